@@ -1,0 +1,85 @@
+"""The errors Pincite raises on purpose: each says what happened, what to do, and whether trying again can help."""
+
+
+class PinciteError(Exception):
+    """An error written for the person in front of the screen.
+
+    ``message`` names what happened and to what; ``hint`` says what to do; ``can_retry`` says whether the same
+    action may succeed later.
+    """
+
+    can_retry = False
+
+    def __init__(self, message: str, *, hint: str = "", can_retry: bool | None = None) -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+        if can_retry is not None:
+            self.can_retry = can_retry
+
+    def __str__(self) -> str:
+        return f"{self.message} {self.hint}".strip()
+
+
+class DocumentError(PinciteError):
+    """A file cannot become a document."""
+
+
+class NotAPdfError(DocumentError):
+    """The bytes are not a PDF."""
+
+
+class EmptyFileError(DocumentError):
+    """The file has no bytes."""
+
+
+class TooLargeError(DocumentError):
+    """The file or its page count is over a limit; the message names the limit."""
+
+
+class PasswordNeededError(DocumentError):
+    """The file is encrypted and no password, or a wrong one, was given."""
+
+
+class UnreadablePdfError(DocumentError):
+    """No reader can open the file."""
+
+
+class ReaderStoppedError(DocumentError):
+    """The reading process crashed or went over its time or memory limit."""
+
+    can_retry = True
+
+
+class UnknownDocumentError(DocumentError):
+    """No stored document has this name or id, or more than one has."""
+
+
+class ModelError(PinciteError):
+    """A language or embedding model did not do its work."""
+
+    can_retry = True
+
+
+class ModelUnavailableError(ModelError):
+    """The model's server cannot be reached, or does not have the model."""
+
+
+class ModelInterruptedError(ModelError):
+    """The model's server was lost in the middle of a reply."""
+
+
+class IndexMismatchError(PinciteError):
+    """A query came with another embedder than the one the index was built with."""
+
+
+class StorageError(PinciteError):
+    """The data directory cannot be used."""
+
+
+class SettingsError(PinciteError):
+    """A setting has a value that cannot work; the message names the setting and the allowed range."""
+
+
+class TurnError(PinciteError):
+    """A turn cannot be started, stopped or run again."""

@@ -1,0 +1,154 @@
+"""Every setting of Pincite in one frozen value: defaults, then what the user chose, then PINCITE_* variables."""
+
+import json
+import os
+from dataclasses import asdict, dataclass, fields, replace
+from pathlib import Path
+from typing import Any, Literal
+
+import platformdirs
+
+from pincite.core.errors import SettingsError
+
+PACKAGE_ROOT = Path(__file__).resolve().parent.parent
+Engine = Literal["auto", "quoting", "ollama"]
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """All paths derive from ``data_dir``. Thresholds are explained in docs/confidence.md and docs/retrieval.md."""
+
+    data_dir: Path
+
+    engine: Engine = "auto"
+    """``auto`` is Ollama when it answers and has a chat model, else quoting."""
+    ollama_host: str = ""
+    """Empty: OLLAMA_HOST, else http://127.0.0.1:11434."""
+    ollama_model: str = ""
+    """Empty: the first chat model the server has."""
+    embedding_model: str = "minilm"
+    """``minilm`` (built in) or ``ollama:NAME``."""
+
+    score_floor: float = 0.60
+    retry_score_floor: float = 0.55
+    candidates: int = 30
+    kept: int = 10
+    retry_kept: int = 20
+    context_characters: int = 12_000
+    """Evidence budget where the engine does not say its own."""
+
+    review_threshold: float = 0.65
+    max_retries: int = 2
+    turn_seconds: float = 180.0
+    step_limit: int = 24
+
+    ocr: bool = True
+    max_file_mib: int = 200
+    max_pages: int = 20_000
+    page_seconds: float = 30.0
+    reader_memory_mib: int = 2048
+
+    @property
+    def database_path(self) -> Path:
+        return self.data_dir / "pincite.db"
+
+    @property
+    def checkpoints_path(self) -> Path:
+        return self.data_dir / "checkpoints.db"
+
+    @property
+    def vectors_dir(self) -> Path:
+        return self.data_dir / "vectors"
+
+    @property
+    def files_dir(self) -> Path:
+        return self.data_dir / "files"
+
+    @property
+    def models_dir(self) -> Path:
+        """Weights that the user asked to fetch."""
+        return self.data_dir / "models"
+
+    @property
+    def choices_path(self) -> Path:
+        return self.data_dir / "settings.json"
+
+    def __post_init__(self) -> None:
+        for name, low, high in RANGES:
+            value = getattr(self, name)
+            if not low <= value <= high:
+                raise SettingsError(f"The setting {name} is {value}.", hint=f"It must be between {low} and {high}.")
+        if self.engine not in ("auto", "quoting", "ollama"):
+            raise SettingsError(f"The setting engine is {self.engine!r}.", hint="Use auto, quoting or ollama.")
+
+
+RANGES: tuple[tuple[str, float, float], ...] = (
+    ("score_floor", 0, 1),
+    ("retry_score_floor", 0, 1),
+    ("candidates", 5, 200),
+    ("kept", 1, 50),
+    ("retry_kept", 1, 100),
+    ("context_characters", 1_000, 1_000_000),
+    ("review_threshold", 0, 1),
+    ("max_retries", 0, 5),
+    ("turn_seconds", 5, 3600),
+    ("step_limit", 8, 100),
+    ("max_file_mib", 1, 4096),
+    ("max_pages", 1, 1_000_000),
+    ("page_seconds", 1, 600),
+    ("reader_memory_mib", 256, 65_536),
+)
+
+
+def default_data_dir() -> Path:
+    """``data/`` of a checkout, else the platform's folder for user data."""
+    if (PACKAGE_ROOT / "pyproject.toml").exists():
+        return PACKAGE_ROOT / "data"
+    return Path(platformdirs.user_data_dir("pincite", appauthor=False))
+
+
+def load_settings(data_dir: Path | None = None) -> Settings:
+    """Raises SettingsError when a stored choice or a variable has a value that cannot work."""
+    directory = data_dir or Path(os.environ.get("PINCITE_DATA_DIR") or default_data_dir())
+    settings = Settings(data_dir=directory.expanduser().resolve())
+    try:
+        chosen = json.loads(settings.choices_path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        chosen = {}
+    except (json.JSONDecodeError, UnicodeDecodeError) as error:
+        raise SettingsError(f"{settings.choices_path} cannot be read ({error}).", hint="Mend or delete it.") from error
+    settings = _apply(settings, chosen, origin=str(settings.choices_path))
+    names = [field.name for field in fields(Settings) if field.name != "data_dir"]
+    variables = {name: os.environ[f"PINCITE_{name.upper()}"] for name in names if f"PINCITE_{name.upper()}" in os.environ}
+    return _apply(settings, variables, origin="the environment")
+
+
+def save_choices(settings: Settings) -> None:
+    """Keep what differs from the defaults, whole or not at all."""
+    defaults = asdict(Settings(data_dir=settings.data_dir))
+    chosen = {name: value for name, value in asdict(settings).items() if value != defaults[name]}
+    settings.data_dir.mkdir(parents=True, exist_ok=True)
+    partial = settings.choices_path.with_suffix(".partial")
+    partial.write_text(json.dumps(chosen, indent=2), encoding="utf-8")
+    partial.replace(settings.choices_path)
+
+
+def _apply(settings: Settings, values: dict[str, Any], *, origin: str) -> Settings:
+    kinds = {field.name: type(getattr(settings, field.name)) for field in fields(Settings) if field.name != "data_dir"}
+    changed: dict[str, Any] = {}
+    for name, value in values.items():
+        if name not in kinds:
+            raise SettingsError(f"{origin} names an unknown setting, {name!r}.", hint="Remove it.")
+        changed[name] = _convert(name, value, kinds[name], origin)
+    return replace(settings, **changed)
+
+
+def _convert(name: str, value: Any, kind: type[Any], origin: str) -> Any:
+    if kind is bool and isinstance(value, str):
+        if value.lower() not in ("1", "0", "true", "false", "yes", "no", "on", "off"):
+            raise SettingsError(f"{origin} sets {name} to {value!r}.", hint="Use true or false.")
+        return value.lower() in ("1", "true", "yes", "on")
+    try:
+        return kind(value)
+    except (TypeError, ValueError) as error:
+        raise SettingsError(f"{origin} sets {name} to {value!r}.", hint=f"It must be a {kind.__name__}.") from error
