@@ -119,7 +119,9 @@ def load_settings(data_dir: Path | None = None) -> Settings:
         raise SettingsError(f"{settings.choices_path} cannot be read ({error}).", hint="Mend or delete it.") from error
     settings = _apply(settings, chosen, origin=str(settings.choices_path))
     names = [field.name for field in fields(Settings) if field.name != "data_dir"]
-    variables = {name: os.environ[f"PINCITE_{name.upper()}"] for name in names if f"PINCITE_{name.upper()}" in os.environ}
+    variables = {
+        name: os.environ[f"PINCITE_{name.upper()}"] for name in names if f"PINCITE_{name.upper()}" in os.environ
+    }
     return _apply(settings, variables, origin="the environment")
 
 

@@ -71,7 +71,11 @@ class Database:
 
     def _migrate(self) -> None:
         scripts = sorted(
-            (entry for entry in resources.files("pincite.core.store.migrations").iterdir() if entry.name.endswith(".sql")),
+            (
+                entry
+                for entry in resources.files("pincite.core.store.migrations").iterdir()
+                if entry.name.endswith(".sql")
+            ),
             key=lambda entry: entry.name,
         )
         with self.transaction() as connection:
