@@ -14,12 +14,12 @@ _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
 _SCRIPT_WITHOUT_SPACES = re.compile(r"[\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]")
 FUNCTION_WORDS = frozenset(
     "a an the and or but if then else of in on at to for from by with without within about into onto over under "
-    "between through during before after above below up down out off as is are was were be been being am do does "
-    "did done doing has have had having will would shall should can could may might must this that "
-    "these those it its he she they them their theirs his her hers him we us our you your i me my mine who whom whose which "
-    "what when where why how there here also so such than too very just only own same other another some any all both "
-    "each few more most not no nor s t d ll m re ve because while until since though although however therefore thus hence per via etc and/or "
-    "one's which's that's there's".split()
+    "between through during before after above below up down out off as is are was were be been being am do does did "
+    "done doing has have had having will would shall should can could may might must this that these those it its he "
+    "she they them their theirs his her hers him we us our you your i me my mine who whom whose which what when where "
+    "why how there here also so such than too very just only own same other another some any all both each few more "
+    "most not no nor s t d ll m re ve because while until since though although however therefore thus hence per via "
+    "etc and/or one's which's that's there's".split()
 )
 _ENDINGS = (
     ("ies", "y", 3), ("sses", "ss", 2), ("ches", "ch", 2), ("shes", "sh", 2), ("xes", "x", 2),
