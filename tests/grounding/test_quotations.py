@@ -1,6 +1,7 @@
 """A quotation is found where it stands on the page, however the page was typeset, and nowhere else."""
 
 import pytest
+
 from pincite.core.grounding.quotations import NormalizedText, best_quotation, locate
 
 

@@ -1,6 +1,7 @@
 """Sentences, list items and table rows come apart where a reader would part them, and keep their place in the text."""
 
 import pytest
+
 from pincite.core.grounding.sentences import split_sentences
 
 
