@@ -1,0 +1,164 @@
+"""Pages to passages: stretches of one page's text that respect blocks, lines and headings and know where they stand.
+
+Owns where a passage begins and ends and what context is indexed with it. Reading pages and storing passages are others' work.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+from pincite.core.types import Block, BlockKind, Box, OutlineEntry, Page, Passage
+
+TARGET_CHARACTERS = 700
+MOST_CHARACTERS = 900
+FEWEST_CHARACTERS = 200
+"""A heading closes the passage before it only when that is at least this long."""
+
+_LINE_END = re.compile(r"\n+")
+_SENTENCE_END = re.compile(r"(?<=[.!?…。！？؟])[\"'”’)\]]*\s+|(?<=[。！？])")
+_FURNITURE = (BlockKind.HEADER, BlockKind.FOOTER)
+
+
+@dataclass(slots=True)
+class HeadingTrail:
+    """The headings in force at a point of the document, outermost first."""
+
+    entries: list[tuple[int, str]] = field(default_factory=list)
+
+    def enter(self, title: str, level: int) -> None:
+        self.entries = [(depth, text) for depth, text in self.entries if depth < level]
+        self.entries.append((level, " ".join(title.split())[:120]))
+
+    @property
+    def path(self) -> tuple[str, ...]:
+        return tuple(text for _, text in self.entries)
+
+
+@dataclass(frozen=True, slots=True)
+class _Piece:
+    start: int
+    end: int
+    kind: BlockKind
+    level: int = 0
+    column_heads: str = ""
+
+
+def split_pages(
+    pages: Iterable[Page], *, document_id: str, title: str, outline: Sequence[OutlineEntry] = ()
+) -> Iterator[Passage]:
+    """Yield the passages of pages in order; the heading trail runs on from page to page, led by the outline where there is one."""
+    trail = HeadingTrail()
+    by_page: dict[int, list[OutlineEntry]] = {}
+    for entry in outline:
+        by_page.setdefault(entry.page_index, []).append(entry)
+    waiting = sorted(by_page)
+    for page in pages:
+        while waiting and waiting[0] <= page.page_index:
+            for entry in by_page[waiting.pop(0)]:
+                trail.enter(entry.title, entry.level)
+        yield from _split_page(page, document_id, title, trail, headings_from_blocks=not outline)
+
+
+def _split_page(
+    page: Page, document_id: str, title: str, trail: HeadingTrail, *, headings_from_blocks: bool
+) -> Iterator[Passage]:
+    group: list[_Piece] = []
+    path = trail.path
+    number = 0
+    for piece in _pieces(page):
+        opens = piece.kind is BlockKind.HEADING and not (group and group[-1].kind is BlockKind.HEADING)
+        length = piece.end - group[0].start if group else 0
+        full = length > MOST_CHARACTERS or (group and group[-1].end - group[0].start >= TARGET_CHARACTERS)
+        if group and (full or (opens and group[-1].end - group[0].start >= FEWEST_CHARACTERS)):
+            yield _passage(page, group, document_id, title, path, number)
+            number += 1
+            group = []
+        if piece.kind is BlockKind.HEADING and headings_from_blocks:
+            trail.enter(page.text[piece.start : piece.end], max(piece.level, 1))
+        if not group or group[-1].kind is BlockKind.HEADING:
+            path = trail.path
+        group.append(piece)
+    if group:
+        yield _passage(page, group, document_id, title, path, number)
+
+
+def _pieces(page: Page) -> Iterator[_Piece]:
+    """The page's blocks without running heads and feet (unless there is nothing else), cut where they are too long."""
+    blocks: Sequence[Block] = page.blocks or [
+        Block(start, end, BlockKind.PARAGRAPH) for start, end in _spans(page.text, 0, len(page.text), _LINE_END)
+    ]
+    body = [block for block in blocks if block.kind not in _FURNITURE] or blocks
+    for block in body:
+        for start, end in _cut(page.text, block.start, block.end):
+            yield _Piece(start, end, block.kind, block.level, block.column_heads)
+
+
+def _cut(text: str, start: int, end: int) -> list[tuple[int, int]]:
+    """Cut a stretch into parts of at most MOST_CHARACTERS: at line ends, else sentence ends, else white space."""
+    if end - start <= MOST_CHARACTERS:
+        return [(start, end)] if text[start:end].strip() else []
+    for boundary in (_LINE_END, _SENTENCE_END):
+        spans = _spans(text, start, end, boundary)
+        if len(spans) > 1:
+            return [part for left, right in _join(spans) for part in _cut(text, left, right)]
+    middle = start + TARGET_CHARACTERS
+    space = text.rfind(" ", start + 1, middle)
+    middle = space if space > start else middle
+    return _cut(text, start, middle) + _cut(text, middle, end)
+
+
+def _join(spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Join neighbouring spans up to the target size; always at least two parts so that cutting ends."""
+    joined = [spans[0]]
+    for start, end in spans[1:]:
+        if end - joined[-1][0] <= TARGET_CHARACTERS:
+            joined[-1] = (joined[-1][0], end)
+        else:
+            joined.append((start, end))
+    return joined
+
+
+def _spans(text: str, start: int, end: int, boundary: re.Pattern[str]) -> list[tuple[int, int]]:
+    spans = []
+    left = start
+    for match in boundary.finditer(text, start, end):
+        spans.append((left, match.start()))
+        left = match.end()
+    spans.append((left, end))
+    return [(a, b) for a, b in spans if text[a:b].strip()]
+
+
+def _passage(
+    page: Page, group: Sequence[_Piece], document_id: str, title: str, path: tuple[str, ...], number: int
+) -> Passage:
+    start, end = group[0].start, group[-1].end
+    heads = list(dict.fromkeys(piece.column_heads for piece in group if piece.column_heads))
+    text = page.text[start:end]
+    context = [title, *path, *(head for head in heads if head not in text)]
+    return Passage(
+        id=f"{document_id}:{page.page_index}:{number}",
+        document_id=document_id,
+        page_index=page.page_index,
+        page_label=page.page_label,
+        text=text,
+        start=start,
+        end=end,
+        heading_path=path,
+        boxes=_boxes(page, start, end),
+        context="\n".join(part for part in context if part),
+    )
+
+
+def _boxes(page: Page, start: int, end: int) -> tuple[Box, ...]:
+    """One box around the passage's words, or none where the page has no word positions."""
+    boxes = [word.box for word in page.words if word.start < end and word.end > start]
+    if not boxes:
+        return ()
+    return (
+        Box(
+            min(box.left for box in boxes),
+            min(box.top for box in boxes),
+            max(box.right for box in boxes),
+            max(box.bottom for box in boxes),
+        ),
+    )

@@ -1,0 +1,205 @@
+"""Deterministic question analysis: from a question and its conversation to a SearchPlan, without a language model.
+
+Owns what is looked for and in which wordings. Which documents a question names is `core.retrieval.library`'s business;
+searching is `core.retrieval.search`'s.
+"""
+
+import re
+from collections.abc import Sequence
+
+from pincite.core.graph.lexicon import SECTION_NAMES, SECTIONS, TERMS, Term
+from pincite.core.grounding.terms import FUNCTION_WORDS, words
+from pincite.core.ports import Message
+from pincite.core.types import SearchPlan, SubQuery
+
+MOST_SUB_QUERIES = 4
+
+_SENTENCE = re.compile(r"(?<=[?!])\s*(?=[A-Z])|(?<=[a-z0-9)\"”']\.)\s+(?=[A-Z])|\n+")
+_INSTRUCTION = re.compile(
+    r"^\W*(?:please|answer|respond|reply|round|return|write|give|express|report|calculate what|compute what|address|use|"
+    r"utili[sz]e|provide|directly answer|the (?:answer|output)|your answer|output|format|do not|don't|we want to|enumerate|"
+    r"an\w{1,3}er in|if .* not (?:a )?(?:useful|relevant|meaningful))\b",
+    re.IGNORECASE,
+)
+_FORMAT_WORDS = re.compile(
+    r"\b(?:answers?|respond|round(?:ed)?|decimals?|format|integer|float|string|units?|percents?|list|order|shown|"
+    r"line items?|information|perspective|names?|all of them|in (?:millions|billions|thousands)|question|calculat\w+|concise\w*|sentences?|words?|explain why|compute)\b",
+    re.IGNORECASE,
+)
+_LEAD_IN = re.compile(
+    r"^\W*(?:here'?s the question:|question:|(?:according to|based on|from|in|per|as (?:per|stated in)|using|among)\b"
+    r"[^,?]{0,140}?\b(?:report|paper|document|article|slides?|presentation|survey|manual|guide|handbook|deck|study|text|"
+    r"statements?|sheet|filing|details|information|10-?k|pdf|file|data|p&l)\b[^,?]{0,80},|hi|hello|hey|ok|okay|so)\s*,?\s*",
+    re.IGNORECASE,
+)
+_PLACE = re.compile(
+    r"\s*,?\s*\b(?:according to|based on|in|from|of|mentioned in|shown in|given in) (?:the|this|that) "
+    r"(?:report|paper|document|article|slides?|presentation|survey|manual|guide|handbook|deck|study|text|pdf|file)\b",
+    re.IGNORECASE,
+)
+_FORMAT_TAIL = re.compile(
+    r"[,(]?\s*\b(?:e\.g\.?,?\s*\[.*|in (?:units? of [^?.)]*|(?:the |an? )?(?:list|string|integer|float|int) form(?:at)?)|round(?:ed)?(?: your answer)? to [^?.]*)\)?",
+    re.IGNORECASE,
+)
+_PAGES = re.compile(
+    r"\b(?i:pages?|pp?\.|slides?)\s*(?i:no\.?|numbers?|#)?\s*\(?(\d{1,4}|[ivxlc]{1,6}\b|[A-Z]-?\d{1,3}\b)"
+    r"(?:\s*(?:-|–|to|and|&|,)\s*(?i:pages?|slides?)?\s*(\d{1,4}))?"
+)
+_ORDINAL_PAGE = re.compile(r"\b(first|second|third|fourth|fifth|last|final|cover)\s+(?:page|slide)\b", re.IGNORECASE)
+_NAMED_SECTION = re.compile(
+    r"\b(?i:tables?|figures?|fig\.?|charts?|exhibit|sections?|chapter|appendix|part|item|unit|note|step|article|annex|equation|"
+    r"algorithm|schedule|case study)\s*-?\s*(?:\d+(?:[.-]\d+)*[A-Za-z]?|[A-Z]\b|[IVX]+\b)"
+)
+_YEAR = re.compile(r"(?:\b|(?<=FY)|(?<=fy)|(?<=Q[1-4]))(?:19|20)\d{2}(?!\d)")
+_YEAR_SPAN = re.compile(r"((?:19|20)\d{2})\s*(?:-|–|to|through|and)\s*(?:FY\s?)?((?:19|20)\d{2})", re.IGNORECASE)
+_SHORT_YEAR = re.compile(r"\bFY\s?['’]?(\d{2})\b")
+_QUOTED = re.compile(r"[\"“”]([^\"“”]{2,80})[\"“”]|(?<!\w)['‘]([^'‘’]{2,60})['’](?!\w)")
+_NAME = re.compile(r"\b(?:[A-Z][\w&.'’-]*[\w]|[A-Z]{2,})(?:\s+(?:(?:of|and|the|for|de|&)\s+)?[A-Z0-9][\w&'’-]*)*")
+_FOLLOW_UP = re.compile(
+    r"^\W*(?:and|but|so|or|also|what about|how about|why|then|what else|anything else|who else|more|ok|okay|yes|no|sure)\b|"
+    r"\b(?:it|its|they|them|their|theirs|he|him|his|she|her|hers|this|that|these|those|there|one|ones|same|former|latter|"
+    r"above|previous|such|another|other|else|instead)\b",
+    re.IGNORECASE,
+)
+
+
+def plan_question(
+    question: str, *, history: Sequence[Message] = (), gaps: Sequence[str] = (), attempt: int = 0
+) -> SearchPlan:
+    """Return what to look for. ``gaps`` are what the judge found missing: they become sub-queries of a retry."""
+    notes: list[str] = []
+    standalone = resolve_follow_up(question, history)
+    if standalone != question:
+        notes.append("Joined with the previous question, which it refers to.")
+    core = core_question(standalone)
+    if core != standalone:
+        notes.append("Left out how the answer should be written.")
+    terms = terms_in(standalone)
+    sections = sections_in(standalone, terms)
+    sub_queries = [SubQuery(core, _variations(core, terms))]
+    sub_queries += [SubQuery(part, ()) for part in parts_of(core)]
+    sub_queries += [SubQuery(gap, ()) for gap in gaps]
+    if terms:
+        notes.append("Added what documents print for: " + ", ".join(term.names[0] for term in terms) + ".")
+    return SearchPlan(
+        question=question,
+        standalone_question=standalone,
+        sub_queries=tuple(sub_queries[: MOST_SUB_QUERIES + len(gaps)]),
+        entities=entities_in(core),
+        constraints=tuple(" ".join(match.group().split()) for match in _QUOTED.finditer(core)),
+        time_ranges=years_in(standalone),
+        wanted_sections=sections,
+        wanted_pages=pages_in(standalone),
+        attempt=attempt,
+        notes=tuple(notes),
+    )
+
+
+def resolve_follow_up(question: str, history: Sequence[Message]) -> str:
+    """Put the previous question of the person before one that leans on it (pronouns, openings, very few own words)."""
+    earlier = [message.text for message in history if message.role == "user" and message.text.strip()]
+    own_words = [word for word in words(question) if word.lower() not in FUNCTION_WORDS]
+    if not earlier or not (_FOLLOW_UP.search(question) or len(own_words) <= 3):
+        return question
+    return f"{earlier[-1].strip()} {question.strip()}"
+
+
+def core_question(question: str) -> str:
+    """Drop sentences and clauses that say how to answer, keeping what is asked."""
+    kept = []
+    for sentence in _SENTENCE.split(question):
+        for _ in range(2):
+            sentence = _LEAD_IN.sub("", sentence, count=1)
+        if _INSTRUCTION.search(sentence) and _FORMAT_WORDS.search(sentence) and "?" not in sentence:
+            continue
+        sentence = _PLACE.sub("", _FORMAT_TAIL.sub("", sentence)).strip()
+        if any(word.lower() not in FUNCTION_WORDS for word in words(sentence)):
+            kept.append(sentence)
+    return " ".join(kept) or question.strip()
+
+
+def parts_of(core: str) -> tuple[str, ...]:
+    """The separate questions of a multi-part question; empty when there is only one."""
+    parts = [
+        part.strip() for part in re.split(r"(?<=\?)\s+|,?\s+and (?=(?:what|who|when|where|which|how|why)\b)", core)
+    ]
+    parts = [part for part in parts if part.endswith("?") or "?" not in core]
+    parts = [part for part in parts if sum(word.lower() not in FUNCTION_WORDS for word in words(part)) >= 2]
+    return tuple(parts) if len(parts) > 1 else ()
+
+
+def terms_in(question: str) -> tuple[Term, ...]:
+    """The lexicon's terms that a question uses, longest names first; a name inside a found name does not count again."""
+    text = f" {question.lower()} "
+    found: list[Term] = []
+    names = sorted(((name, term) for term in TERMS for name in term.names), key=lambda pair: -len(pair[0]))
+    for name, term in names:
+        pattern = re.compile(rf"(?<![a-z]){re.escape(name)}(?:s|es|ies|ity|ing|ed|e)?(?![a-z])")
+        if pattern.search(text):
+            text = pattern.sub(" ", text)
+            if term not in found:
+                found.append(term)
+    return tuple(found)
+
+
+def sections_in(question: str, terms: Sequence[Term] = ()) -> tuple[str, ...]:
+    """Headings to prefer: those that the question names, and those under which its terms stand."""
+    text = " ".join(question.lower().replace("statements", "statement").split())
+    everyday = [section for name, section in SECTION_NAMES.items() if name.replace("statements", "statement") in text]
+    everyday += [section for term in terms for section in term.sections]
+    headings = [heading for section in dict.fromkeys(everyday) for heading in SECTIONS[section]]
+    named = [" ".join(match.group().split()) for match in _NAMED_SECTION.finditer(question)]
+    return tuple(dict.fromkeys([*named, *headings]))
+
+
+def pages_in(question: str) -> tuple[str, ...]:
+    """Pages that a question names, as printed numbers or as ``first``, ``last``."""
+    found: list[str] = []
+    for match in _PAGES.finditer(question):
+        first, last = match.groups()
+        if (
+            last
+            and first.isdigit()
+            and int(first) < int(last) <= int(first) + 20
+            and not re.search(r"and|&|,", match.group())
+        ):
+            found += [str(number) for number in range(int(first), int(last) + 1)]
+        else:
+            found += [page for page in (first, last) if page]
+    ordinals = {"first": "first", "cover": "first", "last": "last", "final": "last"}
+    places = {"second": "2", "third": "3", "fourth": "4", "fifth": "5"}
+    for match in _ORDINAL_PAGE.finditer(question):
+        word = match.group(1).lower()
+        found.append(ordinals.get(word) or places[word])
+    return tuple(dict.fromkeys(found))
+
+
+def years_in(question: str) -> tuple[str, ...]:
+    """The years that a question names, spans filled in."""
+    found = [match.group() for match in _YEAR.finditer(question)]
+    found += [f"20{match.group(1)}" for match in _SHORT_YEAR.finditer(question)]
+    for match in _YEAR_SPAN.finditer(question):
+        first, last = int(match.group(1)), int(match.group(2))
+        if first < last <= first + 10:
+            found += [str(year) for year in range(first, last + 1)]
+    return tuple(sorted(dict.fromkeys(found)))
+
+
+def entities_in(core: str) -> tuple[str, ...]:
+    """Quoted strings and capitalised names, without the word that opens the question."""
+    quoted = [match.group(1) or match.group(2) for match in _QUOTED.finditer(core)]
+    names = []
+    for match in _NAME.finditer(core):
+        name = match.group()
+        while name and name.split()[0].lower() in FUNCTION_WORDS:
+            name = " ".join(name.split()[1:])
+        if len(name) > 1 and not (match.start() == 0 and name.istitle() and " " not in name and len(core.split()) > 1):
+            names.append(name)
+    return tuple(dict.fromkeys([*quoted, *names]))
+
+
+def _variations(core: str, terms: Sequence[Term]) -> tuple[str, ...]:
+    """Two other wordings: the words that carry meaning, and those with what documents print for the question's terms."""
+    content = " ".join(word for word in words(core) if word.lower() not in FUNCTION_WORDS)
+    printed = " ".join(term.wordings for term in terms)
+    return tuple(dict.fromkeys(text for text in (content, f"{content} {printed}".strip()) if text))

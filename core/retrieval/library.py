@@ -1,0 +1,101 @@
+"""Which documents of a library a question is about, from names, years and other metadata; passages play no part here."""
+
+import math
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from pincite.core.grounding.terms import FUNCTION_WORDS, stem
+from pincite.core.types import Document
+
+_PARTS = re.compile(r"[A-Z]{2,}(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|\d+[A-Za-z]{1,2}\b|\d+|[^\W\d_]+")
+_WORDS = re.compile(r"[^\W_]+")
+_YEAR = re.compile(r"(?<!\d)(?:19|20)\d{2}(?!\d)")
+_GENERIC = frozenset(
+    "pdf report final document doc file version copy draft annual quarterly page new en the inc ltd llc plc corp corporation "
+    "company co group holdings form untitled microsoft word powerpoint presentation slides conversion gate phpapp contents "
+    "jan feb mar apr may jun jul aug sep oct nov dec q1 q2 q3 q4 fy".split()
+)
+_NAMED_FIELDS = ("title", "company", "author", "document type")
+DECISIVE_MATCH = 0.6
+"""From here on a document counts as named by the question."""
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentMatch:
+    """How well a question fits a document's metadata (0 to 1), and by which words."""
+
+    document_id: str
+    score: float
+    words: tuple[str, ...]
+
+
+def match_documents(question: str, years: Sequence[str], documents: Sequence[Document]) -> list[DocumentMatch]:
+    """Score every document of the scope, best first. One document alone needs no matching and scores 0."""
+    spoken = _spoken_forms(question)
+    named = {document.id: _names_of(document) for document in documents}
+    spread = Counter(word for words in named.values() for word in words)
+    matches = []
+    for document in documents:
+        found = {word for word in named[document.id] if _is_spoken(word, spoken)}
+        strength = sum(math.log(1 + len(documents) / spread[word]) for word in found) if len(documents) > 1 else 0.0
+        score = (1 - math.exp(-strength / 2)) * _year_factor(years, _years_of(document)) if found else 0.0
+        matches.append(DocumentMatch(document.id, round(min(score, 1.0), 4), tuple(sorted(found))))
+    return sorted(matches, key=lambda match: (-match.score, match.document_id))
+
+
+def _spoken_forms(question: str) -> frozenset[str]:
+    """Lower-case words of a question, alone and two or three run together ("Best Buy" is also "bestbuy")."""
+    words = [word.lower() for word in _WORDS.findall(re.sub(r"['’]s\b", "", question))]
+    joined = {"".join(words[start : start + size]) for size in (2, 3) for start in range(len(words) - size + 1)}
+    single = {word for word in words if word not in FUNCTION_WORDS}
+    return frozenset(single | {stem(word) for word in single} | joined)
+
+
+def _names_of(document: Document) -> frozenset[str]:
+    stem_of_name = re.sub(r"\.pdf$", "", document.name, flags=re.IGNORECASE)
+    texts = [stem_of_name, *(entry.value for entry in document.metadata if entry.name in _NAMED_FIELDS)]
+    words = {
+        word.lower() for text in texts for word in [*_WORDS.findall(text.replace("_", " ")), *_PARTS.findall(text)]
+    }
+    return frozenset(
+        word
+        for word in words
+        if word not in _GENERIC
+        and word not in FUNCTION_WORDS
+        and not word.isdigit()
+        and (len(word) >= 3 or any(letter.isdigit() for letter in word))
+        and len(word) <= 24
+    )
+
+
+def _is_spoken(word: str, spoken: frozenset[str]) -> bool:
+    """The word itself, its stem, or, for long run-together names, a beginning that the question uses ("jpm", "jpmorgan")."""
+    if word in spoken or stem(word) in spoken:
+        return True
+    return len(word) >= 6 and any(
+        len(form) >= 5 and (word.startswith(form) or form.startswith(word)) for form in spoken
+    )
+
+
+def _years_of(document: Document) -> frozenset[int]:
+    """The years in the name or, failing that, in the metadata."""
+    named = {int(year) for year in _YEAR.findall(document.name.replace("_", " "))}
+    listed = {
+        int(year)
+        for entry in document.metadata
+        if entry.name in ("year", "date")
+        for year in _YEAR.findall(entry.value)
+    }
+    return frozenset(named or listed)
+
+
+def _year_factor(asked: Sequence[str], printed: frozenset[int]) -> float:
+    """1 where years say nothing or agree; less where the document is of another year, least where it is too old to know."""
+    if not asked or not printed:
+        return 1.0
+    newest, own = max(int(year) for year in asked), max(printed)
+    if newest == own:
+        return 1.15
+    return 0.8 if own == newest + 1 else 0.6 if own > newest else 0.4
