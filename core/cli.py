@@ -1,0 +1,383 @@
+"""The command line: `pincite` opens the app; `ask`, `add`, `list`, `remove`, `doctor` and `check` work without it.
+
+Whatever is heavy is imported by the command that needs it, so that ``--help`` and ``--version`` answer at once.
+"""
+
+import argparse
+import json
+import os
+import runpy
+import socket
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from pincite import __version__
+from pincite.core.errors import DocumentError, ModelUnavailableError, PinciteError
+
+if TYPE_CHECKING:
+    from pincite.core.runtime import Pincite
+    from pincite.core.settings import Settings
+    from pincite.core.types import Citation, Turn
+
+ANSWERED, FAILED, USAGE, FLAGGED, INTERRUPTED = 0, 1, 2, 3, 130
+DEFAULT_PORT = 8501
+ADDRESS = "127.0.0.1"
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Return the exit status: 0 done or answered, 1 failed, 2 usage or input error, 3 flagged for review."""
+    chosen = _parser().parse_args(arguments)
+    try:
+        command: Callable[[argparse.Namespace], int] = chosen.command
+        return command(chosen)
+    except PinciteError as error:
+        return _complain(str(error))
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return FAILED
+
+
+class _Parser(argparse.ArgumentParser):
+    """Complain in one line."""
+
+    def error(self, message: str) -> NoReturn:
+        self.exit(USAGE, f"{self.prog}: {message} (see {self.prog} --help)\n")
+
+
+class _CommandParser(_Parser):
+    """Let options stand before, between and after a command's words."""
+
+    _inside = False
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        if self._inside:
+            return super().parse_known_args(args, namespace)
+        self._inside = True
+        try:
+            return self.parse_known_intermixed_args(args, namespace)
+        finally:
+            self._inside = False
+
+
+def _parser() -> argparse.ArgumentParser:
+    everywhere = _CommandParser(add_help=False)
+    everywhere.add_argument(
+        "--data-dir", type=Path, metavar="DIR", default=argparse.SUPPRESS, help="where documents and answers are kept"
+    )
+    parser = _Parser(
+        prog="pincite",
+        parents=[everywhere],
+        description="Chat with PDFs; every sentence of an answer carries a checked quotation from a named page. "
+        "Without a command, opens the app in the browser.",
+        epilog="`pincite COMMAND --help` explains a command.",
+    )
+    parser.add_argument("--version", action="version", version=f"pincite {__version__}")
+    parser.add_argument("--port", type=_port, default=DEFAULT_PORT, help=f"port of the app (default {DEFAULT_PORT})")
+    parser.add_argument("--no-browser", action="store_true", help="do not open a browser")
+    parser.set_defaults(command=_open_app, data_dir=None)
+    commands = parser.add_subparsers(title="commands", metavar="COMMAND", parser_class=_CommandParser)
+
+    def command(
+        name: str, run: Callable[[argparse.Namespace], int], summary: str, **more: Any
+    ) -> argparse.ArgumentParser:
+        made: argparse.ArgumentParser = commands.add_parser(
+            name, parents=[everywhere], help=summary, description=f"{summary[0].upper()}{summary[1:]}.", **more
+        )
+        made.set_defaults(command=run)
+        return made
+
+    ask = command(
+        "ask",
+        _ask,
+        "answer a question from the documents",
+        usage="pincite ask [--json] [--data-dir DIR] [--engine {auto,quoting,ollama}] [--model NAME] "
+        "[--documents NAME ...] QUESTION [PDF ...]",
+        epilog="Exit status: 0 answered, 3 flagged for review, 2 usage or input error, 1 the turn failed.",
+    )
+    ask.add_argument("words", nargs="*", metavar="QUESTION [PDF ...]", help="PDFs are added first, and searched")
+    ask.add_argument("--json", action="store_true", help="print one JSON object")
+    ask.add_argument("--engine", choices=("auto", "quoting", "ollama"), help="what writes the answer")
+    ask.add_argument("--model", metavar="NAME", help="the Ollama model to use")
+    ask.add_argument("--documents", nargs="+", action="extend", metavar="NAME", default=[], help="search only these")
+    ask.add_argument("--password", help="of the PDFs, where they need one; it is not stored")
+
+    add = command("add", _add, "add PDFs and wait until they are indexed")
+    add.add_argument("pdfs", nargs="+", type=Path, metavar="PDF")
+    add.add_argument("--password", help="of the PDFs, where they need one; it is not stored")
+
+    command("list", _list, "list the documents")
+    remove = command("remove", _remove, "remove a document and everything derived from it")
+    remove.add_argument("name", metavar="NAME", help="its name or id")
+    command("doctor", _doctor, "show what works, what does not, and what to do about it")
+    return parser
+
+
+def _port(text: str) -> int:
+    if not text.isdecimal() or not 1 <= int(text) <= 65535:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a port; it is a number from 1 to 65535")
+    return int(text)
+
+
+def _complain(message: str) -> int:
+    print(f"pincite: {' '.join(message.split())}", file=sys.stderr)
+    return USAGE
+
+
+def _settings(chosen: argparse.Namespace) -> "Settings":
+    from pincite.core.settings import load_settings
+
+    return load_settings(chosen.data_dir)
+
+
+# ---------------------------------------------------------------- the app
+
+
+def _open_app(chosen: argparse.Namespace) -> int:
+    """Run Streamlit in this process on the app beside this package; its configuration lies beside the app."""
+    from pincite.core.settings import PACKAGE_ROOT
+
+    settings = _settings(chosen)
+    with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
+        if os.name == "posix":
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((ADDRESS, chosen.port))
+        except OSError:
+            return _complain(f"Port {chosen.port} is in use. Choose another with --port, or close what uses it.")
+    os.environ["PINCITE_DATA_DIR"] = str(settings.data_dir)
+    print(f"Pincite is at http://{ADDRESS}:{chosen.port} (Ctrl-C stops it). Data: {settings.data_dir}", flush=True)
+    sys.argv = [
+        *("streamlit", "run", str(PACKAGE_ROOT / "app.py")),
+        *("--server.port", str(chosen.port)),
+        *("--server.headless", str(chosen.no_browser).lower()),
+        *("--server.maxUploadSize", str(settings.max_file_mib)),
+    ]
+    runpy.run_module("streamlit", run_name="__main__", alter_sys=True)
+    return ANSWERED
+
+
+# ---------------------------------------------------------------- documents
+
+
+def _add(chosen: argparse.Namespace) -> int:
+    from pincite.core.runtime import open_pincite
+
+    pincite = open_pincite(_settings(chosen))
+    try:
+        failed = 0
+        added = []
+        for path in chosen.pdfs:
+            try:
+                added.append(_add_one(pincite, path, chosen.password))
+            except DocumentError as error:
+                failed = _complain(str(error))
+        pincite.ingest.wait(added)
+        for document_id in added:
+            failed = _tell_outcome(pincite, document_id) or failed
+        return failed
+    finally:
+        pincite.close()
+
+
+def _add_one(pincite: "Pincite", path: Path, password: str | None) -> str:
+    """Return the document's id. Raises DocumentError."""
+    if not path.is_file():
+        raise DocumentError(f"There is no file {path}.")
+    outcome = pincite.ingest.add(path, path.name, password=password)
+    if outcome.known:
+        print(f"{path.name} is there already, as {outcome.document.name}.", file=sys.stderr)
+    elif outcome.replaces:
+        print(f"{path.name}: an older version stays; `pincite remove {outcome.replaces.id}` drops it.", file=sys.stderr)
+    return outcome.document.id
+
+
+def _tell_outcome(pincite: "Pincite", document_id: str) -> int:
+    from pincite.core.types import DocumentStatus
+
+    document = pincite.library.get(document_id)
+    if document.status in (DocumentStatus.FAILED, DocumentStatus.CANCELLED):
+        return _complain(f"{document.name}: {document.message}")
+    print(f"{document.name}: {document.page_count} pages, {document.passage_count} passages")
+    for note in document.notes:
+        print(f"  {note}")
+    return ANSWERED
+
+
+def _list(chosen: argparse.Namespace) -> int:
+    from pincite.core.runtime import open_pincite
+
+    pincite = open_pincite(_settings(chosen))
+    try:
+        documents = pincite.library.list()
+    finally:
+        pincite.close()
+    if not documents:
+        print("There are no documents yet. Add one with `pincite add FILE.pdf`.")
+        return ANSWERED
+    width = max(len(document.name) for document in documents)
+    for document in documents:
+        print(
+            f"{document.name:<{width}}  {document.page_count:>5} pages  {document.passage_count:>6} passages  "
+            f"{document.byte_size / 1024:>8,.0f} KiB  {document.added_at[:10]}  {document.status}"
+        )
+    return ANSWERED
+
+
+def _remove(chosen: argparse.Namespace) -> int:
+    from pincite.core.runtime import open_pincite
+
+    pincite = open_pincite(_settings(chosen))
+    try:
+        document = pincite.library.find(chosen.name)
+        pincite.ingest.remove(document.id)
+    finally:
+        pincite.close()
+    print(f"Removed {document.name}.")
+    return ANSWERED
+
+
+# ---------------------------------------------------------------- questions
+
+
+def _ask(chosen: argparse.Namespace) -> int:
+    from pincite.core.runtime import open_pincite
+
+    words, names = (chosen.words, chosen.documents) if chosen.words else _split_swallowed(chosen.documents)
+    if not words or not words[0].strip():
+        return _complain("No question was given. Try: pincite ask 'What are the late payment penalties?' contract.pdf")
+    question, *paths = words
+    settings = _settings(chosen)
+    if chosen.engine:
+        settings = replace(settings, engine=chosen.engine)
+    if chosen.model:
+        settings = replace(settings, ollama_model=chosen.model)
+    pincite = open_pincite(settings)
+    try:
+        if chosen.engine == "ollama":
+            _require_model(pincite, chosen.model)
+        document_ids = [_add_one(pincite, Path(path), chosen.password) for path in paths]
+        pincite.ingest.wait(document_ids)
+        document_ids += [pincite.library.find(name).id for name in names]
+        turn = _run_turn(pincite, question, tuple(document_ids))
+    finally:
+        pincite.close()
+    return _tell_turn(turn, as_json=chosen.json)
+
+
+def _split_swallowed(given: list[str]) -> tuple[list[str], list[str]]:
+    """Part what ``--documents A B QUESTION X.pdf`` took: files at the end are PDFs, the word before is the question."""
+    end = len(given)
+    while end > 1 and Path(given[end - 1]).is_file():
+        end -= 1
+    return given[end - 1 :], given[: end - 1]
+
+
+def _require_model(pincite: "Pincite", model: str | None) -> None:
+    state = pincite.engines()
+    if not state.available:
+        raise ModelUnavailableError(state.message)
+    if model and model not in state.models:
+        raise ModelUnavailableError(f"Ollama has no model {model}.", hint=f"It has: {', '.join(state.models)}.")
+
+
+def _run_turn(pincite: "Pincite", question: str, document_ids: tuple[str, ...]) -> "Turn":
+    session = pincite.sessions.create(title=question[:60], document_ids=document_ids)
+    turn_id = pincite.runner.ask(session.id, question, document_ids=document_ids)
+    try:
+        pincite.runner.wait(turn_id, None)
+    except KeyboardInterrupt:
+        pincite.runner.stop(turn_id)
+        raise
+    return pincite.runner.snapshot(turn_id).turn
+
+
+def _tell_turn(turn: "Turn", *, as_json: bool) -> int:
+    from pincite.core.types import TurnStatus
+
+    if turn.status not in (TurnStatus.ANSWERED, TurnStatus.REVIEWED, TurnStatus.FLAGGED):
+        _complain(turn.error or f"The turn was {turn.status}.")
+        return FAILED
+    if as_json:
+        print(json.dumps(turn_as_json(turn), ensure_ascii=False, indent=2))
+    else:
+        print(turn_as_text(turn))
+    return FLAGGED if turn.status is TurnStatus.FLAGGED else ANSWERED
+
+
+def turn_as_json(turn: "Turn") -> dict[str, Any]:
+    """What ``pincite ask --json`` prints; the keys are explained in docs/command-line.md."""
+    from pincite.core.store.codec import to_plain
+    from pincite.core.types import TurnStatus
+
+    return {
+        "answer": turn.answer,
+        "citations": [
+            {
+                "document": citation.document_name,
+                "page_index": citation.page_index,
+                "page_label": citation.page_label,
+                "quotation": citation.quotation,
+            }
+            for citation in turn.citations
+        ],
+        "verdict": to_plain(turn.verdict) if turn.verdict else None,
+        "confidence": turn.verdict.confidence if turn.verdict else None,
+        "requires_review": turn.status is TurnStatus.FLAGGED,
+        "reasons": list(turn.reasons),
+        "path": list(turn.path),
+        "trace": [to_plain(step) for step in turn.trace],
+    }
+
+
+def turn_as_text(turn: "Turn") -> str:
+    """The answer, its sources, and plainly whether it can be relied on."""
+    from pincite.core.types import TurnStatus
+
+    lines = [turn.answer, ""]
+    lines += [_source(citation) for citation in turn.citations]
+    if turn.verdict:
+        lines += ["", f"Confidence {turn.verdict.confidence:.0%}"]
+    if turn.status is TurnStatus.FLAGGED:
+        lines += ["", "Flagged for review:", *(f"- {reason}" for reason in turn.reasons)]
+        lines += [turn.question_back] if turn.question_back else []
+    lines += [f"Note: {notice}" for notice in turn.notices]
+    return "\n".join(lines).strip()
+
+
+def _source(citation: "Citation") -> str:
+    position = (
+        "" if citation.page_label == str(citation.page_index + 1) else f" (page {citation.page_index + 1} of the file)"
+    )
+    quotation = " ".join(citation.quotation.split())
+    return f'[{citation.number}] {citation.document_name}, page {citation.page_label}{position}: "{quotation}"'
+
+
+# ---------------------------------------------------------------- health
+
+
+def _doctor(chosen: argparse.Namespace) -> int:
+    from pincite.core.runtime import open_pincite
+
+    settings = _settings(chosen)
+    pincite = open_pincite(settings)
+    try:
+        checks, storage = pincite.health(), pincite.storage()
+    finally:
+        pincite.close()
+    print(f"Pincite {__version__}, Python {sys.version.split()[0]}, data in {settings.data_dir}")
+    for check in checks:
+        print(f"{'ok  ' if check.ok else 'FAIL'}  {check.part}: {check.detail}")
+        if check.hint and not check.ok:
+            print(f"      {check.hint}")
+    for part, size in storage.items():
+        print(f"      {part}: {size / 2**20:,.1f} MiB")
+    return ANSWERED if all(check.ok for check in checks) else FAILED
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,49 @@
+"""Fixtures that many tests share, and the rule that CI skips nothing (``PINCITE_CI=1``)."""
+
+import os
+from collections.abc import Generator
+from pathlib import Path
+
+import pytest
+
+from pincite.core.settings import PACKAGE_ROOT, Settings
+
+
+@pytest.fixture
+def settings(tmp_path: Path) -> Settings:
+    """Defaults on an empty data directory."""
+    return Settings(data_dir=tmp_path / "data")
+
+
+@pytest.fixture(scope="session")
+def samples() -> Path:
+    """The folder of the sample PDFs."""
+    return PACKAGE_ROOT / "data" / "samples"
+
+
+@pytest.fixture(autouse=True)
+def _no_settings_from_outside(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A PINCITE_* variable of the developer's shell must not decide a test."""
+    for name in [name for name in os.environ if name.startswith("PINCITE_")]:
+        if name not in ("PINCITE_CI", "PINCITE_EVALS"):
+            monkeypatch.delenv(name)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    report = yield
+    if os.environ.get("PINCITE_CI") and report.skipped and not hasattr(report, "wasxfail"):
+        report.outcome = "failed"
+        report.longrepr = f"{item.nodeid} was skipped, and CI skips nothing: {report.longrepr}"
+    return report
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report(
+    collector: pytest.Collector,
+) -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
+    report = yield
+    if os.environ.get("PINCITE_CI") and report.skipped:
+        report.outcome = "failed"
+        report.longrepr = f"{collector.nodeid} was skipped, and CI skips nothing: {report.longrepr}"
+    return report
