@@ -78,6 +78,7 @@ def plan_question(
     sections = sections_in(standalone, terms)
     sub_queries = [SubQuery(core, _variations(core, terms))]
     sub_queries += [SubQuery(part, ()) for part in parts_of(core)]
+    sub_queries += [SubQuery(text, ()) for text in _section_queries(standalone, terms)]
     sub_queries += [SubQuery(gap, ()) for gap in gaps]
     if terms:
         notes.append("Added what documents print for: " + ", ".join(term.names[0] for term in terms) + ".")
@@ -144,12 +145,23 @@ def terms_in(question: str) -> tuple[Term, ...]:
 
 def sections_in(question: str, terms: Sequence[Term] = ()) -> tuple[str, ...]:
     """Headings to prefer: those that the question names, and those under which its terms stand."""
-    text = " ".join(question.lower().replace("statements", "statement").split())
-    everyday = [section for name, section in SECTION_NAMES.items() if name.replace("statements", "statement") in text]
-    everyday += [section for term in terms for section in term.sections]
-    headings = [heading for section in dict.fromkeys(everyday) for heading in SECTIONS[section]]
+    headings = [heading for section in _everyday_sections(question, terms) for heading in SECTIONS[section]]
     named = [" ".join(match.group().split()) for match in _NAMED_SECTION.finditer(question)]
     return tuple(dict.fromkeys([*named, *headings]))
+
+
+def _everyday_sections(question: str, terms: Sequence[Term]) -> tuple[str, ...]:
+    text = " ".join(question.lower().replace("statements", "statement").split())
+    named = [section for name, section in SECTION_NAMES.items() if name.replace("statements", "statement") in text]
+    return tuple(dict.fromkeys([*named, *(section for term in terms for section in term.sections)]))
+
+
+def _section_queries(question: str, terms: Sequence[Term]) -> list[str]:
+    """One query per section that holds a part of the answer: its heading and the lines to find there."""
+    return [
+        " ".join([SECTIONS[section][0], *(term.wordings for term in terms if section in term.sections)])
+        for section in _everyday_sections(question, terms)
+    ]
 
 
 def pages_in(question: str) -> tuple[str, ...]:

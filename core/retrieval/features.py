@@ -126,7 +126,10 @@ def describe_candidates(
     top_sum = max(page_sums.values(), default=0.0)
     shares = _document_shares(candidates)
     page_figures = {
-        key: _page_figures(question, key, texts[key], page_terms[key], weights, page_counts) for key in by_page
+        key: _page_figures(
+            question, key, found[0].passage.page_label, texts[key], page_terms[key], weights, page_counts
+        )
+        for key, found in by_page.items()
     }
     described = []
     for candidate in candidates:
@@ -169,6 +172,7 @@ def _passage_figures(question: _Question, passage: Passage, weights: Mapping[str
 def _page_figures(
     question: _Question,
     key: PageKey,
+    label: str,
     texts: Sequence[str],
     terms: frozenset[str],
     weights: Mapping[str, float],
@@ -190,7 +194,7 @@ def _page_figures(
         "top section": max((_likeness(wanted, frozenset(content_terms(line)))
                             for line in first_lines for wanted in question.headings), default=0.0),
         "numbered section": max((_reference(pattern, text) for pattern in question.numbered), default=0.0),
-        "page asked for": _page_asked_for(question.pages, key, page_counts),
+        "page asked for": _page_asked_for(question.pages, key, label, page_counts),
         "figure page": figure_rows if question.wants_figure else 0.0,
         "figure page unasked": 0.0 if question.wants_figure else figure_rows,
         "contents page": max((a.contents_rows for a in analyses), default=0.0),
@@ -255,8 +259,8 @@ def _reference(pattern: re.Pattern[str], text: str) -> float:
     return best
 
 
-def _page_asked_for(pages: frozenset[str], key: PageKey, page_counts: Mapping[str, int]) -> float:
-    names = {str(key[1] + 1)}
+def _page_asked_for(pages: frozenset[str], key: PageKey, label: str, page_counts: Mapping[str, int]) -> float:
+    names = {str(key[1] + 1), label}
     if key[1] == 0:
         names.add("first")
     if key[1] == page_counts.get(key[0], 0) - 1:

@@ -79,7 +79,8 @@ class Retriever:
         affinity = {match.document_id: match.score for match in matches}
         named = [match.document_id for match in matches if match.score >= DECISIVE_MATCH]
         rankings = self._run_indexes(plan, ids, named)
-        fused = self._fuse(rankings, affinity, width)
+        asked = self._asked_pages(plan, ids or named, documents)
+        fused = self._fuse(rankings, asked, affinity, width)
         pages = self._pages_of(fused)
         counts = {identity: document.page_count for identity, document in documents.items()}
         described = describe_candidates(plan, fused, pages, counts)
@@ -132,7 +133,23 @@ class Retriever:
         keyword, expanded = words.result()
         return _Rankings(keyword, expanded, dense)
 
-    def _fuse(self, rankings: _Rankings, affinity: Mapping[str, float], width: int) -> list[Candidate]:
+    def _asked_pages(
+        self, plan: SearchPlan, document_ids: Sequence[str], documents: Mapping[str, Document]
+    ) -> list[str]:
+        """Ids of the passages on pages that the question names by position, where it is clear which documents are meant."""
+        if not plan.wanted_pages or not 0 < len(document_ids) <= MOST_OPENED_TARGETS:
+            return []
+        keys = []
+        for identity in document_ids:
+            last = documents[identity].page_count
+            for name in plan.wanted_pages:
+                position = {"first": 1, "last": last}.get(name) or (int(name) if name.isdigit() else 0)
+                keys += [(identity, position - 1)] if 0 < position <= last else []
+        return [passage.id for passage in self._library.passages_of_pages(keys)]
+
+    def _fuse(
+        self, rankings: _Rankings, asked: Sequence[str], affinity: Mapping[str, float], width: int
+    ) -> list[Candidate]:
         best = {
             "keyword": _best_scores(rankings.keyword),
             "keyword printed": _best_scores(rankings.printed),
@@ -143,6 +160,7 @@ class Retriever:
             for group, weight in ((rankings.keyword, 1.0), (rankings.printed, 1.0), (rankings.dense, 1.5))
             for ranking in group
         )
+        fused = [*((identity, 1.0) for identity in asked), *((i, score) for i, score in fused if i not in set(asked))]
         passages = {passage.id: passage for passage in self._library.passages([identity for identity, _ in fused])}
         weighted = [
             (identity, score * (1 + affinity.get(passages[identity].document_id, 0.0)))
