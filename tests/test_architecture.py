@@ -1,0 +1,147 @@
+"""Promises about the shape of the code: who may import whom, what may live at module level, and the drawn graph."""
+
+import ast
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from pincite.core.settings import PACKAGE_ROOT
+
+LAYERS: tuple[tuple[str, ...], ...] = (
+    ("core.types", "core.errors", "core.ports", "core.settings"),
+    ("core.store",),
+    ("core.documents", "core.retrieval", "core.language", "core.grounding"),
+    ("core.graph",),
+    ("core.turns",),
+    ("core.runtime",),
+    ("core.cli", "pages", "app"),
+)
+PAGES_MAY_IMPORT = ("core.runtime", "core.types", "core.errors", "core.settings", "pages", "__init__")
+HEAVY = ("streamlit", "chromadb", "langgraph", "onnxruntime", "numpy", "pypdfium2", "pydantic")
+
+
+def _modules(*folders: str) -> list[str]:
+    """Dotted names below the package, such as ``core.graph.build``."""
+    files = [file for folder in folders for file in (PACKAGE_ROOT / folder).rglob("*.py")]
+    return sorted(".".join(file.relative_to(PACKAGE_ROOT).with_suffix("").parts) for file in files)
+
+
+def _source(module: str) -> Path:
+    return PACKAGE_ROOT.joinpath(*module.split(".")).with_suffix(".py")
+
+
+def _imports(module: str, *, only_at_run_time: bool = False) -> Iterator[str]:
+    """Every module that a module imports, also inside functions."""
+    tree = ast.parse(_source(module).read_text(encoding="utf-8"))
+    for_checkers = {
+        id(inner)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"
+        for inner in ast.walk(node)
+    }
+    for node in ast.walk(tree):
+        if only_at_run_time and id(node) in for_checkers:
+            continue
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{module}: imports are absolute"
+            yield node.module or ""
+
+
+def _own_imports(module: str) -> set[str]:
+    return {
+        name.removeprefix("pincite.") for name in _imports(module, only_at_run_time=True) if name.startswith("pincite.")
+    }
+
+
+def _layer(module: str) -> int:
+    for depth, names in enumerate(LAYERS):
+        if any(module == name or module.startswith(f"{name}.") for name in names):
+            return depth
+    pytest.fail(f"{module} has no place among the layers")
+
+
+def test_core_never_imports_streamlit() -> None:
+    offenders = [
+        module for module in _modules("core") if any(name.split(".")[0] == "streamlit" for name in _imports(module))
+    ]
+    assert offenders == []
+
+
+def test_arrows_never_point_back() -> None:
+    modules = [module for module in _modules("core", "pages") if module != "core.__init__"]
+    backward = [
+        f"{module} imports {imported}"
+        for module in modules
+        for imported in sorted(_own_imports(module))
+        if _layer(imported) > _layer(module)
+    ]
+    assert backward == []
+
+
+def test_pages_know_only_the_facade_and_the_vocabulary() -> None:
+    strangers = [
+        f"{module} imports {imported}"
+        for module in [*_modules("pages"), "app"]
+        for imported in sorted(_own_imports(module))
+        if not imported.startswith(PAGES_MAY_IMPORT)
+    ]
+    assert strangers == []
+
+
+def test_only_the_workers_outermost_frame_catches_everything() -> None:
+    broad = []
+    for module in [*_modules("core", "pages"), "app"]:
+        for node in ast.walk(ast.parse(_source(module).read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ExceptHandler) and (
+                node.type is None or ast.unparse(node.type) in ("Exception", "BaseException")
+            ):
+                reraises = any(isinstance(inner, ast.Raise) and inner.exc is None for inner in ast.walk(node))
+                if not reraises:
+                    broad.append(module)
+    assert set(broad) <= {"core.turns"}, broad
+
+
+def test_importing_builds_no_client_connection_thread_or_graph() -> None:
+    """Every module of core is imported in a fresh process, and then looked through for living things."""
+    script = """
+import importlib, sys, threading
+for name in sys.argv[1:]:
+    importlib.import_module("pincite." + name)
+import chromadb.api, httpx, ollama, onnxruntime, sqlite3
+from langgraph.pregel import Pregel
+from pincite.core.settings import Settings
+from pincite.core.store.database import Database
+living = (chromadb.api.ClientAPI, httpx.Client, ollama.Client, onnxruntime.InferenceSession, sqlite3.Connection, Pregel,
+          Settings, Database, threading.Thread)
+for name in sys.argv[1:]:
+    for attribute, value in vars(sys.modules["pincite." + name]).items():
+        if isinstance(value, living):
+            print(f"{name}.{attribute} is a {type(value).__name__}")
+for thread in threading.enumerate():
+    if thread is not threading.main_thread():
+        print(f"thread {thread.name}")
+"""
+    modules = [module.removesuffix(".__init__") for module in _modules("core") if module != "core.cli"]
+    done = subprocess.run([sys.executable, "-c", script, *modules], capture_output=True, text=True, timeout=120)
+    assert (done.stdout, done.returncode) == ("", 0), done.stderr
+
+
+def test_help_loads_nothing_heavy() -> None:
+    script = "import sys, pincite.core.cli; print(*(name for name in sys.argv[1:] if name in sys.modules))"
+    done = subprocess.run(
+        [sys.executable, "-c", script, *HEAVY], capture_output=True, text=True, timeout=60, check=True
+    )
+    assert done.stdout.split() == []
+
+
+def test_architecture_page_shows_the_graph_that_the_code_builds() -> None:
+    from pincite.core.graph.build import build_graph
+
+    drawing = build_graph().get_graph().draw_mermaid()
+    page = (PACKAGE_ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    assert drawing.strip() in page
