@@ -10,6 +10,7 @@ import runpy
 import socket
 import sys
 from collections.abc import Callable, Sequence
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -128,6 +129,12 @@ def _complain(message: str) -> int:
     return USAGE
 
 
+def _opened(settings: "Settings") -> "closing[Pincite]":
+    from pincite.core.runtime import open_pincite
+
+    return closing(open_pincite(settings))
+
+
 def _settings(chosen: argparse.Namespace) -> "Settings":
     from pincite.core.settings import load_settings
 
@@ -142,6 +149,10 @@ def _open_app(chosen: argparse.Namespace) -> int:
     from pincite.core.settings import PACKAGE_ROOT
 
     settings = _settings(chosen)
+    try:
+        settings.data_dir.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        return _complain(f"{settings.data_dir} cannot be used ({error.strerror}). Choose a folder with --data-dir.")
     with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
         if os.name == "posix":
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -165,10 +176,7 @@ def _open_app(chosen: argparse.Namespace) -> int:
 
 
 def _add(chosen: argparse.Namespace) -> int:
-    from pincite.core.runtime import open_pincite
-
-    pincite = open_pincite(_settings(chosen))
-    try:
+    with _opened(_settings(chosen)) as pincite:
         failed = 0
         added = []
         for path in chosen.pdfs:
@@ -180,8 +188,6 @@ def _add(chosen: argparse.Namespace) -> int:
         for document_id in added:
             failed = _tell_outcome(pincite, document_id) or failed
         return failed
-    finally:
-        pincite.close()
 
 
 def _add_one(pincite: "Pincite", path: Path, password: str | None) -> str:
@@ -209,13 +215,8 @@ def _tell_outcome(pincite: "Pincite", document_id: str) -> int:
 
 
 def _list(chosen: argparse.Namespace) -> int:
-    from pincite.core.runtime import open_pincite
-
-    pincite = open_pincite(_settings(chosen))
-    try:
+    with _opened(_settings(chosen)) as pincite:
         documents = pincite.library.list()
-    finally:
-        pincite.close()
     if not documents:
         print("There are no documents yet. Add one with `pincite add FILE.pdf`.")
         return ANSWERED
@@ -229,14 +230,9 @@ def _list(chosen: argparse.Namespace) -> int:
 
 
 def _remove(chosen: argparse.Namespace) -> int:
-    from pincite.core.runtime import open_pincite
-
-    pincite = open_pincite(_settings(chosen))
-    try:
+    with _opened(_settings(chosen)) as pincite:
         document = pincite.library.find(chosen.name)
         pincite.ingest.remove(document.id)
-    finally:
-        pincite.close()
     print(f"Removed {document.name}.")
     return ANSWERED
 
@@ -245,8 +241,6 @@ def _remove(chosen: argparse.Namespace) -> int:
 
 
 def _ask(chosen: argparse.Namespace) -> int:
-    from pincite.core.runtime import open_pincite
-
     words, names = (chosen.words, chosen.documents) if chosen.words else _split_swallowed(chosen.documents)
     if not words or not words[0].strip():
         return _complain("No question was given. Try: pincite ask 'What are the late payment penalties?' contract.pdf")
@@ -256,16 +250,13 @@ def _ask(chosen: argparse.Namespace) -> int:
         settings = replace(settings, engine=chosen.engine)
     if chosen.model:
         settings = replace(settings, ollama_model=chosen.model)
-    pincite = open_pincite(settings)
-    try:
+    with _opened(settings) as pincite:
         if chosen.engine == "ollama":
             _require_model(pincite, chosen.model)
         document_ids = [_add_one(pincite, Path(path), chosen.password) for path in paths]
         pincite.ingest.wait(document_ids)
         document_ids += [pincite.library.find(name).id for name in names]
         turn = _run_turn(pincite, question, tuple(document_ids))
-    finally:
-        pincite.close()
     return _tell_turn(turn, as_json=chosen.json)
 
 
@@ -361,14 +352,9 @@ def _source(citation: "Citation") -> str:
 
 
 def _doctor(chosen: argparse.Namespace) -> int:
-    from pincite.core.runtime import open_pincite
-
     settings = _settings(chosen)
-    pincite = open_pincite(settings)
-    try:
+    with _opened(settings) as pincite:
         checks, storage = pincite.health(), pincite.storage()
-    finally:
-        pincite.close()
     print(f"Pincite {__version__}, Python {sys.version.split()[0]}, data in {settings.data_dir}")
     for check in checks:
         print(f"{'ok  ' if check.ok else 'FAIL'}  {check.part}: {check.detail}")

@@ -1,0 +1,237 @@
+"""Promises of the command line: what it prints, its exit status, and one clear line for every mistake."""
+
+import http.client
+import json
+import signal
+import socket
+import subprocess
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from pincite import __version__
+from pincite.core import cli
+from pincite.tests.serving import free_port, pincite_command, running_app
+
+QUESTION = "What are the late payment penalties?"
+JSON_KEYS = ["answer", "citations", "verdict", "confidence", "requires_review", "reasons", "path", "trace"]
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    status: int
+    out: str
+    err: str
+
+
+Run = Callable[..., Outcome]
+
+
+@pytest.fixture
+def run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Run:
+    """Run a command on this test's own data directory."""
+
+    def run_command(command: str, *words: str | Path) -> Outcome:
+        try:
+            status = cli.main([command, "--data-dir", str(tmp_path / "data"), *map(str, words)])
+        except SystemExit as stop:
+            status = int(stop.code or 0)
+        captured = capsys.readouterr()
+        return Outcome(status, captured.out, captured.err)
+
+    return run_command
+
+
+def assert_one_clear_line(outcome: Outcome, *words: str) -> None:
+    assert outcome.status == 2
+    assert outcome.out == ""
+    assert len(outcome.err.splitlines()) == 1, outcome.err
+    assert outcome.err.startswith("pincite")
+    for word in words:
+        assert word in outcome.err
+
+
+# ---------------------------------------------------------------- questions
+
+
+def test_the_sample_contract_tells_its_late_payment_penalties(run: Run, samples: Path) -> None:
+    outcome = run("ask", "--json", "--engine", "quoting", QUESTION, samples / "service-contract.pdf")
+    assert outcome.status == 0, outcome
+    told = json.loads(outcome.out)
+    assert list(told) == JSON_KEYS
+    assert "1.5 %" in told["answer"] and "30 days" in told["answer"]
+    [citation] = [citation for citation in told["citations"] if "1.5 %" in citation["quotation"]]
+    assert (citation["document"], citation["page_index"], citation["page_label"]) == ("service-contract.pdf", 1, "2")
+    assert told["requires_review"] is False
+    assert 0 <= told["confidence"] <= 1
+    assert told["path"] == ["router", "rewriter", "retriever", "generator", "judge"]
+    assert [step["node"] for step in told["trace"]] == told["path"]
+
+
+def test_the_answer_reads_well_without_json(run: Run, samples: Path) -> None:
+    outcome = run("ask", "--engine", "quoting", QUESTION, samples / "service-contract.pdf")
+    assert outcome.status == 0
+    assert "1.5 %" in outcome.out and "service-contract.pdf, page 2" in outcome.out and "Confidence" in outcome.out
+
+
+def test_a_roman_page_is_cited_by_its_label_and_position(run: Run, samples: Path) -> None:
+    question = "What does the work recommended for 2025 cost?"
+    outcome = run("ask", "--json", "--engine", "quoting", question, samples / "technical-report.pdf")
+    pages = {(citation["page_label"], citation["page_index"]) for citation in json.loads(outcome.out)["citations"]}
+    assert pages and pages <= {("ii", 1), ("3", 5)}
+
+
+def test_a_question_that_the_documents_do_not_answer_is_flagged_or_declined(run: Run, samples: Path) -> None:
+    outcome = run(
+        "ask", "--json", "--engine", "quoting", "Who won the 1998 football world cup?", samples / "service-contract.pdf"
+    )
+    told = json.loads(outcome.out)
+    assert outcome.status == (3 if told["requires_review"] else 0)
+    assert told["citations"] == []
+    assert "generator" in told["path"] or told["requires_review"]
+
+
+def test_documents_may_be_named_before_the_question(run: Run, samples: Path) -> None:
+    run("add", samples / "service-contract.pdf", samples / "technical-report.pdf")
+    outcome = run("ask", "--json", "--engine", "quoting", "--documents", "service-contract.pdf", QUESTION)
+    assert outcome.status == 0
+    assert {citation["document"] for citation in json.loads(outcome.out)["citations"]} == {"service-contract.pdf"}
+
+
+@pytest.mark.parametrize(
+    ("given", "words", "names"),
+    [
+        (["a.pdf", "Why?"], ["Why?"], ["a.pdf"]),
+        (["a.pdf", "b.pdf", "Why?"], ["Why?"], ["a.pdf", "b.pdf"]),
+        (["Why?"], ["Why?"], []),
+        ([], [], []),
+    ],
+)
+def test_the_last_word_after_documents_is_the_question(given: list[str], words: list[str], names: list[str]) -> None:
+    assert cli._split_swallowed(given) == (words, names)
+
+
+def test_files_after_the_question_are_pdfs_to_add(tmp_path: Path) -> None:
+    file = tmp_path / "x.pdf"
+    file.touch()
+    assert cli._split_swallowed(["a.pdf", "Why?", str(file)]) == (["Why?", str(file)], ["a.pdf"])
+
+
+def test_options_may_stand_between_the_question_and_the_pdfs(run: Run, samples: Path) -> None:
+    outcome = run("ask", QUESTION, "--engine", "quoting", samples / "service-contract.pdf", "--json")
+    assert outcome.status == 0
+    assert "1.5 %" in json.loads(outcome.out)["answer"]
+
+
+def test_an_absent_model_server_is_an_input_error(run: Run, samples: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OLLAMA_HOST", f"http://127.0.0.1:{free_port()}")
+    outcome = run("ask", "--engine", "ollama", QUESTION, samples / "service-contract.pdf")
+    assert_one_clear_line(outcome, "Ollama")
+
+
+def test_a_question_is_needed(run: Run) -> None:
+    assert_one_clear_line(run("ask"), "question")
+
+
+def test_an_unknown_document_is_named(run: Run) -> None:
+    assert_one_clear_line(run("ask", "--documents", "nowhere.pdf", "--", QUESTION), "nowhere.pdf")
+
+
+# ---------------------------------------------------------------- documents
+
+
+def test_documents_are_added_listed_and_removed(run: Run, samples: Path) -> None:
+    assert "no documents" in run("list").out
+    added = run("add", samples / "service-contract.pdf")
+    assert added.status == 0 and "4 pages" in added.out
+    again = run("add", samples / "service-contract.pdf")
+    assert again.status == 0 and "already" in again.err
+    assert run("list").out.count("service-contract.pdf") == 1
+    assert run("remove", "service-contract.pdf").status == 0
+    assert "no documents" in run("list").out
+    assert_one_clear_line(run("remove", "service-contract.pdf"), "service-contract.pdf")
+
+
+def test_each_bad_file_gets_its_own_line_and_stops_no_other(run: Run, samples: Path, tmp_path: Path) -> None:
+    (tmp_path / "empty.pdf").touch()
+    (tmp_path / "text.pdf").write_text("not a PDF at all", encoding="utf-8")
+    bad = [tmp_path / "empty.pdf", tmp_path / "text.pdf", tmp_path / "missing.pdf"]
+    outcome = run("add", *bad, samples / "service-contract.pdf")
+    assert outcome.status == 2
+    lines = outcome.err.splitlines()
+    assert [name for line, name in zip(lines, ("empty", "text", "missing"), strict=True) if name in line] == [
+        "empty",
+        "text",
+        "missing",
+    ]
+    assert "4 pages" in outcome.out
+
+
+def test_doctor_names_every_part(run: Run) -> None:
+    outcome = run("doctor")
+    assert outcome.status == 0, outcome
+    assert f"Pincite {__version__}" in outcome.out
+
+
+def test_a_broken_settings_file_is_told_in_one_line(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data" / "settings.json").write_text("{", encoding="utf-8")
+    assert_one_clear_line(run("list"), "settings.json")
+
+
+# ---------------------------------------------------------------- the app
+
+
+def test_the_app_starts_says_where_it_is_and_stops_on_control_c(tmp_path: Path) -> None:
+    port = free_port()
+    with running_app(tmp_path, port=port) as process:
+        process.send_signal(signal.SIGINT)
+        out, _ = process.communicate(timeout=30)
+    assert process.returncode == 0
+    assert f"http://127.0.0.1:{port}" in out
+    assert "Traceback" not in out
+
+
+def test_the_app_refuses_other_host_names(tmp_path: Path) -> None:
+    """The option that forbids them stands in .streamlit/config.toml, so this shows that it is in force anywhere."""
+    port = free_port()
+    statuses = {}
+    with running_app(tmp_path, port=port):
+        for host in ("localhost", "elsewhere.example"):
+            connection = http.client.HTTPConnection("127.0.0.1", port, timeout=5)
+            upgrade = {"Host": f"{host}:{port}", "Connection": "Upgrade", "Upgrade": "websocket"}
+            handshake = {"Sec-WebSocket-Version": "13", "Sec-WebSocket-Key": "AAAAAAAAAAAAAAAAAAAAAA=="}
+            connection.request("GET", "/_stcore/stream", headers={**upgrade, **handshake})
+            statuses[host] = connection.getresponse().status
+    assert statuses == {"localhost": 101, "elsewhere.example": 403}
+
+
+def test_a_taken_port_gets_a_plain_message(tmp_path: Path) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        command = pincite_command("--no-browser", "--port", str(port), "--data-dir", tmp_path / "data")
+        done = subprocess.run(command, capture_output=True, text=True, timeout=60, cwd=tmp_path)
+    assert_one_clear_line(Outcome(done.returncode, done.stdout, done.stderr), str(port), "--port")
+
+
+def test_version_and_help(capsys: pytest.CaptureFixture[str]) -> None:
+    for option in ("--version", "--help"):
+        with pytest.raises(SystemExit) as stop:
+            cli.main([option])
+        assert stop.value.code == 0
+    out = capsys.readouterr().out
+    assert f"pincite {__version__}" in out
+    for word in ("--port", "--data-dir", "--no-browser", "ask", "add", "list", "remove", "doctor"):
+        assert word in out
+
+
+@pytest.mark.parametrize("words", [["--port", "x"], ["frobnicate"], ["ask", "--engine", "oracle", "Why?"]])
+def test_usage_errors_are_one_line(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as stop:
+        cli.main(words)
+    captured = capsys.readouterr()
+    assert_one_clear_line(Outcome(int(stop.value.code or 0), captured.out, captured.err), "--help")

@@ -1,0 +1,91 @@
+"""The promise that nothing leaves the machine: a whole turn, and the app's start, with the network forbidden.
+
+An audit hook, inherited by every child process, refuses and notes each address outside this machine.
+"""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from pincite.core.settings import PACKAGE_ROOT
+from pincite.tests.serving import free_port, pincite_command, running_app
+
+GUARD = """
+import os, sys
+
+HERE = ("127.0.0.1", "::1", "localhost", "0.0.0.0", "::", "", None)
+
+def refuse(event, arguments):
+    if event in ("socket.connect", "socket.sendto"):
+        address = arguments[1]
+        host = address[0] if isinstance(address, tuple) else None
+    elif event in ("socket.getaddrinfo", "socket.gethostbyname"):
+        host = arguments[0]
+    else:
+        return
+    host = host.decode() if isinstance(host, bytes) else host
+    if host not in HERE:
+        with open(os.environ["NETWORK_LOG"], "a") as log:
+            log.write(f"{event} {host}\\n")
+        raise OSError(f"the network is forbidden: {host}")
+
+sys.addaudithook(refuse)
+"""
+
+
+@pytest.fixture
+def forbidden(tmp_path: Path) -> Mapping[str, str]:
+    """The environment of a process without a network; what it tried stands in ``tmp_path/network.log``."""
+    guard = tmp_path / "guard"
+    guard.mkdir()
+    (guard / "sitecustomize.py").write_text(GUARD, encoding="utf-8")
+    log = tmp_path / "network.log"
+    log.touch()
+    return {**os.environ, "PYTHONPATH": str(guard), "NETWORK_LOG": str(log), "PYTHONUNBUFFERED": "1"}
+
+
+def test_the_guard_refuses_and_notes(forbidden: Mapping[str, str], tmp_path: Path) -> None:
+    script = "import socket; socket.create_connection(('192.0.2.1', 80), timeout=5)"
+    done = subprocess.run([sys.executable, "-c", script], env=forbidden, capture_output=True, text=True, timeout=60)
+    assert "the network is forbidden: 192.0.2.1" in done.stderr
+    assert "192.0.2.1" in (tmp_path / "network.log").read_text(encoding="utf-8")
+
+
+def test_a_whole_turn_needs_no_network(forbidden: Mapping[str, str], samples: Path, tmp_path: Path) -> None:
+    words = ("ask", "--json", "--engine", "quoting", "--data-dir", str(tmp_path / "data"))
+    question = "What are the late payment penalties?"
+    pdfs = (str(samples / "service-contract.pdf"), str(samples / "scanned-letter.pdf"))
+    command = pincite_command(*words, question, *pdfs)
+    done = subprocess.run(command, env=forbidden, cwd=tmp_path, capture_output=True, text=True, timeout=180)
+    assert done.returncode == 0, done.stderr
+    assert "1.5 %" in json.loads(done.stdout)["answer"]
+    assert (tmp_path / "network.log").read_text(encoding="utf-8") == ""
+
+
+def test_the_first_page_is_drawn_without_a_network(
+    forbidden: Mapping[str, str], tmp_path: Path
+) -> None:
+    script = (
+        "from streamlit.testing.v1 import AppTest\n"
+        f"app = AppTest.from_file({str(PACKAGE_ROOT / 'app.py')!r}, default_timeout=60).run()\n"
+        "assert not app.exception, app.exception\n"
+    )
+    environment = {**forbidden, "PINCITE_DATA_DIR": str(tmp_path / "data")}
+    done = subprocess.run(
+        [sys.executable, "-c", script], env=environment, cwd=tmp_path, capture_output=True, text=True, timeout=120
+    )
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "network.log").read_text(encoding="utf-8") == ""
+
+
+def test_the_server_starts_without_a_network(forbidden: Mapping[str, str], tmp_path: Path) -> None:
+    with running_app(tmp_path, port=free_port(), environment=forbidden) as process:
+        process.send_signal(signal.SIGINT)
+        process.wait(timeout=30)
+    assert (tmp_path / "network.log").read_text(encoding="utf-8") == ""
