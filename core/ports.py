@@ -55,6 +55,10 @@ class ChatModel(Protocol):
         Raises ModelUnavailableError or ModelInterruptedError.
         """
 
+    @property
+    def notices(self) -> tuple[str, ...]:
+        """Plain remarks on the last answer: the server cut the prompt, the answer hit its length limit."""
+
     def structured(self, instructions: str, content: str, schema: Mapping[str, Any]) -> Mapping[str, Any] | None:
         """Return a reply that fits the JSON schema; None when the engine cannot or the reply did not fit."""
 

@@ -1,0 +1,97 @@
+"""The topology of the graph on one screen, its checkpointer, and the trace kept of every visit."""
+
+import sqlite3
+import time
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Protocol, TypeAlias
+
+from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
+from langgraph.checkpoint.sqlite import SqliteSaver
+from langgraph.graph import END, START, StateGraph
+from langgraph.graph.state import CompiledStateGraph
+from langgraph.runtime import Runtime
+
+from pincite.core.graph.context import Notes, TurnContext, TurnStopped
+from pincite.core.graph.nodes.generator import after_generator, generator
+from pincite.core.graph.nodes.judge import after_judge, judge
+from pincite.core.graph.nodes.retriever import after_retriever, retriever
+from pincite.core.graph.nodes.review import review
+from pincite.core.graph.nodes.rewriter import rewriter
+from pincite.core.graph.nodes.router import after_router, router
+from pincite.core.graph.state import CHECKPOINTED, TurnState, TurnUpdate
+from pincite.core.types import TraceStep
+
+TurnGraph: TypeAlias = CompiledStateGraph[TurnState, TurnContext, TurnState, TurnState]
+
+
+class Node(Protocol):
+    """Reads typed state, asks a port, returns the fields that it owns."""
+
+    def __call__(self, state: TurnState, runtime: Runtime[TurnContext]) -> TurnUpdate: ...
+
+
+def build_graph(checkpointer: SqliteSaver | None = None) -> TurnGraph:
+    graph = StateGraph(TurnState, context_schema=TurnContext)
+    for name, node in (
+        ("router", router),
+        ("rewriter", rewriter),
+        ("retriever", retriever),
+        ("generator", generator),
+        ("judge", judge),
+        ("review", review),
+    ):
+        graph.add_node(name, traced(name, node))
+    graph.add_edge(START, "router")
+    graph.add_conditional_edges("router", after_router)
+    graph.add_edge("rewriter", "retriever")
+    graph.add_conditional_edges("retriever", after_retriever)
+    graph.add_conditional_edges("generator", after_generator)
+    graph.add_conditional_edges("judge", after_judge)
+    graph.add_edge("review", END)
+    return graph.compile(checkpointer=checkpointer)
+
+
+def traced(name: str, node: Node) -> Node:
+    """Wrap a node so that each visit, also one that raises, leaves a trace step; a stopped turn goes no further."""
+
+    def visit(state: TurnState, runtime: Runtime[TurnContext]) -> TurnUpdate:
+        context = runtime.context
+        if context.stopped():
+            raise TurnStopped("The turn was stopped.")
+        notes = context.notes
+        notes.read, notes.decided, notes.returned = {}, {}, {}
+        started_at = datetime.now(UTC).isoformat(timespec="milliseconds")
+        started = time.perf_counter()
+        try:
+            update = node(state, runtime)
+        except BaseException as error:
+            step = _step(name, state["attempt"], started_at, started, notes, error=f"{type(error).__name__}: {error}")
+            context.progress.visited(step)
+            raise
+        context.progress.visited(_step(name, update.get("attempt", state["attempt"]), started_at, started, notes))
+        return update
+
+    return visit
+
+
+def _step(name: str, attempt: int, started_at: str, started: float, notes: Notes, *, error: str = "") -> TraceStep:
+    return TraceStep(
+        node=name,
+        attempt=attempt,
+        started_at=started_at,
+        seconds=time.perf_counter() - started,
+        read=notes.read,
+        decided=notes.decided,
+        returned=notes.returned,
+        error=error,
+    )
+
+
+def open_checkpointer(path: Path) -> SqliteSaver:
+    """Open the checkpoints' own file; only our own values and LangGraph's safe ones come back from it."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    connection = sqlite3.connect(path, timeout=30, check_same_thread=False)
+    saver = SqliteSaver(connection, serde=JsonPlusSerializer(allowed_msgpack_modules=CHECKPOINTED))
+    saver.setup()
+    return saver

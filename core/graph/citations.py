@@ -1,0 +1,131 @@
+"""Turn markers like [2] in an answer into citations that were found in the page, and drop those that point nowhere.
+
+A quotation is always cut out of the page's own text; what cannot be found there gets no citation.
+"""
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from pincite.core.grounding.quotations import best_quotation, locate
+from pincite.core.grounding.sentences import split_sentences
+from pincite.core.grounding.terms import content_terms
+from pincite.core.types import Citation, Evidence, Span
+
+MARKER = re.compile(r"\[(\d{1,3}(?:\s*[,;–-]\s*\d{1,3})*)\]")
+_NUMBER = re.compile(r"\d[\d.,]*")
+STRONG_SUPPORT = 0.75
+"""Share of a sentence's terms that a quotation must hold before it is attached to a sentence without a marker."""
+
+PageText = Callable[[str, int], str]
+
+
+@dataclass(frozen=True, slots=True)
+class CitedAnswer:
+    """``removed`` counts markers that pointed to no evidence."""
+
+    text: str
+    citations: tuple[Citation, ...]
+    removed: int
+
+
+def without_markers(text: str) -> str:
+    return " ".join(MARKER.sub(" ", text).split())
+
+
+def numbers_in(text: str) -> tuple[int, ...]:
+    """The evidence numbers that a text names, in order; "[1-3]" names three."""
+    found: list[int] = []
+    for match in MARKER.finditer(text):
+        for part in re.split(r"\s*[,;]\s*", match.group(1)):
+            first, *rest = (int(number) for number in re.split(r"\s*[–-]\s*", part))
+            found += range(first, rest[0] + 1) if rest and first < rest[0] < first + 20 else [first, *rest]
+    return tuple(dict.fromkeys(found))
+
+
+def cite(answer: str, evidence: Sequence[Evidence], page_text: PageText, *, attach: bool = True) -> CitedAnswer:
+    """Locate a quotation for every marker. ``attach`` marks strongly supported sentences that carry none."""
+    known = {item.number: item for item in evidence}
+    text, removed = _drop_unknown(answer.strip(), known)
+    if attach:
+        text = _attach(text, evidence)
+    citations: list[Citation] = []
+    for span in split_sentences(text):
+        sentence = text[span.start : span.end]
+        for number in numbers_in(sentence):
+            citation = quotation_for(without_markers(sentence), known[number], page_text)
+            if citation is not None and citation not in citations:
+                citations.append(citation)
+    return CitedAnswer(text, tuple(citations), removed)
+
+
+def quotation_for(claim: str, item: Evidence, page_text: PageText) -> Citation | None:
+    """The words of one passage that back a claim best, as they stand in the page; None when nothing does."""
+    passage = item.passage
+    span = locate(claim, passage.text)
+    if span is None:
+        best = best_quotation(claim, [passage.text])
+        span = best[1] if best else None
+    if span is None:
+        return None
+    quotation = passage.text[span.start : span.end]
+    page = page_text(passage.document_id, passage.page_index)
+    placed = Span(passage.start + span.start, passage.start + span.end)
+    if page[placed.start : placed.end] != quotation:
+        found = locate(quotation, page)
+        if found is None:
+            return None
+        placed, quotation = found, page[found.start : found.end]
+    return Citation(
+        number=item.number,
+        document_id=passage.document_id,
+        document_name=item.document_name,
+        page_index=passage.page_index,
+        page_label=passage.page_label,
+        passage_id=passage.id,
+        quotation=quotation,
+        start=placed.start,
+        end=placed.end,
+    )
+
+
+def support(claim: str, text: str) -> float:
+    """Share of a claim's terms that a text holds; 0 when a number of the claim is missing from it."""
+    terms = set(content_terms(claim))
+    if not terms or set(_figures(claim)) - set(_figures(text)):
+        return 0.0
+    return len(terms & set(content_terms(text))) / len(terms)
+
+
+def _figures(text: str) -> list[str]:
+    return [match.group().rstrip(".,").replace(",", "") for match in _NUMBER.finditer(text)]
+
+
+def _drop_unknown(text: str, known: dict[int, Evidence]) -> tuple[str, int]:
+    removed = 0
+
+    def keep(match: re.Match[str]) -> str:
+        nonlocal removed
+        numbers = numbers_in(match.group())
+        kept = [number for number in numbers if number in known]
+        removed += len(numbers) - len(kept)
+        return f"[{', '.join(map(str, kept))}]" if kept else ""
+
+    cleaned = MARKER.sub(keep, text)
+    return (re.sub(r"[ \t]+([.,;:!?])", r"\1", cleaned) if removed else cleaned), removed
+
+
+def _attach(text: str, evidence: Sequence[Evidence]) -> str:
+    pieces: list[str] = []
+    position = 0
+    for span in split_sentences(text):
+        sentence = text[span.start : span.end]
+        pieces.append(text[position : span.end])
+        position = span.end
+        if MARKER.search(sentence) or len(content_terms(sentence)) < 3:
+            continue
+        strengths = [(support(sentence, item.passage.text), -item.number) for item in evidence]
+        strength, number = max(strengths, default=(0.0, 0))
+        if strength >= STRONG_SUPPORT:
+            pieces.append(f" [{-number}]")
+    return "".join(pieces) + text[position:]

@@ -1,0 +1,93 @@
+"""What nodes may reach beside their state: ports, settings, the clock, and where progress is told."""
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol, TypeAlias
+
+from pincite.core.errors import PinciteError
+from pincite.core.ports import ChatModel
+from pincite.core.settings import Settings
+from pincite.core.store.reviews import Recalled
+from pincite.core.types import Document, SearchPlan, SearchResult, TraceStep
+
+
+class TurnStopped(PinciteError):
+    """The user stopped the turn."""
+
+
+class Documents(Protocol):
+    """The part of the library that nodes read."""
+
+    def list(self) -> list[Document]: ...
+
+    def page_text(self, document_id: str, page_index: int) -> str: ...
+
+    def coverage(self, document_id: str) -> float:
+        """Share of pages with usable text."""
+
+
+class Searcher(Protocol):
+    def search(self, plan: SearchPlan, *, context_characters: int, scope: Sequence[str] = ()) -> SearchResult:
+        """Empty evidence: nothing above the floor."""
+
+
+class Progress(Protocol):
+    """Where the worker publishes what a node does."""
+
+    def step(self, text: str) -> None:
+        """Tell in plain words what is being done."""
+
+    def draft(self, text: str) -> None:
+        """Show the text streamed so far in this attempt."""
+
+    def visited(self, step: TraceStep) -> None:
+        """Keep one node's visit."""
+
+
+Memory: TypeAlias = Callable[[str, Sequence[str]], Recalled | None]
+"""Finds a reviewed answer to a question, within a scope of documents, that still holds."""
+
+
+@dataclass(slots=True)
+class Notes:
+    """What the node in hand read, decided and returned, for its trace step."""
+
+    read: dict[str, Any] = field(default_factory=dict)
+    decided: dict[str, Any] = field(default_factory=dict)
+    returned: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class TurnContext:
+    """``deadline`` is on the clock of ``time.monotonic``."""
+
+    settings: Settings
+    model: ChatModel
+    documents: Documents
+    searcher: Searcher
+    progress: Progress
+    stopped: Callable[[], bool]
+    deadline: float
+    recall: Memory | None = None
+    notes: Notes = field(default_factory=Notes)
+
+    @property
+    def out_of_time(self) -> bool:
+        return time.monotonic() >= self.deadline
+
+    def halted(self) -> bool:
+        """True as soon as an engine should stop writing."""
+        return self.stopped() or self.out_of_time
+
+    def note(
+        self,
+        *,
+        read: Mapping[str, Any] | None = None,
+        decided: Mapping[str, Any] | None = None,
+        returned: Mapping[str, Any] | None = None,
+    ) -> None:
+        """Add to the trace step of the node in hand."""
+        self.notes.read.update(read or {})
+        self.notes.decided.update(decided or {})
+        self.notes.returned.update(returned or {})

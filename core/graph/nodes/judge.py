@@ -1,0 +1,50 @@
+"""The judge: checks the draft against its evidence; it stands, is tried again, or goes to a person."""
+
+from typing import Literal
+
+from langgraph.runtime import Runtime
+
+from pincite.core.graph.context import TurnContext
+from pincite.core.graph.state import TurnState, TurnUpdate, exchange_of
+from pincite.core.graph.verdict import verdict_of
+from pincite.core.store.codec import to_plain
+from pincite.core.types import Attempt
+
+
+def judge(state: TurnState, runtime: Runtime[TurnContext]) -> TurnUpdate:
+    """Give the verdict on this attempt and keep the attempt beside the earlier ones."""
+    context = runtime.context
+    context.progress.step("Checking citations…")
+    verdict = verdict_of(
+        state["plan"].standalone_question if state["plan"] else state["question"],
+        state["draft"],
+        state["evidence"],
+        state["citations"],
+        removed_markers=state["removed_markers"],
+        documents=context.documents,
+        threshold=context.settings.review_threshold,
+    )
+    attempt = Attempt(state["attempt"], state["draft"], state["citations"], verdict, state["plan"], state["evidence"])
+    give_up = state["give_up"]
+    if not verdict.accepted and not give_up:
+        if context.out_of_time:
+            give_up = "The time for this turn was used up."
+        elif state["attempt"] >= context.settings.max_retries:
+            give_up = f"{state['attempt'] + 1} attempts did not lead to an answer that can be relied on."
+    decision = "accept" if verdict.accepted else "give up" if give_up else "retry"
+    context.note(
+        read={"draft": state["draft"], "evidence": [item.number for item in state["evidence"]]},
+        decided={"decision": decision, "because": give_up or list(verdict.reasons)},
+        returned={"verdict": to_plain(verdict)},
+    )
+    update = TurnUpdate(verdict=verdict, attempts=(*state["attempts"], attempt), give_up=give_up)
+    if verdict.accepted:
+        update["history"] = exchange_of(state, state["draft"])
+    return update
+
+
+def after_judge(state: TurnState) -> Literal["rewriter", "review", "__end__"]:
+    verdict = state["verdict"]
+    if verdict is not None and verdict.accepted:
+        return "__end__"
+    return "review" if state["give_up"] else "rewriter"

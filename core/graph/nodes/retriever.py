@@ -1,0 +1,107 @@
+"""The retriever: finds the evidence, and says which of the searched documents have holes."""
+
+from collections.abc import Mapping, Sequence
+from typing import Literal
+
+from langgraph.runtime import Runtime
+
+from pincite.core.graph.context import Documents, TurnContext
+from pincite.core.graph.state import TurnState, TurnUpdate
+from pincite.core.types import Candidate, Document, DocumentStatus, Evidence, SearchResult
+
+SHOWN_PER_STAGE = 40
+SHOWN_NEAREST = 3
+
+
+def retriever(state: TurnState, runtime: Runtime[TurnContext]) -> TurnUpdate:
+    """Search with the plan; a retry is looser by the plan's attempt number."""
+    context = runtime.context
+    plan = state["plan"]
+    assert plan is not None, "the rewriter comes before the retriever"
+    scope = plan.document_ids or state["document_ids"]
+    searched = [document for document in context.documents.list() if not scope or document.id in scope]
+    context.progress.step(f"Searching {_counted(len(searched), 'document')}…")
+    result = context.searcher.search(
+        plan, context_characters=context.model.context_characters, scope=state["document_ids"]
+    )
+    notices = tuple(dict.fromkeys([*state["notices"], *_holes(searched, context.documents)]))
+    context.note(
+        read={"queries": [query.text for query in plan.sub_queries], "documents": [d.name for d in searched]},
+        decided={
+            "score floor": result.score_floor,
+            "reranker": result.reranker,
+            "left out": list(result.left_out),
+            "notes": list(result.notes),
+        },
+        returned=described(result),
+    )
+    names = {document.id: document.name for document in searched}
+    nearest = () if result.evidence else _nearest(result, names)
+    return TurnUpdate(evidence=result.evidence, nearest=nearest, notices=notices)
+
+
+def after_retriever(state: TurnState) -> Literal["generator", "review"]:
+    return "generator" if state["evidence"] else "review"
+
+
+def described(result: SearchResult) -> dict[str, object]:
+    """The evidence and every stage's ranking, with each score, as the trace keeps it."""
+    return {
+        "evidence": [evidence_line(item) for item in result.evidence],
+        "rankings": {
+            stage: [_candidate_line(candidate) for candidate in candidates[:SHOWN_PER_STAGE]]
+            for stage, candidates in result.rankings.items()
+        },
+    }
+
+
+def evidence_line(item: Evidence) -> dict[str, object]:
+    return {
+        "number": item.number,
+        "document": item.document_name,
+        "page": item.passage.page_label,
+        "page_index": item.passage.page_index,
+        "passage": item.passage.id,
+        "scores": {stage: round(score, 4) for stage, score in item.scores.items()},
+        "reason": item.reason,
+        "text": item.passage.text,
+    }
+
+
+def _candidate_line(candidate: Candidate) -> dict[str, object]:
+    passage = candidate.passage
+    return {
+        "passage": passage.id,
+        "document_id": passage.document_id,
+        "page": passage.page_label,
+        "scores": {stage: round(score, 4) for stage, score in candidate.scores.items()},
+        "text": passage.text[:300],
+    }
+
+
+def _nearest(result: SearchResult, names: Mapping[str, str]) -> tuple[Evidence, ...]:
+    """The best of what stayed below the floor, to show where the search came closest."""
+    ranked = result.rankings.get("reranked") or result.rankings.get("fused") or ()
+    return tuple(
+        Evidence(number, found.passage, names.get(found.passage.document_id, ""), found.scores, "below the score floor")
+        for number, found in enumerate(ranked[:SHOWN_NEAREST], start=1)
+    )
+
+
+def _holes(searched: Sequence[Document], documents: Documents) -> list[str]:
+    notices = []
+    for document in searched:
+        if document.status in (DocumentStatus.QUEUED, DocumentStatus.READING):
+            notices.append(f"“{document.name}” is still being read; this answer covers what was read so far.")
+        elif document.status is DocumentStatus.FAILED:
+            notices.append(f"“{document.name}” could not be read, so it was not searched.")
+        elif (unread := round((1 - documents.coverage(document.id)) * document.page_count)) > 0:
+            of_pages = f"{unread} of the {_counted(document.page_count, 'page')}"
+            notices.append(f"{of_pages} of “{document.name}” could not be read and were not searched.")
+        elif document.status is DocumentStatus.EMBEDDING:
+            notices.append(f"“{document.name}” is still being indexed by meaning; it was searched by words.")
+    return notices
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"

@@ -1,0 +1,77 @@
+"""The review node: puts the best draft, the reasons and a question back before a person. It never un-marks a turn."""
+
+from langgraph.runtime import Runtime
+
+from pincite.core.graph.context import TurnContext
+from pincite.core.graph.nodes.retriever import evidence_line
+from pincite.core.graph.state import TurnState, TurnUpdate, exchange_of
+from pincite.core.types import Attempt
+
+NOTHING_FOUND = "These documents do not say."
+NOTHING_FOUND_REASON = "No passage was found that answers the question."
+
+
+def review(state: TurnState, runtime: Runtime[TurnContext]) -> TurnUpdate:
+    """Choose the best attempt by verdict, never simply the last, and say why it needs a person."""
+    context = runtime.context
+    context.progress.step("Marking the answer for review…")
+    best = best_attempt(state["attempts"])
+    if best is None and state["draft"]:
+        best = Attempt(state["attempt"], state["draft"], state["citations"], None, state["plan"], state["evidence"])
+    if best is None:
+        update = TurnUpdate(draft=NOTHING_FOUND, citations=(), verdict=None, reasons=(NOTHING_FOUND_REASON,))
+        update["evidence"] = state["nearest"]
+    else:
+        verdict = best.verdict
+        update = TurnUpdate(
+            draft=best.answer,
+            citations=best.citations,
+            verdict=verdict,
+            evidence=best.evidence,
+            reasons=(*((state["give_up"],) if state["give_up"] else ()), *(verdict.reasons if verdict else ())),
+        )
+    update["question_back"] = question_back(state, best)
+    update["flagged"] = True
+    update["history"] = exchange_of(state, update["draft"])
+    context.note(
+        read={"attempts": [_attempt_line(attempt) for attempt in state["attempts"]], "gave up": state["give_up"]},
+        decided={"kept attempt": best.number if best else None, "reasons": list(update["reasons"])},
+        returned={
+            "draft": update["draft"],
+            "question back": update["question_back"],
+            "evidence": [evidence_line(item) for item in (best.evidence if best else ())],
+        },
+    )
+    return update
+
+
+def best_attempt(attempts: tuple[Attempt, ...]) -> Attempt | None:
+    """The attempt with the best verdict; of equals, the earliest."""
+    judged = [attempt for attempt in attempts if attempt.verdict is not None]
+    return max(judged, key=lambda a: (a.verdict.confidence, a.verdict.overall) if a.verdict else (0, 0), default=None)
+
+
+def question_back(state: TurnState, best: Attempt | None) -> str:
+    """Ask the user for what would help most."""
+    plan = state["plan"]
+    if best is not None and best.verdict is not None and best.verdict.question_back:
+        return best.verdict.question_back
+    if best is None:
+        if state["nearest"]:
+            nearest = state["nearest"][0]
+            where = f"page {nearest.passage.page_label} of “{nearest.document_name}”"
+            return f"The nearest passage is on {where}. Is it about that, or does the document use another word for it?"
+        return "In which document might it stand, and under which name?"
+    if plan and plan.document_ids:
+        return "Is this the part of the document you mean, or should I look elsewhere in it?"
+    return "Which document or section do you mean, or which detail matters most to you?"
+
+
+def _attempt_line(attempt: Attempt) -> dict[str, object]:
+    verdict = attempt.verdict
+    return {
+        "attempt": attempt.number,
+        "answer": attempt.answer,
+        "confidence": round(verdict.confidence, 3) if verdict else None,
+        "reasons": list(verdict.reasons) if verdict else [],
+    }

@@ -1,0 +1,46 @@
+"""The rewriter: makes a search plan of the question and its conversation; on a retry it works in what was missing."""
+
+from dataclasses import replace
+
+from langgraph.runtime import Runtime
+
+from pincite.core.graph.context import TurnContext
+from pincite.core.graph.planning import plan_question
+from pincite.core.graph.state import Exchange, TurnState, TurnUpdate
+from pincite.core.ports import Message
+from pincite.core.store.codec import to_plain
+
+RECENT_EXCHANGES = 6
+
+
+def rewriter(state: TurnState, runtime: Runtime[TurnContext]) -> TurnUpdate:
+    """Plan the search; ``attempt`` counts up once the judge has seen a draft."""
+    context = runtime.context
+    verdict = state["verdict"]
+    attempt = state["attempt"] + 1 if verdict is not None else state["attempt"]
+    gaps = verdict.gaps if verdict is not None else ()
+    if attempt:
+        context.progress.step(f"Looking again, attempt {attempt + 1}…")
+    history = messages_of(state["history"])
+    plan = plan_question(
+        state["standalone"],
+        history=history,
+        gaps=(*((state["hint"],) if state["hint"] else ()), *gaps),
+        attempt=attempt,
+    )
+    plan = replace(plan, document_ids=state["targets"])
+    context.note(
+        read={"question": state["standalone"], "conversation": [m.text for m in history], "gaps": list(gaps)},
+        decided={"attempt": attempt, "because": list(plan.notes)},
+        returned={"plan": to_plain(plan)},
+    )
+    return TurnUpdate(plan=plan, attempt=attempt)
+
+
+def messages_of(history: tuple[Exchange, ...]) -> tuple[Message, ...]:
+    """The last few exchanges as the conversation that engines and planning read."""
+    return tuple(
+        message
+        for exchange in history[-RECENT_EXCHANGES:]
+        for message in (Message("user", exchange.question), Message("assistant", exchange.answer))
+    )

@@ -1,0 +1,154 @@
+"""The router: does the question go to the documents, and to which? By rule first, then by shape, then by a probe."""
+
+import re
+from collections.abc import Sequence
+from typing import Literal
+
+from langgraph.runtime import Runtime
+
+from pincite.core.graph.context import TurnContext
+from pincite.core.graph.nodes.rewriter import messages_of
+from pincite.core.graph.planning import plan_question, resolve_follow_up
+from pincite.core.graph.prompts import INTENT_INSTRUCTIONS, INTENT_SCHEMA, is_chat
+from pincite.core.graph.state import TurnState, TurnUpdate, exchange_of
+from pincite.core.types import Document, Intent, Mode
+
+_SMALL_TALK = re.compile(
+    r"^\W*(?:(?:hi|hello|hey|hallo|bonjour|hola|good (?:morning|afternoon|evening|day)|greetings|thanks?|thank you|thx|"
+    r"cheers|great|nice|cool|ok(?:ay)?|got it|perfect|bye|goodbye|see you|how are you|who are you|what are you|"
+    r"what'?s up|what can you do|what do you do|how (?:do|does|can) (?:you|this) (?:work|help)|can you help(?: me)?|"
+    r"help)(?: (?:there|pincite|everyone|all|again|much|so|very|a lot|you|me|doing|today|for (?:me|that|this|your help)"
+    r"))*[\W_]*)+$",
+    re.IGNORECASE,
+)
+_SURVEY = re.compile(
+    r"\b(?:summar(?:y|ise|ize)|overview|give me the gist|tl;?dr)\b|\bwhat (?:is|are) (?:this|these|the) (?:document|"
+    r"documents|file|files|paper|report|pdfs?)\b.{0,12}\babout\b|\b(?:list|which|how many|name) (?:of )?(?:all )?"
+    r"(?:the |my )?(?:documents|files|pdfs)\b|\bin each (?:document|file|report)\b|"
+    r"\bcompare (?:all|the|these) (?:documents|files)\b",
+    re.IGNORECASE,
+)
+_QUESTION = re.compile(
+    r"\?|^\W*(?:what|which|who|whom|whose|when|where|why|how|is|are|was|were|do|does|did|can|could|may|must|should|"
+    r"will|list|find|show|give|tell|explain|describe|define|compare|quote|name|calculate|count|identify|state|extract|"
+    r"look up|search|provide|outline|enumerate|was|wer|wie|wo|wann|warum|welche[rsnm]?|quel(?:le)?s?|qui|quand|où|"
+    r"comment|pourquoi|qué|quién|cuándo|dónde|cómo|cuál|cuánt[oa]s?)\b|[？؟]",
+    re.IGNORECASE,
+)
+
+
+def router(state: TurnState, runtime: Runtime[TurnContext]) -> TurnUpdate:
+    """Decide the intent, resolve @mentions, and look whether a reviewed answer already says it."""
+    context = runtime.context
+    context.progress.step("Reading the question…")
+    documents = context.documents.list()
+    text, mentioned, unknown = resolve_mentions(state["question"], documents)
+    scope = mentioned or state["document_ids"]
+    in_scope = [document for document in documents if not scope or document.id in scope]
+    context.note(read={"question": state["question"], "mode": state["mode"], "documents": [d.name for d in in_scope]})
+
+    intent, why = _by_rule(text, state["mode"], mentioned, in_scope)
+    if intent is None:
+        intent, why = _by_probe(text, state, context)
+    update = TurnUpdate(
+        intent=intent,
+        standalone=text,
+        targets=mentioned,
+        notices=tuple(f"No document here is called “{name}”." for name in unknown),
+    )
+    context.note(
+        decided={"intent": intent, "because": why, "mentioned": [d.name for d in documents if d.id in mentioned]}
+    )
+    leans_on_history = resolve_follow_up(text, messages_of(state["history"])) != text
+    if intent is Intent.CHAT or leans_on_history or context.recall is None:
+        return update
+    recalled = context.recall(text, scope)
+    if recalled is None:
+        return update
+    context.note(returned={"reviewed answer": recalled.turn_id, "similarity": round(recalled.similarity, 3)})
+    said = f"Answered from a review by {recalled.reviewer} on {recalled.decided_at[:10]} of “{recalled.question}”."
+    update["reused_from"] = recalled.turn_id
+    update["draft"] = recalled.answer
+    update["citations"] = recalled.citations
+    update["verdict"] = recalled.verdict
+    update["notices"] = (*update["notices"], said)
+    update["history"] = exchange_of(state, recalled.answer)
+    return update
+
+
+def after_router(state: TurnState) -> Literal["rewriter", "generator", "__end__"]:
+    if state["reused_from"]:
+        return "__end__"
+    return "generator" if state["intent"] is Intent.CHAT else "rewriter"
+
+
+def resolve_mentions(question: str, documents: Sequence[Document]) -> tuple[str, tuple[str, ...], tuple[str, ...]]:
+    """Return the question with plain names for @mentions, the ids of the documents meant, and the unknown names.
+
+    Names may hold spaces: the longest that fits wins, with or without its ending, in any case, also in quotes.
+    """
+    names: dict[str, str] = {}
+    for document in documents:
+        for name in (document.name, re.sub(r"\.pdf$", "", document.name, flags=re.IGNORECASE)):
+            names.setdefault(name.casefold(), document.id)
+    found: list[str] = []
+    unknown: list[str] = []
+    pieces: list[str] = []
+    position = 0
+    for at in re.finditer(r"(?<![\w.])@(?=\S)", question):
+        if at.start() < position:
+            continue
+        rest = question[at.end() :]
+        quoted = re.match(r"[\"“'‘]([^\"”'’]+)[\"”'’]", rest)
+        name = quoted.group(1) if quoted else _longest_name(rest, names)
+        pieces.append(question[position : at.start()])
+        position = at.end()
+        if name and name.casefold() in names:
+            found.append(names[name.casefold()])
+            pieces.append(re.sub(r"\.pdf$", "", name, flags=re.IGNORECASE))
+            position = at.end() + (quoted.end() if quoted else len(name))
+        else:
+            unknown.append(name or re.split(r"[\s,;:?!]", rest, maxsplit=1)[0])
+    text = " ".join("".join([*pieces, question[position:]]).split())
+    return text, tuple(dict.fromkeys(found)), tuple(unknown)
+
+
+def _longest_name(rest: str, names: dict[str, str]) -> str:
+    for name in sorted(names, key=len, reverse=True):
+        following = rest[len(name) : len(name) + 1]
+        if rest[: len(name)].casefold() == name and not (following.isalnum() or following == "_"):
+            return rest[: len(name)]
+    return ""
+
+
+def _by_rule(
+    text: str, mode: Mode, mentioned: Sequence[str], documents: Sequence[Document]
+) -> tuple[Intent | None, str]:
+    if mentioned:
+        return Intent.TARGETED_SEARCH, "a document was @mentioned"
+    if mode is Mode.CHAT:
+        return Intent.CHAT, "the mode is chat"
+    if not documents:
+        return Intent.CHAT, "there are no documents to search"
+    small_talk = bool(_SMALL_TALK.match(text))
+    if _SURVEY.search(text) and not small_talk:
+        return Intent.SURVEY, "the question is about whole documents"
+    if mode is Mode.DOCUMENTS:
+        return Intent.DOCUMENT_SEARCH, "the mode is documents"
+    if small_talk:
+        return Intent.CHAT, "it is small talk"
+    if _QUESTION.search(text):
+        return Intent.DOCUMENT_SEARCH, "it has the shape of a question"
+    return None, ""
+
+
+def _by_probe(text: str, state: TurnState, context: TurnContext) -> tuple[Intent, str]:
+    plan = plan_question(text)
+    found = context.searcher.search(plan, context_characters=1_000, scope=state["document_ids"]).evidence
+    if found:
+        return Intent.DOCUMENT_SEARCH, f"a probe found {found[0].document_name}, page {found[0].passage.page_label}"
+    if context.model.writes_prose:
+        reply = context.model.structured(INTENT_INSTRUCTIONS, text, INTENT_SCHEMA)
+        if reply is not None:
+            return (Intent.CHAT if is_chat(reply) else Intent.DOCUMENT_SEARCH), f"{context.model.name} said so"
+    return Intent.CHAT, "a probe of the documents found nothing like it"

@@ -1,0 +1,124 @@
+"""Sessions in SQLite: create, find, rename, delete, and export as Markdown."""
+
+import sqlite3
+import uuid
+from collections.abc import Callable, Sequence
+
+from pincite.core.errors import TurnError
+from pincite.core.store.codec import from_json, to_json
+from pincite.core.store.database import Database
+from pincite.core.store.turns import Turns, now
+from pincite.core.types import Citation, Session, Turn, TurnStatus
+
+NEW_TITLE = "New session"
+LONGEST_TITLE = 60
+
+
+class Sessions:
+    """``forget`` deletes what is kept of a session elsewhere (the graph's thread)."""
+
+    def __init__(self, database: Database, *, forget: Callable[[str], None] = lambda session_id: None) -> None:
+        self._database = database
+        self._forget = forget
+
+    def create(self, title: str = NEW_TITLE, document_ids: Sequence[str] = ()) -> Session:
+        moment = now()
+        session = Session(uuid.uuid4().hex, title.strip() or NEW_TITLE, moment, moment, tuple(document_ids))
+        with self._database.transaction() as connection:
+            connection.execute(
+                "INSERT INTO sessions (id, title, created_at, updated_at, document_ids, owner) "
+                "VALUES (?, ?, ?, ?, ?, ?)",
+                (session.id, session.title, moment, moment, _ids_json(document_ids), session.owner),
+            )
+        return session
+
+    def list(self, search: str = "") -> list[Session]:
+        """The most recently used first; ``search`` looks in titles and questions."""
+        pattern = "%" + search.strip().replace("\\", r"\\").replace("%", r"\%").replace("_", r"\_") + "%"
+        rows = self._database.connection.execute(
+            "SELECT * FROM sessions WHERE title LIKE ? ESCAPE '\\' OR id IN "
+            "(SELECT session_id FROM turns WHERE question LIKE ? ESCAPE '\\') ORDER BY updated_at DESC, rowid DESC",
+            (pattern, pattern),
+        ).fetchall()
+        return [_session(row) for row in rows]
+
+    def get(self, session_id: str) -> Session:
+        """Raises TurnError when there is no such session."""
+        row = self._database.connection.execute("SELECT * FROM sessions WHERE id = ?", (session_id,)).fetchone()
+        if row is None:
+            raise TurnError("This session is no longer stored.", hint="Choose another, or begin a new one.")
+        return _session(row)
+
+    def rename(self, session_id: str, title: str) -> None:
+        if title.strip():
+            self._set(session_id, "title", " ".join(title.split()))
+
+    def title_after(self, session_id: str, question: str) -> None:
+        """Name a session that nobody named after its first question."""
+        if self.get(session_id).title != NEW_TITLE:
+            return
+        title = " ".join(question.split())
+        short = title if len(title) <= LONGEST_TITLE else title[: LONGEST_TITLE - 1].rsplit(" ", 1)[0] + "…"
+        self.rename(session_id, short)
+
+    def set_documents(self, session_id: str, document_ids: Sequence[str]) -> None:
+        self._set(session_id, "document_ids", _ids_json(document_ids))
+
+    def delete(self, session_id: str) -> None:
+        """Delete the session with its turns, traces, reviews and the graph's thread."""
+        with self._database.transaction() as connection:
+            connection.execute("DELETE FROM sessions WHERE id = ?", (session_id,))
+        self._forget(session_id)
+
+    def export_markdown(self, session_id: str) -> str:
+        """The conversation with, under each answer, its citations: document, page and quotation."""
+        session = self.get(session_id)
+        parts = [f"# {session.title}", f"Exported from Pincite; begun {session.created_at[:16].replace('T', ' ')} UTC."]
+        for turn in Turns(self._database).of_session(session_id):
+            parts += _turn_markdown(turn)
+        return "\n\n".join(parts) + "\n"
+
+    def _set(self, session_id: str, column: str, value: str) -> None:
+        with self._database.transaction() as connection:
+            connection.execute(f"UPDATE sessions SET {column} = ? WHERE id = ?", (value, session_id))
+
+
+def _turn_markdown(turn: Turn) -> list[str]:
+    reviewed = turn.review is not None and turn.status is TurnStatus.REVIEWED
+    answer = turn.review.final_answer if turn.review and reviewed else turn.answer
+    citations = turn.review.citations if turn.review and reviewed else turn.citations
+    parts = [f"## {' '.join(turn.question.split())}", answer or f"*{turn.status.capitalize()}.* {turn.error}".strip()]
+    if turn.review and reviewed:
+        parts.append(f"*Reviewed ({turn.review.decision}) by {turn.review.reviewer}, {turn.review.decided_at[:10]}.*")
+    elif turn.status is TurnStatus.FLAGGED:
+        parts.append("*Flagged for review:* " + " ".join(turn.reasons))
+    if turn.verdict and not reviewed:
+        parts.append(f"*Confidence {turn.verdict.confidence:.0%}.*")
+    if citations:
+        parts.append("\n".join(_citation_line(citation) for citation in citations))
+    return parts
+
+
+def _citation_line(citation: Citation) -> str:
+    position = (
+        "" if citation.page_label == str(citation.page_index + 1) else f" (page {citation.page_index + 1} of the file)"
+    )
+    return (
+        f"- [{citation.number}] {citation.document_name}, page {citation.page_label}{position}: "
+        f"“{' '.join(citation.quotation.split())}”"
+    )
+
+
+def _session(row: sqlite3.Row) -> Session:
+    return Session(
+        id=row["id"],
+        title=row["title"],
+        created_at=row["created_at"],
+        updated_at=row["updated_at"],
+        document_ids=from_json(tuple[str, ...], row["document_ids"]),
+        owner=row["owner"],
+    )
+
+
+def _ids_json(document_ids: Sequence[str]) -> str:
+    return to_json(tuple(document_ids), tuple[str, ...])

@@ -1,0 +1,274 @@
+"""Runs turns in worker threads: publishes immutable snapshots, stores as it goes, and stops between tokens."""
+
+import logging
+import threading
+import time
+import uuid
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import cast
+
+from langchain_core.runnables import RunnableConfig
+from langgraph.errors import GraphRecursionError
+
+from pincite.core.errors import PinciteError, TurnError
+from pincite.core.graph.build import TurnGraph
+from pincite.core.graph.context import Documents, Memory, Searcher, TurnContext, TurnStopped
+from pincite.core.graph.state import Exchange, TurnState, TurnUpdate, opening_state, restored
+from pincite.core.ports import ChatModel
+from pincite.core.settings import Settings
+from pincite.core.store.sessions import Sessions
+from pincite.core.store.turns import Turns, now
+from pincite.core.types import Mode, TraceStep, Turn, TurnSnapshot, TurnStatus
+
+logger = logging.getLogger(__name__)
+
+CLOSING_SECONDS = 10.0
+STEPS_TO_REVIEW = 4
+"""What is left of the graph once the step limit sends a turn to review."""
+
+
+@dataclass(frozen=True, slots=True)
+class Equipment:
+    """What a turn works with; settled when it starts, so that changed settings wait for the next one."""
+
+    settings: Settings
+    documents: Documents
+    searcher: Searcher
+    choose_engine: Callable[[str | None], ChatModel]
+    recall: Memory
+
+
+class LiveTurn:
+    """A running turn: what is published of it, and the event that stops it. It is the nodes' ``Progress``."""
+
+    def __init__(self, turn: Turn, turns: Turns) -> None:
+        self._turns = turns
+        self._lock = threading.Lock()
+        self._snapshot = TurnSnapshot(turn)
+        self.stop = threading.Event()
+        self.done = threading.Event()
+
+    @property
+    def snapshot(self) -> TurnSnapshot:
+        with self._lock:
+            return self._snapshot
+
+    def step(self, text: str) -> None:
+        with self._lock:
+            self._snapshot = replace(self._snapshot, steps=(*self._snapshot.steps, text))
+
+    def draft(self, text: str) -> None:
+        with self._lock:
+            self._snapshot = replace(self._snapshot, draft=text)
+
+    def visited(self, step: TraceStep) -> None:
+        turn = self.snapshot.turn
+        self._turns.add_step(turn.id, len(turn.trace), step)
+        self.update(replace(turn, trace=(*turn.trace, step), path=(*turn.path, step.node)))
+
+    def update(self, turn: Turn) -> None:
+        with self._lock:
+            self._snapshot = replace(self._snapshot, turn=turn)
+
+    def finish(self, turn: Turn) -> None:
+        """Store the end, then show it."""
+        finished = replace(turn, finished_at=now())
+        try:
+            self._turns.save(finished)
+        finally:
+            self.update(finished)
+
+
+class TurnRunner:
+    """One worker thread a turn, one running turn a session."""
+
+    def __init__(
+        self, *, turns: Turns, sessions: Sessions, graph: TurnGraph, equipment: Callable[[], Equipment]
+    ) -> None:
+        self._turns = turns
+        self._sessions = sessions
+        self._graph = graph
+        self._equipment = equipment
+        self._live: dict[str, LiveTurn] = {}
+        self._threads: dict[str, threading.Thread] = {}
+        self._lock = threading.Lock()
+        self._closing = False
+        turns.mark_interrupted()
+
+    def ask(
+        self,
+        session_id: str,
+        question: str,
+        *,
+        mode: Mode = Mode.AUTO,
+        document_ids: Sequence[str] = (),
+        engine: str | None = None,
+        hint: str = "",
+    ) -> str:
+        """Start a turn and return its id. ``document_ids`` empty: the session's. Raises TurnError."""
+        return self._start(session_id, question, mode, tuple(document_ids), engine, hint, fresh=bool(hint))
+
+    def run_again(self, turn_id: str, *, engine: str | None = None, hint: str = "") -> str:
+        """Ask a turn's question anew, as a new turn; a reviewed answer is not repeated. Raises TurnError."""
+        turn = self._turns.get(turn_id)
+        return self._start(turn.session_id, turn.question, turn.mode, turn.document_ids, engine, hint, fresh=True)
+
+    def snapshot(self, turn_id: str) -> TurnSnapshot:
+        """What there is to see of a turn now: of a running one from memory, else from the store. Raises TurnError."""
+        live = self._live.get(turn_id)
+        return live.snapshot if live is not None else TurnSnapshot(self._turns.get(turn_id))
+
+    def running(self, session_id: str) -> str | None:
+        """The turn of a session that this process is running."""
+        with self._lock:
+            live = [live.snapshot.turn for live in self._live.values()]
+        return next((turn.id for turn in live if turn.session_id == session_id), None)
+
+    def stop(self, turn_id: str) -> None:
+        """Stop between tokens; a turn that has ended stays as it is."""
+        live = self._live.get(turn_id)
+        if live is not None:
+            live.stop.set()
+
+    def wait(self, turn_id: str, timeout_seconds: float | None = None) -> TurnSnapshot:
+        """Return once the turn has ended or the time is over."""
+        live = self._live.get(turn_id)
+        if live is not None:
+            live.done.wait(timeout_seconds)
+        return self.snapshot(turn_id)
+
+    def remember(self, turn: Turn, answer: str) -> None:
+        """Put a reviewer's final text into the session's thread, so that later turns build on it."""
+        update = TurnUpdate(history=(Exchange(turn.id, turn.question, answer),))
+        self._graph.update_state(_thread(turn.session_id), update, as_node="review")
+
+    def close(self) -> None:
+        """Stop every running turn; they read ``interrupted``."""
+        self._closing = True
+        with self._lock:
+            live, threads = list(self._live.values()), list(self._threads.values())
+        for turn in live:
+            turn.stop.set()
+        deadline = time.monotonic() + CLOSING_SECONDS
+        for thread in threads:
+            thread.join(max(0.0, deadline - time.monotonic()))
+
+    def _start(
+        self,
+        session_id: str,
+        question: str,
+        mode: Mode,
+        document_ids: tuple[str, ...],
+        engine: str | None,
+        hint: str,
+        *,
+        fresh: bool,
+    ) -> str:
+        if not question.strip():
+            raise TurnError("There is no question to answer.", hint="Type one first.")
+        if self._closing:
+            raise TurnError("Pincite is closing.", hint="Start it again, then ask.")
+        session = self._sessions.get(session_id)
+        equipment = self._equipment()
+        scope = document_ids or session.document_ids
+        turn = Turn(
+            id=uuid.uuid4().hex,
+            session_id=session_id,
+            position=0,
+            question=question.strip(),
+            mode=mode,
+            document_ids=scope or tuple(document.id for document in equipment.documents.list()),
+            engine=engine or equipment.settings.engine,
+            status=TurnStatus.RUNNING,
+            started_at=now(),
+        )
+        self._turns.mark_interrupted()
+        live = LiveTurn(self._turns.create(turn), self._turns)
+        self._sessions.title_after(session_id, turn.question)
+        state = opening_state(turn.id, turn.question, mode=mode, document_ids=scope, hint=hint)
+        thread = threading.Thread(
+            target=self._work, args=(live, state, equipment, engine, fresh), name=f"turn-{turn.id[:8]}", daemon=True
+        )
+        with self._lock:
+            self._live[turn.id] = live
+            self._threads[turn.id] = thread
+        thread.start()
+        return turn.id
+
+    def _work(self, live: LiveTurn, state: TurnState, equipment: Equipment, engine: str | None, fresh: bool) -> None:
+        """The worker's outermost frame: however the turn ends, it is stored and shown."""
+        turn_id = live.snapshot.turn.id
+        try:
+            live.finish(self._run(live, state, equipment, engine, fresh))
+        except TurnStopped:
+            status = TurnStatus.INTERRUPTED if self._closing else TurnStatus.STOPPED
+            error = "Pincite was closed while it worked on this answer. Run the question again."
+            live.finish(_ended(live, status, error if self._closing else ""))
+        except PinciteError as error:
+            live.finish(_ended(live, TurnStatus.FAILED, str(error)))
+        except Exception:
+            logger.exception("Turn %s failed", turn_id)
+            message = "Something went wrong inside Pincite; the details are in its log. Run the question again."
+            live.finish(_ended(live, TurnStatus.FAILED, message))
+        finally:
+            with self._lock:
+                self._live.pop(turn_id, None)
+                self._threads.pop(turn_id, None)
+            live.done.set()
+
+    def _run(self, live: LiveTurn, state: TurnState, equipment: Equipment, engine: str | None, fresh: bool) -> Turn:
+        model = equipment.choose_engine(engine)
+        live.update(replace(live.snapshot.turn, engine=model.name))
+        context = TurnContext(
+            settings=equipment.settings,
+            model=model,
+            documents=equipment.documents,
+            searcher=equipment.searcher,
+            progress=live,
+            stopped=live.stop.is_set,
+            deadline=time.monotonic() + equipment.settings.turn_seconds,
+            recall=None if fresh else equipment.recall,
+        )
+        final = self._walk(state, context, live.snapshot.turn.session_id)
+        return _answered(live.snapshot.turn, final)
+
+    def _walk(self, state: TurnState, context: TurnContext, session_id: str) -> TurnState:
+        """Walk the graph to its end; the step limit makes the turn give up and go to review with its best draft."""
+        thread = _thread(session_id)
+        limited = RunnableConfig(**thread, recursion_limit=context.settings.step_limit)
+        try:
+            final = self._graph.invoke(state, limited, context=context, durability="sync")
+            return cast(TurnState, final)
+        except GraphRecursionError:
+            why = f"The limit of {context.settings.step_limit} steps for one question was reached."
+            self._graph.update_state(thread, TurnUpdate(give_up=why), as_node="judge")
+            rest = RunnableConfig(**thread, recursion_limit=STEPS_TO_REVIEW)
+            return restored(self._graph.invoke(None, rest, context=context, durability="sync"))
+
+
+def _thread(session_id: str) -> RunnableConfig:
+    return RunnableConfig(configurable={"thread_id": session_id})
+
+
+def _answered(turn: Turn, final: TurnState) -> Turn:
+    return replace(
+        turn,
+        status=TurnStatus.FLAGGED if final["flagged"] else TurnStatus.ANSWERED,
+        intent=final["intent"],
+        answer=final["draft"],
+        citations=final["citations"],
+        verdict=final["verdict"],
+        attempts=final["attempts"],
+        evidence=final["evidence"],
+        reasons=final["reasons"],
+        question_back=final["question_back"],
+        notices=final["notices"],
+        reused_from=final["reused_from"],
+    )
+
+
+def _ended(live: LiveTurn, status: TurnStatus, error: str) -> Turn:
+    """A turn that did not come to its end keeps the draft it had; its status says what that is worth."""
+    snapshot = live.snapshot
+    return replace(snapshot.turn, status=status, error=error, answer=snapshot.draft)

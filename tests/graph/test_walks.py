@@ -1,0 +1,158 @@
+"""The ways a turn can go through the graph, each to its end."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pincite.core.errors import ModelInterruptedError
+from pincite.core.types import Intent, Mode, SearchPlan, SearchResult, TurnStatus
+from pincite.tests.graph.world import REPORT, ScriptedModel, Shelf, WordSearch, World
+
+RIGHT = "Overdue amounts bear interest at 1.5 % per month. [1]"
+WRONG = "Overdue amounts bear interest at 5 % per week. [1]"
+PENALTY = "What interest do overdue amounts bear?"
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> Iterator[Any]:
+    opened: list[World] = []
+
+    def open_world(*arguments: Any, **choices: Any) -> World:
+        opened.append(World(tmp_path, *arguments, **choices))
+        return opened[-1]
+
+    yield open_world
+    for one in opened:
+        one.close()
+
+
+def test_small_talk_goes_straight_to_the_generator(world: Any) -> None:
+    turn = world(ScriptedModel("Hello there!")).ask("Hi!").turn
+    assert turn.status is TurnStatus.ANSWERED and turn.intent is Intent.CHAT
+    assert turn.path == ("router", "generator")
+    assert turn.answer == "Hello there!" and turn.verdict is None
+
+
+def test_a_right_answer_is_accepted_the_first_time(world: Any) -> None:
+    turn = world(ScriptedModel(RIGHT)).ask(PENALTY).turn
+    assert turn.status is TurnStatus.ANSWERED, turn.reasons
+    assert turn.path == ("router", "rewriter", "retriever", "generator", "judge")
+    (citation,) = turn.citations
+    assert (citation.document_name, citation.page_label) == ("Service contract.pdf", "1")
+    assert "1.5 % per month" in citation.quotation
+
+
+def test_a_retry_turns_a_wrong_answer_into_a_right_one(world: Any) -> None:
+    model = ScriptedModel(WRONG, RIGHT)
+    one = world(model)
+    turn = one.ask(PENALTY).turn
+    assert turn.status is TurnStatus.ANSWERED and turn.answer == RIGHT
+    assert turn.path.count("generator") == 2 and turn.path[-1] == "judge"
+    assert [attempt.number for attempt in turn.attempts] == [0, 1]
+    assert one.search.plans[-1].attempt == 1
+    assert any("5 % per week" in query.text for query in one.search.plans[-1].sub_queries), "gaps become queries"
+    assert model.requests[1].critique, "the generator sees what was wrong"
+
+
+def test_exhausted_retries_keep_the_best_draft_and_go_to_review(world: Any) -> None:
+    better = "Overdue amounts bear interest at 1.5 % per month. [1] The moon is made of green cheese. [1]"
+    turn = world(ScriptedModel(WRONG, better, WRONG)).ask(PENALTY).turn
+    assert turn.status is TurnStatus.FLAGGED
+    assert turn.path[-1] == "review" and turn.path.count("judge") == 3
+    assert turn.answer == better, "the best attempt, not the last"
+    assert turn.reasons and turn.question_back
+
+
+def test_nothing_found_goes_to_review_without_generator_or_judge(world: Any) -> None:
+    turn = world(ScriptedModel()).ask("Which zebra won the lottery?").turn
+    assert turn.status is TurnStatus.FLAGGED
+    assert turn.path == ("router", "rewriter", "retriever", "review")
+    assert "do not say" in turn.answer and turn.question_back and not turn.citations
+    assert turn.evidence and turn.evidence[0].reason == "below the score floor"
+
+
+def test_a_failing_node_leaves_a_visible_failed_turn(world: Any) -> None:
+    class Broken(WordSearch):
+        def search(self, plan: SearchPlan, **how: Any) -> SearchResult:
+            raise ZeroDivisionError("shelf collapsed")
+
+    one = world(ScriptedModel(), search=Broken(Shelf({"report.pdf": REPORT})))
+    turn = one.turns.get(one.ask("What efficiency?").turn.id)
+    assert turn.status is TurnStatus.FAILED
+    assert turn.path == ("router", "rewriter", "retriever") and "ZeroDivisionError" in turn.trace[-1].error
+    assert "collapsed" not in turn.error and "Run the question again" in turn.error
+
+
+def test_a_lost_model_is_told_plainly_and_can_be_run_again(world: Any) -> None:
+    lost = ModelInterruptedError("The connection to scripted was lost.", hint="Run it with quoting.")
+    one = world(ScriptedModel(lost, RIGHT))
+    failed = one.ask(PENALTY).turn
+    assert (
+        failed.status is TurnStatus.FAILED
+        and failed.error == "The connection to scripted was lost. Run it with quoting."
+    )
+    again = one.runner.wait(one.runner.run_again(failed.id), 30).turn
+    assert again.status is TurnStatus.ANSWERED and again.question == failed.question and again.position == 1
+
+
+def test_the_step_limit_gives_the_best_draft_to_review(world: Any) -> None:
+    turn = world(ScriptedModel(WRONG, WRONG, WRONG), step_limit=8).ask(PENALTY).turn
+    assert turn.status is TurnStatus.FLAGGED and turn.path[-1] == "review"
+    assert any("limit of 8 steps" in reason for reason in turn.reasons)
+    assert turn.answer == WRONG
+
+
+def test_the_time_budget_ends_the_retries(world: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    one = world(ScriptedModel(WRONG, WRONG, WRONG), turn_seconds=5)
+    clock = iter([0.0, *(100.0 for _ in range(1000))])
+    monkeypatch.setattr("pincite.core.turns.time.monotonic", lambda: next(clock))
+    turn = one.ask(PENALTY).turn
+    assert turn.status is TurnStatus.FLAGGED and turn.path.count("generator") == 1
+    assert any("time for this turn" in reason for reason in turn.reasons)
+
+
+def test_an_invented_marker_is_removed_and_counts(world: Any) -> None:
+    turn = (
+        world(ScriptedModel("Overdue amounts bear interest at 1.5 % per month. [9]"), max_retries=0).ask(PENALTY).turn
+    )
+    assert "[9]" not in turn.answer
+    assert turn.verdict.citation_validity.value < 1
+
+
+def test_a_mention_searches_that_document_alone(world: Any) -> None:
+    one = world()
+    turn = one.ask("What does @service CONTRACT say about the efficiency of interest on overdue amounts?").turn
+    assert turn.intent is Intent.TARGETED_SEARCH
+    assert one.search.plans[0].document_ids == ("id-Service contract.pdf",)
+    assert {item.document_name for item in turn.evidence} == {"Service contract.pdf"}
+
+
+def test_chat_mode_never_searches(world: Any) -> None:
+    one = world(ScriptedModel("Sure."))
+    assert one.ask(PENALTY, mode=Mode.CHAT).turn.path == ("router", "generator")
+    assert not one.search.plans
+
+
+def test_unread_pages_are_told(world: Any) -> None:
+    turn = world(shelf=Shelf({"report.pdf": REPORT}, coverage=0.5)).ask("What efficiency did the turbine reach?").turn
+    assert turn.notices == ("1 of the 2 pages of “report.pdf” could not be read and were not searched.",)
+
+
+def test_each_step_tells_what_it_read_and_decided(world: Any) -> None:
+    turn = world(ScriptedModel(RIGHT)).ask(PENALTY).turn
+    steps = {step.node: step for step in turn.trace}
+    assert steps["rewriter"].returned["plan"]["standalone_question"] == PENALTY
+    assert steps["retriever"].returned["evidence"][0]["scores"]["words"] > 0
+    assert steps["judge"].returned["verdict"]["claims"][0]["status"] == "supported"
+    assert all(step.seconds >= 0 and step.started_at for step in turn.trace)
+
+
+def test_a_follow_up_builds_on_the_conversation_also_after_a_restart(world: Any, tmp_path: Path) -> None:
+    first = world(ScriptedModel(RIGHT))
+    first.ask(PENALTY)
+    first.close()
+    model = ScriptedModel(RIGHT)
+    world(model).ask("And from which date?")
+    assert [message.text for message in model.requests[0].history] == [PENALTY, RIGHT]

@@ -1,0 +1,170 @@
+"""A small world for turns: two real texts, a word search over them, and a language model that says what it is told."""
+
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from pincite.core.graph.build import build_graph, open_checkpointer
+from pincite.core.grounding.terms import content_terms
+from pincite.core.language.quoting import Quoting
+from pincite.core.ports import AnswerRequest, ChatModel
+from pincite.core.settings import Settings
+from pincite.core.store.database import Database
+from pincite.core.store.reviews import Recalled
+from pincite.core.store.sessions import Sessions
+from pincite.core.store.turns import Turns
+from pincite.core.turns import Equipment, TurnRunner
+from pincite.core.types import (
+    Candidate,
+    Document,
+    DocumentStatus,
+    Evidence,
+    Passage,
+    SearchPlan,
+    SearchResult,
+    TurnSnapshot,
+)
+
+CONTRACT = (
+    "7.3 Late payment. Overdue amounts bear interest at 1.5 % per month from the due date.",
+    "The customer pays each invoice within 30 days of receipt.",
+    "8.1 Termination. Either party may end this agreement with 60 days' written notice.",
+)
+REPORT = (
+    "The turbine reached an efficiency of 41.7 percent in the second trial.",
+    "Dr. Ada Moreno led the measurements in Lisbon.",
+)
+
+
+class Shelf:
+    """Documents of one sentence a page."""
+
+    def __init__(self, texts: Mapping[str, Sequence[str]], coverage: float = 1.0) -> None:
+        self.texts = {f"id-{name}": tuple(pages) for name, pages in texts.items()}
+        self.names = {f"id-{name}": name for name in texts}
+        self._coverage = coverage
+
+    def list(self) -> list[Document]:
+        return [
+            Document(
+                identity, name, 1, len(self.texts[identity]), 1, "2026-01-01", DocumentStatus.READY, searchable=True
+            )
+            for identity, name in self.names.items()
+        ]
+
+    def page_text(self, document_id: str, page_index: int) -> str:
+        return self.texts[document_id][page_index]
+
+    def coverage(self, document_id: str) -> float:
+        return self._coverage
+
+    def passages(self) -> Sequence[Passage]:
+        return [
+            Passage(f"{identity}-{index}", identity, index, str(index + 1), text, 0, len(text))
+            for identity, pages in self.texts.items()
+            for index, text in enumerate(pages)
+        ]
+
+
+class WordSearch:
+    """Scores passages by the share of the question's terms they hold; a retry lets weaker ones through."""
+
+    def __init__(self, shelf: Shelf, *, floor: float = 0.5, retry_floor: float = 0.2) -> None:
+        self.shelf = shelf
+        self.floors = (floor, retry_floor)
+        self.plans: list[SearchPlan] = []
+
+    def search(self, plan: SearchPlan, *, context_characters: int, scope: Sequence[str] = ()) -> SearchResult:
+        self.plans.append(plan)
+        floor = self.floors[min(plan.attempt, 1)]
+        queries = [set(content_terms(query.text)) for query in plan.sub_queries]
+        ranked = []
+        for passage in self.shelf.passages():
+            if (plan.document_ids or scope) and passage.document_id not in (plan.document_ids or scope):
+                continue
+            terms = set(content_terms(passage.text))
+            ranked.append((max(len(query & terms) / max(len(query), 1) for query in queries), passage))
+        ranked.sort(key=lambda pair: -pair[0])
+        kept = [(score, passage) for score, passage in ranked if score >= floor]
+        return SearchResult(
+            evidence=tuple(
+                Evidence(number, passage, self.shelf.names[passage.document_id], {"words": score}, "search")
+                for number, (score, passage) in enumerate(kept, start=1)
+            ),
+            rankings={"reranked": tuple(Candidate(passage, {"words": score}) for score, passage in ranked)},
+            reranker="words",
+            score_floor=floor,
+        )
+
+
+class ScriptedModel:
+    """Says the enqueued texts in turn; keeps every request. A gate, if given, holds it after the first piece."""
+
+    name = "scripted"
+    writes_prose = True
+    context_characters = 4_000
+    notices: tuple[str, ...] = ()
+
+    def __init__(self, *answers: str | Exception) -> None:
+        self.answers = list(answers)
+        self.requests: list[AnswerRequest] = []
+        self.replies: list[Mapping[str, Any] | None] = []
+        self.begun = threading.Event()
+        self.gate: threading.Event | None = None
+
+    def answer(self, request: AnswerRequest, stopped: Callable[[], bool]) -> Iterator[str]:
+        self.requests.append(request)
+        answer = self.answers.pop(0)
+        if isinstance(answer, Exception):
+            raise answer
+        first, *rest = answer.split(" ")
+        yield first
+        self.begun.set()
+        if self.gate is not None:
+            assert self.gate.wait(20), "nobody opened the gate"
+        for word in rest:
+            if stopped():
+                return
+            yield f" {word}"
+
+    def structured(self, instructions: str, content: str, schema: Mapping[str, Any]) -> Mapping[str, Any] | None:
+        return self.replies.pop(0) if self.replies else None
+
+
+class World:
+    """Everything a turn needs, in one directory; open it twice to see what a restart sees."""
+
+    def __init__(
+        self,
+        directory: Path,
+        model: ChatModel | None = None,
+        *,
+        shelf: Shelf | None = None,
+        search: WordSearch | None = None,
+        recall: Callable[[str, Sequence[str]], Recalled | None] = lambda question, document_ids: None,
+        **choices: Any,
+    ) -> None:
+        self.settings = Settings(data_dir=directory, **choices)
+        self.database = Database(self.settings.database_path)
+        self.turns = Turns(self.database)
+        self.checkpointer = open_checkpointer(self.settings.checkpoints_path)
+        self.sessions = Sessions(self.database, forget=self.checkpointer.delete_thread)
+        self.shelf = shelf or Shelf({"Service contract.pdf": CONTRACT, "report.pdf": REPORT})
+        self.search = search or WordSearch(self.shelf)
+        self.model: ChatModel = model or Quoting()
+        self.graph = build_graph(self.checkpointer)
+        self.recall = recall
+        self.runner = TurnRunner(turns=self.turns, sessions=self.sessions, graph=self.graph, equipment=self._equipment)
+        self.session = (self.sessions.list() or [self.sessions.create()])[0]
+
+    def _equipment(self) -> Equipment:
+        return Equipment(self.settings, self.shelf, self.search, lambda engine: self.model, self.recall)
+
+    def ask(self, question: str, **how: Any) -> TurnSnapshot:
+        return self.runner.wait(self.runner.ask(self.session.id, question, **how), 30)
+
+    def close(self) -> None:
+        self.runner.close()
+        self.checkpointer.conn.close()
+        self.database.close()
