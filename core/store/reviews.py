@@ -5,18 +5,34 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from pincite.core.errors import TurnError
+from pincite.core.grounding.terms import content_terms
 from pincite.core.ports import Embedder
 from pincite.core.store.codec import to_json
 from pincite.core.store.database import Database
 from pincite.core.store.turns import Turns, now, review_of
 from pincite.core.types import Citation, FeedbackKind, Review, ReviewDecision, Turn, TurnStatus, Verdict
 
-SAME_MEANING = 0.88
-"""Cosine similarity from which two questions may mean the same; figures and names must agree besides."""
+SAME_MEANING = 0.85
+"""Cosine similarity that two questions with the same words must reach: word order and wording still count.
+
+Similarity alone cannot decide: with all-MiniLM-L6-v2 "the first quarter" and "the second quarter" are at 0.94, and
+rewordings of one question between 0.74 and 0.98.
+"""
 MOST_COMPARED = 500
 
 _FIGURE = re.compile(r"\d[\d.,]*")
-_NEGATION = re.compile(r"\b(?:not|no|never|without|except|excluding)\b|n['’]t\b", re.IGNORECASE)
+_RELATION = re.compile(
+    r"\b(?:not|no|never|without|except|before|after|above|below|under|over|up|down|out|more|less|most|least|"
+    r"between|during|through|off)\b(?=\s+\w)|n['’]t\b",
+    re.IGNORECASE,
+)
+_ASKING = frozenset(
+    content_terms(
+        "please tell give show list name state say explain describe find number percentage percent share amount count "
+        "date author wrote writer written person people apply applies come comes exactly much many document report "
+        "file according kind type sort mentioned stated given"
+    )
+)
 _NAME = re.compile(r"(?<!^)(?<![.?!]\s)\b[A-Z][\w&'’-]+")
 
 Cite = Callable[[Turn, str], tuple[Citation, ...]]
@@ -176,10 +192,18 @@ def _cited(turn: Turn) -> tuple[Citation, ...]:
 
 
 def _same_details(one: str, other: str) -> bool:
-    """Say whether figures, names and negations of two questions agree."""
-    for pattern in (_FIGURE, _NAME, _NEGATION):
-        if {found.casefold() for found in pattern.findall(one)} != {
-            found.casefold() for found in pattern.findall(other)
-        }:
-            return False
-    return True
+    """Say whether figures, names, negations and every word that narrows the question agree."""
+    return all(details(one) == details(other) for details in (_figures, _names, _narrowing))
+
+
+def _figures(question: str) -> set[str]:
+    return {figure.rstrip(".,") for figure in _FIGURE.findall(question)}
+
+
+def _names(question: str) -> set[str]:
+    return {name.casefold() for name in _NAME.findall(question)}
+
+
+def _narrowing(question: str) -> set[str]:
+    terms = (set(content_terms(question)) | {word.lower() for word in _RELATION.findall(question)}) - _ASKING
+    return {term for term in terms if not term[0].isdigit()}

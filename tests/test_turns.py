@@ -1,0 +1,154 @@
+"""What a running turn promises: it outlives the page, stops when told, is stored as it goes, never just vanishes."""
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import textwrap
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from pincite.core.errors import TurnError
+from pincite.core.types import TurnStatus
+from pincite.tests.graph.world import ScriptedModel, World
+
+RIGHT = "Overdue amounts bear interest at 1.5 % per month. [1]"
+PENALTY = "What interest do overdue amounts bear?"
+
+
+@pytest.fixture
+def held(tmp_path: Path) -> Iterator[tuple[World, ScriptedModel]]:
+    """A world whose model waits at its gate after the first word."""
+    model = ScriptedModel(RIGHT, RIGHT)
+    model.gate = threading.Event()
+    world = World(tmp_path, model)
+    yield world, model
+    model.gate.set()
+    world.close()
+
+
+def test_two_tabs_see_the_same_running_turn(held: tuple[World, ScriptedModel]) -> None:
+    world, model = held
+    turn_id = world.runner.ask(world.session.id, PENALTY)
+    assert model.begun.wait(20)
+    one, other = world.runner.snapshot(turn_id), world.runner.snapshot(turn_id)
+    assert one.running and one == other
+    assert one.draft == "Overdue"
+    assert one.steps[1] == "Searching 2 documents…"
+    assert world.runner.running(world.session.id) == turn_id
+    assert model.gate is not None
+    model.gate.set()
+    ended = world.runner.wait(turn_id, 20)
+    assert ended.turn.status is TurnStatus.ANSWERED
+    assert world.runner.running(world.session.id) is None
+    assert one.running, "a snapshot never changes"
+
+
+def test_the_steps_so_far_are_stored_while_the_turn_runs(held: tuple[World, ScriptedModel]) -> None:
+    world, model = held
+    turn_id = world.runner.ask(world.session.id, PENALTY)
+    assert model.begun.wait(20)
+    stored = world.turns.get(turn_id)
+    assert stored.status is TurnStatus.RUNNING and stored.path == ("router", "rewriter", "retriever")
+
+
+def test_a_session_runs_one_turn_at_a_time(held: tuple[World, ScriptedModel]) -> None:
+    world, model = held
+    world.runner.ask(world.session.id, PENALTY)
+    assert model.begun.wait(20)
+    with pytest.raises(TurnError, match="still answering"):
+        world.runner.ask(world.session.id, "And then?")
+    assert len(world.turns.of_session(world.session.id)) == 1
+
+
+def test_stop_ends_the_turn_between_tokens_and_keeps_what_was_said(held: tuple[World, ScriptedModel]) -> None:
+    world, model = held
+    turn_id = world.runner.ask(world.session.id, PENALTY)
+    assert model.begun.wait(20) and model.gate is not None
+    world.runner.stop(turn_id)
+    model.gate.set()
+    turn = world.runner.wait(turn_id, 20).turn
+    assert turn.status is TurnStatus.STOPPED
+    assert turn.answer == "Overdue" and not turn.citations
+    assert world.runner.wait(world.runner.run_again(turn_id), 20).turn.status is TurnStatus.ANSWERED
+
+
+def test_closing_leaves_running_turns_interrupted(held: tuple[World, ScriptedModel]) -> None:
+    world, model = held
+    turn_id = world.runner.ask(world.session.id, PENALTY)
+    assert model.begun.wait(20) and model.gate is not None
+    threading.Timer(0.05, model.gate.set).start()
+    world.runner.close()
+    assert world.turns.get(turn_id).status is TurnStatus.INTERRUPTED
+
+
+CHILD = """
+    import sys, threading
+    from pathlib import Path
+    from pincite.tests.graph.world import ScriptedModel, World
+    model = ScriptedModel("Overdue amounts bear interest.")
+    model.gate = threading.Event()
+    world = World(Path(sys.argv[1]), model)
+    world.runner.ask(world.session.id, "What interest do overdue amounts bear?")
+    model.begun.wait(20)
+    print("begun", flush=True)
+    threading.Event().wait()
+"""
+
+
+def test_a_killed_process_leaves_an_interrupted_turn_that_runs_again(tmp_path: Path) -> None:
+    child = subprocess.Popen(
+        [sys.executable, "-c", textwrap.dedent(CHILD), str(tmp_path)], stdout=subprocess.PIPE, text=True, cwd=tmp_path
+    )
+    try:
+        assert child.stdout is not None and child.stdout.readline() == "begun\n"
+        beside = World(tmp_path)
+        (turn,) = beside.turns.recent(5)
+        assert turn.status is TurnStatus.RUNNING, "another living process's turn is left alone"
+        with pytest.raises(TurnError):
+            beside.runner.ask(turn.session_id, PENALTY)
+        beside.close()
+    finally:
+        os.kill(child.pid, signal.SIGKILL)
+        child.wait()
+    world = World(tmp_path, ScriptedModel(RIGHT))
+    (turn,) = world.turns.recent(5)
+    assert turn.status is TurnStatus.INTERRUPTED and "Run the question again" in turn.error
+    assert turn.path == ("router", "rewriter", "retriever"), "the trace so far is there"
+    again = world.runner.wait(world.runner.run_again(turn.id), 20).turn
+    assert again.status is TurnStatus.ANSWERED and again.answer == RIGHT
+    world.close()
+
+
+def test_a_whole_turn_needs_no_network(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*arguments: object, **named: object) -> None:
+        raise AssertionError("a connection was tried")
+
+    monkeypatch.setattr(socket.socket, "connect", refuse)
+    monkeypatch.setattr(socket, "getaddrinfo", refuse)
+    world = World(tmp_path)
+    turn = world.ask(PENALTY).turn
+    assert turn.status is TurnStatus.ANSWERED and "1.5 % per month" in turn.answer
+    world.close()
+
+
+def test_an_empty_question_is_refused(tmp_path: Path) -> None:
+    world = World(tmp_path)
+    with pytest.raises(TurnError):
+        world.runner.ask(world.session.id, "  ")
+    world.close()
+
+
+def test_checkpoints_bring_back_only_our_own_values(tmp_path: Path) -> None:
+    world = World(tmp_path, ScriptedModel(RIGHT))
+    world.ask(PENALTY)
+    serde = world.checkpointer.serde
+    kind, data = serde.dumps_typed(world.turns.recent(1)[0].verdict)
+    assert type(serde.loads_typed((kind, data))).__name__ == "Verdict"
+    stranger = serde.dumps_typed(world.settings)
+    assert not isinstance(serde.loads_typed(stranger), type(world.settings)), "settings are not on the list"
+    world.close()
