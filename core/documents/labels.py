@@ -1,0 +1,135 @@
+"""Running heads and feet, and the page numbers printed in them, found by comparing a page with its neighbours.
+
+A page is always compared with the same few neighbours, so that reading it alone or with others gives the same result.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from pincite.core.documents.layout import Line
+from pincite.core.types import BlockKind
+
+WINDOW = 5
+"""How many pages are looked at together."""
+
+_EDGE_LINES = 3
+_EDGE_SHARE = 0.16
+_ROMAN = re.compile(r"^(?=[ivxlc])(?:x[cl]|l?x{0,3})(?:ix|iv|v?i{0,3})$", re.I)
+_NUMBER = re.compile(
+    r"^[\s\-–—|•.\[(]*(?:(?:page|pg\.?|p\.|seite|página|pagina|pág\.|стр\.|第)\s*)?"
+    r"((?:[A-Z]{1,2}[-–])?\d{1,4}|[ivxlc]{1,7}|[IVXLC]{1,7})"
+    r"(?:\s*(?:of|/|von|de|di|sur|van|из|页|頁|ページ)\s*\d{0,5})?[\s\-–—|•.\])]*$",
+    re.I,
+)
+_SPLIT = re.compile(r"\s*[|•·]\s*|\s{2,}|\t")
+
+
+@dataclass(frozen=True, slots=True)
+class EdgeLine:
+    """A line near the top or foot of its page. ``key`` is its text with every number replaced."""
+
+    line: int
+    key: str
+    text: str
+    height: float
+    kind: BlockKind
+
+
+@dataclass(frozen=True, slots=True)
+class Printed:
+    """A page number as printed: ``value`` orders it, ``style`` is its prefix and whether it is roman."""
+
+    text: str
+    value: int
+    style: str
+
+
+def window(page_index: int, page_count: int) -> range:
+    """Return the pages to compare a page with, itself among them."""
+    first = max(0, min(page_index - WINDOW // 2, page_count - WINDOW))
+    return range(first, min(first + WINDOW, page_count))
+
+
+def edge_lines(lines: Sequence[Line], height: float) -> list[EdgeLine]:
+    """Return the outermost lines of a page, unless they stand too far inside it."""
+    ordered = sorted(range(len(lines)), key=lambda number: lines[number].top)
+    found = []
+    heads, feet = ordered[:_EDGE_LINES], ordered[_EDGE_LINES:][-_EDGE_LINES:]
+    for kind, numbers in ((BlockKind.HEADER, heads), (BlockKind.FOOTER, feet if len(ordered) > 1 else [])):
+        for number in numbers:
+            line = lines[number]
+            text = "\t".join(segment.text for segment in line.segments)
+            place = (line.top + line.bottom) / (2 * height)
+            if len(text) <= 160 and (place < _EDGE_SHARE or place > 1 - _EDGE_SHARE):
+                kind = BlockKind.HEADER if place < 0.5 else BlockKind.FOOTER
+                found.append(EdgeLine(number, _key(text), text, place, kind))
+    return found
+
+
+def running_lines(page_index: int, edges: Mapping[int, Sequence[EdgeLine]]) -> dict[int, BlockKind]:
+    """Return the lines of a page that stand on its neighbours too, at the same height."""
+    others = [lines for index, lines in edges.items() if index != page_index and lines]
+    needed = min(2, len(others))
+    if not needed:
+        return {}
+    return {
+        own.line: own.kind
+        for own in edges[page_index]
+        if sum(
+            any(own.key == other.key and abs(own.height - other.height) < 0.02 for other in lines) for lines in others
+        )
+        >= needed
+    }
+
+
+def printed_label(page_index: int, edges: Mapping[int, Sequence[EdgeLine]]) -> str | None:
+    """Return the number printed on a page, where its neighbours carry on the same count; else None."""
+    candidates = {index: [number for line in lines for number in _numbers(line.text)] for index, lines in edges.items()}
+    counts: Counter[tuple[str, int]] = Counter()
+    for index, numbers in candidates.items():
+        counts.update({(number.style, number.value - index) for number in numbers})
+    own = [number for number in candidates[page_index] if counts[number.style, number.value - page_index] >= 2]
+    if own:
+        return max(own, key=lambda number: counts[number.style, number.value - page_index]).text
+    style, offset = max(counts, key=lambda count: counts[count], default=("", 0))
+    if counts[style, offset] >= 3 and page_index + offset > 0 and style == "":
+        return str(page_index + offset)
+    return None
+
+
+def _key(text: str) -> str:
+    words = re.sub(r"\d+", "#", text.lower()).split()
+    return " ".join("#" if _ROMAN.match(word) else word for word in words)
+
+
+def _numbers(text: str) -> list[Printed]:
+    """A line's page-number candidates: the whole line, or what stands at one of its ends."""
+    parts = [text, *_SPLIT.split(text)]
+    words = text.split()
+    if len(words) > 1:
+        parts += [words[0], words[-1]]
+    found = {}
+    for part in parts:
+        match = _NUMBER.match(part)
+        if match and (printed := _printed(match.group(1))):
+            found[printed.text] = printed
+    return list(found.values())
+
+
+def _printed(text: str) -> Printed | None:
+    prefix, _, digits = text.rpartition(text[1]) if len(text) > 2 and text[1] in "-–" else ("", "", text)
+    if len(text) > 3 and text[2] in "-–":
+        prefix, digits = text[:2], text[3:]
+    if digits.isdigit():
+        value = int(digits)
+        return None if 1900 <= value <= 2100 or value == 0 else Printed(text, value, prefix.upper())
+    if _ROMAN.match(text) and (text.islower() or text.isupper()):
+        return Printed(text, _roman_value(text.lower()), "roman")
+    return None
+
+
+def _roman_value(text: str) -> int:
+    values = [{"i": 1, "v": 5, "x": 10, "l": 50, "c": 100}[letter] for letter in text]
+    return sum(-v if following > v else v for v, following in zip(values, [*values[1:], 0], strict=True))

@@ -1,0 +1,274 @@
+"""From words to lines in reading order: segments, rows, and columns of prose told apart from columns of a table.
+
+Knows geometry and the order of the page's content; what a line is for (heading, table row, …) is decided in blocks.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from statistics import median
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pincite.core.documents.pdfium_text import PageWords
+
+_LETTERS = re.compile(r"[^\W\d_]{2}")
+_RIGHT_TO_LEFT = re.compile("[\u0590-\u08ff]")
+_CURRENCIES = frozenset("$€£¥₹")
+_CLOSERS = frozenset((")", "%", ")%", "%)"))
+
+
+@dataclass(slots=False)
+class Segment:
+    """Words that follow each other closely on one line: the words ``start`` to ``end`` of the page."""
+
+    start: int
+    end: int
+    left: float
+    top: float
+    right: float
+    bottom: float
+    base: float
+    size: float
+    bold: bool
+    words: Sequence[str] = field(repr=False)
+
+    @cached_property
+    def text(self) -> str:
+        return " ".join(self.words[self.start : self.end])
+
+    @cached_property
+    def numeric(self) -> bool:
+        return not _LETTERS.search(self.text)
+
+
+@dataclass(slots=True)
+class Line:
+    """Segments side by side on one row. ``zone`` numbers the column or band of the page that the line belongs to."""
+
+    segments: list[Segment]
+    zone: int
+
+    @property
+    def left(self) -> float:
+        return min(segment.left for segment in self.segments)
+
+    @property
+    def right(self) -> float:
+        return max(segment.right for segment in self.segments)
+
+    @property
+    def top(self) -> float:
+        return min(segment.top for segment in self.segments)
+
+    @property
+    def bottom(self) -> float:
+        return max(segment.bottom for segment in self.segments)
+
+    @property
+    def size(self) -> float:
+        return max(segment.size for segment in self.segments)
+
+
+def arrange(page: PageWords) -> list[Line]:
+    """Return the page's lines in reading order; stray words that run another way come last."""
+    if not page.texts:
+        return []
+    _close_up(page)
+    turn = int(np.bincount(page.turns, weights=[len(text) for text in page.texts], minlength=4).argmax())
+    segments = _segments(page, turn)
+    straight = [segment for segment in segments if _runs_with(page, segment, turn)]
+    stray = [segment for segment in segments if not _runs_with(page, segment, turn)]
+    right_to_left = 2 * sum(bool(_RIGHT_TO_LEFT.search(segment.text)) for segment in segments) > len(segments)
+    zones = list(_zones(straight, right_to_left, depth=0))
+    lines = [Line(row, number) for number, zone in enumerate(zones) for row in _rows(zone, right_to_left)]
+    return lines + [Line([segment], len(zones) + number) for number, segment in enumerate(stray)]
+
+
+def _close_up(page: PageWords) -> None:
+    """Take out the space between a currency sign, a number and its closing parenthesis or percent sign."""
+    for index, text in enumerate(page.texts):
+        if text in _CURRENCIES and index + 1 < len(page.texts) and page.gaps[index + 1] == 1:
+            if page.texts[index + 1][0] in "0123456789(—–-":
+                page.gaps[index + 1] = 0
+        elif text in _CLOSERS and index and page.gaps[index] == 1 and page.texts[index - 1][-1] in "0123456789)":
+            page.gaps[index] = 0
+
+
+def _runs_with(page: PageWords, segment: Segment, turn: int) -> bool:
+    return turn in page.turns[segment.start : segment.end] or len(segment.text) < 3
+
+
+def _turned(boxes: NDArray[np.float64], turn: int, width: float, height: float) -> NDArray[np.float64]:
+    """Turn the page so that most of its words run from left to right."""
+    left, top, right, bottom = boxes.T
+    turned = {
+        0: (left, top, right, bottom),
+        1: (top, width - right, bottom, width - left),
+        2: (width - right, height - bottom, width - left, height - top),
+        3: (height - bottom, left, height - top, right),
+    }[turn]
+    return np.stack(turned, axis=1)
+
+
+def _segments(page: PageWords, turn: int) -> list[Segment]:
+    """Cut the words where the line breaks, or where the white space is wider than the em."""
+    left, _, right, _ = _turned(page.boxes, turn, page.width, page.height).T
+    base = _turned(page.baselines[:, [0, 1, 0, 1]], turn, page.width, page.height)[:, 1]
+    size = page.sizes
+    distance = np.maximum(left[1:] - right[:-1], left[:-1] - right[1:])
+    smaller, larger = np.minimum(size[1:], size[:-1]), np.maximum(size[1:], size[:-1])
+    cut = (page.gaps[1:] >= 2) | (np.abs(np.diff(base)) > 0.7 * larger)
+    cut |= (page.gaps[1:] == 1) & (distance > smaller)
+    cut |= (page.gaps[1:] == 0) & (distance > 5 * size[1:])
+    starts = np.concatenate([[0], np.flatnonzero(cut) + 1])
+    ends = np.concatenate([starts[1:], [len(size)]])
+    weights = np.fromiter(map(len, page.texts), np.int64, len(size))
+    middle = np.searchsorted(np.cumsum(weights), (np.cumsum(weights)[ends - 1] + np.cumsum(weights)[starts]) / 2)
+    middle = np.clip(middle, starts, ends - 1)
+    base, size = base[middle], size[middle]
+    columns = (
+        np.minimum.reduceat(left, starts),
+        base - 0.9 * size,
+        np.maximum.reduceat(right, starts),
+        base + 0.25 * size,
+        base,
+        size,
+        np.logical_and.reduceat(page.bold, starts),
+    )
+    return [
+        Segment(start, end, *values, words=page.texts)
+        for start, end, *values in zip(starts.tolist(), ends.tolist(), *(c.tolist() for c in columns), strict=True)
+    ]
+
+
+def _rows(segments: Sequence[Segment], right_to_left: bool) -> Iterator[list[Segment]]:
+    """Gather segments that stand at one height, top to bottom."""
+    ordered = sorted(segments, key=lambda segment: segment.base)
+    row: list[Segment] = []
+    for segment in ordered:
+        if row and segment.base - row[0].base > 0.45 * min(segment.size, max(part.size for part in row)):
+            yield _across(row, right_to_left)
+            row = []
+        row.append(segment)
+    if row:
+        yield _across(row, right_to_left)
+
+
+def _across(row: list[Segment], right_to_left: bool) -> list[Segment]:
+    return sorted(row, key=lambda segment: -segment.right if right_to_left else segment.left)
+
+
+@dataclass(frozen=True, slots=True)
+class _Columns:
+    """A band of the page in which text stands in two columns."""
+
+    before: list[Segment]
+    left: list[Segment]
+    right: list[Segment]
+    after: list[Segment]
+    in_content_order: bool
+
+    @property
+    def weight(self) -> int:
+        return len(self.left) + len(self.right)
+
+
+def _zones(segments: list[Segment], right_to_left: bool, depth: int) -> Iterator[list[Segment]]:
+    """Yield stretches of the page, each to be read row by row, in reading order."""
+    found = [columns for gutter in _gutters(segments) if (columns := _columns(segments, gutter))] if depth < 6 else []
+    if not found:
+        if segments:
+            yield segments
+        return
+    best = max(found, key=lambda columns: columns.weight)
+    yield from _zones(best.before, right_to_left, depth + 1)
+    if best.in_content_order:
+        yield from _cells(best)
+    else:
+        for side in (best.right, best.left) if right_to_left else (best.left, best.right):
+            yield from _zones(side, right_to_left, depth + 1)
+    yield from _zones(best.after, right_to_left, depth + 1)
+
+
+def _gutters(segments: list[Segment]) -> list[float]:
+    """Left edges that several segments share, away from the left margin: where a column may begin."""
+    if len(segments) < 4:
+        return []
+    margin = min(segment.left for segment in segments)
+    extent = max(segment.right for segment in segments) - margin
+    edges = Counter(round(segment.left / 4) for segment in segments if segment.left - margin > 0.12 * extent)
+    common = sorted((edge for edge, count in edges.items() if count >= 3), key=lambda edge: -edges[edge])
+    return [4.0 * edge - 3.0 for edge in common[:6]]
+
+
+def _columns(segments: list[Segment], gutter: float) -> _Columns | None:
+    """Find the largest band that no segment crosses at the gutter and that reads as two columns of prose."""
+    ordered = sorted(segments, key=lambda segment: segment.top)
+    runs: list[tuple[int, int]] = []
+    begin = 0
+    for index, segment in enumerate(ordered):
+        if segment.left < gutter - 1 and segment.right > gutter + 1:
+            runs.append((begin, index))
+            begin = index + 1
+    runs.append((begin, len(ordered)))
+    found = [columns for first, last in runs if (columns := _band(ordered, first, last, gutter))]
+    return max(found, key=lambda columns: columns.weight, default=None)
+
+
+def _band(ordered: list[Segment], begin: int, end: int, gutter: float) -> _Columns | None:
+    if end - begin < 6:
+        return None
+    left = [segment for segment in ordered[begin:end] if segment.left < gutter]
+    right = [segment for segment in ordered[begin:end] if segment.left >= gutter]
+    if len(left) < 3 or len(right) < 3:
+        return None
+    top = max(left[0].top, right[0].top)
+    bottom = min(max(s.bottom for s in left), max(s.bottom for s in right))
+    if bottom - top < 2.5 * median(segment.size for segment in left):
+        return None
+    if any(sum(segment.numeric for segment in side) > 0.4 * len(side) for side in (left, right)):
+        return None
+    switches = _switches(left, right)
+    prose = _prose(left) and _prose(right)
+    if not prose and not (switches == 1 and all(_wordy(side) for side in (left, right))):
+        return None
+    cells = 3 <= switches < 0.7 * min(len(left), len(right)) * 2 and _monotone(left) and _monotone(right)
+    return _Columns(ordered[:begin], left, right, ordered[end:], in_content_order=cells)
+
+
+def _switches(left: list[Segment], right: list[Segment]) -> int:
+    """How often the page's content changes sides: once for columns, at each line for rows."""
+    sides = sorted([(segment.start, 0) for segment in left] + [(segment.start, 1) for segment in right])
+    return sum(first[1] != second[1] for first, second in zip(sides, sides[1:], strict=False))
+
+
+def _prose(side: list[Segment]) -> bool:
+    width = max(segment.right for segment in side) - min(segment.left for segment in side)
+    widths = median(segment.right - segment.left for segment in side)
+    return median(len(segment.text) for segment in side) >= 20 and widths >= 0.55 * width
+
+
+def _wordy(side: list[Segment]) -> bool:
+    return sum(len(segment.text) for segment in side) >= 8 * len(side)
+
+
+def _monotone(side: list[Segment]) -> bool:
+    """The content of one side runs down the page."""
+    tops = [segment.top for segment in sorted(side, key=lambda segment: segment.start)]
+    return all(second >= first - 1 for first, second in zip(tops, tops[1:], strict=False))
+
+
+def _cells(columns: _Columns) -> Iterator[list[Segment]]:
+    """Yield the cells of a table of prose as its content gives them."""
+    on_left = {segment.start for segment in columns.left}
+    cell: list[Segment] = []
+    for segment in sorted(columns.left + columns.right, key=lambda segment: segment.start):
+        if cell and (cell[-1].start in on_left) != (segment.start in on_left):
+            yield cell
+            cell = []
+        cell.append(segment)
+    yield cell

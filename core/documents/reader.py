@@ -1,0 +1,246 @@
+"""The PageReader port on processes that may crash: starts them, times them, ends them, and goes on with the next page."""
+
+import pickle
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NoReturn
+
+import numpy as np
+
+from pincite.core import errors
+from pincite.core.documents import reader_process
+from pincite.core.documents.reading import BOX_UNITS, PlainPage
+from pincite.core.errors import DocumentError, EmptyFileError, ReaderStoppedError, TooLargeError
+from pincite.core.ports import PdfInfo
+from pincite.core.settings import Settings
+from pincite.core.types import Block, BlockKind, Box, OutlineEntry, Page, PageStatus, Word
+
+_STARTING_SECONDS = 20.0
+_MOST_STOPS = 4
+"""After so many stops on one document the rest of its pages are given up, so that it cannot hold the queue for hours."""
+
+
+class _Stopped(Exception):
+    """The process died or was ended; the message completes "the reader …"."""
+
+
+class _PlainUnpickler(pickle.Unpickler):
+    """Accepts plain values only: a parser taken over by its input must not reach the application."""
+
+    def find_class(self, module: str, name: str) -> NoReturn:
+        raise pickle.UnpicklingError(f"{module}.{name} is not a plain value")
+
+
+class _Worker:
+    """One reading process and the clock over it."""
+
+    def __init__(self, memory_mib: int) -> None:
+        self._memory_mib = memory_mib
+        self._timed_out = False
+        self._ready = False
+        self._process = subprocess.Popen(
+            [sys.executable, "-c", f"import sys; sys.path[:] = {sys.path!r}; {_MAIN}", str(memory_mib)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+        )
+
+    def ask(self, request: Mapping[str, Any], seconds: float) -> Iterator[tuple[Any, ...]]:
+        """Yield what the process answers, each within the time. Raises _Stopped, or the DocumentError it refused with."""
+        if not self._ready:
+            self._receive(_STARTING_SECONDS)
+            self._ready = True
+        try:
+            self._stdin.write(pickle.dumps(dict(request), protocol=5))
+            self._stdin.flush()
+        except OSError as error:
+            raise _Stopped(self._why(seconds)) from error
+        while True:
+            message = self._receive(seconds)
+            if message[0] == "done":
+                return
+            if message[0] == "refused":
+                _, name, text, hint = message
+                raise getattr(errors, name)(text, hint=hint)
+            yield message
+
+    def close(self) -> None:
+        self._process.kill()
+        self._process.wait()
+        self._stdin.close()
+        self._stdout.close()
+
+    @property
+    def _stdin(self) -> Any:
+        return self._process.stdin
+
+    @property
+    def _stdout(self) -> Any:
+        return self._process.stdout
+
+    def _receive(self, seconds: float) -> tuple[Any, ...]:
+        clock = threading.Timer(seconds, self._expire)
+        clock.start()
+        try:
+            message: tuple[Any, ...] = _PlainUnpickler(self._stdout).load()
+            return message
+        except (EOFError, pickle.UnpicklingError, OSError) as error:
+            raise _Stopped(self._why(seconds)) from error
+        finally:
+            clock.cancel()
+
+    def _expire(self) -> None:
+        self._timed_out = True
+        self._process.kill()
+
+    def _why(self, seconds: float) -> str:
+        status = self._process.wait()
+        if self._timed_out:
+            return f"needed more than {seconds:g} seconds (the limit page_seconds)"
+        if status == reader_process.OVER_MEMORY:
+            return f"needed more than {self._memory_mib} MiB (the limit reader_memory_mib)"
+        return "crashed"
+
+
+_MAIN = f"from {reader_process.__name__} import main; main()"
+
+
+class ProcessReader:
+    """Reads PDFs in processes of their own. Idle ones are kept warm, one for each kind of work."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._lock = threading.Lock()
+        self._idle: dict[str, list[_Worker]] = {"read": [], "recognise": []}
+
+    def open(self, path: Path, *, password: str | None = None) -> PdfInfo:
+        """Raises a DocumentError that says why the file cannot become a document."""
+        self._check_size(path)
+        described = self._single({"do": "open", "path": str(path), "password": password}, path)[1]
+        if described["page_count"] > self._settings.max_pages:
+            raise TooLargeError(
+                f"{path.name} has {described['page_count']} pages.",
+                hint=f"The limit is {self._settings.max_pages} pages (max_pages in the settings).",
+            )
+        return PdfInfo(
+            page_count=described["page_count"],
+            page_labels=tuple(described["page_labels"]),
+            outline=tuple(OutlineEntry(*entry) for entry in described["outline"]),
+            fields=described["fields"],
+            notes=tuple(described["notes"]),
+        )
+
+    def read(self, path: Path, page_indexes: Sequence[int], *, password: str | None = None) -> Iterator[Page]:
+        """Yield every asked page in order; one that stops its reader comes as FAILED with the reason."""
+        yield from self._pages("read", path, page_indexes, password)
+
+    def recognise(self, path: Path, page_indexes: Sequence[int], *, password: str | None = None) -> Iterator[Page]:
+        """Yield the pages as OCR reads them."""
+        yield from self._pages("recognise", path, page_indexes, password)
+
+    def render(self, path: Path, page_index: int, *, width: int, password: str | None = None) -> bytes:
+        """Return the page as a PNG, ``width`` pixels wide. Raises a DocumentError."""
+        request = {"do": "render", "path": str(path), "password": password, "page_index": page_index, "width": width}
+        image: bytes = self._single(request, path)[1]
+        return image
+
+    def decrypt(self, path: Path, password: str, target: Path) -> None:
+        """Write a copy that opens without a password. Raises a DocumentError."""
+        self._single({"do": "decrypt", "path": str(path), "password": password, "target": str(target)}, path)
+
+    def close(self) -> None:
+        with self._lock:
+            workers = [worker for idle in self._idle.values() for worker in idle]
+            for idle in self._idle.values():
+                idle.clear()
+        for worker in workers:
+            worker.close()
+
+    def _check_size(self, path: Path) -> None:
+        size = path.stat().st_size
+        if not size:
+            raise EmptyFileError(f"{path.name} is empty.", hint="Choose a file that has something in it.")
+        if size > self._settings.max_file_mib * 1024 * 1024:
+            raise TooLargeError(
+                f"{path.name} has {size / 1024 / 1024:.0f} MiB.",
+                hint=f"The limit is {self._settings.max_file_mib} MiB (max_file_mib in the settings).",
+            )
+
+    def _single(self, request: Mapping[str, Any], path: Path) -> tuple[Any, ...]:
+        worker = self._take("read")
+        try:
+            messages = list(worker.ask(request, self._settings.page_seconds))
+        except _Stopped as stop:
+            worker.close()
+            raise ReaderStoppedError(
+                f"{path.name} could not be read: the reader {stop}.", hint="Try again, or with a higher limit."
+            ) from stop
+        except DocumentError:
+            self._give_back("read", worker)
+            raise
+        self._give_back("read", worker)
+        return messages[-1] if messages else ()
+
+    def _pages(self, work: str, path: Path, page_indexes: Sequence[int], password: str | None) -> Iterator[Page]:
+        remaining = list(page_indexes)
+        poisoned: dict[int, str] = {}
+        while remaining:
+            worker = self._take(work)
+            at, finished = remaining[0], False
+            request: dict[str, Any] = {"do": work, "path": str(path), "password": password}
+            request |= {"page_indexes": remaining, "poisoned": poisoned}
+            try:
+                for kind, value in worker.ask(request, self._settings.page_seconds):
+                    if kind == "working":
+                        at = value
+                    else:
+                        remaining = remaining[1:]
+                        yield _page(value)
+                finished = True
+            except _Stopped as stop:
+                if at in poisoned or len(poisoned) >= _MOST_STOPS:
+                    yield from (_given_up(page_index, poisoned.get(page_index)) for page_index in remaining)
+                    return
+                poisoned[at] = f"the reader {stop}"
+            finally:
+                if finished:
+                    self._give_back(work, worker)
+                else:
+                    worker.close()
+
+    def _take(self, work: str) -> _Worker:
+        with self._lock:
+            if self._idle[work]:
+                return self._idle[work].pop()
+        return _Worker(self._settings.reader_memory_mib)
+
+    def _give_back(self, work: str, worker: _Worker) -> None:
+        with self._lock:
+            if not self._idle[work]:
+                self._idle[work].append(worker)
+                return
+        worker.close()
+
+
+def _given_up(page_index: int, reason: str | None) -> Page:
+    reason = reason or "not tried: this file stopped the reader too often"
+    return Page(page_index, str(page_index + 1), "", (), (), PageStatus.FAILED, reason)
+
+
+def _page(plain: PlainPage) -> Page:
+    boxes = (np.frombuffer(plain["boxes"], np.uint16).reshape(-1, 4) / BOX_UNITS).tolist()
+    return Page(
+        page_index=plain["page_index"],
+        page_label=plain["page_label"],
+        text=plain["text"],
+        words=tuple(
+            Word(start, end, Box(*box)) for start, end, box in zip(plain["starts"], plain["ends"], boxes, strict=True)
+        ),
+        blocks=tuple(Block(start, end, BlockKind(kind), *more) for start, end, kind, *more in plain["blocks"]),
+        status=PageStatus(plain["status"]),
+        reason=plain["reason"],
+        seconds=plain["seconds"],
+    )

@@ -1,0 +1,218 @@
+"""What the reading process does with one open document: its pages as plain values, one by one.
+
+Plain values (strings, numbers, bytes) because they cross to the application, which trusts nothing else from here.
+"""
+
+import io
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pypdfium2 as pdfium
+import pypdfium2.raw as pdfium_c
+
+from pincite.core.documents import labels, opening
+from pincite.core.documents.blocks import compose
+from pincite.core.documents.garbling import garbling
+from pincite.core.documents.layout import Line, arrange
+from pincite.core.documents.pdfium_text import PageWords, read_words
+from pincite.core.errors import DocumentError, UnreadablePdfError
+from pincite.core.types import BlockKind, PageStatus
+
+BOX_UNITS = 65535
+"""Places on a page travel as 16-bit fractions of its width and height."""
+
+_LITTLE_TEXT = 150
+"""A page with fewer characters than this and a picture over most of it is a scan with a stamp, not a text page."""
+_PICTURE_SHARE = 0.6
+_MOST_PIXELS = 40_000_000
+_MOST_OBJECTS = 3000
+_CACHED_PAGES = 3 * labels.WINDOW
+
+PlainPage = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class LaidPage:
+    words: PageWords
+    lines: list[Line]
+    edges: list[labels.EdgeLine]
+    pictures: float
+    seconds: float
+
+
+class OpenPdf:
+    """One document with the pages looked at lately. Raises a DocumentError when it cannot be opened."""
+
+    def __init__(self, path: Path, password: str | None, announce: Callable[[int], None]) -> None:
+        """``announce`` is told each page before it is touched, so that who dies of it can be named."""
+        self.path, self.password, self._announce = path, password, announce
+        self.document, self.opening_notes = opening.open_document(path, password)
+        self.document.init_forms()
+        self.page_count = len(self.document)
+        self.labels = opening.page_labels(self.document)
+        self._laid: dict[int, LaidPage | str] = {}
+
+    def close(self) -> None:
+        self.document.close()
+
+    def describe(self) -> dict[str, Any]:
+        return {
+            "page_count": self.page_count,
+            "page_labels": list(self.labels),
+            "outline": opening.outline(self.document),
+            "fields": opening.fields(self.document),
+            "notes": [*self.opening_notes, *opening.notes(self.document, self.path, self.password)],
+        }
+
+    def page(self, page_index: int, poisoned: Mapping[int, str]) -> PlainPage:
+        """Read one page, looking at its neighbours for running lines. ``poisoned`` pages stopped a reader before."""
+        started = time.perf_counter()
+        if page_index in poisoned:
+            return self.failed(page_index, poisoned[page_index])
+        laid = self._lay(page_index)
+        if isinstance(laid, str):
+            return self.failed(page_index, laid, time.perf_counter() - started)
+        edges = {
+            index: neighbour.edges
+            for index in labels.window(page_index, self.page_count)
+            if index not in poisoned and isinstance(neighbour := self._lay(index), LaidPage)
+        }
+        running = labels.running_lines(page_index, edges)
+        label = self.label(page_index, labels.printed_label(page_index, edges))
+        if not laid.words.texts:
+            return self._textless(page_index, label, laid)
+        return self._written(page_index, label, laid, running)
+
+    def image(self, page_index: int, width: int) -> bytes:
+        """Draw a page as a PNG, forms filled in. Raises UnreadablePdfError."""
+        try:
+            bitmap = self.bitmap(page_index, width / max(self.document.get_page_size(page_index)[0], 1.0))
+        except pdfium.PdfiumError as error:
+            raise UnreadablePdfError(f"Page {page_index + 1} of {self.path.name} cannot be drawn.") from error
+        buffer = io.BytesIO()
+        bitmap.to_pil().save(buffer, format="PNG", compress_level=1)
+        return buffer.getvalue()
+
+    def bitmap(self, page_index: int, scale: float) -> pdfium.PdfBitmap:
+        """Draw a page, never larger than _MOST_PIXELS. Raises PdfiumError."""
+        page = self.document[page_index]
+        try:
+            width, height = page.get_size()
+            scale = min(scale, (_MOST_PIXELS / max(width * height, 1.0)) ** 0.5)
+            return page.render(scale=scale)
+        finally:
+            page.close()
+
+    def save_unlocked(self, target: Path) -> None:
+        """Write the document without its lock."""
+        partial = target.with_suffix(".partial")
+        self.document.save(partial, flags=pdfium_c.FPDF_REMOVE_SECURITY)
+        partial.replace(target)
+
+    def label(self, page_index: int, printed: str | None = None) -> str:
+        own = self.labels[page_index] if self.labels else ""
+        return own or printed or str(page_index + 1)
+
+    def failed(self, page_index: int, reason: str, seconds: float = 0.0) -> PlainPage:
+        return self._plain(page_index, self.label(page_index), PageStatus.FAILED, reason, seconds)
+
+    def _lay(self, page_index: int) -> LaidPage | str:
+        """Lay a page out, or say why it cannot be; kept for the neighbours that will ask again."""
+        if page_index not in self._laid:
+            while len(self._laid) >= _CACHED_PAGES:
+                self._laid.pop(next(iter(self._laid)))
+            started = time.perf_counter()
+            self._announce(page_index)
+            try:
+                page = self.document[page_index]
+            except pdfium.PdfiumError as error:
+                self._laid[page_index] = f"the page cannot be opened ({error})"
+                return self._laid[page_index]
+            try:
+                words = read_words(page)
+                lines = arrange(words)
+                pictures = _picture_share(page) if words.characters < _LITTLE_TEXT else 0.0
+            except pdfium.PdfiumError as error:
+                self._laid[page_index] = f"the page's text cannot be read ({error})"
+                return self._laid[page_index]
+            finally:
+                page.close()
+            edges = labels.edge_lines(lines, words.height)
+            self._laid[page_index] = LaidPage(words, lines, edges, pictures, time.perf_counter() - started)
+        return self._laid[page_index]
+
+    def _textless(self, page_index: int, label: str, laid: LaidPage) -> PlainPage:
+        started = time.perf_counter()
+        text, reason = "", "blank page"
+        if laid.pictures or laid.words.characters:
+            reason = "a picture without text"
+            text = self._second_opinion(page_index)
+        status = PageStatus.EMPTY
+        if text.strip():
+            status, reason = PageStatus.TEXT, "read by the second reader, without places on the page"
+            if why := garbling(text):
+                status, reason = PageStatus.GARBLED, why
+        return self._plain(page_index, label, status, reason, laid.seconds + time.perf_counter() - started, text=text)
+
+    def _second_opinion(self, page_index: int) -> str:
+        from pincite.core.documents import second_opinion
+
+        try:
+            return second_opinion.page_text(self.path, self.password, page_index)
+        except DocumentError:
+            return ""
+
+    def _written(self, page_index: int, label: str, laid: LaidPage, running: dict[int, BlockKind]) -> PlainPage:
+        started = time.perf_counter()
+        composed = compose(laid.words, laid.lines, running)
+        status, reason = PageStatus.TEXT, ""
+        if why := garbling(laid.words.raw_text):
+            status, reason = PageStatus.GARBLED, why
+        elif laid.pictures > _PICTURE_SHARE:
+            status, reason = PageStatus.EMPTY, "a picture with hardly any text"
+        size = np.array([laid.words.width, laid.words.height] * 2)
+        boxes = np.clip(laid.words.boxes[composed.order] / size, 0, 1) * BOX_UNITS
+        return self._plain(
+            page_index,
+            label,
+            status,
+            reason,
+            laid.seconds + time.perf_counter() - started,
+            text=composed.text,
+            starts=composed.starts,
+            ends=composed.ends,
+            boxes=boxes.round().astype(np.uint16).tobytes(),
+            blocks=[(b.start, b.end, b.kind.value, b.level, b.column_heads) for b in composed.blocks],
+        )
+
+    def _plain(
+        self, page_index: int, label: str, status: PageStatus, reason: str, seconds: float, **content: Any
+    ) -> PlainPage:
+        base = {"text": "", "starts": [], "ends": [], "boxes": b"", "blocks": []}
+        return base | {
+            "page_index": page_index,
+            "page_label": label,
+            "status": status.value,
+            "reason": reason,
+            "seconds": seconds,
+            **content,
+        }
+
+
+def _picture_share(page: pdfium.PdfPage) -> float:
+    """How much of the page its largest picture covers; a little where it has only drawings."""
+    width, height = page.get_size()
+    largest = 0.0
+    for number, item in enumerate(page.get_objects(max_depth=4)):
+        if number > _MOST_OBJECTS:
+            break
+        if item.type == pdfium_c.FPDF_PAGEOBJ_IMAGE:
+            left, bottom, right, top = item.get_bounds()
+            largest = max(largest, (right - left) * (top - bottom) / max(width * height, 1.0))
+        else:
+            largest = max(largest, 0.001)
+    return min(largest, 1.0)
