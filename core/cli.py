@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from pincite import __version__
-from pincite.core.errors import DocumentError, ModelUnavailableError, PinciteError
+from pincite.core.errors import DocumentError, PinciteError
 
 if TYPE_CHECKING:
     from pincite.core.runtime import Pincite
@@ -250,9 +250,11 @@ def _ask(chosen: argparse.Namespace) -> int:
         settings = replace(settings, engine=chosen.engine)
     if chosen.model:
         settings = replace(settings, ollama_model=chosen.model)
+    if chosen.engine == "ollama" or (chosen.model and chosen.engine != "quoting"):
+        from pincite.core.language.engines import choose_engine
+
+        choose_engine(settings, "ollama")  # an absent model is an input error, told before any work is done
     with _opened(settings) as pincite:
-        if chosen.engine == "ollama":
-            _require_model(pincite, chosen.model)
         document_ids = [_add_one(pincite, Path(path), chosen.password) for path in paths]
         pincite.ingest.wait(document_ids)
         document_ids += [pincite.library.find(name).id for name in names]
@@ -266,14 +268,6 @@ def _split_swallowed(given: list[str]) -> tuple[list[str], list[str]]:
     while end > 1 and Path(given[end - 1]).is_file():
         end -= 1
     return given[end - 1 :], given[: end - 1]
-
-
-def _require_model(pincite: "Pincite", model: str | None) -> None:
-    state = pincite.engines()
-    if not state.available:
-        raise ModelUnavailableError(state.message)
-    if model and model not in state.models:
-        raise ModelUnavailableError(f"Ollama has no model {model}.", hint=f"It has: {', '.join(state.models)}.")
 
 
 def _run_turn(pincite: "Pincite", question: str, document_ids: tuple[str, ...]) -> "Turn":
