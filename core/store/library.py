@@ -1,0 +1,218 @@
+"""The documents, their pages and passages as stored. Owns their rows; how they come and go is ingest's work."""
+
+import json
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from sqlite3 import Row
+
+from pincite.core.errors import UnknownDocumentError
+from pincite.core.settings import Settings
+from pincite.core.store.codec import from_json
+from pincite.core.store.database import Database
+from pincite.core.store.page_layout import decode_layout
+from pincite.core.types import (
+    Box,
+    Document,
+    DocumentStatus,
+    MetadataField,
+    MetadataSource,
+    OutlineEntry,
+    Page,
+    PageReceipt,
+    PageStatus,
+    Passage,
+)
+
+_DOCUMENT = "SELECT * FROM documents"
+_PASSAGE = """SELECT passages.*, pages.page_label, pages.text AS page_text
+  FROM passages JOIN pages USING (document_id, page_index)"""
+_MANY = 500
+"""Values in one IN list."""
+
+Passages = list[Passage]
+Receipts = list[PageReceipt]
+
+
+class Library:
+    """The documents and what was read from them."""
+
+    def __init__(self, database: Database, settings: Settings) -> None:
+        self._database = database
+        self._settings = settings
+
+    def list(self) -> list[Document]:
+        """Every document, newest first."""
+        rows = self._database.connection.execute(f"{_DOCUMENT} ORDER BY added_at DESC, rowid DESC").fetchall()
+        metadata = self._metadata()
+        return [_document(row, metadata.get(row["id"], ())) for row in rows]
+
+    def get(self, document_id: str) -> Document:
+        """Raises UnknownDocumentError."""
+        row = self._database.connection.execute(f"{_DOCUMENT} WHERE id = ?", (document_id,)).fetchone()
+        if row is None:
+            raise UnknownDocumentError("This document is not in the library.", hint="It may have been removed.")
+        return _document(row, self._metadata(document_id).get(document_id, ()))
+
+    def find(self, name: str) -> Document:
+        """By id, else by name whatever its case; raises UnknownDocumentError when none or several have it."""
+        rows = self._database.connection.execute(
+            "SELECT id, name FROM documents WHERE id = ? OR lower(name) = lower(?)", (name, name)
+        ).fetchall()
+        matches = rows or [
+            row
+            for row in self._database.connection.execute("SELECT id, name FROM documents")
+            if name.casefold() in (row["name"].casefold(), Path(row["name"]).stem.casefold())
+        ]
+        if len(matches) == 1:
+            return self.get(matches[0]["id"])
+        if matches:
+            raise UnknownDocumentError(f"Several documents are called {name!r}.", hint="Rename one, or use its id.")
+        raise UnknownDocumentError(f"No document is called {name!r}.", hint="`pincite list` shows the names.")
+
+    def rename(self, document_id: str, name: str) -> None:
+        with self._database.transaction() as connection:
+            connection.execute("UPDATE documents SET name = ? WHERE id = ?", (" ".join(name.split()), document_id))
+
+    def receipts(self, document_id: str) -> Receipts:
+        rows = self._database.connection.execute(
+            """SELECT page_index, page_label, status, length(text) AS characters, seconds, reason
+               FROM pages WHERE document_id = ? ORDER BY page_index""",
+            (document_id,),
+        )
+        return [PageReceipt(**{**dict(row), "status": PageStatus(row["status"])}) for row in rows]
+
+    def coverage(self, document_id: str) -> float:
+        """Share of the document's pages whose text can be used; 0 before anything was read."""
+        row = self._database.connection.execute(
+            """SELECT documents.page_count AS pages, count(pages.page_index) AS usable FROM documents
+               LEFT JOIN pages ON pages.document_id = documents.id AND pages.status IN ('text', 'ocr')
+               WHERE documents.id = ?""",
+            (document_id,),
+        ).fetchone()
+        return row["usable"] / row["pages"] if row["pages"] else 0.0
+
+    def page(self, document_id: str, page_index: int) -> Page:
+        """Raises UnknownDocumentError when the page is not (or not yet) there."""
+        row = self._database.connection.execute(
+            "SELECT * FROM pages WHERE document_id = ? AND page_index = ?", (document_id, page_index)
+        ).fetchone()
+        if row is None:
+            raise UnknownDocumentError(f"Page {page_index + 1} is not in the library.", hint="It may not be read yet.")
+        return stored_page(row)
+
+    def has_page(self, document_id: str, page_index: int) -> bool:
+        rows = self._database.connection.execute(
+            "SELECT 1 FROM pages WHERE document_id = ? AND page_index = ?", (document_id, page_index)
+        )
+        return rows.fetchone() is not None
+
+    def page_text(self, document_id: str, page_index: int) -> str:
+        """The text alone; empty when the page is not there."""
+        row = self._database.connection.execute(
+            "SELECT text FROM pages WHERE document_id = ? AND page_index = ?", (document_id, page_index)
+        ).fetchone()
+        return row["text"] if row else ""
+
+    def passages(self, ids: Sequence[str]) -> Passages:
+        """In the order asked; those that are gone are left out."""
+        found: dict[str, Passage] = {}
+        for at in range(0, len(ids), _MANY):
+            part = ids[at : at + _MANY]
+            found |= {p.id: p for p in self._passages(f"passages.id IN ({','.join('?' * len(part))})", part)}
+        return [found[passage_id] for passage_id in ids if passage_id in found]
+
+    def page_passages(self, document_id: str, page_index: int) -> Passages:
+        return self._passages("document_id = ? AND page_index = ? ORDER BY start", (document_id, page_index))
+
+    def passages_of_pages(self, pages: Sequence[tuple[str, int]]) -> Passages:
+        """All passages of (document id, page index) pairs, in reading order."""
+        found: Passages = []
+        for at in range(0, len(pages), _MANY):
+            part = pages[at : at + _MANY]
+            marks = ",".join("(?, ?)" for _ in part)
+            found += self._passages(
+                f"(document_id, page_index) IN (VALUES {marks}) ORDER BY document_id, page_index, start",
+                [value for pair in part for value in pair],
+            )
+        return found
+
+    def opening_passages(self, document_id: str, limit: int) -> Passages:
+        return self._passages("document_id = ? ORDER BY page_index, start LIMIT ?", (document_id, limit))
+
+    def outline(self, document_id: str) -> tuple[OutlineEntry, ...]:
+        row = self._database.connection.execute("SELECT outline FROM documents WHERE id = ?", (document_id,)).fetchone()
+        return from_json(tuple[OutlineEntry, ...], row["outline"]) if row else ()
+
+    def set_metadata(self, document_id: str, fields: Iterable[MetadataField]) -> None:
+        """Put these in place of all that the document has."""
+        with self._database.transaction() as connection:
+            connection.execute("DELETE FROM metadata WHERE document_id = ?", (document_id,))
+            connection.executemany(
+                "INSERT OR IGNORE INTO metadata (document_id, name, value, source) VALUES (?, ?, ?, ?)",
+                [(document_id, field.name, field.value, field.source.value) for field in fields],
+            )
+
+    def file_path(self, document_id: str) -> Path:
+        """Where the document's PDF is kept; ids are hexadecimal, so nothing of a name reaches the file system."""
+        if not document_id or not set(document_id) <= set("0123456789abcdef"):
+            raise UnknownDocumentError("This is not the id of a document.")
+        return self._settings.files_dir / f"{document_id}.pdf"
+
+    def _passages(self, condition: str, values: Sequence[object]) -> Passages:
+        rows = self._database.connection.execute(f"{_PASSAGE} WHERE {condition}", tuple(values))
+        return [stored_passage(row) for row in rows]
+
+    def _metadata(self, document_id: str | None = None) -> dict[str, tuple[MetadataField, ...]]:
+        grouped: dict[str, tuple[MetadataField, ...]] = {}
+        condition, values = ("WHERE document_id = ?", (document_id,)) if document_id else ("", ())
+        for row in self._database.connection.execute(f"SELECT * FROM metadata {condition} ORDER BY rowid", values):
+            field = MetadataField(row["name"], row["value"], MetadataSource(row["source"]))
+            grouped[row["document_id"]] = (*grouped.get(row["document_id"], ()), field)
+        return grouped
+
+
+def stored_page(row: Row) -> Page:
+    words, blocks = decode_layout(row["layout"])
+    return Page(
+        page_index=row["page_index"],
+        page_label=row["page_label"],
+        text=row["text"],
+        words=words,
+        blocks=blocks,
+        status=PageStatus(row["status"]),
+        reason=row["reason"],
+        seconds=row["seconds"],
+    )
+
+
+def stored_passage(row: Row) -> Passage:
+    """``row`` is of passages, joined with the page's label and text."""
+    return Passage(
+        id=row["id"],
+        document_id=row["document_id"],
+        page_index=row["page_index"],
+        page_label=row["page_label"],
+        text=row["page_text"][row["start"] : row["end"]],
+        start=row["start"],
+        end=row["end"],
+        heading_path=tuple(json.loads(row["heading_path"])),
+        boxes=tuple(Box(*edges) for edges in json.loads(row["boxes"])),
+        context=row["context"],
+    )
+
+
+def _document(row: Row, metadata: tuple[MetadataField, ...]) -> Document:
+    return Document(
+        id=row["id"],
+        name=row["name"],
+        byte_size=row["byte_size"],
+        page_count=row["page_count"],
+        passage_count=row["passage_count"],
+        added_at=row["added_at"],
+        status=DocumentStatus(row["status"]),
+        searchable=bool(row["searchable"]),
+        message=row["message"],
+        notes=tuple(json.loads(row["notes"])),
+        metadata=metadata,
+        owner=row["owner"],
+    )

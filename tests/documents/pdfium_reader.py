@@ -1,0 +1,62 @@
+"""A page reader on plain pdfium, in this process: real pages for tests that are not about reading."""
+
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+import pypdf
+import pypdfium2
+import pypdfium2.raw
+
+from pincite.core.errors import NotAPdfError, PasswordNeededError
+from pincite.core.ports import PdfInfo
+from pincite.core.types import Page, PageStatus
+
+_PDFIUM = threading.Lock()
+
+
+class PdfiumReader:
+    """``before_page`` is called with each page's index before it is read; what OCR finds comes from ``recognised``."""
+
+    def __init__(
+        self, before_page: Callable[[int], None] = lambda index: None, recognised: dict[int, str] | None = None
+    ) -> None:
+        self._before_page = before_page
+        self._recognised = recognised or {}
+
+    def open(self, path: Path, *, password: str | None = None) -> PdfInfo:
+        with _PDFIUM:
+            document = _document(path, password)
+            fields = {name.lower(): value for name, value in document.get_metadata_dict().items() if value}
+            return PdfInfo(len(document), tuple(str(index + 1) for index in range(len(document))), (), fields)
+
+    def read(self, path: Path, page_indexes: Sequence[int], *, password: str | None = None) -> Iterator[Page]:
+        for index in page_indexes:
+            self._before_page(index)
+            with _PDFIUM:
+                document = _document(path, password)
+                text = document[index].get_textpage().get_text_range().replace("\r\n", "\n")
+            status = PageStatus.TEXT if text.strip() else PageStatus.EMPTY
+            yield Page(index, str(index + 1), text, (), (), status, "" if text.strip() else "a picture without text")
+
+    def recognise(self, path: Path, page_indexes: Sequence[int], *, password: str | None = None) -> Iterator[Page]:
+        for index in page_indexes:
+            self._before_page(index)
+            text = self._recognised.get(index, "")
+            yield Page(index, str(index + 1), text, (), (), PageStatus.OCR if text else PageStatus.EMPTY)
+
+    def render(self, path: Path, page_index: int, *, width: int, password: str | None = None) -> bytes:
+        raise NotImplementedError
+
+    def decrypt(self, path: Path, password: str, target: Path) -> None:
+        writer = pypdf.PdfWriter(clone_from=pypdf.PdfReader(path, password=password))
+        writer.write(target)
+
+
+def _document(path: Path, password: str | None) -> pypdfium2.PdfDocument:
+    try:
+        return pypdfium2.PdfDocument(path, password=password)
+    except pypdfium2.PdfiumError as error:
+        if error.err_code == pypdfium2.raw.FPDF_ERR_PASSWORD:
+            raise PasswordNeededError(f"{path.name} needs a password.") from error
+        raise NotAPdfError(f"{path.name} is not a PDF.") from error
