@@ -21,6 +21,7 @@ import filelock
 
 from pincite.core.documents.jobs import Jobs, now
 from pincite.core.documents.passages import split_pages
+from pincite.core.documents.shelf import Shelf
 from pincite.core.errors import EmptyFileError, PasswordNeededError, PinciteError, TooLargeError
 from pincite.core.ports import KeywordIndex, PageReader, PdfInfo, Vectors
 from pincite.core.retrieval.embed import step_back
@@ -28,7 +29,6 @@ from pincite.core.retrieval.indexes import Indexes, PendingPassages
 from pincite.core.settings import Settings
 from pincite.core.store.database import Database
 from pincite.core.store.library import Library
-from pincite.core.store.shelf import Shelf
 from pincite.core.types import Document, Job, JobStage, JobStatus, MetadataField, Page, PageStatus, Passage
 
 log = logging.getLogger(__name__)
