@@ -168,7 +168,7 @@ def _open_app(chosen: argparse.Namespace) -> int:
         *("--server.headless", str(chosen.no_browser).lower()),
         *("--server.maxUploadSize", str(settings.max_file_mib)),
     ]
-    runpy.run_module("streamlit", run_name="__main__", alter_sys=True)
+    runpy.run_module("pincite.serve", run_name="__main__", alter_sys=True)
     return ANSWERED
 
 

@@ -1,0 +1,33 @@
+"""The frame: configuration and navigation, nothing else."""
+
+from pathlib import Path
+
+import streamlit as st
+
+from pincite.core.errors import PinciteError
+from pincite.pages.components.facade import pincite, tell
+
+DRAWINGS = Path(__file__).parent / "pages" / "components"
+ICON = (DRAWINGS / "icon.svg").read_text(encoding="utf-8")
+LOGO = (DRAWINGS / "logo.svg").read_text(encoding="utf-8")
+
+# A Material symbol as the window's icon would be fetched from the network.
+st.set_page_config(page_title="Pincite", page_icon=ICON, layout="wide")
+st.logo(LOGO, size="large", icon_image=ICON)
+
+try:
+    waiting = len(pincite().turns.flagged())
+except PinciteError as error:
+    tell(error)
+    st.stop()
+
+st.navigation(
+    [
+        st.Page("pages/chat.py", title="Chat", icon=":material/forum:", default=True),
+        st.Page("pages/documents.py", title="Documents", icon=":material/description:"),
+        st.Page("pages/traces.py", title="Traces", icon=":material/account_tree:"),
+        st.Page("pages/review.py", title=f"Review ({waiting})" if waiting else "Review", icon=":material/rate_review:"),
+        st.Page("pages/settings.py", title="Settings", icon=":material/settings:"),
+    ],
+    expanded=True,
+).run()

@@ -1,0 +1,196 @@
+"""The conversation: ask, watch the answer come, look at the cited pages beside it."""
+
+from dataclasses import dataclass
+
+import streamlit as st
+from streamlit.typing import ChatInputValue
+
+from pincite.core.runtime import Pincite
+from pincite.core.settings import PACKAGE_ROOT
+from pincite.core.types import DocumentStatus, Mode, Session
+from pincite.pages.components.facade import errors_told, pincite
+from pincite.pages.components.layout import BESIDE, CONVERSATION, fit_panes_to_window
+from pincite.pages.components.page_view import draw_page_panel, shown_page
+from pincite.pages.components.sessions import draw_session_list, draw_session_menu, open_session
+from pincite.pages.components.turn import draw_actions, draw_answer, draw_live, draw_question
+from pincite.pages.components.uploads import draw_intake, draw_job, open_jobs, take_in
+from pincite.pages.components.words import count, escape
+
+SLOT = "chat_page"
+MODES = {Mode.AUTO: "Auto", Mode.DOCUMENTS: "Documents", Mode.CHAT: "Chat"}
+SAMPLE_QUESTION = "What are the late payment penalties?"
+
+
+@dataclass(frozen=True, slots=True)
+class Pending:
+    """A question that waits until the files dropped with it can be searched."""
+
+    session_id: str
+    question: str
+    mode: Mode
+    document_ids: tuple[str, ...]
+
+
+def main() -> None:
+    app = pincite()
+    names = {document.id: document.name for document in app.library.list()}
+    session = open_session(app)
+    draw_session_list(app, session)
+    fit_panes_to_window()
+    shown = shown_page(SLOT)
+    beside = shown is not None and shown.document_id in names
+    # The same nesting with and without a page beside it: the conversation keeps its scroll position.
+    columns = st.columns([11, 9] if beside else [1], gap="medium")
+    with columns[0], st.container(horizontal_alignment="center"):
+        conversation = st.container(
+            key=CONVERSATION, width="stretch" if beside else 860, height=640, border=False, autoscroll=True
+        )
+    with conversation:
+        draw_conversation(app, session, names)
+    if shown and beside:
+        with columns[1], st.container(key=BESIDE, height=640, border=False, autoscroll=False):
+            draw_page_panel(app, shown, SLOT)
+    with st.bottom, st.container(horizontal_alignment="center"), st.container(width=860, gap="xsmall"):
+        draw_input(app, session, names)
+
+
+def draw_conversation(app: Pincite, session: Session | None, names: dict[str, str]) -> None:
+    turns = app.turns.of_session(session.id) if session else []
+    running = app.runner.running(session.id) if session else None
+    if session and turns:
+        draw_session_menu(app, session)
+    for turn in turns:
+        draw_question(turn, names)
+        with st.chat_message("assistant", avatar=":material/fact_check:"):
+            if turn.id == running:
+                st.fragment(watch, run_every=0.3)(app, turn.id)
+                continue
+            draw_answer(app, turn, names, SLOT)
+            asked = draw_actions(app, turn)
+        if asked == "review":
+            app.reviews.send(turn.id)
+            st.rerun()
+        if asked:
+            with errors_told():
+                app.runner.run_again(turn.id, engine="quoting" if asked == "quoting" else None)
+                st.rerun()
+    draw_intake(app)
+    pending: Pending | None = st.session_state.get("pending")
+    if pending and session and pending.session_id == session.id:
+        with st.chat_message("user", avatar=":material/person:"):
+            st.markdown(escape(pending.question))
+        with st.chat_message("assistant", avatar=":material/fact_check:"):
+            st.fragment(wait_for_files, run_every=0.3)(app, pending, names)
+    elif not turns:
+        draw_welcome(app, session, names)
+
+
+def watch(app: Pincite, turn_id: str) -> None:
+    """Redraw the running turn until it ends; then the whole page draws it as finished, once."""
+    snapshot = app.runner.snapshot(turn_id)
+    if not snapshot.running:
+        st.rerun()
+    draw_live(snapshot)
+    if st.button("Stop", key=f"stop_{turn_id}", icon=":material/stop_circle:"):
+        app.runner.stop(turn_id)
+
+
+def wait_for_files(app: Pincite, pending: Pending, names: dict[str, str]) -> None:
+    """Show how the files are being read, and ask as soon as they can be searched."""
+    documents = [app.library.get(id_) for id_ in pending.document_ids if id_ in names]
+    over = (DocumentStatus.FAILED, DocumentStatus.CANCELLED)
+    waiting = {document.id for document in documents if not document.searchable and document.status not in over}
+    if waiting:
+        st.status(f"Reading {count(len(waiting), 'document')} before answering…", state="running", type="compact")
+        for job in open_jobs(app):
+            if job.document_id in waiting:
+                draw_job(job, names[job.document_id])
+        return
+    st.session_state.pop("pending", None)
+    app.runner.ask(pending.session_id, pending.question, mode=pending.mode, document_ids=pending.document_ids)
+    st.rerun()
+
+
+def draw_welcome(app: Pincite, session: Session | None, names: dict[str, str]) -> None:
+    st.space("large")
+    st.header("Ask your documents", anchor=False)
+    st.markdown(
+        "Every sentence of an answer carries a quotation that was checked against the page it comes from. "
+        "Drop PDFs into the box below, then ask. Type **@** and a document's name to ask that one."
+    )
+    engine = app.engines()
+    if engine.name == "quoting":
+        st.info(f"Answers are quoted word for word from your documents. {escape(engine.message)}", icon=":material/format_quote:")
+    samples = sorted((PACKAGE_ROOT / "data" / "samples").glob("*contract*.pdf"))
+    if samples and st.button("Try it with the sample contract", icon=":material/play_circle:", type="primary"):
+        with errors_told():
+            document = app.ingest.add(samples[0].read_bytes(), samples[0].name).document
+            ask(app, session, SAMPLE_QUESTION, Mode.AUTO, (document.id,), wait=True)
+
+
+def draw_input(app: Pincite, session: Session | None, names: dict[str, str]) -> None:
+    """The choice of mode and documents, and the box to type in."""
+    running = bool(session and app.runner.running(session.id)) or "pending" in st.session_state
+    key = session.id if session else "new"
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        mode = st.segmented_control(
+            "Mode", MODES, format_func=lambda value: MODES[value], default=Mode.AUTO, required=True, key=f"mode_{key}",
+            label_visibility="collapsed", help="Auto decides by itself whether a question goes to the documents.",
+        )  # fmt: skip
+        chosen = draw_scope(app, session, names, key)
+        st.caption(f"{escape(app.engines().name)} {escape(app.engines().model)}", width="content")
+    value = st.chat_input(
+        "The answer is being written…" if running else "Ask a question, or drop PDFs here",
+        key="chat_input",
+        accept_file="multiple",
+        file_type="pdf",
+        max_upload_size=app.settings.max_file_mib,
+        disabled=running,
+    )
+    if isinstance(value, ChatInputValue):
+        receive(app, session, value, mode or Mode.AUTO, tuple(chosen))
+
+
+def draw_scope(app: Pincite, session: Session | None, names: dict[str, str], key: str) -> list[str]:
+    stored = [id_ for id_ in (session.document_ids if session else ()) if id_ in names]
+    scope_key = f"scope_{key}_{'_'.join(id_[:6] for id_ in stored)}"
+    chosen: list[str] = st.session_state.get(scope_key, stored)
+    label = "All documents" if not chosen else names[chosen[0]] if len(chosen) == 1 else count(len(chosen), "document")
+    with st.popover(escape(label), icon=":material/folder_open:", type="tertiary"):
+        chosen = st.multiselect(
+            "Documents to search", list(names), default=stored, format_func=lambda id_: names[id_], key=scope_key,
+            placeholder=f"All {count(len(names), 'document')}",
+            help="Leave empty to search everything.",
+        )  # fmt: skip
+    if session and list(chosen) != stored:
+        app.sessions.set_documents(session.id, tuple(chosen))
+        st.rerun()
+    return chosen
+
+
+def receive(app: Pincite, session: Session | None, value: ChatInputValue, mode: Mode, chosen: tuple[str, ...]) -> None:
+    new = take_in(app, value.files) if value.files else []
+    if new:
+        chosen = tuple(dict.fromkeys([*chosen, *(document.id for document in new)]))
+        if session:
+            app.sessions.set_documents(session.id, chosen)
+    if value.text.strip():
+        ask(app, session, value.text.strip(), mode, chosen, wait=bool(new))
+    elif value.files:
+        st.rerun()
+
+
+def ask(
+    app: Pincite, session: Session | None, question: str, mode: Mode, document_ids: tuple[str, ...], *, wait: bool
+) -> None:
+    session = session or app.sessions.create(document_ids=document_ids)
+    st.session_state["session_id"] = session.id
+    with errors_told():
+        if wait:
+            st.session_state["pending"] = Pending(session.id, question, mode, document_ids)
+        else:
+            app.runner.ask(session.id, question, mode=mode, document_ids=document_ids)
+        st.rerun()
+
+
+main()

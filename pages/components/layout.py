@@ -1,0 +1,24 @@
+"""What Streamlit's elements cannot say: two panes that fill the window and scroll by themselves, a list flush left."""
+
+import streamlit as st
+
+CONVERSATION = "conversation"
+BESIDE = "page_panel"
+SESSION_LIST = "session_list"
+
+_STYLE = f"""<style>
+.stApp {{ --pane: calc(100dvh - 15.75rem); --page: var(--pane); }}
+.st-key-{CONVERSATION}, :has(> .st-key-{CONVERSATION}) {{ height: var(--pane) !important; flex: 0 0 var(--pane) !important; }}
+.st-key-{BESIDE}, :has(> .st-key-{BESIDE}) {{ height: var(--page) !important; flex: 0 0 var(--page) !important; }}
+@media (max-width: 1000px) {{
+  .stApp:has(.st-key-{BESIDE}) {{ --pane: calc(50dvh - 8.5rem); --page: calc(50dvh - 8.5rem); }}
+  .stHorizontalBlock:has(> .stColumn .st-key-{BESIDE}) {{ flex-direction: column-reverse; flex-wrap: nowrap; }}
+  .stHorizontalBlock:has(> .stColumn .st-key-{BESIDE}) > .stColumn {{ width: 100%; flex: none; }}
+}}
+.st-key-{SESSION_LIST} button, .st-key-{SESSION_LIST} button > div {{ justify-content: flex-start; }}
+</style>"""
+
+
+def fit_panes_to_window() -> None:
+    """Narrow windows show the page above the conversation instead of beside it."""
+    st.html(_STYLE)

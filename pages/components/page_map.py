@@ -1,0 +1,62 @@
+"""The page map: one cell a page, coloured and lettered by how the page was read; a click opens the page."""
+
+from collections import Counter
+from collections.abc import Sequence
+
+import altair as alt
+import pandas as pd
+import streamlit as st
+
+from pincite.core.types import PageReceipt, PageStatus
+from pincite.pages.components.words import count, page_name
+
+LOOKS: dict[PageStatus, tuple[str, str, str]] = {
+    PageStatus.TEXT: ("T", "#3d8f7a", "text"),
+    PageStatus.OCR: ("O", "#4a7fc1", "recognised by OCR"),
+    PageStatus.EMPTY: ("–", "#8a9296", "empty"),
+    PageStatus.GARBLED: ("G", "#c98a1b", "garbled text"),
+    PageStatus.FAILED: ("F", "#c4484a", "failed"),
+}
+TROUBLED = (PageStatus.GARBLED, PageStatus.FAILED)
+CELL = 20
+
+
+def summary(receipts: Sequence[PageReceipt]) -> str:
+    """For example "T text 18 · O recognised by OCR 1 · F failed 1"."""
+    numbers = Counter(receipt.status for receipt in receipts)
+    return " · ".join(f"**{LOOKS[status][0]}** {LOOKS[status][2]} {numbers[status]:,}" for status in LOOKS if numbers[status])
+
+
+def draw_page_map(receipts: Sequence[PageReceipt], *, key: str) -> int | None:
+    """Return the index of the page that was clicked."""
+    columns = 20 if len(receipts) <= 200 else 40
+    cells = pd.DataFrame(
+        [
+            {
+                "page": receipt.page_index,
+                "row": receipt.page_index // columns,
+                "column": receipt.page_index % columns,
+                "letter": LOOKS[receipt.status][0],
+                "Status": LOOKS[receipt.status][2],
+                "Page": page_name(receipt.page_label, receipt.page_index),
+                "Read": count(receipt.characters, "character"),
+                "Reason": receipt.reason or "none",
+            }
+            for receipt in receipts
+        ]
+    )
+    clicked = alt.selection_point(name="clicked", fields=["page"], on="click", empty=False)
+    place = alt.Chart(cells).encode(
+        x=alt.X("column:O", axis=None), y=alt.Y("row:O", axis=None), tooltip=["Page", "Status", "Read", "Reason"]
+    )
+    colors = alt.Scale(domain=[look[2] for look in LOOKS.values()], range=[look[1] for look in LOOKS.values()])
+    squares = place.mark_rect(stroke="#ffffff55", cornerRadius=3, cursor="pointer").encode(
+        color=alt.Color("Status:N", scale=colors, legend=None)
+    )
+    letters = place.mark_text(color="#ffffff", fontSize=10, fontWeight=600, cursor="pointer").encode(text="letter:N")
+    chart = (squares.add_params(clicked) + letters).properties(
+        width={"step": CELL}, height={"step": CELL}
+    ).configure_view(strokeWidth=0)  # fmt: skip
+    event = st.altair_chart(chart, width="content", key=key, on_select="rerun", selection_mode="clicked")
+    points = event["selection"].get("clicked") or []
+    return int(points[0]["page"]) if points else None

@@ -1,0 +1,106 @@
+"""A page of a document as a picture, with the quoted words marked, and the way to its neighbours.
+
+Each screen that shows pages has a slot in the session state that says which page it shows.
+"""
+
+from dataclasses import dataclass, replace
+
+import streamlit as st
+
+from pincite.core.errors import PinciteError
+from pincite.core.runtime import Pincite
+from pincite.core.types import Citation, Document
+from pincite.pages.components.facade import pincite, tell
+from pincite.pages.components.words import escape
+
+PICTURE_WIDTH = 1100
+
+
+@dataclass(frozen=True, slots=True)
+class ShownPage:
+    document_id: str
+    page_index: int
+    marks: tuple[tuple[int, int], ...] = ()
+    quotation: str = ""
+
+
+def shown_page(slot: str) -> ShownPage | None:
+    shown = st.session_state.get(slot)
+    return shown if isinstance(shown, ShownPage) else None
+
+
+def show_page(slot: str, shown: ShownPage | None) -> None:
+    st.session_state[slot] = shown
+
+
+def show_citation(slot: str, citation: Citation) -> None:
+    marks = ((citation.start, citation.end),)
+    show_page(slot, ShownPage(citation.document_id, citation.page_index, marks, citation.quotation))
+
+
+@st.cache_data(max_entries=48, show_spinner=False)
+def page_picture(document_id: str, page_index: int, width: int, marks: tuple[tuple[int, int], ...]) -> bytes:
+    return pincite().page_image(document_id, page_index, width=width, marks=marks)
+
+
+def draw_picture(document: Document, shown: ShownPage) -> None:
+    try:
+        with st.skeleton(height=600):
+            picture = page_picture(document.id, shown.page_index, PICTURE_WIDTH, shown.marks)
+    except PinciteError as error:
+        tell(error)
+        return
+    st.image(picture, width="stretch", alt=f"Page {shown.page_index + 1} of {document.name}")
+
+
+def draw_pager(app: Pincite, document: Document, shown: ShownPage, slot: str) -> None:
+    """Draw "‹ Page 3 of 20 ›" in the row at hand."""
+    receipts = app.library.receipts(document.id)
+    label = receipts[shown.page_index].page_label if shown.page_index < len(receipts) else ""
+    printed = "" if label in ("", str(shown.page_index + 1)) else f", printed “{escape(label)}”"
+    _turn_button(shown, document, slot, -1)
+    st.markdown(f"Page {shown.page_index + 1} of {document.page_count}{printed}", width="content")
+    _turn_button(shown, document, slot, +1)
+
+
+def _turn_button(shown: ShownPage, document: Document, slot: str, step: int) -> None:
+    target = shown.page_index + step
+    st.button(
+        "",
+        key=f"{slot}_{'next' if step > 0 else 'previous'}",
+        icon=":material/chevron_right:" if step > 0 else ":material/chevron_left:",
+        type="tertiary",
+        help="Next page" if step > 0 else "Previous page",
+        disabled=not 0 <= target < document.page_count,
+        on_click=show_page,
+        args=(slot, replace(shown, page_index=target, marks=(), quotation="")),
+    )
+
+
+def draw_file_button(app: Pincite, document: Document, *, key: str) -> None:
+    st.download_button(
+        "",
+        data=lambda: app.library.file_path(document.id).read_bytes(),
+        file_name=document.name,
+        mime="application/pdf",
+        key=key,
+        icon=":material/download:",
+        type="tertiary",
+        help="Download the PDF",
+        on_click="ignore",
+    )
+
+
+def draw_page_panel(app: Pincite, shown: ShownPage, slot: str) -> None:
+    """The cited page beside the conversation."""
+    document = app.library.get(shown.document_id)
+    st.markdown(f"**{escape(document.name)}**", wrap=False)
+    with st.container(horizontal=True, vertical_alignment="center", gap="xsmall"):
+        draw_pager(app, document, shown, slot)
+        st.space("stretch")
+        draw_file_button(app, document, key=f"{slot}_file")
+        st.button("", key=f"{slot}_close", icon=":material/close:", type="tertiary", help="Close the page",
+                  on_click=show_page, args=(slot, None))  # fmt: skip
+    if shown.quotation:
+        st.caption(f"“{escape(shown.quotation)}”")
+    draw_picture(document, shown)

@@ -1,0 +1,102 @@
+"""The list of conversations in the sidebar, and what can be done with the open one."""
+
+import streamlit as st
+
+from pincite.core.runtime import Pincite
+from pincite.core.types import Session
+from pincite.pages.components.layout import SESSION_LIST
+from pincite.pages.components.words import count, escape
+
+SHOWN_AT_FIRST = 15
+
+
+def open_session(app: Pincite) -> Session | None:
+    """The session that the address names, else the one open before, else the newest; None for a new one.
+
+    The address keeps it, so that a reload or a second tab shows the same conversation.
+    """
+    sessions = {session.id: session for session in app.sessions.list()}
+    wanted = st.query_params.get("session")
+    if "session_id" not in st.session_state or wanted and wanted != st.session_state.get("addressed"):
+        st.session_state["session_id"] = wanted or next(iter(sessions), "")
+    session = sessions.get(st.session_state["session_id"])
+    _address(session.id if session else "")
+    return session
+
+
+def _address(session_id: str) -> None:
+    st.session_state["addressed"] = session_id
+    if session_id:
+        st.query_params["session"] = session_id
+    else:
+        st.query_params.clear()
+
+
+def _choose(session_id: str) -> None:
+    st.session_state["session_id"] = session_id
+    st.session_state["chat_page"] = None
+    _address(session_id)
+
+
+def draw_session_list(app: Pincite, current: Session | None) -> None:
+    with st.sidebar:
+        st.button("New session", icon=":material/add_comment:", width="stretch", disabled=current is None,
+                  on_click=_choose, args=("",))  # fmt: skip
+        wanted = st.text_input("Search sessions", type="search", live=True, placeholder="Search sessions",
+                               label_visibility="collapsed")  # fmt: skip
+        found = app.sessions.list(wanted or "")
+        if not found:
+            st.caption("No session has these words." if wanted else "No sessions yet.")
+        everything = st.session_state.get("all_sessions", False)
+        with st.container(key=SESSION_LIST, gap=None):
+            for session in found if everything else found[:SHOWN_AT_FIRST]:
+                _draw_entry(session, chosen=current is not None and session.id == current.id)
+        if len(found) > SHOWN_AT_FIRST and not everything:
+            st.button(f"Show all {count(len(found), 'session')}", type="tertiary", key="all_sessions")
+
+
+def _draw_entry(session: Session, *, chosen: bool) -> None:
+    st.button(
+        f":primary[**{escape(session.title)}**]" if chosen else escape(session.title),
+        key=f"session_{session.id}",
+        type="tertiary",
+        icon=":material/chat_bubble:",
+        width="stretch",
+        wrap=False,
+        on_click=_choose,
+        args=(session.id,),
+    )
+
+
+def draw_session_menu(app: Pincite, session: Session) -> None:
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.markdown(f"**{escape(session.title)}**", width="stretch", wrap=False)
+        with st.popover("", icon=":material/more_horiz:", type="tertiary", help="Rename, export or delete this session"):
+            title = st.text_input("Title", value=session.title, key=f"title_{session.id}", max_chars=120)
+            if title and title.strip() != session.title:
+                app.sessions.rename(session.id, title.strip())
+                st.rerun()
+            st.download_button(
+                "Export as Markdown",
+                data=lambda: app.sessions.export_markdown(session.id),
+                file_name=f"{session.title[:60]}.md",
+                mime="text/markdown",
+                icon=":material/download:",
+                type="tertiary",
+                on_click="ignore",
+            )
+            if st.button("Delete…", icon=":material/delete:", type="tertiary"):
+                confirm_delete(app, session)
+
+
+@st.dialog("Delete this session?")
+def confirm_delete(app: Pincite, session: Session) -> None:
+    st.markdown(f"**{escape(session.title)}** and its answers, traces and reviews go for good. Documents stay.")
+    with st.container(horizontal=True, horizontal_alignment="right"):
+        if st.button("Keep it"):
+            st.rerun()
+        if st.button("Delete", type="primary", icon=":material/delete:"):
+            app.sessions.delete(session.id)
+            st.session_state["session_id"] = next((other.id for other in app.sessions.list()), "")
+            _address(st.session_state["session_id"])
+            st.rerun()

@@ -1,0 +1,167 @@
+"""One question and its answer, live or finished: the same drawing serves both, so that nothing jumps at the end."""
+
+import streamlit as st
+
+from pincite.core.runtime import Pincite
+from pincite.core.types import Citation, FeedbackKind, Mode, ReviewDecision, Turn, TurnSnapshot, TurnStatus
+from pincite.pages.components.answer import answer_markdown, claim_line, confidence_history, draw_scores
+from pincite.pages.components.page_view import show_citation
+from pincite.pages.components.words import (
+    STATUS_WORDS,
+    chip_label,
+    claims_in_words,
+    confidence,
+    count,
+    duration,
+    escape,
+    escape_lines,
+    moment,
+    parse_time,
+)
+
+DECISION_WORDS = {
+    ReviewDecision.APPROVED: "approved",
+    ReviewDecision.EDITED: "edited",
+    ReviewDecision.REJECTED: "rejected",
+}
+
+
+def draw_question(turn: Turn, document_names: dict[str, str]) -> None:
+    with st.chat_message("user", avatar=":material/person:"):
+        st.markdown(escape_lines(turn.question))
+        named = [shown for id_ in turn.document_ids if (shown := document_names.get(id_))]
+        if turn.mode is Mode.CHAT:
+            st.caption("Chat only, no documents searched")
+        elif named and len(named) < len(document_names):
+            more = f" and {count(len(named) - 2, 'more document')}" if len(named) > 2 else ""
+            st.caption(f"Asked of {escape(', '.join(named[:2]))}{more}")
+
+
+def draw_live(snapshot: TurnSnapshot) -> None:
+    """Draw a running turn: what is being done, and the draft so far."""
+    *done, current = snapshot.steps or ("Starting…",)
+    with st.status(escape(current), state="running", type="compact"):
+        st.markdown("  \n".join(f"✓ {escape(step)}" for step in done) or "Nothing is finished yet.")
+    if snapshot.draft:
+        st.markdown(answer_markdown(snapshot.draft, None, verbatim=snapshot.turn.engine == "quoting"))
+        st.badge("Draft, not checked yet", icon=":material/edit_note:", color="gray")
+
+
+def draw_answer(app: Pincite, turn: Turn, document_names: dict[str, str], slot: str) -> None:
+    """Draw a finished turn: how sure it is, the answer, its sources, and what can be done with it."""
+    _draw_headline(app, turn)
+    review = turn.review
+    if review and review.decision is not ReviewDecision.REJECTED:
+        verbatim, verdict = turn.engine == "quoting", turn.verdict if review.final_answer == turn.answer else None
+        st.markdown(answer_markdown(review.final_answer, verdict, verbatim=verbatim))
+        draw_chips(review.citations or turn.citations, document_names, slot, turn.id)
+    elif turn.answer:
+        st.markdown(answer_markdown(turn.answer, turn.verdict, verbatim=turn.engine == "quoting"))
+        draw_chips(turn.citations, document_names, slot, turn.id)
+    _draw_state(turn)
+    for notice in turn.notices:
+        st.caption(f":material/info: {escape(notice)}")
+
+
+def _draw_headline(app: Pincite, turn: Turn) -> None:
+    verdict = turn.verdict
+    if verdict is None:
+        return
+    threshold = app.settings.review_threshold
+    sure = confidence(verdict.confidence, threshold)
+    if turn.review:
+        label = f":material/verified_user: Reviewed · {DECISION_WORDS[turn.review.decision]} by {escape(turn.review.reviewer)}"
+    elif turn.status is TurnStatus.FLAGGED:
+        label = f":material/warning: {sure} · waiting for review"
+    elif verdict.declined:
+        label = f":material/do_not_disturb_on: The documents do not say · {sure.lower()}"
+    else:
+        label = f":material/check_circle: {claims_in_words(verdict) or 'No claims to check'} · {sure.lower()}"
+    with st.expander(label, type="compact"):
+        draw_evaluation(turn)
+
+
+def draw_evaluation(turn: Turn) -> None:
+    """What the judge found, claim by claim, and the way to the trace."""
+    verdict = turn.verdict
+    if verdict is None:
+        return
+    draw_scores(verdict)
+    if history := confidence_history(turn.attempts):
+        st.caption(history)
+    if verdict.claims:
+        st.markdown("\n".join(claim_line(claim) for claim in verdict.claims))
+
+
+def draw_chips(citations: tuple[Citation, ...], document_names: dict[str, str], slot: str, key: str) -> None:
+    """One button for each cited page; it opens the page with the quotation marked."""
+    if not citations:
+        return
+    with st.container(horizontal=True, gap="xsmall"):
+        for position, citation in enumerate(citations):
+            gone = citation.document_id not in document_names
+            st.button(
+                f"{chip_label(citation)}{' · source removed' if gone else ''}",
+                key=f"chip_{key}_{position}",
+                help=f"“{escape(citation.quotation)}”",
+                icon=":material/link_off:" if gone else ":material/find_in_page:",
+                disabled=gone,
+                on_click=show_citation,
+                args=(slot, citation),
+            )
+
+
+def _draw_state(turn: Turn) -> None:
+    review = turn.review
+    if review:
+        note = f" “{escape(review.note)}”" if review.note else ""
+        who = f"{escape(review.reviewer)}, {moment(review.decided_at)}."
+        if review.stale:
+            st.warning(f"Reviewed by {who} It no longer holds: {escape(review.stale)}", icon=":material/history:")
+        elif review.decision is ReviewDecision.REJECTED:
+            st.error(f"**This answer was rejected** by {who}{note}", icon=":material/block:")
+        else:
+            st.success(f"**Reviewed** and {DECISION_WORDS[review.decision]} by {who}{note}", icon=":material/verified_user:")
+    elif turn.status is TurnStatus.FLAGGED:
+        reasons = "\n".join(f"- {escape(reason)}" for reason in turn.reasons)
+        back = f"\n\n**{escape(turn.question_back)}**" if turn.question_back else ""
+        st.warning(f"**Do not rely on this answer yet.** It waits for review:\n{reasons}{back}", icon=":material/warning:")
+    elif turn.status is TurnStatus.FAILED:
+        st.error(f"**This answer failed.** {escape(turn.error)}", icon=":material/error:")
+    elif turn.status in (TurnStatus.INTERRUPTED, TurnStatus.STOPPED):
+        st.info(f"**{STATUS_WORDS[turn.status]}** before it was finished. Nothing above was checked.", icon=":material/pause_circle:")
+
+
+def draw_actions(app: Pincite, turn: Turn) -> str | None:
+    """Draw what can be done with a finished turn; return "again", "quoting" or "review" when it was asked for."""
+    with st.container(horizontal=True, vertical_alignment="center", gap="small", key=f"actions_{turn.id}"):
+        asked = None
+        if turn.status in (TurnStatus.FAILED, TurnStatus.INTERRUPTED, TurnStatus.STOPPED):
+            if st.button("Run again", key=f"again_{turn.id}", icon=":material/refresh:"):
+                asked = "again"
+            if turn.engine != "quoting" and st.button("Run again with quoting", key=f"quoting_{turn.id}"):
+                asked = "quoting"
+        else:
+            given = {FeedbackKind.GOOD: 1, FeedbackKind.BAD: 0}.get(turn.feedback) if turn.feedback else None
+            st.feedback("thumbs", key=f"feedback_{turn.id}", default=given, on_change=_keep_feedback, args=(app, turn.id))
+            if turn.status is TurnStatus.ANSWERED and turn.verdict:
+                if st.button("Send to review", key=f"review_{turn.id}", type="tertiary", icon=":material/rate_review:"):
+                    asked = "review"
+        st.page_link("pages/traces.py", label="Why this answer?", icon=":material/account_tree:",
+                     query_params={"turn": turn.id})  # fmt: skip
+        st.caption(_timing(turn), width="content")
+    return asked
+
+
+def _keep_feedback(app: Pincite, turn_id: str) -> None:
+    given = st.session_state[f"feedback_{turn_id}"]
+    app.reviews.feedback(turn_id, None if given is None else FeedbackKind.GOOD if given else FeedbackKind.BAD)
+
+
+def _timing(turn: Turn) -> str:
+    if not turn.finished_at:
+        return escape(turn.engine)
+    seconds = (parse_time(turn.finished_at) - parse_time(turn.started_at)).total_seconds()
+    return f"{escape(turn.engine)} · {duration(seconds)}"
+
+

@@ -1,0 +1,128 @@
+"""Files on their way into the library, from the documents page and the chat input alike."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import streamlit as st
+from streamlit.runtime.uploaded_file_manager import UploadedFile
+
+from pincite.core.errors import DocumentError, PasswordNeededError
+from pincite.core.runtime import Pincite
+from pincite.core.types import Document, Job, JobStatus
+from pincite.pages.components.facade import errors_told
+from pincite.pages.components.words import duration, escape
+
+
+@dataclass(slots=True)
+class Intake:
+    """What became of the files that were dropped, until the user has dealt with it."""
+
+    added: list[Document] = field(default_factory=list)
+    known: list[Document] = field(default_factory=list)
+    replacing: list[tuple[Document, Document]] = field(default_factory=list)
+    """(old, new) documents of one name."""
+    locked: list[tuple[str, bytes]] = field(default_factory=list)
+    refused: list[tuple[str, str]] = field(default_factory=list)
+
+
+def intake() -> Intake:
+    kept: Intake = st.session_state.setdefault("intake", Intake())
+    return kept
+
+
+def take_in(app: Pincite, files: Sequence[UploadedFile]) -> list[Document]:
+    """Add files one after the other; a bad one leaves a message and does not stop the rest."""
+    documents: list[Document] = []
+    bar = st.progress(0.0)
+    for position, file in enumerate(files):
+        bar.progress(position / len(files), text=f"Adding {escape(file.name)}…")
+        document = take_in_one(app, file.name, file.getvalue())
+        documents += [document] if document else []
+    bar.empty()
+    return documents
+
+
+def take_in_one(app: Pincite, name: str, content: bytes, password: str | None = None) -> Document | None:
+    kept = intake()
+    try:
+        outcome = app.ingest.add(content, name, password=password)
+    except PasswordNeededError as error:
+        if (name, content) not in kept.locked:
+            kept.locked.append((name, content))
+        if password:
+            st.session_state["wrong_password"] = str(error)
+        return None
+    except DocumentError as error:
+        kept.refused.append((name, str(error)))
+        return None
+    (kept.known if outcome.known else kept.added).append(outcome.document)
+    if outcome.replaces:
+        kept.replacing.append((outcome.replaces, outcome.document))
+    return outcome.document
+
+
+def draw_intake(app: Pincite) -> None:
+    """Tell what became of the files, and ask where an answer is needed."""
+    kept = intake()
+    for name, reason in kept.refused:
+        st.error(f"**{escape(name)}** was not added. {escape(reason)}", icon=":material/error:")
+    for document in kept.known:
+        st.info(f"**{escape(document.name)}** is already here; it was recognised by its content.", icon=":material/info:")
+    for old, new in kept.replacing:
+        _draw_replacement(app, old, new)
+    for name, content in kept.locked:
+        _draw_password(app, name, content)
+    if (kept.refused or kept.known) and st.button("Dismiss messages", type="tertiary", icon=":material/close:"):
+        kept.refused.clear()
+        kept.known.clear()
+        st.rerun()
+
+
+def _draw_replacement(app: Pincite, old: Document, new: Document) -> None:
+    with st.container(border=True):
+        st.markdown(f":material/difference: **{escape(new.name)}** is here already with other content. Is this a new version?")
+        with st.container(horizontal=True):
+            replace = st.button("Replace the old version", key=f"replace_{new.id}", type="primary")
+            keep = st.button("Keep both", key=f"keep_{new.id}")
+    if replace:
+        with errors_told():
+            app.ingest.replace(old.id, new.id)
+    if replace or keep:
+        intake().replacing.remove((old, new))
+        st.rerun()
+
+
+def _draw_password(app: Pincite, name: str, content: bytes) -> None:
+    with st.form(f"password_{name}", border=True):
+        st.markdown(f":material/lock: **{escape(name)}** is protected. The password is used once and not stored.")
+        if wrong := st.session_state.pop("wrong_password", ""):
+            st.error(escape(wrong))
+        password = st.text_input("Password", type="password", autocomplete="off")
+        with st.container(horizontal=True):
+            opened = st.form_submit_button("Open", type="primary")
+            skipped = st.form_submit_button("Leave it out")
+    if opened and password:
+        intake().locked.remove((name, content))
+        take_in_one(app, name, content, password)
+        st.rerun()
+    if skipped:
+        intake().locked.remove((name, content))
+        st.rerun()
+
+
+def draw_job(job: Job, name: str) -> None:
+    """One document's progress: what is being done, how far it is, how long it will take."""
+    share = min(job.done / job.total, 1.0) if job.total else 0.0
+    st.progress(share, text=f"**{escape(name)}** · {job_in_words(job)}")
+
+
+def job_in_words(job: Job) -> str:
+    if job.status is JobStatus.WAITING:
+        return "waiting for its turn"
+    amount = f" · {job.done:,} of {job.total:,}" if job.total else ""
+    left = f" · about {duration(job.seconds_left)} left" if job.seconds_left and job.seconds_left >= 1 else ""
+    return f"{job.stage}{amount}{left}"
+
+
+def open_jobs(app: Pincite) -> list[Job]:
+    return [job for job in app.ingest.jobs() if job.status in (JobStatus.WAITING, JobStatus.RUNNING)]

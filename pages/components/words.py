@@ -1,0 +1,125 @@
+"""Words for people: foreign text made harmless for Markdown, and sizes, times, pages and verdicts as one reads them."""
+
+import re
+from datetime import UTC, datetime
+
+from pincite.core.types import Citation, ClaimStatus, TurnStatus, Verdict
+
+CLAIM_MARKS: dict[ClaimStatus, tuple[str, str]] = {
+    ClaimStatus.SUPPORTED: ("✓", "green"),
+    ClaimStatus.PARTLY_SUPPORTED: ("◐", "orange"),
+    ClaimStatus.UNSUPPORTED: ("?", "gray"),
+    ClaimStatus.CONTRADICTED: ("✗", "red"),
+}
+"""A sign that reads without its colour, and Streamlit's name for the colour."""
+
+_SYNTAX = re.compile(r"([\\`*_{}\[\]()#+\-!|<>~$^=&])")
+_ACTIVE = re.compile(r"([\\\[\]<$!])")
+_HEADING = re.compile(r"^#{1,6}\s+(.+?)\s*#*$", re.MULTILINE)
+_SHORTCODE = re.compile(r":(?=//|[\w+\-/]+:)")
+_WORD_JOINER = "\u2060"
+
+
+def escape(text: str) -> str:
+    """Show text from a document exactly, in one paragraph: no character of it is Markdown."""
+    return _SHORTCODE.sub(":" + _WORD_JOINER, _SYNTAX.sub(r"\\\1", " ".join(text.split())))
+
+
+def escape_lines(text: str) -> str:
+    """The same with line breaks kept; list marks and numbers at a line's start stay text."""
+    lines = [re.sub(r"^(\d+)([.)])", r"\1\\\2", escape(line)) for line in text.splitlines()]
+    return "  \n".join(lines)
+
+
+def tame(text: str) -> str:
+    """Keep a model's lists, tables and emphasis; images, links, HTML, formulas and icon codes become plain text."""
+    return _SHORTCODE.sub(":" + _WORD_JOINER, _ACTIVE.sub(r"\\\1", text))
+
+
+def plain_headings(markdown: str) -> str:
+    """Show headings inside an answer as bold lines."""
+    return _HEADING.sub(r"**\1**", markdown)
+
+
+def shorten(text: str, length: int) -> str:
+    """Cut in the middle, where file names differ least."""
+    if len(text) <= length:
+        return text
+    tail = length // 3
+    return f"{text[: length - tail - 1]}…{text[-tail:]}"
+
+
+def count(number: int, noun: str) -> str:
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def size(byte_count: int) -> str:
+    if byte_count < 1024:
+        return f"{byte_count} B"
+    if byte_count < 1024**2:
+        return f"{byte_count / 1024:.0f} KiB"
+    return f"{byte_count / 1024**2:.1f} MiB" if byte_count < 1024**3 else f"{byte_count / 1024**3:.1f} GiB"
+
+
+def duration(seconds: float) -> str:
+    if seconds < 1:
+        return f"{seconds * 1000:.0f} ms"
+    if seconds < 60:
+        return f"{seconds:.1f} s"
+    return f"{seconds // 60:.0f} min {seconds % 60:.0f} s"
+
+
+def moment(timestamp: str) -> str:
+    """A UTC ISO 8601 time as a local one: today's by the hour, others by the day."""
+    if not timestamp:
+        return ""
+    local = parse_time(timestamp).astimezone()
+    if local.date() == datetime.now().date():
+        return f"today {local:%H:%M}"
+    return f"{local.day} {local:%b %Y, %H:%M}"
+
+
+def parse_time(timestamp: str) -> datetime:
+    moment_in_time = datetime.fromisoformat(timestamp)
+    return moment_in_time if moment_in_time.tzinfo else moment_in_time.replace(tzinfo=UTC)
+
+
+def page_name(page_label: str, page_index: int) -> str:
+    """The printed label, and the position where the two differ."""
+    position = str(page_index + 1)
+    if not page_label or page_label == position:
+        return f"p. {position}"
+    return f"p. {page_label} (page {position} of the file)"
+
+
+def chip_label(citation: Citation) -> str:
+    name = shorten(citation.document_name.removesuffix(".pdf"), 30)
+    differs = citation.page_label and citation.page_label != str(citation.page_index + 1)
+    page = f"{citation.page_label} ({citation.page_index + 1})" if differs else str(citation.page_index + 1)
+    return f"{citation.number} · {escape(name)} · p. {escape(page)}"
+
+
+def confidence(value: float, threshold: float) -> str:
+    word = "Low" if value < threshold else "Fair" if value < (1 + threshold) / 2 else "High"
+    return f"{word} confidence, {value:.0%}"
+
+
+def claims_in_words(verdict: Verdict) -> str:
+    """For example "3 claims supported, 1 unsupported"."""
+    parts = []
+    for status in ClaimStatus:
+        number = sum(claim.status is status for claim in verdict.claims)
+        if number:
+            parts.append(f"{count(number, 'claim') if not parts else number} {status}")
+    return ", ".join(parts)
+
+
+STATUS_WORDS: dict[TurnStatus, str] = {
+    TurnStatus.RUNNING: "Answering",
+    TurnStatus.ANSWERED: "Answered",
+    TurnStatus.FLAGGED: "Waiting for review",
+    TurnStatus.REVIEWED: "Reviewed",
+    TurnStatus.STOPPED: "Stopped",
+    TurnStatus.FAILED: "Failed",
+    TurnStatus.INTERRUPTED: "Interrupted",
+}

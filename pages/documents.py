@@ -1,0 +1,237 @@
+"""The library: add PDFs, see how each page was read, correct what is known of a document, remove it."""
+
+from collections.abc import Sequence
+
+import streamlit as st
+
+from pincite.core.errors import PinciteError
+from pincite.core.runtime import Pincite
+from pincite.core.types import Document, DocumentStatus, MetadataField, MetadataSource, PageReceipt
+from pincite.pages.components.facade import errors_told, pincite, tell
+from pincite.pages.components.page_map import TROUBLED, draw_page_map, summary
+from pincite.pages.components.page_view import ShownPage, draw_file_button, draw_pager, draw_picture, show_page, shown_page
+from pincite.pages.components.uploads import draw_intake, draw_job, open_jobs, take_in
+from pincite.pages.components.words import count, escape, moment, page_name, parse_time, size
+
+SLOT = "documents_page"
+METADATA_NAMES = ("title", "author", "date", "language", "document type", "company", "year")
+
+
+def main() -> None:
+    app = pincite()
+    st.header("Documents", anchor=False)
+    draw_uploader(app)
+    draw_intake(app)
+    if open_jobs(app):
+        st.fragment(draw_progress, run_every=0.7)(app)
+    documents = sorted(app.library.list(), key=lambda document: document.added_at, reverse=True)
+    if not documents:
+        st.info("No documents yet. Drop PDFs above; you can ask about a document as soon as its text is read.",
+                icon=":material/upload_file:")  # fmt: skip
+        return
+    chosen = draw_table(app, documents)
+    if chosen:
+        draw_document(app, chosen)
+    else:
+        st.caption("Choose a document to see its pages, what is known of it, and what can be done with it.")
+
+
+def draw_uploader(app: Pincite) -> None:
+    """A fresh uploader after each batch, so that no file is taken in twice."""
+    batch = st.session_state.setdefault("upload_batch", 0)
+    files = st.file_uploader(
+        "Add PDFs", type="pdf", accept_multiple_files=True, key=f"upload_{batch}", label_visibility="collapsed",
+        max_upload_size=app.settings.max_file_mib,
+    )  # fmt: skip
+    if files:
+        take_in(app, files)
+        st.session_state["upload_batch"] = batch + 1
+        st.rerun()
+
+
+def draw_progress(app: Pincite) -> None:
+    """What is being read right now; the whole page is drawn anew once, when a job ends."""
+    jobs = open_jobs(app)
+    known = st.session_state.get("jobs_seen")
+    st.session_state["jobs_seen"] = seen = frozenset(job.document_id for job in jobs)
+    if not jobs or known is not None and known - seen:
+        st.session_state.pop("jobs_seen", None)
+        st.rerun()
+    names = {document.id: document.name for document in app.library.list()}
+    with st.container(border=True, gap="xsmall"):
+        for job in jobs[:6]:
+            with st.container(horizontal=True, vertical_alignment="bottom"):
+                with st.container():
+                    draw_job(job, names.get(job.document_id, "A document"))
+                if st.button("Cancel", key=f"cancel_{job.document_id}", type="tertiary", icon=":material/cancel:"):
+                    app.ingest.cancel(job.document_id)
+                    st.rerun()
+        if len(jobs) > 6:
+            st.caption(f"and {count(len(jobs) - 6, 'more document')}")
+
+
+def draw_table(app: Pincite, documents: Sequence[Document]) -> Document | None:
+    rows = [
+        {
+            "Document": document.name,
+            "Status": status_in_words(document),
+            "Pages": document.page_count,
+            "Passages": document.passage_count,
+            "Text found": app.library.coverage(document.id) * 100,
+            "Size": size(document.byte_size),
+            "Added": parse_time(document.added_at),
+        }
+        for document in documents
+    ]
+    event = st.dataframe(
+        rows,
+        hide_index=True,
+        height="content" if len(rows) <= 8 else 320,
+        key="documents",
+        on_select="rerun",
+        selection_mode="single-row",
+        column_config={
+            "Document": st.column_config.TextColumn(width=300),
+            "Status": st.column_config.TextColumn(width=190),
+            "Text found": st.column_config.ProgressColumn(
+                format="%.0f%%", min_value=0, max_value=100, help="Share of the pages with usable text"
+            ),
+            "Added": st.column_config.DatetimeColumn(format="D MMM YYYY, HH:mm"),
+        },
+    )
+    chosen = [index for index in event["selection"]["rows"] if index < len(documents)]
+    return documents[chosen[0]] if chosen else documents[0] if len(documents) == 1 else None
+
+
+def status_in_words(document: Document) -> str:
+    if document.status is DocumentStatus.READY:
+        return "Ready"
+    if document.searchable:
+        return f"Ready to ask, still {document.status}"
+    return str(document.status).capitalize()
+
+
+def draw_document(app: Pincite, document: Document) -> None:
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.subheader(escape(document.name), anchor=False)
+        st.space("stretch")
+        with st.popover("Rename", icon=":material/edit:", type="tertiary"), st.form(f"rename_{document.id}", border=False):
+            name = st.text_input("Name", value=document.name, max_chars=200)
+            if st.form_submit_button("Save", type="primary") and name and name.strip():
+                with errors_told():
+                    app.library.rename(document.id, name.strip())
+                    st.rerun()
+        draw_file_button(app, document, key="document_file")
+        if st.button("Delete", icon=":material/delete:", type="tertiary"):
+            confirm_delete(app, document)
+    if document.message and document.status in (DocumentStatus.FAILED, DocumentStatus.CANCELLED):
+        st.error(escape(document.message), icon=":material/error:")
+        if st.button("Try again", icon=":material/refresh:"):
+            app.ingest.retry(document.id)
+            st.rerun()
+    for note in document.notes:
+        st.caption(f":material/info: {escape(note)}")
+    pages, known, outline = st.tabs(["Pages", "About this document", "Outline"])
+    with pages:
+        draw_pages(app, document)
+    with known:
+        draw_metadata(app, document)
+    with outline:
+        entries = app.library.outline(document.id)
+        lines = [f"{'  ' * max(entry.level - 1, 0)}- {escape(entry.title)} · p. {entry.page_index + 1}" for entry in entries]
+        st.markdown("\n".join(lines) or "This document has no outline.")
+
+
+def draw_pages(app: Pincite, document: Document) -> None:
+    receipts = app.library.receipts(document.id)
+    if not receipts:
+        st.caption("No page has been read yet.")
+        return
+    left, right = st.columns([9, 11], gap="medium")
+    with left:
+        share = app.library.coverage(document.id)
+        st.markdown(f"Usable text on **{share:.0%}** of {count(document.page_count, 'page')}: {summary(receipts)}")
+        clicked = draw_page_map(receipts, key=f"map_{document.id}")
+        if clicked is not None and clicked != st.session_state.get("map_clicked"):
+            show_page(SLOT, ShownPage(document.id, clicked))
+        st.session_state["map_clicked"] = clicked
+        draw_troubles(app, document, receipts)
+    with right:
+        shown = shown_page(SLOT)
+        if shown is None or shown.document_id != document.id:
+            shown = ShownPage(document.id, 0)
+        draw_open_page(app, document, shown)
+
+
+def draw_troubles(app: Pincite, document: Document, receipts: Sequence[PageReceipt]) -> None:
+    """List the pages to look at, each with its reason, and offer to read them again."""
+    troubled = [receipt for receipt in receipts if receipt.status in TROUBLED]
+    if not troubled:
+        return
+    with st.expander(f"{count(len(troubled), 'page')} to look at", icon=":material/warning:", expanded=len(troubled) < 6):
+        if st.button("Read all of them again", icon=":material/refresh:", key="retry_all"):
+            app.ingest.retry(document.id, [receipt.page_index for receipt in troubled])
+            st.rerun()
+        for receipt in troubled[:50]:
+            with st.container(horizontal=True, vertical_alignment="center", gap="xsmall"):
+                name = page_name(receipt.page_label, receipt.page_index)
+                st.button(escape(name), key=f"open_{receipt.page_index}", type="tertiary", icon=":material/find_in_page:",
+                          on_click=show_page, args=(SLOT, ShownPage(document.id, receipt.page_index)))  # fmt: skip
+                st.caption(escape(f"{receipt.status}. {receipt.reason}"))
+
+
+def draw_open_page(app: Pincite, document: Document, shown: ShownPage) -> None:
+    with st.container(horizontal=True, vertical_alignment="center", gap="xsmall"):
+        draw_pager(app, document, shown, SLOT)
+        st.space("stretch")
+        if st.button("Read again", key="retry_page", type="tertiary", icon=":material/refresh:",
+                     help="Read this page once more, also with OCR"):  # fmt: skip
+            app.ingest.retry(document.id, [shown.page_index])
+            st.rerun()
+        as_text = st.segmented_control("View", ["Page", "Text"], default="Page", required=True, key="page_or_text",
+                                       label_visibility="collapsed") == "Text"  # fmt: skip
+    if not as_text:
+        draw_picture(document, shown)
+        return
+    with errors_told():
+        text = app.library.page_text(document.id, shown.page_index)
+        st.code(text or "This page has no text.", language=None, wrap_lines=True, height=640)
+
+
+def draw_metadata(app: Pincite, document: Document) -> None:
+    st.caption("Search uses these facts as filters. What you change here counts as yours and is kept.")
+    names = [*METADATA_NAMES, *(field.name for field in document.metadata)]
+    missing = [name for name in dict.fromkeys(names) if name not in {field.name for field in document.metadata}]
+    rows = [{"Fact": field.name, "Value": field.value, "From": str(field.source)} for field in document.metadata]
+    rows += [{"Fact": name, "Value": "", "From": ""} for name in missing]
+    edited = st.data_editor(rows, hide_index=True, disabled=["Fact", "From"], key=f"metadata_{document.id}")
+    fields = [
+        MetadataField(row["Fact"], value, MetadataSource(row["From"]) if value == before["Value"] else MetadataSource.USER)
+        for row, before in zip(edited, rows, strict=True)
+        if (value := (row["Value"] or "").strip())
+    ]
+    st.markdown(f"{size(document.byte_size)} · {count(document.passage_count, 'passage')} · added {moment(document.added_at)}")
+    if tuple(fields) != document.metadata and st.button("Save changes", type="primary"):
+        app.library.set_metadata(document.id, fields)
+        st.rerun()
+
+
+@st.dialog("Delete this document?")
+def confirm_delete(app: Pincite, document: Document) -> None:
+    st.markdown(
+        f"**{escape(document.name)}** goes with its file, text, index entries and page pictures. "
+        "Answers that cite it keep their words and read “source removed”."
+    )
+    with st.container(horizontal=True, horizontal_alignment="right"):
+        if st.button("Keep it"):
+            st.rerun()
+        if st.button("Delete", type="primary", icon=":material/delete:"):
+            try:
+                app.ingest.remove(document.id)
+            except PinciteError as error:
+                tell(error)
+                return
+            st.rerun()
+
+
+main()
