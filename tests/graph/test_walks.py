@@ -137,7 +137,7 @@ def test_chat_mode_never_searches(world: Any) -> None:
 
 def test_unread_pages_are_told(world: Any) -> None:
     turn = world(shelf=Shelf({"report.pdf": REPORT}, coverage=0.5)).ask("What efficiency did the turbine reach?").turn
-    assert turn.notices == ("1 of the 2 pages of “report.pdf” could not be read and were not searched.",)
+    assert turn.notices == ("1 of 2 pages of “report.pdf” could not be read and were not searched.",)
 
 
 def test_each_step_tells_what_it_read_and_decided(world: Any) -> None:

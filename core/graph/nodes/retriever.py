@@ -96,7 +96,7 @@ def _holes(searched: Sequence[Document], documents: Documents) -> list[str]:
         elif document.status is DocumentStatus.FAILED:
             notices.append(f"“{document.name}” could not be read, so it was not searched.")
         elif (unread := round((1 - documents.coverage(document.id)) * document.page_count)) > 0:
-            of_pages = f"{unread} of the {_counted(document.page_count, 'page')}"
+            of_pages = f"{unread} of {_counted(document.page_count, 'page')}"
             notices.append(f"{of_pages} of “{document.name}” could not be read and were not searched.")
         elif document.status is DocumentStatus.EMBEDDING:
             notices.append(f"“{document.name}” is still being indexed by meaning; it was searched by words.")

@@ -1,0 +1,186 @@
+"""The one place that builds and wires Pincite, and the facade that pages and the command line use."""
+
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from pincite.core.documents.ingest import Ingest
+from pincite.core.documents.metadata import describe
+from pincite.core.documents.reader import ProcessReader
+from pincite.core.graph.build import build_graph, open_checkpointer
+from pincite.core.graph.citations import cite
+from pincite.core.graph.planning import plan_question
+from pincite.core.health import check_health
+from pincite.core.language.engines import EngineState, choose_engine, look_for_engines
+from pincite.core.marking import mark_words
+from pincite.core.ports import Reranker
+from pincite.core.retrieval.flash import FlashReranker, is_cached
+from pincite.core.retrieval.indexes import Indexes
+from pincite.core.retrieval.keywords import Fts5Index
+from pincite.core.retrieval.rerank import BuiltInReranker
+from pincite.core.retrieval.search import Retriever
+from pincite.core.settings import Settings, load_settings, save_choices
+from pincite.core.store.database import Database
+from pincite.core.store.library import Library
+from pincite.core.store.reviews import Reviews
+from pincite.core.store.sessions import Sessions
+from pincite.core.store.turns import Turns
+from pincite.core.turns import Equipment, TurnRunner
+from pincite.core.types import Citation, HealthCheck, SearchPlan, SearchResult, Turn
+
+ENGINES_HOLD_SECONDS = 10.0
+"""How long an answer about the engines is given again without asking the server."""
+
+
+class WatchedIngest(Ingest):
+    """Ingest that tells the reviews when a document goes, whoever removes it."""
+
+    reviews: Reviews
+
+    def remove(self, document_id: str) -> None:
+        name = self._library.get(document_id).name
+        super().remove(document_id)
+        self.reviews.mark_stale(document_id, f"“{name}”, which the reviewed answer cites, was removed or replaced.")
+
+
+class Pincite:
+    """Everything that is open on one data directory."""
+
+    def __init__(self, settings: Settings) -> None:
+        self.settings = settings
+        self.database = Database(settings.database_path)
+        self.library = Library(self.database, settings)
+        self.turns = Turns(self.database)
+        self._checkpointer = open_checkpointer(settings.checkpoints_path)
+        self.sessions = Sessions(self.database, forget=self._checkpointer.delete_thread)
+        self._keywords = Fts5Index(self.database)
+        self.indexes = Indexes(self.database, settings)
+        self._reader = ProcessReader(settings)
+        self.runner = TurnRunner(
+            turns=self.turns, sessions=self.sessions, graph=build_graph(self._checkpointer), equipment=self._equipment
+        )
+        self.reviews = Reviews(
+            self.database,
+            self.turns,
+            embedder=lambda: self.indexes.active()[0],
+            cite=self._cite,
+            decided=self.runner.remember,
+        )
+        self.ingest = self._ingest()
+        self._lock = threading.Lock()
+        self._retriever: tuple[object, Retriever] | None = None
+        self._engines: tuple[float, EngineState] | None = None
+
+    def page_image(
+        self, document_id: str, page_index: int, *, width: int = 900, marks: Sequence[tuple[int, int]] = ()
+    ) -> bytes:
+        """A PNG of the page with these character spans of its text marked. Raises a DocumentError."""
+        image = self._reader.render(self.library.file_path(document_id), page_index, width=width)
+        return mark_words(image, self.library.page(document_id, page_index), marks) if marks else image
+
+    def engines(self) -> EngineState:
+        """What answers now and what could; asked of the server at most every few seconds."""
+        with self._lock:
+            if self._engines is None or time.monotonic() - self._engines[0] > ENGINES_HOLD_SECONDS:
+                self._engines = (time.monotonic(), look_for_engines(self.settings))
+            return self._engines[1]
+
+    def change_settings(self, **values: Any) -> None:
+        """Save the choices and use them from the next turn on. Raises SettingsError before anything is changed."""
+        changed = replace(self.settings, **values)
+        save_choices(changed)
+        previous, self.settings = self.settings, changed
+        with self._lock:
+            self._retriever = self._engines = None
+        if changed.embedding_model != previous.embedding_model:
+            self.indexes.switch_to(changed.embedding_model)
+        reading = ("ocr", "max_file_mib", "max_pages", "page_seconds", "reader_memory_mib")
+        if any(getattr(changed, name) != getattr(previous, name) for name in reading):
+            self.ingest.close()
+            self._reader.close()
+            self._reader = ProcessReader(changed)
+            self.ingest = self._ingest()
+
+    def search(self, query: str, document_ids: Sequence[str] = ()) -> tuple[SearchPlan, SearchResult]:
+        """The playground: what the rewriter and the retriever make of a query, without an answer."""
+        plan = plan_question(query)
+        characters = self.settings.context_characters
+        return plan, self.retriever.search(plan, context_characters=characters, scope=tuple(document_ids))
+
+    @property
+    def retriever(self) -> Retriever:
+        """On the index that is active now: it changes when a new embedder's index is whole."""
+        embedder, vectors = self.indexes.active()
+        with self._lock:
+            if self._retriever is None or self._retriever[0] is not vectors:
+                made = Retriever(
+                    library=self.library,
+                    keywords=self._keywords,
+                    vectors=vectors,
+                    embedder=embedder,
+                    reranker=self._reranker(),
+                    settings=self.settings,
+                )
+                self._retriever = (vectors, made)
+            return self._retriever[1]
+
+    def health(self) -> list[HealthCheck]:
+        return check_health(self)
+
+    def storage(self) -> Mapping[str, int]:
+        """Bytes on disk by part."""
+        parts = {
+            "documents": self.settings.files_dir,
+            "database": self.settings.database_path,
+            "vectors": self.settings.vectors_dir,
+            "checkpoints": self.settings.checkpoints_path,
+            "models": self.settings.models_dir,
+        }
+        return {name: _size_of(path) for name, path in parts.items()}
+
+    def close(self) -> None:
+        """Stop turns and ingest, in that order, and close every file."""
+        self.runner.close()
+        self.ingest.close()
+        self._reader.close()
+        self._checkpointer.conn.close()
+        self.database.close()
+
+    def _ingest(self) -> WatchedIngest:
+        made = WatchedIngest(
+            self.database, self.library, self._keywords, self.indexes, self._reader, describe, self.settings
+        )
+        made.reviews = self.reviews
+        return made
+
+    def _reranker(self) -> Reranker:
+        folder = self.settings.models_dir
+        return FlashReranker(folder) if is_cached(folder) else BuiltInReranker()
+
+    def _equipment(self) -> Equipment:
+        settings = self.settings
+        return Equipment(
+            settings=settings,
+            documents=self.library,
+            searcher=self.retriever,
+            choose_engine=lambda asked: choose_engine(settings, asked),
+            recall=self.reviews.reviewed_match,
+        )
+
+    def _cite(self, turn: Turn, text: str) -> tuple[Citation, ...]:
+        return cite(text, turn.evidence, self.library.page_text).citations
+
+
+def open_pincite(settings: Settings | None = None) -> Pincite:
+    """Open the data directory, making it where it is new. Raises StorageError or SettingsError."""
+    return Pincite(settings or load_settings())
+
+
+def _size_of(path: Path) -> int:
+    """A database counts with its write-ahead log."""
+    if path.is_dir():
+        return sum(file.stat().st_size for file in path.rglob("*") if file.is_file())
+    return sum(file.stat().st_size for file in path.parent.glob(f"{path.name}*"))
