@@ -7,6 +7,8 @@ from dataclasses import dataclass
 
 from pincite.core.types import Candidate, Evidence, Passage
 
+MOST_OF_A_PAGE = 2
+"""Passages of one page among those kept; more of it comes as neighbours, and other pages get their chance."""
 LIKENESS_OF_DUPLICATES = 0.9
 """Shared word triples over all word triples, from which on two passages say the same."""
 _WORD = re.compile(r"\w+")
@@ -34,7 +36,8 @@ def keep_best(
     distinct = drop_duplicates(good)
     if len(distinct) < len(good):
         left_out.append(f"{len(good) - len(distinct)} passages that repeat another")
-    kept = share_fairly(distinct, most=most, targets=targets)
+    spread = spread_over_pages(distinct)
+    kept = share_fairly(spread, most=most, targets=targets)
     if len(kept) < len(distinct):
         left_out.append(f"{len(distinct) - len(kept)} passages beyond the best {most}")
     return kept, left_out
@@ -51,6 +54,18 @@ def drop_duplicates(candidates: Iterable[Candidate]) -> list[Candidate]:
             continue
         seen.append(triples)
         kept.append(candidate)
+    return kept
+
+
+def spread_over_pages(ranked: Iterable[Candidate]) -> list[Candidate]:
+    """Keep the best passages of each page."""
+    taken: Counter[tuple[str, int]] = Counter()
+    kept = []
+    for candidate in ranked:
+        page = (candidate.passage.document_id, candidate.passage.page_index)
+        taken[page] += 1
+        if taken[page] <= MOST_OF_A_PAGE:
+            kept.append(candidate)
     return kept
 
 

@@ -1,0 +1,194 @@
+"""Is the right page found? Page recall of the retriever on labelled questions, stage by stage, beside plain methods."""
+
+import argparse
+import json
+import math
+import random
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from benchmarks.corpus import Corpus, open_corpus
+from pincite.core.graph.planning import plan_question
+from pincite.core.types import Candidate
+
+DEPTHS = (1, 3, 5, 10)
+STAGES = ("keyword", "dense", "fused", "reranked", "packed")
+
+PageRef = tuple[str, int]
+"""Document name and page position."""
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """One labelled question; ``evidence`` are the pages that people marked."""
+
+    id: str
+    text: str
+    documents: tuple[str, ...]
+    evidence: frozenset[PageRef]
+    tags: frozenset[str]
+    answerable: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """The pages that one search ranked, by stage, best first, and how long it took."""
+
+    question: Question
+    pages: Mapping[str, Sequence[PageRef]]
+    milliseconds: float
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("directory", type=Path, help="a folder with pdfs/ and questions.jsonl")
+    parser.add_argument("--scope", choices=("document", "library"), default="document", help="what is searched")
+    parser.add_argument("--tags", default="", help="only questions whose evidence lies wholly in these kinds (A,B)")
+    parser.add_argument("--limit", type=int, default=0, help="only the first N questions")
+    parser.add_argument("--stages", action="store_true", help="report every stage of the search")
+    parser.add_argument("--baselines", action="store_true", help="also run BM25, MiniLM and their fusion")
+
+
+def run(options: argparse.Namespace) -> dict[str, Any]:
+    corpus = open_corpus(options.directory)
+    questions = select(read_questions(options.directory), tags=split_tags(options.tags), limit=options.limit)
+    found = search_all(corpus, questions, scope=options.scope)
+    result = {"set": options.directory.resolve().name, "scope": options.scope, **summary(found, "packed")}
+    result["latency_ms"] = {
+        "p50": round(quantile([f.milliseconds for f in found], 0.5), 1),
+        "p95": round(quantile([f.milliseconds for f in found], 0.95), 1),
+    }
+    result["by_tag"] = {
+        tag: summary([f for f in found if tag in f.question.tags], "packed")
+        for tag in sorted({tag for question in questions for tag in question.tags})
+    }
+    result["stages"] = {stage: summary(found, stage) for stage in STAGES} if options.stages else {}
+    result["baselines"] = {}
+    if options.baselines:
+        from benchmarks.baselines import rank_plainly
+
+        plain = rank_plainly(corpus, questions, scope=options.scope)
+        result["baselines"] = {name: summary(ranked, "pages") for name, ranked in plain.items()}
+    return result
+
+
+def read_questions(directory: Path) -> list[Question]:
+    rows = [json.loads(line) for line in (directory / "questions.jsonl").read_text(encoding="utf-8").splitlines()]
+    return [
+        Question(
+            id=row["id"],
+            text=row["question"],
+            documents=tuple(row["docs"]),
+            evidence=frozenset((place["doc"], place["page_index"]) for place in row["evidence"]),
+            tags=frozenset(row["tags"]),
+            answerable=row["answerable"],
+        )
+        for row in rows
+    ]
+
+
+def split_tags(tags: str) -> frozenset[str]:
+    return frozenset(tag.strip() for tag in tags.split(",") if tag.strip())
+
+
+def select(questions: Iterable[Question], *, tags: frozenset[str] = frozenset(), limit: int = 0) -> list[Question]:
+    """Answerable questions with marked pages; with tags, those whose evidence lies wholly in the named kinds."""
+    chosen = [q for q in questions if q.answerable and q.evidence and (not tags or (q.tags and q.tags <= tags))]
+    return chosen[:limit] if limit else chosen
+
+
+def search_all(corpus: Corpus, questions: Sequence[Question], *, scope: str) -> list[Found]:
+    """Plan and search every question as the graph does; in document scope the right document is chosen."""
+    if questions:
+        search_one(corpus, questions[0], scope=scope)  # opens indexes and models, which a running app has done
+    return [search_one(corpus, question, scope=scope) for question in questions]
+
+
+def search_one(corpus: Corpus, question: Question, *, scope: str) -> Found:
+    chosen = [corpus.ids[name] for name in question.documents if name in corpus.ids] if scope == "document" else []
+    started = time.perf_counter()
+    plan = plan_question(question.text)
+    result = corpus.retriever.search(plan, context_characters=corpus.context_characters, scope=chosen)
+    elapsed = time.perf_counter() - started
+    pages = {stage: pages_of(corpus, result.rankings.get(stage, ())) for stage in STAGES}
+    return Found(question, pages, elapsed * 1000)
+
+
+def pages_of(corpus: Corpus, ranking: Iterable[Candidate]) -> list[PageRef]:
+    places = ((corpus.names[c.passage.document_id], c.passage.page_index) for c in ranking)
+    return list(dict.fromkeys(places))
+
+
+def summary(found: Sequence[Found], stage: str) -> dict[str, Any]:
+    """Means over questions; a question with two evidence pages of which one is found counts half."""
+    ranked = [(f.pages[stage], f.question.evidence) for f in found]
+    recall_5 = [recall(pages, evidence, 5) for pages, evidence in ranked]
+    return {
+        "questions": len(found),
+        "recall": {str(depth): mean(recall(pages, evidence, depth) for pages, evidence in ranked) for depth in DEPTHS},
+        "recall_5_interval": bootstrap_interval(recall_5),
+        "mrr_10": mean(reciprocal_rank(pages, evidence) for pages, evidence in ranked),
+        "ndcg_10": mean(ndcg(pages, evidence) for pages, evidence in ranked),
+    }
+
+
+def recall(pages: Sequence[PageRef], evidence: frozenset[PageRef], depth: int) -> float:
+    return len(evidence & set(pages[:depth])) / len(evidence)
+
+
+def reciprocal_rank(pages: Sequence[PageRef], evidence: frozenset[PageRef], depth: int = 10) -> float:
+    return next((1 / rank for rank, page in enumerate(pages[:depth], start=1) if page in evidence), 0.0)
+
+
+def ndcg(pages: Sequence[PageRef], evidence: frozenset[PageRef], depth: int = 10) -> float:
+    gain = sum(1 / math.log2(rank + 1) for rank, page in enumerate(pages[:depth], start=1) if page in evidence)
+    ideal = sum(1 / math.log2(rank + 1) for rank in range(1, min(len(evidence), depth) + 1))
+    return gain / ideal
+
+
+def mean(values: Iterable[float]) -> float:
+    values = list(values)
+    return round(sum(values) / len(values), 4) if values else 0.0
+
+
+def quantile(values: Sequence[float], share: float) -> float:
+    ordered = sorted(values)
+    return ordered[min(int(share * len(ordered)), len(ordered) - 1)] if ordered else 0.0
+
+
+def bootstrap_interval(values: Sequence[float], *, repeats: int = 1000) -> list[float]:
+    """The middle 95 % of means over questions drawn again with replacement; seeded, so runs agree."""
+    if not values:
+        return [0.0, 0.0]
+    draw = random.Random(0)
+    means = sorted(sum(draw.choices(values, k=len(values))) / len(values) for _ in range(repeats))
+    return [round(means[int(0.025 * repeats)], 4), round(means[int(0.975 * repeats)], 4)]
+
+
+def render(result: dict[str, Any]) -> str:
+    lines = [f"{result['set']}, {result['scope']} scope, {result['questions']} questions", "", HEAD]
+    lines.append(row("Pincite", result))
+    lines += [row(f"  after {name}", part) for name, part in result["stages"].items()]
+    lines += [row(name, part) for name, part in result["baselines"].items()]
+    lines += [row(f"[{tag}]", part) for tag, part in result["by_tag"].items()]
+    latency = result["latency_ms"]
+    return "\n".join([*lines, "", f"p50 {latency['p50']} ms, p95 {latency['p95']} ms a query"])
+
+
+HEAD = f"{'':34}{'n':>5} {'R@1':>6} {'R@3':>6} {'R@5':>6} {'95 %':>13} {'R@10':>6} {'MRR@10':>7} {'nDCG@10':>8}"
+
+
+def row(name: str, part: Mapping[str, Any]) -> str:
+    low, high = part["recall_5_interval"]
+    at = part["recall"]
+    return (
+        f"{name:34}{part['questions']:>5} {at['1']:>6.3f} {at['3']:>6.3f} {at['5']:>6.3f} {low:>6.3f}–{high:.3f} "
+        f"{at['10']:>6.3f} {part['mrr_10']:>7.3f} {part['ndcg_10']:>8.3f}"
+    )
+
+
+def with_retriever(corpus: Corpus, change: Callable[[Corpus], Any]) -> Corpus:
+    """The same corpus searched by a changed retriever."""
+    return replace(corpus, retriever=change(corpus))
