@@ -8,7 +8,8 @@ import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import accumulate
+from itertools import accumulate, pairwise
+from operator import add, sub
 from statistics import median
 
 from pincite.core.documents.layout import Line
@@ -20,6 +21,7 @@ _BULLET = re.compile(r"^[•▪▫➢✓■●❖◦‣∙·\-–—*o]$|^\(?(?:
 _NUMBERED_HEADING = re.compile(
     r"^(?:(?:item|part|section|chapter|article|note|annex|appendix)\s+\w+|\d+(?:\.\d+)*\.?\s+\S)", re.I
 )
+_LETTERS = re.compile(r"[^\W\d_]+")
 _CJK = re.compile("[\u2e80-\u303f\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\uff01-\uff9f]")
 _SENTENCE_END = (".", "!", "?", ":", ";", "。", "！", "？", "؟")
 _KEPT_HYPHENS = frozenset(
@@ -62,9 +64,10 @@ class _Draft:
 def compose(page: PageWords, lines: Sequence[Line], running: Mapping[int, BlockKind]) -> PageText:
     """Write the page's text. ``running`` names the lines that are heads or feet of many pages."""
     drafts = _drafts(lines, running)
+    texts = list(page.texts)
+    spaces = [" " if gap else "" for gap in page.gaps.tolist()]
     order: list[int] = []
     before: list[str] = []
-    texts = list(page.texts)
     begins: list[int] = []
     vocabulary: set[str] = set()
     for draft in drafts:
@@ -72,21 +75,18 @@ def compose(page: PageWords, lines: Sequence[Line], running: Mapping[int, BlockK
         for number, line_index in enumerate(draft.lines):
             for cell, segment in enumerate(lines[line_index].segments):
                 first = len(order)
-                for index in range(segment.start, segment.end):
-                    order.append(index)
-                    before.append(" " if page.gaps[index] else "")
+                order.extend(range(segment.start, segment.end))
+                before.extend(spaces[segment.start : segment.end])
                 if cell:
                     before[first] = "\t" * (draft.row.tabs[cell] if draft.row.tabs else 1)
                 elif number:
                     before[first] = _joint(page, texts, order[first - 1], order[first], vocabulary)
-                elif first:
-                    before[first] = "\n"
                 else:
-                    before[first] = ""
+                    before[first] = "\n" if first else ""
     words = [texts[index] for index in order]
-    lengths = [len(gap) + len(word) for gap, word in zip(before, words, strict=True)]
-    ends = list(accumulate(lengths))
-    starts = [end - len(word) for end, word in zip(ends, words, strict=True)]
+    lengths = list(map(len, words))
+    ends = list(accumulate(map(add, map(len, before), lengths)))
+    starts = list(map(sub, ends, lengths))
     pieces = [""] * (2 * len(words))
     pieces[0::2], pieces[1::2] = before, words
     blocks = [
@@ -176,7 +176,7 @@ def _body_size(lines: Sequence[Line]) -> float:
     sizes: Counter[float] = Counter()
     for line in lines:
         for segment in line.segments:
-            sizes[round(segment.size * 2) / 2] += len(segment.text)
+            sizes[round(segment.size * 2) / 2] += segment.end - segment.start
     return sizes.most_common(1)[0][0] if sizes else 1.0
 
 
@@ -191,18 +191,22 @@ def _leading(lines: Sequence[Line]) -> float:
 
 def _heading_level(line: Line, body: float, mostly_bold: bool) -> int:
     """1 to 4, or 0 for a line that is no heading."""
-    text = "\t".join(segment.text for segment in line.segments)
-    letters = sum(character.isalpha() for character in text)
-    if not letters >= 2 or len(text) > _MOST_HEADING_CHARACTERS or letters < 0.5 * len(text.replace(" ", "")):
-        return 0
     ratio = line.size / body
+    bold = line.segments[0].bold and not mostly_bold
+    if ratio < 1.15 and not bold and line.right - line.left > 40 * line.size:
+        return 0
+    text = "\t".join(segment.text for segment in line.segments)
+    if len(text) > _MOST_HEADING_CHARACTERS or (ratio < 1.15 and (len(text) > 90 or not (bold or text.isupper()))):
+        return 0
+    letters = sum(map(len, _LETTERS.findall(text)))
+    if letters < 2 or letters < 0.5 * (len(text) - text.count(" ")):
+        return 0
     if ratio >= 1.15 and not (text.endswith((".", ",", ";")) and len(text) > 60):
         return 1 if ratio >= 1.6 else 2 if ratio >= 1.3 else 3
     if text.endswith((".", ",", ";", ":")) and not _NUMBERED_HEADING.match(text):
         return 0
-    bold = all(segment.bold for segment in line.segments) and not mostly_bold
     capitals = text.isupper() and letters >= 4 and len(text.split()) >= 2
-    if (bold or capitals) and len(text) <= 90 and not text[0].islower():
+    if (bold or capitals) and not text[0].islower():
         return 3 if _NUMBERED_HEADING.match(text) or capitals else 4
     return 0
 

@@ -4,48 +4,48 @@ The measures look at letters only where there are enough of them, and know scrip
 """
 
 import re
-from collections import Counter
 
 _MEANINGLESS = re.compile("[\ufffd\ue000-\uf8ff\x00-\x08\x0e-\x1f\x7f-\x84\x86-\x9f]")
 _UNSPACED = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff\uff01-\uffef]")
-_LATIN = re.compile("[A-Za-zÀ-ɏ]")
-_VOWELS = re.compile("[aeiouyàáâãäåæèéêëìíîïòóôõöøùúûüýÿœ]", re.I)
-_MARKS = re.compile(r"""[!"#$%&'()*+/:;<=>?@\[\\\]^_`{|}~]""")
-_REPEATED = re.compile(r"(.)\1{3,}")
+_LETTERS = re.compile(r"[^\W\d_]+")
+_LATIN = bytes(code for code in range(256) if chr(code).isalpha())
+_VOWELS = "aeiouyAEIOUYàáâãäåæèéêëìíîïòóôõöøùúûüýÿÀÁÂÃÄÅÆÈÉÊËÌÍÎÏÒÓÔÕÖØÙÚÛÜÝ".encode("latin-1")
+_SIGNS = b"""!"#$%&'()*+/:;<=>@[\\]^_`{|}~"""
+_REPEATED = re.compile(rb"(.)\1{3,}")
 _FEWEST = 40
 """Below so many characters nothing is said about a page, unless hardly any of them has a meaning."""
 
 
 def garbling(text: str) -> str:
     """Return why the text of a page cannot be read, or an empty string."""
-    dense = "".join(text.split())
-    if not dense:
+    words = text.split()
+    count = sum(map(len, words))
+    if not count:
         return ""
-    meaningless = len(_MEANINGLESS.findall(dense)) / len(dense)
-    if meaningless > (0.15 if len(dense) >= _FEWEST else 0.6):
+    meaningless = 0.0 if text.isprintable() else len(_MEANINGLESS.findall(text)) / count
+    if meaningless > (0.15 if count >= _FEWEST else 0.6):
         return f"{meaningless:.0%} of the text layer's characters have no meaning"
-    if len(dense) < _FEWEST:
+    if count < _FEWEST:
         return ""
-    if len(_UNSPACED.findall(dense)) < 0.2 * len(dense) and _glued(text, dense):
+    if count > 14 * len(words) and _glued(words, count) and len(_UNSPACED.findall(text)) < 0.2 * count:
         return "the text layer has no spaces between words"
-    latin = _LATIN.findall(dense)
-    if len(latin) >= 4 * _FEWEST and len(latin) > 0.5 * len(dense):
-        vowels = len(_VOWELS.findall(dense)) / len(latin)
-        if not 0.18 < vowels < 0.75:
-            return f"the text layer's letters do not make words (vowels: {vowels:.0%})"
-    dense = _REPEATED.sub(r"\1", dense)
-    marks = len(_MARKS.findall(dense)) / len(dense)
-    letters = sum(character.isalpha() for character in dense) / len(dense)
-    if len(dense) >= 4 * _FEWEST and marks > 0.35 and letters < 0.5:
-        return f"{marks:.0%} of the text layer's characters are signs"
+    if count < 4 * _FEWEST:
+        return ""
+    bytes_ = text.encode("latin-1", "replace")
+    latin = len(bytes_) - len(bytes_.translate(None, _LATIN))
+    vowels = (len(bytes_) - len(bytes_.translate(None, _VOWELS))) / max(latin, 1)
+    if latin > 0.5 * count and latin > 4 * _FEWEST and not 0.18 < vowels < 0.75:
+        return f"the text layer's letters do not make words (vowels: {vowels:.0%})"
+    if len(bytes_) - len(bytes_.translate(None, _SIGNS)) < 0.35 * count:
+        return ""
+    bytes_ = _REPEATED.sub(rb"\1", bytes_)
+    signs = (len(bytes_) - len(bytes_.translate(None, _SIGNS))) / count
+    if signs > 0.35 and sum(map(len, _LETTERS.findall(text))) < 0.5 * count:
+        return f"{signs:.0%} of the text layer's characters are signs"
     return ""
 
 
-def _glued(text: str, dense: str) -> bool:
-    """Long stretches of letters without a space; single long words (addresses, rules) do not count."""
-    lengths: Counter[int] = Counter()
-    for word in text.split():
-        if sum(character.isalpha() for character in word) > 0.8 * len(word):
-            lengths[len(word)] += 1
-    glued = sum(length * count for length, count in lengths.items() if length > 28)
-    return len(dense) >= 3 * _FEWEST and glued > 0.4 * len(dense)
+def _glued(words: list[str], count: int) -> bool:
+    """Most of the text is in long runs of letters without a space; addresses and rules do not count."""
+    long = [word for word in words if len(word) > 28]
+    return sum(len(word) for word in long if sum(map(str.isalpha, word)) > 0.8 * len(word)) > 0.4 * count

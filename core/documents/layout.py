@@ -8,17 +8,18 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from operator import attrgetter
 from statistics import median
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pincite.core.documents.pdfium_text import PageWords
+from pincite.core.documents.pdfium_text import RIGHT_TO_LEFT, PageWords
 
 _LETTERS = re.compile(r"[^\W\d_]{2}")
-_RIGHT_TO_LEFT = re.compile("[\u0590-\u08ff]")
+_DEEPEST = 6
 _CURRENCIES = frozenset("$€£¥₹")
-_CLOSERS = frozenset((")", "%", ")%", "%)"))
+_FIXED_SIGNS = _CURRENCIES | {")", "%", ")%", "%)"}
 
 
 @dataclass(slots=False)
@@ -45,32 +46,20 @@ class Segment:
         return not _LETTERS.search(self.text)
 
 
-@dataclass(slots=True)
 class Line:
     """Segments side by side on one row. ``zone`` numbers the column or band of the page that the line belongs to."""
 
-    segments: list[Segment]
-    zone: int
+    __slots__ = ("bottom", "left", "right", "segments", "size", "top", "zone")
 
-    @property
-    def left(self) -> float:
-        return min(segment.left for segment in self.segments)
-
-    @property
-    def right(self) -> float:
-        return max(segment.right for segment in self.segments)
-
-    @property
-    def top(self) -> float:
-        return min(segment.top for segment in self.segments)
-
-    @property
-    def bottom(self) -> float:
-        return max(segment.bottom for segment in self.segments)
-
-    @property
-    def size(self) -> float:
-        return max(segment.size for segment in self.segments)
+    def __init__(self, segments: list[Segment], zone: int) -> None:
+        self.segments, self.zone = segments, zone
+        first = segments[0]
+        self.left, self.right, self.top, self.bottom = first.left, first.right, first.top, first.bottom
+        self.size = first.size
+        for segment in segments[1:]:
+            self.left, self.right = min(self.left, segment.left), max(self.right, segment.right)
+            self.top, self.bottom = min(self.top, segment.top), max(self.bottom, segment.bottom)
+            self.size = max(self.size, segment.size)
 
 
 def arrange(page: PageWords) -> list[Line]:
@@ -78,11 +67,17 @@ def arrange(page: PageWords) -> list[Line]:
     if not page.texts:
         return []
     _close_up(page)
-    turn = int(np.bincount(page.turns, weights=[len(text) for text in page.texts], minlength=4).argmax())
+    turn = 0
+    if page.turns.any():
+        turn = int(np.bincount(page.turns, weights=list(map(len, page.texts)), minlength=4).argmax())
     segments = _segments(page, turn)
-    straight = [segment for segment in segments if _runs_with(page, segment, turn)]
-    stray = [segment for segment in segments if not _runs_with(page, segment, turn)]
-    right_to_left = 2 * sum(bool(_RIGHT_TO_LEFT.search(segment.text)) for segment in segments) > len(segments)
+    straight, stray = segments, []
+    if (page.turns != turn).any():
+        straight = [segment for segment in segments if _runs_with(page, segment, turn)]
+        stray = [segment for segment in segments if not _runs_with(page, segment, turn)]
+    right_to_left = bool(RIGHT_TO_LEFT.search(page.raw_text)) and 2 * sum(
+        bool(RIGHT_TO_LEFT.search(segment.text)) for segment in segments
+    ) > len(segments)
     zones = list(_zones(straight, right_to_left, depth=0))
     lines = [Line(row, number) for number, zone in enumerate(zones) for row in _rows(zone, right_to_left)]
     return lines + [Line([segment], len(zones) + number) for number, segment in enumerate(stray)]
@@ -90,12 +85,13 @@ def arrange(page: PageWords) -> list[Line]:
 
 def _close_up(page: PageWords) -> None:
     """Take out the space between a currency sign, a number and its closing parenthesis or percent sign."""
-    for index, text in enumerate(page.texts):
-        if text in _CURRENCIES and index + 1 < len(page.texts) and page.gaps[index + 1] == 1:
-            if page.texts[index + 1][0] in "0123456789(—–-":
-                page.gaps[index + 1] = 0
-        elif text in _CLOSERS and index and page.gaps[index] == 1 and page.texts[index - 1][-1] in "0123456789)":
-            page.gaps[index] = 0
+    texts, gaps = page.texts, page.gaps
+    for index in [index for index, text in enumerate(texts) if text in _FIXED_SIGNS]:
+        if texts[index] in _CURRENCIES:
+            if index + 1 < len(texts) and gaps[index + 1] == 1 and texts[index + 1][0] in "0123456789(—–-":
+                gaps[index + 1] = 0
+        elif index and gaps[index] == 1 and texts[index - 1][-1] in "0123456789)":
+            gaps[index] = 0
 
 
 def _runs_with(page: PageWords, segment: Segment, turn: int) -> bool:
@@ -126,8 +122,8 @@ def _segments(page: PageWords, turn: int) -> list[Segment]:
     cut |= (page.gaps[1:] == 0) & (distance > 5 * size[1:])
     starts = np.concatenate([[0], np.flatnonzero(cut) + 1])
     ends = np.concatenate([starts[1:], [len(size)]])
-    weights = np.fromiter(map(len, page.texts), np.int64, len(size))
-    middle = np.searchsorted(np.cumsum(weights), (np.cumsum(weights)[ends - 1] + np.cumsum(weights)[starts]) / 2)
+    weights = np.cumsum(np.fromiter(map(len, page.texts), np.int64, len(size)))
+    middle = np.searchsorted(weights, (weights[ends - 1] + weights[starts]) / 2)
     middle = np.clip(middle, starts, ends - 1)
     base, size = base[middle], size[middle]
     columns = (
@@ -147,7 +143,7 @@ def _segments(page: PageWords, turn: int) -> list[Segment]:
 
 def _rows(segments: Sequence[Segment], right_to_left: bool) -> Iterator[list[Segment]]:
     """Gather segments that stand at one height, top to bottom."""
-    ordered = sorted(segments, key=lambda segment: segment.base)
+    ordered = sorted(segments, key=attrgetter("base"))
     row: list[Segment] = []
     for segment in ordered:
         if row and segment.base - row[0].base > 0.45 * min(segment.size, max(part.size for part in row)):
@@ -179,7 +175,9 @@ class _Columns:
 
 def _zones(segments: list[Segment], right_to_left: bool, depth: int) -> Iterator[list[Segment]]:
     """Yield stretches of the page, each to be read row by row, in reading order."""
-    found = [columns for gutter in _gutters(segments) if (columns := _columns(segments, gutter))] if depth < 6 else []
+    segments = sorted(segments, key=attrgetter("top"))
+    gutters = _gutters(segments) if depth < _DEEPEST else []
+    found = [columns for gutter in gutters if (columns := _columns(segments, gutter))]
     if not found:
         if segments:
             yield segments
@@ -205,9 +203,11 @@ def _gutters(segments: list[Segment]) -> list[float]:
     return [4.0 * edge - 3.0 for edge in common[:6]]
 
 
-def _columns(segments: list[Segment], gutter: float) -> _Columns | None:
-    """Find the largest band that no segment crosses at the gutter and that reads as two columns of prose."""
-    ordered = sorted(segments, key=lambda segment: segment.top)
+def _columns(ordered: list[Segment], gutter: float) -> _Columns | None:
+    """Find the largest band that no segment crosses at the gutter and that reads as two columns of prose.
+
+    ``ordered`` runs from top to bottom.
+    """
     runs: list[tuple[int, int]] = []
     begin = 0
     for index, segment in enumerate(ordered):
@@ -226,11 +226,11 @@ def _band(ordered: list[Segment], begin: int, end: int, gutter: float) -> _Colum
     right = [segment for segment in ordered[begin:end] if segment.left >= gutter]
     if len(left) < 3 or len(right) < 3:
         return None
-    top = max(left[0].top, right[0].top)
-    bottom = min(max(s.bottom for s in left), max(s.bottom for s in right))
-    if bottom - top < 2.5 * median(segment.size for segment in left):
+    if any(sum(segment.numeric for segment in side) > 0.4 * len(side) for side in (right, left)):
         return None
-    if any(sum(segment.numeric for segment in side) > 0.4 * len(side) for side in (left, right)):
+    top = max(left[0].top, right[0].top)
+    bottom = min(max(segment.bottom for segment in left), max(segment.bottom for segment in right))
+    if bottom - top < 2.5 * left[0].size:
         return None
     switches = _switches(left, right)
     prose = _prose(left) and _prose(right)

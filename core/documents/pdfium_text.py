@@ -19,11 +19,22 @@ from numpy.typing import NDArray
 HYPHEN_AT_LINE_END = "\ufffe"
 """What pdfium writes for a hyphen that breaks a word over two lines; it drops the line break behind it."""
 
-_CJK = "\u2e80-\u303f\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\uf900-\ufaff\uff01-\uff9f"
-_TOKEN = re.compile(rf"[{_CJK}]|[^\s{_CJK}\x00-\x1f\x7f\x80-\x9f\u200b\ufeff\ufffe\uffff]+")
+
+def _kinds() -> NDArray[np.uint8]:
+    """For every UTF-16 unit: 0 white space or control, 1 part of a word, 2 a word of its own."""
+    kinds = np.ones(0x10000, np.uint8)
+    kinds[[unit for unit in range(0x3100) if chr(unit).isspace()]] = 0
+    for first, last in ((0x00, 0x20), (0x7F, 0xA0), (0x200B, 0x200B), (0xFEFF, 0xFEFF), (0xFFFE, 0xFFFF)):
+        kinds[first : last + 1] = 0
+    for first, last in ((0x2E80, 0x2FFF), (0x3001, 0x9FFF), (0xAC00, 0xD7AF), (0xF900, 0xFAFF), (0xFF01, 0xFF9F)):
+        kinds[first : last + 1] = 2
+    return kinds
+
+
+_KINDS = _kinds()
 _INVISIBLE = re.compile("[\u00ad\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 _PRESENTATION = re.compile("[\u2f00-\u2fd5\ufb00-\ufb06\ufb1d-\ufdff\ufe70-\ufefc]+")
-_RIGHT_TO_LEFT = re.compile("[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]")
+RIGHT_TO_LEFT = re.compile("[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]")
 _FOLDED = re.compile(f"{_INVISIBLE.pattern}|{_PRESENTATION.pattern}|[\ud800-\udfff\uf020-\uf0ff]")
 _SYMBOLS = {0xF0B7: "•", 0xF0A7: "▪", 0xF0A8: "▫", 0xF0D8: "➢", 0xF0FC: "✓", 0xF06E: "■", 0xF06C: "●", 0xF076: "❖"}
 
@@ -70,57 +81,71 @@ class PageWords:
 
 def read_words(page: pdfium.PdfPage) -> PageWords:
     """Read every word of a page. Raises PdfiumError when pdfium cannot make its text."""
+    width, height = page.get_size()
     text_page = page.get_textpage()
     try:
+        count = text_page.count_chars()
+        units = _units(text_page, count)
+        text = units.tobytes().decode("utf-16-le", "replace")
+        if len(text) != len(units):  # work in UTF-16 units, as pdfium counts; pairs are joined again word by word
+            text = "".join(map(chr, units.tolist()))
+        texts, starts, last, gaps = _tokens(units, text)
+        if not texts:
+            nothing = np.zeros(0)
+            return PageWords(
+                [], np.zeros((0, 4)), np.zeros((0, 2)), nothing, nothing, nothing, nothing, width, height, count, text
+            )
         handle = ctypes.cast(text_page.raw, ctypes.c_void_p).value
-        text = _text(text_page)
-        return _words(page, handle, text, text_page.count_chars())
+        if len(text) != count:
+            starts, last = (_character_indexes(handle, indexes) for indexes in (starts, last))
+        loose = _displayed(page, _boxes(handle, last))
+        baselines = _displayed(page, _origins(handle, starts))[:, :2]
+        turns = _turns(texts, gaps, (loose[:, :2] + loose[:, 2:]) / 2 - baselines)
+        boxes = np.concatenate([np.minimum(loose[:, :2], baselines), np.maximum(loose[:, 2:], baselines)], axis=1)
+        if RIGHT_TO_LEFT.search(text):
+            backwards = [index for index, word in enumerate(texts) if RIGHT_TO_LEFT.search(word)]
+            first = _displayed(page, _boxes(handle, [starts[index] for index in backwards]))
+            boxes[backwards, :2] = np.minimum(boxes[backwards, :2], first[:, :2])
+            boxes[backwards, 2:] = np.maximum(boxes[backwards, 2:], first[:, 2:])
+        sizes, bold = _fonts(handle, starts, gaps, loose, turns)
+        return PageWords(texts, boxes, baselines, sizes, bold, gaps, turns, width, height, count, text)
     finally:
         text_page.close()
 
 
-def _text(text_page: pdfium.PdfTextPage) -> str:
-    """The page's text in UTF-16 units, which is how pdfium counts characters; pairs are joined again word by word."""
-    count = text_page.count_chars()
-    if not count:
-        return ""
-    buffer = (ctypes.c_ushort * (count + 1))()
-    written = max(pdfium_c.FPDFText_GetText(text_page, 0, count, buffer) - 1, 0)
-    text = bytes(buffer)[: 2 * written].decode("utf-16-le", "replace")
-    return text if len(text) == written else "".join(map(chr, buffer[:written]))
+def _units(text_page: pdfium.PdfTextPage, count: int) -> NDArray[np.uint16]:
+    buffer = np.zeros(count + 1, np.uint16)
+    address = buffer.ctypes.data_as(ctypes.POINTER(ctypes.c_ushort))
+    written = pdfium_c.FPDFText_GetText(text_page, 0, count, address) if count else 1
+    return buffer[: max(written - 1, 0)]
 
 
-def _words(page: pdfium.PdfPage, handle: Any, text: str, count: int) -> PageWords:
-    width, height = page.get_size()
-    tokens = list(_TOKEN.finditer(text))
-    starts = [token.start() for token in tokens]
-    last = [token.end() - 1 for token in tokens]
-    texts = [token.group() for token in tokens]
+def _tokens(units: NDArray[np.uint16], text: str) -> tuple[list[str], list[int], list[int], NDArray[np.int8]]:
+    """Cut the text at white space, and around every character of a script that is written without it."""
+    kinds = np.concatenate([[0], _KINDS[units], [0]])
+    borders = (kinds[1:] != kinds[:-1]) | (kinds[1:] == 2)
+    starts = np.flatnonzero(borders & (kinds[1:] > 0))
+    ends = np.flatnonzero((borders & (kinds[:-1] > 0))[1:]) + 1
+    breaks = np.cumsum(units == ord("\n"))
+    hyphens = np.cumsum(units == ord(HYPHEN_AT_LINE_END))
+    last = ends - 1
+    gaps = np.ones(len(starts), np.int8)
+    gaps[1:][starts[1:] == ends[:-1]] = 0
+    gaps[1:][breaks[starts[1:]] > breaks[last[:-1]]] = 2
+    gaps[1:][hyphens[starts[1:]] > hyphens[last[:-1]]] = 3
+    texts = [text[start:end] for start, end in zip(starts.tolist(), ends.tolist(), strict=True)]
     if _FOLDED.search(text):
-        folded = [(fold(word), start, end) for word, start, end in zip(texts, starts, last, strict=True)]
-        texts, starts, last = ([entry[part] for entry in folded if entry[0]] for part in range(3))  # type: ignore[assignment]
-    gaps = _gaps(text, starts, last)
-    if len(text) != count:
-        starts, last = (_character_indexes(handle, indexes) for indexes in (starts, last))
-    loose = _displayed(page, _boxes(handle, last))
-    baselines = _displayed(page, _origins(handle, starts))[:, :2]
-    turns = _turns(texts, gaps, (loose[:, :2] + loose[:, 2:]) / 2 - baselines)
-    backwards = [index for index, word in enumerate(texts) if word > "\u0590" and _RIGHT_TO_LEFT.search(word)]
-    boxes = np.concatenate([np.minimum(loose[:, :2], baselines), np.maximum(loose[:, 2:], baselines)], axis=1)
-    if backwards:
-        first = _displayed(page, _boxes(handle, [starts[index] for index in backwards]))
-        boxes[backwards, :2] = np.minimum(boxes[backwards, :2], first[:, :2])
-        boxes[backwards, 2:] = np.maximum(boxes[backwards, 2:], first[:, 2:])
-    sizes, bold = _fonts(handle, starts, gaps, loose, turns)
-    return PageWords(texts, boxes, baselines, sizes, bold, gaps, turns, width, height, count, text)
+        texts = [fold(word) for word in texts]
+        kept = np.flatnonzero([bool(word) for word in texts])
+        texts, starts, last, gaps = [word for word in texts if word], starts[kept], last[kept], gaps[kept]
+    return texts, starts.tolist(), last.tolist(), gaps
 
 
 def _origins(handle: Any, indexes: list[int]) -> NDArray[np.float64]:
     """Where characters stand, as boxes without extent in page space."""
     points = np.zeros((len(indexes), 2), np.float64)
-    address = points.ctypes.data
-    addresses = range(address, address + 16 * len(indexes), 16)
-    deque(map(_origin, repeat(handle), indexes, addresses, (a + 8 for a in addresses)), maxlen=0)
+    address, end = points.ctypes.data, points.ctypes.data + points.nbytes
+    deque(map(_origin, repeat(handle), indexes, range(address, end, 16), range(address + 8, end, 16)), maxlen=0)
     return points[:, [0, 1, 0, 1]]
 
 
@@ -128,8 +153,6 @@ def _fonts(
     handle: Any, starts: list[int], gaps: NDArray[np.int8], loose: NDArray[np.float64], turns: NDArray[np.int8]
 ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
     """Ask for the font where it may change, at line starts and ends and where the height of the line changes."""
-    if not starts:
-        return np.zeros(0), np.zeros(0, np.bool_)
     heights = np.where(turns % 2, loose[:, 2] - loose[:, 0], loose[:, 3] - loose[:, 1])
     fresh = np.concatenate([[True], (gaps[1:] >= 2) | (np.abs(np.diff(heights)) > 0.01)])
     asked = np.flatnonzero(fresh)
@@ -154,24 +177,6 @@ def _fonts(
     return sizes, np.repeat(heavy[0] & heavy[1], line_ends - line_starts + 1)
 
 
-def _gaps(text: str, starts: list[int], last: list[int]) -> NDArray[np.int8]:
-    gaps = np.ones(len(starts), np.int8)
-    ends = [-1, *last[:-1]]
-    for index, (end, start) in enumerate(zip(ends, starts, strict=True)):
-        distance = start - end
-        if distance == 2:
-            if text[start - 1] == HYPHEN_AT_LINE_END:
-                gaps[index] = 3
-            elif text[start - 1] == "\n":
-                gaps[index] = 2
-        elif distance == 1:
-            gaps[index] = 0
-        else:
-            between = text[end + 1 : start]
-            gaps[index] = 3 if HYPHEN_AT_LINE_END in between else 2 if "\n" in between else 1
-    return gaps
-
-
 def fold(word: str) -> str:
     """Spell out ligatures and presentation forms, map symbol-font bullets, drop soft hyphens and direction marks."""
     whole = word.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
@@ -194,26 +199,26 @@ def _boxes(handle: Any, indexes: list[int]) -> NDArray[np.float64]:
 
 def _displayed(page: pdfium.PdfPage, boxes: NDArray[np.float64]) -> NDArray[np.float64]:
     """Page space (origin bottom left, before rotation) to points of the displayed page (origin top left)."""
-    left, bottom, right, top = page.get_bbox()
-    xs, ys = boxes[:, [0, 2]] - left, top - boxes[:, [1, 3]]
+    low_x, low_y, high_x, high_y = page.get_bbox()
+    left, top, right, bottom = boxes.T
     turned = {
-        0: (xs, ys),
-        90: ((top - bottom) - ys, xs),
-        180: ((right - left) - xs, (top - bottom) - ys),
-        270: (ys, (right - left) - xs),
+        0: (left - low_x, high_y - top, right - low_x, high_y - bottom),
+        90: (bottom - low_y, left - low_x, top - low_y, right - low_x),
+        180: (high_x - right, bottom - low_y, high_x - left, top - low_y),
+        270: (high_y - top, high_x - right, high_y - bottom, high_x - left),
     }[page.get_rotation()]
-    across, down = np.sort(turned[0], axis=1), np.sort(turned[1], axis=1)
-    return np.stack([across[:, 0], down[:, 0], across[:, 1], down[:, 1]], axis=1)
+    return np.stack(turned, axis=1)
 
 
 def _turns(texts: list[str], gaps: NDArray[np.int8], moved: NDArray[np.float64]) -> NDArray[np.int8]:
     """Tell a word's direction by how far its last character stands from its first; short words go with the word before."""
     across, down = moved[:, 0], moved[:, 1]
     turns = np.where(np.abs(down) > np.abs(across), np.where(down > 0, 1, 3), 0).astype(np.int8)
-    for index in np.flatnonzero((across < 0) & (turns == 0)):
-        turns[index] = 0 if _RIGHT_TO_LEFT.search(texts[index]) else 2
+    short = np.fromiter(map(len, texts), np.int64, len(texts)) < 3
+    turns[short] = 0
+    for index in np.flatnonzero(~short & (across < 0) & (turns == 0)):
+        turns[index] = 0 if RIGHT_TO_LEFT.search(texts[index]) else 2
     if turns.any():
-        for index, text in enumerate(texts):
-            if len(text) < 3:
-                turns[index] = turns[index - 1] if index and gaps[index] < 2 else 0
+        for index in np.flatnonzero(short):
+            turns[index] = turns[index - 1] if index and gaps[index] < 2 else 0
     return turns

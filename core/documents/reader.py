@@ -4,7 +4,9 @@ import pickle
 import subprocess
 import sys
 import threading
+from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -19,6 +21,9 @@ from pincite.core.settings import Settings
 from pincite.core.types import Block, BlockKind, Box, OutlineEntry, Page, PageStatus, Word
 
 _STARTING_SECONDS = 20.0
+_CHUNK = 24
+_SIDE_BY_SIDE = 2
+"""Long documents are read by two processes, a chunk each: pdfium uses one core."""
 _MOST_STOPS = 4
 """After so many stops on one document the rest of its pages are given up, so that it cannot hold the queue for hours."""
 
@@ -109,7 +114,7 @@ _MAIN = f"from {reader_process.__name__} import main; main()"
 
 
 class ProcessReader:
-    """Reads PDFs in processes of their own. Idle ones are kept warm, one for each kind of work."""
+    """Reads PDFs in processes of their own; a few idle ones are kept warm."""
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
@@ -135,11 +140,25 @@ class ProcessReader:
 
     def read(self, path: Path, page_indexes: Sequence[int], *, password: str | None = None) -> Iterator[Page]:
         """Yield every asked page in order; one that stops its reader comes as FAILED with the reason."""
-        yield from self._pages("read", path, page_indexes, password)
+        poisoned: dict[int, str] = {}
+        chunks = [page_indexes[first : first + _CHUNK] for first in range(0, len(page_indexes), _CHUNK)]
+        if len(chunks) < 2:
+            yield from self._pages("read", path, page_indexes, password, poisoned)
+            return
+        with ThreadPoolExecutor(_SIDE_BY_SIDE) as pool:
+            waiting: deque[Future[list[Page]]] = deque()
+            try:
+                while chunks or waiting:
+                    while chunks and len(waiting) <= _SIDE_BY_SIDE:
+                        pages = self._pages("read", path, chunks.pop(0), password, poisoned)
+                        waiting.append(pool.submit(list, pages))
+                    yield from waiting.popleft().result()
+            finally:
+                pool.shutdown(wait=False, cancel_futures=True)
 
     def recognise(self, path: Path, page_indexes: Sequence[int], *, password: str | None = None) -> Iterator[Page]:
         """Yield the pages as OCR reads them."""
-        yield from self._pages("recognise", path, page_indexes, password)
+        yield from self._pages("recognise", path, page_indexes, password, {})
 
     def render(self, path: Path, page_index: int, *, width: int, password: str | None = None) -> bytes:
         """Return the page as a PNG, ``width`` pixels wide. Raises a DocumentError."""
@@ -184,14 +203,16 @@ class ProcessReader:
         self._give_back("read", worker)
         return messages[-1] if messages else ()
 
-    def _pages(self, work: str, path: Path, page_indexes: Sequence[int], password: str | None) -> Iterator[Page]:
+    def _pages(
+        self, work: str, path: Path, page_indexes: Sequence[int], password: str | None, poisoned: dict[int, str]
+    ) -> Iterator[Page]:
+        """Go on after each stop without the page that caused it. ``poisoned`` gathers those pages and why."""
         remaining = list(page_indexes)
-        poisoned: dict[int, str] = {}
         while remaining:
             worker = self._take(work)
             at, finished = remaining[0], False
             request: dict[str, Any] = {"do": work, "path": str(path), "password": password}
-            request |= {"page_indexes": remaining, "poisoned": poisoned}
+            request |= {"page_indexes": remaining, "poisoned": dict(poisoned)}
             try:
                 for kind, value in worker.ask(request, self._settings.page_seconds):
                     if kind == "working":
@@ -219,7 +240,7 @@ class ProcessReader:
 
     def _give_back(self, work: str, worker: _Worker) -> None:
         with self._lock:
-            if not self._idle[work]:
+            if len(self._idle[work]) < (_SIDE_BY_SIDE if work == "read" else 1):
                 self._idle[work].append(worker)
                 return
         worker.close()
