@@ -2,22 +2,23 @@
 
 import threading
 import time
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from pincite.core.documents.ingest import Ingest
 from pincite.core.documents.metadata import describe
 from pincite.core.documents.reader import ProcessReader
-from pincite.core.graph.build import build_graph, open_checkpointer
+from pincite.core.graph.build import build_graph, keep_newest, open_checkpointer
 from pincite.core.graph.citations import cite
 from pincite.core.graph.planning import plan_question
+from pincite.core.graph.verdict import verdict_of
 from pincite.core.health import check_health
 from pincite.core.language.engines import EngineState, choose_engine, look_for_engines
 from pincite.core.marking import mark_words
 from pincite.core.ports import Reranker
-from pincite.core.retrieval.flash import FlashReranker, is_cached
+from pincite.core.retrieval.flash import LICENCE, MODEL, SIZE_MB, FlashReranker, download, is_cached
 from pincite.core.retrieval.indexes import Indexes
 from pincite.core.retrieval.keywords import Fts5Index
 from pincite.core.retrieval.rerank import BuiltInReranker
@@ -29,10 +30,20 @@ from pincite.core.store.reviews import Reviews
 from pincite.core.store.sessions import Sessions
 from pincite.core.store.turns import Turns
 from pincite.core.turns import Equipment, TurnRunner
-from pincite.core.types import Citation, HealthCheck, SearchPlan, SearchResult, Turn
+from pincite.core.types import Citation, HealthCheck, SearchPlan, SearchResult, Turn, Verdict
 
 ENGINES_HOLD_SECONDS = 10.0
 """How long an answer about the engines is given again without asking the server."""
+
+
+@dataclass(frozen=True, slots=True)
+class RerankerState:
+    """FlashRank's weights: whether they are here, and what fetching them means."""
+
+    name: str
+    installed: bool
+    size_mb: int
+    licence: str
 
 
 class WatchedIngest(Ingest):
@@ -60,7 +71,11 @@ class Pincite:
         self.indexes = Indexes(self.database, settings)
         self._reader = ProcessReader(settings)
         self.runner = TurnRunner(
-            turns=self.turns, sessions=self.sessions, graph=build_graph(self._checkpointer), equipment=self._equipment
+            turns=self.turns,
+            sessions=self.sessions,
+            graph=build_graph(self._checkpointer),
+            equipment=self._equipment,
+            settle=lambda session_id: keep_newest(self._checkpointer, session_id),
         )
         self.reviews = Reviews(
             self.database,
@@ -109,6 +124,39 @@ class Pincite:
         plan = plan_question(query)
         characters = self.settings.context_characters
         return plan, self.retriever.search(plan, context_characters=characters, scope=tuple(document_ids))
+
+    def check_edit(self, turn_id: str, text: str) -> Verdict:
+        """What the checks without a model say of a reviewer's text, against the turn's evidence. Raises TurnError."""
+        turn = self.turns.get(turn_id)
+        cited = cite(text, turn.evidence, self.library.page_text)
+        return verdict_of(
+            turn.question,
+            cited.text,
+            turn.evidence,
+            cited.citations,
+            removed_markers=cited.removed,
+            documents=self.library,
+            threshold=self.settings.review_threshold,
+        )
+
+    def roll_back_embedding(self) -> bool:
+        """Stop a build, or return to the index before the last switch; False when there is neither."""
+        if not self.indexes.roll_back():
+            return False
+        building = self.indexes.progress()
+        name = building.embedder if building else self.indexes.active()[0].name
+        self.settings = replace(self.settings, embedding_model=name)
+        save_choices(self.settings)
+        return True
+
+    def reranker_state(self) -> RerankerState:
+        return RerankerState(MODEL, is_cached(self.settings.models_dir), SIZE_MB, LICENCE)
+
+    def fetch_reranker(self, progress: Callable[[float], None]) -> None:
+        """Download FlashRank's weights because a person asked for it. Raises ModelUnavailableError."""
+        download(self.settings.models_dir, progress=progress)
+        with self._lock:
+            self._retriever = None
 
     @property
     def retriever(self) -> Retriever:
