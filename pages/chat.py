@@ -9,7 +9,7 @@ from pincite.core.runtime import Pincite
 from pincite.core.settings import PACKAGE_ROOT
 from pincite.core.types import DocumentStatus, Mode, Session
 from pincite.pages.components.facade import errors_told, pincite
-from pincite.pages.components.layout import BESIDE, CONVERSATION, fit_panes_to_window
+from pincite.pages.components.layout import BESIDE, CONVERSATION
 from pincite.pages.components.page_view import draw_page_panel, shown_page
 from pincite.pages.components.sessions import draw_session_list, draw_session_menu, open_session
 from pincite.pages.components.turn import draw_actions, draw_answer, draw_live, draw_question
@@ -36,7 +36,6 @@ def main() -> None:
     names = {document.id: document.name for document in app.library.list()}
     session = open_session(app)
     draw_session_list(app, session)
-    fit_panes_to_window()
     shown = shown_page(SLOT)
     beside = shown is not None and shown.document_id in names
     # The same nesting with and without a page beside it: the conversation keeps its scroll position.

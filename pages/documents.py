@@ -9,7 +9,14 @@ from pincite.core.runtime import Pincite
 from pincite.core.types import Document, DocumentStatus, MetadataField, MetadataSource, PageReceipt
 from pincite.pages.components.facade import errors_told, pincite, tell
 from pincite.pages.components.page_map import TROUBLED, draw_page_map, summary
-from pincite.pages.components.page_view import ShownPage, draw_file_button, draw_pager, draw_picture, show_page, shown_page
+from pincite.pages.components.page_view import (
+    ShownPage,
+    draw_file_button,
+    draw_pager,
+    draw_picture,
+    show_page,
+    shown_page,
+)
 from pincite.pages.components.uploads import draw_intake, draw_job, open_jobs, take_in
 from pincite.pages.components.words import count, escape, moment, page_name, parse_time, size
 
@@ -54,7 +61,7 @@ def draw_progress(app: Pincite) -> None:
     jobs = open_jobs(app)
     known = st.session_state.get("jobs_seen")
     st.session_state["jobs_seen"] = seen = frozenset(job.document_id for job in jobs)
-    if not jobs or known is not None and known - seen:
+    if not jobs or (known is not None and known - seen):
         st.session_state.pop("jobs_seen", None)
         st.rerun()
     names = {document.id: document.name for document in app.library.list()}
@@ -150,7 +157,8 @@ def draw_pages(app: Pincite, document: Document) -> None:
     left, right = st.columns([9, 11], gap="medium")
     with left:
         share = app.library.coverage(document.id)
-        st.markdown(f"Usable text on **{share:.0%}** of {count(document.page_count, 'page')}: {summary(receipts)}")
+        st.markdown(f"Usable text on **{share:.0%}** of {count(document.page_count, 'page')}")
+        st.caption(summary(receipts))
         clicked = draw_page_map(receipts, key=f"map_{document.id}")
         if clicked is not None and clicked != st.session_state.get("map_clicked"):
             show_page(SLOT, ShownPage(document.id, clicked))

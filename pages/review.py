@@ -1,2 +1,243 @@
+"""The review queue: answers that Pincite was not sure of, their evidence, and a person's decision."""
+
+import getpass
+from collections.abc import Sequence
+from datetime import UTC, datetime
+
 import streamlit as st
-st.header('review')
+
+from pincite.core.errors import PinciteError
+from pincite.core.runtime import Pincite
+from pincite.core.types import Citation, ReviewDecision, Turn, TurnStatus
+from pincite.pages.components.answer import answer_markdown, claim_line
+from pincite.pages.components.facade import errors_told, pincite, tell
+from pincite.pages.components.page_view import ShownPage, draw_pager, draw_picture, show_citation, shown_page
+from pincite.pages.components.turn import DECISION_WORDS, draw_evaluation
+from pincite.pages.components.words import chip_label, confidence, escape, escape_lines, moment, parse_time, shorten
+
+SLOT = "review_page"
+QUEUE = "review_queue"
+AGES = {"Any age": 36_500, "Last day": 1, "Last 7 days": 7, "Last 30 days": 30}
+
+
+def main() -> None:
+    app = pincite()
+    st.header("Review", anchor=False)
+    flagged = app.turns.flagged()
+    decided = app.reviews.reviewed()
+    waiting, done = st.tabs([f"Waiting ({len(flagged)})", f"Decided ({len(decided)})"])
+    with waiting:
+        draw_waiting(app, flagged)
+    with done:
+        draw_decided(app, decided)
+
+
+def draw_waiting(app: Pincite, flagged: Sequence[Turn]) -> None:
+    if not flagged:
+        st.success("Nothing waits for review. Answers with low confidence, and those you send here, appear in this list.",
+                   icon=":material/task_alt:")  # fmt: skip
+        return
+    names = {document.id: document.name for document in app.library.list()}
+    turns = filtered(flagged, names)
+    if not turns:
+        st.caption("No waiting answer fits these filters.")
+        return
+    rows = [
+        {
+            "Question": turn.question,
+            "Why": turn.reasons[0] if turn.reasons else "",
+            "Documents": ", ".join(sorted({citation.document_name for citation in turn.citations})) or "none cited",
+            "Confidence": turn.verdict.confidence * 100 if turn.verdict else None,
+            "Asked": parse_time(turn.started_at),
+        }
+        for turn in turns
+    ]
+    last = len(turns) - 1
+    position = min(_position(), last)
+    st.session_state[QUEUE] = {"selection": {"rows": [position]}}
+    st.dataframe(
+        rows, hide_index=True, key=QUEUE, on_select="rerun", selection_mode="single-row-required",
+        height="content" if len(rows) <= 6 else 250,
+        column_config={
+            "Question": st.column_config.TextColumn(width=330),
+            "Why": st.column_config.TextColumn(width=260),
+            "Documents": st.column_config.TextColumn(width=170),
+            "Confidence": st.column_config.NumberColumn(format="%.0f %%", width=85),
+            "Asked": st.column_config.DatetimeColumn(format="D MMM, HH:mm", width=100),
+        },
+    )  # fmt: skip
+    draw_case(app, turns[position], position, last, names)
+
+
+def _position() -> int:
+    state = st.session_state.get(QUEUE) or {}
+    rows = state.get("selection", {}).get("rows", [])
+    return rows[0] if rows else 0
+
+
+def _move_to(position: int) -> None:
+    st.session_state[QUEUE] = {"selection": {"rows": [position]}}
+    st.session_state.pop("editing", None)
+    st.session_state[SLOT] = None
+
+
+def filtered(flagged: Sequence[Turn], names: dict[str, str]) -> list[Turn]:
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        words = st.text_input("Question or reason", type="search", live=True, placeholder="Any words", key="review_words")
+        document = st.selectbox("Document", ["", *names], format_func=lambda id_: names.get(id_, "Any document"))
+        age = st.selectbox("Age", list(AGES), width=150)
+        most = st.slider("Confidence up to", 0, 100, 100, step=5, format="%d%%", width=200)
+    now = datetime.now(UTC)
+    return [
+        turn
+        for turn in flagged
+        if (words or "").lower() in " ".join([turn.question, *turn.reasons]).lower()
+        and (not document or any(citation.document_id == document for citation in turn.citations))
+        and (now - parse_time(turn.started_at)).days < AGES[age]
+        and (turn.verdict is None or turn.verdict.confidence * 100 <= most)
+    ]
+
+
+def draw_case(app: Pincite, turn: Turn, position: int, last: int, names: dict[str, str]) -> None:
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        approve = st.button("Approve", icon=":material/check:", type="primary", shortcut="A", disabled=not turn.answer)
+        edit = st.button("Edit", icon=":material/edit:", shortcut="E")
+        reject = st.button("Reject", icon=":material/block:", shortcut="X")
+        st.space("stretch")
+        st.button("Previous", icon=":material/arrow_upward:", type="tertiary", shortcut="K", disabled=position == 0,
+                  on_click=_move_to, args=(position - 1,))  # fmt: skip
+        st.button("Next", icon=":material/arrow_downward:", type="tertiary", shortcut="J", disabled=position == last,
+                  on_click=_move_to, args=(position + 1,))  # fmt: skip
+    if edit:
+        st.session_state["editing"] = turn.id
+    left, right = st.columns([11, 9], gap="medium")
+    with left:
+        draw_draft(app, turn)
+        draw_decision_form(app, turn, approve=approve, reject=reject)
+        draw_hint(app, turn)
+    with right:
+        draw_evidence(app, turn, names)
+
+
+def draw_draft(app: Pincite, turn: Turn) -> None:
+    st.markdown(f"**{escape_lines(turn.question)}**")
+    reasons = "\n".join(f"- {escape(reason)}" for reason in turn.reasons)
+    sure = confidence(turn.verdict.confidence, app.settings.review_threshold) if turn.verdict else "Not judged"
+    st.warning(f"{sure}\n{reasons}", icon=":material/warning:")
+    if turn.review and turn.review.stale:
+        st.info(f"Decided before by {escape(turn.review.reviewer)}; stale since: {escape(turn.review.stale)}")
+    if st.session_state.get("editing") != turn.id:
+        answer = answer_markdown(turn.answer, turn.verdict, verbatim=turn.engine == "quoting")
+        with st.container(border=True):
+            st.markdown(answer or "There is no draft: nothing in the documents was good enough to answer from.")
+    with st.expander("How this draft was checked", icon=":material/fact_check:"):
+        draw_evaluation(turn)
+    st.page_link("pages/traces.py", label="Open the trace", icon=":material/account_tree:", query_params={"turn": turn.id})
+
+
+def draw_decision_form(app: Pincite, turn: Turn, *, approve: bool, reject: bool) -> None:
+    text = turn.answer
+    editing = st.session_state.get("editing") == turn.id
+    if editing:
+        text = st.text_area("The final answer; [2] cites passage 2", value=turn.answer, height=220, key=f"edit_{turn.id}") or ""
+        draw_recheck(app, turn, text)
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        note = st.text_input("Note", key=f"note_{turn.id}", placeholder="Optional: why you decide so")
+        reviewer = st.text_input("Reviewer", value=getpass.getuser(), key="reviewer", persist_state="session", width=140)
+    save = editing and st.button("Save the edited answer", icon=":material/save:", type="primary")
+    decision = (
+        ReviewDecision.EDITED if save else
+        ReviewDecision.APPROVED if approve else
+        ReviewDecision.REJECTED if reject else None
+    )  # fmt: skip
+    if decision is None:
+        return
+    try:
+        app.reviews.decide(
+            turn.id, decision, final_answer=text if save else "", note=note or "", reviewer=reviewer or "local"
+        )
+    except PinciteError as error:
+        tell(error)
+        return
+    st.session_state.pop("editing", None)
+    st.toast(f"{DECISION_WORDS[decision].capitalize()}: {escape(shorten(turn.question, 60))}", icon=":material/task_alt:")
+    st.rerun()
+
+
+def draw_recheck(app: Pincite, turn: Turn, text: str) -> None:
+    """Check the edited text again, each time the reviewer pauses outside the box."""
+    verdict = app.check_edit(turn.id, text)
+    lines = [claim_line(claim) for claim in verdict.claims]
+    with st.container(border=True):
+        st.caption("Checked again as you edit (Ctrl+Enter)")
+        st.markdown("\n".join(lines) or "No claim to check.")
+
+
+def draw_hint(app: Pincite, turn: Turn) -> None:
+    with st.expander("Ask again with a hint", icon=":material/replay:"), st.form(f"hint_{turn.id}", border=False):
+        hint = st.text_input("Hint", placeholder="For example: look in section 6, not in the annex")
+        if st.form_submit_button("Ask again") and hint:
+            with errors_told():
+                new_id = app.runner.run_again(turn.id, hint=hint)
+                st.session_state["asked_again"] = new_id
+                st.switch_page("pages/chat.py", query_params={"session": turn.session_id})
+
+
+def draw_evidence(app: Pincite, turn: Turn, names: dict[str, str]) -> None:
+    citations = [citation for citation in evidence_pages(turn) if citation.document_id in names]
+    if not citations:
+        st.info("No page is cited. The trace shows what was searched.", icon=":material/search_off:")
+        return
+    with st.container(horizontal=True, gap="xsmall"):
+        for position, citation in enumerate(citations[:10]):
+            st.button(chip_label(citation), key=f"evidence_{turn.id}_{position}", help=f"“{escape(citation.quotation)}”",
+                      icon=":material/find_in_page:", on_click=show_citation, args=(SLOT, citation))  # fmt: skip
+    shown = shown_page(SLOT)
+    if shown is None or shown.document_id not in {citation.document_id for citation in citations}:
+        first = citations[0]
+        marks = ((first.start, first.end),) if first.end > first.start else ()
+        shown = ShownPage(first.document_id, first.page_index, marks, first.quotation)
+    document = app.library.get(shown.document_id)
+    with st.container(horizontal=True, vertical_alignment="center", gap="xsmall"):
+        draw_pager(app, document, shown, SLOT)
+    draw_picture(document, shown)
+
+
+def evidence_pages(turn: Turn) -> list[Citation]:
+    """The cited places; without any, the passages that the search found."""
+    if turn.citations:
+        return list(turn.citations)
+    return [
+        Citation(item.number, item.passage.document_id, item.document_name, item.passage.page_index,
+                 item.passage.page_label, item.passage.id, shorten(item.passage.text, 200), item.passage.start,
+                 item.passage.end)
+        for item in turn.evidence
+    ]  # fmt: skip
+
+
+def draw_decided(app: Pincite, decided: Sequence[Turn]) -> None:
+    """Decisions that hold, newest first, each with all that was decided on it before."""
+    if not decided:
+        st.caption("No decision yet. Reviewed answers are offered again when somebody asks the same.")
+    for turn in decided[:100]:
+        if turn.review is None:
+            continue
+        label = f"{escape(shorten(turn.question, 90))} · {DECISION_WORDS[turn.review.decision]}, {moment(turn.review.decided_at)}"
+        with st.expander(label, icon=":material/verified_user:"):
+            for review in app.reviews.history(turn.id):
+                note = f" “{escape(review.note)}”" if review.note else ""
+                stale = f" — no longer holds: {escape(review.stale)}" if review.stale else ""
+                st.markdown(f"**{DECISION_WORDS[review.decision].capitalize()}** by {escape(review.reviewer)}, "
+                            f"{moment(review.decided_at)}.{note}{stale}")  # fmt: skip
+                st.markdown(answer_markdown(review.final_answer, None, verbatim=False))
+            with st.container(horizontal=True):
+                st.page_link("pages/chat.py", label="Open the conversation", icon=":material/forum:",
+                             query_params={"session": turn.session_id})  # fmt: skip
+                if turn.status is TurnStatus.REVIEWED and st.button(
+                    "Review again", key=f"reopen_{turn.id}", type="tertiary", icon=":material/undo:"
+                ):
+                    app.reviews.send(turn.id, "Sent back to review.")
+                    st.rerun()
+
+
+main()

@@ -1,2 +1,189 @@
+"""The settings, each with what it does; what is stored; and the health of every part."""
+
 import streamlit as st
-st.header('settings')
+
+from pincite.core.errors import PinciteError
+from pincite.core.runtime import Pincite
+from pincite.pages.components.facade import errors_told, pincite, tell
+from pincite.pages.components.words import count, escape, size
+
+ENGINES = {
+    "auto": "Automatic: Ollama when it answers, else quoting",
+    "ollama": "Ollama: a local model writes the answers",
+    "quoting": "Quoting: no model, sentences from the documents word for word",
+}
+
+
+def main() -> None:
+    app = pincite()
+    st.header("Settings", anchor=False)
+    with st.container(width=900):
+        answers, search, checking, reading, state = st.tabs(["Answers", "Search", "Checking", "Reading PDFs", "Health and storage"])
+        with answers:
+            draw_answers(app)
+        with search:
+            draw_search(app)
+            draw_embeddings(app)
+            draw_reranker(app)
+        with checking:
+            draw_checking(app)
+        with reading:
+            draw_reading(app)
+        with state:
+            draw_state(app)
+
+
+def save(app: Pincite, **values: object) -> None:
+    try:
+        app.change_settings(**values)
+    except PinciteError as error:
+        tell(error)
+        return
+    st.toast("Saved. It holds from the next question on.", icon=":material/check:")
+    st.rerun()
+
+
+def draw_answers(app: Pincite) -> None:
+    engine = app.engines()
+    if engine.available:
+        st.success(escape(engine.message), icon=":material/check_circle:")
+    else:
+        st.info(f"{escape(engine.message)} To have answers written in prose, install Ollama, then run "
+                "`ollama pull qwen3:4b` or any other model.", icon=":material/info:")  # fmt: skip
+    settings = app.settings
+    with st.form("answers"):
+        chosen = st.radio("Who writes the answers", list(ENGINES), index=list(ENGINES).index(settings.engine),
+                          format_func=lambda name: ENGINES[name])  # fmt: skip
+        models = ["", *dict.fromkeys([*engine.models, *([settings.ollama_model] if settings.ollama_model else [])])]
+        model = st.selectbox("Model", models, index=models.index(settings.ollama_model),
+                             format_func=lambda name: name or "The first chat model that the server has")  # fmt: skip
+        host = st.text_input("Ollama's address", value=settings.ollama_host, placeholder="http://127.0.0.1:11434",
+                             help="Empty: OLLAMA_HOST, else this machine.")  # fmt: skip
+        if st.form_submit_button("Save", type="primary"):
+            save(app, engine=chosen, ollama_model=model or "", ollama_host=(host or "").strip())
+
+
+def draw_search(app: Pincite) -> None:
+    settings = app.settings
+    with st.form("search"):
+        floor = st.slider(
+            "Score floor", 0.0, 1.0, settings.score_floor, 0.01,
+            help="Passages below it are not used. Higher: fewer, surer passages, and more questions go unanswered.",
+        )  # fmt: skip
+        retry = st.slider("Score floor of a retry", 0.0, 1.0, settings.retry_score_floor, 0.01,
+                          help="A second attempt looks wider; keep it below the first floor.")  # fmt: skip
+        left, middle, right = st.columns(3)
+        candidates = left.number_input("Candidates", 5, 200, settings.candidates,
+                                       help="Passages that each ranking hands on. More is slower and finds more.")  # fmt: skip
+        kept = middle.number_input("Passages kept", 1, 50, settings.kept, help="At most this many go into an answer.")
+        retry_kept = right.number_input("Kept in a retry", 1, 100, settings.retry_kept)
+        if st.form_submit_button("Save", type="primary"):
+            save(app, score_floor=floor, retry_score_floor=retry, candidates=candidates, kept=kept, retry_kept=retry_kept)
+
+
+def draw_embeddings(app: Pincite) -> None:
+    st.subheader("Embedding model", anchor=False)
+    st.caption("It finds passages by meaning. A change builds a new index beside the old one, which serves until the new "
+               "one is whole; you can go back.")  # fmt: skip
+    if app.indexes.progress() is not None:
+        st.fragment(draw_build, run_every=1.0)(app)
+        return
+    current = app.settings.embedding_model
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        options = list(dict.fromkeys(["minilm", current]))
+        wanted = st.selectbox(
+            "Model", options, index=options.index(current), format_func=_embedder_name, key="embedder",
+            accept_new_options=True, help="Choose, or type the name of an embedding model that Ollama has.",
+        )  # fmt: skip
+        name = wanted if wanted in options else f"ollama:{wanted.removeprefix('ollama:')}"
+        if st.button("Switch", disabled=name == current):
+            save(app, embedding_model=name)
+        if st.button("Go back to the index before", type="tertiary", icon=":material/undo:"):
+            with errors_told():
+                if app.roll_back_embedding():
+                    st.rerun()
+                st.toast("There is no earlier index.", icon=":material/info:")
+
+
+def _embedder_name(name: str) -> str:
+    return "all-MiniLM-L6-v2, built in" if name == "minilm" else name.replace("ollama:", "Ollama: ")
+
+
+def draw_build(app: Pincite) -> None:
+    build = app.indexes.progress()
+    if build is None:
+        st.rerun()
+    share = build.done / build.total if build.total else 1.0
+    st.progress(min(share, 1.0), text=f"Building the index for {escape(build.embedder)}: {build.done:,} of {build.total:,}")
+    if build.message:
+        st.error(escape(build.message), icon=":material/error:")
+    if st.button("Stop and keep the old index", icon=":material/cancel:"):
+        app.roll_back_embedding()
+        st.rerun()
+
+
+def draw_reranker(app: Pincite) -> None:
+    st.subheader("Reranker", anchor=False)
+    state = app.reranker_state()
+    if state.installed:
+        st.markdown(f":material/check_circle: {escape(state.name)} puts the passages in order.")
+        return
+    st.markdown(
+        f"The built-in scorer puts the passages in order. FlashRank ({escape(state.name)}) does it better and slower; its "
+        f"weights are a download of {state.size_mb} MB, licence: {escape(state.licence)}. Nothing is fetched without you."
+    )
+    if st.button("Download FlashRank", icon=":material/download:"):
+        bar = st.progress(0.0, text="Downloading…")
+
+        def tell_progress(share: float) -> None:
+            bar.progress(min(share, 1.0), text="Downloading…")
+
+        with errors_told():
+            app.fetch_reranker(tell_progress)
+            st.rerun()
+
+
+def draw_checking(app: Pincite) -> None:
+    settings = app.settings
+    with st.form("checking"):
+        threshold = st.slider(
+            "Review threshold", 0.0, 1.0, settings.review_threshold, 0.01,
+            help="Answers with less confidence go to review. Higher: more answers wait for a person, fewer wrong ones pass.",
+        )  # fmt: skip
+        retries = st.number_input("Retries", 0, 5, settings.max_retries,
+                                  help="How often a draft that failed its checks is searched and written anew.")  # fmt: skip
+        seconds = st.number_input("Time for one answer, in seconds", 5.0, 3600.0, settings.turn_seconds, step=10.0,
+                                  help="After that the best draft so far goes to review.")  # fmt: skip
+        if st.form_submit_button("Save", type="primary"):
+            save(app, review_threshold=threshold, max_retries=retries, turn_seconds=seconds)
+
+
+def draw_reading(app: Pincite) -> None:
+    settings = app.settings
+    with st.form("reading"):
+        ocr = st.toggle("Recognise scanned pages (OCR)", settings.ocr,
+                        help="Pages without usable text are recognised on this machine, in the background.")  # fmt: skip
+        left, right = st.columns(2)
+        file_mib = left.number_input("Largest file, MiB", 1, 4096, settings.max_file_mib)
+        pages = right.number_input("Most pages in a file", 1, 1_000_000, settings.max_pages)
+        seconds = left.number_input("Seconds for one page", 1.0, 600.0, settings.page_seconds, step=5.0,
+                                    help="A page that takes longer is marked as failed; the rest goes on.")  # fmt: skip
+        memory = right.number_input("Memory for the reader, MiB", 256, 65_536, settings.reader_memory_mib, step=256)
+        if st.form_submit_button("Save", type="primary"):
+            save(app, ocr=ocr, max_file_mib=file_mib, max_pages=pages, page_seconds=seconds, reader_memory_mib=memory)
+
+
+def draw_state(app: Pincite) -> None:
+    checks = app.health()
+    failed = sum(not check.ok for check in checks)
+    st.markdown(f"**{count(failed, 'part')} of {len(checks)} need attention**" if failed else "**Everything works**")
+    rows = [f"| {'✓ works' if check.ok else '✗ does not'} | {escape(check.part)} | {escape(check.detail)} "
+            f"{'' if check.ok else f'**{escape(check.hint)}**'} |" for check in checks]  # fmt: skip
+    st.markdown("\n".join(["| | Part | State |", "|:--|:--|:--|", *rows]))
+    storage = app.storage()
+    parts = " · ".join(f"{escape(name)} {size(amount)}" for name, amount in storage.items())
+    st.markdown(f"**{size(sum(storage.values()))} stored** in `{app.settings.data_dir}`")
+    st.caption(parts)
+
+
+main()

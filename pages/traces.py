@@ -1,2 +1,161 @@
+"""Why an answer came out as it did: its path, its steps, its attempts; and a place to try the search alone."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict
+
 import streamlit as st
-st.header('traces')
+
+from pincite.core.runtime import Pincite
+from pincite.core.types import Attempt, SearchPlan, Turn
+from pincite.pages.components.answer import answer_markdown, claim_line, confidence_history
+from pincite.pages.components.facade import errors_told, pincite
+from pincite.pages.components.trace_view import (
+    candidate_rows,
+    draw_path,
+    draw_rows,
+    draw_steps,
+    draw_timeline,
+    evidence_rows,
+)
+from pincite.pages.components.turn import draw_evaluation
+from pincite.pages.components.words import STATUS_WORDS, escape, moment, shorten
+
+MOST_TURNS = 300
+
+
+def main() -> None:
+    app = pincite()
+    st.header("Traces", anchor=False)
+    one_turn, playground = st.tabs(["One answer", "Try a search"])
+    with one_turn:
+        draw_turn(app)
+    with playground:
+        draw_playground(app)
+
+
+def draw_turn(app: Pincite) -> None:
+    turns = {turn.id: turn for turn in app.turns.recent(MOST_TURNS)}
+    wanted = st.query_params.get("turn", "")
+    if wanted and wanted not in turns:
+        with errors_told():
+            turns[wanted] = app.turns.get(wanted)
+    if not turns:
+        st.info("No question was asked yet. Each answer leaves a trace here.", icon=":material/account_tree:")
+        return
+    ids = list(turns)
+    chosen = st.selectbox(
+        "Question", ids, index=ids.index(wanted) if wanted in turns else 0, format_func=lambda id_: _title(turns[id_]),
+        key=f"turn_{wanted}", label_visibility="collapsed", icon=":material/search:",
+    )  # fmt: skip
+    st.query_params["turn"] = chosen
+    turn = turns[chosen]
+    if turn.id == app.runner.running(turn.session_id):
+        turn = app.runner.snapshot(turn.id).turn
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.markdown(f"{STATUS_WORDS[turn.status]} · {escape(turn.engine)} · {moment(turn.started_at)}", width="content")
+        st.page_link("pages/chat.py", label="Open the conversation", icon=":material/forum:",
+                     query_params={"session": turn.session_id})  # fmt: skip
+        st.download_button("Download as JSON", json.dumps(asdict(turn), indent=2, ensure_ascii=False, default=str),
+                           file_name=f"trace-{turn.id[:8]}.json", mime="application/json", icon=":material/download:",
+                           type="tertiary", on_click="ignore")  # fmt: skip
+    if turn.error:
+        st.error(escape(turn.error), icon=":material/error:")
+    draw_path(turn)
+    steps, search, answer, attempts = st.tabs(["Steps", "Search and evidence", "Answer and claims", "Attempts side by side"])
+    with steps:
+        if turn.trace:
+            draw_timeline(turn.trace)
+            draw_steps(turn.trace)
+        else:
+            st.caption("This turn left no steps.")
+    with search:
+        draw_search(turn)
+    with answer:
+        st.markdown(answer_markdown(turn.answer, turn.verdict, verbatim=turn.engine == "quoting") or "No answer.")
+        draw_evaluation(turn)
+    with attempts:
+        draw_attempts(turn.attempts)
+
+
+def _title(turn: Turn) -> str:
+    return f"{shorten(turn.question, 90)}  ·  {STATUS_WORDS[turn.status]}, {moment(turn.started_at)}"
+
+
+def draw_search(turn: Turn) -> None:
+    plan = next((attempt.plan for attempt in reversed(turn.attempts) if attempt.plan), None)
+    if plan:
+        draw_plan(plan)
+    if turn.evidence:
+        st.markdown("**Passages given to the answer, with the score from each stage**")
+        draw_rows(evidence_rows(turn.evidence), key="evidence")
+    elif not plan:
+        st.caption("This turn searched nothing.")
+
+
+def draw_plan(plan: SearchPlan) -> None:
+    lines = [f"**Searched as** {escape(plan.standalone_question)}"]
+    for query in plan.sub_queries:
+        variations = f" (also: {escape('; '.join(query.variations))})" if query.variations else ""
+        lines.append(f"- {escape(query.text)}{variations}")
+    found = {
+        "names": plan.entities,
+        "constraints": plan.constraints,
+        "times": plan.time_ranges,
+        "sections": plan.wanted_sections,
+        "pages": plan.wanted_pages,
+        "notes": plan.notes,
+    }
+    lines += [f"- *{name}*: {escape(', '.join(values))}" for name, values in found.items() if values]
+    st.markdown("\n".join(lines))
+
+
+def draw_attempts(attempts: Sequence[Attempt]) -> None:
+    if not attempts:
+        st.caption("No draft was judged in this turn.")
+        return
+    if history := confidence_history(tuple(attempts)):
+        st.caption(history)
+    for column, attempt in zip(st.columns(len(attempts), gap="medium"), attempts, strict=True):
+        with column, st.container(border=True):
+            verdict = attempt.verdict
+            sure = f" · {verdict.confidence:.0%} · {'accepted' if verdict.accepted else 'not accepted'}" if verdict else ""
+            st.markdown(f"**Attempt {attempt.number + 1}**{sure}")
+            if attempt.plan:
+                draw_plan(attempt.plan)
+            st.caption(f"{len(attempt.evidence)} passages")
+            st.markdown(answer_markdown(attempt.answer, verdict, verbatim=False))
+            if verdict:
+                problems = [f"- {escape(reason)}" for reason in (*verdict.reasons, *verdict.gaps)]
+                st.markdown("\n".join([*(claim_line(claim) for claim in verdict.claims), *problems]))
+
+
+def draw_playground(app: Pincite) -> None:
+    """Each stage's ranking side by side, without an answer."""
+    names = {document.id: document.name for document in app.library.list()}
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        query = st.text_input("Search for", placeholder="For example: late payment interest", icon=":material/search:")
+        chosen = st.multiselect("In", list(names), format_func=lambda id_: names[id_], placeholder="All documents")
+    if not query:
+        st.caption("Type a query to see what each stage of the search finds, and in which order.")
+        return
+    with errors_told(), st.spinner("Searching…"):
+        plan, result = app.search(query, tuple(chosen))
+        draw_plan(plan)
+        st.caption(escape(f"Reranker: {result.reranker} · score floor {result.score_floor:.2f}"))
+        for note in result.notes:
+            st.caption(escape(note))
+        if not result.rankings:
+            st.info("Nothing was found.", icon=":material/search_off:")
+            return
+        grid = st.grid(2, min_column_width=440)
+        for stage, candidates in result.rankings.items():
+            with grid.cell():
+                st.markdown(f"**{stage}** · {len(candidates)}")
+                draw_rows(candidate_rows(candidates, stage, names), key=f"ranking_{stage}")
+        if result.left_out:
+            with st.expander(f"{len(result.left_out)} passages did not fit"):
+                st.markdown("\n".join(f"- {escape(item)}" for item in result.left_out))
+
+
+main()

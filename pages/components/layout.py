@@ -1,4 +1,4 @@
-"""What Streamlit's elements cannot say: two panes that fill the window and scroll by themselves, a list flush left."""
+"""What Streamlit's elements cannot say: panes that fill the window and scroll, a list flush left, an edge round pages."""
 
 import streamlit as st
 
@@ -16,9 +16,10 @@ _STYLE = f"""<style>
   .stHorizontalBlock:has(> .stColumn .st-key-{BESIDE}) > .stColumn {{ width: 100%; flex: none; }}
 }}
 .st-key-{SESSION_LIST} button, .st-key-{SESSION_LIST} button > div {{ justify-content: flex-start; }}
+[data-testid="stImage"] img {{ border: 1px solid #8888886b; }}
 </style>"""
 
 
-def fit_panes_to_window() -> None:
+def apply_layout() -> None:
     """Narrow windows show the page above the conversation instead of beside it."""
     st.html(_STYLE)

@@ -4,7 +4,6 @@ from collections import Counter
 from collections.abc import Sequence
 
 import altair as alt
-import pandas as pd
 import streamlit as st
 
 from pincite.core.types import PageReceipt, PageStatus
@@ -18,7 +17,8 @@ LOOKS: dict[PageStatus, tuple[str, str, str]] = {
     PageStatus.FAILED: ("F", "#c4484a", "failed"),
 }
 TROUBLED = (PageStatus.GARBLED, PageStatus.FAILED)
-CELL = 20
+MOST_ROWS = 22
+"""A longer map scrolls."""
 
 
 def summary(receipts: Sequence[PageReceipt]) -> str:
@@ -29,9 +29,9 @@ def summary(receipts: Sequence[PageReceipt]) -> str:
 
 def draw_page_map(receipts: Sequence[PageReceipt], *, key: str) -> int | None:
     """Return the index of the page that was clicked."""
-    columns = 20 if len(receipts) <= 200 else 40
-    cells = pd.DataFrame(
-        [
+    columns, cell = (25, 19) if len(receipts) <= 500 else (40, 13)
+    cells = alt.Data(
+        values=[
             {
                 "page": receipt.page_index,
                 "row": receipt.page_index // columns,
@@ -40,23 +40,25 @@ def draw_page_map(receipts: Sequence[PageReceipt], *, key: str) -> int | None:
                 "Status": LOOKS[receipt.status][2],
                 "Page": page_name(receipt.page_label, receipt.page_index),
                 "Read": count(receipt.characters, "character"),
-                "Reason": receipt.reason or "none",
+                "Reason": receipt.reason or "–",
             }
             for receipt in receipts
         ]
     )
+    rows = -(-len(receipts) // columns)
     clicked = alt.selection_point(name="clicked", fields=["page"], on="click", empty=False)
     place = alt.Chart(cells).encode(
-        x=alt.X("column:O", axis=None), y=alt.Y("row:O", axis=None), tooltip=["Page", "Status", "Read", "Reason"]
+        x=alt.X("column:O", axis=None, scale=alt.Scale(domain=list(range(columns)))),
+        y=alt.Y("row:O", axis=None),
+        tooltip=["Page:N", "Status:N", "Read:N", "Reason:N"],
     )
     colors = alt.Scale(domain=[look[2] for look in LOOKS.values()], range=[look[1] for look in LOOKS.values()])
-    squares = place.mark_rect(stroke="#ffffff55", cornerRadius=3, cursor="pointer").encode(
+    squares = place.mark_rect(stroke="#ffffff66", cornerRadius=3, cursor="pointer").encode(
         color=alt.Color("Status:N", scale=colors, legend=None)
     )
-    letters = place.mark_text(color="#ffffff", fontSize=10, fontWeight=600, cursor="pointer").encode(text="letter:N")
-    chart = (squares.add_params(clicked) + letters).properties(
-        width={"step": CELL}, height={"step": CELL}
-    ).configure_view(strokeWidth=0)  # fmt: skip
-    event = st.altair_chart(chart, width="content", key=key, on_select="rerun", selection_mode="clicked")
+    letters = place.mark_text(color="#ffffff", fontSize=cell - 9, fontWeight=600, cursor="pointer").encode(text="letter:N")
+    chart = (squares.add_params(clicked) + letters).properties(height=rows * cell).configure_view(strokeWidth=0)
+    with st.container(height=MOST_ROWS * cell if rows > MOST_ROWS else "content", border=False):
+        event = st.altair_chart(chart, width="stretch", key=key, on_select="rerun", selection_mode="clicked")
     points = event["selection"].get("clicked") or []
     return int(points[0]["page"]) if points else None

@@ -17,7 +17,7 @@ def open_session(app: Pincite) -> Session | None:
     """
     sessions = {session.id: session for session in app.sessions.list()}
     wanted = st.query_params.get("session")
-    if "session_id" not in st.session_state or wanted and wanted != st.session_state.get("addressed"):
+    if "session_id" not in st.session_state or (wanted and wanted != st.session_state.get("addressed")):
         st.session_state["session_id"] = wanted or next(iter(sessions), "")
     session = sessions.get(st.session_state["session_id"])
     _address(session.id if session else "")

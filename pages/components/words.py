@@ -106,7 +106,7 @@ def confidence(value: float, threshold: float) -> str:
 
 def claims_in_words(verdict: Verdict) -> str:
     """For example "3 claims supported, 1 unsupported"."""
-    parts = []
+    parts: list[str] = []
     for status in ClaimStatus:
         number = sum(claim.status is status for claim in verdict.claims)
         if number:

@@ -1,0 +1,170 @@
+"""A turn's trace as pictures and tables: the path through the graph, the timeline, and each step's inputs and outputs."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import altair as alt
+import streamlit as st
+
+from pincite.core.graph.build import build_graph
+from pincite.core.types import Candidate, Evidence, TraceStep, Turn, TurnStatus
+from pincite.pages.components.words import duration, escape, page_name, parse_time
+
+START, END = "__start__", "__end__"
+LONG_TEXT = 160
+
+
+@st.cache_data(show_spinner=False)
+def topology() -> list[tuple[str, str]]:
+    """The edges of the graph as it is wired."""
+    return [(edge.source, edge.target) for edge in build_graph().get_graph().edges]
+
+
+def draw_path(turn: Turn) -> None:
+    finished = turn.status in (TurnStatus.ANSWERED, TurnStatus.FLAGGED, TurnStatus.REVIEWED)
+    steps = [START, *turn.path, *([END] if finished else [])]
+    taken = Counter(zip(steps, steps[1:], strict=False))
+    visits = Counter(steps)
+    names = {START: "question", END: "answer"}
+    lines = [
+        'digraph { rankdir=LR bgcolor="transparent" nodesep=0.25 ranksep=0.35 margin=0',
+        'node [shape=box style="rounded,filled" fontname="Source Sans" fontsize=12 height=0.34 penwidth=1]',
+        'edge [fontname="Source Sans" fontsize=10 arrowsize=0.6]',
+    ]
+    for node in dict.fromkeys(node for edge in topology() for node in edge):
+        label = names.get(node, node) + (f" ×{visits[node]}" if visits[node] > 1 else "")
+        failed = any(step.node == node and step.error for step in turn.trace)
+        fill, ink, edge = ("#2b8a89", "white", "#2b8a89") if visits[node] else ("#88888822", "#808a8d", "#80808066")
+        fill = "#c4484a" if failed else fill
+        lines.append(f'"{node}" [label="{label}" fillcolor="{fill}" fontcolor="{ink}" color="{edge}"]')
+    for source, target in topology():
+        times = taken[source, target]
+        look = 'color="#2b8a89" penwidth=2' if times else 'color="#80808055" style=dashed'
+        back = " constraint=false" if target == "rewriter" and source != "router" else ""
+        lines.append(f'"{source}" -> "{target}" [{look}{back} label="{f"×{times}" if times > 1 else ""}" fontcolor="#2b8a89"]')
+    st.graphviz_chart("\n".join([*lines, "}"]), width="stretch", alt="Path: " + " → ".join(turn.path))
+
+
+def draw_timeline(steps: Sequence[TraceStep]) -> None:
+    if not steps:
+        return
+    begin = parse_time(steps[0].started_at)
+    rows = []
+    for number, step in enumerate(steps, start=1):
+        start = (parse_time(step.started_at) - begin).total_seconds()
+        rows.append(
+            {
+                "Step": f"{number} {step.node}",
+                "start": start,
+                "end": start + max(step.seconds, 0.002),
+                "Attempt": f"attempt {step.attempt + 1}",
+                "Took": duration(step.seconds),
+            }
+        )
+    bars = alt.Chart(alt.Data(values=rows)).encode(
+        y=alt.Y("Step:N", sort=None, title=None, axis=alt.Axis(ticks=False, domain=False, labelLimit=140)),
+        tooltip=["Step:N", "Attempt:N", "Took:N"],
+    )
+    spans = bars.mark_bar(cornerRadius=2, height=11, minBandSize=3).encode(
+        x=alt.X("start:Q", title="seconds"),
+        x2="end:Q",
+        color=alt.Color("Attempt:N", scale=alt.Scale(range=["#2b8a89", "#c98a1b", "#7a6fb0", "#4a7fc1"]),
+                        legend=alt.Legend(orient="top", title=None) if rows[-1]["Attempt"] != "attempt 1" else None),
+    )  # fmt: skip
+    labels = bars.mark_text(align="left", dx=5, fontSize=11, color="#808a8d").encode(x="end:Q", text="Took:N")
+    st.altair_chart((spans + labels).properties(height=22 * len(rows) + 10), width="stretch")
+
+
+def draw_steps(steps: Sequence[TraceStep]) -> None:
+    for number, step in enumerate(steps, start=1):
+        attempt = f" · attempt {step.attempt + 1}" if step.attempt else ""
+        label = f"**{number} {step.node}**{attempt} · {duration(step.seconds)}"
+        gist = " · ".join(f"{name}: {value}" for name, value in step.decided.items() if isinstance(value, str | int | float))
+        with st.expander(f"{label} · {escape(gist[:140])}" if gist else label, icon=":material/error:" if step.error else None):
+            if step.error:
+                st.error(escape(step.error), icon=":material/error:")
+            for title, values in (("Read", step.read), ("Decided", step.decided), ("Returned", step.returned)):
+                if values:
+                    st.markdown(f"**{title}**")
+                    draw_values(values, key=f"step_{number}_{title}")
+
+
+def draw_values(values: Mapping[str, Any], *, key: str) -> None:
+    """Draw JSON values for people: words as words, rows as tables, the rest folded."""
+    for name, value in values.items():
+        if value in (None, "", [], {}, ()):
+            continue
+        if isinstance(value, bool | int | float):
+            st.markdown(f"{escape(name)}: {value:.3f}" if isinstance(value, float) else f"{escape(name)}: {value}")
+        elif isinstance(value, str):
+            draw_words(name, value)
+        elif isinstance(value, Sequence) and all(isinstance(item, str | int | float) for item in value):
+            st.markdown("\n".join([f"{escape(name)}:", *(f"- {escape(str(item))}" for item in value)]))
+        elif isinstance(value, Sequence) and all(isinstance(item, Mapping) for item in value):
+            st.markdown(f"{escape(name)}:")
+            draw_rows(value, key=f"{key}_{name}")
+        elif isinstance(value, Mapping) and all(isinstance(rows, Sequence) for rows in value.values()):
+            tabs = st.tabs([f"{stage} ({len(rows)})" for stage, rows in value.items()])
+            for tab, (stage, rows) in zip(tabs, value.items(), strict=True):
+                with tab:
+                    draw_rows(rows, key=f"{key}_{name}_{stage}")
+        else:
+            st.markdown(f"{escape(name)}:")
+            st.json(value, expanded=1)
+
+
+def draw_words(name: str, text: str) -> None:
+    if len(text) <= LONG_TEXT:
+        st.markdown(f"{escape(name)}: {escape(text)}")
+        return
+    st.markdown(f"{escape(name)}:")
+    st.code(text, language=None, wrap_lines=True)
+
+
+def draw_rows(rows: Sequence[Any], *, key: str) -> None:
+    """A table; the scores of a passage become columns of their own."""
+    flat = [_flat(row) for row in rows] if all(isinstance(row, Mapping) for row in rows) else [{"value": str(r)} for r in rows]
+    if not flat:
+        st.caption("Nothing.")
+        return
+    widths = {"Rank": 50, "Score": 70, "No.": 50, "Passage": 330, "text": 400}
+    columns = {name: st.column_config.Column(width=width) for name, width in widths.items() if name in flat[0]}
+    st.dataframe(flat, hide_index=True, key=key, height="content" if len(flat) <= 8 else 320, column_config=columns)
+
+
+def _flat(row: Mapping[str, Any]) -> dict[str, Any]:
+    plain: dict[str, Any] = {}
+    for name, value in row.items():
+        if isinstance(value, Mapping) and all(isinstance(score, int | float) for score in value.values()):
+            plain |= {str(stage): score for stage, score in value.items()}
+        else:
+            plain[name] = value if isinstance(value, str | int | float | bool) or value is None else str(value)
+    return plain
+
+
+def evidence_rows(evidence: Sequence[Evidence]) -> list[dict[str, Any]]:
+    return [
+        {
+            "No.": item.number,
+            "Document": item.document_name,
+            "Page": page_name(item.passage.page_label, item.passage.page_index),
+            "Passage": item.passage.text,
+            **{stage: round(score, 4) for stage, score in item.scores.items()},
+            "Taken as": item.reason,
+        }
+        for item in evidence
+    ]
+
+
+def candidate_rows(candidates: Sequence[Candidate], stage: str, names: Mapping[str, str]) -> list[dict[str, Any]]:
+    return [
+        {
+            "Rank": rank,
+            "Score": candidate.scores.get(stage),
+            "Passage": candidate.passage.text,
+            "Where": f"{names.get(candidate.passage.document_id, '?')}, "
+            f"{page_name(candidate.passage.page_label, candidate.passage.page_index)}",
+        }
+        for rank, candidate in enumerate(candidates, start=1)
+    ]
