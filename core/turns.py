@@ -84,12 +84,20 @@ class TurnRunner:
     """One worker thread a turn, one running turn a session."""
 
     def __init__(
-        self, *, turns: Turns, sessions: Sessions, graph: TurnGraph, equipment: Callable[[], Equipment]
+        self,
+        *,
+        turns: Turns,
+        sessions: Sessions,
+        graph: TurnGraph,
+        equipment: Callable[[], Equipment],
+        settle: Callable[[str], None],
     ) -> None:
+        """``settle`` is told the id of a session whose turn has come to its end."""
         self._turns = turns
         self._sessions = sessions
         self._graph = graph
         self._equipment = equipment
+        self._settle = settle
         self._live: dict[str, LiveTurn] = {}
         self._threads: dict[str, threading.Thread] = {}
         self._lock = threading.Lock()
@@ -231,6 +239,7 @@ class TurnRunner:
             recall=None if fresh else equipment.recall,
         )
         final = self._walk(state, context, live.snapshot.turn.session_id)
+        self._settle(live.snapshot.turn.session_id)
         return _answered(live.snapshot.turn, final)
 
     def _walk(self, state: TurnState, context: TurnContext, session_id: str) -> TurnState:

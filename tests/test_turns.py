@@ -152,3 +152,11 @@ def test_checkpoints_bring_back_only_our_own_values(tmp_path: Path) -> None:
     stranger = serde.dumps_typed(world.settings)
     assert not isinstance(serde.loads_typed(stranger), type(world.settings)), "settings are not on the list"
     world.close()
+
+
+def test_a_long_session_does_not_fill_the_disk_with_checkpoints(tmp_path: Path) -> None:
+    world = World(tmp_path, ScriptedModel(RIGHT, RIGHT))
+    for _ in range(2):
+        world.ask(PENALTY)
+    assert world.checkpointer.conn.execute("SELECT count(*) FROM checkpoints").fetchone()[0] == 1
+    world.close()

@@ -95,3 +95,14 @@ def open_checkpointer(path: Path) -> SqliteSaver:
     saver = SqliteSaver(connection, serde=JsonPlusSerializer(allowed_msgpack_modules=CHECKPOINTED))
     saver.setup()
     return saver
+
+
+def keep_newest(saver: SqliteSaver, session_id: str) -> None:
+    """Drop a session's checkpoints but for the newest: later turns build on that one, and the trace has the rest."""
+    with saver.cursor() as cursor:
+        for table in ("writes", "checkpoints"):
+            cursor.execute(
+                f"DELETE FROM {table} WHERE thread_id = :id AND checkpoint_id < "
+                "(SELECT MAX(checkpoint_id) FROM checkpoints WHERE thread_id = :id)",
+                {"id": session_id},
+            )

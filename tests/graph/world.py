@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from pincite.core.graph.build import build_graph, open_checkpointer
+from pincite.core.graph.build import build_graph, keep_newest, open_checkpointer
 from pincite.core.grounding.terms import content_terms
 from pincite.core.language.quoting import Quoting
 from pincite.core.ports import AnswerRequest, ChatModel
@@ -155,7 +155,13 @@ class World:
         self.model: ChatModel = model or Quoting()
         self.graph = build_graph(self.checkpointer)
         self.recall = recall
-        self.runner = TurnRunner(turns=self.turns, sessions=self.sessions, graph=self.graph, equipment=self._equipment)
+        self.runner = TurnRunner(
+            turns=self.turns,
+            sessions=self.sessions,
+            graph=self.graph,
+            equipment=self._equipment,
+            settle=lambda session_id: keep_newest(self.checkpointer, session_id),
+        )
         self.session = (self.sessions.list() or [self.sessions.create()])[0]
 
     def _equipment(self) -> Equipment:

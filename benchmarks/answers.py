@@ -1,0 +1,172 @@
+"""Does the answer hold what was asked? The whole graph on labelled questions; and knowing when not to answer."""
+
+import argparse
+import ast
+import json
+import time
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+from benchmarks.corpus import Corpus, open_corpus
+from benchmarks.retrieval import Question, read_questions
+from pincite.core.graph.build import TurnGraph, build_graph
+from pincite.core.graph.citations import without_markers
+from pincite.core.graph.context import TurnContext
+from pincite.core.graph.nodes.review import NOTHING_FOUND
+from pincite.core.graph.state import TurnState, opening_state
+from pincite.core.grounding.claims import declines
+from pincite.core.grounding.numbers import quantities, same, stated_scales
+from pincite.core.grounding.quotations import NormalizedText
+from pincite.core.language.engines import choose_engine
+from pincite.core.ports import ChatModel
+from pincite.core.types import Mode, TraceStep
+
+SECONDS_PER_QUESTION = 600.0
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """One question's answer and what it was worth."""
+
+    question: Question
+    answer: str
+    possible: bool
+    contained: bool
+    declined: bool
+    cited: int
+    cited_on_evidence: int
+    flagged: bool
+    seconds: float
+
+
+class Silent:
+    """Progress that nobody watches."""
+
+    def step(self, text: str) -> None: ...
+
+    def draft(self, text: str) -> None: ...
+
+    def visited(self, step: TraceStep) -> None: ...
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("directory", type=Path, help="a folder with pdfs/ and questions.jsonl")
+    parser.add_argument("--engine", choices=("quoting", "ollama"), default="quoting", help="what writes the answers")
+    parser.add_argument("--limit", type=int, default=0, help="only the first N questions")
+    parser.add_argument("--show", type=Path, help="write every question with its answer to this JSON Lines file")
+
+
+def run(options: argparse.Namespace) -> dict[str, Any]:
+    corpus = open_corpus(options.directory)
+    gold = gold_answers(options.directory)
+    questions = read_questions(options.directory)[: options.limit or None]
+    engine = choose_engine(corpus.app.settings, options.engine)
+    graph = build_graph()
+    answered = [answer_one(corpus, graph, engine, question, gold[question.id]) for question in questions]
+    if options.show:
+        options.show.write_text("\n".join(map(_line, answered)), encoding="utf-8")
+    return {"set": options.directory.resolve().name, "engine": engine.name, **summary(answered)}
+
+
+def gold_answers(directory: Path) -> dict[str, str]:
+    rows = (json.loads(line) for line in (directory / "questions.jsonl").read_text(encoding="utf-8").splitlines())
+    return {row["id"]: str(row["answer"]) for row in rows}
+
+
+def answer_one(corpus: Corpus, graph: TurnGraph, engine: ChatModel, question: Question, gold: str) -> Answered:
+    """Ask in document scope, as the chat page does once the right documents are chosen."""
+    chosen = tuple(corpus.ids[name] for name in question.documents if name in corpus.ids)
+    context = TurnContext(
+        settings=corpus.app.settings,
+        model=engine,
+        documents=corpus.app.library,
+        searcher=corpus.retriever,
+        progress=Silent(),
+        stopped=lambda: False,
+        deadline=time.monotonic() + SECONDS_PER_QUESTION,
+    )
+    started = time.perf_counter()
+    state = opening_state(question.id, question.text, mode=Mode.DOCUMENTS, document_ids=chosen)
+    final: TurnState = graph.invoke(state, context=context)  # type: ignore[assignment]  # declared as dict
+    pages = [corpus.app.library.page_text(corpus.ids[name], index) for name, index in question.evidence]
+    places = [(corpus.names[citation.document_id], citation.page_index) for citation in final["citations"]]
+    text = without_markers(final["draft"])
+    return Answered(
+        question=question,
+        answer=final["draft"],
+        possible=question.answerable and contains("\n".join(pages), gold),
+        contained=contains(text, gold),
+        declined=final["draft"].startswith(NOTHING_FOUND) or declines(final["draft"]),
+        cited=len(places),
+        cited_on_evidence=sum(place in question.evidence for place in places),
+        flagged=final["flagged"],
+        seconds=time.perf_counter() - started,
+    )
+
+
+def contains(text: str, gold: str) -> bool:
+    """Say whether a text holds the gold answer: figures by value, scale and unit; words verbatim; lists wholly."""
+    items = _items(gold)
+    return bool(items) and all(_holds(text, item) for item in items)
+
+
+def _items(gold: str) -> list[str]:
+    try:
+        value = ast.literal_eval(gold)
+    except (ValueError, SyntaxError):
+        value = gold
+    return [str(item).strip() for item in (value if isinstance(value, list) else [gold]) if str(item).strip()]
+
+
+def _holds(text: str, item: str) -> bool:
+    figures = quantities(item)
+    if len(figures) == 1 and len(item) - (figures[0].end - figures[0].start) <= 2:
+        scales = stated_scales(text)
+        return any(same(figures[0], given, scales) and same(given, figures[0], scales) for given in quantities(text))
+    return NormalizedText(text.casefold()).locate(item.casefold()) is not None
+
+
+def summary(answered: Sequence[Answered]) -> dict[str, Any]:
+    possible = [one for one in answered if one.possible]
+    unanswerable = [one for one in answered if not one.question.answerable]
+    answerable = [one for one in answered if one.question.answerable]
+    cited = sum(one.cited for one in answerable)
+    return {
+        "questions": len(answered),
+        "possible": len(possible),
+        "contained": _share(one.contained for one in possible),
+        "words_p50": median([len(without_markers(one.answer).split()) for one in answered] or [0]),
+        "citations_on_evidence_page": round(sum(one.cited_on_evidence for one in answerable) / max(cited, 1), 4),
+        "declined_unanswerable": _share(one.declined for one in unanswerable),
+        "declined_wrongly": _share(one.declined for one in answerable),
+        "declined_possible": _share(one.declined for one in possible),
+        "flagged": _share(one.flagged for one in answered),
+        "seconds_p50": round(median([one.seconds for one in answered] or [0]), 2),
+    }
+
+
+def _share(values: Iterable[bool]) -> float:
+    found = list(values)
+    return round(sum(found) / len(found), 4) if found else 0.0
+
+
+def _line(one: Answered) -> str:
+    return json.dumps(
+        {
+            "id": one.question.id,
+            "question": one.question.text,
+            "answer": one.answer,
+            "answerable": one.question.answerable,
+            "possible": one.possible,
+            "contained": one.contained,
+            "declined": one.declined,
+        },
+        ensure_ascii=False,
+    )
+
+
+def render(result: dict[str, Any]) -> str:
+    return "\n".join(f"{name.replace('_', ' '):28}{value}" for name, value in result.items())
