@@ -44,10 +44,10 @@ def _user_text(request: AnswerRequest) -> str:
 def _passage(item: Evidence) -> str:
     passage = item.passage
     where = " › ".join([item.document_name, *passage.heading_path, f"page {passage.page_label}"])
-    return f"[{item.number}] ({_defused(where)})\n{_defused(passage.text)}"
+    return f"[{item.number}] ({defused(where)})\n{defused(passage.text)}"
 
 
-def _defused(text: str) -> str:
+def defused(text: str) -> str:
     """A document cannot close the delimiter it stands in."""
     return re.sub(r"</?\s*passages\s*>", "", text, flags=re.IGNORECASE)
 

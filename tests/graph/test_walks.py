@@ -156,3 +156,45 @@ def test_a_follow_up_builds_on_the_conversation_also_after_a_restart(world: Any,
     model = ScriptedModel(RIGHT)
     world(model).ask("And from which date?")
     assert [message.text for message in model.requests[0].history] == [PENALTY, RIGHT]
+
+
+def critique(status: str, relevance: float = 10) -> dict[str, Any]:
+    return {
+        "claims": [{"number": 1, "status": status, "reason": "The passage says may."}],
+        "relevance": relevance,
+        "completeness": 10,
+        "missing": ["the due date"],
+    }
+
+
+def test_a_critic_can_lower_a_verdict_and_its_gaps_are_searched(world: Any) -> None:
+    model = ScriptedModel("Interest on overdue amounts is 1.5 % per month. [1]", RIGHT)
+    model.replies = [critique("unsupported"), critique("supported")]
+    one = world(model)
+    turn = one.ask(PENALTY).turn
+    assert turn.status is TurnStatus.ANSWERED and turn.answer == RIGHT
+    first, second = turn.attempts
+    assert not first.verdict.accepted and "The passage says may." in first.verdict.claims[0].reason
+    assert second.verdict.accepted and second.verdict.critic == "scripted"
+    assert "the due date" in [query.text for query in one.search.plans[-1].sub_queries]
+
+
+def test_a_critic_cannot_talk_down_words_that_stand_in_the_page(world: Any) -> None:
+    model = ScriptedModel("Overdue amounts bear interest at 1.5 % per month from the due date. [1]")
+    model.replies = [critique("contradicted")]
+    assert world(model).ask(PENALTY).turn.verdict.claims[0].status == "supported"
+
+
+def test_a_critic_cannot_raise_what_the_rules_found(world: Any) -> None:
+    model = ScriptedModel(WRONG)
+    model.replies = [critique("supported")]
+    turn = world(model, max_retries=0).ask(PENALTY).turn
+    assert turn.status is TurnStatus.FLAGGED and turn.verdict.claims[0].status != "supported"
+
+
+@pytest.mark.parametrize("reply", [None, {}, {"claims": "no"}, {"claims": [{"number": 7, "status": "supported"}]}])
+def test_a_useless_critique_leaves_the_verdict_of_the_rules(world: Any, reply: Any) -> None:
+    model = ScriptedModel(RIGHT)
+    model.replies = [reply]
+    turn = world(model).ask(PENALTY).turn
+    assert turn.status is TurnStatus.ANSWERED and "no usable reply" in turn.verdict.critic

@@ -5,6 +5,8 @@ from typing import Literal
 from langgraph.runtime import Runtime
 
 from pincite.core.graph.context import TurnContext
+from pincite.core.graph.critique import weigh
+from pincite.core.graph.prompts import CRITIC_INSTRUCTIONS, CRITIC_SCHEMA, critic_content, read_critique
 from pincite.core.graph.state import TurnState, TurnUpdate, exchange_of
 from pincite.core.graph.verdict import verdict_of
 from pincite.core.store.codec import to_plain
@@ -15,8 +17,9 @@ def judge(state: TurnState, runtime: Runtime[TurnContext]) -> TurnUpdate:
     """Give the verdict on this attempt and keep the attempt beside the earlier ones."""
     context = runtime.context
     context.progress.step("Checking citations…")
+    question = state["plan"].standalone_question if state["plan"] else state["question"]
     verdict = verdict_of(
-        state["plan"].standalone_question if state["plan"] else state["question"],
+        question,
         state["draft"],
         state["evidence"],
         state["citations"],
@@ -24,6 +27,17 @@ def judge(state: TurnState, runtime: Runtime[TurnContext]) -> TurnUpdate:
         documents=context.documents,
         threshold=context.settings.review_threshold,
     )
+    if context.model.writes_prose and verdict.accepted and verdict.claims and not context.out_of_time:
+        context.progress.step(f"Asking {context.model.name} to check the answer…")
+        content = critic_content(question, verdict.claims, state["evidence"])
+        reply = context.model.structured(CRITIC_INSTRUCTIONS, content, CRITIC_SCHEMA)
+        verdict = weigh(
+            verdict,
+            read_critique(reply, len(verdict.claims)),
+            critic=context.model.name,
+            evidence=state["evidence"],
+            threshold=context.settings.review_threshold,
+        )
     attempt = Attempt(state["attempt"], state["draft"], state["citations"], verdict, state["plan"], state["evidence"])
     give_up = state["give_up"]
     if not verdict.accepted and not give_up:
