@@ -12,7 +12,7 @@ from itertools import accumulate, pairwise
 from operator import add, sub
 from statistics import median
 
-from pincite.core.documents.layout import Line
+from pincite.core.documents.layout import STRAY, Line
 from pincite.core.documents.pdfium_text import PageWords
 from pincite.core.documents.tables import TableRow, find_tables
 from pincite.core.types import BlockKind
@@ -144,7 +144,7 @@ def _drafts(lines: Sequence[Line], running: Mapping[int, BlockKind]) -> list[_Dr
             drafts.append(_Draft(BlockKind.PARAGRAPH, [index]))
             previous = None
             continue
-        level = _heading_level(line, body, mostly_bold)
+        level = _heading_level(line, body, mostly_bold) if line.zone != STRAY else 0
         kind = BlockKind.HEADING if level else BlockKind.LIST_ITEM if _is_item(line) else BlockKind.PARAGRAPH
         if previous is not None and _continues(previous, line, drafts[-1], kind, level, leading, edges[line.zone]):
             drafts[-1].lines.append(index)
@@ -222,6 +222,8 @@ def _continues(
     previous: Line, line: Line, draft: _Draft, kind: BlockKind, level: int, leading: float, edges: tuple[float, float]
 ) -> bool:
     """The line goes on with the block that the previous line belongs to."""
+    if line.zone == previous.zone == STRAY:
+        return True
     if (
         kind is BlockKind.LIST_ITEM
         or line.zone != previous.zone

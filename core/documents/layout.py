@@ -17,6 +17,8 @@ from numpy.typing import NDArray
 from pincite.core.documents.pdfium_text import RIGHT_TO_LEFT, PageWords
 
 _LETTERS = re.compile(r"[^\W\d_]{2}")
+STRAY = -1
+"""The zone of what runs another way than the page."""
 _DEEPEST = 6
 _CURRENCIES = frozenset("$€£¥₹")
 _FIXED_SIGNS = _CURRENCIES | {")", "%", ")%", "%)"}
@@ -80,7 +82,7 @@ def arrange(page: PageWords) -> list[Line]:
     ) > len(segments)
     zones = list(_zones(straight, right_to_left, depth=0))
     lines = [Line(row, number) for number, zone in enumerate(zones) for row in _rows(zone, right_to_left)]
-    return lines + [Line([segment], len(zones) + number) for number, segment in enumerate(stray)]
+    return lines + [Line([segment], STRAY) for segment in stray]
 
 
 def _close_up(page: PageWords) -> None:
