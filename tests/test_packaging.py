@@ -21,6 +21,7 @@ from pincite.core.settings import PACKAGE_ROOT
 from pincite.tests.make_samples import WRITERS
 
 PROJECT = tomllib.loads((PACKAGE_ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+AT_THE_ROOT = ("__init__.py", "app.py", "serve.py", "py.typed", ".streamlit/config.toml")
 
 
 @pytest.fixture(scope="module")
@@ -65,7 +66,7 @@ def test_wheel_holds_every_module_and_all_data(wheel: Path) -> None:
         for file in (PACKAGE_ROOT / folder).rglob("*")
         if file.is_file() and "__pycache__" not in file.parts
     ]
-    expected = {f"pincite/{name}" for name in [*product, "__init__.py", "app.py", "py.typed", ".streamlit/config.toml"]}
+    expected = {f"pincite/{name}" for name in [*product, *AT_THE_ROOT]}
     shipped = {name for name in zipfile.ZipFile(wheel).namelist() if name.startswith("pincite/")}
     assert shipped == expected
 
@@ -111,7 +112,10 @@ def test_a_checkout_keeps_its_data_in_its_data_folder() -> None:
 
 def _imports(*folders: str) -> set[str]:
     """The top-level names of every third-party import of the product."""
-    files = [file for folder in folders for file in (PACKAGE_ROOT / folder).rglob("*.py")] + [PACKAGE_ROOT / "app.py"]
+    files = [file for folder in folders for file in (PACKAGE_ROOT / folder).rglob("*.py")] + [
+        PACKAGE_ROOT / "app.py",
+        PACKAGE_ROOT / "serve.py",
+    ]
     names: set[str] = set()
     for file in files:
         for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
