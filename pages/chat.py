@@ -119,7 +119,10 @@ def draw_welcome(app: Pincite, session: Session | None, names: dict[str, str]) -
     )
     engine = app.engines()
     if engine.name == "quoting":
-        st.info(f"Answers are quoted word for word from your documents. {escape(engine.message)}", icon=":material/format_quote:")
+        st.info(
+            f"Answers are quoted word for word from your documents. {escape(engine.message)}",
+            icon=":material/format_quote:",
+        )
     samples = sorted((PACKAGE_ROOT / "data" / "samples").glob("*contract*.pdf"))
     if samples and st.button("Try it with the sample contract", icon=":material/play_circle:", type="primary"):
         with errors_told():

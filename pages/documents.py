@@ -122,7 +122,10 @@ def draw_document(app: Pincite, document: Document) -> None:
     with st.container(horizontal=True, vertical_alignment="center"):
         st.subheader(escape(document.name), anchor=False)
         st.space("stretch")
-        with st.popover("Rename", icon=":material/edit:", type="tertiary"), st.form(f"rename_{document.id}", border=False):
+        with (
+            st.popover("Rename", icon=":material/edit:", type="tertiary"),
+            st.form(f"rename_{document.id}", border=False),
+        ):
             name = st.text_input("Name", value=document.name, max_chars=200)
             if st.form_submit_button("Save", type="primary") and name and name.strip():
                 with errors_told():
@@ -145,7 +148,9 @@ def draw_document(app: Pincite, document: Document) -> None:
         draw_metadata(app, document)
     with outline:
         entries = app.library.outline(document.id)
-        lines = [f"{'  ' * max(entry.level - 1, 0)}- {escape(entry.title)} · p. {entry.page_index + 1}" for entry in entries]
+        lines = [
+            f"{'  ' * max(entry.level - 1, 0)}- {escape(entry.title)} · p. {entry.page_index + 1}" for entry in entries
+        ]
         st.markdown("\n".join(lines) or "This document has no outline.")
 
 
@@ -176,15 +181,23 @@ def draw_troubles(app: Pincite, document: Document, receipts: Sequence[PageRecei
     troubled = [receipt for receipt in receipts if receipt.status in TROUBLED]
     if not troubled:
         return
-    with st.expander(f"{count(len(troubled), 'page')} to look at", icon=":material/warning:", expanded=len(troubled) < 6):
+    with st.expander(
+        f"{count(len(troubled), 'page')} to look at", icon=":material/warning:", expanded=len(troubled) < 6
+    ):
         if st.button("Read all of them again", icon=":material/refresh:", key="retry_all"):
             app.ingest.retry(document.id, [receipt.page_index for receipt in troubled])
             st.rerun()
         for receipt in troubled[:50]:
             with st.container(horizontal=True, vertical_alignment="center", gap="xsmall"):
                 name = page_name(receipt.page_label, receipt.page_index)
-                st.button(escape(name), key=f"open_{receipt.page_index}", type="tertiary", icon=":material/find_in_page:",
-                          on_click=show_page, args=(SLOT, ShownPage(document.id, receipt.page_index)))  # fmt: skip
+                st.button(
+                    escape(name),
+                    key=f"open_{receipt.page_index}",
+                    type="tertiary",
+                    icon=":material/find_in_page:",
+                    on_click=show_page,
+                    args=(SLOT, ShownPage(document.id, receipt.page_index)),
+                )
                 st.caption(escape(f"{receipt.status}. {receipt.reason}"))
 
 
@@ -214,11 +227,15 @@ def draw_metadata(app: Pincite, document: Document) -> None:
     rows += [{"Fact": name, "Value": "", "From": ""} for name in missing]
     edited = st.data_editor(rows, hide_index=True, disabled=["Fact", "From"], key=f"metadata_{document.id}")
     fields = [
-        MetadataField(row["Fact"], value, MetadataSource(row["From"]) if value == before["Value"] else MetadataSource.USER)
+        MetadataField(
+            row["Fact"], value, MetadataSource(row["From"]) if value == before["Value"] else MetadataSource.USER
+        )
         for row, before in zip(edited, rows, strict=True)
         if (value := (row["Value"] or "").strip())
     ]
-    st.markdown(f"{size(document.byte_size)} · {count(document.passage_count, 'passage')} · added {moment(document.added_at)}")
+    st.markdown(
+        f"{size(document.byte_size)} · {count(document.passage_count, 'passage')} · added {moment(document.added_at)}"
+    )
     if tuple(fields) != document.metadata and st.button("Save changes", type="primary"):
         app.library.set_metadata(document.id, fields)
         st.rerun()

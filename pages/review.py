@@ -34,7 +34,7 @@ def main() -> None:
 
 def draw_waiting(app: Pincite, flagged: Sequence[Turn]) -> None:
     if not flagged:
-        st.success("Nothing waits for review. Answers with low confidence, and those you send here, appear in this list.",
+        st.success("Nothing waits for review. Answers with low confidence, and those you send here, appear here.",
                    icon=":material/task_alt:")  # fmt: skip
         return
     names = {document.id: document.name for document in app.library.list()}
@@ -83,7 +83,9 @@ def _move_to(position: int) -> None:
 
 def filtered(flagged: Sequence[Turn], names: dict[str, str]) -> list[Turn]:
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        words = st.text_input("Question or reason", type="search", live=True, placeholder="Any words", key="review_words")
+        words = st.text_input(
+            "Question or reason", type="search", live=True, placeholder="Any words", key="review_words"
+        )
         document = st.selectbox("Document", ["", *names], format_func=lambda id_: names.get(id_, "Any document"))
         age = st.selectbox("Age", list(AGES), width=150)
         most = st.slider("Confidence up to", 0, 100, 100, step=5, format="%d%%", width=200)
@@ -132,18 +134,25 @@ def draw_draft(app: Pincite, turn: Turn) -> None:
             st.markdown(answer or "There is no draft: nothing in the documents was good enough to answer from.")
     with st.expander("How this draft was checked", icon=":material/fact_check:"):
         draw_evaluation(turn)
-    st.page_link("pages/traces.py", label="Open the trace", icon=":material/account_tree:", query_params={"turn": turn.id})
+    st.page_link(
+        "pages/traces.py", label="Open the trace", icon=":material/account_tree:", query_params={"turn": turn.id}
+    )
 
 
 def draw_decision_form(app: Pincite, turn: Turn, *, approve: bool, reject: bool) -> None:
     text = turn.answer
     editing = st.session_state.get("editing") == turn.id
     if editing:
-        text = st.text_area("The final answer; [2] cites passage 2", value=turn.answer, height=220, key=f"edit_{turn.id}") or ""
+        text = (
+            st.text_area("The final answer; [2] cites passage 2", value=turn.answer, height=220, key=f"edit_{turn.id}")
+            or ""
+        )
         draw_recheck(app, turn, text)
     with st.container(horizontal=True, vertical_alignment="bottom"):
         note = st.text_input("Note", key=f"note_{turn.id}", placeholder="Optional: why you decide so")
-        reviewer = st.text_input("Reviewer", value=getpass.getuser(), key="reviewer", persist_state="session", width=140)
+        reviewer = st.text_input(
+            "Reviewer", value=getpass.getuser(), key="reviewer", persist_state="session", width=140
+        )
     save = editing and st.button("Save the edited answer", icon=":material/save:", type="primary")
     decision = (
         ReviewDecision.EDITED if save else
@@ -160,7 +169,9 @@ def draw_decision_form(app: Pincite, turn: Turn, *, approve: bool, reject: bool)
         tell(error)
         return
     st.session_state.pop("editing", None)
-    st.toast(f"{DECISION_WORDS[decision].capitalize()}: {escape(shorten(turn.question, 60))}", icon=":material/task_alt:")
+    st.toast(
+        f"{DECISION_WORDS[decision].capitalize()}: {escape(shorten(turn.question, 60))}", icon=":material/task_alt:"
+    )
     st.rerun()
 
 
@@ -190,8 +201,14 @@ def draw_evidence(app: Pincite, turn: Turn, names: dict[str, str]) -> None:
         return
     with st.container(horizontal=True, gap="xsmall"):
         for position, citation in enumerate(citations[:10]):
-            st.button(chip_label(citation), key=f"evidence_{turn.id}_{position}", help=f"“{escape(citation.quotation)}”",
-                      icon=":material/find_in_page:", on_click=show_citation, args=(SLOT, citation))  # fmt: skip
+            st.button(
+                chip_label(citation),
+                key=f"evidence_{turn.id}_{position}",
+                help=f"“{escape(citation.quotation)}”",
+                icon=":material/find_in_page:",
+                on_click=show_citation,
+                args=(SLOT, citation),
+            )
     shown = shown_page(SLOT)
     if shown is None or shown.document_id not in {citation.document_id for citation in citations}:
         first = citations[0]
@@ -222,8 +239,8 @@ def draw_decided(app: Pincite, decided: Sequence[Turn]) -> None:
     for turn in decided[:100]:
         if turn.review is None:
             continue
-        label = f"{escape(shorten(turn.question, 90))} · {DECISION_WORDS[turn.review.decision]}, {moment(turn.review.decided_at)}"
-        with st.expander(label, icon=":material/verified_user:"):
+        outcome = f"{DECISION_WORDS[turn.review.decision]}, {moment(turn.review.decided_at)}"
+        with st.expander(f"{escape(shorten(turn.question, 90))} · {outcome}", icon=":material/verified_user:"):
             for review in app.reviews.history(turn.id):
                 note = f" “{escape(review.note)}”" if review.note else ""
                 stale = f" — no longer holds: {escape(review.stale)}" if review.stale else ""

@@ -18,7 +18,9 @@ def main() -> None:
     app = pincite()
     st.header("Settings", anchor=False)
     with st.container(width=900):
-        answers, search, checking, reading, state = st.tabs(["Answers", "Search", "Checking", "Reading PDFs", "Health and storage"])
+        answers, search, checking, reading, state = st.tabs(
+            ["Answers", "Search", "Checking", "Reading PDFs", "Health and storage"]
+        )
         with answers:
             draw_answers(app)
         with search:
@@ -74,17 +76,21 @@ def draw_search(app: Pincite) -> None:
                           help="A second attempt looks wider; keep it below the first floor.")  # fmt: skip
         left, middle, right = st.columns(3)
         candidates = left.number_input("Candidates", 5, 200, settings.candidates,
-                                       help="Passages that each ranking hands on. More is slower and finds more.")  # fmt: skip
+                                       help="Passages that each ranking hands on. More is slower.")  # fmt: skip
         kept = middle.number_input("Passages kept", 1, 50, settings.kept, help="At most this many go into an answer.")
         retry_kept = right.number_input("Kept in a retry", 1, 100, settings.retry_kept)
         if st.form_submit_button("Save", type="primary"):
-            save(app, score_floor=floor, retry_score_floor=retry, candidates=candidates, kept=kept, retry_kept=retry_kept)
+            save(
+                app, score_floor=floor, retry_score_floor=retry, candidates=candidates, kept=kept, retry_kept=retry_kept
+            )
 
 
 def draw_embeddings(app: Pincite) -> None:
     st.subheader("Embedding model", anchor=False)
-    st.caption("It finds passages by meaning. A change builds a new index beside the old one, which serves until the new "
-               "one is whole; you can go back.")  # fmt: skip
+    st.caption(
+        "It finds passages by meaning. A change builds a new index beside the old one, which serves until the new one "
+        "is whole; you can go back."
+    )
     if app.indexes.progress() is not None:
         st.fragment(draw_build, run_every=1.0)(app)
         return
@@ -114,7 +120,9 @@ def draw_build(app: Pincite) -> None:
     if build is None:
         st.rerun()
     share = build.done / build.total if build.total else 1.0
-    st.progress(min(share, 1.0), text=f"Building the index for {escape(build.embedder)}: {build.done:,} of {build.total:,}")
+    st.progress(
+        min(share, 1.0), text=f"Building the index for {escape(build.embedder)}: {build.done:,} of {build.total:,}"
+    )
     if build.message:
         st.error(escape(build.message), icon=":material/error:")
     if st.button("Stop and keep the old index", icon=":material/cancel:"):
@@ -129,8 +137,8 @@ def draw_reranker(app: Pincite) -> None:
         st.markdown(f":material/check_circle: {escape(state.name)} puts the passages in order.")
         return
     st.markdown(
-        f"The built-in scorer puts the passages in order. FlashRank ({escape(state.name)}) does it better and slower; its "
-        f"weights are a download of {state.size_mb} MB, licence: {escape(state.licence)}. Nothing is fetched without you."
+        f"The built-in scorer puts the passages in order. FlashRank ({escape(state.name)}) is better and slower. "
+        f"Its weights are a download of {state.size_mb} MB, licence: {escape(state.licence)}. Nothing is fetched unasked."
     )
     if st.button("Download FlashRank", icon=":material/download:"):
         bar = st.progress(0.0, text="Downloading…")
@@ -148,10 +156,10 @@ def draw_checking(app: Pincite) -> None:
     with st.form("checking"):
         threshold = st.slider(
             "Review threshold", 0.0, 1.0, settings.review_threshold, 0.01,
-            help="Answers with less confidence go to review. Higher: more answers wait for a person, fewer wrong ones pass.",
+            help="Answers with less confidence go to review. Higher: more wait for a person, fewer wrong ones pass.",
         )  # fmt: skip
         retries = st.number_input("Retries", 0, 5, settings.max_retries,
-                                  help="How often a draft that failed its checks is searched and written anew.")  # fmt: skip
+                                  help="How often a draft that failed its checks is tried anew.")  # fmt: skip
         seconds = st.number_input("Time for one answer, in seconds", 5.0, 3600.0, settings.turn_seconds, step=10.0,
                                   help="After that the best draft so far goes to review.")  # fmt: skip
         if st.form_submit_button("Save", type="primary"):
@@ -162,7 +170,7 @@ def draw_reading(app: Pincite) -> None:
     settings = app.settings
     with st.form("reading"):
         ocr = st.toggle("Recognise scanned pages (OCR)", settings.ocr,
-                        help="Pages without usable text are recognised on this machine, in the background.")  # fmt: skip
+                        help="Pages without usable text are recognised on this machine.")  # fmt: skip
         left, right = st.columns(2)
         file_mib = left.number_input("Largest file, MiB", 1, 4096, settings.max_file_mib)
         pages = right.number_input("Most pages in a file", 1, 1_000_000, settings.max_pages)

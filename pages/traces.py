@@ -62,7 +62,9 @@ def draw_turn(app: Pincite) -> None:
     if turn.error:
         st.error(escape(turn.error), icon=":material/error:")
     draw_path(turn)
-    steps, search, answer, attempts = st.tabs(["Steps", "Search and evidence", "Answer and claims", "Attempts side by side"])
+    steps, search, answer, attempts = st.tabs(
+        ["Steps", "Search and evidence", "Answer and claims", "Attempts side by side"]
+    )
     with steps:
         if turn.trace:
             draw_timeline(turn.trace)
@@ -119,7 +121,9 @@ def draw_attempts(attempts: Sequence[Attempt]) -> None:
     for column, attempt in zip(st.columns(len(attempts), gap="medium"), attempts, strict=True):
         with column, st.container(border=True):
             verdict = attempt.verdict
-            sure = f" · {verdict.confidence:.0%} · {'accepted' if verdict.accepted else 'not accepted'}" if verdict else ""
+            sure = (
+                f" · {verdict.confidence:.0%} · {'accepted' if verdict.accepted else 'not accepted'}" if verdict else ""
+            )
             st.markdown(f"**Attempt {attempt.number + 1}**{sure}")
             if attempt.plan:
                 draw_plan(attempt.plan)

@@ -28,7 +28,7 @@ def answer_markdown(answer: str, verdict: Verdict | None, *, verbatim: bool) -> 
         numbers = numbers_in(answer[claim.start : position]) or claim.citations
         words = _SPACED_MARKER.sub("", stated)
         bare = words.rstrip()
-        pieces.append(f"{neutral(bare)} {badge(claim, numbers)}{words[len(bare):]}")
+        pieces.append(f"{neutral(bare)} {badge(claim, numbers)}{words[len(bare) :]}")
     pieces.append(_unjudged(answer[position:], neutral))
     text = "".join(pieces)
     return text if verbatim else plain_headings(text)
@@ -43,7 +43,7 @@ def escape_keeping_edges(text: str) -> str:
 def _escape_line(line: str) -> str:
     before, bullet, rest = re.match(r"^(\s*)((?:[-•*]\s+)?)(.*)$", line, re.DOTALL).groups()  # type: ignore[union-attr]
     kept = rest.rstrip()
-    return f"{before}{'- ' if bullet else ''}{escape_lines(kept)}{rest[len(kept):]}"
+    return f"{before}{'- ' if bullet else ''}{escape_lines(kept)}{rest[len(kept) :]}"
 
 
 def _unjudged(text: str, neutral: Callable[[str], str]) -> str:
@@ -65,7 +65,7 @@ def badge(claim: Claim, numbers: tuple[int, ...]) -> str:
 def claim_line(claim: Claim) -> str:
     """One claim with its verdict, the reason, and the best quotation with its page."""
     mark, color = CLAIM_MARKS[claim.status]
-    text = escape(_SPACED_MARKER.sub("", claim.text))
+    text = tame(" ".join(_SPACED_MARKER.sub("", claim.text).lstrip("-*•# ").split()))
     reason = f" — {escape(claim.reason)}" if claim.reason else ""
     line = f"- :{color}-badge[{mark} {claim.status}] {text}{reason}"
     if claim.quotation is None:

@@ -1,4 +1,4 @@
-"""What Streamlit's elements cannot say: panes that fill the window and scroll, a list flush left, an edge round pages."""
+"""What Streamlit's elements cannot say: panes that fill the window, a list flush left, an edge round pages."""
 
 import streamlit as st
 
@@ -8,7 +8,9 @@ SESSION_LIST = "session_list"
 
 _STYLE = f"""<style>
 .stApp {{ --pane: calc(100dvh - 15.75rem); --page: var(--pane); }}
-.st-key-{CONVERSATION}, :has(> .st-key-{CONVERSATION}) {{ height: var(--pane) !important; flex: 0 0 var(--pane) !important; }}
+.st-key-{CONVERSATION}, :has(> .st-key-{CONVERSATION}) {{
+  height: var(--pane) !important; flex: 0 0 var(--pane) !important;
+}}
 .st-key-{BESIDE}, :has(> .st-key-{BESIDE}) {{ height: var(--page) !important; flex: 0 0 var(--page) !important; }}
 @media (max-width: 1000px) {{
   .stApp:has(.st-key-{BESIDE}) {{ --pane: calc(50dvh - 8.5rem); --page: calc(50dvh - 8.5rem); }}

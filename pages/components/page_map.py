@@ -24,7 +24,9 @@ MOST_ROWS = 22
 def summary(receipts: Sequence[PageReceipt]) -> str:
     """For example "T text 18 · O recognised by OCR 1 · F failed 1"."""
     numbers = Counter(receipt.status for receipt in receipts)
-    return " · ".join(f"**{LOOKS[status][0]}** {LOOKS[status][2]} {numbers[status]:,}" for status in LOOKS if numbers[status])
+    return " · ".join(
+        f"**{LOOKS[status][0]}** {LOOKS[status][2]} {numbers[status]:,}" for status in LOOKS if numbers[status]
+    )
 
 
 def draw_page_map(receipts: Sequence[PageReceipt], *, key: str) -> int | None:
@@ -56,7 +58,9 @@ def draw_page_map(receipts: Sequence[PageReceipt], *, key: str) -> int | None:
     squares = place.mark_rect(stroke="#ffffff66", cornerRadius=3, cursor="pointer").encode(
         color=alt.Color("Status:N", scale=colors, legend=None)
     )
-    letters = place.mark_text(color="#ffffff", fontSize=cell - 9, fontWeight=600, cursor="pointer").encode(text="letter:N")
+    letters = place.mark_text(color="#ffffff", fontSize=cell - 9, fontWeight=600, cursor="pointer").encode(
+        text="letter:N"
+    )
     chart = (squares.add_params(clicked) + letters).properties(height=rows * cell).configure_view(strokeWidth=0)
     with st.container(height=MOST_ROWS * cell if rows > MOST_ROWS else "content", border=False):
         event = st.altair_chart(chart, width="stretch", key=key, on_select="rerun", selection_mode="clicked")

@@ -71,7 +71,9 @@ def _draw_entry(session: Session, *, chosen: bool) -> None:
 def draw_session_menu(app: Pincite, session: Session) -> None:
     with st.container(horizontal=True, vertical_alignment="center"):
         st.markdown(f"**{escape(session.title)}**", width="stretch", wrap=False)
-        with st.popover("", icon=":material/more_horiz:", type="tertiary", help="Rename, export or delete this session"):
+        with st.popover(
+            "", icon=":material/more_horiz:", type="tertiary", help="Rename, export or delete this session"
+        ):
             title = st.text_input("Title", value=session.title, key=f"title_{session.id}", max_chars=120)
             if title and title.strip() != session.title:
                 app.sessions.rename(session.id, title.strip())

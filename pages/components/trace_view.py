@@ -1,5 +1,6 @@
-"""A turn's trace as pictures and tables: the path through the graph, the timeline, and each step's inputs and outputs."""
+"""A turn's trace as pictures and tables: the path through the graph, the timeline, each step's inputs and outputs."""
 
+import itertools
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -24,7 +25,7 @@ def topology() -> list[tuple[str, str]]:
 def draw_path(turn: Turn) -> None:
     finished = turn.status in (TurnStatus.ANSWERED, TurnStatus.FLAGGED, TurnStatus.REVIEWED)
     steps = [START, *turn.path, *([END] if finished else [])]
-    taken = Counter(zip(steps, steps[1:], strict=False))
+    taken = Counter(itertools.pairwise(steps))
     visits = Counter(steps)
     names = {START: "question", END: "answer"}
     lines = [
@@ -42,7 +43,9 @@ def draw_path(turn: Turn) -> None:
         times = taken[source, target]
         look = 'color="#2b8a89" penwidth=2' if times else 'color="#80808055" style=dashed'
         back = " constraint=false" if target == "rewriter" and source != "router" else ""
-        lines.append(f'"{source}" -> "{target}" [{look}{back} label="{f"×{times}" if times > 1 else ""}" fontcolor="#2b8a89"]')
+        lines.append(
+            f'"{source}" -> "{target}" [{look}{back} label="{f"×{times}" if times > 1 else ""}" fontcolor="#2b8a89"]'
+        )
     st.graphviz_chart("\n".join([*lines, "}"]), width="stretch", alt="Path: " + " → ".join(turn.path))
 
 
@@ -80,8 +83,12 @@ def draw_steps(steps: Sequence[TraceStep]) -> None:
     for number, step in enumerate(steps, start=1):
         attempt = f" · attempt {step.attempt + 1}" if step.attempt else ""
         label = f"**{number} {step.node}**{attempt} · {duration(step.seconds)}"
-        gist = " · ".join(f"{name}: {value}" for name, value in step.decided.items() if isinstance(value, str | int | float))
-        with st.expander(f"{label} · {escape(gist[:140])}" if gist else label, icon=":material/error:" if step.error else None):
+        gist = " · ".join(
+            f"{name}: {value}" for name, value in step.decided.items() if isinstance(value, str | int | float)
+        )
+        with st.expander(
+            f"{label} · {escape(gist[:140])}" if gist else label, icon=":material/error:" if step.error else None
+        ):
             if step.error:
                 st.error(escape(step.error), icon=":material/error:")
             for title, values in (("Read", step.read), ("Decided", step.decided), ("Returned", step.returned)):
@@ -124,7 +131,11 @@ def draw_words(name: str, text: str) -> None:
 
 def draw_rows(rows: Sequence[Any], *, key: str) -> None:
     """A table; the scores of a passage become columns of their own."""
-    flat = [_flat(row) for row in rows] if all(isinstance(row, Mapping) for row in rows) else [{"value": str(r)} for r in rows]
+    flat = (
+        [_flat(row) for row in rows]
+        if all(isinstance(row, Mapping) for row in rows)
+        else [{"value": str(r)} for r in rows]
+    )
     if not flat:
         st.caption("Nothing.")
         return

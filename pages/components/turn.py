@@ -70,7 +70,8 @@ def _draw_headline(app: Pincite, turn: Turn) -> None:
     threshold = app.settings.review_threshold
     sure = confidence(verdict.confidence, threshold)
     if turn.review:
-        label = f":material/verified_user: Reviewed · {DECISION_WORDS[turn.review.decision]} by {escape(turn.review.reviewer)}"
+        decided = f"{DECISION_WORDS[turn.review.decision]} by {escape(turn.review.reviewer)}"
+        label = f":material/verified_user: Reviewed · {decided}"
     elif turn.status is TurnStatus.FLAGGED:
         label = f":material/warning: {sure} · waiting for review"
     elif verdict.declined:
@@ -121,15 +122,22 @@ def _draw_state(turn: Turn) -> None:
         elif review.decision is ReviewDecision.REJECTED:
             st.error(f"**This answer was rejected** by {who}{note}", icon=":material/block:")
         else:
-            st.success(f"**Reviewed** and {DECISION_WORDS[review.decision]} by {who}{note}", icon=":material/verified_user:")
+            st.success(
+                f"**Reviewed** and {DECISION_WORDS[review.decision]} by {who}{note}", icon=":material/verified_user:"
+            )
     elif turn.status is TurnStatus.FLAGGED:
         reasons = "\n".join(f"- {escape(reason)}" for reason in turn.reasons)
         back = f"\n\n**{escape(turn.question_back)}**" if turn.question_back else ""
-        st.warning(f"**Do not rely on this answer yet.** It waits for review:\n{reasons}{back}", icon=":material/warning:")
+        st.warning(
+            f"**Do not rely on this answer yet.** It waits for review:\n{reasons}{back}", icon=":material/warning:"
+        )
     elif turn.status is TurnStatus.FAILED:
         st.error(f"**This answer failed.** {escape(turn.error)}", icon=":material/error:")
     elif turn.status in (TurnStatus.INTERRUPTED, TurnStatus.STOPPED):
-        st.info(f"**{STATUS_WORDS[turn.status]}** before it was finished. Nothing above was checked.", icon=":material/pause_circle:")
+        st.info(
+            f"**{STATUS_WORDS[turn.status]}** before it was finished. Nothing above was checked.",
+            icon=":material/pause_circle:",
+        )
 
 
 def draw_actions(app: Pincite, turn: Turn) -> str | None:
@@ -143,10 +151,14 @@ def draw_actions(app: Pincite, turn: Turn) -> str | None:
                 asked = "quoting"
         else:
             given = {FeedbackKind.GOOD: 1, FeedbackKind.BAD: 0}.get(turn.feedback) if turn.feedback else None
-            st.feedback("thumbs", key=f"feedback_{turn.id}", default=given, on_change=_keep_feedback, args=(app, turn.id))
-            if turn.status is TurnStatus.ANSWERED and turn.verdict:
-                if st.button("Send to review", key=f"review_{turn.id}", type="tertiary", icon=":material/rate_review:"):
-                    asked = "review"
+            st.feedback(
+                "thumbs", key=f"feedback_{turn.id}", default=given, on_change=_keep_feedback, args=(app, turn.id)
+            )
+            judged = turn.status is TurnStatus.ANSWERED and turn.verdict is not None
+            if judged and st.button(
+                "Send to review", key=f"review_{turn.id}", type="tertiary", icon=":material/rate_review:"
+            ):
+                asked = "review"
         st.page_link("pages/traces.py", label="Why this answer?", icon=":material/account_tree:",
                      query_params={"turn": turn.id})  # fmt: skip
         st.caption(_timing(turn), width="content")
@@ -163,5 +175,3 @@ def _timing(turn: Turn) -> str:
         return escape(turn.engine)
     seconds = (parse_time(turn.finished_at) - parse_time(turn.started_at)).total_seconds()
     return f"{escape(turn.engine)} · {duration(seconds)}"
-
-

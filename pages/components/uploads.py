@@ -67,7 +67,9 @@ def draw_intake(app: Pincite) -> None:
     for name, reason in kept.refused:
         st.error(f"**{escape(name)}** was not added. {escape(reason)}", icon=":material/error:")
     for document in kept.known:
-        st.info(f"**{escape(document.name)}** is already here; it was recognised by its content.", icon=":material/info:")
+        st.info(
+            f"**{escape(document.name)}** is already here; it was recognised by its content.", icon=":material/info:"
+        )
     for old, new in kept.replacing:
         _draw_replacement(app, old, new)
     for name, content in kept.locked:
@@ -80,7 +82,9 @@ def draw_intake(app: Pincite) -> None:
 
 def _draw_replacement(app: Pincite, old: Document, new: Document) -> None:
     with st.container(border=True):
-        st.markdown(f":material/difference: **{escape(new.name)}** is here already with other content. Is this a new version?")
+        st.markdown(
+            f":material/difference: **{escape(new.name)}** is here already with other content. Is this a new version?"
+        )
         with st.container(horizontal=True):
             replace = st.button("Replace the old version", key=f"replace_{new.id}", type="primary")
             keep = st.button("Keep both", key=f"keep_{new.id}")
