@@ -306,6 +306,8 @@ class Ingest:
         except PinciteError as error:
             self._jobs.fail(document_id, str(error))
         except Exception:
+            if not self._jobs.goes_on(document_id):
+                return True
             self._jobs.fail(document_id, "Reading stopped unexpectedly. Retry; if it happens again, report the file.")
             raise
         return True
@@ -453,6 +455,8 @@ class Ingest:
         except PinciteError as error:
             self._jobs.fail(document_id, str(error))
         except Exception:
+            if not self._jobs.goes_on(document_id):
+                return True
             self._jobs.fail(document_id, "OCR stopped unexpectedly. Retry; if it happens again, report the file.")
             raise
         return True
@@ -507,7 +511,7 @@ def _title(document: Document) -> str:
 
 def _needs_ocr(page: Page) -> bool:
     """Empty pages that show something, and pages whose text is not what they show."""
-    return page.status is PageStatus.GARBLED or (page.status is PageStatus.EMPTY and "blank" not in page.reason)
+    return page.status is PageStatus.GARBLED or (page.status is PageStatus.EMPTY and "picture" in page.reason)
 
 
 def _storable(page: Page) -> Page:

@@ -225,9 +225,10 @@ class Indexes:
                 if collection.name not in names:
                     drop_collection(self._chroma(), collection.name)
             for row in self._rows():
+                stored = self._collection(row).count()
                 with self._database.transaction() as connection:
                     expected = connection.execute("SELECT count(*) FROM passages").fetchone()[0]
-                    if self._collection(row).count() < expected - self.pending_count(row["id"]):
+                    if stored < expected - self.pending_count(row["id"]):
                         _expect_all(connection, row["id"])
 
     def clear_removed(self) -> None:
@@ -246,14 +247,13 @@ class Indexes:
     # ------------------------------------------------------------ rows and adapters
 
     def _alive(self, batch: PendingPassages) -> list[Passage]:
-        """Those of a batch that are still there as they were when it was taken."""
+        """Those of a batch that were not removed since it was taken."""
         marks = ",".join("?" * len(batch.numbers))
         rows = self._database.connection.execute(
-            f"SELECT number, id, embedding_key FROM passages WHERE number IN ({marks})", batch.numbers
+            f"SELECT number FROM passages WHERE number IN ({marks})", batch.numbers
         )
-        known = {row["number"]: (row["id"], row["embedding_key"]) for row in rows}
-        pairs = zip(batch.numbers, batch.passages, strict=True)
-        return [passage for number, passage in pairs if known.get(number) == (passage.id, embedding_key(passage))]
+        known = {row["number"] for row in rows}
+        return [passage for number, passage in zip(batch.numbers, batch.passages, strict=True) if number in known]
 
     def _cached(self, keys: Sequence[bytes], stamp: IndexStamp) -> dict[bytes, Vectors]:
         marks = ",".join("?" * len(keys))

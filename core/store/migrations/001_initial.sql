@@ -36,7 +36,7 @@ CREATE TABLE pages (
 CREATE INDEX pages_to_recognise ON pages(document_id) WHERE recognise = 1;
 
 CREATE TABLE passages (
-  number INTEGER PRIMARY KEY,               -- rowid of the keyword index
+  number INTEGER PRIMARY KEY AUTOINCREMENT, -- rowid of the keyword index; never used twice, as work in flight names it
   id TEXT NOT NULL UNIQUE,
   document_id TEXT NOT NULL REFERENCES documents(id) ON DELETE CASCADE,
   page_index INTEGER NOT NULL,

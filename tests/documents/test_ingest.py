@@ -1,0 +1,275 @@
+"""Promises of ingest: what comes in is read, searchable, embedded and recognised; what goes out leaves nothing.
+
+Real pdfium, SQLite, FTS5, MiniLM and Chroma; OCR's words are scripted.
+"""
+
+import threading
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from pincite.core.errors import (
+    EmptyFileError,
+    NotAPdfError,
+    PasswordNeededError,
+    TooLargeError,
+    UnknownDocumentError,
+)
+from pincite.core.settings import Settings
+from pincite.core.types import DocumentStatus, JobStatus, PageStatus
+from pincite.tests.documents.pdfium_reader import PdfiumReader
+from pincite.tests.documents.workshop import LONG_SECONDS, make_pdf, open_workshop
+
+RATES = "Late payments bear interest at nine percent a year, counted by the day from the due date."
+PARKING = "Employees park their bicycles in the yard behind the mill, never in the stairwell."
+
+
+class Gate:
+    """Holds the reader at one page until it is let through."""
+
+    def __init__(self, page_index: int) -> None:
+        self._page_index = page_index
+        self.reached = threading.Event()
+        self.opened = threading.Event()
+
+    def __call__(self, page_index: int) -> None:
+        if page_index == self._page_index:
+            self.reached.set()
+            assert self.opened.wait(LONG_SECONDS)
+
+
+def test_added_document_can_be_found_by_word_and_by_meaning(settings: Settings, tmp_path: Path) -> None:
+    with open_workshop(settings) as shop:
+        outcome = shop.ingest.add(make_pdf(tmp_path / "a.pdf", [RATES, PARKING]), "terms.pdf")
+        assert not outcome.known and outcome.replaces is None
+        shop.finish()
+        document = shop.library.get(outcome.document.id)
+        assert (document.status, document.searchable, document.page_count) == (DocumentStatus.READY, True, 2)
+        assert document.passage_count == shop.rows()["passages"] == shop.rows()["passage_words"] == shop.vectors() == 2
+        [found] = shop.library.passages(shop.found("bicycles"))
+        assert found.page_index == 1
+        assert found.text == shop.library.page_text(document.id, 1)[found.start : found.end]
+        embedder, index = shop.indexes.active()
+        nearest, _ = index.search(embedder.embed(["penalty for paying too late"])[0], document_ids=(), limit=1)[0]
+        assert shop.library.passages([nearest])[0].page_index == 0
+
+
+def test_same_bytes_under_another_name_are_recognised_and_stored_once(settings: Settings, tmp_path: Path) -> None:
+    path = make_pdf(tmp_path / "a.pdf", [RATES])
+    with open_workshop(settings) as shop:
+        first = shop.ingest.add(path, "a.pdf")
+        again = shop.ingest.add(path.read_bytes(), "b.pdf")
+        assert again.known and again.document.id == first.document.id and again.document.name == "a.pdf"
+        assert [file.suffix for file in settings.files_dir.iterdir()] == [".pdf"]
+        shop.finish()
+        assert shop.rows()["documents"] == 1
+
+
+def test_file_that_cannot_become_a_document_gets_its_own_message_and_leaves_nothing(
+    settings: Settings, tmp_path: Path
+) -> None:
+    with open_workshop(replace(settings, max_file_mib=1)) as shop:
+        with pytest.raises(EmptyFileError, match=r"empty\.pdf"):
+            shop.ingest.add(b"", "empty.pdf")
+        with pytest.raises(NotAPdfError):
+            shop.ingest.add(b"Dear Sir or Madam", "letter.pdf")
+        with pytest.raises(TooLargeError, match="limit is 1 MiB"):
+            shop.ingest.add(bytes(2 * 2**20), "big.pdf")
+        with pytest.raises(PasswordNeededError):
+            shop.ingest.add(make_pdf(tmp_path / "locked.pdf", [RATES], password="sesame"), "locked.pdf")
+        assert list(settings.files_dir.iterdir()) == []
+        assert set(shop.rows().values()) == {0}
+
+
+def test_document_over_the_page_limit_is_refused_with_the_limit(settings: Settings, tmp_path: Path) -> None:
+    with (
+        open_workshop(replace(settings, max_pages=1)) as shop,
+        pytest.raises(TooLargeError, match="2 pages; the limit is 1"),
+    ):
+        shop.ingest.add(make_pdf(tmp_path / "long.pdf", [RATES, PARKING]), "long.pdf")
+
+
+def test_password_opens_the_file_for_good_and_is_kept_nowhere(settings: Settings, tmp_path: Path) -> None:
+    password = "open-sesame-4711"
+    path = make_pdf(tmp_path / "locked.pdf", [RATES], password=password)
+    with open_workshop(settings) as shop:
+        document = shop.ingest.add(path, "locked.pdf", password=password).document
+        shop.finish()
+        assert shop.library.get(document.id).status is DocumentStatus.READY
+        assert PdfiumReader().open(shop.library.file_path(document.id)).page_count == 1
+        assert shop.ingest.add(path, "locked.pdf").known
+    kept = [file for file in settings.data_dir.rglob("*") if file.is_file()]
+    assert kept and not [file for file in kept if password.encode() in file.read_bytes()]
+
+
+def test_name_never_reaches_the_file_system(settings: Settings, tmp_path: Path) -> None:
+    with open_workshop(settings) as shop:
+        content = make_pdf(tmp_path / "a.pdf", [RATES]).read_bytes()
+        document = shop.ingest.add(content, "../../outside.pdf").document
+        assert shop.library.file_path(document.id).parent == settings.files_dir
+        for wicked in ("../../outside", "", "a/b", "ABC"):
+            with pytest.raises(UnknownDocumentError):
+                shop.library.file_path(wicked)
+        with pytest.raises(UnknownDocumentError):
+            shop.ingest.remove("../../outside")
+    assert not list(tmp_path.rglob("outside*"))
+
+
+def test_page_read_so_far_can_be_searched_while_the_rest_is_being_read(settings: Settings, tmp_path: Path) -> None:
+    gate = Gate(70)
+    pages = [f"Chapter {number} speaks of topic{number}." for number in range(71)]
+    with open_workshop(settings, PdfiumReader(gate)) as shop:
+        document = shop.ingest.add(make_pdf(tmp_path / "long.pdf", pages), "long.pdf").document
+        assert gate.reached.wait(LONG_SECONDS)
+        assert shop.found("topic3") and not shop.library.get(document.id).searchable
+        [job] = shop.ingest.jobs()
+        assert job.status is JobStatus.RUNNING and job.total == 71 and 0 < job.done < 71
+        gate.opened.set()
+        shop.finish()
+        assert shop.found("topic70") and shop.library.get(document.id).searchable
+
+
+def test_cancelled_job_keeps_what_was_read_and_retry_goes_on_from_there(settings: Settings, tmp_path: Path) -> None:
+    gate = Gate(70)
+    read: list[int] = []
+
+    def before_page(page_index: int) -> None:
+        read.append(page_index)
+        gate(page_index)
+
+    pages = [f"Chapter {number} speaks of topic{number}." for number in range(71)]
+    with open_workshop(settings, PdfiumReader(before_page)) as shop:
+        document = shop.ingest.add(make_pdf(tmp_path / "long.pdf", pages), "long.pdf").document
+        assert gate.reached.wait(LONG_SECONDS)
+        shop.ingest.cancel(document.id)
+        gate.opened.set()
+        shop.finish()
+        assert shop.library.get(document.id).status is DocumentStatus.CANCELLED
+        stored = {receipt.page_index for receipt in shop.library.receipts(document.id)}
+        assert stored and 70 not in stored
+        read.clear()
+        shop.ingest.retry(document.id)
+        shop.finish()
+        assert shop.library.get(document.id).status is DocumentStatus.READY
+        assert not stored.intersection(read)
+        assert shop.rows()["pages"] == 71 and shop.rows()["passages"] == shop.vectors() == 71
+
+
+def test_one_page_is_read_again_on_request_without_doubling(settings: Settings, tmp_path: Path) -> None:
+    read: list[int] = []
+    with open_workshop(settings, PdfiumReader(read.append)) as shop:
+        document = shop.ingest.add(make_pdf(tmp_path / "a.pdf", [RATES, PARKING]), "a.pdf").document
+        shop.finish()
+        before = shop.rows(), shop.vectors()
+        read.clear()
+        shop.ingest.retry(document.id, [1])
+        shop.finish()
+        assert read == [1]
+        assert (shop.rows(), shop.vectors()) == before
+
+
+def test_removed_document_leaves_no_rows_vectors_or_files(settings: Settings, tmp_path: Path) -> None:
+    with open_workshop(settings) as shop:
+        kept = shop.ingest.add(make_pdf(tmp_path / "a.pdf", [RATES]), "a.pdf").document
+        shop.finish()
+        before = shop.rows(), shop.vectors()
+        gone = shop.ingest.add(make_pdf(tmp_path / "b.pdf", [PARKING, RATES]), "b.pdf").document
+        shop.finish()
+        assert shop.rows() != before[0]
+        shop.ingest.remove(gone.id)
+        assert (shop.rows(), shop.vectors()) == before
+        assert [file.stem for file in settings.files_dir.iterdir()] == [kept.id]
+        shop.ingest.remove(kept.id)
+        assert set(shop.rows().values()) == {0} and shop.vectors() == 0
+        assert list(settings.files_dir.iterdir()) == []
+
+
+def test_document_removed_while_it_is_being_read_leaves_nothing(settings: Settings, tmp_path: Path) -> None:
+    gate = Gate(70)
+    pages = [f"Chapter {number} speaks of topic{number}." for number in range(71)]
+    with open_workshop(settings, PdfiumReader(gate)) as shop:
+        document = shop.ingest.add(make_pdf(tmp_path / "long.pdf", pages), "long.pdf").document
+        assert gate.reached.wait(LONG_SECONDS)
+        shop.ingest.remove(document.id)
+        gate.opened.set()
+        after = shop.ingest.add(make_pdf(tmp_path / "b.pdf", [PARKING]), "b.pdf").document
+        shop.finish([after.id])
+        shop.ingest.remove(after.id)
+        assert set(shop.rows().values()) == {0} and shop.vectors() == 0
+        assert list(settings.files_dir.iterdir()) == []
+
+
+def test_new_version_is_offered_as_replacement_and_keeps_unchanged_embeddings(
+    settings: Settings, tmp_path: Path
+) -> None:
+    with open_workshop(settings) as shop:
+        old = shop.ingest.add(make_pdf(tmp_path / "1.pdf", [RATES, PARKING]), "terms.pdf").document
+        shop.finish()
+        embedded: list[str] = []
+        embedder, _ = shop.indexes.active()
+        embed = embedder.embed
+        embedder.embed = lambda texts: embedded.extend(texts) or embed(texts)  # type: ignore[method-assign,func-returns-value]
+        outcome = shop.ingest.add(make_pdf(tmp_path / "2.pdf", [RATES, "Cars park in front."]), "Terms.pdf")
+        assert outcome.replaces is not None and outcome.replaces.id == old.id
+        shop.ingest.replace(old.id, outcome.document.id)
+        shop.finish()
+        assert [document.id for document in shop.library.list()] == [outcome.document.id]
+        assert len(embedded) == 1 and "Cars park" in embedded[0]
+        assert shop.rows()["embeddings"] == shop.rows()["passages"] == shop.vectors() == 2
+
+
+def test_scanned_page_is_recognised_in_the_background(settings: Settings, tmp_path: Path) -> None:
+    with open_workshop(settings, PdfiumReader(recognised={1: "Stamped and signed in Bremen."})) as shop:
+        document = shop.ingest.add(make_pdf(tmp_path / "a.pdf", [RATES, "", ""]), "a.pdf").document
+        shop.finish()
+        statuses = [receipt.status for receipt in shop.library.receipts(document.id)]
+        assert statuses == [PageStatus.TEXT, PageStatus.OCR, PageStatus.EMPTY]
+        assert shop.library.coverage(document.id) == pytest.approx(2 / 3)
+        assert "OCR found no text" in shop.library.receipts(document.id)[2].reason
+        [found] = shop.library.passages(shop.found("Bremen"))
+        assert found.page_index == 1 and shop.vectors() == shop.rows()["passages"] == 2
+
+
+def test_ocr_that_is_switched_off_leaves_scanned_pages_alone(settings: Settings, tmp_path: Path) -> None:
+    reader = PdfiumReader(recognised={0: "Stamped and signed in Bremen."})
+    with open_workshop(replace(settings, ocr=False), reader) as shop:
+        document = shop.ingest.add(make_pdf(tmp_path / "a.pdf", [""]), "a.pdf").document
+        shop.finish()
+        assert shop.library.get(document.id).status is DocumentStatus.READY
+        assert shop.library.coverage(document.id) == 0 and not shop.found("Bremen")
+    with open_workshop(settings, reader) as shop:
+        shop.ingest.retry(document.id)
+        shop.finish()
+        assert shop.found("Bremen")
+
+
+def test_many_files_at_once_keep_searches_answered(settings: Settings, tmp_path: Path) -> None:
+    with open_workshop(settings) as shop:
+        first = shop.ingest.add(make_pdf(tmp_path / "first.pdf", [RATES]), "first.pdf").document
+        shop.finish()
+        embedder, index = shop.indexes.active()
+        for number in range(50):
+            text = f"Report {number}. {PARKING} The code word is word{number}."
+            shop.ingest.add(make_pdf(tmp_path / f"{number}.pdf", [text] * 3), f"{number}.pdf")
+        vector = embedder.embed(["interest on late payments"])[0]
+        assert index.search(vector, document_ids=[first.id], limit=1)[0][0].startswith(first.id)
+        assert shop.found("nine percent")
+        shop.finish()
+        assert shop.rows()["documents"] == 51 and shop.rows()["passages"] == shop.vectors() == 151
+        assert {document.status for document in shop.library.list()} == {DocumentStatus.READY}
+
+
+def test_second_process_on_the_same_folder_leaves_the_work_to_the_first(settings: Settings, tmp_path: Path) -> None:
+    read: list[int] = []
+    with open_workshop(settings) as first:
+        first.ingest.add(make_pdf(tmp_path / "a.pdf", [RATES]), "a.pdf")
+        first.finish()
+        with open_workshop(settings, PdfiumReader(read.append)) as second:
+            document = second.ingest.add(make_pdf(tmp_path / "b.pdf", [PARKING]), "b.pdf").document
+            second.finish([document.id])
+            assert read == []
+            assert second.library.get(document.id).status is DocumentStatus.READY
+            second.ingest.remove(document.id)
+        first.finish()
+        assert first.rows()["removals"] in (0, 1, 2)

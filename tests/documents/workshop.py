@@ -1,0 +1,84 @@
+"""What tests of ingest work with: PDFs made on the spot, and ingest on real stores in a folder of its own."""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from fpdf import FPDF
+
+from pincite.core.documents.ingest import Ingest, Reader
+from pincite.core.ports import Embedder, PdfInfo
+from pincite.core.retrieval.embed import make_embedder
+from pincite.core.retrieval.indexes import Indexes
+from pincite.core.retrieval.keywords import Fts5Index
+from pincite.core.settings import Settings
+from pincite.core.store.database import Database
+from pincite.core.store.library import Library
+from pincite.core.types import MetadataField, MetadataSource, Page
+from pincite.tests.documents.pdfium_reader import PdfiumReader
+
+TABLES = ("documents", "metadata", "pages", "passages", "passage_words", "embeddings", "pending_vectors", "jobs", "removals")
+LONG_SECONDS = 120.0
+
+
+def make_pdf(path: Path, pages: Sequence[str], *, password: str = "") -> Path:
+    """One page for each text; an empty text gives a page without any."""
+    document = FPDF()
+    document.set_creation_date(datetime(2026, 1, 1, tzinfo=UTC))
+    if password:
+        document.set_encryption(owner_password="owner", user_password=password)
+    for text in pages:
+        document.add_page()
+        document.set_font("helvetica", size=11)
+        document.multi_cell(0, 6, text)
+    document.output(str(path))
+    return path
+
+
+def describe(info: PdfInfo, first_pages: Sequence[Page], file_name: str) -> tuple[MetadataField, ...]:
+    return (MetadataField("title", Path(file_name).stem, MetadataSource.FILE_NAME),)
+
+
+@dataclass(frozen=True)
+class Workshop:
+    settings: Settings
+    database: Database
+    library: Library
+    keywords: Fts5Index
+    indexes: Indexes
+    ingest: Ingest
+
+    def rows(self) -> dict[str, int]:
+        """How many rows each table of the library has."""
+        connection = self.database.connection
+        return {table: connection.execute(f"SELECT count(*) FROM {table}").fetchone()[0] for table in TABLES}
+
+    def vectors(self) -> int:
+        return self.indexes.active()[1].count()
+
+    def finish(self, document_ids: Sequence[str] | None = None) -> None:
+        assert self.ingest.wait(document_ids, timeout_seconds=LONG_SECONDS)
+
+    def found(self, words: str) -> list[str]:
+        """Ids of the passages that the keyword index finds."""
+        return [passage_id for passage_id, _ in self.keywords.search(words, document_ids=(), limit=50)]
+
+
+@contextmanager
+def open_workshop(
+    settings: Settings,
+    reader: Reader | None = None,
+    embedders: Callable[[str, Settings], Embedder] = make_embedder,
+) -> Iterator[Workshop]:
+    database = Database(settings.database_path)
+    library = Library(database, settings)
+    keywords = Fts5Index(database)
+    indexes = Indexes(database, settings, embedders)
+    ingest = Ingest(database, library, keywords, indexes, reader or PdfiumReader(), describe, settings)
+    try:
+        yield Workshop(settings, database, library, keywords, indexes, ingest)
+    finally:
+        ingest.close()
+        database.close()
