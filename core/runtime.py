@@ -104,14 +104,14 @@ class Pincite:
             return self._engines[1]
 
     def change_settings(self, **values: Any) -> None:
-        """Save the choices and use them from the next turn on. Raises SettingsError before anything is changed."""
+        """Save the choices and use them from the next turn on. Raises SettingsError or ModelUnavailableError."""
         changed = replace(self.settings, **values)
+        if changed.embedding_model != self.settings.embedding_model:
+            self.indexes.switch_to(changed.embedding_model)
         save_choices(changed)
         previous, self.settings = self.settings, changed
         with self._lock:
             self._retriever = self._engines = None
-        if changed.embedding_model != previous.embedding_model:
-            self.indexes.switch_to(changed.embedding_model)
         reading = ("ocr", "max_file_mib", "max_pages", "page_seconds", "reader_memory_mib")
         if any(getattr(changed, name) != getattr(previous, name) for name in reading):
             self.ingest.close()
