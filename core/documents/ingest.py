@@ -22,7 +22,7 @@ import filelock
 from pincite.core.documents.jobs import Jobs, now
 from pincite.core.documents.passages import split_pages
 from pincite.core.documents.shelf import Shelf
-from pincite.core.errors import EmptyFileError, PasswordNeededError, PinciteError, TooLargeError
+from pincite.core.errors import DocumentError, EmptyFileError, PasswordNeededError, PinciteError, TooLargeError
 from pincite.core.ports import KeywordIndex, PageReader, PdfInfo, Vectors
 from pincite.core.retrieval.embed import step_back
 from pincite.core.retrieval.indexes import Indexes, PendingPassages
@@ -39,7 +39,7 @@ FIRST_PAGES = 5
 """Pages that the document's metadata is taken from."""
 PAGES_BEFORE = 30
 """Stored pages that are looked at again for the headings in force where reading goes on."""
-BATCH_PASSAGES = 256
+BATCH_PASSAGES = 64
 POLL_SECONDS = 0.5
 """How often a worker without work looks for jobs of other processes."""
 FORGOTTEN_SECONDS = 3600
@@ -135,6 +135,9 @@ class Ingest:
                     self._shelf.add_document(document_id, name, size, info, added_at=now())
                     self._jobs.enqueue(document_id)
                     partial.replace(self._library.file_path(document_id))
+        except DocumentError as error:
+            error.message = error.message.replace(partial.name, name)
+            raise
         finally:
             partial.unlink(missing_ok=True)
         self._infos[document_id] = info
@@ -304,13 +307,17 @@ class Ingest:
         except _JobStopped:
             return True
         except PinciteError as error:
-            self._jobs.fail(document_id, str(error))
+            self._jobs.fail(document_id, self._told(error, document_id))
         except Exception:
             if not self._jobs.goes_on(document_id):
                 return True
             self._jobs.fail(document_id, "Reading stopped unexpectedly. Retry; if it happens again, report the file.")
             raise
         return True
+
+    def _told(self, error: PinciteError, document_id: str) -> str:
+        """The reader knows a file by where it is stored; people know the document by its name."""
+        return str(error).replace(self._library.file_path(document_id).name, self._library.get(document_id).name)
 
     def _read(self, document_id: str) -> None:
         path = self._library.file_path(document_id)
@@ -453,7 +460,7 @@ class Ingest:
         except _JobStopped:
             return True
         except PinciteError as error:
-            self._jobs.fail(document_id, str(error))
+            self._jobs.fail(document_id, self._told(error, document_id))
         except Exception:
             if not self._jobs.goes_on(document_id):
                 return True
