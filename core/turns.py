@@ -113,9 +113,14 @@ class TurnRunner:
         document_ids: Sequence[str] = (),
         engine: str | None = None,
         hint: str = "",
+        fresh: bool = False,
     ) -> str:
-        """Start a turn and return its id. ``document_ids`` empty: the session's. Raises TurnError."""
-        return self._start(session_id, question, mode, tuple(document_ids), engine, hint, fresh=bool(hint))
+        """Start a turn and return its id. ``document_ids`` empty: the session's. Raises TurnError.
+
+        ``fresh``, or a hint, keeps a reviewed answer from being repeated.
+        """
+        fresh = fresh or bool(hint)
+        return self._start(session_id, question, mode, tuple(document_ids), engine, hint, fresh=fresh)
 
     def run_again(self, turn_id: str, *, engine: str | None = None, hint: str = "") -> str:
         """Ask a turn's question anew, as a new turn; a reviewed answer is not repeated. Raises TurnError."""
