@@ -1,4 +1,4 @@
-"""The command line: `pincite` opens the app; `ask`, `add`, `list`, `remove`, `doctor` and `check` work without it.
+"""The command line: `pincite` opens the app; `ask`, `add`, `list`, `remove`, `check` and `doctor` work without it.
 
 Whatever is heavy is imported by the command that needs it, so that ``--help`` and ``--version`` answer at once.
 """
@@ -102,8 +102,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     ask.add_argument("words", nargs="*", metavar="QUESTION [PDF ...]", help="PDFs are added first, and searched")
     ask.add_argument("--json", action="store_true", help="print one JSON object")
-    ask.add_argument("--engine", choices=("auto", "quoting", "ollama"), help="what writes the answer")
-    ask.add_argument("--model", metavar="NAME", help="the Ollama model to use")
+    _add_engine_options(ask)
     ask.add_argument("--documents", nargs="+", action="extend", metavar="NAME", default=[], help="search only these")
     ask.add_argument("--password", help="of the PDFs, where they need one; it is not stored")
 
@@ -114,8 +113,15 @@ def _parser() -> argparse.ArgumentParser:
     command("list", _list, "list the documents")
     remove = command("remove", _remove, "remove a document and everything derived from it")
     remove.add_argument("name", metavar="NAME", help="its name or id")
+    check = command("check", _check, "ask every reviewed question again, and say which answers changed")
+    _add_engine_options(check)
     command("doctor", _doctor, "show what works, what does not, and what to do about it")
     return parser
+
+
+def _add_engine_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--engine", choices=("auto", "quoting", "ollama"), help="what writes the answer")
+    parser.add_argument("--model", metavar="NAME", help="the Ollama model to use")
 
 
 def _port(text: str) -> int:
@@ -245,6 +251,16 @@ def _ask(chosen: argparse.Namespace) -> int:
     if not words or not words[0].strip():
         return _complain("No question was given. Try: pincite ask 'What are the late payment penalties?' contract.pdf")
     question, *paths = words
+    with _opened(_engine_settings(chosen)) as pincite:
+        document_ids = [_add_one(pincite, Path(path), chosen.password) for path in paths]
+        pincite.ingest.wait(document_ids)
+        document_ids += [pincite.library.find(name).id for name in names]
+        turn = _run_turn(pincite, question, tuple(document_ids))
+    return _tell_turn(turn, as_json=chosen.json)
+
+
+def _engine_settings(chosen: argparse.Namespace) -> "Settings":
+    """Raises ModelUnavailableError: a model that is asked for by name must be there before any work is done."""
     settings = _settings(chosen)
     if chosen.engine:
         settings = replace(settings, engine=chosen.engine)
@@ -253,13 +269,8 @@ def _ask(chosen: argparse.Namespace) -> int:
     if chosen.engine == "ollama" or (chosen.model and chosen.engine != "quoting"):
         from pincite.core.language.engines import choose_engine
 
-        choose_engine(settings, "ollama")  # an absent model is an input error, told before any work is done
-    with _opened(settings) as pincite:
-        document_ids = [_add_one(pincite, Path(path), chosen.password) for path in paths]
-        pincite.ingest.wait(document_ids)
-        document_ids += [pincite.library.find(name).id for name in names]
-        turn = _run_turn(pincite, question, tuple(document_ids))
-    return _tell_turn(turn, as_json=chosen.json)
+        choose_engine(settings, "ollama")
+    return settings
 
 
 def _split_swallowed(given: list[str]) -> tuple[list[str], list[str]]:
@@ -340,6 +351,22 @@ def _source(citation: "Citation") -> str:
     )
     quotation = " ".join(citation.quotation.split())
     return f'[{citation.number}] {citation.document_name}, page {citation.page_label}{position}: "{quotation}"'
+
+
+def _check(chosen: argparse.Namespace) -> int:
+    """Exit with 3 when an answer changed, so that a person looks."""
+    from pincite.core.regression import check_reviewed
+
+    changed = total = 0
+    with _opened(_engine_settings(chosen)) as pincite:
+        for comparison in check_reviewed(pincite):
+            total += 1
+            changed += bool(comparison.changes)
+            print(f"{'changed' if comparison.changes else 'same   '}  {comparison.reviewed.question}", flush=True)
+            for change in comparison.changes:
+                print(f"         {change}")
+    print(f"{changed} of {total} reviewed answers changed." if total else "There are no reviewed answers yet.")
+    return FLAGGED if changed else ANSWERED
 
 
 # ---------------------------------------------------------------- health

@@ -14,7 +14,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("core.types", "core.errors", "core.ports", "core.settings"),
     ("core.store", "core.grounding", "core.marking"),
     ("core.documents", "core.retrieval", "core.language"),
-    ("core.graph", "core.health"),
+    ("core.graph", "core.health", "core.regression"),
     ("core.turns",),
     ("core.runtime",),
     ("core.cli", "pages", "app"),

@@ -1,0 +1,86 @@
+"""Run the reviewed turns again and say what a change of model, settings or documents has altered."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from pincite.core.grounding.numbers import quantities, same
+from pincite.core.types import ReviewDecision, Turn, TurnStatus
+
+if TYPE_CHECKING:
+    from pincite.core.runtime import Pincite
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """A reviewed turn beside what the same question gives now; ``changes`` is empty where the review still holds."""
+
+    reviewed: Turn
+    now: Turn
+    changes: tuple[str, ...]
+
+
+def check_reviewed(pincite: "Pincite") -> Iterator[Comparison]:
+    """Ask every reviewed question again, each in a session of its own that is gone afterwards."""
+    for reviewed in pincite.reviews.reviewed():
+        session = pincite.sessions.create(title="Check of the reviewed answers")
+        try:
+            _tell_what_came_before(pincite, reviewed, session.id)
+            scope = _scope(pincite, reviewed)
+            turn_id = pincite.runner.ask(
+                session.id, reviewed.question, mode=reviewed.mode, document_ids=scope, fresh=True
+            )
+            now = pincite.runner.wait(turn_id).turn
+            yield Comparison(reviewed, now, compare(reviewed, now))
+        finally:
+            pincite.sessions.delete(session.id)
+
+
+def compare(reviewed: Turn, now: Turn) -> tuple[str, ...]:
+    """What a reviewer's answer had that the answer of now lacks; for a rejected draft, whether it came back."""
+    review = reviewed.review
+    if review is None:
+        return ()
+    if now.status is TurnStatus.FAILED:
+        return (f"failed: {now.error}",)
+    if review.decision is ReviewDecision.REJECTED:
+        came_back = now.status is TurnStatus.ANSWERED and _flat(now.answer) == _flat(reviewed.answer)
+        return ("gives the rejected answer",) if came_back else ()
+    changes = []
+    if now.status is TurnStatus.FLAGGED:
+        changes.append(f"is flagged: {'; '.join(now.reasons)}")
+    given = quantities(now.answer)
+    lost = [
+        quantity.text.strip()
+        for quantity in quantities(review.final_answer)
+        if not any(same(quantity, g) for g in given)
+    ]
+    if lost:
+        changes.append(f"no longer says {', '.join(dict.fromkeys(lost))}")
+    cited = {(citation.document_id, citation.page_index) for citation in now.citations}
+    for citation in review.citations:
+        if (citation.document_id, citation.page_index) not in cited:
+            changes.append(f"no longer cites {citation.document_name}, page {citation.page_label}")
+    return tuple(dict.fromkeys(changes))
+
+
+def _tell_what_came_before(pincite: "Pincite", reviewed: Turn, session_id: str) -> None:
+    """Give the new session the conversation that a follow-up question builds on."""
+    for earlier in pincite.turns.of_session(reviewed.session_id):
+        if earlier.position < reviewed.position and earlier.status in (TurnStatus.ANSWERED, TurnStatus.REVIEWED):
+            answer = earlier.review.final_answer if earlier.review else earlier.answer
+            pincite.runner.remember(replace(earlier, session_id=session_id), answer)
+
+
+def _scope(pincite: "Pincite", reviewed: Turn) -> tuple[str, ...]:
+    """The documents chosen for the turn that are still there; empty where it searched all that there were."""
+    documents = pincite.library.list()
+    there_then = {document.id for document in documents if document.added_at <= reviewed.started_at}
+    if there_then <= set(reviewed.document_ids):
+        return ()
+    kept = {document.id for document in documents}
+    return tuple(document_id for document_id in reviewed.document_ids if document_id in kept)
+
+
+def _flat(text: str) -> str:
+    return " ".join(text.split()).casefold()
