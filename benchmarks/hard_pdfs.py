@@ -1,7 +1,7 @@
 """Does every odd, broken or locked PDF get an honest result: crashes, hangs, wrong messages, text recall.
 
 Recall compares the characters of the first pages, without white space and after Unicode compatibility folding, with
-what pypdf or pdfium (whichever finds more) reads there. The references run in a process of their own.
+what pypdf or pdfium reads there, whichever finds more that is not garbled. The references run in a process of their own.
 """
 
 import argparse
@@ -18,6 +18,7 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
+from pincite.core.documents.garbling import garbling
 from pincite.core.documents.reader import ProcessReader
 from pincite.core.errors import (
     DocumentError,
@@ -162,7 +163,7 @@ def _judge(case: Case, reader: ProcessReader, reference: "_Reference", directory
         outcome=outcome or _outcome(pages),
         message=message or "; ".join(reasons),
         seconds=seconds,
-        characters=sum(len("".join(page.text.split())) for page in pages),
+        characters=sum(len(page.text) for page in pages),
         recall=recall,
         explained=bool(reasons),
         wrong=_wrong(case, outcome, message, pages, reader),
@@ -188,14 +189,12 @@ def _wrong(case: Case, outcome: str, message: str, pages: list[Page], reader: Pr
     if not facts:
         return ""
     opens = "ok" in (facts["pdfium_outcome"], facts["pypdf_outcome"])
-    if outcome == "needs password" and facts["encrypted"] == "0":
+    if outcome == "needs password" and facts["encrypted"] == "0" and b"/Encrypt" not in case.path.read_bytes():
         return "asks for a password, but the file is not encrypted"
     if outcome in ("damaged", "not a PDF", "empty file", "reader stopped") and opens:
         return "another reader opens it"
     if facts["category"] == "needs_password" and not opens and outcome != "needs password":
         return "needs a password and does not say so"
-    if facts["category"] == "unopenable_by_all" and not outcome and any(p.status is PageStatus.TEXT for p in pages):
-        return ""
     if facts["known_password"]:
         return _opens_with(case.path, facts["known_password"], reader)
     return ""
@@ -217,7 +216,8 @@ def _opens_with(path: Path, password: str, reader: ProcessReader) -> str:
 
 
 def _recall(pages: list[Page], references: list[str]) -> float | None:
-    best = max((_characters(text) for text in references), key=Counter.total, default=Counter())
+    readable = [_characters(text) for text in references if not garbling(text)]
+    best = max(readable, key=Counter.total, default=Counter[str]())
     if not best:
         return None
     ours = _characters("".join(page.text for page in pages[:REFERENCE_PAGES]))
@@ -226,7 +226,8 @@ def _recall(pages: list[Page], references: list[str]) -> float | None:
 
 def _characters(text: str) -> Counter[str]:
     folded = unicodedata.normalize("NFKC", text)
-    return Counter(c for c in folded if not c.isspace() and unicodedata.category(c) not in ("Cc", "Cf", "Cn", "Co"))
+    without = ("Cc", "Cf", "Cn", "Co", "Cs")
+    return Counter(c for c in folded if not c.isspace() and c != "\ufffd" and unicodedata.category(c) not in without)
 
 
 class _Reference:

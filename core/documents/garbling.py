@@ -7,6 +7,8 @@ import re
 
 _MEANINGLESS = re.compile("[\ufffd\ue000-\uf8ff\x00-\x08\x0e-\x1f\x7f-\x84\x86-\x9f]")
 _UNSPACED = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff\uff01-\uffef]")
+_MISREAD = re.compile("[\u00a1-\u00bf\u00c0-\u00ff\u02c6\u02dc\u0192]")
+_GLYPH_NAME = re.compile(r"/[A-Za-z]{1,3}\d{1,5}|/[a-z]+\.[a-z]+")
 _LETTERS = re.compile(r"[^\W\d_]+")
 _LATIN = bytes(code for code in range(256) if chr(code).isalpha())
 _VOWELS = "aeiouyAEIOUYàáâãäåæèéêëìíîïòóôõöøùúûüýÿÀÁÂÃÄÅÆÈÉÊËÌÍÎÏÒÓÔÕÖØÙÚÛÜÝ".encode("latin-1")
@@ -25,10 +27,15 @@ def garbling(text: str) -> str:
     meaningless = 0.0 if text.isprintable() else len(_MEANINGLESS.findall(text)) / count
     if meaningless > (0.15 if count >= _FEWEST else 0.6):
         return f"{meaningless:.0%} of the text layer's characters have no meaning"
+    foreign = len(_MISREAD.findall(text)) / count
+    if foreign > (0.4 if count >= _FEWEST else 0.7):
+        return f"the text layer is in a wrong encoding ({foreign:.0%} accented letters and signs)"
     if count < _FEWEST:
         return ""
     if count > 14 * len(words) and _glued(words, count) and len(_UNSPACED.findall(text)) < 0.2 * count:
         return "the text layer has no spaces between words"
+    if text.count("/") > 0.1 * count and 2 * len(_GLYPH_NAME.findall(text)) > text.count("/"):
+        return "the text layer has names of glyphs instead of characters"
     if count < 4 * _FEWEST:
         return ""
     bytes_ = text.encode("latin-1", "replace")

@@ -61,7 +61,7 @@ def edge_lines(lines: Sequence[Line], height: float) -> list[EdgeLine]:
         for number in numbers:
             line = lines[number]
             text = "\t".join(segment.text for segment in line.segments)
-            place = (line.top + line.bottom) / (2 * height)
+            place = (line.top + line.bottom) / max(2 * height, 1.0)
             if len(text) <= 160 and (place < _EDGE_SHARE or place > 1 - _EDGE_SHARE):
                 kind = BlockKind.HEADER if place < 0.5 else BlockKind.FOOTER
                 found.append(EdgeLine(number, _key(text), text, place, kind))

@@ -36,20 +36,17 @@ def open_document(path: Path, password: str | None = None) -> tuple[pdfium.PdfDo
             return pdfium.PdfDocument(path, password=attempt), ()
         except pdfium.PdfiumError as error:
             locked = locked or error.err_code == pdfium_c.FPDF_ERR_PASSWORD
-    with path.open("rb") as file:
-        if not locked and b"%PDF" not in file.read(_HEAD_BYTES):
-            raise NotAPdfError(f"{path.name} is not a PDF.", hint="Choose a PDF file.")
     try:
         return _written_anew(path, password), ("The file is damaged; what could be saved of it was read.",)
     except (DocumentError, pdfium.PdfiumError) as error:
         if locked or isinstance(error, PasswordNeededError):
-            what = (
-                f"The password does not open {path.name}." if password else f"{path.name} is protected with a password."
-            )
-            raise PasswordNeededError(what, hint=_PASSWORD_HINT) from error
-        raise UnreadablePdfError(
-            f"{path.name} is damaged: no reader can open a page of it.", hint=_DAMAGED_HINT
-        ) from error
+            what = "The password does not open {}." if password else "{} is protected with a password."
+            raise PasswordNeededError(what.format(path.name), hint=_PASSWORD_HINT) from error
+        with path.open("rb") as file:
+            if b"%PDF" not in file.read(_HEAD_BYTES):
+                raise NotAPdfError(f"{path.name} is not a PDF.", hint="Choose a PDF file.") from error
+        what = f"{path.name} is damaged: no reader can open a page of it."
+        raise UnreadablePdfError(what, hint=_DAMAGED_HINT) from error
 
 
 def _spellings(password: str | None) -> Iterator[str | None]:

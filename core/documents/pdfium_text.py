@@ -24,7 +24,16 @@ def _kinds() -> NDArray[np.uint8]:
     """For every UTF-16 unit: 0 white space or control, 1 part of a word, 2 a word of its own."""
     kinds = np.ones(0x10000, np.uint8)
     kinds[[unit for unit in range(0x3100) if chr(unit).isspace()]] = 0
-    for first, last in ((0x00, 0x20), (0x7F, 0xA0), (0x200B, 0x200B), (0xFEFF, 0xFEFF), (0xFFFE, 0xFFFF)):
+    for first, last in (
+        (0x00, 0x00),
+        (0x09, 0x0D),
+        (0x20, 0x20),
+        (0x85, 0x85),
+        (0xA0, 0xA0),
+        (0x200B, 0x200B),
+        (0xFEFF, 0xFEFF),
+        (0xFFFE, 0xFFFF),
+    ):
         kinds[first : last + 1] = 0
     for first, last in ((0x2E80, 0x2FFF), (0x3001, 0x9FFF), (0xAC00, 0xD7AF), (0xF900, 0xFAFF), (0xFF01, 0xFF9F)):
         kinds[first : last + 1] = 2
@@ -32,11 +41,14 @@ def _kinds() -> NDArray[np.uint8]:
 
 
 _KINDS = _kinds()
-_INVISIBLE = re.compile("[\u00ad\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+_INVISIBLE = re.compile("[\x01-\x1f\x7f-\x9f\u00ad\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 _PRESENTATION = re.compile("[\u2f00-\u2fd5\ufb00-\ufb06\ufb1d-\ufdff\ufe70-\ufefc]+")
 RIGHT_TO_LEFT = re.compile("[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]")
-_FOLDED = re.compile(f"{_INVISIBLE.pattern}|{_PRESENTATION.pattern}|[\ud800-\udfff\uf020-\uf0ff]")
-_SYMBOLS = {0xF0B7: "•", 0xF0A7: "▪", 0xF0A8: "▫", 0xF0D8: "➢", 0xF0FC: "✓", 0xF06E: "■", 0xF06C: "●", 0xF076: "❖"}
+_FOLDED = re.compile(f"{_INVISIBLE.pattern}|{_PRESENTATION.pattern}|[\ud800-\udfff\uf020-\uf0ff\uf720-\uf77f]")
+_SYMBOLS = {chr(0xF700 + code): chr(code).upper() for code in range(0x20, 0x80)} | dict(
+    zip("\uf0b7\uf0a7\uf0a8\uf0d8\uf0fc\uf06e\uf06c\uf076", "•▪▫➢✓■●❖", strict=True)
+)
+"""Old-style figures and small capitals of Adobe's glyph list, and the bullets of symbol fonts."""
 
 
 def _function(name: str, result: Any, *arguments: Any) -> Any:
@@ -180,7 +192,7 @@ def _fonts(
 def fold(word: str) -> str:
     """Spell out ligatures and presentation forms, map symbol-font bullets, drop soft hyphens and direction marks."""
     whole = word.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
-    kept = "".join(_SYMBOLS.get(ord(letter), letter) for letter in whole if not _INVISIBLE.match(letter))
+    kept = "".join(_SYMBOLS.get(letter, letter) for letter in whole if not _INVISIBLE.match(letter))
     return _PRESENTATION.sub(lambda match: unicodedata.normalize("NFKC", match.group()), kept)
 
 

@@ -210,19 +210,23 @@ class ProcessReader:
         remaining = list(page_indexes)
         while remaining:
             worker = self._take(work)
-            at, finished = remaining[0], False
+            at, doubting, finished = remaining[0], False, False
             request: dict[str, Any] = {"do": work, "path": str(path), "password": password}
             request |= {"page_indexes": remaining, "poisoned": dict(poisoned)}
             try:
                 for kind, value in worker.ask(request, self._settings.page_seconds):
-                    if kind == "working":
+                    doubting = kind == "doubting"
+                    if kind != "page":
                         at = value
                     else:
                         remaining = remaining[1:]
                         yield _page(value)
                 finished = True
             except _Stopped as stop:
-                if at in poisoned or len(poisoned) >= _MOST_STOPS:
+                if doubting:
+                    poisoned[at] = ""
+                    continue
+                if poisoned.get(at) or len(poisoned) >= _MOST_STOPS:
                     yield from (_given_up(page_index, poisoned.get(page_index)) for page_index in remaining)
                     return
                 poisoned[at] = f"the reader {stop}"

@@ -55,7 +55,7 @@ def serve(requests: BinaryIO, channel: BinaryIO) -> None:
                 if opened is not None:
                     opened.close()
                     opened = None
-                opened = OpenPdf(path, password, announce=lambda page_index: send("working", page_index))
+                opened = OpenPdf(path, password, announce=lambda page_index, what: send(what, page_index))
             for message in _answer(request, opened):
                 send(*message)
             send("done")

@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pypdfium2 as pdfium
@@ -19,8 +19,11 @@ from pincite.core.documents.blocks import compose
 from pincite.core.documents.garbling import garbling
 from pincite.core.documents.layout import Line, arrange
 from pincite.core.documents.pdfium_text import PageWords, read_words
-from pincite.core.errors import DocumentError, UnreadablePdfError
+from pincite.core.errors import UnreadablePdfError
 from pincite.core.types import BlockKind, PageStatus
+
+if TYPE_CHECKING:
+    from pincite.core.documents.second_opinion import SecondReader
 
 BOX_UNITS = 65535
 """Places on a page travel as 16-bit fractions of its width and height."""
@@ -30,6 +33,10 @@ _LITTLE_TEXT = 150
 _PICTURE_SHARE = 0.6
 _MOST_PIXELS = 40_000_000
 _MOST_OBJECTS = 3000
+_SHORT_DOCUMENT = 10
+_SHORT_PAGE = 1500
+"""Pages of short documents with no more characters than this are read a second time, to tell where readers differ."""
+_UNPLACED = "read by the second reader (pypdf), without places on the page"
 _CACHED_PAGES = 3 * labels.WINDOW
 
 PlainPage = dict[str, Any]
@@ -47,13 +54,14 @@ class LaidPage:
 class OpenPdf:
     """One document with the pages looked at lately. Raises a DocumentError when it cannot be opened."""
 
-    def __init__(self, path: Path, password: str | None, announce: Callable[[int], None]) -> None:
+    def __init__(self, path: Path, password: str | None, announce: Callable[[int, str], None]) -> None:
         """``announce`` is told each page before it is touched, so that who dies of it can be named."""
         self.path, self.password, self._announce = path, password, announce
         self.document, self.opening_notes = opening.open_document(path, password)
         self.document.init_forms()
         self.page_count = len(self.document)
         self.labels = opening.page_labels(self.document)
+        self._second_reader: SecondReader | None = None
         self._laid: dict[int, LaidPage | str] = {}
 
     def close(self) -> None:
@@ -69,9 +77,12 @@ class OpenPdf:
         }
 
     def page(self, page_index: int, poisoned: Mapping[int, str]) -> PlainPage:
-        """Read one page, looking at its neighbours for running lines. ``poisoned`` pages stopped a reader before."""
+        """Read one page, looking at its neighbours for running lines.
+
+        ``poisoned`` pages stopped a reader before: it says how, or nothing where only the second reader was stopped.
+        """
         started = time.perf_counter()
-        if page_index in poisoned:
+        if poisoned.get(page_index):
             return self.failed(page_index, poisoned[page_index])
         laid = self._lay(page_index)
         if isinstance(laid, str):
@@ -79,13 +90,14 @@ class OpenPdf:
         edges = {
             index: neighbour.edges
             for index in labels.window(page_index, self.page_count)
-            if index not in poisoned and isinstance(neighbour := self._lay(index), LaidPage)
+            if not poisoned.get(index) and isinstance(neighbour := self._lay(index), LaidPage)
         }
         running = labels.running_lines(page_index, edges)
         label = self.label(page_index, labels.printed_label(page_index, edges))
+        doubted = page_index not in poisoned
         if not laid.words.texts:
-            return self._textless(page_index, label, laid)
-        return self._written(page_index, label, laid, running)
+            return self._textless(page_index, label, laid, doubted)
+        return self._written(page_index, label, laid, running, doubted)
 
     def image(self, page_index: int, width: int) -> bytes:
         """Draw a page as a PNG, forms filled in. Raises UnreadablePdfError."""
@@ -126,7 +138,7 @@ class OpenPdf:
             while len(self._laid) >= _CACHED_PAGES:
                 self._laid.pop(next(iter(self._laid)))
             started = time.perf_counter()
-            self._announce(page_index)
+            self._announce(page_index, "working")
             try:
                 page = self.document[page_index]
             except pdfium.PdfiumError as error:
@@ -145,37 +157,46 @@ class OpenPdf:
             self._laid[page_index] = LaidPage(words, lines, edges, pictures, time.perf_counter() - started)
         return self._laid[page_index]
 
-    def _textless(self, page_index: int, label: str, laid: LaidPage) -> PlainPage:
+    def _textless(self, page_index: int, label: str, laid: LaidPage, doubted: bool) -> PlainPage:
         started = time.perf_counter()
-        text, reason = "", "blank page"
+        status, reason, text = PageStatus.EMPTY, "blank page", ""
         if laid.pictures or laid.words.characters:
             reason = "a picture without text"
-            text = self._second_opinion(page_index)
-        status = PageStatus.EMPTY
+            text = self._second_opinion(page_index) if doubted else ""
         if text.strip():
-            status, reason = PageStatus.TEXT, "read by the second reader, without places on the page"
+            status, reason = PageStatus.TEXT, _UNPLACED
             if why := garbling(text):
                 status, reason = PageStatus.GARBLED, why
         return self._plain(page_index, label, status, reason, laid.seconds + time.perf_counter() - started, text=text)
 
     def _second_opinion(self, page_index: int) -> str:
-        from pincite.core.documents import second_opinion
+        from pincite.core.documents.second_opinion import SecondReader
 
-        try:
-            return second_opinion.page_text(self.path, self.password, page_index)
-        except DocumentError:
-            return ""
+        self._announce(page_index, "doubting")
+        self._second_reader = self._second_reader or SecondReader(self.path, self.password)
+        return self._second_reader.page_text(page_index)
 
-    def _written(self, page_index: int, label: str, laid: LaidPage, running: dict[int, BlockKind]) -> PlainPage:
+    def _written(
+        self, page_index: int, label: str, laid: LaidPage, running: dict[int, BlockKind], doubted: bool
+    ) -> PlainPage:
         started = time.perf_counter()
-        composed = compose(laid.words, laid.lines, running)
         status, reason = PageStatus.TEXT, ""
-        if why := garbling(laid.words.raw_text):
+        why = garbling(laid.words.raw_text)
+        if doubted and (why or (self.page_count <= _SHORT_DOCUMENT and laid.words.characters <= _SHORT_PAGE)):
+            other = self._second_opinion(page_index)
+            found, own = len("".join(other.split())), sum(map(len, laid.words.texts))
+            if why and found > 0.8 * own and not garbling(other):
+                seconds = laid.seconds + time.perf_counter() - started
+                return self._plain(page_index, label, PageStatus.TEXT, _UNPLACED, seconds, text=other)
+            if found > 1.2 * own:
+                reason = f"a second reader (pypdf) finds more characters here, {found} instead of {own}"
+        if why:
             status, reason = PageStatus.GARBLED, why
         elif laid.pictures > _PICTURE_SHARE:
             status, reason = PageStatus.EMPTY, "a picture with hardly any text"
+        composed = compose(laid.words, laid.lines, running)
         size = np.array([laid.words.width, laid.words.height] * 2)
-        boxes = np.clip(laid.words.boxes[composed.order] / size, 0, 1) * BOX_UNITS
+        boxes = np.clip(laid.words.boxes[composed.order] / np.maximum(size, 1.0), 0, 1) * BOX_UNITS
         return self._plain(
             page_index,
             label,
@@ -185,7 +206,7 @@ class OpenPdf:
             text=composed.text,
             starts=composed.starts,
             ends=composed.ends,
-            boxes=boxes.round().astype(np.uint16).tobytes(),
+            boxes=np.nan_to_num(boxes).round().astype(np.uint16).tobytes(),
             blocks=[(b.start, b.end, b.kind.value, b.level, b.column_heads) for b in composed.blocks],
         )
 

@@ -46,10 +46,21 @@ def rewritten(path: Path, password: str | None) -> bytes:
         return buffer.getvalue()
 
 
-def page_text(path: Path, password: str | None, page_index: int) -> str:
-    """Return what pypdf reads on one page. Raises UnreadablePdfError."""
-    with translated(path):
-        return _open(path, password).pages[page_index].extract_text()
+class SecondReader:
+    """A document as pypdf sees it, opened at the first question."""
+
+    def __init__(self, path: Path, password: str | None) -> None:
+        self._path, self._password = path, password
+        self._reader: pypdf.PdfReader | None = None
+
+    def page_text(self, page_index: int) -> str:
+        """Return what pypdf reads on one page, nothing where it cannot."""
+        try:
+            with translated(self._path):
+                self._reader = self._reader or _open(self._path, self._password)
+                return self._reader.pages[page_index].extract_text()
+        except (UnreadablePdfError, PasswordNeededError):
+            return ""
 
 
 def is_portfolio(path: Path, password: str | None) -> bool:
