@@ -7,6 +7,7 @@ span can be shown in the text it came from. What a sentence means is left to `cl
 import re
 from collections.abc import Iterator
 
+from pincite.core.grounding.terms import FUNCTION_WORDS
 from pincite.core.types import Span
 
 _ABBREVIATIONS = frozenset(
@@ -15,6 +16,7 @@ _ABBREVIATIONS = frozenset(
     "sep sept oct nov dec e.g i.e u.s u.k u.n a.m p.m ph.d viz ca resp incl excl max min avg ave blvd rd "
     "bzw z.b d.h usw ggf vgl nr abs bspw u.a ca evtl inkl m.e mme sra г стр рис им т.е т.д т.п др".split()
 )
+_TITLES = frozenset("mr mrs ms dr prof sr jr st vs no nos fig figs eq sec art p pp vol e.g i.e".split())
 _LIST_MARKER = re.compile(r"[ \t]*(?:[-*+•▪◦●‣–—][ \t]+|\(?(?:\d{1,3}|[a-zA-Z]|[ivxIVX]{1,4})[.)][ \t]+)")
 _HEADING = re.compile(r"[ \t]*#{1,6}[ \t]+\S")
 _PIPE_ROW = re.compile(r"[ \t]*\|.*\|[ \t]*$")
@@ -102,9 +104,10 @@ def _ends_sentence(text: str, match: re.Match[str], limit: int) -> bool:
     word = before.group().lower() if before else ""
     if len(word) == 1 and word.isalpha() and text[match.start() - 1].isupper() and word != "i":
         return False
-    if word in _ABBREVIATIONS:
-        # "5 p.m. The" ends a sentence, "Dr. The" and "No. 5" do not: dotted short forms may stand last.
-        return "." in word and following[:1].isupper()
+    if word in _ABBREVIATIONS or re.fullmatch(r"(?:[^\W\d_]\.)+[^\W\d_]", word):
+        # "the U.S. Senate" goes on, "in the U.S. The" does not: a capital on a small word opens a sentence.
+        opener = following.split(maxsplit=1)[0].strip("\"'“‘([,").lower()
+        return word not in _TITLES and opener in FUNCTION_WORDS
     return True
 
 

@@ -3,12 +3,14 @@
 The lexical ground that quotations, checks and confidence stand on. It knows no meaning, only form.
 """
 
+import json
 import math
 import re
 import unicodedata
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
-from functools import lru_cache
+from functools import cache, lru_cache
+from importlib.resources import files
 
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
 _SCRIPT_WITHOUT_SPACES = re.compile(r"[\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]")
@@ -62,3 +64,21 @@ def rarity(term_sets: Collection[Iterable[str]]) -> Mapping[str, float]:
     """Return a weight per term: the fewer of the sets hold it, the heavier it is (inverse document frequency)."""
     counts = Counter(term for terms in term_sets for term in set(terms))
     return {term: math.log(1 + len(term_sets) / count) for term, count in counts.items()}
+
+
+@cache
+def _frequency_ranks() -> Mapping[str, int]:
+    text = files("pincite.core.grounding").joinpath("frequent_words.json").read_text(encoding="utf-8")
+    return {word: rank for rank, word in enumerate(json.loads(text)["stems"].split())}
+
+
+def specificity(term: str) -> float:
+    """Return from 0 to 1 how telling a stem is in itself: near 0 for everyday words, 1 for names and rare words."""
+    ranks = _frequency_ranks()
+    rank = ranks.get(term, len(ranks))
+    return math.log(1 + rank) / math.log(1 + len(ranks))
+
+
+def root(term: str) -> str:
+    """Return the first letters of a stem: where only these agree, two words are kin ("resign", "resignation")."""
+    return term[:5]

@@ -1,0 +1,212 @@
+"""Hold one claim against its evidence, without a model: numbers, dates, names, quoted terms, negation, direction, modality.
+
+Each disagreement is a finding with a line for people. How the findings add up to a verdict is left to `judge`.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+
+from pincite.core.grounding.numbers import Quantity, derivation, quantities, same
+from pincite.core.grounding.sources import Sentence, Sources
+from pincite.core.grounding.terms import content_terms
+
+
+class FindingKind(StrEnum):
+    NUMBER = "number"
+    DATE = "date"
+    NAME = "name"
+    QUOTED_TERM = "quoted term"
+    ATTACHMENT = "attachment"
+    NEGATION = "negation"
+    DIRECTION = "direction"
+    MODALITY = "modality"
+    RECORD_DENIES = "record denies"
+    RECORD_SILENT = "record silent"
+    RECORD_AFFIRMS = "record affirms"
+    SCHEDULE = "schedule"
+    COMPUTED = "computed"
+
+
+CONTRADICTIONS = frozenset(
+    {
+        FindingKind.ATTACHMENT, FindingKind.NEGATION, FindingKind.DIRECTION, FindingKind.MODALITY,
+        FindingKind.RECORD_DENIES, FindingKind.RECORD_AFFIRMS, FindingKind.SCHEDULE,
+    }
+)  # fmt: skip
+_RECORD_KINDS = {
+    "denied": FindingKind.RECORD_DENIES, "unknown": FindingKind.RECORD_SILENT, "affirmed": FindingKind.RECORD_AFFIRMS,
+    "hours": FindingKind.SCHEDULE, "day": FindingKind.SCHEDULE,
+}  # fmt: skip
+_NAME = re.compile(r"(?<![\w’'])[A-Z][\w’'&-]*(?:\s+(?:(?:of|the|de|van|von|and|&)\s+)?[A-Z][\w’'&-]*)*")
+_SENTENCE_START = re.compile(r"(?:^|[.!?:;]\s+|[\n\"“(|]\s*)$")
+_QUOTED = re.compile(r"\"([^\"\n]{2,200})\"|“([^”\n]{2,200})”|«([^»\n]{2,200})»")
+_NEGATOR = re.compile(r"\b(?:not|no|never|neither|nor|none|without|cannot|lacks?|fail(?:s|ed)? to|kein\w*|nicht|ohne)\b|n['’]t\b", re.I)
+_STRICT = re.compile(r"\b(?:must|shall|has to|have to|required to|requires?|obliged to|mandatory|muss|müssen)\b", re.IGNORECASE)
+_LOOSE = re.compile(r"\b(?:may|might|can|could|optional(?:ly)?|is permitted to|are permitted to|kann|können|darf)\b(?!\s+\d)", re.IGNORECASE)
+_OPPOSITES = tuple(
+    (re.compile(rf"\b(?:{one})\b", re.IGNORECASE), re.compile(rf"\b(?:{other})\b", re.IGNORECASE))
+    for one, other in (
+        (r"increas\w*|rose|rises?|rising|grew|grow\w*|gain(?:s|ed)?|up", r"decreas\w*|declin\w*|fell|falls?|falling|drop\w*|reduc\w*|shr[aiu]nk\w*|down"),
+        (r"more|higher|greater|above|over|exceed\w*|at least|larger", r"less|fewer|lower|below|under|at most|smaller"),
+        (r"before|prior to|earlier", r"after|following|later"),
+        (r"maximum|highest|largest|most", r"minimum|lowest|smallest|least"),
+        (r"profits?|net income", r"loss(?:es)?|net loss"),
+        (r"accept\w*|approv\w*|allow\w*|permit\w*", r"reject\w*|den(?:y|ied|ies)|prohibit\w*|forbid\w*|refus\w*"),
+        (r"include[sd]?|including", r"exclude[sd]?|excluding"),
+    )
+)
+_ALIKE = 0.6
+"""Weighted share of a claim's terms that a sentence must hold before the two count as saying something of the same thing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One disagreement of a claim with its evidence (or, for COMPUTED, how a figure follows from it)."""
+
+    kind: FindingKind
+    detail: str
+
+
+def check_claim(claim: str, evidence: Sources) -> tuple[Finding, ...]:
+    """Return all findings on a bare claim against the evidence it rests on."""
+    ranked = evidence.ranked(frozenset(content_terms(claim)))
+    closest = _same_statement(frozenset(content_terms(claim)), ranked)
+    findings = [
+        *_number_findings(claim, evidence, ranked),
+        *_name_findings(claim, evidence),
+        *_quoted_term_findings(claim, evidence),
+        *_record_findings(claim, evidence),
+    ]
+    if closest is not None:
+        findings.extend(_wording_findings(claim, closest.text))
+    return tuple(dict.fromkeys(findings))
+
+
+def _same_statement(terms: frozenset[str], ranked: list[tuple[float, Sentence]]) -> Sentence | None:
+    """Return the closest sentence if it says little besides what the claim says, so that their wording can be compared."""
+    if not ranked or ranked[0][0] < _ALIKE:
+        return None
+    sentence = ranked[0][1]
+    return sentence if len(terms & sentence.terms) >= _ALIKE * len(sentence.terms) else None
+
+
+def unknown_names(claim: str, evidence: Sources) -> tuple[list[str], int]:
+    """Return the names of a claim that its evidence lacks, and how many names it has."""
+    unknown: list[str] = []
+    total = 0
+    for match in _NAME.finditer(claim):
+        parts = [part for part in re.findall(r"[A-Z][\w’'&-]*", match.group()) if len(part) > 1]
+        if _SENTENCE_START.search(claim, 0, match.start()) and parts:
+            parts = parts[1:]  # a capital that only opens the sentence is no sign of a name
+        for part in parts:
+            total += 1
+            if not evidence.mentions(re.sub(r"['’]s?$", "", part)):
+                unknown.append(part)
+    return unknown, total
+
+
+def _name_findings(claim: str, evidence: Sources) -> Iterator[Finding]:
+    unknown, _ = unknown_names(claim, evidence)
+    for name in unknown:
+        yield Finding(FindingKind.NAME, f"“{name}” does not occur in the evidence")
+
+
+def _quoted_term_findings(claim: str, evidence: Sources) -> Iterator[Finding]:
+    for match in _QUOTED.finditer(claim):
+        quoted = next(group for group in match.groups() if group)
+        if evidence.mentions(quoted) or any(source.normalized.locate(quoted) for source in evidence.sources):
+            continue
+        yield Finding(FindingKind.QUOTED_TERM, f"“{quoted}” is not in the evidence word for word")
+
+
+def _record_findings(claim: str, evidence: Sources) -> Iterator[Finding]:
+    for source in evidence.sources:
+        for kind, detail in source.record.disagreements(claim) if source.record else ():
+            yield Finding(_RECORD_KINDS[kind], detail)
+
+
+def _number_findings(claim: str, evidence: Sources, ranked: list[tuple[float, Sentence]]) -> Iterator[Finding]:
+    claimed = quantities(claim)
+    years = {quantity.year for quantity in claimed if quantity.kind == "date" and quantity.year}
+    asked = quantities(evidence.question) if claimed else ()
+    for quantity in claimed:
+        holders = [s for s in evidence.sentences if any(same(quantity, given, s.source.scales) for given in s.quantities)]
+        if holders:
+            if quantity.kind != "date":
+                yield from _attachment_findings(claim, quantity, years, holders, ranked)
+        elif any(same(quantity, given) for given in asked) or _is_count(quantity, evidence):
+            continue
+        elif formula := _derived(quantity, ranked):
+            yield Finding(FindingKind.COMPUTED, formula)
+        else:
+            kind = FindingKind.DATE if quantity.kind == "date" else FindingKind.NUMBER
+            yield Finding(kind, f"{quantity.text.strip()} does not occur in the evidence" + _rival(quantity, ranked))
+
+
+def _derived(quantity: Quantity, ranked: list[tuple[float, Sentence]]) -> str:
+    nearest = [sentence for _, sentence in ranked[:4]]
+    given = [figure for sentence in nearest for figure in sentence.quantities]
+    scales = frozenset(scale for sentence in nearest for scale in sentence.source.scales)
+    return derivation(quantity, given, scales or frozenset({1.0}))
+
+
+def _is_count(quantity: Quantity, evidence: Sources) -> bool:
+    """Let "three passages" stand where there are three: small counts of what was given need no figure in the text."""
+    return quantity.kind == "number" and quantity.value == len(evidence.sources) and quantity.step == 0
+
+
+def _rival(quantity: Quantity, ranked: list[tuple[float, Sentence]]) -> str:
+    """Name the figure of the same kind that the closest sentence gives instead."""
+    if not ranked or ranked[0][0] < _ALIKE:
+        return ""
+    others = [given.text.strip() for given in ranked[0][1].quantities if given.kind == quantity.kind]
+    return f"; the closest passage says {others[0]}" if others else ""
+
+
+def _attachment_findings(
+    claim: str, quantity: Quantity, years: set[int], holders: list[Sentence], ranked: list[tuple[float, Sentence]]
+) -> Iterator[Finding]:
+    """Find a right figure told of the wrong year or the wrong row."""
+    if years:
+        told = [_years_of(holder, quantity) for holder in holders]
+        if all(told) and not any(years & holder_years for holder_years in told):
+            other = ", ".join(str(year) for year in sorted(told[0]))
+            yield Finding(FindingKind.ATTACHMENT, f"{quantity.text.strip()} belongs to {other} in the evidence")
+            return
+    if quantity.kind not in ("money", "percent") and quantity.step >= 1 and abs(quantity.value) < 100:
+        return
+    best = ranked[0][1] if ranked else None
+    if best is None or best in holders or ranked[0][0] < _ALIKE:
+        return
+    wanted = frozenset(content_terms(claim))
+    rivals = [given for given in best.quantities if given.kind == quantity.kind]
+    if rivals and all(len(wanted & holder.terms - best.terms) == 0 and len(wanted & best.terms - holder.terms) > 0 for holder in holders):
+        yield Finding(FindingKind.ATTACHMENT, f"{quantity.text.strip()} stands with something else; here the evidence says {rivals[0].text.strip()}")
+
+
+def _years_of(sentence: Sentence, quantity: Quantity) -> set[int]:
+    """Return the years that a sentence, or the head of its column, gives a figure."""
+    for figure in sentence.quantities:
+        if same(quantity, figure, sentence.source.scales) and id(figure) in sentence.years_of_columns:
+            return {sentence.years_of_columns[id(figure)]}
+    return {figure.year for figure in sentence.quantities if figure.year}
+
+
+def _wording_findings(claim: str, sentence: str) -> Iterator[Finding]:
+    """Compare negation, direction and modal strength with a sentence that says something of the same thing."""
+    if bool(_NEGATOR.search(claim)) != bool(_NEGATOR.search(sentence)):
+        side = "claim" if _NEGATOR.search(claim) else "evidence"
+        yield Finding(FindingKind.NEGATION, f"only the {side} says “{(_NEGATOR.search(claim) or _NEGATOR.search(sentence) or [''])[0]}”")
+    for one, other in _OPPOSITES:
+        for mine, theirs in ((one, other), (other, one)):
+            said = mine.search(claim)
+            opposite = theirs.search(sentence)
+            if said and opposite and not theirs.search(claim) and not mine.search(sentence):
+                yield Finding(FindingKind.DIRECTION, f"the claim says “{said.group()}”, the evidence “{opposite.group()}”")
+    strict, loose = _STRICT.search(claim), _LOOSE.search(claim)
+    if strict and not loose and not _STRICT.search(sentence) and (given := _LOOSE.search(sentence)):
+        yield Finding(FindingKind.MODALITY, f"the claim says “{strict.group()}”, the evidence “{given.group()}”")
+    if loose and not strict and not _LOOSE.search(sentence) and (given := _STRICT.search(sentence)):
+        yield Finding(FindingKind.MODALITY, f"the claim says “{loose.group()}”, the evidence “{given.group()}”")

@@ -1,0 +1,91 @@
+"""Split an answer into checkable claims, and read the citation marks they carry.
+
+Sentences, list items and table rows that state something are claims; headings, questions, small talk, hedges and
+"the documents do not say" are not. Whether a claim holds is left to `checks`.
+"""
+
+import re
+from dataclasses import dataclass
+
+from pincite.core.grounding.sentences import split_sentences
+from pincite.core.grounding.terms import content_terms
+
+_MARK = re.compile(r"[\[【](\d{1,3}(?:\s*[,;–-]\s*\d{1,3})*)[\]】](?!\()")
+_LEADING = re.compile(r"^[ \t]*(?:[-*+•▪◦●‣–—][ \t]+|\(?(?:\d{1,3}|[a-zA-Z])[.)][ \t]+|>[ \t]*)+")
+_HEADING = re.compile(r"^(?:#{1,6}\s.*|\*\*[^*]+\*\*:?|[^.!?]{0,80}:\**)$")
+_SEPARATOR_ROW = re.compile(r"^\|?[\s:|+=-]*\|?$")
+_SMALL_TALK = re.compile(
+    r"^(?:(?:sure|certainly|of course|absolutely|hello|hi|hey|thanks?|thank you|you're welcome|great question|okay|ok)\b[^.]{0,60}[.!,]?$"
+    r"|(?:sure|certainly|of course|okay)?[,!.]?\s*(?:here(?:'s| is| are)|below (?:is|are)|let me|i(?:'d| would| will|'ll) be (?:happy|glad)|i hope|"
+    r"feel free|please (?:let|note|see|ask)|i(?:'m| am) (?:sorry|happy|glad|an? )|is there anything|do you|would you|if you (?:have|need|would like|want))\b)",
+    re.IGNORECASE,
+)
+_DECLINING = re.compile(
+    r"\b(?:(?:do(?:es)?|did|is|are|was|were|could|can)\s?(?:not|n['’]t)|cannot|no)\s(?:\w+\s){0,5}"
+    r"(?:specif\w*|mention\w*|provid\w*|contain\w*|includ\w*|stat\w*|say|said|answer\w*|information|details?|find|found|address\w*|"
+    r"discuss\w*|enough|sufficient|available|list\w*|covered?|indicate\w*|given|clear)\b"
+    r"|\b(?:i do not|i don['’]t) (?:know|have)\b|\bunable to\b|\bnicht (?:genannt|angegeben|erwähnt)\b",
+    re.IGNORECASE,
+)
+_SUBJECT_SOURCE = re.compile(
+    r"\b(?:documents?|passages?|sources?|text|context|article|information|data|pages?|report|excerpts?|i)\b|\bthere\b", re.IGNORECASE
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimText:
+    """A claim as it stands in the answer: ``text`` is ``answer[start:end]``; ``citations`` are the numbers it names."""
+
+    text: str
+    start: int
+    end: int
+    citations: tuple[int, ...]
+
+    @property
+    def bare(self) -> str:
+        """Return the statement without list mark, citation marks and emphasis."""
+        return bare_text(self.text)
+
+
+def extract_claims(answer: str) -> tuple[ClaimText, ...]:
+    """Return the claims of an answer in Markdown, in order."""
+    claims: list[ClaimText] = []
+    spans = split_sentences(answer)
+    for position, span in enumerate(spans):
+        text = answer[span.start : span.end]
+        follows = answer[spans[position + 1].start : spans[position + 1].end] if position + 1 < len(spans) else ""
+        head_row = text.startswith("|") and bool(_SEPARATOR_ROW.match(follows)) and "|" in follows
+        if not head_row and is_claim(text):
+            claims.append(ClaimText(text, span.start, span.end, citation_numbers(text)))
+    return tuple(claims)
+
+
+def is_claim(text: str) -> bool:
+    """Say whether a sentence, list item or table row states something that can be checked."""
+    statement = bare_text(text)
+    if _SEPARATOR_ROW.match(statement) or statement.endswith(("?", "？", "؟")) or not content_terms(statement):
+        return False
+    if _HEADING.match(_MARK.sub("", _LEADING.sub("", text)).strip()) or _SMALL_TALK.match(statement):
+        return False
+    return not declines(statement)
+
+
+def declines(text: str) -> bool:
+    """Say whether a sentence tells that the sources do not answer."""
+    match = _DECLINING.search(text)
+    return match is not None and bool(_SUBJECT_SOURCE.search(text[: match.end()]))
+
+
+def citation_numbers(text: str) -> tuple[int, ...]:
+    """Return the evidence numbers of marks like [1], [2, 3] and [4-6], each once, in order."""
+    numbers: list[int] = []
+    for match in _MARK.finditer(text):
+        for part in re.split(r"\s*[,;]\s*", match[1]):
+            first, _, last = re.sub(r"\s*[–-]\s*", "-", part).partition("-")
+            numbers.extend(range(int(first), min(int(last or first), int(first) + 20) + 1))
+    return tuple(dict.fromkeys(numbers))
+
+
+def bare_text(text: str) -> str:
+    """Return a stretch of an answer without list mark, citation marks and emphasis."""
+    return re.sub(r"[*_`]{1,3}(?=\S)|(?<=\S)[*_`]{1,3}", "", _MARK.sub("", _LEADING.sub("", text))).strip()

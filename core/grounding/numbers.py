@@ -1,0 +1,233 @@
+"""Read quantities, dates and times out of text and compare them by value, not by spelling.
+
+"$1.2 billion", "1,200 million" and "1,200" under the words "in millions" are one amount; "5 %" and "1.5 %" are not.
+Whether a claim may use a number is decided in `checks`.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import permutations
+from typing import Literal
+
+Kind = Literal["number", "percent", "money", "date", "time"]
+
+_SCALES = {
+    "hundred": 1e2, "thousand": 1e3, "k": 1e3, "tsd": 1e3, "lakh": 1e5, "million": 1e6, "millions": 1e6, "mn": 1e6,
+    "m": 1e6, "mm": 1e6, "mio": 1e6, "млн": 1e6, "crore": 1e7, "billion": 1e9, "billions": 1e9, "bn": 1e9, "b": 1e9,
+    "mrd": 1e9, "млрд": 1e9, "trillion": 1e12, "tn": 1e12, "万": 1e4, "億": 1e8, "亿": 1e8,
+}  # fmt: skip
+_SMALL_NUMBERS = {
+    word: value
+    for value, word in enumerate(
+        "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen "
+        "eighteen nineteen".split()
+    )
+} | {"dozen": 12, "half": 0.5}
+_TENS = {w: 20 + 10 * i for i, w in enumerate("twenty thirty forty fifty sixty seventy eighty ninety".split())}
+_MONTHS = {
+    name: number for number, name in enumerate("jan feb mar apr may jun jul aug sep oct nov dec".split(), start=1)
+}
+_MONTH = r"(?P<month>jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\.?"
+_DAY = r"(?P<day>[0-3]?\d)(?:st|nd|rd|th)?"
+_YEAR = r"(?P<year>(?:1[5-9]|20)\d\d)"
+_DATES = tuple(
+    re.compile(pattern, re.IGNORECASE)
+    for pattern in (
+        r"\b(?P<year>\d{4})-(?P<month>\d\d)-(?P<day>\d\d)\b",
+        rf"\b{_MONTH}\s+{_DAY}(?:,?\s+{_YEAR})?\b(?![\d:.]*\d)",
+        rf"\b{_DAY}\s+(?:of\s+)?{_MONTH}(?:,?\s+{_YEAR})?\b",
+        rf"\b{_MONTH},?\s+(?:of\s+)?{_YEAR}\b",
+        rf"\b(?:FY\s?)?{_YEAR}\b(?![,.]\d|\s*%)",
+        r"\bFY\s?'?(?P<year>\d\d)\b",
+    )
+)
+_TIME = re.compile(
+    r"\b(?P<hour>[01]?\d|2[0-4])(?::(?P<minute>[0-5]?\d))?\s*(?P<half>[ap])\.?\s?m\b\.?"
+    r"|\b(?P<hour24>[01]?\d|2[0-4]):(?P<minute24>[0-5]?\d)(?::\d\d)?\b",
+    re.IGNORECASE,
+)
+_SCALE_WORDS = "|".join(sorted(_SCALES, key=len, reverse=True))
+_NUMBER = re.compile(
+    rf"(?P<open>\()?(?P<sign>(?<![\w.])[-−–+]\s?(?=[\d$€£¥]))?(?P<money>[$€£¥₹₽]|US\$|USD|EUR|GBP|CHF|Rs\.?)?\s?"
+    rf"(?P<digits>\d{{1,3}}(?:,\d{{2,3}})+(?:\.\d+)?|\d{{1,3}}(?:[\u00a0\u202f' ]\d{{3}})+(?![\d])|\d+(?:[.,]\d+)?)(?P<close>\))?"
+    rf"(?:st|nd|rd|th)?(?:[ -]?(?P<scale>{_SCALE_WORDS})\b)?"
+    r"(?P<percent>\s?%|\s?per\s?cent\b|\s?percent\w*|\s?pct\b)?(?P<after>\s?(?:dollars?|euros?|pounds?|USD|EUR|GBP|[€$£₽]))?",
+    re.IGNORECASE,
+)
+_WORD_NUMBER = re.compile(
+    rf"\b(?P<tens>{'|'.join(_TENS)})?[- ]?\b(?P<unit>{'|'.join(_SMALL_NUMBERS)})?\b(?:[ -](?P<scale>hundred|thousand|million|billion|dozen))?"
+    r"(?P<percent>\s+per\s?cent|\s*%)?",
+    re.IGNORECASE,
+)
+_STATED_SCALE = re.compile(
+    r"\b(?:in|\$|€|£)\s?(?P<scale>thousands?|millions?|billions?|000s?)\b|\((?P<short>000s?)\)", re.IGNORECASE
+)
+_UNITS = {
+    spelling: unit
+    for unit, spellings in {
+        "km": "km kilometers kilometres", "m": "meters metres", "cm": "cm", "mm": "mm", "mi": "miles mile", "ft": "feet foot ft",
+        "in": "inches inch", "kg": "kg kilograms kilogram kilos", "g": "g grams gram", "mg": "mg", "lb": "lb lbs pounds pound",
+        "oz": "oz ounces ounce", "l": "liters litres liter litre", "ml": "ml", "s": "seconds second secs", "min": "minutes minute mins min",
+        "h": "hours hour hrs", "d": "days day", "w": "weeks week", "mo": "months month", "y": "years year", "bp": "bps basis",
+        "C": "°c", "F": "°f", "cup": "cups cup", "tbsp": "tbsp tablespoons tablespoon", "tsp": "tsp teaspoons teaspoon",
+        "kw": "kw", "mw": "mw", "gb": "gb", "mb": "mb",
+    }.items()
+    for spelling in spellings.split()
+}  # fmt: skip
+_UNIT = re.compile(rf"[ \t-]?({'|'.join(sorted(map(re.escape, _UNITS), key=len, reverse=True))})\b", re.IGNORECASE)
+_BULLET = re.compile(r"^[ \t]*\(?\d{1,3}[.)](?=\s)|\[\d{1,3}(?:\s*[,;–-]\s*\d{1,3})*\]", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True)
+class Quantity:
+    """One figure as written: ``value`` with sign and scale applied; a date is (year, month, day) with 0 for unsaid."""
+
+    text: str
+    start: int
+    end: int
+    kind: Kind
+    value: float
+    step: float = 0.0
+    """The unit of the last written digit: how far rounding may have moved the value."""
+    date: tuple[int, int, int] = (0, 0, 0)
+    unit: str = ""
+
+    @property
+    def year(self) -> int:
+        """Return the year that a date names, else 0."""
+        return self.date[0]
+
+
+def quantities(text: str) -> tuple[Quantity, ...]:
+    """Return every date, time and number of `text` in reading order; list numbers and citation marks are left out."""
+    blanked = _BULLET.sub(lambda match: " " * len(match.group()), text)
+    found: list[Quantity] = []
+    for reader in (_dates, _times, _figures, _spelled):
+        for quantity in reader(blanked):
+            found.append(quantity)
+            blanked = blanked[: quantity.start] + " " * (quantity.end - quantity.start) + blanked[quantity.end :]
+    return tuple(sorted(found, key=lambda quantity: quantity.start))
+
+
+def stated_scales(text: str) -> frozenset[float]:
+    """Return the factors a table or page declares for its figures ("in thousands of dollars"), always with 1."""
+    scales = {1.0}
+    for match in _STATED_SCALE.finditer(text):
+        word = (match["scale"] or match["short"]).lower().rstrip("s")
+        scales.add(1e3 if word == "000" else _SCALES.get(word, 1.0))
+    return frozenset(scales)
+
+
+def same(claimed: Quantity, given: Quantity, scales: frozenset[float] = frozenset({1.0})) -> bool:
+    """Say whether `given` bears out `claimed`: same kind, and same value to the precision of the claim."""
+    if claimed.kind == "date" or given.kind == "date":
+        if claimed.kind == given.kind:
+            return all(mine in (0, theirs) for mine, theirs in zip(claimed.date, given.date, strict=True))
+        plain = given if claimed.kind == "date" else claimed
+        dated = claimed if claimed.kind == "date" else given
+        return plain.kind == "number" and dated.date[1:] == (0, 0) and plain.value == dated.year
+    if (claimed.kind == "percent") != (given.kind == "percent") and claimed.kind != "number" and given.kind != "number":
+        return False
+    if (claimed.kind == "time") != (given.kind == "time") or (
+        claimed.unit and given.unit and claimed.unit != given.unit
+    ):
+        return False
+    return any(_close(claimed, given.value * scale) for scale in scales)
+
+
+def derivation(claimed: Quantity, given: Sequence[Quantity], scales: frozenset[float]) -> str:
+    """Return how `claimed` follows from two of `given` by plain arithmetic ("120 - 100 = 20"), or ""."""
+    figures = [quantity for quantity in given if quantity.kind in ("number", "money", "percent")][:16]
+    if claimed.kind not in ("number", "money", "percent") or (claimed.step >= 1 and abs(claimed.value) < 10):
+        return ""  # small whole numbers follow from anything
+    for first, second in permutations(figures, 2):
+        for sign, value in _results(first.value, second.value, as_percent=claimed.kind == "percent"):
+            if any(_close(claimed, value * scale) for scale in (scales if claimed.kind != "percent" else {1.0})):
+                return f"{first.text.strip()} {sign} {second.text.strip()} = {claimed.text.strip()}"
+    total = sum(figure.value for figure in figures)
+    if len(figures) > 2 and any(_close(claimed, total * scale) for scale in scales):
+        return f"{' + '.join(figure.text.strip() for figure in figures)} = {claimed.text.strip()}"
+    return ""
+
+
+def _results(first: float, second: float, *, as_percent: bool) -> Iterator[tuple[str, float]]:
+    if not as_percent:
+        yield "+", first + second
+        yield "-", first - second
+    if second:
+        factor = 100.0 if as_percent else 1.0
+        yield "/", factor * first / second
+        yield "/ 1 -", factor * (first - second) / abs(second)
+
+
+def _close(claimed: Quantity, value: float) -> bool:
+    # Falling amounts are told as "fell by 5": the sign may live in the verb, so only a written minus is binding.
+    difference = min(
+        abs(claimed.value - value), abs(claimed.value + value) if claimed.value > 0 > value else float("inf")
+    )
+    return difference <= max(claimed.step / 2, abs(value) * 1e-9) * 1.0001
+
+
+def _dates(text: str) -> Iterator[Quantity]:
+    taken: list[tuple[int, int]] = []
+    for pattern in _DATES:
+        for match in pattern.finditer(text):
+            if any(match.start() < end and start < match.end() for start, end in taken):
+                continue
+            parts = match.groupdict()
+            year = int(parts["year"] or 0)
+            month_text = (parts.get("month") or "0").lower()
+            month = int(month_text) if month_text.isdigit() else _MONTHS[month_text[:3]]
+            taken.append(match.span())
+            date = (2000 + year if 0 < year < 100 else year, month, int(parts.get("day") or 0))
+            yield Quantity(match.group(), *match.span(), "date", float(date[0]), 0.0, date)
+
+
+def _times(text: str) -> Iterator[Quantity]:
+    for match in _TIME.finditer(text):
+        hour = int(match["hour"] or match["hour24"])
+        if match["half"]:
+            hour = hour % 12 + (12 if match["half"].lower() == "p" else 0)
+        minutes = (hour % 24) * 60 + int(match["minute"] or match["minute24"] or 0)
+        yield Quantity(match.group(), *match.span(), "time", float(minutes))
+
+
+def _figures(text: str) -> Iterator[Quantity]:
+    for match in _NUMBER.finditer(text):
+        if match.start() and text[match.start("digits") - 1].isalpha() and not match["money"]:
+            continue  # "Q3", "B12": part of a name
+        digits = match["digits"]
+        if re.fullmatch(r"\d+,\d{1,2}", digits):
+            digits = digits.replace(",", ".")
+        digits = re.sub(r"[,\s']", "", digits)
+        scale = _SCALES[match["scale"].lower()] if match["scale"] else 1.0
+        bracketed = bool(match["open"] and match["close"])
+        negative = bool(match["sign"] and match["sign"].strip() != "+") or (
+            bracketed and ("," in match["digits"] or "." in digits)
+        )
+        decimals = len(digits.partition(".")[2])
+        kind: Kind = "percent" if match["percent"] else "money" if match["money"] or match["after"] else "number"
+        value = float(digits) * scale * (-1 if negative else 1)
+        step = scale * 10.0**-decimals
+        yield Quantity(match.group(), *match.span(), kind, value, step, unit=_unit_after(text, match.end()))
+
+
+def _spelled(text: str) -> Iterator[Quantity]:
+    for match in _WORD_NUMBER.finditer(text):
+        if not (match["tens"] or match["unit"]):
+            continue
+        tens, unit = (match["tens"] or "").lower(), (match["unit"] or "").lower()
+        if unit == "one" and not (match["scale"] or match["percent"] or tens):
+            continue  # mostly a pronoun
+        scale = (match["scale"] or "").lower()
+        value = (_TENS.get(tens, 0) + _SMALL_NUMBERS.get(unit, 0)) * (
+            12 if scale == "dozen" else _SCALES.get(scale, 1.0)
+        )
+        kind: Kind = "percent" if match["percent"] else "number"
+        yield Quantity(match.group(), *match.span(), kind, float(value), unit=_unit_after(text, match.end()))
+
+
+def _unit_after(text: str, end: int) -> str:
+    match = _UNIT.match(text, end)
+    return _UNITS[match[1].lower()] if match else ""

@@ -1,0 +1,138 @@
+"""The sources of an answer, prepared once so that every claim can be held against them quickly."""
+
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+
+from pincite.core.grounding.numbers import Quantity, quantities, stated_scales
+from pincite.core.grounding.quotations import NormalizedText
+from pincite.core.grounding.records import Record, read_record
+from pincite.core.grounding.sentences import split_sentences
+from pincite.core.grounding.terms import content_terms, rarity, root, stem, words
+
+_UNSPACED = re.compile(r"[\s.'’-]+")
+_YEAR_HEAD = re.compile(r"\b(?:19|20)\d\d\b")
+
+
+class Sentence:
+    """One sentence, row or list item of a source."""
+
+    def __init__(self, text: str, source: "Source", position: int) -> None:
+        """Take the text and where it stands: its source and its number there."""
+        self.text = text
+        self.source = source
+        self.position = position
+        self.terms = frozenset(content_terms(text))
+
+    @cached_property
+    def quantities(self) -> tuple[Quantity, ...]:
+        """Return its figures, dates and times."""
+        return quantities(self.text)
+
+    @cached_property
+    def years_of_columns(self) -> Mapping[int, int]:
+        """Return the year over each figure of a table row, by the figure's place from the right, read from the head line."""
+        figures = [quantity for quantity in self.quantities if quantity.kind != "date"]
+        for above in reversed(self.source.sentences[max(0, self.position - 40) : self.position]):
+            years = [int(year) for year in _YEAR_HEAD.findall(above.text)]
+            if len(years) > 1 and len(years) == len(figures):
+                return {id(figure): year for figure, year in zip(figures, years, strict=True)}
+        return {}
+
+
+class Source:
+    """One passage or page; a JSON object is read as a record and told as prose."""
+
+    def __init__(self, text: str) -> None:
+        """Take the text as given."""
+        self.record: Record | None = read_record(text)
+        self.text = self.record.text if self.record else text
+        self.sentences: list[Sentence] = []
+        for span in split_sentences(self.text):
+            self.sentences.append(Sentence(self.text[span.start : span.end], self, len(self.sentences)))
+
+    @cached_property
+    def normalized(self) -> NormalizedText:
+        """Return the text ready for finding quotations."""
+        return NormalizedText(self.text)
+
+    @cached_property
+    def scales(self) -> frozenset[float]:
+        """Return the factors its tables declare."""
+        return stated_scales(self.text)
+
+
+class Sources:
+    """All sources of an answer, or those that one claim cites."""
+
+    def __init__(self, sources: Sequence[Source], question: str = "") -> None:
+        """Take prepared sources; words of the question count as known."""
+        self.sources = tuple(sources)
+        self.sentences = tuple(sentence for source in sources for sentence in source.sentences)
+        self.question_terms = frozenset(content_terms(question))
+        self.question = question
+
+    @classmethod
+    def of(cls, texts: Sequence[str], question: str = "") -> "Sources":
+        """Prepare texts."""
+        return cls([Source(text) for text in texts], question)
+
+    @cached_property
+    def terms(self) -> frozenset[str]:
+        """Return all content terms."""
+        return frozenset(term for sentence in self.sentences for term in sentence.terms)
+
+    @cached_property
+    def stems(self) -> tuple[str, ...]:
+        """Return the stems of all words in reading order, function words included."""
+        return tuple(stem(word) for source in self.sources for word in words(source.text))
+
+    @cached_property
+    def pairs(self) -> frozenset[tuple[str, ...]]:
+        """Return all neighbouring pairs of stems."""
+        return frozenset(zip(self.stems, self.stems[1:], strict=False))
+
+    @cached_property
+    def triples(self) -> frozenset[tuple[str, ...]]:
+        """Return all runs of three stems."""
+        return frozenset(zip(self.stems, self.stems[1:], self.stems[2:], strict=False))
+
+    @cached_property
+    def weights(self) -> Mapping[str, float]:
+        """Return the rarity of each term among the sentences."""
+        return rarity([sentence.terms for sentence in self.sentences])
+
+    @cached_property
+    def unseen_weight(self) -> float:
+        """Return the weight of a term that no sentence holds: that of the rarest one."""
+        return max(self.weights.values(), default=1.0)
+
+    @cached_property
+    def counts(self) -> Counter[str]:
+        """Return how often each stem occurs."""
+        return Counter(self.stems)
+
+    @cached_property
+    def roots(self) -> frozenset[str]:
+        """Return the roots of all content terms, the question's included."""
+        return frozenset(root(term) for term in self.terms | self.question_terms)
+
+    @cached_property
+    def squeezed(self) -> str:
+        """Return all texts and the question in lower case without spaces and hyphens, for looking up names."""
+        return _UNSPACED.sub("", "\n".join([*(source.text for source in self.sources), self.question]).lower())
+
+    def weight(self, term: str) -> float:
+        """Return how much a term of a claim counts."""
+        return self.weights.get(term, self.unseen_weight)
+
+    def ranked(self, terms: frozenset[str]) -> list[tuple[float, Sentence]]:
+        """Return the sentences that share most of `terms`, best first, each with the weighted share it holds."""
+        total = sum(self.weight(term) for term in terms) or 1.0
+        scored = [(sum(self.weight(term) for term in terms & s.terms) / total, s) for s in self.sentences if terms & s.terms]
+        return sorted(scored, key=lambda pair: -pair[0])
+
+    def mentions(self, name: str) -> bool:
+        """Say whether a name occurs, however it is spaced and hyphenated."""
+        return stem(name) in self.counts or _UNSPACED.sub("", name.lower()) in self.squeezed
