@@ -1,4 +1,4 @@
-"""``python -m benchmarks COMMAND``: one command per question worth measuring; ``--json`` prints the result for machines."""
+"""``python -m benchmarks COMMAND``: one command per question worth measuring; ``--json`` prints for machines."""
 
 import argparse
 import importlib

@@ -11,7 +11,7 @@ from statistics import median
 from typing import Any
 
 from benchmarks.corpus import Corpus, open_corpus
-from benchmarks.retrieval import Question, read_questions
+from benchmarks.measures import Question, read_questions
 from pincite.core.graph.build import TurnGraph, build_graph
 from pincite.core.graph.citations import without_markers
 from pincite.core.graph.context import TurnContext

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from benchmarks.corpus import Corpus
-from benchmarks.retrieval import Found, PageRef, Question
+from benchmarks.measures import Found, PageRef, Question
 
 CHARACTERS = 800
 DEPTH = 200
@@ -75,7 +75,7 @@ def rank_plainly(corpus: Corpus, questions: Sequence[Question], *, scope: str) -
         for order in (by_words, by_meaning):
             for rank, place in enumerate(order.tolist(), start=1):
                 fused[place] += 1 / (60 + rank)
-        both = sorted(fused, key=lambda place: (-fused[place], place))
+        both = np.array(sorted(fused, key=lambda place: (-fused[place], place)), dtype=np.intp)
         for name, order in (("BM25", by_words), ("MiniLM", by_meaning), ("fusion", both)):
             ranked = list(dict.fromkeys(places[inside[place]] for place in order))
             found[name].append(Found(question, {"pages": ranked}, 0.0))

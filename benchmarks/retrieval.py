@@ -1,45 +1,18 @@
 """Is the right page found? Page recall of the retriever on labelled questions, stage by stage, beside plain methods."""
 
 import argparse
-import json
-import math
-import random
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from benchmarks.baselines import rank_plainly
 from benchmarks.corpus import Corpus, open_corpus
+from benchmarks.measures import Found, PageRef, Question, quantile, read_questions, select, summary
 from pincite.core.graph.planning import plan_question
 from pincite.core.types import Candidate
 
-DEPTHS = (1, 3, 5, 10)
 STAGES = ("keyword", "dense", "fused", "reranked", "packed")
-
-PageRef = tuple[str, int]
-"""Document name and page position."""
-
-
-@dataclass(frozen=True, slots=True)
-class Question:
-    """One labelled question; ``evidence`` are the pages that people marked."""
-
-    id: str
-    text: str
-    documents: tuple[str, ...]
-    evidence: frozenset[PageRef]
-    tags: frozenset[str]
-    answerable: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Found:
-    """The pages that one search ranked, by stage, best first, and how long it took."""
-
-    question: Question
-    pages: Mapping[str, Sequence[PageRef]]
-    milliseconds: float
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -67,36 +40,13 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
     result["stages"] = {stage: summary(found, stage) for stage in STAGES} if options.stages else {}
     result["baselines"] = {}
     if options.baselines:
-        from benchmarks.baselines import rank_plainly
-
         plain = rank_plainly(corpus, questions, scope=options.scope)
         result["baselines"] = {name: summary(ranked, "pages") for name, ranked in plain.items()}
     return result
 
 
-def read_questions(directory: Path) -> list[Question]:
-    rows = [json.loads(line) for line in (directory / "questions.jsonl").read_text(encoding="utf-8").splitlines()]
-    return [
-        Question(
-            id=row["id"],
-            text=row["question"],
-            documents=tuple(row["docs"]),
-            evidence=frozenset((place["doc"], place["page_index"]) for place in row["evidence"]),
-            tags=frozenset(row["tags"]),
-            answerable=row["answerable"],
-        )
-        for row in rows
-    ]
-
-
 def split_tags(tags: str) -> frozenset[str]:
     return frozenset(tag.strip() for tag in tags.split(",") if tag.strip())
-
-
-def select(questions: Iterable[Question], *, tags: frozenset[str] = frozenset(), limit: int = 0) -> list[Question]:
-    """Answerable questions with marked pages; with tags, those whose evidence lies wholly in the named kinds."""
-    chosen = [q for q in questions if q.answerable and q.evidence and (not tags or (q.tags and q.tags <= tags))]
-    return chosen[:limit] if limit else chosen
 
 
 def search_all(corpus: Corpus, questions: Sequence[Question], *, scope: str) -> list[Found]:
@@ -121,52 +71,6 @@ def pages_of(corpus: Corpus, ranking: Iterable[Candidate]) -> list[PageRef]:
     return list(dict.fromkeys(places))
 
 
-def summary(found: Sequence[Found], stage: str) -> dict[str, Any]:
-    """Means over questions; a question with two evidence pages of which one is found counts half."""
-    ranked = [(f.pages[stage], f.question.evidence) for f in found]
-    recall_5 = [recall(pages, evidence, 5) for pages, evidence in ranked]
-    return {
-        "questions": len(found),
-        "recall": {str(depth): mean(recall(pages, evidence, depth) for pages, evidence in ranked) for depth in DEPTHS},
-        "recall_5_interval": bootstrap_interval(recall_5),
-        "mrr_10": mean(reciprocal_rank(pages, evidence) for pages, evidence in ranked),
-        "ndcg_10": mean(ndcg(pages, evidence) for pages, evidence in ranked),
-    }
-
-
-def recall(pages: Sequence[PageRef], evidence: frozenset[PageRef], depth: int) -> float:
-    return len(evidence & set(pages[:depth])) / len(evidence)
-
-
-def reciprocal_rank(pages: Sequence[PageRef], evidence: frozenset[PageRef], depth: int = 10) -> float:
-    return next((1 / rank for rank, page in enumerate(pages[:depth], start=1) if page in evidence), 0.0)
-
-
-def ndcg(pages: Sequence[PageRef], evidence: frozenset[PageRef], depth: int = 10) -> float:
-    gain = sum(1 / math.log2(rank + 1) for rank, page in enumerate(pages[:depth], start=1) if page in evidence)
-    ideal = sum(1 / math.log2(rank + 1) for rank in range(1, min(len(evidence), depth) + 1))
-    return gain / ideal
-
-
-def mean(values: Iterable[float]) -> float:
-    values = list(values)
-    return round(sum(values) / len(values), 4) if values else 0.0
-
-
-def quantile(values: Sequence[float], share: float) -> float:
-    ordered = sorted(values)
-    return ordered[min(int(share * len(ordered)), len(ordered) - 1)] if ordered else 0.0
-
-
-def bootstrap_interval(values: Sequence[float], *, repeats: int = 1000) -> list[float]:
-    """The middle 95 % of means over questions drawn again with replacement; seeded, so runs agree."""
-    if not values:
-        return [0.0, 0.0]
-    draw = random.Random(0)
-    means = sorted(sum(draw.choices(values, k=len(values))) / len(values) for _ in range(repeats))
-    return [round(means[int(0.025 * repeats)], 4), round(means[int(0.975 * repeats)], 4)]
-
-
 def render(result: dict[str, Any]) -> str:
     lines = [f"{result['set']}, {result['scope']} scope, {result['questions']} questions", "", HEAD]
     lines.append(row("Pincite", result))
@@ -187,8 +91,3 @@ def row(name: str, part: Mapping[str, Any]) -> str:
         f"{name:34}{part['questions']:>5} {at['1']:>6.3f} {at['3']:>6.3f} {at['5']:>6.3f} {low:>6.3f}–{high:.3f} "
         f"{at['10']:>6.3f} {part['mrr_10']:>7.3f} {part['ndcg_10']:>8.3f}"
     )
-
-
-def with_retriever(corpus: Corpus, change: Callable[[Corpus], Any]) -> Corpus:
-    """The same corpus searched by a changed retriever."""
-    return replace(corpus, retriever=change(corpus))

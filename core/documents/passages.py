@@ -1,6 +1,6 @@
 """Pages to passages: stretches of one page's text that respect blocks, lines and headings and know where they stand.
 
-Owns where a passage begins and ends and what context is indexed with it. Reading pages and storing passages are others' work.
+Owns where a passage begins and ends and what context is indexed with it. Reading and storing are others' work.
 """
 
 import re
@@ -46,7 +46,7 @@ class _Piece:
 def split_pages(
     pages: Iterable[Page], *, document_id: str, title: str, outline: Sequence[OutlineEntry] = ()
 ) -> Iterator[Passage]:
-    """Yield the passages of pages in order; the heading trail runs on from page to page, led by the outline where there is one."""
+    """Yield the passages of pages in order; the heading trail runs on, led by the outline where there is one."""
     trail = HeadingTrail()
     by_page: dict[int, list[OutlineEntry]] = {}
     for entry in outline:
@@ -57,6 +57,11 @@ def split_pages(
             for entry in by_page[waiting.pop(0)]:
                 trail.enter(entry.title, entry.level)
         yield from _split_page(page, document_id, title, trail, headings_from_blocks=not outline)
+
+
+def document_of(passage_id: str) -> str:
+    """The document that a passage's id belongs to."""
+    return passage_id.partition(":")[0]
 
 
 def _split_page(

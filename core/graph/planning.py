@@ -16,14 +16,16 @@ MOST_SUB_QUERIES = 4
 
 _SENTENCE = re.compile(r"(?<=[?!])\s*(?=[A-Z])|(?<=[a-z0-9)\"”']\.)\s+(?=[A-Z])|\n+")
 _INSTRUCTION = re.compile(
-    r"^\W*(?:please|answer|respond|reply|round|return|write|give|express|report|calculate what|compute what|address|use|"
-    r"utili[sz]e|provide|directly answer|the (?:answer|output)|your answer|output|format|do not|don't|we want to|enumerate|"
+    r"^\W*(?:please|answer|respond|reply|round|return|write|give|express|report|calculate what|compute what|"
+    r"address|use|utili[sz]e|provide|directly answer|the (?:answer|output)|your answer|output|format|do not|don't|"
+    r"we want to|enumerate|"
     r"an\w{1,3}er in|if .* not (?:a )?(?:useful|relevant|meaningful))\b",
     re.IGNORECASE,
 )
 _FORMAT_WORDS = re.compile(
     r"\b(?:answers?|respond|round(?:ed)?|decimals?|format|integer|float|string|units?|percents?|list|order|shown|"
-    r"line items?|information|perspective|names?|all of them|in (?:millions|billions|thousands)|question|calculat\w+|concise\w*|sentences?|words?|explain why|compute)\b",
+    r"line items?|information|perspective|names?|all of them|"
+    r"in (?:millions|billions|thousands)|question|calculat\w+|concise\w*|sentences?|words?|explain why|compute)\b",
     re.IGNORECASE,
 )
 _LEAD_IN = re.compile(
@@ -38,7 +40,8 @@ _PLACE = re.compile(
     re.IGNORECASE,
 )
 _FORMAT_TAIL = re.compile(
-    r"[,(]?\s*\b(?:e\.g\.?,?\s*\[.*|in (?:units? of [^?.)]*|(?:the |an? )?(?:list|string|integer|float|int) form(?:at)?)|round(?:ed)?(?: your answer)? to [^?.]*)\)?",
+    r"[,(]?\s*\b(?:e\.g\.?,?\s*\[.*|in (?:units? of [^?.)]*|"
+    r"(?:the |an? )?(?:list|string|integer|float|int) form(?:at)?)|round(?:ed)?(?: your answer)? to [^?.]*)\)?",
     re.IGNORECASE,
 )
 _PAGES = re.compile(
@@ -52,13 +55,15 @@ _NAMED_SECTION = re.compile(
 )
 _YEAR = re.compile(r"(?:\b|(?<=FY)|(?<=fy)|(?<=Q[1-4]))(?:19|20)\d{2}(?!\d)")
 _YEAR_SPAN = re.compile(r"((?:19|20)\d{2})\s*(?:-|–|to|through|and)\s*(?:FY\s?)?((?:19|20)\d{2})", re.IGNORECASE)
+_FISCAL_YEAR = re.compile(r"\bFY\s?['’]?((?:19|20)?\d{2})\b")
 _SHORT_YEAR = re.compile(r"\bFY\s?['’]?(\d{2})\b")
 _QUOTED = re.compile(r"[\"“”]([^\"“”]{2,80})[\"“”]|(?<!\w)['‘]([^'‘’]{2,60})['’](?!\w)")
 _NAME = re.compile(r"\b(?:[A-Z][\w&.'’-]*[\w]|[A-Z]{2,})(?:\s+(?:(?:of|and|the|for|de|&)\s+)?[A-Z0-9][\w&'’-]*)*")
 _FOLLOW_UP = re.compile(
-    r"^\W*(?:and|but|so|or|also|what about|how about|why|then|what else|anything else|who else|more|ok|okay|yes|no|sure)\b|"
-    r"\b(?:it|its|they|them|their|theirs|he|him|his|she|her|hers|this|that|these|those|there|one|ones|same|former|latter|"
-    r"above|previous|such|another|other|else|instead)\b",
+    r"^\W*(?:and|but|so|or|also|what about|how about|why|then|what else|anything else|who else|more|ok|okay|yes|no|"
+    r"sure)\b|"
+    r"\b(?:it|its|they|them|their|theirs|he|him|his|she|her|hers|this|that|these|those|there|one|ones|same|former|"
+    r"latter|above|previous|such|another|other|else|instead)\b",
     re.IGNORECASE,
 )
 
@@ -116,7 +121,13 @@ def core_question(question: str) -> str:
         sentence = _PLACE.sub("", _FORMAT_TAIL.sub("", sentence)).strip()
         if any(word.lower() not in FUNCTION_WORDS for word in words(sentence)):
             kept.append(sentence)
-    return " ".join(kept) or question.strip()
+    return _FISCAL_YEAR.sub(_plain_year, " ".join(kept) or question.strip())
+
+
+def _plain_year(match: re.Match[str]) -> str:
+    """ "FY2018" and "FY18" are printed as 2018 in most documents."""
+    year = match.group(1)
+    return year if len(year) == 4 else f"20{year}"
 
 
 def parts_of(core: str) -> tuple[str, ...]:
@@ -130,7 +141,7 @@ def parts_of(core: str) -> tuple[str, ...]:
 
 
 def terms_in(question: str) -> tuple[Term, ...]:
-    """The lexicon's terms that a question uses, longest names first; a name inside a found name does not count again."""
+    """The lexicon's terms that a question uses; of names inside one another only the longest counts."""
     text = f" {question.lower()} "
     found: list[Term] = []
     names = sorted(((name, term) for term in TERMS for name in term.names), key=lambda pair: -len(pair[0]))
@@ -211,7 +222,7 @@ def entities_in(core: str) -> tuple[str, ...]:
 
 
 def _variations(core: str, terms: Sequence[Term]) -> tuple[str, ...]:
-    """Two other wordings: the words that carry meaning, and those with what documents print for the question's terms."""
+    """The words that carry meaning alone, and those with what documents print for the question's terms."""
     content = " ".join(word for word in words(core) if word.lower() not in FUNCTION_WORDS)
     printed = " ".join(term.wordings for term in terms)
     return tuple(dict.fromkeys(text for text in (content, f"{content} {printed}".strip()) if text))

@@ -1,7 +1,8 @@
 """What can be said of a candidate for a question without a language model: figures that the built-in reranker weighs.
 
-Each figure becomes one of the candidate's scores under the name in FEATURES. Lexical figures count terms by rarity among
-the candidates' pages; positional ones look at headings, page numbers and neighbours; shape tells tables from prose.
+Each figure becomes one of the candidate's scores under the name in FEATURES. Lexical figures count terms by rarity
+among the candidates' pages; positional ones look at headings, page numbers and neighbours; shape tells tables from
+prose.
 """
 
 import re
@@ -9,8 +10,9 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from itertools import pairwise
 
-from pincite.core.grounding.terms import content_terms, rarity
+from pincite.core.grounding.terms import FUNCTION_WORDS, content_terms, rarity, stem
 from pincite.core.types import Candidate, Passage, SearchPlan
 
 WINDOW_TERMS = 25
@@ -19,6 +21,8 @@ WINDOW_TERMS = 25
 PageKey = tuple[str, int]
 
 _DIGITS = re.compile(r"\d")
+_WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
+_UNSPACED = re.compile(r"[\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]")
 _FIGURE_ROW = re.compile(r"\d[\d,.%)]*\s+[$€£(]?\s?\(?\d")
 _CONTENTS_ROW = re.compile(r"(?:\.{3,}|\s)\s*\d{1,3}\s*$", re.MULTILINE)
 _WANTS_FIGURE = re.compile(
@@ -36,19 +40,49 @@ class _Analysis:
 
     terms: tuple[str, ...]
     term_set: frozenset[str]
-    digit_share: float
     figure_rows: float
     contents_rows: float
 
 
+@dataclass(frozen=True, slots=True)
+class _Weights:
+    """Rarity of terms among the candidates' pages; a term on none of them counts as rarest."""
+
+    by_term: Mapping[str, float]
+    heaviest: float
+
+    def share(self, wanted: frozenset[str], found: frozenset[str]) -> float:
+        """The share of the wanted terms that is found, by weight."""
+        if not wanted:
+            return 0.0
+        weigh, heaviest = self.by_term.get, self.heaviest
+        return sum(weigh(term, heaviest) for term in wanted & found) / sum(weigh(term, heaviest) for term in wanted)
+
+
+@lru_cache(maxsize=65536)
+def _term(word: str) -> str:
+    return "" if word in FUNCTION_WORDS else stem(word)
+
+
+@lru_cache(maxsize=4096)
+def _line_terms(line: str) -> frozenset[str]:
+    return frozenset(content_terms(line))
+
+
+def _terms_of(text: str) -> tuple[str, ...]:
+    """The same as content_terms, faster for scripts with spaces."""
+    if _UNSPACED.search(text):
+        return tuple(content_terms(text))
+    return tuple(term for word in _WORD.findall(text.lower()) if (term := _term(word)))
+
+
 @lru_cache(maxsize=8192)
 def _analyse(text: str) -> _Analysis:
-    terms = tuple(content_terms(text))
+    terms = _terms_of(text)
     lines = [line for line in text.split("\n") if line.strip()]
     return _Analysis(
         terms=terms,
         term_set=frozenset(terms),
-        digit_share=len(_DIGITS.findall(text)) / max(len(text), 1),
         figure_rows=sum(bool(_FIGURE_ROW.search(line)) for line in lines) / max(len(lines), 1),
         contents_rows=len(_CONTENTS_ROW.findall(text)) / max(len(lines), 1) if len(lines) > 5 else 0.0,
     )
@@ -78,7 +112,7 @@ def _question_of(plan: SearchPlan) -> _Question:
     headings = [section for section in plan.wanted_sections if not _NUMBERED.match(section)]
     return _Question(
         terms=terms,
-        pairs=frozenset(zip(ordered, ordered[1:], strict=False)),
+        pairs=frozenset(pairwise(ordered)),
         printed=printed,
         entities=frozenset(term for entity in plan.entities for term in content_terms(entity)) & terms,
         years=frozenset(plan.time_ranges),
@@ -92,7 +126,7 @@ def _question_of(plan: SearchPlan) -> _Question:
 
 
 def _reference_pattern(match: re.Match[str]) -> re.Pattern[str]:
-    """Find "Table 2" at the start of a line, where captions and headings stand, else anywhere (group 1 is empty then)."""
+    """Find "Table 2" at the start of a line, where captions stand, else anywhere (group 1 is then None)."""
     kind, number = match.group(1).rstrip("s."), re.escape(match.group(2))
     kind = "fig(?:ure)?s?" if kind.lower().startswith("fig") else re.escape(kind) + "s?"
     bare = rf"|(?:^|\n)\s*{number}\.?\s+[A-Z]" if kind.lower().startswith("section") else ""
@@ -116,7 +150,8 @@ def describe_candidates(
         by_page[_key(candidate.passage)].append(candidate)
     texts = {key: [p.text for p in pages.get(key) or [c.passage for c in found]] for key, found in by_page.items()}
     page_terms = {key: frozenset().union(*(_analyse(text).term_set for text in parts)) for key, parts in texts.items()}
-    weights = rarity(list(page_terms.values()))
+    by_term = rarity(list(page_terms.values()))
+    weights = _Weights(by_term, max(by_term.values(), default=1.0))
     tops = {
         name: max((c.scores.get(name, 0.0) for c in candidates), default=0.0)
         for name in ("keyword", "keyword printed", "dense")
@@ -153,19 +188,20 @@ def describe_candidates(
     return described
 
 
-def _passage_figures(question: _Question, passage: Passage, weights: Mapping[str, float]) -> dict[str, float]:
+def _passage_figures(question: _Question, passage: Passage, weights: _Weights) -> dict[str, float]:
     analysis = _analyse(passage.text)
-    heading_terms = frozenset(content_terms(" ".join(passage.heading_path)))
+    headings = [_line_terms(heading) for heading in passage.heading_path]
+    heading_terms = frozenset[str]().union(*headings)
     return {
-        "passage coverage": _coverage(question.terms, analysis.term_set, weights),
+        "passage coverage": weights.share(question.terms, analysis.term_set),
         "sentence coverage": _window_coverage(question.terms, analysis.terms, weights),
-        "printed coverage": _coverage(question.printed, analysis.term_set, weights),
-        "heading coverage": _coverage(question.terms, heading_terms, weights),
+        "printed coverage": weights.share(question.printed, analysis.term_set),
+        "heading coverage": weights.share(question.terms, heading_terms),
         "passage years": _share(question.years, analysis.term_set),
         "passage figure rows": analysis.figure_rows,
         "passage length": min(len(passage.text) / 1000, 1.0),
-        "path section": max((_likeness(wanted, frozenset(content_terms(heading)))
-                             for heading in passage.heading_path for wanted in question.headings), default=0.0),
+        "path section": max((_likeness(wanted, heading)
+                             for heading in headings for wanted in question.headings), default=0.0),
     }  # fmt: skip
 
 
@@ -175,23 +211,25 @@ def _page_figures(
     label: str,
     texts: Sequence[str],
     terms: frozenset[str],
-    weights: Mapping[str, float],
+    weights: _Weights,
     page_counts: Mapping[str, int],
 ) -> dict[str, float]:
     text = "\n".join(texts)
     analyses = [_analyse(part) for part in texts]
     size = max(sum(len(part) for part in texts), 1)
     figure_rows = sum(a.figure_rows * len(part) for a, part in zip(analyses, texts, strict=True)) / size
-    pairs = frozenset(pair for a in analyses for pair in zip(a.terms, a.terms[1:], strict=False))
-    first_lines = [line for line in text[:400].split("\n") if line.strip()][:6]
+    pairs = frozenset(pair for a in analyses for pair in pairwise(a.terms))
+    first_lines = (
+        [_line_terms(line) for line in text[:400].split("\n") if line.strip()][:6] if question.headings else []
+    )
     return {
-        "page coverage": _coverage(question.terms, terms, weights),
-        "page printed coverage": _coverage(question.printed, terms, weights),
+        "page coverage": weights.share(question.terms, terms),
+        "page printed coverage": weights.share(question.printed, terms),
         "page pairs": _share(question.pairs, pairs),
-        "page entities": _coverage(question.entities, terms, weights),
+        "page entities": weights.share(question.entities, terms),
         "page years": _share(question.years, terms),
         "page figures": _share(question.figures, terms),
-        "top section": max((_likeness(wanted, frozenset(content_terms(line)))
+        "top section": max((_likeness(wanted, line)
                             for line in first_lines for wanted in question.headings), default=0.0),
         "numbered section": max((_reference(pattern, text) for pattern in question.numbered), default=0.0),
         "page asked for": _page_asked_for(question.pages, key, label, page_counts),
@@ -209,9 +247,9 @@ FEATURES: tuple[str, ...] = (
     "neighbour keyword share", "document share", "document match",
     "passage coverage", "sentence coverage", "printed coverage", "heading coverage", "passage years",
     "passage figure rows", "passage length", "path section",
-    "page coverage", "page printed coverage", "page pairs", "page entities", "page years", "page figures", "top section",
-    "numbered section", "page asked for", "figure page", "figure page unasked", "contents page", "page size", "first page",
-    "page depth",
+    "page coverage", "page printed coverage", "page pairs", "page entities", "page years", "page figures",
+    "top section", "numbered section", "page asked for", "figure page", "figure page unasked", "contents page",
+    "page size", "first page", "page depth",
 )  # fmt: skip
 
 
@@ -227,20 +265,13 @@ def _share(wanted: frozenset[object] | frozenset[str] | frozenset[tuple[str, str
     return len(wanted & found) / len(wanted) if wanted else 0.0
 
 
-def _coverage(wanted: frozenset[str], found: frozenset[str], weights: Mapping[str, float]) -> float:
-    """The share of the wanted terms that is found, rare terms counting more; a term on no page counts as rarest."""
-    heaviest = max(weights.values(), default=1.0)
-    total = sum(weights.get(term, heaviest) for term in wanted)
-    return sum(weights.get(term, heaviest) for term in wanted & found) / total if total else 0.0
-
-
-def _window_coverage(wanted: frozenset[str], terms: Sequence[str], weights: Mapping[str, float]) -> float:
+def _window_coverage(wanted: frozenset[str], terms: Sequence[str], weights: _Weights) -> float:
     """The best coverage within WINDOW_TERMS consecutive terms."""
     places = [place for place, term in enumerate(terms) if term in wanted]
     best = 0.0
     for number, place in enumerate(places):
         inside = frozenset(terms[other] for other in places[number:] if other < place + WINDOW_TERMS)
-        best = max(best, _coverage(wanted, inside, weights))
+        best = max(best, weights.share(wanted, inside))
     return best
 
 

@@ -1,4 +1,4 @@
-"""FlashRank's cross-encoder behind the Reranker port: used when its weights are there, fetched only when a person asks."""
+"""FlashRank's cross-encoder behind the Reranker port: used where its weights are, fetched only when asked."""
 
 import shutil
 import zipfile

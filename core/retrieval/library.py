@@ -1,4 +1,4 @@
-"""Which documents of a library a question is about, from names, years and other metadata; passages play no part here."""
+"""Which documents of a library a question is about, from names, years and other metadata alone."""
 
 import math
 import re
@@ -13,9 +13,9 @@ _PARTS = re.compile(r"[A-Z]{2,}(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|\d+[A-Za-z]{1,
 _WORDS = re.compile(r"[^\W_]+")
 _YEAR = re.compile(r"(?<!\d)(?:19|20)\d{2}(?!\d)")
 _GENERIC = frozenset(
-    "pdf report final document doc file version copy draft annual quarterly page new en the inc ltd llc plc corp corporation "
-    "company co group holdings form untitled microsoft word powerpoint presentation slides conversion gate phpapp contents "
-    "jan feb mar apr may jun jul aug sep oct nov dec q1 q2 q3 q4 fy".split()
+    "pdf report final document doc file version copy draft annual quarterly page new en the inc ltd llc plc corp "
+    "corporation company co group holdings form untitled microsoft word powerpoint presentation slides "
+    "conversion gate phpapp contents jan feb mar apr may jun jul aug sep oct nov dec q1 q2 q3 q4 fy".split()
 )
 _NAMED_FIELDS = ("title", "company", "author", "document type")
 DECISIVE_MATCH = 0.6
@@ -71,7 +71,7 @@ def _names_of(document: Document) -> frozenset[str]:
 
 
 def _is_spoken(word: str, spoken: frozenset[str]) -> bool:
-    """The word itself, its stem, or, for long run-together names, a beginning that the question uses ("jpm", "jpmorgan")."""
+    """The word itself, its stem, or a long beginning of it ("jpmorgan" in "jpmorganchase")."""
     if word in spoken or stem(word) in spoken:
         return True
     return len(word) >= 6 and any(
@@ -92,7 +92,7 @@ def _years_of(document: Document) -> frozenset[int]:
 
 
 def _year_factor(asked: Sequence[str], printed: frozenset[int]) -> float:
-    """1 where years say nothing or agree; less where the document is of another year, least where it is too old to know."""
+    """1 where years say nothing, more where they agree, least where the document is too old to know."""
     if not asked or not printed:
         return 1.0
     newest, own = max(int(year) for year in asked), max(printed)

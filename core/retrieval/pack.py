@@ -124,7 +124,7 @@ def fill_budget(
 
 
 def to_evidence(chosen: Sequence[Chosen], names: Mapping[str, str]) -> tuple[Evidence, ...]:
-    """Order evidence for a prompt, the strongest at both ends and what stands together kept together; number it from 1."""
+    """Order evidence for a prompt: the strongest at both ends, what stands together kept so; number it from 1."""
     searched = [item for item in chosen if item.reason == "search"]
     order: list[Chosen] = []
     for item in [*searched[0::2], *reversed(searched[1::2])]:

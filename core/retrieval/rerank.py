@@ -1,10 +1,9 @@
-"""The built-in reranker: a small model, learned once and shipped as JSON, over the figures that features.py describes.
+"""The built-in reranker: a logistic model, learned once and shipped as JSON, over the figures of features.py.
 
-``python -m benchmarks train-reranker`` makes the JSON; docs/retrieval.md tells what it was learned on and what it scores.
+``python -m benchmarks train-reranker`` makes the JSON; docs/retrieval.md tells what it learned and what it is worth.
 """
 
 import json
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib import resources
@@ -17,66 +16,31 @@ from pincite.core.retrieval.features import FEATURES, describe_candidates
 from pincite.core.types import Candidate, SearchPlan, SubQuery
 
 Matrix = NDArray[np.float64]
-Indexes = NDArray[np.int64]
-
-
-@dataclass(frozen=True, slots=True)
-class Tree:
-    """A decision tree as arrays: node n asks whether feature[n] <= threshold[n]; a leaf has left[n] == -1."""
-
-    feature: Indexes
-    threshold: Matrix
-    left: Indexes
-    right: Indexes
-    value: Matrix
-
-    def predict(self, rows: Matrix) -> Matrix:
-        place = np.zeros(len(rows), dtype=np.int64)
-        everyone = np.arange(len(rows))
-        while (self.left[place] >= 0).any():
-            inner = self.left[place] >= 0
-            goes_left = rows[everyone, self.feature[place]] <= self.threshold[place]
-            place = np.where(inner, np.where(goes_left, self.left[place], self.right[place]), place)
-        return self.value[place]
 
 
 @dataclass(frozen=True, slots=True)
 class RelevanceModel:
-    """Log-odds of relevance: a bias, a weight per feature, and trees."""
+    """Log-odds of relevance against irrelevance, as if both were equally common: a bias and a weight per figure."""
 
     features: tuple[str, ...]
-    bias: float
     weights: Matrix
-    trees: tuple[Tree, ...]
+    bias: float
 
-    def log_odds(self, rows: Matrix) -> Matrix:
+    def probabilities(self, rows: Matrix) -> Matrix:
         """Shape (n, features) to (n,)."""
-        total: Matrix = self.bias + rows @ self.weights
-        for tree in self.trees:
-            total = total + tree.predict(rows)
-        return total
+        probabilities: Matrix = 1 / (1 + np.exp(-(rows @ self.weights + self.bias)))
+        return probabilities
+
+    def to_json(self) -> dict[str, Any]:
+        weights = {name: round(weight, 5) for name, weight in zip(self.features, self.weights.tolist(), strict=True)}
+        return {"bias": round(self.bias, 5), "weights": weights}
 
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> "RelevanceModel":
-        features = tuple(data["features"])
-        unknown = set(features) - set(FEATURES)
-        if unknown:
-            raise ValueError(f"The reranker's model reads features that nothing computes: {sorted(unknown)}")
-        return cls(
-            features=features,
-            bias=data["bias"],
-            weights=np.array(data["weights"], dtype=np.float64),
-            trees=tuple(
-                Tree(
-                    feature=np.array(tree["feature"], dtype=np.int64),
-                    threshold=np.array(tree["threshold"], dtype=np.float64),
-                    left=np.array(tree["left"], dtype=np.int64),
-                    right=np.array(tree["right"], dtype=np.int64),
-                    value=np.array(tree["value"], dtype=np.float64),
-                )
-                for tree in data["trees"]
-            ),
-        )
+        features = tuple(data["weights"])
+        if unknown := set(features) - set(FEATURES):
+            raise ValueError(f"The reranker's model weighs figures that nothing computes: {sorted(unknown)}")
+        return cls(features, np.array(list(data["weights"].values()), dtype=np.float64), float(data["bias"]))
 
 
 def load_model() -> RelevanceModel:
@@ -87,16 +51,15 @@ def load_model() -> RelevanceModel:
 
 def feature_rows(candidates: Sequence[Candidate], features: Sequence[str] = FEATURES) -> Matrix:
     """Shape (candidates, features); a figure that was not computed counts as 0."""
-    return np.array([[c.scores.get(name, 0.0) for name in features] for c in candidates], dtype=np.float64).reshape(
-        len(candidates), len(features)
-    )
+    rows = [[candidate.scores.get(name, 0.0) for name in features] for candidate in candidates]
+    return np.array(rows, dtype=np.float64).reshape(len(candidates), len(features))
 
 
 class BuiltInReranker:
     """Scores candidates by their figures.
 
-    A score is the probability of relevance as if relevant and irrelevant candidates were equally common: at 0.60 what is
-    known of the passage is one and a half times as usual among evidence as among the rest.
+    A score is the probability of relevance as if relevant and irrelevant candidates were equally common: at 0.60 what
+    is known of the passage is one and a half times as usual among evidence as among the rest.
     """
 
     name = "built-in"
@@ -111,5 +74,5 @@ class BuiltInReranker:
         if any("page coverage" not in candidate.scores for candidate in candidates):
             plan = SearchPlan(question, question, (SubQuery(question),))
             candidates = describe_candidates(plan, candidates, {}, {})
-        log_odds = self._model.log_odds(feature_rows(candidates, self._model.features))
-        return [1 / (1 + math.exp(-value)) for value in log_odds.tolist()]
+        scores: list[float] = self._model.probabilities(feature_rows(candidates, self._model.features)).tolist()
+        return scores

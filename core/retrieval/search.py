@@ -5,11 +5,13 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import Protocol
 
+from pincite.core.documents.passages import document_of
+from pincite.core.grounding.terms import content_terms
 from pincite.core.ports import Embedder, KeywordIndex, PassageIndex, Reranker
-from pincite.core.retrieval.features import PageKey, describe_candidates
+from pincite.core.retrieval.features import FEATURES, PageKey, describe_candidates
 from pincite.core.retrieval.fuse import fuse_rankings
 from pincite.core.retrieval.library import DECISIVE_MATCH, match_documents
-from pincite.core.retrieval.pack import fill_budget, keep_best, to_evidence
+from pincite.core.retrieval.pack import Chosen, fill_budget, keep_best, to_evidence
 from pincite.core.settings import Settings
 from pincite.core.types import Candidate, Document, Passage, SearchPlan, SearchResult
 
@@ -17,6 +19,9 @@ SEARCH_DEPTH = 60
 """Results asked of each index per wording."""
 MOST_OPENED_TARGETS = 3
 """With more targets than this their openings would crowd out what was found."""
+
+DOCUMENT_PULL = 1.0
+"""How much a document's share of all results raises each of its passages."""
 
 Ranking = list[tuple[str, float]]
 
@@ -28,6 +33,9 @@ class Library(Protocol):
 
     def passages(self, passage_ids: Sequence[str]) -> Sequence[Passage]:
         """Those of the passages that (still) exist, in any order."""
+
+    def page_passages(self, document_id: str, page_index: int) -> Sequence[Passage]:
+        """In reading order; none for a page that is not there."""
 
     def passages_of_pages(self, pages: Sequence[PageKey]) -> Sequence[Passage]:
         """All passages of (document id, page index) pairs, in reading order."""
@@ -64,10 +72,13 @@ class Retriever:
         self._pool = ThreadPoolExecutor(max_workers=2, thread_name_prefix="search")
 
     def search(self, plan: SearchPlan, *, context_characters: int, scope: Sequence[str] = ()) -> SearchResult:
-        """Find evidence among the plan's target documents, else the scope, else everything. Empty evidence: nothing above the floor."""
+        """Find evidence among the plan's target documents, else the scope, else everything.
+
+        Evidence is empty when nothing is above the score floor.
+        """
         documents = {document.id: document for document in self._library.list()}
         ids = [identity for identity in (plan.document_ids or scope) if identity in documents]
-        if (plan.document_ids or scope) and not ids:
+        if not ids and (plan.document_ids or scope):
             return SearchResult((), notes=("None of the chosen documents is in the library.",))
         retry = plan.attempt > 0
         floor = self._settings.retry_score_floor if retry else self._settings.score_floor
@@ -91,7 +102,7 @@ class Retriever:
         chosen, over = fill_budget(kept, self._neighbours(kept, pages), openings, context_characters=context_characters)
         names = {identity: document.name for identity, document in documents.items()}
         return SearchResult(
-            evidence=to_evidence(chosen, names),
+            evidence=to_evidence([_without_figures(item) for item in chosen], names),
             rankings={
                 **self._index_rankings(rankings, fused),
                 "fused": tuple(fused),
@@ -105,38 +116,30 @@ class Retriever:
         )
 
     def _run_indexes(self, plan: SearchPlan, ids: Sequence[str], named: Sequence[str]) -> _Rankings:
-        """Ask both indexes for all wordings, over the scope and again within the documents that the question names."""
-        main, others = plan.sub_queries[0], plan.sub_queries[1:]
-        own = list(dict.fromkeys([main.text, *(query.text for query in others)]))
-        printed = list(
-            dict.fromkeys(text for query in plan.sub_queries for text in query.variations if text not in own)
-        )
-        scopes = [list(ids)] + ([list(named)] if named and set(named) != set(ids) else [])
+        """Ask both indexes at once for all wordings, within the named documents where there are any.
 
-        def by_words() -> tuple[list[Ranking], list[Ranking]]:
-            def ask(texts: Sequence[str]) -> list[Ranking]:
-                return [
-                    self._keywords.search(text, document_ids=scope, limit=SEARCH_DEPTH)
-                    for text in texts
-                    for scope in scopes
-                ]
+        The question as asked also goes to the whole scope, so that a wrongly named document cannot hide the rest.
+        """
+        own = list(dict.fromkeys(query.text for query in plan.sub_queries))
+        printed = [text for query in plan.sub_queries for text in query.variations if text not in own]
+        narrow = list(named) or list(ids)
 
-            return ask(own), ask(printed)
+        def by_words(texts: Sequence[str]) -> list[Ranking]:
+            return [self._keywords.search(text, document_ids=narrow, limit=SEARCH_DEPTH) for text in texts]
 
-        words = self._pool.submit(by_words)
+        words = self._pool.submit(lambda: (by_words(_different_words(own)), by_words(printed[-1:])))
         vectors = self._embedder.embed([*own, *printed[-1:]])
-        dense = [
-            self._vectors.search(vector, document_ids=scope, limit=SEARCH_DEPTH)
-            for vector in vectors
-            for scope in scopes
-        ]
+        dense = [self._vectors.search(vector, document_ids=narrow, limit=SEARCH_DEPTH) for vector in vectors]
         keyword, expanded = words.result()
+        if narrow != list(ids):
+            keyword.append(self._keywords.search(own[0], document_ids=list(ids), limit=SEARCH_DEPTH))
+            dense.append(self._vectors.search(vectors[0], document_ids=list(ids), limit=SEARCH_DEPTH))
         return _Rankings(keyword, expanded, dense)
 
     def _asked_pages(
         self, plan: SearchPlan, document_ids: Sequence[str], documents: Mapping[str, Document]
     ) -> list[str]:
-        """Ids of the passages on pages that the question names by position, where it is clear which documents are meant."""
+        """Passages on pages that the question names by position, where it is clear which documents are meant."""
         if not plan.wanted_pages or not 0 < len(document_ids) <= MOST_OPENED_TARGETS:
             return []
         keys = []
@@ -161,30 +164,28 @@ class Retriever:
             for ranking in group
         )
         fused = [*((identity, 1.0) for identity in asked), *((i, score) for i, score in fused if i not in set(asked))]
-        passages = {passage.id: passage for passage in self._library.passages([identity for identity, _ in fused])}
-        weighted = [
-            (identity, score * (1 + affinity.get(passages[identity].document_id, 0.0)))
-            for identity, score in fused
-            if identity in passages
-        ]
-        weighted.sort(key=lambda pair: (-pair[1], pair[0]))
+        weights = _document_weights(fused[:width], affinity)
+        weighted = sorted(
+            ((identity, score * weights.get(document_of(identity), 1.0)) for identity, score in fused),
+            key=lambda pair: (-pair[1], pair[0]),
+        )[:width]
+        passages = {passage.id: passage for passage in self._library.passages([identity for identity, _ in weighted])}
         return [
             Candidate(
                 passages[identity],
                 {
                     **{name: scores[identity] for name, scores in best.items() if identity in scores},
-                    "document match": affinity.get(passages[identity].document_id, 0.0),
+                    "document match": affinity.get(document_of(identity), 0.0),
                     "fused": score,
                 },
             )
-            for identity, score in weighted[:width]
+            for identity, score in weighted
+            if identity in passages
         ]
 
     def _pages_of(self, candidates: Sequence[Candidate]) -> dict[PageKey, list[Passage]]:
-        """All passages of the candidates' pages and of the pages beside them."""
-        keys = dict.fromkeys(
-            (c.passage.document_id, c.passage.page_index + step) for c in candidates for step in (-1, 0, 1)
-        )
+        """All passages of the candidates' pages."""
+        keys = dict.fromkeys((c.passage.document_id, c.passage.page_index) for c in candidates)
         pages: dict[PageKey, list[Passage]] = {}
         for passage in self._library.passages_of_pages(list(keys)):
             pages.setdefault((passage.document_id, passage.page_index), []).append(passage)
@@ -204,11 +205,14 @@ class Retriever:
         """The passage before and the passage after each kept one, across page breaks."""
         around: dict[str, list[Passage]] = {}
         for candidate in kept:
-            document, page = candidate.passage.document_id, candidate.passage.page_index
-            run = [p for step in (-1, 0, 1) for p in pages.get((document, page + step), ())]
-            place = next((n for n, p in enumerate(run) if p.id == candidate.passage.id), None)
-            if place is not None:
-                around[candidate.passage.id] = [*run[max(place - 1, 0) : place], *run[place + 1 : place + 2]]
+            document, index = candidate.passage.document_id, candidate.passage.page_index
+            run = list(pages.get((document, index), ()))
+            place = next((number for number, passage in enumerate(run) if passage.id == candidate.passage.id), None)
+            if place is None:
+                continue
+            before = run[place - 1 : place] if place else self._library.page_passages(document, index - 1)[-1:]
+            after = run[place + 1 : place + 2] or self._library.page_passages(document, index + 1)[:1]
+            around[candidate.passage.id] = [*before, *after]
         return around
 
     def _openings(self, document_ids: Sequence[str]) -> list[Passage]:
@@ -235,9 +239,38 @@ class Retriever:
         }
 
 
+def _different_words(texts: Sequence[str]) -> list[str]:
+    """Leave out wordings with the same words as an earlier one: a keyword index would answer the same."""
+    seen: set[frozenset[str]] = set()
+    kept = []
+    for text in texts:
+        terms = frozenset(content_terms(text))
+        if terms not in seen:
+            seen.add(terms)
+            kept.append(text)
+    return kept
+
+
+def _without_figures(item: Chosen) -> Chosen:
+    """Evidence keeps the scores of the stages; the reranker's figures stay with its ranking."""
+    scores = {name: score for name, score in item.candidate.scores.items() if name not in FEATURES}
+    return replace(item, candidate=replace(item.candidate, scores=scores))
+
+
 def _best_scores(rankings: Sequence[Ranking]) -> dict[str, float]:
     best: dict[str, float] = {}
     for ranking in rankings:
         for identity, score in ranking:
             best[identity] = max(score, best.get(identity, score))
     return best
+
+
+def _document_weights(fused: Sequence[tuple[str, float]], affinity: Mapping[str, float]) -> dict[str, float]:
+    """The document comes first: one that is named, or that the search as a whole points to, pulls its passages up."""
+    sums: dict[str, float] = {}
+    for identity, score in fused:
+        sums[document_of(identity)] = sums.get(document_of(identity), 0.0) + score
+    total = sum(sums.values())
+    if len(sums) < 2 or total <= 0:
+        return {}
+    return {document: 1 + affinity.get(document, 0.0) + DOCUMENT_PULL * part / total for document, part in sums.items()}

@@ -1,0 +1,82 @@
+"""A folder of evaluation PDFs as an ingested library: made once through the product's own path, kept between runs.
+
+The library lies in ``PINCITE_BENCHMARK_CACHE`` (default: the user's cache folder), a data directory per folder.
+"""
+
+import hashlib
+import os
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import platformdirs
+
+from pincite.core.ports import Vectors
+from pincite.core.retrieval.search import Retriever
+from pincite.core.runtime import Pincite, open_pincite
+from pincite.core.settings import Settings
+
+POLL_SECONDS = 20.0
+EMBED_AT_ONCE = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class Corpus:
+    """An ingested folder: the open product, its documents by file name, and the retriever to measure."""
+
+    app: Pincite
+    ids: Mapping[str, str]
+    names: Mapping[str, str]
+    retriever: Retriever
+
+    @property
+    def context_characters(self) -> int:
+        return self.app.settings.context_characters
+
+    @property
+    def page_texts(self) -> dict[str, list[str]]:
+        """Every page's text by file name."""
+        counts = {document.id: document.page_count for document in self.app.library.list()}
+        return {
+            name: [self.app.library.page_text(identity, index) for index in range(counts[identity])]
+            for name, identity in self.ids.items()
+        }
+
+    def embed_cached(self, texts: Sequence[str]) -> Vectors:
+        """Vectors of texts that are no passages, kept in a file beside the library."""
+        digest = hashlib.sha256("\0".join(texts).encode()).hexdigest()[:16]
+        kept = self.app.settings.data_dir / f"vectors-{digest}.npy"
+        if kept.exists():
+            loaded: Vectors = np.load(kept)
+            return loaded
+        embedder = self.app.indexes.active()[0]
+        parts = []
+        for start in range(0, len(texts), EMBED_AT_ONCE):
+            parts.append(embedder.embed(texts[start : start + EMBED_AT_ONCE]))
+            print(f"Embedding for the baselines: {start} of {len(texts)}", file=sys.stderr, flush=True)
+        vectors = np.concatenate(parts)
+        np.save(kept, vectors)
+        return vectors
+
+
+def cache_directory(directory: Path) -> Path:
+    root = Path(os.environ.get("PINCITE_BENCHMARK_CACHE") or platformdirs.user_cache_path("pincite-benchmarks"))
+    path = directory.resolve()
+    return root / f"{path.name}-{hashlib.sha256(str(path).encode()).hexdigest()[:8]}"
+
+
+def open_corpus(directory: Path) -> Corpus:
+    """Ingest ``directory``/pdfs where that has not been done, wait for it to be whole, and open it for searching."""
+    app = open_pincite(Settings(data_dir=cache_directory(directory)))
+    files = sorted((directory / "pdfs").glob("*.pdf"))
+    known = {document.name for document in app.library.list()}
+    for file in files:
+        if file.name not in known:
+            app.ingest.add(file, file.name)
+    while not app.ingest.wait(timeout_seconds=POLL_SECONDS):
+        ready = sum(document.status == "ready" for document in app.library.list())
+        print(f"Ingesting {directory.name}: {ready} of {len(files)} documents ready", file=sys.stderr, flush=True)
+    ids = {document.name: document.id for document in app.library.list()}
+    return Corpus(app, ids, {identity: name for name, identity in ids.items()}, app.retriever)

@@ -1,0 +1,208 @@
+"""Learn the built-in reranker from labelled questions, and say by cross-validation over documents what it is worth."""
+
+import argparse
+import json
+import math
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from benchmarks.corpus import open_corpus
+from benchmarks.measures import PageRef, mean, read_questions, recall, select
+from pincite.core.graph.planning import plan_question
+from pincite.core.retrieval.features import FEATURES
+from pincite.core.retrieval.rerank import RelevanceModel, feature_rows
+
+Matrix = NDArray[np.float64]
+RIDGE = 30.0
+"""Strength of the pull of all weights (of standardised figures) towards zero."""
+ROUNDS = 3
+"""How often the best passage of each evidence page is chosen anew by the model learned so far."""
+FLOORS = (0.50, 0.55, 0.60, 0.70, 0.80)
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """One search: its candidates' pages and figures, and the pages that are evidence."""
+
+    set: str
+    scope: str
+    document: str
+    evidence: frozenset[PageRef]
+    pages: tuple[PageRef, ...]
+    rows: Matrix
+
+    def relevant(self) -> NDArray[np.bool_]:
+        return np.array([page in self.evidence for page in self.pages], dtype=bool)
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("directories", type=Path, nargs="+", help="folders with pdfs/ and questions.jsonl")
+    parser.add_argument("--folds", type=int, default=10)
+    parser.add_argument("--write", type=Path, help="where to write the model learned from everything")
+
+
+def run(options: argparse.Namespace) -> dict[str, Any]:
+    samples = [sample for directory in options.directories for sample in collect(directory)]
+    scores = cross_validate(samples, folds=options.folds)
+    model = learn(samples)
+    if options.write:
+        options.write.write_text(json.dumps(model.to_json(), indent=1) + "\n", encoding="utf-8")
+    return {
+        "searches": len(samples),
+        "candidates": sum(len(sample.pages) for sample in samples),
+        "recall_5": recall_table(samples, scores),
+        "floors": floor_table(samples, scores),
+        "model": model.to_json(),
+    }
+
+
+def collect(directory: Path) -> list[Sample]:
+    """Search every answerable question in both scopes and keep what the reranker would see."""
+    corpus = open_corpus(directory)
+    samples = []
+    for question in select(read_questions(directory)):
+        for scope in ("document", "library"):
+            chosen = [corpus.ids[name] for name in question.documents] if scope == "document" else []
+            result = corpus.retriever.search(plan_question(question.text), context_characters=1000, scope=chosen)
+            candidates = sorted(result.rankings["reranked"], key=lambda candidate: -candidate.scores["fused"])
+            samples.append(
+                Sample(
+                    set=directory.resolve().name,
+                    scope=scope,
+                    document=question.documents[0],
+                    evidence=question.evidence,
+                    pages=tuple((corpus.names[c.passage.document_id], c.passage.page_index) for c in candidates),
+                    rows=feature_rows(candidates),
+                )
+            )
+    return samples
+
+
+def cross_validate(samples: Sequence[Sample], *, folds: int) -> list[Matrix]:
+    """Score each sample by a model that has seen none of its document's questions."""
+    documents = sorted({sample.document for sample in samples})
+    random.Random(0).shuffle(documents)
+    fold_of = {document: number % folds for number, document in enumerate(documents)}
+    scores: list[Matrix] = [np.zeros(0)] * len(samples)
+    for fold in range(folds):
+        model = learn([sample for sample in samples if fold_of[sample.document] != fold])
+        for number, sample in enumerate(samples):
+            if fold_of[sample.document] == fold:
+                scores[number] = model.probabilities(sample.rows)
+    return scores
+
+
+def learn(samples: Sequence[Sample]) -> RelevanceModel:
+    """Fit a logistic model to the best passage of each evidence page against all passages of other pages.
+
+    Only pages are labelled; which passage of a page holds the evidence is what the model of the round before says.
+    """
+    scores = [-np.arange(len(sample.pages), dtype=np.float64) for sample in samples]
+    model = RelevanceModel(FEATURES, np.zeros(len(FEATURES)), 0.0)
+    for _ in range(ROUNDS):
+        rows, labels = _training_rows(samples, scores)
+        model = fit_logistic(rows, labels)
+        scores = [model.probabilities(sample.rows) for sample in samples]
+    return model
+
+
+def _training_rows(samples: Sequence[Sample], scores: Sequence[Matrix]) -> tuple[Matrix, Matrix]:
+    rows, labels = [], []
+    for sample, score in zip(samples, scores, strict=True):
+        relevant = sample.relevant()
+        best: dict[PageRef, int] = {}
+        for place in np.flatnonzero(relevant).tolist():
+            page = sample.pages[place]
+            if page not in best or score[place] > score[best[page]]:
+                best[page] = place
+        rows += [sample.rows[~relevant], sample.rows[list(best.values())]]
+        labels += [np.zeros(int((~relevant).sum())), np.ones(len(best))]
+    return np.concatenate(rows), np.concatenate(labels)
+
+
+def fit_logistic(rows: Matrix, labels: Matrix) -> RelevanceModel:
+    """Newton's method on the ridge-penalised likelihood; the bias is moved to equal odds of both classes."""
+    centre, spread = rows.mean(axis=0), rows.std(axis=0)
+    spread[spread < 1e-9] = 1.0
+    design = np.hstack([(rows - centre) / spread, np.ones((len(rows), 1))])
+    penalty = np.diag([RIDGE] * rows.shape[1] + [1e-6])
+    weights = np.zeros(design.shape[1])
+    for _ in range(30):
+        chances = 1 / (1 + np.exp(-np.clip(design @ weights, -30, 30)))
+        gradient = design.T @ (chances - labels) + penalty @ weights
+        curvature = (design.T * (chances * (1 - chances))) @ design + penalty
+        step = np.linalg.solve(curvature, gradient)
+        weights = weights - step
+        if float(np.abs(step).max()) < 1e-8:
+            break
+    plain = weights[:-1] / spread
+    usual = float(labels.mean())
+    bias = float(weights[-1] - centre @ plain) - math.log(usual / (1 - usual))
+    return RelevanceModel(FEATURES, plain, bias)
+
+
+def recall_table(samples: Sequence[Sample], scores: Sequence[Matrix]) -> dict[str, Any]:
+    """Page R@5 before and after reranking, and with all candidates, by set and scope."""
+    table = {}
+    for name in sorted({f"{sample.set}, {sample.scope}" for sample in samples}):
+        inside = [(s, score) for s, score in zip(samples, scores, strict=True) if f"{s.set}, {s.scope}" == name]
+        table[name] = {
+            "searches": len(inside),
+            "fused": mean(recall(list(dict.fromkeys(s.pages)), s.evidence, 5) for s, _ in inside),
+            "reranked": mean(recall(ranked_pages(s, score), s.evidence, 5) for s, score in inside),
+            "all candidates": mean(recall(list(dict.fromkeys(s.pages)), s.evidence, 1000) for s, _ in inside),
+        }
+    return table
+
+
+def ranked_pages(sample: Sample, scores: Matrix) -> list[PageRef]:
+    order = np.argsort(-scores, kind="stable").tolist()
+    return list(dict.fromkeys(sample.pages[place] for place in order))
+
+
+def floor_table(samples: Sequence[Sample], scores: Sequence[Matrix]) -> dict[str, Any]:
+    """What a score floor means: how much of the evidence found passes it, and how much of what passes is evidence."""
+    table = {}
+    for floor in FLOORS:
+        passing = evidence_found = evidence_passing = relevant_passing = 0
+        for sample, score in zip(samples, scores, strict=True):
+            relevant = sample.relevant()
+            found = {page for page, is_evidence in zip(sample.pages, relevant, strict=True) if is_evidence}
+            kept = {page for page, value in zip(sample.pages, score, strict=True) if value >= floor}
+            evidence_found += len(found)
+            evidence_passing += len(found & kept)
+            passing += int((score >= floor).sum())
+            relevant_passing += int((relevant & (score >= floor)).sum())
+        table[f"{floor:.2f}"] = {
+            "evidence pages kept": round(evidence_passing / max(evidence_found, 1), 3),
+            "passages on evidence pages": round(relevant_passing / max(passing, 1), 3),
+            "passages a search": round(passing / max(len(samples), 1), 1),
+        }
+    return table
+
+
+def render(result: dict[str, Any]) -> str:
+    lines = [
+        f"{result['searches']} searches, {result['candidates']} candidates; scored by models that never saw a document",
+        "",
+    ]
+    lines.append(f"{'page R@5':34}{'n':>5} {'fused':>7} {'reranked':>9} {'all candidates':>15}")
+    for name, row in result["recall_5"].items():
+        lines.append(
+            f"{name:34}{row['searches']:>5} {row['fused']:>7.3f} {row['reranked']:>9.3f} {row['all candidates']:>15.3f}"
+        )
+    lines += [
+        "",
+        f"{'score floor':12}{'evidence pages kept':>22}{'passages on evidence pages':>30}{'passages a search':>20}",
+    ]
+    for floor, row in result["floors"].items():
+        kept, right, number = row.values()
+        lines.append(f"{floor:12}{kept:>22.3f}{right:>30.3f}{number:>20.1f}")
+    weights = sorted(result["model"]["weights"].items(), key=lambda pair: -abs(pair[1]))
+    return "\n".join([*lines, "", *(f"{name:28}{weight:>9.3f}" for name, weight in weights)])
