@@ -334,15 +334,15 @@ def turn_as_text(turn: "Turn") -> str:
     """The answer, its sources, and plainly whether it can be relied on."""
     from pincite.core.types import TurnStatus
 
-    lines = [turn.answer, ""]
-    lines += [_source(citation) for citation in turn.citations]
+    parts = [turn.answer, "\n".join(_source(citation) for citation in turn.citations)]
     if turn.verdict:
-        lines += ["", f"Confidence {turn.verdict.confidence:.0%}"]
+        parts.append(f"Confidence {turn.verdict.confidence:.0%}")
     if turn.status is TurnStatus.FLAGGED:
-        lines += ["", "Flagged for review:", *(f"- {reason}" for reason in turn.reasons)]
-        lines += [turn.question_back] if turn.question_back else []
-    lines += [f"Note: {notice}" for notice in turn.notices]
-    return "\n".join(lines).strip()
+        parts.append(
+            "\n".join(["Flagged for review:", *(f"- {reason}" for reason in turn.reasons), turn.question_back])
+        )
+    parts += [f"Note: {notice}" for notice in turn.notices]
+    return "\n\n".join(part.strip() for part in parts if part.strip())
 
 
 def _source(citation: "Citation") -> str:
