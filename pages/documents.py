@@ -250,7 +250,7 @@ def confirm_delete(app: Pincite, document: Document) -> None:
     with st.container(horizontal=True, horizontal_alignment="right"):
         if st.button("Keep it"):
             st.rerun()
-        if st.button("Delete", type="primary", icon=":material/delete:"):
+        if st.button("Delete", key="confirm_delete", type="primary", icon=":material/delete:"):
             try:
                 app.ingest.remove(document.id)
             except PinciteError as error:

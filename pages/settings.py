@@ -4,6 +4,7 @@ import streamlit as st
 
 from pincite.core.errors import PinciteError
 from pincite.core.runtime import Pincite
+from pincite.core.settings import Settings
 from pincite.pages.components.facade import errors_told, pincite, tell
 from pincite.pages.components.words import count, escape, size
 

@@ -56,7 +56,7 @@ def draw_turn(app: Pincite) -> None:
         st.markdown(f"{STATUS_WORDS[turn.status]} · {escape(turn.engine)} · {moment(turn.started_at)}", width="content")
         st.page_link("pages/chat.py", label="Open the conversation", icon=":material/forum:",
                      query_params={"session": turn.session_id})  # fmt: skip
-        st.download_button("Download as JSON", json.dumps(asdict(turn), indent=2, ensure_ascii=False, default=str),
+        st.download_button("Download as JSON", data=lambda: json.dumps(asdict(turn), indent=2, ensure_ascii=False),
                            file_name=f"trace-{turn.id[:8]}.json", mime="application/json", icon=":material/download:",
                            type="tertiary", on_click="ignore")  # fmt: skip
     if turn.error:

@@ -1,4 +1,4 @@
-"""What Streamlit's elements cannot say: panes that fill the window, a list flush left, an edge round pages."""
+"""What Streamlit's elements cannot say: panes that fill the window, a list flush left, no second Stop button."""
 
 import streamlit as st
 
@@ -18,6 +18,7 @@ _STYLE = f"""<style>
   .stHorizontalBlock:has(> .stColumn .st-key-{BESIDE}) > .stColumn {{ width: 100%; flex: none; }}
 }}
 .st-key-{SESSION_LIST} button, .st-key-{SESSION_LIST} button > div {{ justify-content: flex-start; }}
+[data-testid="stStatusWidget"] {{ display: none; }}
 [data-testid="stImage"] img {{ border: 1px solid #8888886b; }}
 </style>"""
 

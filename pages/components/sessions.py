@@ -97,7 +97,7 @@ def confirm_delete(app: Pincite, session: Session) -> None:
     with st.container(horizontal=True, horizontal_alignment="right"):
         if st.button("Keep it"):
             st.rerun()
-        if st.button("Delete", type="primary", icon=":material/delete:"):
+        if st.button("Delete", key="confirm_delete", type="primary", icon=":material/delete:"):
             app.sessions.delete(session.id)
             st.session_state["session_id"] = next((other.id for other in app.sessions.list()), "")
             _address(st.session_state["session_id"])

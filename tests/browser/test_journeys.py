@@ -1,0 +1,133 @@
+"""What users do, in a real browser: upload, ask, look at the page, at the trace, review; leave and come back."""
+
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+from playwright.sync_api import Page, expect
+
+from pincite.tests.browser.conftest import PATIENCE_MS
+from pincite.tests.browser.slow_model import SlowModel
+
+expect.set_options(timeout=PATIENCE_MS)
+QUESTION = "What are the late payment penalties?"
+NewPage = Callable[[], Page]
+
+
+def go_to(page: Page, name: str) -> None:
+    page.get_by_test_id("stSidebarNav").get_by_role("link", name=re.compile(name)).click()
+
+
+def ask(page: Page, question: str) -> None:
+    box = page.get_by_test_id("stChatInputTextArea")
+    expect(box).to_be_enabled()
+    box.fill(question)
+    box.press("Enter")
+
+
+def test_upload_ask_citation_page_trace_review(quoting_app: str, new_page: NewPage, samples: Path) -> None:
+    page = new_page()
+    page.goto(f"{quoting_app}/documents")
+    page.locator('[data-testid="stFileUploader"] input[type="file"]').set_input_files(samples / "service-contract.pdf")
+    expect(page.get_by_text("Usable text on 100% of 4 pages")).to_be_visible()
+
+    go_to(page, "Chat")
+    ask(page, QUESTION)
+    chip = page.get_by_role("button", name=re.compile(r"service-contract · p\. 2")).first
+    expect(chip).to_be_visible()
+    expect(page.get_by_text("Draft, not checked yet")).to_have_count(0)
+
+    chip.click()
+    picture = page.locator(".st-key-page_panel img")
+    expect(picture).to_be_visible()
+    assert picture.evaluate("image => image.decode().then(() => image.naturalWidth)") > 500
+    page.get_by_role("button", name="Next page").click()
+    expect(page.get_by_text("Page 3 of 4")).to_be_visible()
+
+    page.get_by_role("link", name="Why this answer?").click()
+    expect(page.locator('[data-testid="stGraphVizChart"] svg')).to_be_visible()
+    with page.expect_download() as download:
+        page.get_by_role("button", name="Download as JSON").click()
+    trace = json.loads(Path(download.value.path()).read_text(encoding="utf-8"))
+    assert trace["question"] == QUESTION and trace["path"][0] == "router"
+
+    page.get_by_role("link", name="Open the conversation").click()
+    page.get_by_role("button", name="Send to review").click()
+    expect(page.get_by_text("Do not rely on this answer yet.")).to_be_visible()
+    go_to(page, r"Review \(1\)")
+    expect(page.locator('[data-testid="stMain"] img')).to_be_visible()
+    page.get_by_role("heading", name="Review").click()
+    page.keyboard.press("a")
+    expect(page.get_by_text("Nothing waits for review.")).to_be_visible()
+    go_to(page, "Chat")
+    expect(page.get_by_text(re.compile("Reviewed and approved by"))).to_be_visible()
+
+
+def test_files_dropped_with_a_question_are_read_and_answered_from(
+    quoting_app: str, new_page: NewPage, samples: Path
+) -> None:
+    page = new_page()
+    page.goto(quoting_app)
+    expect(page.get_by_role("heading", name="Ask your documents")).to_be_visible()
+    page.locator('[data-testid="stChatInput"] input[type="file"]').set_input_files(samples / "service-contract.pdf")
+    expect(page.get_by_text("service-contract.pdf")).to_be_visible()
+    ask(page, QUESTION)
+    expect(page.get_by_role("button", name=re.compile(r"service-contract · p\. 2")).first).to_be_visible()
+
+
+def test_switch_reload_and_second_tab_in_mid_answer_lose_nothing(
+    slow_app: tuple[str, SlowModel], new_page: NewPage
+) -> None:
+    address, model = slow_app
+    page = new_page()
+    page.goto(address)
+    page.get_by_role("button", name="Try it with the sample contract").click()
+    begun = page.get_by_text("The late payment penalty is", exact=False)
+    expect(begun).to_be_visible()
+    expect(page.get_by_text("Draft, not checked yet")).to_be_visible()
+
+    go_to(page, "Documents")
+    expect(page.get_by_role("heading", name="Documents")).to_be_visible()
+    go_to(page, "Chat")
+    expect(begun).to_be_visible()
+    page.reload()
+    expect(begun).to_be_visible()
+    assert "session=" in page.url
+    second = new_page()
+    second.goto(page.url)
+    expect(second.get_by_text("The late payment penalty is", exact=False)).to_be_visible()
+    expect(second.get_by_test_id("stChatInputTextArea")).to_be_disabled()
+
+    model.go_on.set()
+    for tab in (page, second):
+        expect(tab.get_by_role("link", name="Why this answer?")).to_be_visible()
+        expect(tab.get_by_text("overdue amount per month").first).to_be_visible()
+        expect(tab.get_by_text("Draft, not checked yet")).to_have_count(0)
+
+
+def test_stop_ends_the_answer_and_offers_to_run_it_again(slow_app: tuple[str, SlowModel], new_page: NewPage) -> None:
+    address, model = slow_app
+    page = new_page()
+    page.goto(address)
+    page.get_by_role("button", name="Try it with the sample contract").click()
+    expect(page.get_by_text("Draft, not checked yet")).to_be_visible()
+    page.get_by_test_id("stMain").get_by_role("button", name="Stop", exact=True).click()
+    model.go_on.set()
+    expect(page.get_by_role("button", name="Run again", exact=True)).to_be_visible()
+    page.get_by_role("button", name="Run again with quoting").click()
+    expect(page.get_by_role("button", name=re.compile(r"service-contract · p\. 2")).first).to_be_visible()
+
+
+def test_no_page_asks_anything_of_another_machine(quoting_app: str, new_page: NewPage) -> None:
+    page = new_page()
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
+    page.goto(quoting_app)
+    page.get_by_role("button", name="Try it with the sample contract").click()
+    expect(page.get_by_role("link", name="Why this answer?")).to_be_visible()
+    for name in ("Documents", "Traces", "Review", "Settings"):
+        go_to(page, name)
+        expect(page.get_by_role("heading", name=name, exact=True)).to_be_visible()
+    elsewhere = [url for url in asked if not url.startswith((quoting_app, "data:", "blob:"))]
+    assert asked and elsewhere == []

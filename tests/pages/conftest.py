@@ -1,0 +1,99 @@
+"""The real runtime on an empty data directory, behind pages that run without a browser."""
+
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+import streamlit as st
+from streamlit.testing.v1 import AppTest
+
+from pincite.core.ports import ChatModel
+from pincite.core.runtime import Pincite
+from pincite.core.settings import PACKAGE_ROOT
+from pincite.core.types import Document, Mode, Turn
+from pincite.pages.components.facade import pincite
+from pincite.tests.graph.world import ScriptedModel
+
+PENALTIES = "What are the late payment penalties?"
+WRONG = "The late payment penalty is 9 % of the overdue amount per week [1]."
+SECONDS = 60
+
+
+@pytest.fixture
+def app(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Pincite]:
+    monkeypatch.setenv("PINCITE_DATA_DIR", str(tmp_path / "data"))
+    monkeypatch.setenv("PINCITE_ENGINE", "quoting")
+    st.cache_resource.clear()
+    st.cache_data.clear()
+    opened = pincite()
+    yield opened
+    opened.close()
+    st.cache_resource.clear()
+
+
+class Screen:
+    """One page in the frame, as a user opens it."""
+
+    def __init__(self, page: str, **query: str) -> None:
+        self.test = AppTest.from_file(str(PACKAGE_ROOT / "app.py"), default_timeout=SECONDS).run()
+        if page != "chat":
+            self.test.switch_page(f"pages/{page}.py")
+        for name, value in query.items():
+            self.test.query_params[name] = value
+        self.test.run()
+
+    def words(self) -> str:
+        """Everything there is to read, without the backslashes that keep it from being Markdown."""
+        kinds = ("markdown", "caption", "info", "warning", "error", "success", "header", "subheader")
+        values = [str(element.value) for kind in kinds for element in getattr(self.test, kind)]
+        labels = [
+            str(element.label) for kind in ("expander", "button", "status") for element in getattr(self.test, kind)
+        ]
+        return re.sub(r"\\([^\w\s])", r"\1", "\n".join([*values, *labels])).replace("\u2060", "")
+
+    def press(self, label: str) -> None:
+        next(button for button in self.test.button if label in button.label.replace("\\", "")).click().run()
+
+    def assert_sound(self) -> None:
+        assert not self.test.exception, [str(shown.message) for shown in self.test.exception]
+
+
+@pytest.fixture
+def contract(app: Pincite, samples: Path) -> Document:
+    """The sample contract, read to its end."""
+    document = app.ingest.add(samples / "service-contract.pdf", "service-contract.pdf").document
+    assert app.ingest.wait([document.id], timeout_seconds=SECONDS)
+    return app.library.get(document.id)
+
+
+Ask = Callable[..., Turn]
+
+
+@pytest.fixture
+def ask(app: Pincite) -> Ask:
+    """Ask in a new session and wait for the end."""
+
+    def put(question: str = PENALTIES, mode: Mode = Mode.AUTO) -> Turn:
+        turn_id = app.runner.ask(app.sessions.create().id, question, mode=mode)
+        turn = app.runner.wait(turn_id, SECONDS).turn
+        assert turn.finished_at, "the turn did not end in time"
+        return turn
+
+    return put
+
+
+@pytest.fixture
+def speak(monkeypatch: pytest.MonkeyPatch) -> Callable[..., ScriptedModel]:
+    """Let a model that is told what to say write the answers."""
+
+    def as_told(*answers: str | Exception) -> ScriptedModel:
+        model = ScriptedModel(*answers)
+
+        def choose(settings: object, asked: str | None = None) -> ChatModel:
+            return model
+
+        monkeypatch.setattr("pincite.core.runtime.choose_engine", choose)
+        return model
+
+    return as_told

@@ -1,0 +1,135 @@
+"""The library in four states: empty, reading, refusing, and with every page accounted for."""
+
+from pathlib import Path
+
+from fpdf import FPDF
+
+from pincite.core.runtime import Pincite
+from pincite.core.types import Document, MetadataSource
+from pincite.tests.pages.conftest import SECONDS, Screen
+
+
+def _choose(screen: Screen, row: int = 0) -> None:
+    screen.test.session_state["documents"] = {"selection": {"rows": [row], "columns": [], "cells": []}}
+    screen.test.run()
+
+
+def _locked_pdf(password: str) -> bytes:
+    pdf = FPDF()
+    pdf.set_encryption(owner_password="owner", user_password=password)
+    pdf.add_page()
+    pdf.set_font("helvetica", size=12)
+    pdf.cell(text="The deposit is 900 euro.")
+    return bytes(pdf.output())
+
+
+def test_empty_says_what_to_do(app: Pincite) -> None:
+    screen = Screen("documents")
+    assert "No documents yet. Drop PDFs above" in screen.words()
+    screen.assert_sound()
+
+
+def test_working_shows_each_document_with_its_stage(app: Pincite, samples: Path) -> None:
+    app.ingest.close()  # so that what is added stays in the queue
+    for name in ("service-contract.pdf", "technical-report.pdf"):
+        app.ingest.add(samples / name, name)
+    screen = Screen("documents")
+    texts = [bar.proto.text for bar in screen.test.get("progress")]
+    assert len(texts) == 2 and all("waiting for its turn" in text for text in texts)
+    assert sum("Cancel" in button.label for button in screen.test.button) == 2
+    screen.press("Cancel")
+    assert len(screen.test.get("progress")) == 1
+    screen.assert_sound()
+
+
+def test_failed_files_get_a_message_each_and_stop_no_other(app: Pincite, samples: Path) -> None:
+    screen = Screen("documents")
+    good = (samples / "technical-report.pdf").read_bytes()
+    screen.test.file_uploader[0].set_value(
+        [
+            ("letter.pdf", b"Dear Sir", "application/pdf"),
+            ("void.pdf", b"", "application/pdf"),
+            ("report.pdf", good, "x"),
+        ]
+    ).run()
+    told = [error.value for error in screen.test.error]
+    assert any("letter.pdf" in text for text in told) and any("void.pdf" in text for text in told)
+    assert [document.name for document in app.library.list()] == ["report.pdf"]
+    screen.press("Dismiss messages")
+    assert not screen.test.error
+    screen.assert_sound()
+
+
+def test_a_protected_file_asks_for_its_password_and_opens_with_it(app: Pincite) -> None:
+    screen = Screen("documents")
+    screen.test.file_uploader[0].set_value([("locked.pdf", _locked_pdf("swordfish"), "application/pdf")]).run()
+    assert "The password is used once and not stored." in screen.words()
+    password = next(box for box in screen.test.text_input if box.label == "Password")
+    password.set_value("wrong")
+    screen.press("Open")
+    assert app.library.list() == [] and screen.test.error
+    next(box for box in screen.test.text_input if box.label == "Password").set_value("swordfish")
+    screen.press("Open")
+    assert [document.name for document in app.library.list()] == ["locked.pdf"]
+    screen.assert_sound()
+
+
+def test_the_same_bytes_are_recognised_and_a_new_version_is_offered(
+    app: Pincite, contract: Document, samples: Path
+) -> None:
+    screen = Screen("documents")
+    screen.test.file_uploader[0].set_value(
+        [
+            ("copy.pdf", (samples / "service-contract.pdf").read_bytes(), "application/pdf"),
+            ("service-contract.pdf", (samples / "technical-report.pdf").read_bytes(), "application/pdf"),
+        ]
+    ).run()
+    assert "is already here; it was recognised by its content" in screen.words()
+    assert "Is this a new version?" in screen.words()
+    screen.press("Replace the old version")
+    assert app.ingest.wait(timeout_seconds=SECONDS)
+    assert [document.name for document in app.library.list()] == ["service-contract.pdf"]
+    assert app.library.list()[0].id != contract.id
+    screen.assert_sound()
+
+
+def test_done_shows_every_page_its_picture_and_its_text(app: Pincite, contract: Document) -> None:
+    screen = Screen("documents")
+    _choose(screen)
+    assert f"Usable text on **100%** of {contract.page_count} pages" in screen.words()
+    assert "**T** text 4" in screen.words()
+    assert len(screen.test.image) == 1
+    next(button for button in screen.test.button if button.key == "documents_page_next").click().run()
+    assert f"Page 2 of {contract.page_count}" in screen.words()
+    next(view for view in screen.test.segmented_control if view.key == "page_or_text").set_value("Text").run()
+    assert "Late payment" in screen.test.code[0].value
+    screen.assert_sound()
+
+
+def test_a_document_is_renamed_and_deleted_after_a_question(app: Pincite, contract: Document) -> None:
+    screen = Screen("documents")
+    _choose(screen)
+    next(box for box in screen.test.text_input if box.label == "Name").set_value("agreement.pdf")
+    screen.press("Save")
+    assert app.library.get(contract.id).name == "agreement.pdf"
+    screen.press("Delete")
+    assert app.library.list(), "a deletion asks first"
+    screen.test.button(key="confirm_delete").click().run()
+    assert app.library.list() == []
+    screen.assert_sound()
+
+
+def test_what_a_user_corrects_counts_as_theirs(app: Pincite, contract: Document) -> None:
+    screen = Screen("documents")
+    _choose(screen)
+    key = f"metadata_{contract.id}"
+    screen.test.session_state[key] = {
+        "edited_rows": {0: {"Value": "Master agreement"}},
+        "added_rows": [],
+        "deleted_rows": [],
+    }
+    screen.test.run()
+    screen.press("Save changes")
+    first = app.library.get(contract.id).metadata
+    assert ("Master agreement", MetadataSource.USER) in {(field.value, field.source) for field in first}
+    screen.assert_sound()

@@ -1,0 +1,74 @@
+"""The trace of a turn in four states, and the search without an answer."""
+
+import threading
+from collections.abc import Callable
+
+from pincite.core.errors import ModelInterruptedError
+from pincite.core.runtime import Pincite
+from pincite.core.types import Document
+from pincite.tests.graph.world import ScriptedModel
+from pincite.tests.pages.conftest import PENALTIES, SECONDS, WRONG, Ask, Screen
+
+Speak = Callable[..., ScriptedModel]
+
+
+def _drawn_graph(screen: Screen) -> str:
+    (chart,) = screen.test.get("graphviz_chart")
+    return str(chart.proto.spec)
+
+
+def test_empty_says_that_answers_leave_traces(app: Pincite) -> None:
+    screen = Screen("traces")
+    assert "Each answer leaves a trace here" in screen.words()
+    screen.assert_sound()
+
+
+def test_working_shows_the_steps_so_far(app: Pincite, contract: Document, speak: Speak) -> None:
+    model = speak("Overdue amounts bear 1.5 % per month [1].")
+    model.gate = threading.Event()
+    turn_id = app.runner.ask(app.sessions.create().id, PENALTIES)
+    assert model.begun.wait(SECONDS)
+    screen = Screen("traces", turn=turn_id)
+    assert "Answering" in screen.words()
+    assert "retriever" in screen.words() and "**5 judge**" not in screen.words()
+    model.gate.set()
+    screen.assert_sound()
+
+
+def test_failed_marks_the_step_that_failed(app: Pincite, contract: Document, ask: Ask, speak: Speak) -> None:
+    speak(ModelInterruptedError("The server was lost in mid-answer."))
+    turn = ask()
+    screen = Screen("traces", turn=turn.id)
+    assert "lost in mid-answer" in screen.words()
+    assert '"generator" [label="generator" fillcolor="#c4484a"' in _drawn_graph(screen)
+    screen.assert_sound()
+
+
+def test_done_shows_path_plan_passages_and_claims(app: Pincite, contract: Document, ask: Ask) -> None:
+    turn = ask()
+    screen = Screen("traces", turn=turn.id)
+    assert '"router" -> "rewriter" [color="#2b8a89"' in _drawn_graph(screen)
+    assert '"router" -> "generator" [color="#80808055"' in _drawn_graph(screen)
+    assert "**Searched as**" in screen.words()
+    (evidence,) = [table.value for table in screen.test.dataframe if "Taken as" in table.value.columns]
+    assert set(evidence["Document"]) == {"service-contract.pdf"}
+    assert "supported" in screen.words()
+    screen.assert_sound()
+
+
+def test_retries_stand_side_by_side(app: Pincite, contract: Document, ask: Ask, speak: Speak) -> None:
+    speak(WRONG, WRONG, WRONG)
+    turn = ask()
+    assert len(turn.attempts) > 1
+    screen = Screen("traces", turn=turn.id)
+    assert "**Attempt 1**" in screen.words() and f"**Attempt {len(turn.attempts)}**" in screen.words()
+    screen.assert_sound()
+
+
+def test_the_playground_shows_each_stages_ranking(app: Pincite, contract: Document) -> None:
+    screen = Screen("traces")
+    next(box for box in screen.test.text_input if box.label == "Search for").set_value("late payment interest").run()
+    rankings = [table.value for table in screen.test.dataframe if "Rank" in table.value.columns]
+    assert len(rankings) >= 3
+    assert all(list(ranking["Rank"]) == list(range(1, len(ranking) + 1)) for ranking in rankings)
+    screen.assert_sound()

@@ -1,0 +1,71 @@
+"""Foreign text cannot become Markdown, and figures read as people write them."""
+
+import pytest
+
+from pincite.core.types import Claim, ClaimStatus, Score, Verdict
+from pincite.pages.components.answer import answer_markdown
+from pincite.pages.components.words import duration, escape, page_name, shorten, size, tame
+
+
+def verdict(*claims: Claim) -> Verdict:
+    score = Score(1.0, "")
+    return Verdict(claims, score, score, score, score, 1.0, 0.9, True)
+
+
+@pytest.mark.parametrize(
+    "attack",
+    [
+        "![x](http://evil.example/x.png)",
+        "[click](http://evil.example)",
+        "<img src=x>",
+        "$E=mc^2$",
+        ":red[alarm]",
+        "[a]: b",
+    ],
+)
+def test_what_a_model_says_cannot_load_or_link(attack: str) -> None:
+    for shown in (escape(attack), tame(attack)):
+        for sign in "[]<$!":
+            assert shown.count(sign) == shown.count("\\" + sign)
+
+
+def test_a_bare_address_stays_text() -> None:
+    assert "https://" not in tame("See https://evil.example/x") and ":\u2060//" in tame("See https://evil.example/x")
+
+
+def test_lists_tables_and_emphasis_of_a_model_survive() -> None:
+    text = "- **one**\n- two\n\n| a | b |\n|---|---|\n| 1 | 2 |"
+    assert answer_markdown(text, None, verbatim=False) == text
+
+
+def test_document_text_is_shown_exactly() -> None:
+    assert escape("1 * 2_3 # x") == r"1 \* 2\_3 \# x"
+    assert answer_markdown("# Not a heading\n\n- item", None, verbatim=True) == "\\# Not a heading\n\n- item"
+
+
+def test_each_claim_carries_a_mark_that_reads_without_colour() -> None:
+    answer = "It is 5 % [1]. It is 9 %. It may end [2, 3]."
+    claims = (
+        Claim("It is 5 % [1].", 0, 14, ClaimStatus.SUPPORTED, citations=(1,)),
+        Claim("It is 9 %.", 15, 25, ClaimStatus.UNSUPPORTED),
+        Claim("It may end [2, 3].", 26, 44, ClaimStatus.CONTRADICTED, citations=(2, 3)),
+    )
+    shown = answer_markdown(answer, verdict(*claims), verbatim=False)
+    assert shown == ("It is 5 %. :green-badge[✓ 1] It is 9 %. :gray-badge[? unsupported] It may end. :red-badge[✗ 2 3]")
+
+
+def test_markers_after_a_claim_belong_to_it() -> None:
+    answer = "It is 5 %. [1] [2] Then more."
+    claims = (Claim("It is 5 %.", 0, 10, ClaimStatus.PARTLY_SUPPORTED),)
+    assert answer_markdown(answer, verdict(*claims), verbatim=True) == "It is 5 %. :orange-badge[◐ 1 2] Then more."
+
+
+def test_pages_show_the_printed_label_and_the_position_where_they_differ() -> None:
+    assert page_name("iv", 3) == "p. iv (page 4 of the file)"
+    assert page_name("4", 3) == page_name("", 3) == "p. 4"
+
+
+def test_figures_read_well() -> None:
+    assert [size(900), size(2048), size(5 * 2**20)] == ["900 B", "2 KiB", "5.0 MiB"]
+    assert [duration(0.02), duration(2.5), duration(125)] == ["20 ms", "2.5 s", "2 min 5 s"]
+    assert shorten("annual-report-2023.pdf", 14) == "annual-re….pdf"
