@@ -1,5 +1,7 @@
 """The settings, each with what it does; what is stored; and the health of every part."""
 
+from dataclasses import fields
+
 import streamlit as st
 
 from pincite.core.errors import PinciteError
@@ -13,6 +15,26 @@ ENGINES = {
     "ollama": "Ollama: a local model writes the answers",
     "quoting": "Quoting: no model, sentences from the documents word for word",
 }
+EXPLANATIONS = {
+    "score_floor": "Passages below it are not used. Higher: fewer, surer passages, and more questions go unanswered.",
+    "retry_score_floor": "A second attempt looks wider; keep it below the first floor.",
+    "candidates": "Passages that each ranking hands on. More is slower.",
+    "kept": "At most this many go into an answer.",
+    "retry_kept": "A retry looks wider.",
+    "review_threshold": "Answers with less confidence go to review. Higher: more wait, fewer wrong ones pass.",
+    "max_retries": "How often a draft that failed its checks is tried anew.",
+    "turn_seconds": "After that the best draft so far goes to review.",
+    "ocr": "Pages without usable text are recognised on this machine.",
+    "max_file_mib": "Larger files are refused.",
+    "max_pages": "Longer files are refused.",
+    "page_seconds": "A page that takes longer is marked as failed; the rest goes on.",
+    "reader_memory_mib": "A file that needs more fails alone.",
+}
+DEFAULTS = {field.name: field.default for field in fields(Settings)}
+
+
+def explained(name: str) -> str:
+    return f"{EXPLANATIONS[name]} Default: {DEFAULTS[name]}."
 
 
 def main() -> None:
@@ -71,15 +93,16 @@ def draw_search(app: Pincite) -> None:
     with st.form("search"):
         floor = st.slider(
             "Score floor", 0.0, 1.0, settings.score_floor, 0.01,
-            help="Passages below it are not used. Higher: fewer, surer passages, and more questions go unanswered.",
+            help=explained("score_floor"),
         )  # fmt: skip
         retry = st.slider("Score floor of a retry", 0.0, 1.0, settings.retry_score_floor, 0.01,
-                          help="A second attempt looks wider; keep it below the first floor.")  # fmt: skip
+                          help=explained("retry_score_floor"))  # fmt: skip
         left, middle, right = st.columns(3)
         candidates = left.number_input("Candidates", 5, 200, settings.candidates,
-                                       help="Passages that each ranking hands on. More is slower.")  # fmt: skip
-        kept = middle.number_input("Passages kept", 1, 50, settings.kept, help="At most this many go into an answer.")
-        retry_kept = right.number_input("Kept in a retry", 1, 100, settings.retry_kept)
+                                       help=explained("candidates"))  # fmt: skip
+        kept = middle.number_input("Passages kept", 1, 50, settings.kept, help=explained("kept"))
+        retry_kept = right.number_input("Kept in a retry", 1, 100, settings.retry_kept,
+                                         help=explained("retry_kept"))  # fmt: skip
         if st.form_submit_button("Save", type="primary"):
             save(
                 app, score_floor=floor, retry_score_floor=retry, candidates=candidates, kept=kept, retry_kept=retry_kept
@@ -138,8 +161,8 @@ def draw_reranker(app: Pincite) -> None:
         st.markdown(f":material/check_circle: {escape(state.name)} puts the passages in order.")
         return
     st.markdown(
-        f"The built-in scorer puts the passages in order. FlashRank ({escape(state.name)}) is better and slower. "
-        f"Its weights are a download of {state.size_mb} MB, licence: {escape(state.licence)}. Nothing is fetched unasked."
+        f"The built-in scorer puts the passages in order. FlashRank ({escape(state.name)}) is better and slower. Its "
+        f"weights are a download of {state.size_mb} MB, licence: {escape(state.licence)}; nothing is fetched unasked."
     )
     if st.button("Download FlashRank", icon=":material/download:"):
         bar = st.progress(0.0, text="Downloading…")
@@ -157,12 +180,12 @@ def draw_checking(app: Pincite) -> None:
     with st.form("checking"):
         threshold = st.slider(
             "Review threshold", 0.0, 1.0, settings.review_threshold, 0.01,
-            help="Answers with less confidence go to review. Higher: more wait for a person, fewer wrong ones pass.",
+            help=explained("review_threshold"),
         )  # fmt: skip
         retries = st.number_input("Retries", 0, 5, settings.max_retries,
-                                  help="How often a draft that failed its checks is tried anew.")  # fmt: skip
+                                  help=explained("max_retries"))  # fmt: skip
         seconds = st.number_input("Time for one answer, in seconds", 5.0, 3600.0, settings.turn_seconds, step=10.0,
-                                  help="After that the best draft so far goes to review.")  # fmt: skip
+                                  help=explained("turn_seconds"))  # fmt: skip
         if st.form_submit_button("Save", type="primary"):
             save(app, review_threshold=threshold, max_retries=retries, turn_seconds=seconds)
 
@@ -171,13 +194,16 @@ def draw_reading(app: Pincite) -> None:
     settings = app.settings
     with st.form("reading"):
         ocr = st.toggle("Recognise scanned pages (OCR)", settings.ocr,
-                        help="Pages without usable text are recognised on this machine.")  # fmt: skip
+                        help=explained("ocr"))  # fmt: skip
         left, right = st.columns(2)
-        file_mib = left.number_input("Largest file, MiB", 1, 4096, settings.max_file_mib)
-        pages = right.number_input("Most pages in a file", 1, 1_000_000, settings.max_pages)
+        file_mib = left.number_input("Largest file, MiB", 1, 4096, settings.max_file_mib,
+                                     help=explained("max_file_mib"))  # fmt: skip
+        pages = right.number_input("Most pages in a file", 1, 1_000_000, settings.max_pages,
+                                   help=explained("max_pages"))  # fmt: skip
         seconds = left.number_input("Seconds for one page", 1.0, 600.0, settings.page_seconds, step=5.0,
-                                    help="A page that takes longer is marked as failed; the rest goes on.")  # fmt: skip
-        memory = right.number_input("Memory for the reader, MiB", 256, 65_536, settings.reader_memory_mib, step=256)
+                                    help=explained("page_seconds"))  # fmt: skip
+        memory = right.number_input("Memory for the reader, MiB", 256, 65_536, settings.reader_memory_mib, step=256,
+                                    help=explained("reader_memory_mib"))  # fmt: skip
         if st.form_submit_button("Save", type="primary"):
             save(app, ocr=ocr, max_file_mib=file_mib, max_pages=pages, page_seconds=seconds, reader_memory_mib=memory)
 
