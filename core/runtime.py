@@ -7,6 +7,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import langsmith
+
 from pincite.core.documents.ingest import Ingest
 from pincite.core.documents.metadata import describe
 from pincite.core.documents.reader import ProcessReader
@@ -224,6 +226,8 @@ class Pincite:
 
 def open_pincite(settings: Settings | None = None) -> Pincite:
     """Open the data directory, making it where it is new. Raises StorageError or SettingsError."""
+    # LangGraph would send whole turns to LangSmith where the user's environment asks that of other programs.
+    langsmith.configure(enabled=False)
     return Pincite(settings or load_settings())
 
 

@@ -47,7 +47,14 @@ def forbidden(tmp_path: Path) -> Mapping[str, str]:
     (guard / "sitecustomize.py").write_text(GUARD, encoding="utf-8")
     log = tmp_path / "network.log"
     log.touch()
-    return {**os.environ, "PYTHONPATH": str(guard), "NETWORK_LOG": str(log), "PYTHONUNBUFFERED": "1"}
+    return {
+        **os.environ,
+        "PYTHONPATH": str(guard),
+        "NETWORK_LOG": str(log),
+        "PYTHONUNBUFFERED": "1",
+        "LANGSMITH_TRACING": "true",  # as the shell of somebody who traces other programs has it
+        "LANGSMITH_API_KEY": "a key",
+    }
 
 
 def test_the_guard_refuses_and_notes(forbidden: Mapping[str, str], tmp_path: Path) -> None:
