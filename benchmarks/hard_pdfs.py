@@ -1,7 +1,7 @@
 """Does every odd, broken or locked PDF get an honest result: crashes, hangs, wrong messages, text recall.
 
 Recall compares the characters of the first pages, without white space and after Unicode compatibility folding, with
-what pypdf or pdfium reads there, whichever finds more that is not garbled. The references run in a process of their own.
+what pypdf or pdfium reads there, whichever finds more that is not garbled. The references run in their own process.
 """
 
 import argparse

@@ -25,8 +25,8 @@ _LETTERS = re.compile(r"[^\W\d_]+")
 _CJK = re.compile("[\u2e80-\u303f\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\uff01-\uff9f]")
 _SENTENCE_END = (".", "!", "?", ":", ";", "。", "！", "？", "؟")
 _KEPT_HYPHENS = frozenset(
-    "self non well long short high low mid multi cross co pre post inter intra anti semi part full half two three four five "
-    "six year month day on off up in out third first second re state so know vice and to by".split()
+    "self non well long short high low mid multi cross co post anti semi part full half two three four five six "
+    "year month day on off up out third first second state so know vice to by".split()
 )
 _MOST_HEADING_CHARACTERS = 120
 
@@ -183,7 +183,7 @@ def _body_size(lines: Sequence[Line]) -> float:
 def _leading(lines: Sequence[Line]) -> float:
     gaps = [
         second.top - first.bottom
-        for first, second in zip(lines, lines[1:], strict=False)
+        for first, second in pairwise(lines)
         if first.zone == second.zone and -first.size < second.top - first.bottom < 1.5 * first.size
     ]
     return median(gaps) if gaps else 0.0

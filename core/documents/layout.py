@@ -6,8 +6,9 @@ Knows geometry and the order of the page's content; what a line is for (heading,
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from operator import attrgetter
 from statistics import median
 
@@ -24,12 +25,13 @@ _CURRENCIES = frozenset("$€£¥₹")
 _FIXED_SIGNS = _CURRENCIES | {")", "%", ")%", "%)"}
 
 
-@dataclass(slots=False)
+@dataclass
 class Segment:
     """Words that follow each other closely on one line: the words ``start`` to ``end`` of the page."""
 
     start: int
     end: int
+    words: Sequence[str]
     left: float
     top: float
     right: float
@@ -37,7 +39,6 @@ class Segment:
     base: float
     size: float
     bold: bool
-    words: Sequence[str] = field(repr=False)
 
     @cached_property
     def text(self) -> str:
@@ -138,7 +139,7 @@ def _segments(page: PageWords, turn: int) -> list[Segment]:
         np.logical_and.reduceat(page.bold, starts),
     )
     return [
-        Segment(start, end, *values, words=page.texts)
+        Segment(start, end, page.texts, *values)
         for start, end, *values in zip(starts.tolist(), ends.tolist(), *(c.tolist() for c in columns), strict=True)
     ]
 
@@ -245,7 +246,7 @@ def _band(ordered: list[Segment], begin: int, end: int, gutter: float) -> _Colum
 def _switches(left: list[Segment], right: list[Segment]) -> int:
     """How often the page's content changes sides: once for columns, at each line for rows."""
     sides = sorted([(segment.start, 0) for segment in left] + [(segment.start, 1) for segment in right])
-    return sum(first[1] != second[1] for first, second in zip(sides, sides[1:], strict=False))
+    return sum(first[1] != second[1] for first, second in pairwise(sides))
 
 
 def _prose(side: list[Segment]) -> bool:
@@ -261,7 +262,7 @@ def _wordy(side: list[Segment]) -> bool:
 def _monotone(side: list[Segment]) -> bool:
     """The content of one side runs down the page."""
     tops = [segment.top for segment in sorted(side, key=lambda segment: segment.start)]
-    return all(second >= first - 1 for first, second in zip(tops, tops[1:], strict=False))
+    return all(second >= first - 1 for first, second in pairwise(tops))
 
 
 def _cells(columns: _Columns) -> Iterator[list[Segment]]:

@@ -103,10 +103,7 @@ def read_words(page: pdfium.PdfPage) -> PageWords:
             text = "".join(map(chr, units.tolist()))
         texts, starts, last, gaps = _tokens(units, text)
         if not texts:
-            nothing = np.zeros(0)
-            return PageWords(
-                [], np.zeros((0, 4)), np.zeros((0, 2)), nothing, nothing, nothing, nothing, width, height, count, text
-            )
+            return _no_words(width, height, text)
         handle = ctypes.cast(text_page.raw, ctypes.c_void_p).value
         if len(text) != count:
             starts, last = (_character_indexes(handle, indexes) for indexes in (starts, last))
@@ -123,6 +120,12 @@ def read_words(page: pdfium.PdfPage) -> PageWords:
         return PageWords(texts, boxes, baselines, sizes, bold, gaps, turns, width, height, count, text)
     finally:
         text_page.close()
+
+
+def _no_words(width: float, height: float, text: str) -> PageWords:
+    numbers, flags, signs = np.zeros(0), np.zeros(0, np.bool_), np.zeros(0, np.int8)
+    places = np.zeros((0, 4))
+    return PageWords([], places, places[:, :2], numbers, flags, signs, signs, width, height, len(text), text)
 
 
 def _units(text_page: pdfium.PdfTextPage, count: int) -> NDArray[np.uint16]:
@@ -223,7 +226,7 @@ def _displayed(page: pdfium.PdfPage, boxes: NDArray[np.float64]) -> NDArray[np.f
 
 
 def _turns(texts: list[str], gaps: NDArray[np.int8], moved: NDArray[np.float64]) -> NDArray[np.int8]:
-    """Tell a word's direction by how far its last character stands from its first; short words go with the word before."""
+    """Tell a word's direction by where its last character stands; short words go with the word before."""
     across, down = moved[:, 0], moved[:, 1]
     turns = np.where(np.abs(down) > np.abs(across), np.where(down > 0, 1, 3), 0).astype(np.int8)
     short = np.fromiter(map(len, texts), np.int64, len(texts)) < 3

@@ -1,4 +1,4 @@
-"""The PageReader port on processes that may crash: starts them, times them, ends them, and goes on with the next page."""
+"""The PageReader port on processes that may crash: start them, time them, end them, go on with the next page."""
 
 import pickle
 import subprocess
@@ -21,11 +21,15 @@ from pincite.core.settings import Settings
 from pincite.core.types import Block, BlockKind, Box, OutlineEntry, Page, PageStatus, Word
 
 _STARTING_SECONDS = 20.0
+_DOUBTING_SECONDS = 10.0
+"""A second opinion is not worth more, and costs the page nothing when it takes longer."""
+_RECOGNISING_TAKES = 4
+"""How many times page_seconds a page may take that is recognised."""
 _CHUNK = 24
 _SIDE_BY_SIDE = 2
 """Long documents are read by two processes, a chunk each: pdfium uses one core."""
 _MOST_STOPS = 4
-"""After so many stops on one document the rest of its pages are given up, so that it cannot hold the queue for hours."""
+"""After so many stops on one document the rest of its pages are given up: it must not hold the queue for hours."""
 
 
 class _Stopped(Exception):
@@ -54,7 +58,7 @@ class _Worker:
         )
 
     def ask(self, request: Mapping[str, Any], seconds: float) -> Iterator[tuple[Any, ...]]:
-        """Yield what the process answers, each within the time. Raises _Stopped, or the DocumentError it refused with."""
+        """Yield what the process answers, each within the time. Raises _Stopped, or the DocumentError that it sent."""
         if not self._ready:
             self._receive(_STARTING_SECONDS)
             self._ready = True
@@ -63,8 +67,10 @@ class _Worker:
             self._stdin.flush()
         except OSError as error:
             raise _Stopped(self._why(seconds)) from error
+        limit = seconds
         while True:
-            message = self._receive(seconds)
+            message = self._receive(limit)
+            limit = min(seconds, _DOUBTING_SECONDS) if message[0] == "doubting" else seconds
             if message[0] == "done":
                 return
             if message[0] == "refused":
@@ -208,13 +214,14 @@ class ProcessReader:
     ) -> Iterator[Page]:
         """Go on after each stop without the page that caused it. ``poisoned`` gathers those pages and why."""
         remaining = list(page_indexes)
+        seconds = self._settings.page_seconds * (_RECOGNISING_TAKES if work == "recognise" else 1)
         while remaining:
             worker = self._take(work)
             at, doubting, finished = remaining[0], False, False
             request: dict[str, Any] = {"do": work, "path": str(path), "password": password}
             request |= {"page_indexes": remaining, "poisoned": dict(poisoned)}
             try:
-                for kind, value in worker.ask(request, self._settings.page_seconds):
+                for kind, value in worker.ask(request, seconds):
                     doubting = kind == "doubting"
                     if kind != "page":
                         at = value

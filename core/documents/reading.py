@@ -62,6 +62,7 @@ class OpenPdf:
         self.page_count = len(self.document)
         self.labels = opening.page_labels(self.document)
         self._second_reader: SecondReader | None = None
+        self.recognised_edges: dict[int, list[labels.EdgeLine]] = {}
         self._laid: dict[int, LaidPage | str] = {}
 
     def close(self) -> None:
@@ -130,7 +131,7 @@ class OpenPdf:
         return own or printed or str(page_index + 1)
 
     def failed(self, page_index: int, reason: str, seconds: float = 0.0) -> PlainPage:
-        return self._plain(page_index, self.label(page_index), PageStatus.FAILED, reason, seconds)
+        return self.plain(page_index, self.label(page_index), PageStatus.FAILED, reason, seconds)
 
     def _lay(self, page_index: int) -> LaidPage | str:
         """Lay a page out, or say why it cannot be; kept for the neighbours that will ask again."""
@@ -167,7 +168,7 @@ class OpenPdf:
             status, reason = PageStatus.TEXT, _UNPLACED
             if why := garbling(text):
                 status, reason = PageStatus.GARBLED, why
-        return self._plain(page_index, label, status, reason, laid.seconds + time.perf_counter() - started, text=text)
+        return self.plain(page_index, label, status, reason, laid.seconds + time.perf_counter() - started, text=text)
 
     def _second_opinion(self, page_index: int) -> str:
         from pincite.core.documents.second_opinion import SecondReader
@@ -187,32 +188,47 @@ class OpenPdf:
             found, own = len("".join(other.split())), sum(map(len, laid.words.texts))
             if why and found > 0.8 * own and not garbling(other):
                 seconds = laid.seconds + time.perf_counter() - started
-                return self._plain(page_index, label, PageStatus.TEXT, _UNPLACED, seconds, text=other)
+                return self.plain(page_index, label, PageStatus.TEXT, _UNPLACED, seconds, text=other)
             if found > 1.2 * own:
                 reason = f"a second reader (pypdf) finds more characters here, {found} instead of {own}"
         if why:
             status, reason = PageStatus.GARBLED, why
         elif laid.pictures > _PICTURE_SHARE:
             status, reason = PageStatus.EMPTY, "a picture with hardly any text"
-        composed = compose(laid.words, laid.lines, running)
-        size = np.array([laid.words.width, laid.words.height] * 2)
-        boxes = np.clip(laid.words.boxes[composed.order] / np.maximum(size, 1.0), 0, 1) * BOX_UNITS
-        return self._plain(
+        return self.composed(
+            page_index, label, (status, reason), laid.words, laid.lines, running, started - laid.seconds
+        )
+
+    def composed(
+        self,
+        page_index: int,
+        label: str,
+        standing: tuple[PageStatus, str],
+        words: PageWords,
+        lines: list[Line],
+        running: Mapping[int, BlockKind],
+        started: float,
+    ) -> PlainPage:
+        """Write a page out. ``standing`` is its status and the reason for it."""
+        composed = compose(words, lines, running)
+        size = np.array([words.width, words.height] * 2)
+        boxes = np.clip(np.nan_to_num(words.boxes[composed.order] / np.maximum(size, 1.0)), 0, 1) * BOX_UNITS
+        return self.plain(
             page_index,
             label,
-            status,
-            reason,
-            laid.seconds + time.perf_counter() - started,
+            *standing,
+            time.perf_counter() - started,
             text=composed.text,
             starts=composed.starts,
             ends=composed.ends,
-            boxes=np.nan_to_num(boxes).round().astype(np.uint16).tobytes(),
+            boxes=boxes.round().astype(np.uint16).tobytes(),
             blocks=[(b.start, b.end, b.kind.value, b.level, b.column_heads) for b in composed.blocks],
         )
 
-    def _plain(
+    def plain(
         self, page_index: int, label: str, status: PageStatus, reason: str, seconds: float, **content: Any
     ) -> PlainPage:
+        """A page as it crosses to the application."""
         base = {"text": "", "starts": [], "ends": [], "boxes": b"", "blocks": []}
         return base | {
             "page_index": page_index,

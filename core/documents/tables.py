@@ -7,6 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 from pincite.core.documents.layout import Line, Segment
 
@@ -130,6 +131,6 @@ def _tabs(cells: Sequence[Segment], columns: Sequence[tuple[float, float, str]])
     under = [_nearest(cell, places) for cell in cells[1:]]
     offset = 0 if places[0][0] < cells[0].right else 1
     under = [0, *(number + offset for number in under)]
-    if any(second <= first for first, second in zip(under, under[1:], strict=False)):
+    if any(second <= first for first, second in pairwise(under)):
         return tuple(int(number > 0) for number in range(len(cells)))
-    return (0, *(second - first for first, second in zip(under, under[1:], strict=False)))
+    return (0, *(second - first for first, second in pairwise(under)))
