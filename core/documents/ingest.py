@@ -258,8 +258,9 @@ class Ingest:
                 log.exception("A step of ingest failed.")
                 worked = False
             with self._changed:
-                self._changed.notify_all()
-                if not worked and not self._closing.is_set():
+                if worked:
+                    self._changed.notify_all()
+                elif not self._closing.is_set():
                     self._changed.wait(POLL_SECONDS)
 
     def _owns_lock(self) -> bool:

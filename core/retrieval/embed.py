@@ -29,6 +29,7 @@ TOKENIZER_FILE = (
     "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037",
 )
 MOST_TOKENS = 256
+MOST_OLLAMA_TOKENS = 2048
 FEW_TEXTS = 16
 """Up to this many texts are a query's, answered ahead of the bulk work of an ingest."""
 
@@ -143,9 +144,21 @@ class OllamaEmbedder:
             return np.zeros((0, self.dimensions), dtype=np.float32)
         return np.concatenate([self._request(texts[at : at + FEW_TEXTS]) for at in range(0, len(texts), FEW_TEXTS)])
 
-    def _request(self, texts: Sequence[str]) -> Vectors:
+    @cached_property
+    def _context_tokens(self) -> int:
+        """Where the server is to cut texts: left to itself it lets a model of 512 tokens crash on 2,048."""
         try:
-            rows = self._client.embed(model=self.model, input=[text or " " for text in texts], truncate=True).embeddings
+            facts = self._client.show(self.model).modelinfo or {}
+        except (ollama.ResponseError, ConnectionError, httpx.HTTPError) as error:
+            raise self._unavailable(error) from error
+        lengths = [int(value) for name, value in facts.items() if name.endswith(".context_length")]
+        return min([*lengths, MOST_OLLAMA_TOKENS])
+
+    def _request(self, texts: Sequence[str]) -> Vectors:
+        options = {"num_ctx": self._context_tokens}
+        filled = [text or " " for text in texts]
+        try:
+            rows = self._client.embed(model=self.model, input=filled, truncate=True, options=options).embeddings
         except (ollama.ResponseError, ConnectionError, httpx.HTTPError) as error:
             raise self._unavailable(error) from error
         vectors = np.asarray(rows, dtype=np.float32)

@@ -9,9 +9,10 @@ from pincite.core.types import Passage
 
 CONTEXT_WEIGHT = 0.5
 COMMON_SHARE = 0.15
-"""A term in more than this share of all passages is left out of a query that has rarer ones."""
-FEW_PASSAGES = 2_000
-"""Below this many passages every term is affordable."""
+"""A term in more than this share of all passages says little, and is left out of a query that has rarer ones."""
+MOST_SCORED = 12_000
+"""Rarer terms first, a query takes terms in until so many occurrences are to be scored: about 30 ms."""
+FEWEST_TERMS = 3
 MOST_TERMS = 32
 
 # Written without spaces between words: indexed as overlapping pairs of characters.
@@ -80,17 +81,16 @@ class Fts5Index:
         expression = self._expression(query)
         if not expression:
             return []
-        scope, values = "", list[str | int]()
+        scope, values = "", list[str]()
         if document_ids:
-            marks = ",".join("?" * len(document_ids))
-            scope = f"AND rowid IN (SELECT number FROM passages WHERE document_id IN ({marks}))"
+            # The plus keeps FTS5 from running the whole query again for each row of the scope.
+            scope = f"AND +rowid IN (SELECT number FROM passages WHERE document_id IN ({_marks(document_ids)}))"
             values = list(document_ids)
         rows = self._database.connection.execute(
-            f"""SELECT passages.id, -found.rank AS score FROM (
-                  SELECT rowid, rank FROM passage_words
-                  WHERE passage_words MATCH ? {scope} AND rank MATCH 'bm25({CONTEXT_WEIGHT}, 1.0)'
-                  ORDER BY rank LIMIT ?
-                ) AS found JOIN passages ON passages.number = found.rowid ORDER BY score DESC, passages.number""",
+            f"""SELECT passages.id, found.score FROM (
+                  SELECT rowid, -bm25(passage_words, {CONTEXT_WEIGHT}, 1.0) AS score FROM passage_words
+                  WHERE passage_words MATCH ? {scope} ORDER BY score DESC LIMIT ?
+                ) AS found JOIN passages ON passages.number = found.rowid ORDER BY found.score DESC, passages.number""",
             (expression, *values, limit),
         )
         return [(row["id"], row["score"]) for row in rows]
@@ -106,12 +106,37 @@ class Fts5Index:
         """Any of the query's terms, each quoted so that nothing in it is read as syntax."""
         terms = list(dict.fromkeys(term for term in index_terms(query) if term))
         terms = [term for term in terms if term not in STOP_WORDS] or terms
-        terms = self._affordable(terms)[:MOST_TERMS]
-        return " OR ".join(_quoted(term) for term in terms)
+        return " OR ".join(self._affordable([_quoted(term) for term in terms[:MOST_TERMS]]))
 
     def _affordable(self, terms: list[str]) -> list[str]:
-        """Without the terms that a large share of all passages have, unless nothing else is left."""
-        return terms
+        """The terms that tell passages apart at a bearable cost, rarest first."""
+        if len(terms) <= FEWEST_TERMS:
+            return terms
+        connection = self._database.connection
+        passages = connection.execute("SELECT count(*) FROM passage_words_docsize").fetchone()[0]
+        counted = sorted((self._occurrences(term), term) for term in terms)
+        chosen: list[str] = []
+        scored = 0
+        for occurrences, term in counted:
+            scored += occurrences
+            too_much = scored > MOST_SCORED or occurrences > COMMON_SHARE * passages
+            if too_much and len(chosen) >= FEWEST_TERMS:
+                break
+            if occurrences:
+                chosen.append(term)
+        return chosen or terms
+
+    def _occurrences(self, term: str) -> int:
+        """In how many passages it is, up to the number that no query can afford."""
+        counted: int = self._database.connection.execute(
+            "SELECT count(*) FROM (SELECT 1 FROM passage_words WHERE passage_words MATCH ? LIMIT ?)",
+            (term, MOST_SCORED + 1),
+        ).fetchone()[0]
+        return counted
+
+
+def _marks(values: Sequence[str]) -> str:
+    return ",".join("?" * len(values))
 
 
 def _quoted(term: str) -> str:

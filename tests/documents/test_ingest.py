@@ -210,7 +210,7 @@ def test_new_version_is_offered_as_replacement_and_keeps_unchanged_embeddings(
         embedder, _ = shop.indexes.active()
         embed = embedder.embed
         embedder.embed = lambda texts: embedded.extend(texts) or embed(texts)  # type: ignore[method-assign,func-returns-value]
-        outcome = shop.ingest.add(make_pdf(tmp_path / "2.pdf", [RATES, "Cars park in front."]), "Terms.pdf")
+        outcome = shop.ingest.add(make_pdf(tmp_path / "2.pdf", [RATES, "Cars park in front."]), "terms.pdf")
         assert outcome.replaces is not None and outcome.replaces.id == old.id
         shop.ingest.replace(old.id, outcome.document.id)
         shop.finish()

@@ -19,7 +19,17 @@ from pincite.core.store.library import Library
 from pincite.core.types import MetadataField, MetadataSource, Page
 from pincite.tests.documents.pdfium_reader import PdfiumReader
 
-TABLES = ("documents", "metadata", "pages", "passages", "passage_words", "embeddings", "pending_vectors", "jobs", "removals")
+TABLES = (
+    "documents",
+    "metadata",
+    "pages",
+    "passages",
+    "passage_words",
+    "embeddings",
+    "pending_vectors",
+    "jobs",
+    "removals",
+)
 LONG_SECONDS = 120.0
 
 

@@ -52,9 +52,8 @@ CREATE INDEX passages_by_embedding ON passages(embedding_key);
 
 -- Terms separated by spaces, as core/retrieval/keywords.py makes them: 1234.5 is one term.
 CREATE VIRTUAL TABLE passage_words USING fts5(
-  context, text, detail = 'column', tokenize = "porter unicode61 remove_diacritics 2 categories 'L* N* M* Co' tokenchars '.'"
+  context, text, tokenize = "porter unicode61 remove_diacritics 2 categories 'L* N* M* Co' tokenchars '.'"
 );
-CREATE VIRTUAL TABLE passage_terms USING fts5vocab(passage_words, 'row');
 
 CREATE TABLE embeddings (                   -- cache: SHA-256 of text and model
   key BLOB NOT NULL,

@@ -1,0 +1,113 @@
+"""What every embedder promises: unit vectors of one length, the same text the same vector, near meanings near.
+
+The Ollama half runs against the server at OLLAMA_HOST (or the default address) where one has ``all-minilm``.
+"""
+
+import socket
+import threading
+import time
+from pathlib import Path
+
+import numpy as np
+import ollama
+import pytest
+
+from pincite.core.errors import ModelUnavailableError, SettingsError
+from pincite.core.ports import Embedder
+from pincite.core.retrieval import embed
+from pincite.core.retrieval.embed import MiniLmEmbedder, OllamaEmbedder, make_embedder
+from pincite.core.settings import Settings
+
+REFERENCE_TEXT = "Pincite cites pages."
+REFERENCE_VECTOR = [-0.0230, -0.0754, -0.0195, 0.0555, 0.0049, -0.0179, 0.0093, 0.0184]
+"""Its first eight numbers; processors with other int8 instructions differ in the third decimal."""
+
+
+def ollama_has(model: str) -> bool:
+    try:
+        return any((entry.model or "").split(":")[0] == model for entry in ollama.Client(timeout=5).list().models)
+    except (ConnectionError, ollama.ResponseError):
+        return False
+
+
+@pytest.fixture(scope="module", params=["minilm", "ollama:all-minilm"])
+def embedder(request: pytest.FixtureRequest) -> Embedder:
+    if request.param != "minilm" and not ollama_has("all-minilm"):
+        pytest.skip("no Ollama server with all-minilm")
+    if request.param == "minilm":
+        return MiniLmEmbedder()
+    return OllamaEmbedder("all-minilm")
+
+
+def test_vectors_are_unit_rows_of_the_stated_dimensions(embedder: Embedder) -> None:
+    vectors = embedder.embed(["one", "two words", ""])
+    assert vectors.shape == (3, embedder.dimensions) and vectors.dtype == np.float32
+    assert np.linalg.norm(vectors, axis=1) == pytest.approx([1, 1, 1], abs=1e-5)
+    assert embedder.embed([]).shape == (0, embedder.dimensions)
+
+
+def test_near_meanings_are_nearer_than_far_ones(embedder: Embedder) -> None:
+    late, overdue, cat = embedder.embed(
+        ["interest on late payment", "penalty for overdue invoices", "a cat on the sofa"]
+    )
+    assert late @ overdue > late @ cat + 0.2
+
+
+def test_text_longer_than_the_model_reads_still_gets_a_vector(embedder: Embedder) -> None:
+    [vector] = embedder.embed(["interest on late payment " * 2000])
+    assert np.isfinite(vector).all()
+
+
+def test_name_version_and_dimensions_say_which_embedder_it_is(embedder: Embedder) -> None:
+    assert make_embedder(embedder.name, Settings(data_dir=Path("unused"))).version == embedder.version
+    assert embedder.version and embedder.dimensions == 384
+
+
+def test_minilm_gives_the_reference_vector() -> None:
+    assert MiniLmEmbedder().embed([REFERENCE_TEXT])[0][:8] == pytest.approx(REFERENCE_VECTOR, abs=0.01)
+
+
+def test_minilm_vector_does_not_depend_on_what_it_is_embedded_with() -> None:
+    texts = [f"Sentence {number} is {'rather ' * number}long." for number in range(40)]
+    minilm = MiniLmEmbedder(workers=2)
+    alone = np.concatenate([minilm.embed([text]) for text in texts])
+    assert np.array_equal(minilm.embed(texts), alone)
+    assert np.array_equal(minilm.embed(texts[:5]), alone[:5])
+    assert np.array_equal(MiniLmEmbedder(workers=1).embed(list(reversed(texts)))[::-1], alone)
+
+
+def test_minilm_answers_a_query_while_an_ingest_keeps_it_busy() -> None:
+    minilm = MiniLmEmbedder(workers=2)
+    minilm.embed(["warm"])
+    bulk = threading.Thread(target=minilm.embed, args=(["A long passage about interest. " * 40] * 200,))
+    bulk.start()
+    started = time.monotonic()
+    minilm.embed(["what is the interest?"])
+    answered = time.monotonic() - started
+    assert bulk.is_alive()
+    bulk.join()
+    assert answered < (time.monotonic() - started) / 4
+
+
+def test_weights_that_are_not_the_expected_ones_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    package, name, _ = embed.MODEL_FILE
+    monkeypatch.setattr(embed, "MODEL_FILE", (package, name, "0" * 64))
+    with pytest.raises(embed.StorageError, match="not the expected file"):
+        MiniLmEmbedder().embed(["one"])
+
+
+def test_server_that_is_not_there_is_said_plainly() -> None:
+    with socket.socket() as unused:
+        unused.bind(("127.0.0.1", 0))
+        port = unused.getsockname()[1]
+    absent = OllamaEmbedder("all-minilm", host=f"http://127.0.0.1:{port}")
+    with pytest.raises(ModelUnavailableError, match="all-minilm"):
+        absent.embed(["one"])
+    with pytest.raises(ModelUnavailableError):
+        _ = absent.version
+
+
+def test_unknown_embedder_is_refused(settings: Settings) -> None:
+    for name in ("", "ollama:", "word2vec"):
+        with pytest.raises(SettingsError):
+            make_embedder(name, settings)
