@@ -1,4 +1,4 @@
-"""Hold one claim against its evidence, without a model: numbers, dates, names, quoted terms, negation, direction, modality.
+"""Hold one claim against its evidence, without a model: figures, names, quoted terms, negation, direction, modality.
 
 Each disagreement is a finding with a line for people. How the findings add up to a verdict is left to `judge`.
 """
@@ -42,13 +42,23 @@ _RECORD_KINDS = {
 _NAME = re.compile(r"(?<![\w’'])[A-Z][\w’'&-]*(?:\s+(?:(?:of|the|de|van|von|and|&)\s+)?[A-Z][\w’'&-]*)*")
 _SENTENCE_START = re.compile(r"(?:^|[.!?:;]\s+|[\n\"“(|]\s*)$")
 _QUOTED = re.compile(r"\"([^\"\n]{2,200})\"|“([^”\n]{2,200})”|«([^»\n]{2,200})»")
-_NEGATOR = re.compile(r"\b(?:not|no|never|neither|nor|none|without|cannot|lacks?|fail(?:s|ed)? to|kein\w*|nicht|ohne)\b|n['’]t\b", re.I)
-_STRICT = re.compile(r"\b(?:must|shall|has to|have to|required to|requires?|obliged to|mandatory|muss|müssen)\b", re.IGNORECASE)
-_LOOSE = re.compile(r"\b(?:may|might|can|could|optional(?:ly)?|is permitted to|are permitted to|kann|können|darf)\b(?!\s+\d)", re.IGNORECASE)
+_NEGATOR = re.compile(
+    r"\b(?:not|no|never|neither|nor|none|without|cannot|lacks?|fail(?:s|ed)? to|kein\w*|nicht|ohne)\b|n['’]t\b", re.I
+)
+_STRICT = re.compile(
+    r"\b(?:must|shall|has to|have to|required to|requires?|obliged to|mandatory|muss|müssen)\b", re.IGNORECASE
+)
+_LOOSE = re.compile(
+    r"\b(?:may|might|can|could|optional(?:ly)?|is permitted to|are permitted to|kann|können|darf)\b(?!\s+\d)",
+    re.IGNORECASE,
+)
 _OPPOSITES = tuple(
     (re.compile(rf"\b(?:{one})\b", re.IGNORECASE), re.compile(rf"\b(?:{other})\b", re.IGNORECASE))
     for one, other in (
-        (r"increas\w*|rose|rises?|rising|grew|grow\w*|gain(?:s|ed)?|up", r"decreas\w*|declin\w*|fell|falls?|falling|drop\w*|reduc\w*|shr[aiu]nk\w*|down"),
+        (
+            r"increas\w*|rose|rises?|rising|grew|grow\w*|gain(?:s|ed)?|up",
+            r"decreas\w*|declin\w*|fell|falls?|falling|drop\w*|reduc\w*|shr[aiu]nk\w*|down",
+        ),
         (r"more|higher|greater|above|over|exceed\w*|at least|larger", r"less|fewer|lower|below|under|at most|smaller"),
         (r"before|prior to|earlier", r"after|following|later"),
         (r"maximum|highest|largest|most", r"minimum|lowest|smallest|least"),
@@ -58,7 +68,7 @@ _OPPOSITES = tuple(
     )
 )
 _ALIKE = 0.6
-"""Weighted share of a claim's terms that a sentence must hold before the two count as saying something of the same thing."""
+"""Weighted share of a claim's terms that a sentence must hold before the two count as being about the same thing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +95,7 @@ def check_claim(claim: str, evidence: Sources) -> tuple[Finding, ...]:
 
 
 def _same_statement(terms: frozenset[str], ranked: list[tuple[float, Sentence]]) -> Sentence | None:
-    """Return the closest sentence if it says little besides what the claim says, so that their wording can be compared."""
+    """Return the closest sentence if it says little besides the claim, so that their wording can be compared."""
     if not ranked or ranked[0][0] < _ALIKE:
         return None
     sentence = ranked[0][1]
@@ -132,7 +142,9 @@ def _number_findings(claim: str, evidence: Sources, ranked: list[tuple[float, Se
     years = {quantity.year for quantity in claimed if quantity.kind == "date" and quantity.year}
     asked = quantities(evidence.question) if claimed else ()
     for quantity in claimed:
-        holders = [s for s in evidence.sentences if any(same(quantity, given, s.source.scales) for given in s.quantities)]
+        holders = [
+            s for s in evidence.sentences if any(same(quantity, given, s.source.scales) for given in s.quantities)
+        ]
         if holders:
             if quantity.kind != "date":
                 yield from _attachment_findings(claim, quantity, years, holders, ranked)
@@ -182,8 +194,14 @@ def _attachment_findings(
         return
     wanted = frozenset(content_terms(claim))
     rivals = [given for given in best.quantities if given.kind == quantity.kind]
-    if rivals and all(len(wanted & holder.terms - best.terms) == 0 and len(wanted & best.terms - holder.terms) > 0 for holder in holders):
-        yield Finding(FindingKind.ATTACHMENT, f"{quantity.text.strip()} stands with something else; here the evidence says {rivals[0].text.strip()}")
+    if rivals and all(
+        len(wanted & holder.terms - best.terms) == 0 and len(wanted & best.terms - holder.terms) > 0
+        for holder in holders
+    ):
+        yield Finding(
+            FindingKind.ATTACHMENT,
+            f"{quantity.text.strip()} stands with something else; here the evidence says {rivals[0].text.strip()}",
+        )
 
 
 def _years_of(sentence: Sentence, quantity: Quantity) -> set[int]:
@@ -198,13 +216,18 @@ def _wording_findings(claim: str, sentence: str) -> Iterator[Finding]:
     """Compare negation, direction and modal strength with a sentence that says something of the same thing."""
     if bool(_NEGATOR.search(claim)) != bool(_NEGATOR.search(sentence)):
         side = "claim" if _NEGATOR.search(claim) else "evidence"
-        yield Finding(FindingKind.NEGATION, f"only the {side} says “{(_NEGATOR.search(claim) or _NEGATOR.search(sentence) or [''])[0]}”")
+        yield Finding(
+            FindingKind.NEGATION,
+            f"only the {side} says “{(_NEGATOR.search(claim) or _NEGATOR.search(sentence) or [''])[0]}”",
+        )
     for one, other in _OPPOSITES:
         for mine, theirs in ((one, other), (other, one)):
             said = mine.search(claim)
             opposite = theirs.search(sentence)
             if said and opposite and not theirs.search(claim) and not mine.search(sentence):
-                yield Finding(FindingKind.DIRECTION, f"the claim says “{said.group()}”, the evidence “{opposite.group()}”")
+                yield Finding(
+                    FindingKind.DIRECTION, f"the claim says “{said.group()}”, the evidence “{opposite.group()}”"
+                )
     strict, loose = _STRICT.search(claim), _LOOSE.search(claim)
     if strict and not loose and not _STRICT.search(sentence) and (given := _LOOSE.search(sentence)):
         yield Finding(FindingKind.MODALITY, f"the claim says “{strict.group()}”, the evidence “{given.group()}”")

@@ -15,9 +15,12 @@ _LEADING = re.compile(r"^[ \t]*(?:[-*+•▪◦●‣–—][ \t]+|\(?(?:\d{1,3}
 _HEADING = re.compile(r"^(?:#{1,6}\s.*|\*\*[^*]+\*\*:?|[^.!?]{0,80}:\**)$")
 _SEPARATOR_ROW = re.compile(r"^\|?[\s:|+=-]*\|?$")
 _SMALL_TALK = re.compile(
-    r"^(?:(?:sure|certainly|of course|absolutely|hello|hi|hey|thanks?|thank you|you're welcome|great question|okay|ok)\b[^.]{0,60}[.!,]?$"
-    r"|(?:sure|certainly|of course|okay)?[,!.]?\s*(?:here(?:'s| is| are)|below (?:is|are)|let me|i(?:'d| would| will|'ll) be (?:happy|glad)|i hope|"
-    r"feel free|please (?:let|note|see|ask)|i(?:'m| am) (?:sorry|happy|glad|an? )|is there anything|do you|would you|if you (?:have|need|would like|want))\b)",
+    r"^(?:(?:sure|certainly|of course|absolutely|hello|hi|hey|thanks?|you're welcome|great question|okay|ok)\b"
+    r"[^.]{0,60}[.!,]?$"
+    r"|(?:sure|certainly|of course|okay)?[,!.]?\s*(?:here(?:'s| is| are)|below (?:is|are)|let me|"
+    r"i(?:'d| would| will|'ll) be (?:happy|glad)|"
+    r"i hope|feel free|please (?:let|note|see|ask)|i(?:'m| am) (?:sorry|happy|glad|an? )|is there anything|"
+    r"do you|would you|if you (?:have|need|would like|want))\b)",
     re.IGNORECASE,
 )
 _DECLINING = re.compile(
@@ -28,7 +31,9 @@ _DECLINING = re.compile(
     re.IGNORECASE,
 )
 _SUBJECT_SOURCE = re.compile(
-    r"\b(?:documents?|passages?|sources?|text|context|article|information|data|pages?|report|excerpts?|i)\b|\bthere\b", re.IGNORECASE
+    r"\b(?:documents?|passages?|sources?|text|context|article|information|data|pages?|report|excerpts?|i)\b"
+    r"|\bthere\b",
+    re.IGNORECASE,
 )
 
 

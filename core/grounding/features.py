@@ -6,11 +6,9 @@ from: only its own text, its sources and the question.
 
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-
-import numpy as np
-from numpy.typing import NDArray
+from itertools import pairwise
 
 from pincite.core.grounding.checks import Finding, FindingKind, check_claim
 from pincite.core.grounding.claims import ClaimText, extract_claims
@@ -21,12 +19,12 @@ from pincite.core.grounding.terms import FUNCTION_WORDS, root, specificity, stem
 
 @dataclass(frozen=True, slots=True)
 class ClaimMeasure:
-    """A claim with its findings, its best sentence and its features by name."""
+    """A claim with its findings, its best sentence, how much of it that sentence holds, and its features by name."""
 
     claim: ClaimText
     findings: tuple[Finding, ...]
     best: Sentence | None
-    features: dict[str, float]
+    features: Mapping[str, float]
 
 
 def measure_claims(answer: str, sources: Sources) -> tuple[ClaimMeasure, ...]:
@@ -48,10 +46,10 @@ def _measure(claim: ClaimText, position: int, count: int, sources: Sources) -> C
     novel = [term for term in terms if term not in known]
     top = [sentence for _, sentence in ranked[:3]]
     in_top = frozenset(term for sentence in top for term in sentence.terms)
-    pairs = list(zip(stems, stems[1:], strict=False))
+    pairs = list(pairwise(stems))
     triples = list(zip(stems, stems[1:], stems[2:], strict=False))
-    familiar = [pair for pair in zip(content, content[1:], strict=False) if pair[0] in sources.terms and pair[1] in sources.terms]
-    apart = sum(not any(pair[0] in s.terms and pair[1] in s.terms for _, s in ranked[:12]) for pair in familiar)
+    familiar = [pair for pair in pairwise(content) if pair[0] in sources.terms and pair[1] in sources.terms]
+    apart = sum(not any(one in s.terms and other in s.terms for _, s in ranked[:12]) for one, other in familiar)
     novel_pairs = [pair for pair in pairs if pair not in sources.pairs]
     telling = sum(specificity(term) for term in terms) or 1.0
     kinds = Counter(finding.kind for finding in findings)
@@ -83,6 +81,31 @@ def _measure(claim: ClaimText, position: int, count: int, sources: Sources) -> C
         "schedule": float(kinds[FindingKind.SCHEDULE]),
     }
     return ClaimMeasure(claim, findings, ranked[0][1] if ranked else None, features)
+
+
+def measure_answer(claims: Sequence[ClaimMeasure], doubts: Sequence[float], sources: Sources) -> dict[str, float]:
+    """Return the features of an answer from its claims, the doubt about each (0 to 1) and the shape of its sources."""
+    highest = sorted(doubts, reverse=True)
+    characters = sum(len(source.text) for source in sources.sources)
+    return {
+        "doubt_highest": _log_odds(highest[0] if highest else 0.0, 1e-3),
+        "doubt_top_three": _log_odds(sum(highest[:3]) / max(1, len(highest[:3])), 1e-3),
+        "doubt_mean": _log_odds(sum(highest) / max(1, len(highest)), 1e-3),
+        "doubt_any": _log_odds(1 - math.prod(1 - doubt for doubt in highest), 1e-3),
+        "pair_share": _log_odds(_mean([claim.features["pair_share"] for claim in claims]), 2e-2),
+        "best_three": _log_odds(_mean([claim.features["best_three"] for claim in claims]), 2e-2),
+        "structured": float(any(source.record for source in sources.sources)),
+        "single": float(len(sources.sources) <= 1),
+        "long": 1 / (1 + math.exp(min(50.0, (2000 - characters) / 300))),
+    }
+
+
+def _log_odds(share: float, margin: float) -> float:
+    return math.log((share + margin) / (1 - share + margin))
+
+
+def _mean(values: Sequence[float]) -> float:
+    return sum(values) / len(values) if values else 0.5
 
 
 def _longest_run(stems: Sequence[str], sources: Sources) -> int:

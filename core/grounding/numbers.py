@@ -20,8 +20,8 @@ _SCALES = {
 _SMALL_NUMBERS = {
     word: value
     for value, word in enumerate(
-        "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen "
-        "eighteen nineteen".split()
+        "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen "
+        "seventeen eighteen nineteen".split()
     )
 } | {"dozen": 12, "half": 0.5}
 _TENS = {w: 20 + 10 * i for i, w in enumerate("twenty thirty forty fifty sixty seventy eighty ninety".split())}
@@ -50,13 +50,16 @@ _TIME = re.compile(
 _SCALE_WORDS = "|".join(sorted(_SCALES, key=len, reverse=True))
 _NUMBER = re.compile(
     rf"(?P<open>\()?(?P<sign>(?<![\w.])[-−–+]\s?(?=[\d$€£¥]))?(?P<money>[$€£¥₹₽]|US\$|USD|EUR|GBP|CHF|Rs\.?)?\s?"
-    rf"(?P<digits>\d{{1,3}}(?:,\d{{2,3}})+(?:\.\d+)?|\d{{1,3}}(?:[\u00a0\u202f' ]\d{{3}})+(?![\d])|\d+(?:[.,]\d+)?)(?P<close>\))?"
+    rf"(?P<digits>\d{{1,3}}(?:,\d{{2,3}})+(?:\.\d+)?|\d{{1,3}}(?:[\u00a0\u202f']\d{{3}})+(?!\d)"
+    r"|\d{1,3}(?: \d{3})+(?=\s?(?:[€$£₽%]|(?:EUR|USD|GBP|dollars?|euros?|руб|km|kg)\b))"
+    r"|\d+(?:[.,]\d+)?)(?P<close>\))?"
     rf"(?:st|nd|rd|th)?(?:[ -]?(?P<scale>{_SCALE_WORDS})\b)?"
     r"(?P<percent>\s?%|\s?per\s?cent\b|\s?percent\w*|\s?pct\b)?(?P<after>\s?(?:dollars?|euros?|pounds?|USD|EUR|GBP|[€$£₽]))?",
     re.IGNORECASE,
 )
 _WORD_NUMBER = re.compile(
-    rf"\b(?P<tens>{'|'.join(_TENS)})?[- ]?\b(?P<unit>{'|'.join(_SMALL_NUMBERS)})?\b(?:[ -](?P<scale>hundred|thousand|million|billion|dozen))?"
+    rf"\b(?P<tens>{'|'.join(_TENS)})?[- ]?\b(?P<unit>{'|'.join(_SMALL_NUMBERS)})?\b"
+    r"(?:[ -](?P<scale>hundred|thousand|million|billion|dozen))?"
     r"(?P<percent>\s+per\s?cent|\s*%)?",
     re.IGNORECASE,
 )
@@ -66,10 +69,12 @@ _STATED_SCALE = re.compile(
 _UNITS = {
     spelling: unit
     for unit, spellings in {
-        "km": "km kilometers kilometres", "m": "meters metres", "cm": "cm", "mm": "mm", "mi": "miles mile", "ft": "feet foot ft",
-        "in": "inches inch", "kg": "kg kilograms kilogram kilos", "g": "g grams gram", "mg": "mg", "lb": "lb lbs pounds pound",
-        "oz": "oz ounces ounce", "l": "liters litres liter litre", "ml": "ml", "s": "seconds second secs", "min": "minutes minute mins min",
-        "h": "hours hour hrs", "d": "days day", "w": "weeks week", "mo": "months month", "y": "years year", "bp": "bps basis",
+        "km": "km kilometers kilometres", "m": "meters metres", "cm": "cm", "mm": "mm", "mi": "miles mile",
+        "ft": "feet foot ft", "in": "inches inch", "kg": "kg kilograms kilogram kilos", "g": "g grams gram", "mg": "mg",
+        "lb": "lb lbs pounds pound", "oz": "oz ounces ounce", "l": "liters litres liter litre", "ml": "ml",
+        "s": "seconds second secs",
+        "min": "minutes minute mins min", "h": "hours hour hrs", "d": "days day",
+        "w": "weeks week", "mo": "months month", "y": "years year", "bp": "bps basis",
         "C": "°c", "F": "°f", "cup": "cups cup", "tbsp": "tbsp tablespoons tablespoon", "tsp": "tsp teaspoons teaspoon",
         "kw": "kw", "mw": "mw", "gb": "gb", "mb": "mb",
     }.items()

@@ -61,7 +61,7 @@ class Record:
 
     @cached_property
     def text(self) -> str:
-        """Return the record as lines of prose: what it affirms and states, leaving out what it denies or leaves open."""
+        """Return the record as lines of prose: what it states, leaving out what it denies or leaves open."""
         return "\n".join(line for line in _lines((), self._content) if line)
 
     @cached_property
@@ -71,7 +71,7 @@ class Record:
 
     @cached_property
     def schedule(self) -> Mapping[str, tuple[float, ...]]:
-        """Return opening and closing minute of the day by lower-case weekday, where the record has weekdays for keys."""
+        """Return opening and closing minute of the day by weekday, where the record has weekdays for keys."""
         found: dict[str, tuple[float, ...]] = {}
         for key, value in _pairs(self._content):
             if key.lower() in _WEEK and isinstance(value, str):
@@ -214,7 +214,10 @@ def _is_meant(fact: Fact, claim: str, match: re.Match[str]) -> bool:
         return True
     if word[:1].isupper() and match.start() > 0:
         return False  # "State Street": a name, not the key "street"
-    if claim[max(0, match.start() - 2) : match.start()].lower() == "a " and claim[match.end() : match.end() + 3] == " of":
+    if (
+        claim[max(0, match.start() - 2) : match.start()].lower() == "a "
+        and claim[match.end() : match.end() + 3] == " of"
+    ):
         return False
     near = claim[max(0, match.start() - 120) : match.end() + 60]
     return bool(fact.parent.search(near)) or len(word) > 5

@@ -32,7 +32,7 @@ class Sentence:
 
     @cached_property
     def years_of_columns(self) -> Mapping[int, int]:
-        """Return the year over each figure of a table row, by the figure's place from the right, read from the head line."""
+        """Return the year over each figure of a table row (by id of the figure), read from the head line."""
         figures = [quantity for quantity in self.quantities if quantity.kind != "date"]
         for above in reversed(self.source.sentences[max(0, self.position - 40) : self.position]):
             years = [int(year) for year in _YEAR_HEAD.findall(above.text)]
@@ -46,6 +46,7 @@ class Source:
 
     def __init__(self, text: str) -> None:
         """Take the text as given."""
+        self.given = text
         self.record: Record | None = read_record(text)
         self.text = self.record.text if self.record else text
         self.sentences: list[Sentence] = []
@@ -121,7 +122,7 @@ class Sources:
     @cached_property
     def squeezed(self) -> str:
         """Return all texts and the question in lower case without spaces and hyphens, for looking up names."""
-        return _UNSPACED.sub("", "\n".join([*(source.text for source in self.sources), self.question]).lower())
+        return _UNSPACED.sub("", "\n".join([*(source.given for source in self.sources), self.question]).lower())
 
     def weight(self, term: str) -> float:
         """Return how much a term of a claim counts."""
@@ -130,7 +131,9 @@ class Sources:
     def ranked(self, terms: frozenset[str]) -> list[tuple[float, Sentence]]:
         """Return the sentences that share most of `terms`, best first, each with the weighted share it holds."""
         total = sum(self.weight(term) for term in terms) or 1.0
-        scored = [(sum(self.weight(term) for term in terms & s.terms) / total, s) for s in self.sentences if terms & s.terms]
+        scored = [
+            (sum(self.weight(term) for term in terms & s.terms) / total, s) for s in self.sentences if terms & s.terms
+        ]
         return sorted(scored, key=lambda pair: -pair[0])
 
     def mentions(self, name: str) -> bool:

@@ -1,0 +1,172 @@
+"""Fit the judge's confidence on labelled answers, with cross-validation by source, and write it as data."""
+
+import argparse
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from benchmarks.groundedness import LabelledAnswer, measure_set, read_answers
+from pincite.core.grounding.confidence import AnswerModel, ClaimModel, expand, reliability, threshold_effect
+from pincite.core.grounding.features import ClaimMeasure, measure_answer, measure_claims
+from pincite.core.grounding.sources import Sources
+
+Numbers = NDArray[np.float64]
+OUTPUT = Path(__file__).parents[1] / "core" / "grounding" / "confidence.json"
+INNER_FOLDS = 4
+UNSPANNED_WEIGHT = 0.5
+"""A claim of a hallucinated answer whose wrong spans nobody marked may be right or wrong."""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the command's arguments."""
+    parser.add_argument(
+        "file", type=Path, help="answers.jsonl with id, set, question, sources, answer, hallucinated, spans"
+    )
+    parser.add_argument("--output", type=Path, default=OUTPUT, help="where to write the models")
+    parser.add_argument("--folds", type=int, default=5, help="folds of the outer cross-validation")
+
+
+def run(args: argparse.Namespace) -> dict[str, Any]:
+    """Measure by nested cross-validation, then fit on everything and write the models."""
+    data = _Data(read_answers(args.file))
+    confidences = np.zeros(len(data.answers))
+    for train, test in data.folds(np.arange(len(data.answers)), args.folds):
+        claim, answer = _fit(data, train)
+        confidences[test] = _confidences(data, test, ClaimModel(claim), AnswerModel(answer))
+    claim, answer = _fit(data, np.arange(len(data.answers)))
+    faithful = [not row.hallucinated for row in data.answers]
+    measured = {
+        "sets": {
+            name: measure_set([data.answers[i] for i in rows], confidences[rows]) for name, rows in data.sets.items()
+        },
+        "all": measure_set(data.answers, confidences),
+        "reliability": [
+            [part.count, part.confidence, part.faithful] for part in reliability(list(confidences), faithful)
+        ],
+        "thresholds": [
+            [threshold, effect.flagged, effect.caught]
+            for threshold in (round(0.05 * step, 2) for step in range(1, 20))
+            for effect in [threshold_effect(list(confidences), faithful, threshold)]
+        ],
+    }
+    content = {"claim": claim, "answer": answer, "measured": _rounded(measured)}
+    args.output.write_text(json.dumps(content, separators=(",", ":")) + "\n", encoding="utf-8")
+    return {"written": str(args.output), "bytes": args.output.stat().st_size, **measured}
+
+
+def render(result: Mapping[str, Any]) -> str:
+    """Return the cross-validated figures as lines of text."""
+    lines = [f"wrote {result['written']} ({result['bytes']:,} bytes); cross-validated by source:"]
+    for name, row in {**result["sets"], "all": result["all"]}.items():
+        lines.append(f"  {name:18} n {row['n']:5}  AUROC {row['auroc']:.3f}  ECE {row['ece']:.3f}  F1 {row['f1']:.3f}")
+    return "\n".join(lines)
+
+
+class _Data:
+    """Labelled answers with their measures, and groups so that no source sits in train and test."""
+
+    def __init__(self, answers: list[LabelledAnswer]) -> None:
+        self.answers = answers
+        self.pools = [Sources.of(answer.sources, answer.question) for answer in answers]
+        self.measures = [measure_claims(a.answer, pool) for a, pool in zip(answers, self.pools, strict=True)]
+        self.groups = np.unique([answer.group for answer in answers], return_inverse=True)[1]
+        names = list(dict.fromkeys(answer.set for answer in answers))
+        self.sets = {n: np.array([i for i, answer in enumerate(answers) if answer.set == n]) for n in names}
+        size = max(len(rows) for rows in self.sets.values())
+        self.weights = np.array([size / len(self.sets[answer.set]) for answer in answers])
+        self.labels = np.array([answer.hallucinated for answer in answers], dtype=np.float64)
+
+    def folds(self, rows: NDArray[np.intp], count: int) -> Iterator[tuple[NDArray[np.intp], NDArray[np.intp]]]:
+        from sklearn.model_selection import GroupKFold
+
+        splitter = GroupKFold(count, shuffle=True, random_state=0)
+        for train, test in splitter.split(rows, groups=self.groups[rows]):
+            yield rows[train], rows[test]
+
+    def claims(self, rows: NDArray[np.intp]) -> list[ClaimMeasure]:
+        return [measure for row in rows for measure in self.measures[row]]
+
+    def claim_labels(self, rows: NDArray[np.intp]) -> tuple[Numbers, Numbers]:
+        labels, weights = [], []
+        for row in rows:
+            answer = self.answers[row]
+            for measure in self.measures[row]:
+                unmarked = answer.hallucinated and not answer.spans
+                labels.append(1.0 if unmarked else float(answer.touches(measure.claim.start, measure.claim.end)))
+                weights.append(UNSPANNED_WEIGHT if unmarked else 1.0)
+        return np.array(labels), np.array(weights)
+
+
+def _fit(data: _Data, rows: NDArray[np.intp]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Fit both models; the answer model sees only doubts about claims that the claim model was not fitted on."""
+    features: dict[int, dict[str, float]] = {}
+    for train, test in data.folds(rows, INNER_FOLDS):
+        model = ClaimModel(_fit_claims(data, train))
+        for row in test:
+            features[int(row)] = _answer_features(data, row, model)
+    return _fit_claims(data, rows), _fit_answers(data, rows, features)
+
+
+def _fit_claims(data: _Data, rows: NDArray[np.intp]) -> dict[str, Any]:
+    from sklearn.ensemble import HistGradientBoostingClassifier
+
+    measures = data.claims(rows)
+    names = list(measures[0].features)
+    table = np.array([[measure.features[name] for name in names] for measure in measures])
+    labels, weights = data.claim_labels(rows)
+    model = HistGradientBoostingClassifier(
+        max_iter=110, learning_rate=0.06, max_leaf_nodes=6, min_samples_leaf=30, l2_regularization=10.0,
+        max_features=0.4, early_stopping=False, random_state=0,
+    ).fit(table, labels, sample_weight=weights)  # fmt: skip
+    trees = []
+    for (predictor,) in model._predictors:  # scikit-learn shows the trees of this model nowhere else
+        rows_of_tree = []
+        for node in predictor.nodes:
+            leaf = bool(node["is_leaf"])
+            feature, threshold = (-1, 0.0) if leaf else (int(node["feature_idx"]), float(node["num_threshold"]))
+            value = float(node["value"]) if leaf else 0.0
+            rows_of_tree.append([feature, round(threshold, 6), int(node["left"]), int(node["right"]), round(value, 6)])
+        trees.append(rows_of_tree)
+    return {"features": names, "baseline": float(model._baseline_prediction.ravel()[0]), "trees": trees}
+
+
+def _fit_answers(data: _Data, rows: NDArray[np.intp], features: Mapping[int, Mapping[str, float]]) -> dict[str, Any]:
+    from sklearn.linear_model import LogisticRegression
+
+    names = list(features[int(rows[0])])
+    table = np.array([[features[int(row)][name] for name in names] for row in rows])
+    mean, scale = table.mean(axis=0), table.std(axis=0) + 1e-9
+    expanded = expand((table - mean) / scale)
+    spread = expanded.std(axis=0) + 1e-9  # so that the penalty weighs squares and products like plain features
+    model = LogisticRegression(C=0.05, max_iter=5000)
+    model.fit(expanded / spread, data.labels[rows], sample_weight=data.weights[rows])
+    return {
+        "features": names,
+        "mean": [round(float(value), 6) for value in mean],
+        "scale": [round(float(value), 6) for value in scale],
+        "coefficients": [round(float(value), 6) for value in model.coef_[0] / spread],
+        "intercept": float(model.intercept_[0]),
+    }
+
+
+def _answer_features(data: _Data, row: int, model: ClaimModel) -> dict[str, float]:
+    measures = data.measures[row]
+    doubts = [float(doubt) for doubt in model.doubts([measure.features for measure in measures])]
+    return measure_answer(measures, doubts, data.pools[row])
+
+
+def _confidences(data: _Data, rows: NDArray[np.intp], claim: ClaimModel, answer: AnswerModel) -> Numbers:
+    scores = np.array([answer.score(_answer_features(data, row, claim)) for row in rows])
+    return np.asarray(1 / (1 + np.exp(-scores)), dtype=np.float64)
+
+
+def _rounded(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _rounded(child) for key, child in value.items()}
+    if isinstance(value, list):
+        return [_rounded(child) for child in value]
+    return round(value, 4) if isinstance(value, float) else value

@@ -1,0 +1,167 @@
+"""Is an answer supported by its sources? Measures the judge against people's labels."""
+
+import argparse
+import json
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pincite.core.grounding.confidence import calibration_error, threshold_effect
+from pincite.core.grounding.judge import AnswerFindings, judge_answer
+from pincite.core.types import ClaimStatus
+
+THRESHOLD = 0.65
+"""The review threshold that ships: answers less confident than this are flagged."""
+
+
+@dataclass(frozen=True, slots=True)
+class LabelledAnswer:
+    """One row of answers.jsonl; `spans` are the stretches of the answer that people found unsupported."""
+
+    id: str
+    set: str
+    question: str
+    sources: tuple[str, ...]
+    answer: str
+    hallucinated: bool
+    spans: tuple[tuple[int, int], ...]
+
+    @property
+    def group(self) -> str:
+        """Return what answers over the same sources share: their texts, and the conversation an id may name."""
+        conversation, mark, _ = self.id.partition("<::>")
+        return conversation if mark else "\n".join(self.sources)
+
+    def touches(self, start: int, end: int) -> bool:
+        """Say whether a labelled span covers more than a mark or two of answer[start:end]."""
+        return any(
+            len(self.answer[max(start, low) : min(end, high)].strip()) > 2
+            for low, high in self.spans
+            if low < end and start < high
+        )
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the command's arguments."""
+    parser.add_argument(
+        "file", type=Path, help="answers.jsonl with id, set, question, sources, answer, hallucinated, spans"
+    )
+    parser.add_argument(
+        "--engine", choices=["none", "ollama"], default="none", help="language model that audits as critic"
+    )
+    parser.add_argument("--threshold", type=float, default=THRESHOLD, help="review threshold on the confidence")
+
+
+def run(args: argparse.Namespace) -> dict[str, Any]:
+    """Judge every answer and measure the confidences against the labels."""
+    answers = read_answers(args.file)
+    judge_answer("", "A warm-up.", ["So that loading the models is not timed."])
+    findings, milliseconds = [], []
+    for row in answers:
+        started = time.perf_counter()
+        findings.append(judge_answer(row.question, row.answer, row.sources))
+        milliseconds.append(1000 * (time.perf_counter() - started))
+    confidences = np.array([finding.confidence for finding in findings])
+
+    def measured(rows: list[int]) -> dict[str, Any]:
+        chosen = [answers[row] for row in rows]
+        result = measure_set(chosen, confidences[rows], threshold=args.threshold)
+        result |= _measure_spans(chosen, [findings[row] for row in rows])
+        return {**result, "p50_ms": float(np.median([milliseconds[row] for row in rows]))}
+
+    names = dict.fromkeys(row.set for row in answers)
+    return {
+        "engine": args.engine,
+        "threshold": args.threshold,
+        "sets": {name: measured([i for i, row in enumerate(answers) if row.set == name]) for name in names},
+        "all": measured(list(range(len(answers)))),
+    }
+
+
+def render(result: dict[str, Any]) -> str:
+    """Return the figures as a table."""
+    heads = f"{'AUROC':>6} {'bal.acc':>7} {'F1':>5} {'ECE':>5} {'flagged':>7} {'caught':>6} {'p50 ms':>6}"
+    lines = [f"{'set':18} {'n':>5} {heads}"]
+    for name, row in {**result["sets"], "all": result["all"]}.items():
+        lines.append(
+            f"{name:18} {row['n']:5} {_shown(row['auroc']):>6} {_shown(row['balanced_accuracy']):>7} {row['f1']:5.2f} "
+            f"{row['ece']:5.3f} {row['flagged']:7.2f} {row['caught']:6.2f} {row['p50_ms']:6.0f}"
+        )
+    spans = result["all"]
+    lines.append(
+        f"characters in unsupported claims: precision {spans['span_precision']:.2f}, recall {spans['span_recall']:.2f}"
+    )
+    return "\n".join(lines)
+
+
+def read_answers(path: Path) -> list[LabelledAnswer]:
+    """Read answers.jsonl."""
+    rows = []
+    with path.open(encoding="utf-8") as lines:
+        for line in lines:
+            row = json.loads(line)
+            spans = tuple((int(span["start"]), int(span["end"])) for span in row.get("spans") or ())
+            question, sources = row.get("question") or "", tuple(row["sources"])
+            rows.append(
+                LabelledAnswer(
+                    row["id"], row["set"], question, sources, row["answer"], bool(row["hallucinated"]), spans
+                )
+            )
+    return rows
+
+
+def measure_set(
+    answers: Sequence[LabelledAnswer], confidences: NDArray[np.float64], *, threshold: float = THRESHOLD
+) -> dict[str, Any]:
+    """Return n, AUROC of "hallucinated", balanced accuracy, F1, calibration error, shares flagged and caught."""
+    wrong = np.array([answer.hallucinated for answer in answers], dtype=bool)
+    said = [float(value) for value in confidences]
+    flags = np.asarray(confidences) < threshold
+    effect = threshold_effect(said, list(~wrong), threshold)
+    hits = int((flags & wrong).sum())
+    both = bool(wrong.any() and not wrong.all())
+    return {
+        "n": len(answers),
+        "auroc": _auroc(1 - np.asarray(confidences), wrong) if both else None,
+        "balanced_accuracy": (flags[wrong].mean() + (~flags[~wrong]).mean()) / 2 if both else None,
+        "f1": 2 * hits / max(1, int(flags.sum()) + int(wrong.sum())),
+        "ece": calibration_error(said, list(~wrong)),
+        "flagged": effect.flagged,
+        "caught": effect.caught,
+    }
+
+
+def _auroc(scores: NDArray[np.float64], positive: NDArray[np.bool_]) -> float:
+    """Return the probability that a positive outranks a negative; ties count half."""
+    _, place, counts = np.unique(scores, return_inverse=True, return_counts=True)
+    ranks = (np.cumsum(counts) - (counts - 1) / 2)[place]
+    hits, misses = int(positive.sum()), int((~positive).sum())
+    return float((ranks[positive].sum() - hits * (hits + 1) / 2) / (hits * misses))
+
+
+def _measure_spans(answers: Sequence[LabelledAnswer], findings: Sequence[AnswerFindings]) -> dict[str, float | None]:
+    """Return precision and recall, in characters, of unsupported and contradicted claims against labelled spans."""
+    found = labelled = shared = 0
+    for answer, finding in zip(answers, findings, strict=True):
+        if answer.hallucinated and not answer.spans:
+            continue
+        marked = {position for low, high in answer.spans for position in range(low, high)}
+        told = {
+            position
+            for claim in finding.claims
+            if claim.status in (ClaimStatus.UNSUPPORTED, ClaimStatus.CONTRADICTED)
+            for position in range(claim.start, claim.end)
+        }
+        found, labelled, shared = found + len(told), labelled + len(marked), shared + len(told & marked)
+    if not labelled:
+        return {"span_precision": None, "span_recall": None}
+    return {"span_precision": shared / max(1, found), "span_recall": shared / labelled}
+
+
+def _shown(value: float | None) -> str:
+    return "-" if value is None else f"{value:.3f}"

@@ -1,0 +1,163 @@
+"""Turn measures into a calibrated confidence: the probability that an answer is faithful to its sources.
+
+Two small models, fitted by `python -m benchmarks fit-confidence` and shipped as data: boosted trees give each claim a
+doubt, a quadratic logistic regression weighs doubts, overlap and the shape of the sources. Inference is numpy alone.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Numbers = NDArray[np.float64]
+
+
+class ClaimModel:
+    """Boosted decision trees over claim features."""
+
+    def __init__(self, data: Mapping[str, Any]) -> None:
+        """Take ``features`` (names), ``baseline`` and ``trees``: rows of [feature, threshold, left, right, value]."""
+        self.features: tuple[str, ...] = tuple(data["features"])
+        self._baseline = float(data["baseline"])
+        self._trees = [np.asarray(tree, dtype=np.float64) for tree in data["trees"]]
+
+    def doubts(self, rows: Sequence[Mapping[str, float]]) -> Numbers:
+        """Return for each claim the probability that its sources do not bear it out; shape (len(rows),)."""
+        table = np.array([[row[name] for name in self.features] for row in rows], dtype=np.float64)
+        score = np.full(len(rows), self._baseline)
+        for tree in self._trees if len(rows) else ():
+            node = np.zeros(len(rows), dtype=np.intp)
+            while (inner := tree[node, 0] >= 0).any():
+                feature = np.maximum(tree[node, 0], 0).astype(np.intp)
+                goes_left = table[np.arange(len(rows)), feature] <= tree[node, 1]
+                node = np.where(inner, np.where(goes_left, tree[node, 2], tree[node, 3]), node).astype(np.intp)
+            score += tree[node, 4]
+        return _logistic(score)
+
+
+class AnswerModel:
+    """Logistic regression over answer features, their squares and products."""
+
+    def __init__(self, data: Mapping[str, Any]) -> None:
+        """Take ``features`` (names), ``mean``, ``scale``, ``coefficients`` and ``intercept``."""
+        self.features: tuple[str, ...] = tuple(data["features"])
+        self._mean, self._scale = np.asarray(data["mean"]), np.asarray(data["scale"])
+        self._coefficients, self._intercept = np.asarray(data["coefficients"]), float(data["intercept"])
+
+    def score(self, row: Mapping[str, float]) -> float:
+        """Return the log-odds that an answer is faithful."""
+        values = (np.array([row[name] for name in self.features]) - self._mean) / self._scale
+        return -float(expand(values[None, :])[0] @ self._coefficients + self._intercept)
+
+
+@dataclass(frozen=True, slots=True)
+class Recalibration:
+    """A correction learned from a user's own reviewed answers: the log-odds become ``slope * score + intercept``."""
+
+    slope: float = 1.0
+    intercept: float = 0.0
+
+    def confidence(self, score: float) -> float:
+        """Return the probability that an answer with this score is faithful."""
+        return float(_logistic(np.array([self.slope * score + self.intercept]))[0])
+
+
+@dataclass(frozen=True, slots=True)
+class ReliabilityBin:
+    """Answers of similar confidence: what was said of them and how many were right."""
+
+    count: int
+    confidence: float
+    faithful: float
+
+
+@dataclass(frozen=True, slots=True)
+class ThresholdEffect:
+    """What a review threshold does: the share of answers it flags and the share of wrong ones among them it catches."""
+
+    flagged: float
+    caught: float
+
+    def __str__(self) -> str:
+        """Say it in a sentence."""
+        return f"flags about {self.flagged:.0%} of answers and catches about {self.caught:.0%} of the wrong ones"
+
+
+@dataclass(frozen=True, slots=True)
+class ConfidenceModels:
+    """The shipped models and what was measured when they were fitted."""
+
+    claim: ClaimModel
+    answer: AnswerModel
+    measured: Mapping[str, Any]
+
+
+@cache
+def shipped_models() -> ConfidenceModels:
+    """Load the models that come with the program."""
+    text = files("pincite.core.grounding").joinpath("confidence.json").read_text(encoding="utf-8")
+    return models_from(json.loads(text))
+
+
+def models_from(data: Mapping[str, Any]) -> ConfidenceModels:
+    """Build the models from their JSON form."""
+    return ConfidenceModels(ClaimModel(data["claim"]), AnswerModel(data["answer"]), data.get("measured", {}))
+
+
+def expand(values: Numbers) -> Numbers:
+    """Return values with all their squares and products; shape (n, k) becomes (n, k + k(k+1)/2)."""
+    first, second = np.triu_indices(values.shape[1])
+    return np.hstack([values, values[:, first] * values[:, second]])
+
+
+def refit(scores: Sequence[float], faithful: Sequence[bool], *, prior_strength: float = 20.0) -> Recalibration:
+    """Learn a recalibration from reviewed answers; few of them move it little, for the prior is "as shipped".
+
+    `prior_strength` counts like that many answers in favour of slope 1 and intercept 0.
+    """
+    design = np.column_stack([np.asarray(scores, dtype=np.float64), np.ones(len(scores))])
+    outcome = np.asarray(faithful, dtype=np.float64)
+    prior = np.array([1.0, 0.0])
+    strength = prior_strength * np.array([1.0, 0.25])
+    weights = prior.copy()
+    for _ in range(25):
+        probability = _logistic(design @ weights)
+        gradient = design.T @ (probability - outcome) + strength * (weights - prior)
+        curvature = design.T @ (design * (probability * (1 - probability))[:, None]) + np.diag(strength)
+        step = np.linalg.solve(curvature, gradient)
+        weights = weights - step
+        if float(np.abs(step).max()) < 1e-8:
+            break
+    return Recalibration(slope=max(0.0, float(weights[0])), intercept=float(weights[1]))
+
+
+def reliability(
+    confidences: Sequence[float], faithful: Sequence[bool], *, bins: int = 10
+) -> tuple[ReliabilityBin, ...]:
+    """Return equal-mass bins from least to most confident, for the reliability plot."""
+    said, right = np.asarray(confidences, dtype=np.float64), np.asarray(faithful, dtype=np.float64)
+    parts = np.array_split(np.argsort(said, kind="stable"), bins)
+    return tuple(ReliabilityBin(len(p), float(said[p].mean()), float(right[p].mean())) for p in parts if len(p))
+
+
+def calibration_error(confidences: Sequence[float], faithful: Sequence[bool], *, bins: int = 10) -> float:
+    """Return the expected calibration error over equal-mass bins."""
+    parts = reliability(confidences, faithful, bins=bins)
+    return sum(part.count * abs(part.confidence - part.faithful) for part in parts) / max(1, len(confidences))
+
+
+def threshold_effect(confidences: Sequence[float], faithful: Sequence[bool], threshold: float) -> ThresholdEffect:
+    """Return what flagging every answer below `threshold` would flag and catch."""
+    flags = np.asarray(confidences) < threshold
+    wrong = ~np.asarray(faithful, dtype=bool)
+    caught = float(flags[wrong].mean()) if wrong.any() else 0.0
+    return ThresholdEffect(float(flags.mean()) if len(flags) else 0.0, caught)
+
+
+def _logistic(score: Numbers) -> Numbers:
+    return np.asarray(1.0 / (1.0 + np.exp(-np.clip(score, -50.0, 50.0))), dtype=np.float64)

@@ -1,0 +1,50 @@
+"""What states something is a claim; headings, questions, small talk and "the documents do not say" are not."""
+
+import pytest
+
+from pincite.core.grounding.claims import bare_text, citation_numbers, declines, extract_claims
+
+
+def test_prose_lists_and_tables_come_apart_into_claims_with_their_place() -> None:
+    answer = (
+        "# Results\n\nSure! Here is what I found:\n\nRevenue rose by 5 % [1]. Costs fell [2][3].\n"
+        "- Margin: 12 % [1, 4]\n\n| Year | Profit |\n|---|---|\n| 2023 | 17 |\n\nWould you like more detail?"
+    )
+    claims = extract_claims(answer)
+    assert [claim.text for claim in claims] == [
+        "Revenue rose by 5 % [1].",
+        "Costs fell [2][3].",
+        "- Margin: 12 % [1, 4]",
+        "| 2023 | 17 |",
+    ]
+    assert [claim.citations for claim in claims] == [(1,), (2, 3), (1, 4), ()]
+    assert all(answer[claim.start : claim.end] == claim.text for claim in claims)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "What is the rate?",
+        "## Summary",
+        "**Key figures:**",
+        "Here are the steps:",
+        "I hope this helps!",
+        "Let me know if you need more.",
+        "The documents do not mention the price.",
+        "There is no information about the tenant in the passages.",
+        "I don't know.",
+    ],
+)
+def test_what_states_nothing_is_no_claim(text: str) -> None:
+    assert extract_claims(text) == ()
+
+
+def test_a_negative_statement_about_the_world_is_a_claim() -> None:
+    assert not declines("The tenant must not sublet the flat.")
+    assert len(extract_claims("The restaurant does not accept dogs.")) == 1
+
+
+def test_citation_marks_are_read_once_each_and_in_ranges() -> None:
+    assert citation_numbers("a [2] b [1-3] c [2]") == (2, 1, 3)
+    assert citation_numbers("a [link](http://x) and [7](url)") == ()
+    assert bare_text("- **Profit** rose [3].") == "Profit rose ."
