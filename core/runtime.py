@@ -32,7 +32,7 @@ from pincite.core.store.reviews import Reviews
 from pincite.core.store.sessions import Sessions
 from pincite.core.store.turns import Turns
 from pincite.core.turns import Equipment, TurnRunner
-from pincite.core.types import Citation, HealthCheck, SearchPlan, SearchResult, Turn, Verdict
+from pincite.core.types import Citation, DocumentStatus, HealthCheck, SearchPlan, SearchResult, Turn, Verdict
 
 ENGINES_HOLD_SECONDS = 10.0
 """How long an answer about the engines is given again without asking the server."""
@@ -218,7 +218,17 @@ class Pincite:
             searcher=self.retriever,
             choose_engine=lambda asked: choose_engine(settings, asked),
             recall=self.reviews.reviewed_match,
+            await_documents=self._await_documents,
         )
+
+    def _await_documents(self, document_ids: Sequence[str], seconds: float) -> bool:
+        """Wait for the text; where there is none yet because every page is scanned, for the first recognised page."""
+        if not self.ingest.wait(document_ids, searchable_only=True, timeout_seconds=seconds):
+            return False
+        documents = [document for document in self.library.list() if document.id in document_ids]
+        scanned = [document for document in documents if document.status is DocumentStatus.RECOGNISING]
+        blank = [document.id for document in scanned if not document.passage_count]
+        return not blank or self.ingest.wait(blank, timeout_seconds=seconds)
 
     def _cite(self, turn: Turn, text: str) -> tuple[Citation, ...]:
         return cite(text, turn.evidence, self.library.page_text).citations

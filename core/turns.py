@@ -24,6 +24,7 @@ from pincite.core.types import Mode, TraceStep, Turn, TurnSnapshot, TurnStatus
 logger = logging.getLogger(__name__)
 
 CLOSING_SECONDS = 10.0
+POLL_SECONDS = 0.25
 STEPS_TO_REVIEW = 4
 """What is left of the graph once the step limit sends a turn to review."""
 
@@ -37,6 +38,8 @@ class Equipment:
     searcher: Searcher
     choose_engine: Callable[[str | None], ChatModel]
     recall: Memory
+    await_documents: Callable[[Sequence[str], float], bool] = lambda document_ids, seconds: True
+    """Say within these seconds whether the documents can be searched."""
 
 
 class LiveTurn:
@@ -233,6 +236,7 @@ class TurnRunner:
     def _run(self, live: LiveTurn, state: TurnState, equipment: Equipment, engine: str | None, fresh: bool) -> Turn:
         model = equipment.choose_engine(engine)
         live.update(replace(live.snapshot.turn, engine=model.name))
+        self._await_documents(live, equipment)
         context = TurnContext(
             settings=equipment.settings,
             model=model,
@@ -246,6 +250,16 @@ class TurnRunner:
         final = self._walk(state, context, live.snapshot.turn.session_id)
         self._settle(live.snapshot.turn.session_id)
         return _answered(live.snapshot.turn, final)
+
+    def _await_documents(self, live: LiveTurn, equipment: Equipment) -> None:
+        """A question about documents that are still being read waits for their text; its time starts after that."""
+        scope = live.snapshot.turn.document_ids
+        if not scope or equipment.await_documents(scope, 0.0):
+            return
+        live.step("Reading the documents before answering…")
+        while not equipment.await_documents(scope, POLL_SECONDS):
+            if live.stop.is_set():
+                raise TurnStopped("The turn was stopped.")
 
     def _walk(self, state: TurnState, context: TurnContext, session_id: str) -> TurnState:
         """Walk the graph to its end; the step limit makes the turn give up and go to review with its best draft."""

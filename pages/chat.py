@@ -1,13 +1,11 @@
 """The conversation: ask, watch the answer come, look at the cited pages beside it."""
 
-from dataclasses import dataclass
-
 import streamlit as st
 from streamlit.typing import ChatInputValue
 
 from pincite.core.runtime import Pincite
 from pincite.core.settings import PACKAGE_ROOT
-from pincite.core.types import DocumentStatus, Mode, Session
+from pincite.core.types import Mode, Session
 from pincite.pages.components.facade import errors_told, pincite
 from pincite.pages.components.layout import BESIDE, CONVERSATION
 from pincite.pages.components.page_view import draw_page_panel, shown_page
@@ -19,16 +17,6 @@ from pincite.pages.components.words import count, escape
 SLOT = "chat_page"
 MODES = {Mode.AUTO: "Auto", Mode.DOCUMENTS: "Documents", Mode.CHAT: "Chat"}
 SAMPLE_QUESTION = "What are the late payment penalties?"
-
-
-@dataclass(frozen=True, slots=True)
-class Pending:
-    """A question that waits until the files dropped with it can be searched."""
-
-    session_id: str
-    question: str
-    mode: Mode
-    document_ids: tuple[str, ...]
 
 
 def main() -> None:
@@ -74,14 +62,8 @@ def draw_conversation(app: Pincite, session: Session | None, names: dict[str, st
                 app.runner.run_again(turn.id, engine="quoting" if asked == "quoting" else None)
                 st.rerun()
     draw_intake(app)
-    pending: Pending | None = st.session_state.get("pending")
-    if pending and session and pending.session_id == session.id:
-        with st.chat_message("user", avatar=":material/person:"):
-            st.markdown(escape(pending.question))
-        with st.chat_message("assistant", avatar=":material/fact_check:"):
-            st.fragment(wait_for_files, run_every=0.3)(app, pending, names)
-    elif not turns:
-        draw_welcome(app, session, names)
+    if not turns:
+        draw_welcome(app, session)
 
 
 def watch(app: Pincite, turn_id: str) -> None:
@@ -90,27 +72,14 @@ def watch(app: Pincite, turn_id: str) -> None:
     if not snapshot.running:
         st.rerun()
     draw_live(snapshot)
+    for job in open_jobs(app):
+        if job.document_id in snapshot.turn.document_ids and not snapshot.turn.path:
+            draw_job(job, app.library.get(job.document_id).name)
     if st.button("Stop", key=f"stop_{turn_id}", icon=":material/stop_circle:"):
         app.runner.stop(turn_id)
 
 
-def wait_for_files(app: Pincite, pending: Pending, names: dict[str, str]) -> None:
-    """Show how the files are being read, and ask as soon as they can be searched."""
-    documents = [app.library.get(id_) for id_ in pending.document_ids if id_ in names]
-    over = (DocumentStatus.FAILED, DocumentStatus.CANCELLED)
-    waiting = {document.id for document in documents if not document.searchable and document.status not in over}
-    if waiting:
-        st.status(f"Reading {count(len(waiting), 'document')} before answering…", state="running", type="compact")
-        for job in open_jobs(app):
-            if job.document_id in waiting:
-                draw_job(job, names[job.document_id])
-        return
-    st.session_state.pop("pending", None)
-    app.runner.ask(pending.session_id, pending.question, mode=pending.mode, document_ids=pending.document_ids)
-    st.rerun()
-
-
-def draw_welcome(app: Pincite, session: Session | None, names: dict[str, str]) -> None:
+def draw_welcome(app: Pincite, session: Session | None) -> None:
     st.space("large")
     st.header("Ask your documents", anchor=False)
     st.markdown(
@@ -127,12 +96,12 @@ def draw_welcome(app: Pincite, session: Session | None, names: dict[str, str]) -
     if samples and st.button("Try it with the sample contract", icon=":material/play_circle:", type="primary"):
         with errors_told():
             document = app.ingest.add(samples[0].read_bytes(), samples[0].name).document
-            ask(app, session, SAMPLE_QUESTION, Mode.AUTO, (document.id,), wait=True)
+            ask(app, session, SAMPLE_QUESTION, Mode.AUTO, (document.id,))
 
 
 def draw_input(app: Pincite, session: Session | None, names: dict[str, str]) -> None:
     """The choice of mode and documents, and the box to type in."""
-    running = bool(session and app.runner.running(session.id)) or "pending" in st.session_state
+    running = bool(session and app.runner.running(session.id))
     key = session.id if session else "new"
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         mode = st.segmented_control(
@@ -177,21 +146,17 @@ def receive(app: Pincite, session: Session | None, value: ChatInputValue, mode: 
         if session:
             app.sessions.set_documents(session.id, chosen)
     if value.text.strip():
-        ask(app, session, value.text.strip(), mode, chosen, wait=bool(new))
+        ask(app, session, value.text.strip(), mode, chosen)
     elif value.files:
         st.rerun()
 
 
-def ask(
-    app: Pincite, session: Session | None, question: str, mode: Mode, document_ids: tuple[str, ...], *, wait: bool
-) -> None:
+def ask(app: Pincite, session: Session | None, question: str, mode: Mode, document_ids: tuple[str, ...]) -> None:
+    """Start a turn; one about documents that are still being read waits for them by itself."""
     session = session or app.sessions.create(document_ids=document_ids)
     st.session_state["session_id"] = session.id
     with errors_told():
-        if wait:
-            st.session_state["pending"] = Pending(session.id, question, mode, document_ids)
-        else:
-            app.runner.ask(session.id, question, mode=mode, document_ids=document_ids)
+        app.runner.ask(session.id, question, mode=mode, document_ids=document_ids)
         st.rerun()
 
 

@@ -57,10 +57,10 @@ def draw_uploader(app: Pincite) -> None:
 
 
 def draw_progress(app: Pincite) -> None:
-    """What is being read right now; the whole page is drawn anew once, when a job ends."""
+    """What is being read right now; the whole page is drawn anew when a stage ends."""
     jobs = open_jobs(app)
     known = st.session_state.get("jobs_seen")
-    st.session_state["jobs_seen"] = seen = frozenset(job.document_id for job in jobs)
+    st.session_state["jobs_seen"] = seen = frozenset((job.document_id, job.stage) for job in jobs)
     if not jobs or (known is not None and known - seen):
         st.session_state.pop("jobs_seen", None)
         st.rerun()
@@ -86,7 +86,7 @@ def draw_table(app: Pincite, documents: Sequence[Document]) -> Document | None:
             "Passages": document.passage_count,
             "Text found": app.library.coverage(document.id) * 100,
             "Size": size(document.byte_size),
-            "Added": parse_time(document.added_at),
+            "Added": parse_time(document.added_at).astimezone(),
         }
         for document in documents
     ]

@@ -11,9 +11,9 @@ from pincite.core.runtime import Pincite
 from pincite.core.types import Citation, ReviewDecision, Turn, TurnStatus
 from pincite.pages.components.answer import answer_markdown, claim_line
 from pincite.pages.components.facade import errors_told, pincite, tell
-from pincite.pages.components.page_view import ShownPage, draw_pager, draw_picture, show_citation, shown_page
+from pincite.pages.components.page_view import by_page, cited_page, draw_chips, draw_pager, draw_picture, shown_page
 from pincite.pages.components.turn import DECISION_WORDS, draw_evaluation
-from pincite.pages.components.words import chip_label, confidence, escape, escape_lines, moment, parse_time, shorten
+from pincite.pages.components.words import confidence, escape, escape_lines, moment, parse_time, shorten
 
 SLOT = "review_page"
 QUEUE = "review_queue"
@@ -48,7 +48,7 @@ def draw_waiting(app: Pincite, flagged: Sequence[Turn]) -> None:
             "Why": turn.reasons[0] if turn.reasons else "",
             "Documents": ", ".join(sorted({citation.document_name for citation in turn.citations})) or "none cited",
             "Confidence": turn.verdict.confidence * 100 if turn.verdict else None,
-            "Asked": parse_time(turn.started_at),
+            "Asked": parse_time(turn.started_at).astimezone(),
         }
         for turn in turns
     ]
@@ -199,21 +199,10 @@ def draw_evidence(app: Pincite, turn: Turn, names: dict[str, str]) -> None:
     if not citations:
         st.info("No page is cited. The trace shows what was searched.", icon=":material/search_off:")
         return
-    with st.container(horizontal=True, gap="xsmall"):
-        for position, citation in enumerate(citations[:10]):
-            st.button(
-                chip_label(citation),
-                key=f"evidence_{turn.id}_{position}",
-                help=f"“{escape(citation.quotation)}”",
-                icon=":material/find_in_page:",
-                on_click=show_citation,
-                args=(SLOT, citation),
-            )
+    draw_chips(citations[:12], names, SLOT, f"evidence_{turn.id}")
     shown = shown_page(SLOT)
     if shown is None or shown.document_id not in {citation.document_id for citation in citations}:
-        first = citations[0]
-        marks = ((first.start, first.end),) if first.end > first.start else ()
-        shown = ShownPage(first.document_id, first.page_index, marks, first.quotation)
+        shown = cited_page(by_page(citations)[0])
     document = app.library.get(shown.document_id)
     with st.container(horizontal=True, vertical_alignment="center", gap="xsmall"):
         draw_pager(app, document, shown, SLOT)

@@ -3,6 +3,7 @@
 Each screen that shows pages has a slot in the session state that says which page it shows.
 """
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import streamlit as st
@@ -11,7 +12,7 @@ from pincite.core.errors import PinciteError
 from pincite.core.runtime import Pincite
 from pincite.core.types import Citation, Document
 from pincite.pages.components.facade import pincite, tell
-from pincite.pages.components.words import escape
+from pincite.pages.components.words import chip_label, escape
 
 PICTURE_WIDTH = 1100
 
@@ -22,6 +23,7 @@ class ShownPage:
     page_index: int
     marks: tuple[tuple[int, int], ...] = ()
     quotation: str = ""
+    """As Markdown."""
 
 
 def shown_page(slot: str) -> ShownPage | None:
@@ -33,9 +35,40 @@ def show_page(slot: str, shown: ShownPage | None) -> None:
     st.session_state[slot] = shown
 
 
-def show_citation(slot: str, citation: Citation) -> None:
-    marks = ((citation.start, citation.end),)
-    show_page(slot, ShownPage(citation.document_id, citation.page_index, marks, citation.quotation))
+def by_page(citations: Sequence[Citation]) -> list[list[Citation]]:
+    """Citations of one page together, in the order in which the pages are first cited."""
+    pages: dict[tuple[str, int], list[Citation]] = {}
+    for citation in citations:
+        pages.setdefault((citation.document_id, citation.page_index), []).append(citation)
+    return list(pages.values())
+
+
+def cited_page(group: Sequence[Citation]) -> ShownPage:
+    """The page of these citations with every quotation marked."""
+    marks = tuple((citation.start, citation.end) for citation in group if citation.end > citation.start)
+    return ShownPage(group[0].document_id, group[0].page_index, marks, quotations(group))
+
+
+def quotations(group: Sequence[Citation]) -> str:
+    return "  \n".join(dict.fromkeys(f"“{escape(citation.quotation)}”" for citation in group))
+
+
+def draw_chips(citations: Sequence[Citation], names: Mapping[str, str], slot: str, key: str) -> None:
+    """One button for each cited page; it opens the page with the quotations marked."""
+    if not citations:
+        return
+    with st.container(horizontal=True, gap="xsmall"):
+        for position, group in enumerate(by_page(citations)):
+            gone = group[0].document_id not in names
+            st.button(
+                f"{chip_label(group)}{' · source removed' if gone else ''}",
+                key=f"chip_{key}_{position}",
+                help=quotations(group),
+                icon=":material/link_off:" if gone else ":material/find_in_page:",
+                disabled=gone,
+                on_click=show_page,
+                args=(slot, cited_page(group)),
+            )
 
 
 @st.cache_data(max_entries=48, show_spinner=False)
@@ -102,5 +135,5 @@ def draw_page_panel(app: Pincite, shown: ShownPage, slot: str) -> None:
         st.button("", key=f"{slot}_close", icon=":material/close:", type="tertiary", help="Close the page",
                   on_click=show_page, args=(slot, None))  # fmt: skip
     if shown.quotation:
-        st.caption(f"“{escape(shown.quotation)}”")
+        st.caption(shown.quotation)
     draw_picture(document, shown)

@@ -3,12 +3,11 @@
 import streamlit as st
 
 from pincite.core.runtime import Pincite
-from pincite.core.types import Citation, FeedbackKind, Mode, ReviewDecision, Turn, TurnSnapshot, TurnStatus
+from pincite.core.types import FeedbackKind, Mode, ReviewDecision, Turn, TurnSnapshot, TurnStatus
 from pincite.pages.components.answer import answer_markdown, claim_line, confidence_history, draw_scores
-from pincite.pages.components.page_view import show_citation
+from pincite.pages.components.page_view import draw_chips
 from pincite.pages.components.words import (
     STATUS_WORDS,
-    chip_label,
     claims_in_words,
     confidence,
     count,
@@ -59,8 +58,8 @@ def draw_answer(app: Pincite, turn: Turn, document_names: dict[str, str], slot: 
         st.markdown(answer_markdown(turn.answer, turn.verdict, verbatim=turn.engine == "quoting"))
         draw_chips(turn.citations, document_names, slot, turn.id)
     _draw_state(turn)
-    for notice in turn.notices:
-        st.caption(f":material/info: {escape(notice)}")
+    if turn.notices:
+        st.caption("  \n".join(f":material/info: {escape(notice)}" for notice in turn.notices))
 
 
 def _draw_headline(app: Pincite, turn: Turn) -> None:
@@ -92,24 +91,6 @@ def draw_evaluation(turn: Turn) -> None:
         st.caption(history)
     if verdict.claims:
         st.markdown("\n".join(claim_line(claim) for claim in verdict.claims))
-
-
-def draw_chips(citations: tuple[Citation, ...], document_names: dict[str, str], slot: str, key: str) -> None:
-    """One button for each cited page; it opens the page with the quotation marked."""
-    if not citations:
-        return
-    with st.container(horizontal=True, gap="xsmall"):
-        for position, citation in enumerate(citations):
-            gone = citation.document_id not in document_names
-            st.button(
-                f"{chip_label(citation)}{' · source removed' if gone else ''}",
-                key=f"chip_{key}_{position}",
-                help=f"“{escape(citation.quotation)}”",
-                icon=":material/link_off:" if gone else ":material/find_in_page:",
-                disabled=gone,
-                on_click=show_citation,
-                args=(slot, citation),
-            )
 
 
 def _draw_state(turn: Turn) -> None:

@@ -1,6 +1,7 @@
 """Words for people: foreign text made harmless for Markdown, and sizes, times, pages and verdicts as one reads them."""
 
 import re
+from collections.abc import Sequence
 from datetime import UTC, datetime
 
 from pincite.core.types import Citation, ClaimStatus, TurnStatus, Verdict
@@ -92,11 +93,14 @@ def page_name(page_label: str, page_index: int) -> str:
     return f"p. {page_label} (page {position} of the file)"
 
 
-def chip_label(citation: Citation) -> str:
+def chip_label(group: Sequence[Citation]) -> str:
+    """For example "2, 7 · service-contract · p. iv (6)", for the citations of one page."""
+    citation = group[0]
+    numbers = ", ".join(str(number) for number in sorted({citation.number for citation in group}))
     name = shorten(citation.document_name.removesuffix(".pdf"), 30)
     differs = citation.page_label and citation.page_label != str(citation.page_index + 1)
     page = f"{citation.page_label} ({citation.page_index + 1})" if differs else str(citation.page_index + 1)
-    return f"{citation.number} · {escape(name)} · p. {escape(page)}"
+    return f"{numbers} · {escape(name)} · p. {escape(page)}"
 
 
 def confidence(value: float, threshold: float) -> str:
