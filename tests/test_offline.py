@@ -47,8 +47,11 @@ def forbidden(tmp_path: Path) -> Mapping[str, str]:
     (guard / "sitecustomize.py").write_text(GUARD, encoding="utf-8")
     log = tmp_path / "network.log"
     log.touch()
+    outside = {name: value for name, value in os.environ.items() if name not in ("CI", "ORT_DISABLE_TELEMETRY")}
     return {
-        **os.environ,
+        **outside,
+        "HOME": str(tmp_path / "home"),
+        "XDG_CACHE_HOME": str(tmp_path / "home" / "cache"),
         "PYTHONPATH": str(guard),
         "NETWORK_LOG": str(log),
         "PYTHONUNBUFFERED": "1",
@@ -73,6 +76,7 @@ def test_a_whole_turn_needs_no_network(forbidden: Mapping[str, str], samples: Pa
     assert done.returncode == 0, done.stderr
     assert "1.5" in json.loads(done.stdout)["answer"]
     assert (tmp_path / "network.log").read_text(encoding="utf-8") == ""
+    assert not (tmp_path / "home").exists(), "a library keeps something, such as an identifier, in the user's folder"
 
 
 def test_the_first_page_is_drawn_without_a_network(
