@@ -78,7 +78,10 @@ class Indexes:
             stamp = IndexStamp.of(self._embedder(embedder_name))
             self._trouble = ""
             active, building, previous = (self._row(role) for role in ("active", "building", "previous"))
-            if active is None or (building is None and _stamp(active) == stamp):
+            if active is None:
+                self._create(embedder_name, "active")
+                return
+            if building is None and _stamp(active) == stamp:
                 return
             if building is not None and _stamp(building) != stamp:
                 self._drop(building)
