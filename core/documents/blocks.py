@@ -100,7 +100,7 @@ def _joint(page: PageWords, texts: list[str], last: int, following: int, vocabul
     """What stands between two lines of a paragraph; mends the word that was broken there."""
     left, right = texts[last], texts[following]
     broken = page.gaps[following] == 3
-    if not broken and left.endswith(("-", "\u2010", "\u00ad")) and len(left) > 1 and right[:1].isalpha():
+    if not broken and left.endswith(("-", "\u2010", "\u00ad")) and left[-2:-1].isalnum() and right[:1].isalnum():
         left, broken = left[:-1], True
     if not broken:
         return "" if _CJK.match(left[-1]) and _CJK.match(right) else " "
@@ -145,7 +145,13 @@ def _drafts(lines: Sequence[Line], running: Mapping[int, BlockKind]) -> list[_Dr
             previous = None
             continue
         level = _heading_level(line, body, mostly_bold) if line.zone != STRAY else 0
-        kind = BlockKind.HEADING if level else BlockKind.LIST_ITEM if _is_item(line) else BlockKind.PARAGRAPH
+        kind = (
+            BlockKind.HEADING
+            if level
+            else BlockKind.LIST_ITEM
+            if _is_item(line, previous if drafts and drafts[-1].kind is not BlockKind.HEADING else None)
+            else BlockKind.PARAGRAPH
+        )
         if previous is not None and _continues(previous, line, drafts[-1], kind, level, leading, edges[line.zone]):
             drafts[-1].lines.append(index)
         elif previous is not None and not level and _goes_on_from_bold(previous, line, drafts[-1], leading):
@@ -162,14 +168,17 @@ def _flows(line: Line) -> bool:
     return len(line.segments) == 2 and bool(_BULLET.match(line.segments[0].text))
 
 
-def _is_item(line: Line) -> bool:
-    words = line.segments[0].words
-    first = words[line.segments[0].start]
-    return (
-        bool(_BULLET.match(first))
-        and (first != "o" or _flows(line))
-        and (line.segments[0].end - line.segments[0].start > 1 or len(line.segments) > 1)
-    )
+def _is_item(line: Line, previous: Line | None) -> bool:
+    """A line that begins with a bullet, or with a number or letter that cannot belong to the sentence before."""
+    segment = line.segments[0]
+    first = segment.words[segment.start]
+    if not _BULLET.match(first) or (segment.end - segment.start < 2 and len(line.segments) < 2):
+        return False
+    if first == "o":
+        return _flows(line)
+    if previous is None or not (first[0].isalnum() or first[-1].isalnum() or first[-1] in ".)"):
+        return True
+    return previous.segments[-1].text.endswith(_SENTENCE_END) or line.top - previous.bottom > 0.5 * line.size
 
 
 def _body_size(lines: Sequence[Line]) -> float:
@@ -231,7 +240,7 @@ def _continues(
     ):
         return False
     gap = line.top - previous.bottom
-    if gap > leading + 0.4 * line.size or gap < -1.5 * line.size or abs(line.size / previous.size - 1) > 0.2:
+    if gap > leading + 0.4 * line.size or gap < -1.5 * line.size or abs(line.size / previous.size - 1) > 0.12:
         return False
     if kind is BlockKind.HEADING:
         return level == draft.level and len(draft.lines) < 4

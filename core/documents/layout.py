@@ -87,14 +87,15 @@ def arrange(page: PageWords) -> list[Line]:
 
 
 def _close_up(page: PageWords) -> None:
-    """Take out the space between a currency sign, a number and its closing parenthesis or percent sign."""
+    """Take out the space behind a currency sign, and before a closing sign in a cell of its own."""
     texts, gaps = page.texts, page.gaps
     for index in [index for index, text in enumerate(texts) if text in _FIXED_SIGNS]:
         if texts[index] in _CURRENCIES:
             if index + 1 < len(texts) and gaps[index + 1] == 1 and texts[index + 1][0] in "0123456789(—–-":
                 gaps[index + 1] = 0
         elif index and gaps[index] == 1 and texts[index - 1][-1] in "0123456789)":
-            gaps[index] = 0
+            apart = page.boxes[index, 0] - page.boxes[index - 1, 2] > 0.6 * page.sizes[index]
+            gaps[index] = 0 if apart or texts[index][0] == ")" else 1
 
 
 def _runs_with(page: PageWords, segment: Segment, turn: int) -> bool:

@@ -94,16 +94,13 @@ def notes(document: pdfium.PdfDocument, path: Path, password: str | None) -> lis
     """Say plainly what of the document is not read."""
     said = []
     if document.get_formtype() in (pdfium_c.FORMTYPE_XFA_FULL, pdfium_c.FORMTYPE_XFA_FOREGROUND):
-        said.append(
-            "This is an XFA form: its fixed pages were read, but not the parts that only Adobe's software draws."
-        )
+        said.append("This is an XFA form: its fixed pages were read, but not what only Adobe's software draws.")
     attachments = document.count_attachments()
     if attachments:
         portfolio = _is_portfolio(path, password)
-        kind = "a portfolio: its cover pages were read, but not" if portfolio else "read without"
-        said.append(
-            f"This PDF is {kind} the {attachments} file{'s' * (attachments > 1)} it carries; add them one by one."
-        )
+        kind = "is a portfolio: its cover pages were read, but not" if portfolio else "was read without"
+        files = "file" if attachments == 1 else f"{attachments} files"
+        said.append(f"This PDF {kind} the {files} it carries; save and add them one by one.")
     return said
 
 

@@ -45,6 +45,8 @@ _INVISIBLE = re.compile("[\x01-\x1f\x7f-\x9f\u00ad\u200e\u200f\u202a-\u202e\u206
 _PRESENTATION = re.compile("[\u2f00-\u2fd5\ufb00-\ufb06\ufb1d-\ufdff\ufe70-\ufefc]+")
 RIGHT_TO_LEFT = re.compile("[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]")
 _FOLDED = re.compile(f"{_INVISIBLE.pattern}|{_PRESENTATION.pattern}|[\ud800-\udfff\uf020-\uf0ff\uf720-\uf77f]")
+_BOLD = re.compile(rb"bold|black|heavy|demi", re.I)
+_NAME_BYTES = 80
 _SYMBOLS = {chr(0xF700 + code): chr(code).upper() for code in range(0x20, 0x80)} | dict(
     zip("\uf0b7\uf0a7\uf0a8\uf0d8\uf0fc\uf06e\uf06c\uf076", "•▪▫➢✓■●❖", strict=True)
 )
@@ -65,6 +67,11 @@ _origin = _function(
 _matrix = _function("FPDFText_GetMatrix", ctypes.c_int, ctypes.c_void_p, ctypes.c_int, ctypes.c_void_p)
 _font_size = _function("FPDFText_GetFontSize", ctypes.c_double, ctypes.c_void_p, ctypes.c_int)
 _font_weight = _function("FPDFText_GetFontWeight", ctypes.c_int, ctypes.c_void_p, ctypes.c_int)
+_font_info = _function(
+    "FPDFText_GetFontInfo",
+    ctypes.c_ulong,
+    *(ctypes.c_void_p, ctypes.c_int, ctypes.c_void_p, ctypes.c_ulong, ctypes.c_void_p),
+)
 _character_index = _function("FPDFText_GetCharIndexFromTextIndex", ctypes.c_int, ctypes.c_void_p, ctypes.c_int)
 
 
@@ -185,11 +192,19 @@ def _fonts(
     sizes = np.maximum(np.where(plausible, sizes, heights / 1.15), 1.0)
     line_starts = np.concatenate([[0], np.flatnonzero(gaps[1:] >= 2) + 1])
     line_ends = np.concatenate([line_starts[1:], [len(starts)]]) - 1
-    heavy = [
-        np.fromiter(map(_font_weight, repeat(handle), [starts[number] for number in ends]), np.int32) >= 600
-        for ends in (line_starts, line_ends)
-    ]
+    heavy = [_heavy(handle, [starts[number] for number in ends.tolist()]) for ends in (line_starts, line_ends)]
     return sizes, np.repeat(heavy[0] & heavy[1], line_ends - line_starts + 1)
+
+
+def _heavy(handle: Any, indexes: list[int]) -> NDArray[np.bool_]:
+    """Tell bold fonts by weight or by name: embedded fonts often state only one of them."""
+    names = np.zeros((len(indexes), _NAME_BYTES), np.uint8)
+    address = names.ctypes.data
+    addresses = range(address, address + names.nbytes, _NAME_BYTES)
+    deque(map(_font_info, repeat(handle), indexes, addresses, repeat(_NAME_BYTES), repeat(None)), maxlen=0)
+    weights = map(_font_weight, repeat(handle), indexes)
+    named = (_BOLD.search(name.tobytes()) for name in names)
+    return np.fromiter((weight >= 600 or bool(bold) for weight, bold in zip(weights, named, strict=True)), np.bool_)
 
 
 def fold(word: str) -> str:
@@ -234,6 +249,7 @@ def _turns(texts: list[str], gaps: NDArray[np.int8], moved: NDArray[np.float64])
     for index in np.flatnonzero(~short & (across < 0) & (turns == 0)):
         turns[index] = 0 if RIGHT_TO_LEFT.search(texts[index]) else 2
     if turns.any():
+        usual = np.bincount(turns[~short]).argmax()
         for index in np.flatnonzero(short):
-            turns[index] = turns[index - 1] if index and gaps[index] < 2 else 0
+            turns[index] = turns[index - 1] if index and gaps[index] < 2 else usual
     return turns

@@ -44,6 +44,7 @@ def serve(requests: BinaryIO, channel: BinaryIO) -> None:
 
     send("ready")
     opened: OpenPdf | None = None
+    identity: tuple[Any, ...] = ()
     while True:
         try:
             request = pickle.load(requests)
@@ -51,16 +52,22 @@ def serve(requests: BinaryIO, channel: BinaryIO) -> None:
             return
         try:
             path, password = Path(request["path"]), request["password"]
-            if opened is None or (opened.path, opened.password) != (path, password):
+            if opened is None or identity != _identity(path, password):
                 if opened is not None:
                     opened.close()
                     opened = None
+                identity = _identity(path, password)
                 opened = OpenPdf(path, password, announce=lambda page_index, what: send(what, page_index))
             for message in _answer(request, opened):
                 send(*message)
             send("done")
         except DocumentError as error:
             send("refused", type(error).__name__, error.message, error.hint)
+
+
+def _identity(path: Path, password: str | None) -> tuple[Any, ...]:
+    status = path.stat()
+    return (path, password, status.st_ino, status.st_size, status.st_mtime_ns)
 
 
 def _answer(request: Request, pdf: OpenPdf) -> Iterator[Message]:

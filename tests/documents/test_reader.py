@@ -1,0 +1,184 @@
+"""What the reader promises whatever the file: an honest message, a receipt for every page, and no harm to the caller.
+
+Files are opened in processes of their own; a page that hangs or swells costs itself only.
+"""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from pincite.core.documents.reader import ProcessReader
+from pincite.core.errors import (
+    DocumentError,
+    EmptyFileError,
+    NotAPdfError,
+    PasswordNeededError,
+    TooLargeError,
+    UnreadablePdfError,
+)
+from pincite.core.settings import Settings
+from pincite.core.types import OutlineEntry, PageStatus
+from pincite.tests import pdfs
+
+
+@pytest.fixture(scope="module")
+def reader(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ProcessReader]:
+    reader = ProcessReader(Settings(data_dir=tmp_path_factory.mktemp("data")))
+    yield reader
+    reader.close()
+
+
+def _file(folder: Path, content: bytes, name: str = "file.pdf") -> Path:
+    path = folder / name
+    path.write_bytes(content)
+    return path
+
+
+def test_every_page_comes_back_in_order_with_its_text(reader: ProcessReader, tmp_path: Path) -> None:
+    path = _file(tmp_path, pdfs.prose([f"Page number {number} of many." for number in range(60)]))
+    pages = list(reader.read(path, range(60)))
+    assert [page.page_index for page in pages] == list(range(60))
+    assert all(f"Page number {page.page_index} of many." in page.text for page in pages)
+    assert {page.status for page in pages} == {PageStatus.TEXT}
+
+
+def test_reading_a_page_alone_gives_what_reading_all_gives(reader: ProcessReader, tmp_path: Path) -> None:
+    texts = [f"Chapter text {number} stands here." for number in range(8)]
+    path = _file(tmp_path, pdfs.prose(texts, header="Harbour Rules", footer="- {number} -"))
+    together = [replace(page, seconds=0.0) for page in reader.read(path, range(8))]
+    alone = [replace(next(reader.read(path, [index])), seconds=0.0) for index in range(8)]
+    assert alone == together
+
+
+def test_words_are_spans_of_the_text_and_lie_on_the_page(reader: ProcessReader, tmp_path: Path) -> None:
+    path = _file(tmp_path, pdfs.two_columns(" ".join(pdfs.SENTENCES), " ".join(reversed(pdfs.SENTENCES))))
+    page = next(reader.read(path, [0]))
+    words = [page.text[word.start : word.end] for word in page.words]
+    assert words == page.text.split()
+    for word in page.words:
+        assert 0 <= word.box.left < word.box.right <= 1
+        assert 0 <= word.box.top < word.box.bottom <= 1
+    assert all(page.text[block.start : block.end].strip() for block in page.blocks)
+
+
+@pytest.mark.parametrize(
+    ("content", "error", "says"),
+    [
+        (b"", EmptyFileError, "is empty"),
+        (b"PK\x03\x04 this is a word processor's file", NotAPdfError, "is not a PDF"),
+        (b"%PDF-1.7\nand then nothing that makes sense", UnreadablePdfError, "is damaged"),
+        (pdfs.locked(pdfs.prose(["secret"]), "sesame"), PasswordNeededError, "is protected with a password"),
+    ],
+)
+def test_a_file_that_cannot_be_read_says_why(
+    reader: ProcessReader, tmp_path: Path, content: bytes, error: type[DocumentError], says: str
+) -> None:
+    with pytest.raises(error) as raised:
+        reader.open(_file(tmp_path, content, "letter.pdf"))
+    assert f"letter.pdf {says}" in str(raised.value)
+    assert raised.value.hint
+
+
+@pytest.mark.parametrize("password", ["sesame", "pässwört", "ﬁsh\u00adbone"])
+def test_the_right_password_opens_and_a_wrong_one_does_not(
+    reader: ProcessReader, tmp_path: Path, password: str
+) -> None:
+    path = _file(tmp_path, pdfs.locked(pdfs.prose(["The secret is safe."]), password))
+    assert reader.open(path, password=password).page_count == 1
+    assert "secret" in next(reader.read(path, [0], password=password)).text
+    with pytest.raises(PasswordNeededError, match="does not open"):
+        reader.open(path, password="another")
+
+
+def test_an_empty_user_password_is_no_obstacle(reader: ProcessReader, tmp_path: Path) -> None:
+    path = _file(tmp_path, pdfs.locked(pdfs.prose(["Anyone may read this."]), ""))
+    assert reader.open(path).page_count == 1
+    assert "Anyone may read" in next(reader.read(path, [0])).text
+
+
+def test_a_decrypted_copy_opens_without_the_password(reader: ProcessReader, tmp_path: Path) -> None:
+    path = _file(tmp_path, pdfs.locked(pdfs.prose(["The secret is safe."]), "sesame"))
+    copy = tmp_path / "copy.pdf"
+    reader.decrypt(path, "sesame", copy)
+    assert "secret" in next(reader.read(copy, [0])).text
+    assert b"sesame" not in copy.read_bytes()
+
+
+def test_limits_on_size_and_pages_name_themselves(tmp_path: Path) -> None:
+    settings = Settings(data_dir=tmp_path, max_pages=2, max_file_mib=1)
+    reader = ProcessReader(settings)
+    try:
+        with pytest.raises(TooLargeError, match=r"3 pages.*max_pages"):
+            reader.open(_file(tmp_path, pdfs.prose(["a", "b", "c"])))
+        with pytest.raises(TooLargeError, match=r"2 MiB.*max_file_mib"):
+            reader.open(_file(tmp_path, pdfs.prose(["a"]) + b" " * 2 * 1024 * 1024, "big.pdf"))
+    finally:
+        reader.close()
+
+
+def test_an_endless_page_costs_itself_only(tmp_path: Path) -> None:
+    reader = ProcessReader(Settings(data_dir=tmp_path, page_seconds=2))
+    try:
+        first, second = reader.read(_file(tmp_path, pdfs.endless()), [0, 1])
+    finally:
+        reader.close()
+    assert first.status is PageStatus.FAILED
+    assert "2 seconds" in first.reason and "page_seconds" in first.reason
+    assert second.status is PageStatus.TEXT and "harbour office" in second.text
+
+
+def test_a_page_that_swells_is_stopped_at_the_memory_limit(tmp_path: Path) -> None:
+    reader = ProcessReader(Settings(data_dir=tmp_path, reader_memory_mib=256))
+    try:
+        page = next(reader.read(_file(tmp_path, pdfs.swelling(600)), [0]))
+        after = next(reader.read(_file(tmp_path, pdfs.prose(["Still here."]), "next.pdf"), [0]))
+    finally:
+        reader.close()
+    assert page.status is PageStatus.FAILED
+    assert "reader_memory_mib" in page.reason or "crashed" in page.reason
+    assert "Still here." in after.text
+
+
+def test_leaving_in_the_middle_of_a_document_leaves_the_reader_usable(reader: ProcessReader, tmp_path: Path) -> None:
+    path = _file(tmp_path, pdfs.prose([f"Page {number}." for number in range(50)]))
+    pages = reader.read(path, range(50))
+    next(pages)
+    pages.close()  # type: ignore[attr-defined]  # it is a generator
+    assert next(reader.read(path, [49])).text == "Page 49."
+
+
+def test_blank_pages_and_pictures_are_told_apart(reader: ProcessReader, tmp_path: Path) -> None:
+    blank = next(reader.read(_file(tmp_path, pdfs.prose([""])), [0]))
+    picture = next(reader.read(_file(tmp_path, pdfs.scanned("A letter."), "scan.pdf"), [0]))
+    assert (blank.status, blank.reason) == (PageStatus.EMPTY, "blank page")
+    assert (picture.status, picture.reason) == (PageStatus.EMPTY, "a picture without text")
+
+
+def test_outline_and_fields_are_reported(reader: ProcessReader, tmp_path: Path) -> None:
+    info = reader.open(_file(tmp_path, pdfs.with_outline(["Introduction", "Method"])))
+    assert info.outline == (OutlineEntry("Introduction", 0, 1), OutlineEntry("Method", 1, 1))
+    assert (info.fields["title"], info.fields["author"]) == ("Harbour Rules", "Harbour Office")
+
+
+def test_carried_files_are_named_as_not_read(reader: ProcessReader, tmp_path: Path) -> None:
+    cover = pdfs.prose(["See the attached files."])
+    plain = _file(tmp_path, pdfs.with_attachment(cover, "figures.csv", b"1,2"))
+    portfolio = _file(tmp_path, pdfs.with_attachment(cover, "a.pdf", b"%PDF", portfolio=True), "portfolio.pdf")
+    assert any("without the file it carries" in note for note in reader.open(plain).notes)
+    assert any("is a portfolio" in note for note in reader.open(portfolio).notes)
+
+
+def test_a_damaged_file_that_can_be_saved_is_read_with_a_note(reader: ProcessReader, tmp_path: Path) -> None:
+    whole = pdfs.prose(["This sentence survives."])
+    broken = whole.replace(b"startxref", b"startxxxx").replace(b"xref\n0", b"xxxx\n0")
+    path = _file(tmp_path, broken)
+    assert reader.open(path).page_count == 1
+    assert "This sentence survives." in next(reader.read(path, [0])).text
+
+
+def test_a_page_is_drawn_at_the_width_that_was_asked(reader: ProcessReader, tmp_path: Path) -> None:
+    image = reader.render(_file(tmp_path, pdfs.prose(["Picture me."])), 0, width=700)
+    assert image.startswith(b"\x89PNG")
+    assert abs(int.from_bytes(image[16:20], "big") - 700) <= 1

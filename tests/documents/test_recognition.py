@@ -1,0 +1,37 @@
+"""Scanned pages are read offline, with places, and laid out like any other page."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from pincite.core.documents.reader import ProcessReader
+from pincite.core.settings import Settings
+from pincite.core.types import PageStatus
+from pincite.tests import pdfs
+
+TEXT = "The penalty for late payment is 1.5 percent per month, counted from day 31."
+
+
+@pytest.fixture(scope="module")
+def reader(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ProcessReader]:
+    reader = ProcessReader(Settings(data_dir=tmp_path_factory.mktemp("data")))
+    yield reader
+    reader.close()
+
+
+def test_a_scanned_page_is_recognised_with_places(reader: ProcessReader, tmp_path: Path) -> None:
+    path = tmp_path / "scan.pdf"
+    path.write_bytes(pdfs.scanned(TEXT))
+    page = next(reader.recognise(path, [0]))
+    assert page.status is PageStatus.OCR
+    assert page.text == TEXT
+    first = page.words[0].box
+    assert 0.08 < first.left < 0.13 and 0.08 < first.top < 0.13 and first.right < 0.2
+
+
+def test_a_blank_page_is_said_to_hold_no_text(reader: ProcessReader, tmp_path: Path) -> None:
+    path = tmp_path / "blank.pdf"
+    path.write_bytes(pdfs.prose([""]))
+    page = next(reader.recognise(path, [0]))
+    assert (page.status, page.reason) == (PageStatus.EMPTY, "no text was recognised in the picture")
