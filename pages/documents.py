@@ -4,10 +4,9 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from pincite.core.errors import PinciteError
 from pincite.core.runtime import Pincite
 from pincite.core.types import Document, DocumentStatus, MetadataField, MetadataSource, PageReceipt
-from pincite.pages.components.facade import errors_told, pincite, tell
+from pincite.pages.components.facade import errors_told, pincite
 from pincite.pages.components.page_map import TROUBLED, draw_page_map, summary
 from pincite.pages.components.page_view import (
     ShownPage,
@@ -248,15 +247,16 @@ def confirm_delete(app: Pincite, document: Document) -> None:
         "Answers that cite it keep their words and read “source removed”."
     )
     with st.container(horizontal=True, horizontal_alignment="right"):
-        if st.button("Keep it"):
-            st.rerun()
-        if st.button("Delete", key="confirm_delete", type="primary", icon=":material/delete:"):
-            try:
-                app.ingest.remove(document.id)
-            except PinciteError as error:
-                tell(error)
-                return
-            st.rerun()
+        keep = st.button("Keep it")
+        delete = st.button("Delete", key="confirm_delete", type="primary", icon=":material/delete:",
+                           on_click=_delete, args=(app, document))  # fmt: skip
+    if keep or delete:
+        st.rerun()
+
+
+def _delete(app: Pincite, document: Document) -> None:
+    with errors_told():
+        app.ingest.remove(document.id)
 
 
 main()

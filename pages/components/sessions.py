@@ -95,10 +95,13 @@ def draw_session_menu(app: Pincite, session: Session) -> None:
 def confirm_delete(app: Pincite, session: Session) -> None:
     st.markdown(f"**{escape(session.title)}** and its answers, traces and reviews go for good. Documents stay.")
     with st.container(horizontal=True, horizontal_alignment="right"):
-        if st.button("Keep it"):
-            st.rerun()
-        if st.button("Delete", key="confirm_delete", type="primary", icon=":material/delete:"):
-            app.sessions.delete(session.id)
-            st.session_state["session_id"] = next((other.id for other in app.sessions.list()), "")
-            _address(st.session_state["session_id"])
-            st.rerun()
+        keep = st.button("Keep it")
+        delete = st.button("Delete", key="confirm_delete", type="primary", icon=":material/delete:",
+                           on_click=_delete, args=(app, session))  # fmt: skip
+    if keep or delete:
+        st.rerun()
+
+
+def _delete(app: Pincite, session: Session) -> None:
+    app.sessions.delete(session.id)
+    _choose(next((other.id for other in app.sessions.list()), ""))

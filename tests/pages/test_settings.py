@@ -1,7 +1,10 @@
 """The settings in four states: fresh, building an index, refused, saved."""
 
+from dataclasses import replace
+
 import pytest
 
+from pincite.core.errors import ModelUnavailableError
 from pincite.core.runtime import Pincite
 from pincite.core.types import Document
 from pincite.tests.pages.conftest import Screen
@@ -29,13 +32,17 @@ def test_working_shows_the_index_that_is_being_built(
 
 
 def test_failed_change_says_why_and_changes_nothing(app: Pincite, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("OLLAMA_HOST", "http://127.0.0.1:9")
+    app.settings = replace(app.settings, embedding_model="ollama:nomic-embed-text")
+
+    def unreachable(name: str) -> None:
+        raise ModelUnavailableError("The embedding model cannot be reached.", hint="Start its server.")
+
+    monkeypatch.setattr(app.indexes, "switch_to", unreachable)
     screen = Screen("settings")
-    screen.test.session_state["embedder"] = "no-such-model"
-    screen.test.run()
+    screen.test.selectbox(key="embedder").set_value("minilm").run()
     screen.press("Switch")
-    assert screen.test.error
-    assert app.settings.embedding_model == "minilm"
+    assert "The embedding model cannot be reached." in screen.words()
+    assert app.settings.embedding_model == "ollama:nomic-embed-text"
     screen.assert_sound()
 
 
