@@ -81,7 +81,7 @@ class _Data:
         self.labels = np.array([answer.hallucinated for answer in answers], dtype=np.float64)
 
     def folds(self, rows: NDArray[np.intp], count: int) -> Iterator[tuple[NDArray[np.intp], NDArray[np.intp]]]:
-        from sklearn.model_selection import GroupKFold
+        from sklearn.model_selection import GroupKFold  # type: ignore[import-untyped]  # ships no types
 
         splitter = GroupKFold(count, shuffle=True, random_state=0)
         for train, test in splitter.split(rows, groups=self.groups[rows]):
@@ -112,7 +112,7 @@ def _fit(data: _Data, rows: NDArray[np.intp]) -> tuple[dict[str, Any], dict[str,
 
 
 def _fit_claims(data: _Data, rows: NDArray[np.intp]) -> dict[str, Any]:
-    from sklearn.ensemble import HistGradientBoostingClassifier
+    from sklearn.ensemble import HistGradientBoostingClassifier  # type: ignore[import-untyped]  # ships no types
 
     measures = data.claims(rows)
     names = list(measures[0].features)
@@ -135,7 +135,7 @@ def _fit_claims(data: _Data, rows: NDArray[np.intp]) -> dict[str, Any]:
 
 
 def _fit_answers(data: _Data, rows: NDArray[np.intp], features: Mapping[int, Mapping[str, float]]) -> dict[str, Any]:
-    from sklearn.linear_model import LogisticRegression
+    from sklearn.linear_model import LogisticRegression  # type: ignore[import-untyped]  # ships no types
 
     names = list(features[int(rows[0])])
     table = np.array([[features[int(row)][name] for name in names] for row in rows])

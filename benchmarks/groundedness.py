@@ -11,9 +11,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pincite.core.graph.prompts import CRITIC_INSTRUCTIONS, CRITIC_SCHEMA, critic_content, read_critique
 from pincite.core.grounding.confidence import calibration_error, threshold_effect
-from pincite.core.grounding.judge import AnswerFindings, judge_answer
-from pincite.core.types import ClaimStatus
+from pincite.core.grounding.judge import WORTH, AnswerFindings, judge_answer
+from pincite.core.language.engines import choose_engine
+from pincite.core.ports import ChatModel
+from pincite.core.settings import load_settings
+from pincite.core.types import Claim, ClaimStatus, Evidence, Passage
 
 THRESHOLD = 0.65
 """The review threshold that ships: answers less confident than this are flagged."""
@@ -60,13 +64,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> dict[str, Any]:
     """Judge every answer and measure the confidences against the labels."""
     answers = read_answers(args.file)
+    critic = choose_engine(load_settings(), "ollama") if args.engine == "ollama" else None
     judge_answer("", "A warm-up.", ["So that loading the models is not timed."])
-    findings, milliseconds = [], []
-    for row in answers:
+    findings, milliseconds, confidences = [], [], np.zeros(len(answers))
+    for position, row in enumerate(answers):
         started = time.perf_counter()
         findings.append(judge_answer(row.question, row.answer, row.sources))
+        confidences[position] = _audited(critic, row, findings[-1]) if critic else findings[-1].confidence
         milliseconds.append(1000 * (time.perf_counter() - started))
-    confidences = np.array([finding.confidence for finding in findings])
 
     def measured(rows: list[int]) -> dict[str, Any]:
         chosen = [answers[row] for row in rows]
@@ -81,6 +86,23 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
         "sets": {name: measured([i for i, row in enumerate(answers) if row.set == name]) for name in names},
         "all": measured(list(range(len(answers)))),
     }
+
+
+def _audited(critic: ChatModel, row: LabelledAnswer, finding: AnswerFindings) -> float:
+    """Let a language model lower the confidence by the share of support that it takes from the claims."""
+    claims = [Claim(c.text, c.start, c.end, c.status, c.reason, c.citations) for c in finding.claims]
+    evidence = [
+        Evidence(number, Passage(str(number), row.id, 0, "1", text, 0, len(text)), row.set)
+        for number, text in enumerate(row.sources, start=1)
+    ]
+    reply = critic.structured(CRITIC_INSTRUCTIONS, critic_content(row.question, claims, evidence), CRITIC_SCHEMA)
+    critique = read_critique(reply, len(claims))
+    before = sum(WORTH[claim.status] for claim in claims)
+    if critique is None or not before:
+        return finding.confidence
+    told = [critique.claims.get(number, (claim.status, ""))[0] for number, claim in enumerate(claims)]
+    after = sum(min(WORTH[claim.status], WORTH[status]) for claim, status in zip(claims, told, strict=True))
+    return finding.confidence * after / before
 
 
 def render(result: dict[str, Any]) -> str:

@@ -24,20 +24,24 @@ class ClaimModel:
         """Take ``features`` (names), ``baseline`` and ``trees``: rows of [feature, threshold, left, right, value]."""
         self.features: tuple[str, ...] = tuple(data["features"])
         self._baseline = float(data["baseline"])
-        self._trees = [np.asarray(tree, dtype=np.float64) for tree in data["trees"]]
+        size = max((len(tree) for tree in data["trees"]), default=0)
+        padded = [[*tree, *([[-1.0, 0.0, 0.0, 0.0, 0.0]] * (size - len(tree)))] for tree in data["trees"]]
+        self._nodes = np.array(padded, dtype=np.float64).reshape(len(padded), size, 5)
 
     def doubts(self, rows: Sequence[Mapping[str, float]]) -> Numbers:
         """Return for each claim the probability that its sources do not bear it out; shape (len(rows),)."""
+        if not rows:
+            return np.zeros(0)
         table = np.array([[row[name] for name in self.features] for row in rows], dtype=np.float64)
-        score = np.full(len(rows), self._baseline)
-        for tree in self._trees if len(rows) else ():
-            node = np.zeros(len(rows), dtype=np.intp)
-            while (inner := tree[node, 0] >= 0).any():
-                feature = np.maximum(tree[node, 0], 0).astype(np.intp)
-                goes_left = table[np.arange(len(rows)), feature] <= tree[node, 1]
-                node = np.where(inner, np.where(goes_left, tree[node, 2], tree[node, 3]), node).astype(np.intp)
-            score += tree[node, 4]
-        return _logistic(score)
+        claims, trees = np.arange(len(rows))[:, None], np.arange(len(self._nodes))[None, :]
+        place = np.zeros((len(rows), len(self._nodes)), dtype=np.intp)  # where each claim stands in each tree
+        while True:
+            feature, threshold, left, right, value = np.moveaxis(self._nodes[trees, place], 2, 0)
+            inner = feature >= 0
+            if not inner.any():
+                return _logistic(self._baseline + value.sum(axis=1))
+            goes_left = table[claims, np.maximum(feature, 0).astype(np.intp)] <= threshold
+            place = np.where(inner, np.where(goes_left, left, right), place).astype(np.intp)
 
 
 class AnswerModel:

@@ -21,7 +21,7 @@ DOUBTED, DOUBTFUL = 0.5, 0.25
 """From these doubts on a claim counts as unsupported, or as partly supported."""
 _HELD = 0.45
 """Share of a claim's terms that cited evidence must hold before the citation counts as support."""
-_WORTH = {
+WORTH = {
     ClaimStatus.SUPPORTED: 1.0,
     ClaimStatus.PARTLY_SUPPORTED: 0.5,
     ClaimStatus.UNSUPPORTED: 0.0,
@@ -152,7 +152,7 @@ def _check(measure: ClaimMeasure, doubt: float, pool: Sources, texts: Sequence[s
             )
         elif held < _HELD:
             status, reason = ClaimStatus.UNSUPPORTED, f"the cited {_marks(cited)} says nothing of it"
-        elif _WORTH[cited_status] <= _WORTH[status]:
+        elif WORTH[cited_status] <= WORTH[status]:
             status, reason = cited_status, cited_reason
     elif claim.citations:
         status, reason = ClaimStatus.UNSUPPORTED, f"{_marks(claim.citations)} is no source of this answer"
@@ -221,7 +221,7 @@ def _faithfulness(
             1.0, "it claims nothing: it says that the documents do not say" if declined else "it claims nothing"
         )
     counts = {status: sum(claim.status is status for claim in claims) for status in ClaimStatus}
-    value = sum(_WORTH[claim.status] for claim in claims) / len(claims)
+    value = sum(WORTH[claim.status] for claim in claims) / len(claims)
     value *= 1 - UNCITED_PENALTY * len(uncited) / len(claims)
     if counts[ClaimStatus.CONTRADICTED]:
         value = min(value, CAP_CONTRADICTION)
@@ -241,7 +241,7 @@ def _citation_validity(
         if expected and claims:
             return Score(0.0, "no claim carries a citation")
         return Score(1.0, "no citation was needed")
-    good = sum(_WORTH[claim.status] for claim in cited)
+    good = sum(WORTH[claim.status] for claim in cited)
     value = good / (len(cited) + len(uncited) + len(invalid))
     if invalid:
         return Score(min(value, CAP_INVALID_CITATION), f"{_marks(invalid)} points to nothing")
