@@ -47,7 +47,7 @@ def draw_waiting(app: Pincite, flagged: Sequence[Turn]) -> None:
             "Question": turn.question,
             "Why": turn.reasons[0] if turn.reasons else "",
             "Documents": ", ".join(sorted({citation.document_name for citation in turn.citations})) or "none cited",
-            "Confidence": turn.verdict.confidence * 100 if turn.verdict else None,
+            "Confidence": round(turn.verdict.confidence * 100) if turn.verdict else None,
             "Asked": parse_time(turn.started_at).astimezone(),
         }
         for turn in turns

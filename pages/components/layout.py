@@ -13,7 +13,7 @@ _STYLE = f"""<style>
 }}
 .st-key-{BESIDE}, :has(> .st-key-{BESIDE}) {{ height: var(--page) !important; flex: 0 0 var(--page) !important; }}
 @media (max-width: 1000px) {{
-  .stApp:has(.st-key-{BESIDE}) {{ --pane: calc(50dvh - 8.5rem); --page: calc(50dvh - 8.5rem); }}
+  .stApp:has(.st-key-{BESIDE}) {{ --pane: calc(42dvh - 8.5rem); --page: calc(58dvh - 8.5rem); }}
   .stHorizontalBlock:has(> .stColumn .st-key-{BESIDE}) {{ flex-direction: column-reverse; flex-wrap: nowrap; }}
   .stHorizontalBlock:has(> .stColumn .st-key-{BESIDE}) > .stColumn {{ width: 100%; flex: none; }}
 }}

@@ -83,9 +83,7 @@ def draw_steps(steps: Sequence[TraceStep]) -> None:
     for number, step in enumerate(steps, start=1):
         attempt = f" · attempt {step.attempt + 1}" if step.attempt else ""
         label = f"**{number} {step.node}**{attempt} · {duration(step.seconds)}"
-        gist = " · ".join(
-            f"{name}: {value}" for name, value in step.decided.items() if isinstance(value, str | int | float)
-        )
+        gist = " · ".join(f"{name}: {value}" for name, value in step.decided.items() if isinstance(value, str))
         with st.expander(
             f"{label} · {escape(gist[:140])}" if gist else label, icon=":material/error:" if step.error else None
         ):

@@ -49,14 +49,17 @@ def draw_live(snapshot: TurnSnapshot) -> None:
 def draw_answer(app: Pincite, turn: Turn, document_names: dict[str, str], slot: str) -> None:
     """Draw a finished turn: how sure it is, the answer, its sources, and what can be done with it."""
     _draw_headline(app, turn)
-    review = turn.review
-    if review and review.decision is not ReviewDecision.REJECTED:
-        verbatim, verdict = turn.engine == "quoting", turn.verdict if review.final_answer == turn.answer else None
-        st.markdown(answer_markdown(review.final_answer, verdict, verbatim=verbatim))
-        draw_chips(review.citations or turn.citations, document_names, slot, turn.id)
-    elif turn.answer:
-        st.markdown(answer_markdown(turn.answer, turn.verdict, verbatim=turn.engine == "quoting"))
+    review, verbatim = turn.review, turn.engine == "quoting"
+    if review is None:
+        st.markdown(answer_markdown(turn.answer, turn.verdict, verbatim=verbatim))
         draw_chips(turn.citations, document_names, slot, turn.id)
+    else:
+        verdict = turn.verdict if review.final_answer == turn.answer else None
+        st.markdown(answer_markdown(review.final_answer, verdict, verbatim=verbatim and verdict is not None))
+        draw_chips(review.citations, document_names, slot, turn.id)
+        if review.final_answer != turn.answer:
+            with st.expander("The draft before the review", type="compact"):
+                st.markdown(answer_markdown(turn.answer, turn.verdict, verbatim=verbatim))
     _draw_state(turn)
     if turn.notices:
         st.caption("  \n".join(f":material/info: {escape(notice)}" for notice in turn.notices))
@@ -71,6 +74,8 @@ def _draw_headline(app: Pincite, turn: Turn) -> None:
     if turn.review:
         decided = f"{DECISION_WORDS[turn.review.decision]} by {escape(turn.review.reviewer)}"
         label = f":material/verified_user: Reviewed · {decided}"
+    elif turn.reused_from:
+        label = f":material/verified_user: Repeats a reviewed answer · {sure.lower()}"
     elif turn.status is TurnStatus.FLAGGED:
         label = f":material/warning: {sure} · waiting for review"
     elif verdict.declined:

@@ -1,0 +1,87 @@
+"""Take the README's picture, or with ``--all DIR`` one of every page at two widths and in both themes."""
+
+import argparse
+import os
+import re
+import tempfile
+from pathlib import Path
+
+from playwright.sync_api import Browser, Page, sync_playwright
+
+from pincite.core.settings import PACKAGE_ROOT
+from pincite.tests.browser.conftest import ARGUMENTS, PATIENCE_MS
+from pincite.tests.serving import free_port, running_app
+
+README_PICTURE = PACKAGE_ROOT / "docs" / "images" / "pincite.png"
+QUESTIONS = ("Who may terminate the agreement, and when?", "Which law governs it?")
+SETTLE_MS = 2_500
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--all", type=Path, metavar="DIR")
+    folder: Path | None = parser.parse_args().all
+    environment = {**os.environ, "PINCITE_ENGINE": "quoting"}
+    port = free_port()
+    with (
+        tempfile.TemporaryDirectory() as work,
+        running_app(Path(work), port=port, environment=environment),
+        sync_playwright() as playwright,
+    ):
+        browser = playwright.chromium.launch(executable_path="/usr/bin/chromium", args=ARGUMENTS)
+        address = f"http://127.0.0.1:{port}"
+        fill(browser, address)
+        if folder is None:
+            README_PICTURE.parent.mkdir(parents=True, exist_ok=True)
+            picture(browser, address, README_PICTURE, width=1440, theme="light", page="", cited=True)
+        else:
+            folder.mkdir(parents=True, exist_ok=True)
+            for width in (1440, 800):
+                for theme in ("light", "dark"):
+                    for page in ("", "documents", "traces", "review", "settings"):
+                        target = folder / f"{page or 'chat'}-{width}-{theme}.png"
+                        picture(browser, address, target, width=width, theme=theme, page=page, cited=not page)
+        browser.close()
+
+
+def fill(browser: Browser, address: str) -> None:
+    """Three answers from the sample contract, one of them sent to review."""
+    page = _open(browser, address, 1440, "light")
+    page.get_by_role("button", name="Try it with the sample contract").click()
+    for number, question in enumerate(("", *QUESTIONS)):
+        if question:
+            box = page.get_by_test_id("stChatInputTextArea")
+            box.fill(question)
+            box.press("Enter")
+        page.get_by_role("link", name="Why this answer?").nth(number).wait_for()
+        page.wait_for_timeout(SETTLE_MS)
+    page.get_by_role("button", name="Send to review").last.click()
+    page.get_by_text("Do not rely on this answer yet.").last.wait_for()
+    page.context.close()
+
+
+def picture(browser: Browser, address: str, target: Path, *, width: int, theme: str, page: str, cited: bool) -> None:
+    tab = _open(browser, f"{address}/{page}", width, theme)
+    tab.get_by_test_id("stMain").wait_for()
+    tab.wait_for_timeout(SETTLE_MS)
+    if cited:
+        tab.locator(".st-key-conversation").evaluate("pane => pane.scrollTop = 0")
+        tab.get_by_role("button", name=re.compile("service-contract · p")).first.click()
+        tab.locator(".st-key-page_panel img").wait_for()
+        tab.locator(".st-key-conversation").evaluate("pane => pane.scrollTop = 0")
+        tab.wait_for_timeout(SETTLE_MS)
+    tab.screenshot(path=target)
+    tab.context.close()
+
+
+def _open(browser: Browser, address: str, width: int, theme: str) -> Page:
+    context = browser.new_context(viewport={"width": width, "height": 900})
+    context.set_default_timeout(PATIENCE_MS)
+    page = context.new_page()
+    page.emulate_media(color_scheme="dark" if theme == "dark" else "light")
+    page.goto(address)
+    return page
+
+
+if __name__ == "__main__":
+    main()
