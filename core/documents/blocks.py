@@ -78,7 +78,7 @@ def compose(page: PageWords, lines: Sequence[Line], running: Mapping[int, BlockK
                 order.extend(range(segment.start, segment.end))
                 before.extend(spaces[segment.start : segment.end])
                 if cell:
-                    before[first] = "\t" * (draft.row.tabs[cell] if draft.row.tabs else 1)
+                    before[first] = _between(draft, lines[line_index], cell)
                 elif number:
                     before[first] = _joint(page, texts, order[first - 1], order[first], vocabulary)
                 else:
@@ -94,6 +94,15 @@ def compose(page: PageWords, lines: Sequence[Line], running: Mapping[int, BlockK
         for draft, begin, stop in zip(drafts, begins, [*begins[1:], len(order)], strict=True)
     ]
     return PageText("".join(pieces), order, starts, ends, blocks)
+
+
+def _between(draft: _Draft, line: Line, cell: int) -> str:
+    """What stands before a cell of a row: tabs, one for each column it lies further on; a space in running text."""
+    if draft.row.tabs:
+        return "\t" * draft.row.tabs[cell]
+    last, segment = line.segments[cell - 1 : cell + 1]
+    apart = max(segment.left - last.right, last.left - segment.right)
+    return "\t" if draft.kind is BlockKind.TABLE_ROW or apart > 2.2 * last.size else " "
 
 
 def _joint(page: PageWords, texts: list[str], last: int, following: int, vocabulary: set[str]) -> str:

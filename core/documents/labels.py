@@ -14,6 +14,8 @@ from pincite.core.types import BlockKind
 WINDOW = 5
 """How many pages are looked at together."""
 
+_AGREEING = 3
+"""So many pages of a window must carry on one count before it is believed."""
 _EDGE_LINES = 3
 _EDGE_SHARE = 0.16
 _ROMAN = re.compile(r"^(?=[ivxlc])(?:x[cl]|l?x{0,3})(?:ix|iv|v?i{0,3})$", re.I)
@@ -44,6 +46,12 @@ class Printed:
     text: str
     value: int
     style: str
+    height: float
+
+    def goes_with(self, other: "Printed", pages_before: int) -> bool:
+        """The other number stands so many pages before this one in the same count."""
+        same_count = self.style == other.style and self.value - other.value == pages_before
+        return same_count and abs(self.height - other.height) < 0.03
 
 
 def window(page_index: int, page_count: int) -> range:
@@ -85,18 +93,23 @@ def running_lines(page_index: int, edges: Mapping[int, Sequence[EdgeLine]]) -> d
 
 
 def printed_label(page_index: int, edges: Mapping[int, Sequence[EdgeLine]]) -> str | None:
-    """Return the number printed on a page, where its neighbours carry on the same count; else None."""
-    candidates = {index: [number for line in lines for number in _numbers(line.text)] for index, lines in edges.items()}
-    counts: Counter[tuple[str, int]] = Counter()
-    for index, numbers in candidates.items():
-        counts.update({(number.style, number.value - index) for number in numbers})
-    own = [number for number in candidates[page_index] if counts[number.style, number.value - page_index] >= 2]
+    """Return the number printed on a page if its neighbours carry on the same count at the same height, else None."""
+    counted = {index: [number for line in lines for number in _numbers(line)] for index, lines in edges.items()}
+    needed = min(_AGREEING, max(2, len(edges)))
+    series: Counter[tuple[int, Printed]] = Counter()
+    for index, numbers in counted.items():
+        for number in numbers:
+            series[index, number] = sum(
+                any(number.goes_with(other, index - elsewhere) for other in others)
+                for elsewhere, others in counted.items()
+            )
+    own = [number for number in counted.get(page_index, []) if series[page_index, number] >= needed]
     if own:
-        return max(own, key=lambda number: counts[number.style, number.value - page_index]).text
-    style, offset = max(counts, key=lambda count: counts[count], default=("", 0))
-    if counts[style, offset] >= 3 and page_index + offset > 0 and style == "":
-        return str(page_index + offset)
-    return None
+        return max(own, key=lambda number: series[page_index, number]).text
+    (index, number), agreeing = max(series.items(), key=lambda entry: entry[1], default=((0, None), 0))
+    if number is None or agreeing < _AGREEING or number.style or number.value + page_index - index < 1:
+        return None
+    return str(number.value + page_index - index)
 
 
 def _key(text: str) -> str:
@@ -104,29 +117,29 @@ def _key(text: str) -> str:
     return " ".join("#" if _ROMAN.match(word) else word for word in words)
 
 
-def _numbers(text: str) -> list[Printed]:
+def _numbers(line: EdgeLine) -> list[Printed]:
     """A line's page-number candidates: the whole line, or what stands at one of its ends."""
-    parts = [text, *_SPLIT.split(text)]
-    words = text.split()
+    parts = [line.text, *_SPLIT.split(line.text)]
+    words = line.text.split()
     if len(words) > 1:
         parts += [words[0], words[-1]]
     found = {}
     for part in parts:
         match = _NUMBER.match(part)
-        if match and (printed := _printed(match.group(1))):
+        if match and (printed := _printed(match.group(1), line.height)):
             found[printed.text] = printed
     return list(found.values())
 
 
-def _printed(text: str) -> Printed | None:
+def _printed(text: str, height: float) -> Printed | None:
     prefix, _, digits = text.rpartition(text[1]) if len(text) > 2 and text[1] in "-–" else ("", "", text)
     if len(text) > 3 and text[2] in "-–":
         prefix, digits = text[:2], text[3:]
     if digits.isdigit():
         value = int(digits)
-        return None if 1900 <= value <= 2100 or value == 0 else Printed(text, value, prefix.upper())
+        return None if 1900 <= value <= 2100 or value == 0 else Printed(text, value, prefix.upper(), height)
     if _ROMAN.match(text) and (text.islower() or text.isupper()):
-        return Printed(text, _roman_value(text.lower()), "roman")
+        return Printed(text, _roman_value(text.lower()), "roman", height)
     return None
 
 

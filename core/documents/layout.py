@@ -82,7 +82,7 @@ def arrange(page: PageWords) -> list[Line]:
         bool(RIGHT_TO_LEFT.search(segment.text)) for segment in segments
     ) > len(segments)
     zones = list(_zones(straight, right_to_left, depth=0))
-    lines = [Line(row, number) for number, zone in enumerate(zones) for row in _rows(zone, right_to_left)]
+    lines = [Line(_joined(row), number) for number, zone in enumerate(zones) for row in _rows(zone, right_to_left)]
     return lines + [Line([segment], STRAY) for segment in stray]
 
 
@@ -123,7 +123,7 @@ def _segments(page: PageWords, turn: int) -> list[Segment]:
     smaller, larger = np.minimum(size[1:], size[:-1]), np.maximum(size[1:], size[:-1])
     cut = (page.gaps[1:] >= 2) | (np.abs(np.diff(base)) > 0.7 * larger)
     cut |= (page.gaps[1:] == 1) & (distance > smaller)
-    cut |= (page.gaps[1:] == 0) & (distance > 5 * size[1:])
+    cut |= (page.gaps[1:] == 0) & (distance > 12 * size[1:])
     starts = np.concatenate([[0], np.flatnonzero(cut) + 1])
     ends = np.concatenate([starts[1:], [len(size)]])
     weights = np.cumsum(np.fromiter(map(len, page.texts), np.int64, len(size)))
@@ -160,6 +160,32 @@ def _rows(segments: Sequence[Segment], right_to_left: bool) -> Iterator[list[Seg
 
 def _across(row: list[Segment], right_to_left: bool) -> list[Segment]:
     return sorted(row, key=lambda segment: -segment.right if right_to_left else segment.left)
+
+
+def _joined(row: list[Segment]) -> list[Segment]:
+    """Join again what a wide space, a raised sign or a full stop behind one had parted in running text."""
+    joined = row[:1]
+    for segment in row[1:]:
+        last = joined[-1]
+        gap = segment.left - last.right
+        wide = len(row) == 2 and gap < 2.2 * last.size and not segment.numeric and not last.numeric
+        near = wide or gap < 0.5 * last.size
+        if last.end == segment.start and near and last.end - last.start > 1:
+            joined[-1] = Segment(
+                last.start,
+                segment.end,
+                last.words,
+                last.left,
+                min(last.top, segment.top),
+                segment.right,
+                max(last.bottom, segment.bottom),
+                last.base,
+                max(last.size, segment.size),
+                last.bold and segment.bold,
+            )
+        else:
+            joined.append(segment)
+    return joined
 
 
 @dataclass(frozen=True, slots=True)
@@ -230,15 +256,17 @@ def _band(ordered: list[Segment], begin: int, end: int, gutter: float) -> _Colum
     right = [segment for segment in ordered[begin:end] if segment.left >= gutter]
     if len(left) < 3 or len(right) < 3:
         return None
-    if any(sum(segment.numeric for segment in side) > 0.4 * len(side) for side in (right, left)):
+    figures = any(sum(segment.numeric for segment in side) > 0.4 * len(side) for side in (right, left))
+    if figures and not (_flowing(left) or _flowing(right)):
         return None
     top = max(left[0].top, right[0].top)
     bottom = min(max(segment.bottom for segment in left), max(segment.bottom for segment in right))
     if bottom - top < 2.5 * left[0].size:
         return None
     switches = _switches(left, right)
+    beside = switches <= 0.2 * (len(left) + len(right)) and (_flowing(left) or _flowing(right))
     prose = _prose(left) and _prose(right)
-    if not prose and not (switches == 1 and all(_wordy(side) for side in (left, right))):
+    if not beside and not prose and not (switches == 1 and _wordy(left) and _wordy(right)):
         return None
     cells = 3 <= switches < 0.7 * min(len(left), len(right)) * 2 and _monotone(left) and _monotone(right)
     return _Columns(ordered[:begin], left, right, ordered[end:], in_content_order=cells)
@@ -254,6 +282,11 @@ def _prose(side: list[Segment]) -> bool:
     width = max(segment.right for segment in side) - min(segment.left for segment in side)
     widths = median(segment.right - segment.left for segment in side)
     return median(len(segment.text) for segment in side) >= 20 and widths >= 0.55 * width
+
+
+def _flowing(side: list[Segment]) -> bool:
+    """Prose whose lines begin in mid-sentence, which the labels of a table or a figure hardly do."""
+    return len(side) >= 4 and sum(segment.text[0].islower() for segment in side) >= 0.4 * len(side) and _prose(side)
 
 
 def _wordy(side: list[Segment]) -> bool:
