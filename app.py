@@ -6,6 +6,7 @@ import streamlit as st
 
 from pincite.core.errors import PinciteError
 from pincite.pages.components.facade import pincite, tell
+from pincite.pages.components.layout import apply_layout
 
 DRAWINGS = Path(__file__).parent / "pages" / "components"
 ICON = (DRAWINGS / "icon.svg").read_text(encoding="utf-8")
@@ -14,6 +15,7 @@ LOGO = (DRAWINGS / "logo.svg").read_text(encoding="utf-8")
 # A Material symbol as the window's icon would be fetched from the network.
 st.set_page_config(page_title="Pincite", page_icon=ICON, layout="wide")
 st.logo(LOGO, size="large", icon_image=ICON)
+apply_layout()
 
 try:
     waiting = len(pincite().turns.flagged())
