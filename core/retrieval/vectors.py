@@ -26,6 +26,7 @@ GRAPH_SETTINGS: "CreateHNSWConfiguration" = {
     "num_threads": 1,
     "sync_threshold": 5_000,
 }
+FEW_DOCUMENTS = 32
 MATRIX_BYTES = 64 * 2**20
 """Memory for the vectors of documents that were searched by themselves."""
 
@@ -116,6 +117,10 @@ class ChromaIndex:
         vector = vector.reshape(-1)
         if not document_ids:
             return self._nearest(vector, limit)
+        if len(document_ids) > FEW_DOCUMENTS:
+            found = self._nearest_within(vector, frozenset(document_ids), limit)
+            if found is not None:
+                return found
         return self._exact(vector, document_ids, limit)
 
     def remove(self, passage_ids: Sequence[str]) -> None:
@@ -149,6 +154,18 @@ class ChromaIndex:
             distances = (found["distances"] or [[]])[0]
             return [(name, 1.0 - float(distance)) for name, distance in zip(found["ids"][0], distances, strict=True)]
         return []
+
+    def _nearest_within(
+        self, vector: Vectors, document_ids: frozenset[str], limit: int
+    ) -> list[tuple[str, float]] | None:
+        """Take from the nearest of all what lies in the scope; None when that is too little of them."""
+        stored = self._collection.count()
+        for wanted in (4 * limit, 32 * limit):
+            nearest = self._nearest(vector, wanted)
+            found = [pair for pair in nearest if pair[0].partition(":")[0] in document_ids]
+            if len(found) >= limit or wanted >= stored:
+                return found[:limit]
+        return None
 
     def _exact(self, vector: Vectors, document_ids: Sequence[str], limit: int) -> list[tuple[str, float]]:
         scored: list[tuple[str, float]] = []

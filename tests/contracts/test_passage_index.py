@@ -51,6 +51,17 @@ def test_search_stays_within_the_documents_asked_for(index: ChromaIndex) -> None
     assert index.search(query, document_ids=["3" * 64], limit=30) == []
 
 
+def test_scope_of_many_documents_is_searched_whole(index: ChromaIndex) -> None:
+    ids = [f"{number:064x}" for number in range(80)]
+    vectors = {identity: unit_vectors(5, number) for number, identity in enumerate(ids)}
+    for identity in ids:
+        index.add(passages(identity, 5), vectors[identity])
+    query = unit_vectors(1, 99)[0]
+    for scope in (ids, ids[:40], ids[40:]):
+        expected = sorted((-float(v @ query), f"{i}:{n}:0") for i in scope for n, v in enumerate(vectors[i]))[:10]
+        assert [name for name, _ in index.search(query, document_ids=scope, limit=10)] == [name for _, name in expected]
+
+
 def test_adding_again_replaces(index: ChromaIndex) -> None:
     index.add(passages(ONE, 3), unit_vectors(3, 1))
     index.search(unit_vectors(1)[0], document_ids=[ONE], limit=3)

@@ -61,7 +61,7 @@ def ingest_until_killed(settings: Settings, folder: Path, statements: int, read_
 
 
 def build_until_killed(settings: Settings) -> None:
-    other = OtherEmbedder(kill_after=70)
+    other = OtherEmbedder(kill_after=130)
     with open_workshop(settings, embedders=lambda name, chosen: choose(other, name, chosen)) as shop:
         shop.indexes.switch_to("other")
         threading.Event().wait(LONG_SECONDS)
