@@ -1,0 +1,159 @@
+"""Promises of the library: what was read comes back as it was, names lead to documents, pages to receipts."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from pincite.core.documents.shelf import Shelf
+from pincite.core.errors import UnknownDocumentError
+from pincite.core.ports import PdfInfo
+from pincite.core.retrieval.indexes import Indexes
+from pincite.core.retrieval.keywords import Fts5Index
+from pincite.core.settings import Settings
+from pincite.core.store.database import Database
+from pincite.core.store.library import Library
+from pincite.core.types import (
+    Block,
+    BlockKind,
+    Box,
+    MetadataField,
+    MetadataSource,
+    OutlineEntry,
+    Page,
+    PageStatus,
+    Passage,
+    Word,
+)
+
+ONE, TWO = "1" * 64, "2" * 64
+TEXT = "Überschrift\nZins 9 % p. a. 🙂 ab Fälligkeit."
+PAGE = Page(
+    page_index=0,
+    page_label="iv",
+    text=TEXT,
+    words=(Word(0, 11, Box(0.1, 0.1, 0.5, 0.125)), Word(12, 16, Box(0.1, 0.2, 0.25, 0.225))),
+    blocks=(
+        Block(0, 11, BlockKind.HEADING, level=1),
+        Block(12, len(TEXT), BlockKind.TABLE_ROW, column_heads="Zins | Tag"),
+    ),
+    status=PageStatus.TEXT,
+    seconds=0.25,
+)
+PASSAGE = Passage(
+    id=f"{ONE}:0:0",
+    document_id=ONE,
+    page_index=0,
+    page_label="iv",
+    text=TEXT[12:],
+    start=12,
+    end=len(TEXT),
+    heading_path=("Überschrift",),
+    boxes=(Box(0.1, 0.2, 0.25, 0.225),),
+    context="Vertrag",
+)
+OUTLINE = (OutlineEntry("Überschrift", 0, 1),)
+
+
+@pytest.fixture
+def database(settings: Settings) -> Database:
+    return Database(settings.database_path)
+
+
+@pytest.fixture
+def shelf(database: Database, settings: Settings) -> Shelf:
+    made = Shelf(database, Fts5Index(database), Indexes(database, settings))
+    info = PdfInfo(page_count=4, page_labels=(), outline=OUTLINE, fields={}, notes=("An XFA form.",))
+    made.add_document(ONE, "Vertrag.pdf", 1000, info, added_at="2026-01-01")
+    made.add_document(TWO, "report.pdf", 2000, info, added_at="2026-01-02")
+    return made
+
+
+@pytest.fixture
+def library(database: Database, settings: Settings) -> Library:
+    return Library(database, settings)
+
+
+def test_page_comes_back_as_it_was_read(shelf: Shelf, library: Library) -> None:
+    shelf.put_pages(ONE, [PAGE], [PASSAGE], recognise=frozenset())
+    kept = library.page(ONE, 0)
+    assert replace(kept, words=()) == replace(PAGE, words=())
+    for word, original in zip(kept.words, PAGE.words, strict=True):
+        assert (word.start, word.end) == (original.start, original.end)
+        assert [word.box.left, word.box.top, word.box.right, word.box.bottom] == pytest.approx(
+            [original.box.left, original.box.top, original.box.right, original.box.bottom], abs=1e-4
+        )
+    assert library.page_text(ONE, 0) == TEXT and library.page_text(ONE, 1) == ""
+    with pytest.raises(UnknownDocumentError, match="Page 2"):
+        library.page(ONE, 1)
+
+
+def test_passages_come_in_the_order_asked_and_missing_ones_are_left_out(shelf: Shelf, library: Library) -> None:
+    second = replace(PASSAGE, id=f"{ONE}:0:1", start=0, end=11, text=TEXT[:11])
+    shelf.put_pages(ONE, [PAGE], [PASSAGE, second], recognise=frozenset())
+    assert library.passages([second.id, "gone", PASSAGE.id]) == [second, PASSAGE]
+    assert library.page_passages(ONE, 0) == library.opening_passages(ONE, 9) == [second, PASSAGE]
+    assert library.passages_of_pages([(ONE, 0), (TWO, 0)]) == [second, PASSAGE]
+    assert library.opening_passages(ONE, 1) == [second] and library.passages([]) == []
+
+
+def test_document_knows_its_figures_outline_and_notes(shelf: Shelf, library: Library) -> None:
+    shelf.put_pages(ONE, [PAGE], [PASSAGE], recognise=frozenset())
+    document = library.get(ONE)
+    assert (document.name, document.page_count, document.passage_count) == ("Vertrag.pdf", 4, 1)
+    assert document.notes == ("An XFA form.",) and library.outline(ONE) == OUTLINE
+    assert [kept.id for kept in library.list()] == [TWO, ONE]
+
+
+def test_receipts_and_coverage_tell_what_became_of_each_page(shelf: Shelf, library: Library) -> None:
+    failed = Page(1, "2", "", (), (), PageStatus.FAILED, reason="crashed")
+    scan = Page(2, "3", "Stempel", (), (), PageStatus.OCR)
+    shelf.put_pages(ONE, [PAGE, failed, scan], [PASSAGE], recognise=frozenset())
+    receipts = library.receipts(ONE)
+    assert [(r.page_index, r.page_label, r.status) for r in receipts] == [
+        (0, "iv", PageStatus.TEXT),
+        (1, "2", PageStatus.FAILED),
+        (2, "3", PageStatus.OCR),
+    ]
+    assert receipts[0].characters == len(TEXT) and receipts[1].reason == "crashed"
+    assert library.coverage(ONE) == 0.5 and library.coverage(TWO) == 0
+
+
+def test_name_leads_to_the_document_unless_none_or_several_have_it(shelf: Shelf, library: Library) -> None:
+    assert library.find("VERTRAG.pdf").id == library.find("vertrag").id == library.find(ONE).id == ONE
+    with pytest.raises(UnknownDocumentError, match="No document is called"):
+        library.find("nothing.pdf")
+    library.rename(TWO, " Vertrag.pdf ")
+    with pytest.raises(UnknownDocumentError, match="Several"):
+        library.find("vertrag.pdf")
+    assert library.get(TWO).name == "Vertrag.pdf"
+
+
+def test_metadata_is_replaced_whole_and_says_where_it_came_from(shelf: Shelf, library: Library) -> None:
+    company = MetadataField("company", "ACME", MetadataSource.PDF)
+    year = MetadataField("year", "2018", MetadataSource.USER)
+    library.set_metadata(ONE, [company])
+    library.set_metadata(ONE, [year, company, year])
+    assert library.get(ONE).metadata == (year, company)
+
+
+def test_pages_put_again_replace_the_old_ones_in_every_table(
+    shelf: Shelf, library: Library, database: Database
+) -> None:
+    shelf.put_pages(ONE, [PAGE], [PASSAGE], recognise=frozenset({0}))
+    assert shelf.pages_to_recognise(ONE) == [0]
+    read = replace(PAGE, text="Neu", words=(), blocks=(), status=PageStatus.OCR)
+    passage = replace(PASSAGE, text="Neu", start=0, end=3)
+    shelf.put_pages(ONE, [read], [passage], recognise=frozenset())
+    words = Fts5Index(database)
+    assert library.passages([PASSAGE.id])[0].text == "Neu" and shelf.pages_to_recognise(ONE) == []
+    assert words.search("Fälligkeit", document_ids=(), limit=5) == []
+    assert [name for name, _ in words.search("neu", document_ids=(), limit=5)] == [PASSAGE.id]
+    assert not shelf.put_pages("3" * 64, [read], [], recognise=frozenset())
+
+
+def test_document_that_is_not_there_is_said_plainly(library: Library, settings: Settings) -> None:
+    with pytest.raises(UnknownDocumentError):
+        library.get(ONE)
+    assert library.outline(ONE) == () and library.receipts(ONE) == []
+    assert library.file_path(ONE) == Path(settings.files_dir / f"{ONE}.pdf")
