@@ -17,7 +17,6 @@ from pincite.core.graph.citations import without_markers
 from pincite.core.graph.context import TurnContext
 from pincite.core.graph.nodes.review import NOTHING_FOUND
 from pincite.core.graph.state import TurnState, opening_state
-from pincite.core.grounding.claims import declines
 from pincite.core.grounding.numbers import quantities, same, stated_scales
 from pincite.core.grounding.quotations import NormalizedText
 from pincite.core.language.engines import choose_engine
@@ -99,7 +98,7 @@ def answer_one(corpus: Corpus, graph: TurnGraph, engine: ChatModel, question: Qu
         answer=final["draft"],
         possible=question.answerable and contains("\n".join(pages), gold),
         contained=contains(text, gold),
-        declined=final["draft"].startswith(NOTHING_FOUND) or declines(final["draft"]),
+        declined=final["draft"].startswith(NOTHING_FOUND) or bool(final["verdict"] and final["verdict"].declined),
         cited=len(places),
         cited_on_evidence=sum(place in question.evidence for place in places),
         flagged=final["flagged"],

@@ -16,6 +16,7 @@ from pincite.core.graph.build import build_graph, keep_newest, open_checkpointer
 from pincite.core.graph.citations import cite
 from pincite.core.graph.planning import plan_question
 from pincite.core.graph.verdict import verdict_of
+from pincite.core.grounding.confidence import ReliabilityBin, ThresholdEffect, shipped_models
 from pincite.core.health import check_health
 from pincite.core.language.engines import EngineState, choose_engine, look_for_engines
 from pincite.core.marking import mark_words
@@ -46,6 +47,15 @@ class RerankerState:
     installed: bool
     size_mb: int
     licence: str
+
+
+@dataclass(frozen=True, slots=True)
+class ConfidenceMeasured:
+    """``effects``: what a review threshold flags and catches."""
+
+    answers: int
+    reliability: tuple[ReliabilityBin, ...]
+    effects: Mapping[float, ThresholdEffect]
 
 
 class WatchedIngest(Ingest):
@@ -135,11 +145,17 @@ class Pincite:
             turn.question,
             cited.text,
             turn.evidence,
-            cited.citations,
             removed_markers=cited.removed,
             documents=self.library,
             threshold=self.settings.review_threshold,
         )
+
+    def confidence_measured(self) -> ConfidenceMeasured:
+        """How the confidence did on labelled answers that it was not fitted on."""
+        measured = shipped_models().measured
+        bins = tuple(ReliabilityBin(*row) for row in measured.get("reliability", ()))
+        effects = {row[0]: ThresholdEffect(row[1], row[2]) for row in measured.get("thresholds", ())}
+        return ConfidenceMeasured(sum(part.count for part in bins), bins, effects)
 
     def roll_back_embedding(self) -> bool:
         """Stop a build, or return to the index before the last switch; False when there is neither."""

@@ -61,12 +61,17 @@ def cite(answer: str, evidence: Sequence[Evidence], page_text: PageText, *, atta
 
 def quotation_for(claim: str, item: Evidence, page_text: PageText) -> Citation | None:
     """The words of one passage that back a claim best, as they stand in the page; None when nothing does."""
-    passage = item.passage
-    span = locate(claim, passage.text)
+    span = locate(claim, item.passage.text)
     if span is None:
-        best = best_quotation(claim, [passage.text])
+        best = best_quotation(claim, [item.passage.text])
         span = best[1] if best else None
-    if span is None:
+    return quotation_at(item, span, page_text) if span else None
+
+
+def quotation_at(item: Evidence, span: Span, page_text: PageText) -> Citation | None:
+    """Cut a span of a passage's text out of the page it stands on; None when it is not there (any more)."""
+    passage = item.passage
+    if span.end > len(passage.text):
         return None
     quotation = passage.text[span.start : span.end]
     page = page_text(passage.document_id, passage.page_index)

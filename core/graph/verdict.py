@@ -1,117 +1,121 @@
-"""From what was found about each claim to one verdict: scores with reasons, confidence, gaps and a question back."""
+"""From the deterministic judge's findings to a turn's verdict: quotations in their pages, and what is accepted."""
 
-import re
 from collections.abc import Sequence
+from dataclasses import replace
 
-from pincite.core.graph.citations import numbers_in, quotation_for, support, without_markers
+from pincite.core.graph.citations import quotation_at, without_markers
 from pincite.core.graph.context import Documents
-from pincite.core.grounding.sentences import split_sentences
-from pincite.core.grounding.terms import content_terms
-from pincite.core.types import Citation, Claim, ClaimStatus, Evidence, Score, Verdict
-
-_DECLINE = re.compile(
-    r"\b(?:documents?|passages?|evidence|sources?|context|text|excerpts?|information)\b[^.?!]{0,60}\b(?:do(?:es)? not|"
-    r"don['’]t|doesn['’]t|cannot|did not|is not|are not)\b[^.?!]{0,40}\b(?:say|state|mention|contain|include|provide|"
-    r"specify|answer|address|give|available|found|provided|enough)|\bnot (?:found|mentioned|stated|specified|contained|"
-    r"answered) in (?:these|the|this|any|your) (?:documents?|passages?|sources?|text|evidence)|"
-    r"\b(?:cannot|can['’]t|could not|unable to) (?:find|answer|determine)\b|\bno information (?:about|on|regarding)\b",
-    re.IGNORECASE,
+from pincite.core.grounding.claims import declines
+from pincite.core.grounding.judge import (
+    CAP_CONTRADICTION,
+    CAP_INVALID_CITATION,
+    AnswerFindings,
+    CheckedClaim,
+    judge_answer,
 )
+from pincite.core.language.quoting import NOT_FOUND
+from pincite.core.types import Claim, ClaimStatus, Evidence, Score, Verdict
 
-
-def declines(answer: str) -> bool:
-    """Say whether an answer is, at its heart, that the documents do not say."""
-    sentences = [answer[span.start : span.end] for span in split_sentences(answer)]
-    return bool(sentences) and any(_DECLINE.search(sentence) for sentence in sentences[:2]) and len(sentences) <= 4
-
-
-def claims_of(
-    answer: str, evidence: Sequence[Evidence], citations: Sequence[Citation], documents: Documents
-) -> tuple[Claim, ...]:
-    """Every checkable sentence with its status against the passages it names."""
-    known = {item.number: item for item in evidence}
-    claims = []
-    for span in split_sentences(answer):
-        text = answer[span.start : span.end]
-        plain = without_markers(text)
-        if plain.endswith("?") or len(content_terms(plain)) < 2 or _DECLINE.search(plain):
-            continue
-        numbers = numbers_in(text)
-        cited = [known[number] for number in numbers if number in known]
-        strengths = {item.number: support(plain, item.passage.text) for item in cited}
-        best = max(strengths, key=lambda number: strengths[number], default=None)
-        strength = strengths[best] if best is not None else 0.0
-        if strength >= 0.75:
-            status, reason = ClaimStatus.SUPPORTED, "Its words and figures stand in the cited passage."
-        elif strength >= 0.4:
-            status, reason = ClaimStatus.PARTLY_SUPPORTED, "Only part of it stands in the cited passage."
-        elif not cited:
-            status, reason = ClaimStatus.UNSUPPORTED, "It names no passage."
-        else:
-            status, reason = ClaimStatus.UNSUPPORTED, "The cited passage does not say it."
-        quotation = quotation_for(plain, known[best], documents.page_text) if best is not None else None
-        claims.append(Claim(text, span.start, span.end, status, reason, numbers, quotation))
-    return tuple(claims)
+RULES_ONLY = "No language model checked it; the checks are made by rule."
+WEAK_RELEVANCE = 0.5
+"""Below this an answer may be true and still not be the answer; its confidence falls in proportion."""
+DECLINED_CONFIDENCE = 0.75
+"""For "the documents do not say" after a search that found nothing better."""
+_BAD = (ClaimStatus.UNSUPPORTED, ClaimStatus.CONTRADICTED)
 
 
 def verdict_of(
     question: str,
     answer: str,
     evidence: Sequence[Evidence],
-    citations: Sequence[Citation],
     *,
     removed_markers: int,
     documents: Documents,
     threshold: float,
 ) -> Verdict:
-    """Judge one draft without a model."""
-    claims = claims_of(answer, evidence, citations, documents)
-    declined = declines(answer)
-    weights = {ClaimStatus.SUPPORTED: 1.0, ClaimStatus.PARTLY_SUPPORTED: 0.5}
-    good = sum(weights.get(claim.status, 0.0) for claim in claims)
-    faithful = good / len(claims) if claims else (1.0 if declined else 0.0)
-    asked = set(content_terms(question))
-    answered = asked & set(
-        content_terms(answer + " " + " ".join(item.passage.text for item in evidence if _is_cited(item, citations)))
-    )
-    relevant = len(answered) / len(asked) if asked else 1.0
-    marked = sum(len(claim.citations) for claim in claims) + removed_markers
-    valid = (len(citations) / max(marked, len(citations))) if marked else (1.0 if declined else 0.0)
-    overall = faithful * (0.4 + 0.3 * relevant + 0.3 * valid)
-    bad = [claim for claim in claims if claim.status in (ClaimStatus.UNSUPPORTED, ClaimStatus.CONTRADICTED)]
-    confidence = 0.75 if declined and not claims else overall
-    reasons = [f"“{_short(claim.text)}”: {claim.reason}" for claim in bad]
+    """Judge one draft without a model. ``removed_markers`` pointed to no evidence and cap what it can reach."""
+    ordered = sorted(evidence, key=lambda item: item.number)
+    findings = judge_answer(question, answer, [_source_text(item) for item in ordered], citations_expected=True)
+    if declined_by(answer, findings):
+        return _declined(findings)
+    claims = tuple(_claim(checked, ordered, documents) for checked in findings.claims)
+    faithfulness, validity = findings.faithfulness, findings.citation_validity
+    reasons = [f"“{_short(claim.text)}”: {claim.reason}." for claim in claims if claim.status in _BAD]
     if removed_markers:
-        reasons.append(f"{removed_markers} citation markers pointed to no passage and were removed.")
-    missing = sorted(asked - answered)
-    accepted = confidence >= threshold and not bad
-    if not accepted and not reasons:
-        reasons.append("The passages found cover the question only in part.")
-    return Verdict(
+        told = f"{removed_markers} citation{'s' if removed_markers > 1 else ''} pointed to no passage"
+        faithfulness, validity = _capped(faithfulness, told), _capped(validity, told)
+        reasons.append(f"{told} and {'were' if removed_markers > 1 else 'was'} removed.")
+    if not claims:
+        reasons.append("The answer states nothing that can be checked.")
+    confidence = findings.confidence * min(1.0, 0.5 + findings.relevance.value / (2 * WEAK_RELEVANCE))
+    if not claims or any(claim.status is ClaimStatus.CONTRADICTED for claim in claims):
+        confidence = min(confidence, CAP_CONTRADICTION)
+    if removed_markers:
+        confidence = min(confidence, CAP_INVALID_CITATION)
+    accepted = confidence >= threshold and not reasons
+    if not accepted:
+        reasons += [f"{reason[0].upper()}{reason[1:]}." for reason in findings.reasons]
+        reasons = reasons or [f"The confidence of {confidence:.0%} is below the threshold of {threshold:.0%}."]
+    verdict = Verdict(
         claims=claims,
-        faithfulness=Score(
-            faithful, f"{sum(c.status is ClaimStatus.SUPPORTED for c in claims)} of {len(claims)} claims are supported."
-        ),
-        relevance=Score(relevant, f"{len(answered)} of {len(asked)} terms of the question are dealt with."),
-        completeness=Score(
-            relevant,
-            "Not dealt with: " + ", ".join(missing) if missing else "Every term of the question is dealt with.",
-        ),
-        citation_validity=Score(
-            valid, f"{len(citations)} of {max(marked, len(citations))} citations were found in their page."
-        ),
-        overall=overall,
+        faithfulness=faithfulness,
+        relevance=findings.relevance,
+        completeness=findings.completeness,
+        citation_validity=validity,
+        overall=findings.overall - 0.5 * (findings.faithfulness.value - faithfulness.value),
         confidence=confidence,
         accepted=accepted,
-        reasons=tuple(reasons) if not accepted else (),
-        gaps=tuple(without_markers(claim.text) for claim in bad),
-        critic="No language model is connected; the checks are made by rule.",
-        declined=declined,
+        reasons=() if accepted else tuple(dict.fromkeys(reasons)),
+        gaps=tuple(dict.fromkeys([*(without_markers(c.text) for c in claims if c.status in _BAD), *findings.gaps])),
+        critic=RULES_ONLY,
+    )
+    return verdict if accepted else replace(verdict, question_back=_question_back(findings))
+
+
+def declined_by(answer: str, findings: AnswerFindings) -> bool:
+    """Say whether the answer is, as a whole, that the documents do not say; a quoted sentence is never that."""
+    return answer.startswith(NOT_FOUND) or (findings.declined and declines(without_markers(answer)))
+
+
+def _declined(findings: AnswerFindings) -> Verdict:
+    return Verdict(
+        claims=(),
+        faithfulness=Score(1.0, "it claims nothing: it says that the documents do not say"),
+        relevance=Score(1.0, "it answers that nothing was found"),
+        completeness=Score(0.0, "it says that the documents do not answer"),
+        citation_validity=Score(1.0, "no citation was needed"),
+        overall=DECLINED_CONFIDENCE,
+        confidence=DECLINED_CONFIDENCE,
+        accepted=True,
+        gaps=findings.gaps,
+        critic=RULES_ONLY,
+        declined=True,
     )
 
 
-def _is_cited(item: Evidence, citations: Sequence[Citation]) -> bool:
-    return any(citation.number == item.number for citation in citations)
+def _source_text(item: Evidence) -> str:
+    """The passage, then what stands around it on the page: headings and column heads bear claims out too."""
+    return f"{item.passage.text}\n\n{item.passage.context}" if item.passage.context else item.passage.text
+
+
+def _claim(checked: CheckedClaim, evidence: Sequence[Evidence], documents: Documents) -> Claim:
+    quotation = None
+    if checked.source_number is not None and checked.quotation is not None:
+        quotation = quotation_at(evidence[checked.source_number - 1], checked.quotation, documents.page_text)
+    return Claim(checked.text, checked.start, checked.end, checked.status, checked.reason, checked.citations, quotation)
+
+
+def _capped(score: Score, reason: str) -> Score:
+    return Score(min(score.value, CAP_INVALID_CITATION), reason)
+
+
+def _question_back(findings: AnswerFindings) -> str:
+    if findings.gaps:
+        return f"I found little on “{findings.gaps[0].rstrip('?. ')}”. In which document or section might it stand?"
+    doubtful = next((claim for claim in findings.claims if claim.status in _BAD), None)
+    if doubtful is not None:
+        return f"Can you tell where it says “{_short(doubtful.text)}”, or shall I look for something else?"
+    return "Is this what you meant, or which part matters most to you?"
 
 
 def _short(text: str) -> str:

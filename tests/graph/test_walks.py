@@ -198,3 +198,15 @@ def test_a_useless_critique_leaves_the_verdict_of_the_rules(world: Any, reply: A
     model.replies = [reply]
     turn = world(model).ask(PENALTY).turn
     assert turn.status is TurnStatus.ANSWERED and "no usable reply" in turn.verdict.critic
+
+
+def test_a_decline_is_accepted_once_a_looser_search_agrees(world: Any) -> None:
+    model = ScriptedModel("These documents do not say.", "The documents do not say who signed it.")
+    turn = world(model).ask("Who signed the overdue amounts of interest?").turn
+    assert turn.status is TurnStatus.ANSWERED and turn.verdict.declined
+    assert turn.path.count("retriever") == 2 and not turn.reasons
+
+
+def test_a_looser_search_can_turn_a_decline_into_an_answer(world: Any) -> None:
+    turn = world(ScriptedModel("These documents do not say.", RIGHT)).ask(PENALTY).turn
+    assert turn.status is TurnStatus.ANSWERED and turn.answer == RIGHT

@@ -1,5 +1,6 @@
 """The judge: checks the draft against its evidence; it stands, is tried again, or goes to a person."""
 
+from dataclasses import replace
 from typing import Literal
 
 from langgraph.runtime import Runtime
@@ -14,7 +15,10 @@ from pincite.core.types import Attempt
 
 
 def judge(state: TurnState, runtime: Runtime[TurnContext]) -> TurnUpdate:
-    """Give the verdict on this attempt and keep the attempt beside the earlier ones."""
+    """Give the verdict on this attempt and keep the attempt beside the earlier ones.
+
+    A cut draft is never accepted; a language model's "the documents do not say" is, once a looser search agrees.
+    """
     context = runtime.context
     context.progress.step("Checking citations…")
     question = state["plan"].standalone_question if state["plan"] else state["question"]
@@ -22,7 +26,6 @@ def judge(state: TurnState, runtime: Runtime[TurnContext]) -> TurnUpdate:
         question,
         state["draft"],
         state["evidence"],
-        state["citations"],
         removed_markers=state["removed_markers"],
         documents=context.documents,
         threshold=context.settings.review_threshold,
@@ -38,8 +41,13 @@ def judge(state: TurnState, runtime: Runtime[TurnContext]) -> TurnUpdate:
             evidence=state["evidence"],
             threshold=context.settings.review_threshold,
         )
-    attempt = Attempt(state["attempt"], state["draft"], state["citations"], verdict, state["plan"], state["evidence"])
     give_up = state["give_up"]
+    if give_up:
+        verdict = replace(verdict, accepted=False)
+    elif verdict.declined and context.model.writes_prose and not state["attempt"] and context.settings.max_retries:
+        reason = "The first, stricter search may have missed it."
+        verdict = replace(verdict, accepted=False, reasons=(reason,))
+    attempt = Attempt(state["attempt"], state["draft"], state["citations"], verdict, state["plan"], state["evidence"])
     if not verdict.accepted and not give_up:
         if context.out_of_time:
             give_up = "The time for this turn was used up."
