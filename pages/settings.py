@@ -2,10 +2,11 @@
 
 from dataclasses import fields
 
+import altair as alt
 import streamlit as st
 
 from pincite.core.errors import PinciteError
-from pincite.core.runtime import Pincite
+from pincite.core.runtime import ConfidenceMeasured, Pincite
 from pincite.core.settings import Settings
 from pincite.pages.components.facade import errors_told, pincite, tell
 from pincite.pages.components.words import count, escape, size
@@ -176,18 +177,41 @@ def draw_reranker(app: Pincite) -> None:
 
 
 def draw_checking(app: Pincite) -> None:
-    settings = app.settings
-    with st.form("checking"):
-        threshold = st.slider(
-            "Review threshold", 0.0, 1.0, settings.review_threshold, 0.01,
-            help=explained("review_threshold"),
-        )  # fmt: skip
-        retries = st.number_input("Retries", 0, 5, settings.max_retries,
-                                  help=explained("max_retries"))  # fmt: skip
-        seconds = st.number_input("Time for one answer, in seconds", 5.0, 3600.0, settings.turn_seconds, step=10.0,
-                                  help=explained("turn_seconds"))  # fmt: skip
-        if st.form_submit_button("Save", type="primary"):
-            save(app, review_threshold=threshold, max_retries=retries, turn_seconds=seconds)
+    settings, measured = app.settings, app.confidence_measured()
+    threshold = st.slider(
+        "Review threshold", 0.0, 1.0, settings.review_threshold, 0.05, help=explained("review_threshold")
+    )
+    if effect := measured.effects.get(round(threshold, 2)):
+        st.markdown(
+            f"At {threshold:.2f} it {effect}: measured on {measured.answers:,} labelled answers of mixed quality."
+        )
+    left, right = st.columns(2)
+    retries = left.number_input("Retries", 0, 5, settings.max_retries, help=explained("max_retries"))
+    seconds = right.number_input("Time for one answer, in seconds", 5.0, 3600.0, settings.turn_seconds, step=10.0,
+                                 help=explained("turn_seconds"))  # fmt: skip
+    if st.button("Save", type="primary", key="save_checking"):
+        save(app, review_threshold=round(threshold, 2), max_retries=retries, turn_seconds=seconds)
+    if measured.reliability:
+        draw_reliability(measured)
+
+
+def draw_reliability(measured: ConfidenceMeasured) -> None:
+    st.subheader("How far the confidence can be trusted", anchor=False)
+    st.caption("Each dot is a tenth of the labelled answers: what was said of them, how many were faithful to their "
+               "sources. On the line, both agree.")  # fmt: skip
+    rows = [{"Said": part.confidence, "Right": part.faithful, "Answers": part.count} for part in measured.reliability]
+    share = alt.Axis(format="%", grid=True)
+    scale = alt.Scale(domain=[0, 1])
+    dots = alt.Chart(alt.Data(values=rows)).mark_circle(size=70, color="#2b8a89").encode(
+        x=alt.X("Said:Q", title="Confidence", axis=share, scale=scale),
+        y=alt.Y("Right:Q", title="Faithful", axis=share, scale=scale),
+        tooltip=[alt.Tooltip("Said:Q", format=".0%"), alt.Tooltip("Right:Q", format=".0%"), "Answers:Q"],
+    )  # fmt: skip
+    ends = [{"Said": 0, "Right": 0}, {"Said": 1, "Right": 1}]
+    line = (
+        alt.Chart(alt.Data(values=ends)).mark_line(color="#808a8d", strokeDash=[4, 4]).encode(x="Said:Q", y="Right:Q")
+    )
+    st.altair_chart((line + dots).properties(height=300, width=420), width="content")
 
 
 def draw_reading(app: Pincite) -> None:

@@ -48,9 +48,9 @@ def test_failed_change_says_why_and_changes_nothing(app: Pincite, monkeypatch: p
 
 def test_done_settings_are_kept(app: Pincite) -> None:
     screen = Screen("settings")
-    next(slider for slider in screen.test.slider if slider.label == "Review threshold").set_value(0.8)
-    saves = [button for button in screen.test.button if button.label == "Save" and "checking" in str(button.form_id)]
-    saves[0].click().run()
+    next(slider for slider in screen.test.slider if slider.label == "Review threshold").set_value(0.8).run()
+    assert "catches about" in screen.words()
+    screen.test.button(key="save_checking").click().run()
     assert app.settings.review_threshold == 0.8
     screen.assert_sound()
 
