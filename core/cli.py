@@ -171,7 +171,7 @@ def _open_app(chosen: argparse.Namespace) -> int:
     sys.argv = [
         *("streamlit", "run", str(PACKAGE_ROOT / "app.py")),
         *("--server.port", str(chosen.port)),
-        *("--server.headless", str(chosen.no_browser).lower()),
+        *(("--server.headless", "true") if chosen.no_browser else ()),  # else Streamlit looks for a screen
         *("--server.maxUploadSize", str(settings.max_file_mib)),
     ]
     runpy.run_module("pincite.serve", run_name="__main__", alter_sys=True)

@@ -167,3 +167,14 @@ def test_samples_are_what_their_script_writes(name: str, samples: Path, tmp_path
 def test_changelog_speaks_of_this_version() -> None:
     changelog = (PACKAGE_ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
     assert re.search(rf"^## {re.escape(__version__)}\b", changelog, re.MULTILINE)
+
+
+def test_links_between_the_documents_lead_somewhere() -> None:
+    pages = [PACKAGE_ROOT / "README.md", PACKAGE_ROOT / "CHANGELOG.md", *(PACKAGE_ROOT / "docs").glob("*.md")]
+    links = [
+        (page, target)
+        for page in pages
+        for target in re.findall(r"\]\(([^)#]+)[^)]*\)", page.read_text(encoding="utf-8"))
+        if "://" not in target
+    ]
+    assert [f"{page.name}: {target}" for page, target in links if not (page.parent / target).exists()] == []
