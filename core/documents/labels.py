@@ -30,13 +30,17 @@ _SPLIT = re.compile(r"\s*[|•·]\s*|\s{2,}|\t")
 
 @dataclass(frozen=True, slots=True)
 class EdgeLine:
-    """A line near the top or foot of its page. ``key`` is its text with every number replaced."""
+    """A line near the top or foot of its page.
+
+    ``key`` is its text with every number replaced; ``numbers`` are those in it that may be the page's.
+    """
 
     line: int
     key: str
     text: str
     height: float
     kind: BlockKind
+    numbers: tuple["Printed", ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +76,7 @@ def edge_lines(lines: Sequence[Line], height: float) -> list[EdgeLine]:
             place = (line.top + line.bottom) / max(2 * height, 1.0)
             if len(text) <= 160 and (place < _EDGE_SHARE or place > 1 - _EDGE_SHARE):
                 kind = BlockKind.HEADER if place < 0.5 else BlockKind.FOOTER
-                found.append(EdgeLine(number, _key(text), text, place, kind))
+                found.append(EdgeLine(number, _key(text), text, place, kind, _numbers(text, place)))
     return found
 
 
@@ -94,7 +98,7 @@ def running_lines(page_index: int, edges: Mapping[int, Sequence[EdgeLine]]) -> d
 
 def printed_label(page_index: int, edges: Mapping[int, Sequence[EdgeLine]]) -> str | None:
     """Return the number printed on a page if its neighbours carry on the same count at the same height, else None."""
-    counted = {index: [number for line in lines for number in _numbers(line)] for index, lines in edges.items()}
+    counted = {index: [number for line in lines for number in line.numbers] for index, lines in edges.items()}
     needed = min(_AGREEING, max(2, len(edges)))
     series: Counter[tuple[int, Printed]] = Counter()
     for index, numbers in counted.items():
@@ -117,18 +121,18 @@ def _key(text: str) -> str:
     return " ".join("#" if _ROMAN.match(word) else word for word in words)
 
 
-def _numbers(line: EdgeLine) -> list[Printed]:
+def _numbers(text: str, height: float) -> tuple[Printed, ...]:
     """A line's page-number candidates: the whole line, or what stands at one of its ends."""
-    parts = [line.text, *_SPLIT.split(line.text)]
-    words = line.text.split()
+    parts = [text, *_SPLIT.split(text)]
+    words = text.split()
     if len(words) > 1:
         parts += [words[0], words[-1]]
     found = {}
     for part in parts:
         match = _NUMBER.match(part)
-        if match and (printed := _printed(match.group(1), line.height)):
+        if match and (printed := _printed(match.group(1), height)):
             found[printed.text] = printed
-    return list(found.values())
+    return tuple(found.values())
 
 
 def _printed(text: str, height: float) -> Printed | None:

@@ -41,7 +41,7 @@ def _kinds() -> NDArray[np.uint8]:
 
 
 _KINDS = _kinds()
-_INVISIBLE = re.compile("[\x01-\x1f\x7f-\x9f\u00ad\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+_INVISIBLE = re.compile("[\x01-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u00ad\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 _PRESENTATION = re.compile("[\u2f00-\u2fd5\ufb00-\ufb06\ufb1d-\ufdff\ufe70-\ufefc]+")
 RIGHT_TO_LEFT = re.compile("[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]")
 _FOLDED = re.compile(f"{_INVISIBLE.pattern}|{_PRESENTATION.pattern}|[\ud800-\udfff\uf020-\uf0ff\uf720-\uf77f]")
@@ -66,12 +66,10 @@ _origin = _function(
 )
 _matrix = _function("FPDFText_GetMatrix", ctypes.c_int, ctypes.c_void_p, ctypes.c_int, ctypes.c_void_p)
 _font_size = _function("FPDFText_GetFontSize", ctypes.c_double, ctypes.c_void_p, ctypes.c_int)
-_font_weight = _function("FPDFText_GetFontWeight", ctypes.c_int, ctypes.c_void_p, ctypes.c_int)
-_font_info = _function(
-    "FPDFText_GetFontInfo",
-    ctypes.c_ulong,
-    *(ctypes.c_void_p, ctypes.c_int, ctypes.c_void_p, ctypes.c_ulong, ctypes.c_void_p),
-)
+_text_object = _function("FPDFText_GetTextObject", ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int)
+_font = _function("FPDFTextObj_GetFont", ctypes.c_void_p, ctypes.c_void_p)
+_font_name = _function("FPDFFont_GetBaseFontName", ctypes.c_size_t, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t)
+_weight = _function("FPDFFont_GetWeight", ctypes.c_int, ctypes.c_void_p)
 _character_index = _function("FPDFText_GetCharIndexFromTextIndex", ctypes.c_int, ctypes.c_void_p, ctypes.c_int)
 
 
@@ -157,7 +155,7 @@ def _tokens(units: NDArray[np.uint16], text: str) -> tuple[list[str], list[int],
     gaps[1:][hyphens[starts[1:]] > hyphens[last[:-1]]] = 3
     texts = [text[start:end] for start, end in zip(starts.tolist(), ends.tolist(), strict=True)]
     if _FOLDED.search(text):
-        texts = [fold(word) for word in texts]
+        texts = [fold(word) if _FOLDED.search(word) else word for word in texts]
         kept = np.flatnonzero([bool(word) for word in texts])
         texts, starts, last, gaps = [word for word in texts if word], starts[kept], last[kept], gaps[kept]
     return texts, starts.tolist(), last.tolist(), gaps
@@ -198,13 +196,16 @@ def _fonts(
 
 def _heavy(handle: Any, indexes: list[int]) -> NDArray[np.bool_]:
     """Tell bold fonts by weight or by name: embedded fonts often state only one of them."""
-    names = np.zeros((len(indexes), _NAME_BYTES), np.uint8)
-    address = names.ctypes.data
-    addresses = range(address, address + names.nbytes, _NAME_BYTES)
-    deque(map(_font_info, repeat(handle), indexes, addresses, repeat(_NAME_BYTES), repeat(None)), maxlen=0)
-    weights = map(_font_weight, repeat(handle), indexes)
-    named = (_BOLD.search(name.tobytes()) for name in names)
-    return np.fromiter((weight >= 600 or bool(bold) for weight, bold in zip(weights, named, strict=True)), np.bool_)
+    objects = list(map(_text_object, repeat(handle), indexes))
+    fonts = [_font(item) if item else None for item in objects]
+    bold = {font: bool(font) and _is_bold(font) for font in set(fonts)}
+    return np.fromiter((bold[font] for font in fonts), np.bool_, len(fonts))
+
+
+def _is_bold(font: Any) -> bool:
+    name = ctypes.create_string_buffer(_NAME_BYTES)
+    _font_name(font, ctypes.addressof(name), _NAME_BYTES)
+    return _weight(font) >= 600 or bool(_BOLD.search(name.value))
 
 
 def fold(word: str) -> str:
