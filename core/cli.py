@@ -4,6 +4,7 @@ Whatever is heavy is imported by the command that needs it, so that ``--help`` a
 """
 
 import argparse
+import errno
 import json
 import os
 import runpy
@@ -164,8 +165,9 @@ def _open_app(chosen: argparse.Namespace) -> int:
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             probe.bind((ADDRESS, chosen.port))
-        except OSError:
-            return _complain(f"Port {chosen.port} is in use. Choose another with --port, or close what uses it.")
+        except OSError as error:
+            problem = "is in use" if error.errno == errno.EADDRINUSE else f"cannot be used ({error.strerror})"
+            return _complain(f"Port {chosen.port} {problem}. Choose another with --port.")
     os.environ["PINCITE_DATA_DIR"] = str(settings.data_dir)
     print(f"Pincite is at http://{ADDRESS}:{chosen.port} (Ctrl-C stops it). Data: {settings.data_dir}", flush=True)
     sys.argv = [
