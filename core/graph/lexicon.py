@@ -94,6 +94,11 @@ TERMS: tuple[Term, ...] = (
         (CASH_FLOW,),
     ),
     Term(
+        ("operating cash flow ratio",),
+        "net cash provided by operating activities total current liabilities",
+        (CASH_FLOW, BALANCE),
+    ),
+    Term(
         ("free cash flow", "free cashflow", "fcf"),
         "net cash provided by operating activities purchases of property and equipment",
         (CASH_FLOW,),

@@ -136,7 +136,7 @@ def parts_of(core: str) -> tuple[str, ...]:
         part.strip() for part in re.split(r"(?<=\?)\s+|,?\s+and (?=(?:what|who|when|where|which|how|why)\b)", core)
     ]
     parts = [part for part in parts if part.endswith("?") or "?" not in core]
-    parts = [part for part in parts if sum(word.lower() not in FUNCTION_WORDS for word in words(part)) >= 2]
+    parts = [part for part in parts if sum(word.lower() not in FUNCTION_WORDS for word in words(part)) >= 1]
     return tuple(parts) if len(parts) > 1 else ()
 
 

@@ -242,6 +242,12 @@ def _page_figures(
     }  # fmt: skip
 
 
+EITHER_WAY = frozenset(
+    "dense cosine|neighbour keyword share|passage figure rows|passage length|figure page|figure page unasked|page size|"
+    "first page|page depth|contents page".split("|")
+)
+"""Figures of which more may speak for or against a passage; more of any other can only speak for it."""
+
 FEATURES: tuple[str, ...] = (
     "keyword share", "printed share", "dense cosine", "dense gap", "page keyword share", "page dense gap",
     "neighbour keyword share", "document share", "document match",

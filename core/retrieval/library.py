@@ -1,9 +1,8 @@
 """Which documents of a library a question is about, from names, years and other metadata alone."""
 
-import math
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from pincite.core.grounding.terms import FUNCTION_WORDS, stem
@@ -18,6 +17,8 @@ _GENERIC = frozenset(
     "conversion gate phpapp contents jan feb mar apr may jun jul aug sep oct nov dec q1 q2 q3 q4 fy".split()
 )
 _NAMED_FIELDS = ("title", "company", "author", "document type")
+WORTH_OF_A_NAME = 0.75
+WORTH_OF_A_WORD = 0.3
 DECISIVE_MATCH = 0.6
 """From here on a document counts as named by the question."""
 
@@ -32,25 +33,39 @@ class DocumentMatch:
 
 
 def match_documents(question: str, years: Sequence[str], documents: Sequence[Document]) -> list[DocumentMatch]:
-    """Score every document of the scope, best first. One document alone needs no matching and scores 0."""
+    """Score every document of the scope, best first. A word that all documents share says nothing."""
     spoken = _spoken_forms(question)
     named = {document.id: _names_of(document) for document in documents}
     spread = Counter(word for words in named.values() for word in words)
     matches = []
     for document in documents:
-        found = {word for word in named[document.id] if _is_spoken(word, spoken)}
-        strength = sum(math.log(1 + len(documents) / spread[word]) for word in found) if len(documents) > 1 else 0.0
-        score = (1 - math.exp(-strength / 2)) * _year_factor(years, _years_of(document)) if found else 0.0
+        found = {word: worth for word in named[document.id] if (worth := _worth_of(word, spoken)) > 0}
+        doubt = 1.0
+        for word, worth in found.items():
+            doubt *= 1 - worth * (1 - spread[word] / len(documents)) ** 0.25
+        score = (1 - doubt) * _year_factor(years, _years_of(document))
         matches.append(DocumentMatch(document.id, round(min(score, 1.0), 4), tuple(sorted(found))))
     return sorted(matches, key=lambda match: (-match.score, match.document_id))
 
 
-def _spoken_forms(question: str) -> frozenset[str]:
-    """Lower-case words of a question, alone and two or three run together ("Best Buy" is also "bestbuy")."""
-    words = [word.lower() for word in _WORDS.findall(re.sub(r"['’]s\b", "", question))]
-    joined = {"".join(words[start : start + size]) for size in (2, 3) for start in range(len(words) - size + 1)}
-    single = {word for word in words if word not in FUNCTION_WORDS}
-    return frozenset(single | {stem(word) for word in single} | joined)
+def _spoken_forms(question: str) -> dict[str, float]:
+    """Lower-case words of a question, alone and run together ("Best Buy" is also "bestbuy"), with what each is worth.
+
+    A name (capital or figure within the sentence) tells much more than a common word.
+    """
+    words = _WORDS.findall(re.sub(r"['’]s\b", "", question))
+    worth: dict[str, float] = {}
+    for size in (3, 2, 1):
+        for start in range(len(words) - size + 1):
+            part = words[start : start + size]
+            form = "".join(part).lower()
+            if size == 1 and form in FUNCTION_WORDS:
+                continue
+            name = all(word[0].isupper() or word[0].isdigit() for word in part) and (start > 0 or size > 1)
+            value = WORTH_OF_A_NAME if name else WORTH_OF_A_WORD
+            for key in {form, stem(form)} if size == 1 else {form}:
+                worth[key] = max(worth.get(key, 0.0), value)
+    return worth
 
 
 def _names_of(document: Document) -> frozenset[str]:
@@ -70,13 +85,12 @@ def _names_of(document: Document) -> frozenset[str]:
     )
 
 
-def _is_spoken(word: str, spoken: frozenset[str]) -> bool:
-    """The word itself, its stem, or a long beginning of it ("jpmorgan" in "jpmorganchase")."""
-    if word in spoken or stem(word) in spoken:
-        return True
-    return len(word) >= 6 and any(
-        len(form) >= 5 and (word.startswith(form) or form.startswith(word)) for form in spoken
-    )
+def _worth_of(word: str, spoken: Mapping[str, float]) -> float:
+    """What it tells that the question speaks of this word: itself, its stem, or a long beginning of it."""
+    direct = max(spoken.get(word, 0.0), spoken.get(stem(word), 0.0))
+    if direct or len(word) < 6:
+        return direct
+    return max((value for form, value in spoken.items() if len(form) >= 5 and word.startswith(form)), default=0.0)
 
 
 def _years_of(document: Document) -> frozenset[int]:

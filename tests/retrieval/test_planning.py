@@ -1,0 +1,88 @@
+"""A question becomes a plan without a model: what is asked, in several wordings, and where to look."""
+
+import pytest
+
+from pincite.core.graph.planning import core_question, plan_question, resolve_follow_up
+from pincite.core.ports import Message
+
+
+@pytest.mark.parametrize(
+    ("question", "core"),
+    [
+        ("What is the warranty period? Answer in months.", "What is the warranty period?"),
+        ("How many sites are open? Please write the answer as an integer format.", "How many sites are open?"),
+        ("According to the details in the balance sheet, what is total debt?", "what is total debt?"),
+        ("What was capex in FY2019? Round your answer to two decimal places.", "What was capex in 2019?"),
+        ("Who signed the report?", "Who signed the report?"),
+        ("Answer briefly.", "Answer briefly."),
+    ],
+)
+def test_how_to_answer_is_not_searched_for(question: str, core: str) -> None:
+    assert core_question(question) == core
+
+
+def test_three_wordings_of_the_main_question() -> None:
+    main = plan_question("What was the capital expenditure of Acme in FY2020?").sub_queries[0]
+    assert main.text == "What was the capital expenditure of Acme in 2020?"
+    assert len(main.variations) == 2
+    assert "purchases of property" in main.variations[1]
+
+
+def test_statement_names_and_ratio_terms_say_where_to_look() -> None:
+    plan = plan_question("What is the days payable outstanding (DPO) for Acme in FY2020?")
+    assert "consolidated balance sheets" in plan.wanted_sections
+    assert "consolidated statements of income" in plan.wanted_sections
+    assert any(query.text.startswith("consolidated balance sheets accounts payable") for query in plan.sub_queries)
+
+
+@pytest.mark.parametrize(
+    ("question", "pages"),
+    [
+        ("What is on page 12?", ("12",)),
+        ("Compare slides 3 and 5.", ("3", "5")),
+        ("What do pages 4-6 say?", ("4", "5", "6")),
+        ("Who wrote the preface on page iv?", ("iv",)),
+        ("What is on the first page and on the last page?", ("first", "last")),
+        ("How many pages are there?", ()),
+    ],
+)
+def test_pages_that_a_question_names(question: str, pages: tuple[str, ...]) -> None:
+    assert plan_question(question).wanted_pages == pages
+
+
+def test_numbered_things_are_wanted_sections() -> None:
+    assert plan_question("What does Table 2 list that section 3.4 does not?").wanted_sections == (
+        "Table 2",
+        "section 3.4",
+    )
+    assert plan_question("How many tables and units are listed?").wanted_sections == ()
+
+
+def test_years_with_spans_and_fiscal_years() -> None:
+    assert plan_question("Average margin FY2018 - FY2020 against FY16?").time_ranges == ("2016", "2018", "2019", "2020")
+
+
+def test_entities_are_names_and_quotations() -> None:
+    plan = plan_question('Does the Acme Holding plan mention "early retirement"?')
+    assert plan.entities == ("early retirement", "Acme Holding")
+
+
+HISTORY = (Message("user", "How do I charge the headset?"), Message("assistant", "With the cable."))
+
+
+@pytest.mark.parametrize("question", ["How long does it take?", "And with USB-C?", "Why?"])
+def test_a_follow_up_is_joined_with_what_it_refers_to(question: str) -> None:
+    assert resolve_follow_up(question, HISTORY) == f"How do I charge the headset? {question}"
+
+
+def test_a_question_that_stands_alone_stays_as_it_is() -> None:
+    question = "Which microphone models support noise cancelling?"
+    assert plan_question(question, history=HISTORY).standalone_question == question
+    assert resolve_follow_up("Why?", ()) == "Why?"
+
+
+def test_parts_and_gaps_become_sub_queries() -> None:
+    plan = plan_question("What is the price? Who sells the spare parts?", gaps=("delivery time",), attempt=1)
+    texts = [query.text for query in plan.sub_queries]
+    assert "What is the price?" in texts and "Who sells the spare parts?" in texts and texts[-1] == "delivery time"
+    assert plan.attempt == 1
