@@ -8,10 +8,18 @@ import streamlit as st
 
 from pincite.core.errors import PinciteError
 from pincite.core.runtime import Pincite
-from pincite.core.types import Citation, ReviewDecision, Turn, TurnStatus
+from pincite.core.types import ReviewDecision, Turn, TurnStatus
 from pincite.pages.components.answer import answer_markdown, claim_line
 from pincite.pages.components.facade import errors_told, pincite, tell
-from pincite.pages.components.page_view import by_page, cited_page, draw_chips, draw_pager, draw_picture, shown_page
+from pincite.pages.components.page_view import (
+    by_page,
+    cited_page,
+    draw_chips,
+    draw_pager,
+    draw_picture,
+    passages_found,
+    shown_page,
+)
 from pincite.pages.components.turn import DECISION_WORDS, draw_evaluation
 from pincite.pages.components.words import confidence, escape, escape_lines, moment, parse_time, shorten
 
@@ -195,7 +203,7 @@ def draw_hint(app: Pincite, turn: Turn) -> None:
 
 
 def draw_evidence(app: Pincite, turn: Turn, names: dict[str, str]) -> None:
-    citations = [citation for citation in evidence_pages(turn) if citation.document_id in names]
+    citations = [place for place in turn.citations or passages_found(turn) if place.document_id in names]
     if not citations:
         st.info("No page is cited. The trace shows what was searched.", icon=":material/search_off:")
         return
@@ -207,18 +215,6 @@ def draw_evidence(app: Pincite, turn: Turn, names: dict[str, str]) -> None:
     with st.container(horizontal=True, vertical_alignment="center", gap="xsmall"):
         draw_pager(app, document, shown, SLOT)
     draw_picture(document, shown)
-
-
-def evidence_pages(turn: Turn) -> list[Citation]:
-    """The cited places; without any, the passages that the search found."""
-    if turn.citations:
-        return list(turn.citations)
-    return [
-        Citation(item.number, item.passage.document_id, item.document_name, item.passage.page_index,
-                 item.passage.page_label, item.passage.id, shorten(item.passage.text, 200), item.passage.start,
-                 item.passage.end)
-        for item in turn.evidence
-    ]  # fmt: skip
 
 
 def draw_decided(app: Pincite, decided: Sequence[Turn]) -> None:

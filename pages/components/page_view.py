@@ -10,9 +10,9 @@ import streamlit as st
 
 from pincite.core.errors import PinciteError
 from pincite.core.runtime import Pincite
-from pincite.core.types import Citation, Document
+from pincite.core.types import Citation, Document, Turn
 from pincite.pages.components.facade import pincite, tell
-from pincite.pages.components.words import chip_label, escape
+from pincite.pages.components.words import chip_label, escape, shorten
 
 PICTURE_WIDTH = 1100
 
@@ -51,6 +51,24 @@ def cited_page(group: Sequence[Citation]) -> ShownPage:
 
 def quotations(group: Sequence[Citation]) -> str:
     return "  \n".join(dict.fromkeys(f"“{escape(citation.quotation)}”" for citation in group))
+
+
+def passages_found(turn: Turn) -> list[Citation]:
+    """What the search found, as places to look at where nothing is cited."""
+    return [
+        Citation(
+            number=item.number,
+            document_id=item.passage.document_id,
+            document_name=item.document_name,
+            page_index=item.passage.page_index,
+            page_label=item.passage.page_label,
+            passage_id=item.passage.id,
+            quotation=shorten(item.passage.text, 200),
+            start=item.passage.start,
+            end=item.passage.end,
+        )
+        for item in turn.evidence
+    ]
 
 
 def draw_chips(citations: Sequence[Citation], names: Mapping[str, str], slot: str, key: str) -> None:

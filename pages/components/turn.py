@@ -5,7 +5,7 @@ import streamlit as st
 from pincite.core.runtime import Pincite
 from pincite.core.types import FeedbackKind, Mode, ReviewDecision, Turn, TurnSnapshot, TurnStatus
 from pincite.pages.components.answer import answer_markdown, claim_line, confidence_history, draw_scores
-from pincite.pages.components.page_view import draw_chips
+from pincite.pages.components.page_view import draw_chips, passages_found
 from pincite.pages.components.words import (
     STATUS_WORDS,
     claims_in_words,
@@ -53,6 +53,9 @@ def draw_answer(app: Pincite, turn: Turn, document_names: dict[str, str], slot: 
     if review is None:
         st.markdown(answer_markdown(turn.answer, turn.verdict, verbatim=verbatim))
         draw_chips(turn.citations, document_names, slot, turn.id)
+        if turn.evidence and not turn.citations:
+            st.caption("The nearest passages that the search found:")
+            draw_chips(passages_found(turn)[:3], document_names, slot, turn.id)
     else:
         verdict = turn.verdict if review.final_answer == turn.answer else None
         st.markdown(answer_markdown(review.final_answer, verdict, verbatim=verbatim and verdict is not None))
