@@ -153,9 +153,9 @@ class TimedIndexes(Indexes):
         super().__init__(database, settings, lambda name, chosen: embedder)
         self._timed = timed
 
-    def embed(self, batch: PendingPassages) -> dict[bytes, Vectors]:
+    def embed(self, batch: PendingPassages, stopped: Callable[[], bool]) -> dict[bytes, Vectors] | None:
         with self._timed.stage("embed"):
-            return super().embed(batch)
+            return super().embed(batch, stopped)
 
     def store(self, batch: PendingPassages, vectors: Mapping[bytes, Vectors]) -> None:
         with self._timed.stage("vectors"):

@@ -39,7 +39,8 @@ FIRST_PAGES = 5
 """Pages that the document's metadata is taken from."""
 PAGES_BEFORE = 30
 """Stored pages that are looked at again for the headings in force where reading goes on."""
-BATCH_PASSAGES = 64
+BATCH_PASSAGES = 256
+"""Chroma takes in large batches at a third of the cost of small ones."""
 POLL_SECONDS = 0.5
 """How often a worker without work looks for jobs of other processes."""
 FORGOTTEN_SECONDS = 3600
@@ -171,11 +172,12 @@ class Ingest:
 
     def replace(self, old_id: str, new_id: str) -> None:
         """Remove the old document once the new one can be searched; what did not change keeps its embeddings."""
-        self._library.get(new_id)
-        if self._library.get(new_id).searchable:
+        with self._database.transaction():
+            searchable = self._library.get(new_id).searchable
+            if not searchable:
+                self._jobs.set_replaces(new_id, old_id)
+        if searchable:
             self.remove(old_id)
-        else:
-            self._jobs.set_replaces(new_id, old_id)
 
     def wait(
         self,
@@ -343,8 +345,9 @@ class Ingest:
             self._shelve(document, _Chunk(pages=failed))
         if left.difference(missing):
             return
-        self._shelf.mark_searchable(document_id)
-        replaced = self._jobs.replaces(document_id)
+        with self._database.transaction():
+            self._shelf.mark_searchable(document_id)
+            replaced = self._jobs.replaces(document_id)
         if replaced and self._shelf.exists(replaced):
             self.remove(replaced)
         self._jobs.advance(document_id, JobStage.EMBED, done=0, total=0)
@@ -390,6 +393,8 @@ class Ingest:
         try:
             if not self._tidied:
                 self._indexes.tidy()
+                for document_id in self._jobs.in_stage(JobStage.EMBED):
+                    self._settle(document_id)
                 self._tidied = True
             return self._embed_batch()
         except PinciteError as error:
@@ -405,8 +410,10 @@ class Ingest:
         if batch is None:
             self._taken = (0, 0)
             return self._finish_storing() or self._indexes.finish_build()
-        vectors = self._indexes.embed(batch)
+        vectors = self._indexes.embed(batch, self._closing.is_set)
         self._finish_storing()
+        if vectors is None:
+            return False
         self._taken = (batch.index_id, batch.numbers[-1])
         self._stored = self._storing.submit(self._store, batch, vectors)
         return True

@@ -115,7 +115,8 @@ class Jobs:
     def _end(self, document_id: str, status: JobStatus, document_status: DocumentStatus, message: str) -> None:
         with self._database.transaction() as connection:
             changed = connection.execute(
-                "UPDATE jobs SET status = ?, message = ?, updated_at = ? WHERE document_id = ? AND status IN (?, ?)",
+                """UPDATE jobs SET status = ?1, message = ?2, updated_at = ?3, done = iif(?1 = 'done', total, done)
+                   WHERE document_id = ?4 AND status IN (?5, ?6)""",
                 (status, message, now(), document_id, *_UNFINISHED),
             ).rowcount
             if changed:

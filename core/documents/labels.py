@@ -110,10 +110,11 @@ def printed_label(page_index: int, edges: Mapping[int, Sequence[EdgeLine]]) -> s
     own = [number for number in counted.get(page_index, []) if series[page_index, number] >= needed]
     if own:
         return max(own, key=lambda number: series[page_index, number]).text
-    (index, number), agreeing = max(series.items(), key=lambda entry: entry[1], default=((0, None), 0))
-    if number is None or agreeing < _AGREEING or number.style or number.value + page_index - index < 1:
+    if not series:
         return None
-    return str(number.value + page_index - index)
+    (index, number), agreeing = max(series.items(), key=lambda entry: entry[1])
+    value = number.value + page_index - index
+    return str(value) if agreeing >= _AGREEING and not number.style and value > 0 else None
 
 
 def _key(text: str) -> str:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from chromadb.api import ClientAPI
 
 Role = Literal["active", "building", "previous"]
+TEXTS_AT_ONCE = 64
 _RUNNING_JOBS = "JOIN jobs ON jobs.document_id = passages.document_id AND jobs.status = 'running'"
 
 
@@ -184,17 +185,24 @@ class Indexes:
                 return PendingPassages(row["id"], role == "building", numbers, tuple(map(stored_passage, rows)))
         return None
 
-    def embed(self, batch: PendingPassages) -> dict[bytes, Vectors]:
-        """The vectors of a batch by embedding key, from the cache where they are; raises ModelUnavailableError."""
+    def embed(self, batch: PendingPassages, stopped: Callable[[], bool]) -> dict[bytes, Vectors] | None:
+        """The vectors of a batch by embedding key, from the cache where they are; None once ``stopped()`` is true.
+
+        Raises ModelUnavailableError.
+        """
         row = self._row_of(batch)
         if row is None:
             return {}
         embedder, _ = self._open(row)
         texts = {embedding_key(passage): embedded_text(passage) for passage in batch.passages}
-        found = self._cached(list(texts), _stamp(row))
-        missing = [key for key in texts if key not in found]
-        vectors = embedder.embed([texts[key] for key in missing])
-        return found | dict(zip(missing, vectors, strict=True))
+        vectors = self._cached(list(texts), _stamp(row))
+        missing = [key for key in texts if key not in vectors]
+        for at in range(0, len(missing), TEXTS_AT_ONCE):
+            if stopped():
+                return None
+            part = missing[at : at + TEXTS_AT_ONCE]
+            vectors |= dict(zip(part, embedder.embed([texts[key] for key in part]), strict=True))
+        return vectors
 
     def store(self, batch: PendingPassages, vectors: Mapping[bytes, Vectors]) -> None:
         """Cache and index the vectors of those passages of a batch that still exist, in steps that may be repeated."""
