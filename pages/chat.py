@@ -11,7 +11,7 @@ from pincite.pages.components.layout import BESIDE, CONVERSATION
 from pincite.pages.components.page_view import draw_page_panel, shown_page
 from pincite.pages.components.sessions import draw_session_list, draw_session_menu, open_session
 from pincite.pages.components.turn import draw_actions, draw_answer, draw_live, draw_question
-from pincite.pages.components.uploads import draw_intake, draw_job, open_jobs, take_in
+from pincite.pages.components.uploads import draw_intake, draw_job, intake, open_jobs, take_in
 from pincite.pages.components.words import count, escape
 
 SLOT = "chat_page"
@@ -141,6 +141,7 @@ def draw_scope(app: Pincite, session: Session | None, names: dict[str, str], key
 
 def receive(app: Pincite, session: Session | None, value: ChatInputValue, mode: Mode, chosen: tuple[str, ...]) -> None:
     new = take_in(app, value.files) if value.files else []
+    intake().known.clear()  # asking about a file that is here already needs no message
     if new:
         chosen = tuple(dict.fromkeys([*chosen, *(document.id for document in new)]))
         if session:

@@ -187,7 +187,7 @@ def draw_checking(app: Pincite) -> None:
         )
     left, right = st.columns(2)
     retries = left.number_input("Retries", 0, 5, settings.max_retries, help=explained("max_retries"))
-    seconds = right.number_input("Time for one answer, in seconds", 5.0, 3600.0, settings.turn_seconds, step=10.0,
+    seconds = right.number_input("Time for one answer, in seconds", 5.0, 3600.0, settings.turn_seconds, step=10.0, format="%.0f",
                                  help=explained("turn_seconds"))  # fmt: skip
     if st.button("Save", type="primary", key="save_checking"):
         save(app, review_threshold=round(threshold, 2), max_retries=retries, turn_seconds=seconds)
@@ -224,7 +224,7 @@ def draw_reading(app: Pincite) -> None:
                                      help=explained("max_file_mib"))  # fmt: skip
         pages = right.number_input("Most pages in a file", 1, 1_000_000, settings.max_pages,
                                    help=explained("max_pages"))  # fmt: skip
-        seconds = left.number_input("Seconds for one page", 1.0, 600.0, settings.page_seconds, step=5.0,
+        seconds = left.number_input("Seconds for one page", 1.0, 600.0, settings.page_seconds, step=5.0, format="%.0f",
                                     help=explained("page_seconds"))  # fmt: skip
         memory = right.number_input("Memory for the reader, MiB", 256, 65_536, settings.reader_memory_mib, step=256,
                                     help=explained("reader_memory_mib"))  # fmt: skip
