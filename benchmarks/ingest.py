@@ -64,7 +64,7 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
             files = [join_pages(files, options.pages, Path(scratch) / f"{options.pages}-pages.pdf")]
         settings = Settings(data_dir=Path(scratch) / "data", ocr=options.ocr)
         done = ingest(files, settings)
-        names = [file for file in files if file.name not in done.refused]
+        names = [file for file in files if file.name not in done.refused and _opens_plainly(file)]
         plain, read = plain_seconds(names), reading_seconds(names, settings)
     worked = sum(done.stages.values())
     result = {
@@ -209,6 +209,15 @@ def reading_seconds(files: Sequence[Path], settings: Settings) -> float:
     seconds = time.perf_counter() - started
     reader.close()
     return seconds
+
+
+def _opens_plainly(file: Path) -> bool:
+    """Whether pdfium alone opens it; the reader has a second opinion, which would compare unlike things."""
+    try:
+        pypdfium2.PdfDocument(file).close()
+    except pypdfium2.PdfiumError:
+        return False
+    return True
 
 
 def plain_seconds(files: Sequence[Path]) -> float:
