@@ -21,7 +21,7 @@ from pincite.core.settings import Settings
 from pincite.core.types import Block, BlockKind, Box, OutlineEntry, Page, PageStatus, Word
 
 _STARTING_SECONDS = 20.0
-_DOUBTING_SECONDS = 10.0
+_DOUBTING_SECONDS = 5.0
 """A second opinion is not worth more, and costs the page nothing when it takes longer."""
 _RECOGNISING_TAKES = 4
 """How many times page_seconds a page may take that is recognised."""

@@ -36,6 +36,8 @@ _MOST_OBJECTS = 3000
 _SHORT_DOCUMENT = 10
 _SHORT_PAGE = 1500
 """Pages of short documents with no more characters than this are read a second time, to tell where readers differ."""
+_QUICKLY_READ_OBJECTS = 1000
+"""pypdf takes seconds for pages of many drawings."""
 _UNPLACED = "read by the second reader (pypdf), without places on the page"
 _CACHED_PAGES = 3 * labels.WINDOW
 
@@ -48,6 +50,7 @@ class LaidPage:
     lines: list[Line]
     edges: list[labels.EdgeLine]
     pictures: float
+    objects: int
     seconds: float
 
 
@@ -95,7 +98,7 @@ class OpenPdf:
         }
         running = labels.running_lines(page_index, edges)
         label = self.label(page_index, labels.printed_label(page_index, edges))
-        doubted = page_index not in poisoned
+        doubted = page_index not in poisoned and laid.objects <= _QUICKLY_READ_OBJECTS
         if not laid.words.texts:
             return self._textless(page_index, label, laid, doubted)
         return self._written(page_index, label, laid, running, doubted)
@@ -149,13 +152,14 @@ class OpenPdf:
                 words = read_words(page)
                 lines = arrange(words)
                 pictures = _picture_share(page) if words.characters < _LITTLE_TEXT else 0.0
+                objects = pdfium_c.FPDFPage_CountObjects(page)
             except pdfium.PdfiumError as error:
                 self._laid[page_index] = f"the page's text cannot be read ({error})"
                 return self._laid[page_index]
             finally:
                 page.close()
             edges = labels.edge_lines(lines, words.height)
-            self._laid[page_index] = LaidPage(words, lines, edges, pictures, time.perf_counter() - started)
+            self._laid[page_index] = LaidPage(words, lines, edges, pictures, objects, time.perf_counter() - started)
         return self._laid[page_index]
 
     def _textless(self, page_index: int, label: str, laid: LaidPage, doubted: bool) -> PlainPage:
