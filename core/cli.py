@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from pincite import __version__
-from pincite.core.errors import DocumentError, PinciteError
+from pincite.core.errors import DocumentError, PinciteError, StorageError
 
 if TYPE_CHECKING:
     from pincite.core.runtime import Pincite
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 ANSWERED, FAILED, USAGE, FLAGGED, INTERRUPTED = 0, 1, 2, 3, 130
 DEFAULT_PORT = 8501
 ADDRESS = "127.0.0.1"
+LOG_BYTES = 1_000_000
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -143,9 +144,23 @@ def _opened(settings: "Settings") -> "closing[Pincite]":
 
 
 def _settings(chosen: argparse.Namespace) -> "Settings":
+    """Settle where the data is, and send the log there. Raises SettingsError or StorageError."""
+    import logging.handlers
+
     from pincite.core.settings import load_settings
 
-    return load_settings(chosen.data_dir)
+    settings = load_settings(chosen.data_dir)
+    try:
+        settings.data_dir.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        problem = f"{settings.data_dir} cannot be used ({error.strerror})."
+        raise StorageError(problem, hint="Choose a folder with --data-dir.") from error
+    log = logging.handlers.RotatingFileHandler(
+        settings.data_dir / "pincite.log", maxBytes=LOG_BYTES, backupCount=1, encoding="utf-8", delay=True
+    )
+    log.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
+    logging.getLogger("pincite").handlers[:] = [log]
+    return settings
 
 
 # ---------------------------------------------------------------- the app
@@ -156,10 +171,6 @@ def _open_app(chosen: argparse.Namespace) -> int:
     from pincite.core.settings import PACKAGE_ROOT
 
     settings = _settings(chosen)
-    try:
-        settings.data_dir.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        return _complain(f"{settings.data_dir} cannot be used ({error.strerror}). Choose a folder with --data-dir.")
     with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
         if os.name == "posix":
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

@@ -113,9 +113,9 @@ def load_settings(data_dir: Path | None = None) -> Settings:
     settings = Settings(data_dir=directory.expanduser().resolve())
     try:
         chosen = json.loads(settings.choices_path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         chosen = {}
-    except (json.JSONDecodeError, UnicodeDecodeError) as error:
+    except (OSError, json.JSONDecodeError, UnicodeDecodeError) as error:
         raise SettingsError(f"{settings.choices_path} cannot be read ({error}).", hint="Mend or delete it.") from error
     settings = _apply(settings, chosen, origin=str(settings.choices_path))
     names = [field.name for field in fields(Settings) if field.name != "data_dir"]

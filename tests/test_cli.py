@@ -209,6 +209,26 @@ def test_a_broken_settings_file_is_told_in_one_line(run: Run, tmp_path: Path) ->
     assert_one_clear_line(run("list"), "settings.json")
 
 
+def test_a_folder_that_cannot_be_used_is_told_in_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "file").touch()
+    status = cli.main(["list", "--data-dir", str(tmp_path / "file" / "data")])
+    captured = capsys.readouterr()
+    assert_one_clear_line(Outcome(status, captured.out, captured.err), "--data-dir")
+
+
+def test_what_goes_wrong_inside_is_in_the_log_and_not_on_the_screen(
+    run: Run, samples: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def break_down(*_: object, **__: object) -> None:
+        raise ZeroDivisionError("a fault")
+
+    monkeypatch.setattr("pincite.core.graph.nodes.judge.verdict_of", break_down)
+    outcome = run("ask", "--engine", "quoting", QUESTION, samples / "service-contract.pdf")
+    assert outcome.status == 1
+    assert len(outcome.err.splitlines()) == 1
+    assert "Traceback" in (tmp_path / "data" / "pincite.log").read_text(encoding="utf-8")
+
+
 # ---------------------------------------------------------------- the app
 
 
