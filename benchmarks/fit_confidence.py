@@ -2,7 +2,7 @@
 
 import argparse
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -10,13 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.groundedness import LabelledAnswer, measure_set, read_answers
-from pincite.core.grounding.confidence import AnswerModel, ClaimModel, expand, reliability, threshold_effect
+from pincite.core.grounding.confidence import QuadraticModel, expand, reliability, tabulated, threshold_effect
 from pincite.core.grounding.features import ClaimMeasure, measure_answer, measure_claims
 from pincite.core.grounding.sources import Sources
 
 Numbers = NDArray[np.float64]
 OUTPUT = Path(__file__).parents[1] / "core" / "grounding" / "confidence.json"
 INNER_FOLDS = 4
+CLAIM_PENALTY, ANSWER_PENALTY = 250.0, 20.0
 UNSPANNED_WEIGHT = 0.5
 """A claim of a hallucinated answer whose wrong spans nobody marked may be right or wrong."""
 
@@ -36,7 +37,7 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
     confidences = np.zeros(len(data.answers))
     for train, test in data.folds(np.arange(len(data.answers)), args.folds):
         claim, answer = _fit(data, train)
-        confidences[test] = _confidences(data, test, ClaimModel(claim), AnswerModel(answer))
+        confidences[test] = _confidences(data, test, QuadraticModel(claim), QuadraticModel(answer))
     claim, answer = _fit(data, np.arange(len(data.answers)))
     faithful = [not row.hallucinated for row in data.answers]
     measured = {
@@ -102,66 +103,51 @@ class _Data:
 
 
 def _fit(data: _Data, rows: NDArray[np.intp]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Fit both models; the answer model sees only doubts about claims that the claim model was not fitted on."""
+    """Fit both models; the second sees only doubts about claims that the first was not fitted on."""
     features: dict[int, dict[str, float]] = {}
     for train, test in data.folds(rows, INNER_FOLDS):
-        model = ClaimModel(_fit_claims(data, train))
-        for row in test:
-            features[int(row)] = _answer_features(data, row, model)
-    return _fit_claims(data, rows), _fit_answers(data, rows, features)
+        features |= _answer_features(data, test, QuadraticModel(_fit_claims(data, train)))
+    answer = _fit_model([features[int(row)] for row in rows], data.labels[rows], data.weights[rows], ANSWER_PENALTY)
+    return _fit_claims(data, rows), answer
 
 
 def _fit_claims(data: _Data, rows: NDArray[np.intp]) -> dict[str, Any]:
-    from sklearn.ensemble import HistGradientBoostingClassifier  # type: ignore[import-untyped]  # ships no types
-
-    measures = data.claims(rows)
-    names = list(measures[0].features)
-    table = np.array([[measure.features[name] for name in names] for measure in measures])
     labels, weights = data.claim_labels(rows)
-    model = HistGradientBoostingClassifier(
-        max_iter=110, learning_rate=0.06, max_leaf_nodes=6, min_samples_leaf=30, l2_regularization=10.0,
-        max_features=0.4, early_stopping=False, random_state=0,
-    ).fit(table, labels, sample_weight=weights)  # fmt: skip
-    trees = []
-    for (predictor,) in model._predictors:  # scikit-learn shows the trees of this model nowhere else
-        rows_of_tree = []
-        for node in predictor.nodes:
-            leaf = bool(node["is_leaf"])
-            feature, threshold = (-1, 0.0) if leaf else (int(node["feature_idx"]), float(node["num_threshold"]))
-            value = float(node["value"]) if leaf else 0.0
-            rows_of_tree.append([feature, round(threshold, 6), int(node["left"]), int(node["right"]), round(value, 6)])
-        trees.append(rows_of_tree)
-    return {"features": names, "baseline": float(model._baseline_prediction.ravel()[0]), "trees": trees}
+    return _fit_model([dict(measure.features) for measure in data.claims(rows)], labels, weights, CLAIM_PENALTY)
 
 
-def _fit_answers(data: _Data, rows: NDArray[np.intp], features: Mapping[int, Mapping[str, float]]) -> dict[str, Any]:
+def _fit_model(
+    features: Sequence[Mapping[str, float]], labels: Numbers, weights: Numbers, penalty: float
+) -> dict[str, Any]:
     from sklearn.linear_model import LogisticRegression  # type: ignore[import-untyped]  # ships no types
 
-    names = list(features[int(rows[0])])
-    table = np.array([[features[int(row)][name] for name in names] for row in rows])
-    mean, scale = table.mean(axis=0), table.std(axis=0) + 1e-9
+    names = list(features[0])
+    table = tabulated(features, names)
+    mean, scale = table.mean(axis=0), table.std(axis=0) + 1e-6
     expanded = expand((table - mean) / scale)
-    spread = expanded.std(axis=0) + 1e-9  # so that the penalty weighs squares and products like plain features
-    model = LogisticRegression(C=0.05, max_iter=5000)
-    model.fit(expanded / spread, data.labels[rows], sample_weight=data.weights[rows])
+    spread = expanded.std(axis=0) + 1e-6  # so that the penalty weighs squares and products like plain features
+    model = LogisticRegression(C=1 / penalty, max_iter=400)
+    model.fit(expanded / spread, labels, sample_weight=weights)
     return {
         "features": names,
         "mean": [round(float(value), 6) for value in mean],
         "scale": [round(float(value), 6) for value in scale],
         "coefficients": [round(float(value), 6) for value in model.coef_[0] / spread],
-        "intercept": float(model.intercept_[0]),
+        "intercept": round(float(model.intercept_[0]), 6),
     }
 
 
-def _answer_features(data: _Data, row: int, model: ClaimModel) -> dict[str, float]:
-    measures = data.measures[row]
-    doubts = [float(doubt) for doubt in model.doubts([measure.features for measure in measures])]
-    return measure_answer(measures, doubts, data.pools[row])
+def _answer_features(data: _Data, rows: NDArray[np.intp], model: QuadraticModel) -> dict[int, dict[str, float]]:
+    found = {}
+    for row in map(int, rows):
+        doubts = [float(doubt) for doubt in model.probabilities([m.features for m in data.measures[row]])]
+        found[row] = measure_answer(data.measures[row], doubts, data.pools[row])
+    return found
 
 
-def _confidences(data: _Data, rows: NDArray[np.intp], claim: ClaimModel, answer: AnswerModel) -> Numbers:
-    scores = np.array([answer.score(_answer_features(data, row, claim)) for row in rows])
-    return np.asarray(1 / (1 + np.exp(-scores)), dtype=np.float64)
+def _confidences(data: _Data, rows: NDArray[np.intp], claim: QuadraticModel, answer: QuadraticModel) -> Numbers:
+    features = _answer_features(data, rows, claim)
+    return 1 - answer.probabilities([features[int(row)] for row in rows])
 
 
 def _rounded(value: Any) -> Any:

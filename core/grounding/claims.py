@@ -11,6 +11,11 @@ from pincite.core.grounding.sentences import split_sentences
 from pincite.core.grounding.terms import content_terms
 
 _MARK = re.compile(r"[\[【](\d{1,3}(?:\s*[,;–-]\s*\d{1,3})*)[\]】](?!\()")
+_SPOKEN_MARK = re.compile(
+    r"\s*\((?:see |from |according to )?(?:passages?|sources?|documents?|excerpts?|pages?|p\.)\s\d+"
+    r"(?:\s?(?:,|and|&|-|–)\s?(?:passage\s)?\d+)*\)",
+    re.IGNORECASE,
+)
 _LEADING = re.compile(r"^[ \t]*(?:[-*+•▪◦●‣–—][ \t]+|\(?(?:\d{1,3}|[a-zA-Z])[.)][ \t]+|>[ \t]*)+")
 _HEADING = re.compile(r"^(?:#{1,6}\s.*|\*\*[^*]+\*\*:?|[^.!?]{0,80}:\**)$")
 _SEPARATOR_ROW = re.compile(r"^\|?[\s:|+=-]*\|?$")
@@ -25,8 +30,9 @@ _SMALL_TALK = re.compile(
 )
 _DECLINING = re.compile(
     r"\b(?:(?:do(?:es)?|did|is|are|was|were|could|can)\s?(?:not|n['’]t)|cannot|no)\s(?:\w+\s){0,5}"
-    r"(?:specif\w*|mention\w*|provid\w*|contain\w*|includ\w*|stat\w*|say|said|answer\w*|information|details?|find|found|address\w*|"
-    r"discuss\w*|enough|sufficient|available|list\w*|covered?|indicate\w*|given|clear)\b"
+    r"(?:specif\w*|mention\w*|provid\w*|contain\w*|includ\w*|stat\w*|say|said|answer\w*|information|details?|find|found|"
+    r"address\w*|discuss\w*|enough|sufficient|available|list\w*|covered?|indicate\w*|given|clear)\b"
+    r"|\b(?:without|consult|needs?|see) (?:further|more|additional) (?:information|context|details?|sources?|data)\b"
     r"|\b(?:i do not|i don['’]t) (?:know|have)\b|\bunable to\b|\bnicht (?:genannt|angegeben|erwähnt)\b",
     re.IGNORECASE,
 )
@@ -92,5 +98,6 @@ def citation_numbers(text: str) -> tuple[int, ...]:
 
 
 def bare_text(text: str) -> str:
-    """Return a stretch of an answer without list mark, citation marks and emphasis."""
-    return re.sub(r"[*_`]{1,3}(?=\S)|(?<=\S)[*_`]{1,3}", "", _MARK.sub("", _LEADING.sub("", text))).strip()
+    """Return a stretch of an answer without list mark, citation marks ("[2]", "(page 2)") and emphasis."""
+    unmarked = _SPOKEN_MARK.sub("", _MARK.sub("", _LEADING.sub("", text)))
+    return re.sub(r"[*_`]{1,3}(?=\S)|(?<=\S)[*_`]{1,3}", "", unmarked).strip()

@@ -1,7 +1,7 @@
 """Turn measures into a calibrated confidence: the probability that an answer is faithful to its sources.
 
-Two small models, fitted by `python -m benchmarks fit-confidence` and shipped as data: boosted trees give each claim a
-doubt, a quadratic logistic regression weighs doubts, overlap and the shape of the sources. Inference is numpy alone.
+Two logistic regressions, fitted by `python -m benchmarks fit-confidence` and shipped as data: the first gives each claim
+a doubt, the second weighs the doubts, overlap and the shape of the sources. Inference is numpy alone.
 """
 
 import json
@@ -17,35 +17,8 @@ from numpy.typing import NDArray
 Numbers = NDArray[np.float64]
 
 
-class ClaimModel:
-    """Boosted decision trees over claim features."""
-
-    def __init__(self, data: Mapping[str, Any]) -> None:
-        """Take ``features`` (names), ``baseline`` and ``trees``: rows of [feature, threshold, left, right, value]."""
-        self.features: tuple[str, ...] = tuple(data["features"])
-        self._baseline = float(data["baseline"])
-        size = max((len(tree) for tree in data["trees"]), default=0)
-        padded = [[*tree, *([[-1.0, 0.0, 0.0, 0.0, 0.0]] * (size - len(tree)))] for tree in data["trees"]]
-        self._nodes = np.array(padded, dtype=np.float64).reshape(len(padded), size, 5)
-
-    def doubts(self, rows: Sequence[Mapping[str, float]]) -> Numbers:
-        """Return for each claim the probability that its sources do not bear it out; shape (len(rows),)."""
-        if not rows:
-            return np.zeros(0)
-        table = np.array([[row[name] for name in self.features] for row in rows], dtype=np.float64)
-        claims, trees = np.arange(len(rows))[:, None], np.arange(len(self._nodes))[None, :]
-        place = np.zeros((len(rows), len(self._nodes)), dtype=np.intp)  # where each claim stands in each tree
-        while True:
-            feature, threshold, left, right, value = np.moveaxis(self._nodes[trees, place], 2, 0)
-            inner = feature >= 0
-            if not inner.any():
-                return _logistic(self._baseline + value.sum(axis=1))
-            goes_left = table[claims, np.maximum(feature, 0).astype(np.intp)] <= threshold
-            place = np.where(inner, np.where(goes_left, left, right), place).astype(np.intp)
-
-
-class AnswerModel:
-    """Logistic regression over answer features, their squares and products."""
+class QuadraticModel:
+    """Logistic regression over named features, their squares and their products."""
 
     def __init__(self, data: Mapping[str, Any]) -> None:
         """Take ``features`` (names), ``mean``, ``scale``, ``coefficients`` and ``intercept``."""
@@ -53,10 +26,16 @@ class AnswerModel:
         self._mean, self._scale = np.asarray(data["mean"]), np.asarray(data["scale"])
         self._coefficients, self._intercept = np.asarray(data["coefficients"]), float(data["intercept"])
 
-    def score(self, row: Mapping[str, float]) -> float:
-        """Return the log-odds that an answer is faithful."""
-        values = (np.array([row[name] for name in self.features]) - self._mean) / self._scale
-        return -float(expand(values[None, :])[0] @ self._coefficients + self._intercept)
+    def log_odds(self, rows: Sequence[Mapping[str, float]]) -> Numbers:
+        """Return the log-odds of "not faithful"; shape (len(rows),)."""
+        if not rows:
+            return np.zeros(0)
+        table = tabulated(rows, self.features)
+        return np.asarray(expand((table - self._mean) / self._scale) @ self._coefficients + self._intercept)
+
+    def probabilities(self, rows: Sequence[Mapping[str, float]]) -> Numbers:
+        """Return the probability of "not faithful"; shape (len(rows),)."""
+        return _logistic(self.log_odds(rows))
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,8 +75,8 @@ class ThresholdEffect:
 class ConfidenceModels:
     """The shipped models and what was measured when they were fitted."""
 
-    claim: ClaimModel
-    answer: AnswerModel
+    claim: QuadraticModel
+    answer: QuadraticModel
     measured: Mapping[str, Any]
 
 
@@ -110,11 +89,18 @@ def shipped_models() -> ConfidenceModels:
 
 def models_from(data: Mapping[str, Any]) -> ConfidenceModels:
     """Build the models from their JSON form."""
-    return ConfidenceModels(ClaimModel(data["claim"]), AnswerModel(data["answer"]), data.get("measured", {}))
+    return ConfidenceModels(QuadraticModel(data["claim"]), QuadraticModel(data["answer"]), data.get("measured", {}))
 
 
-def expand(values: Numbers) -> Numbers:
+def tabulated(rows: Sequence[Mapping[str, float]], features: Sequence[str]) -> Numbers:
+    """Return the features as a table, large values drawn in logarithmically; shape (len(rows), len(features))."""
+    table = np.array([[row[name] for name in features] for row in rows], dtype=np.float64)
+    return np.asarray(np.sign(table) * np.log1p(np.abs(table)))
+
+
+def expand(standardised: Numbers) -> Numbers:
     """Return values with all their squares and products; shape (n, k) becomes (n, k + k(k+1)/2)."""
+    values = np.clip(standardised, -4.0, 4.0)  # so that nothing far from what was fitted runs away
     first, second = np.triu_indices(values.shape[1])
     return np.hstack([values, values[:, first] * values[:, second]])
 

@@ -47,9 +47,9 @@ def _measure(claim: ClaimText, position: int, count: int, sources: Sources) -> C
     top = [sentence for _, sentence in ranked[:3]]
     in_top = frozenset(term for sentence in top for term in sentence.terms)
     pairs = list(pairwise(stems))
-    triples = list(zip(stems, stems[1:], stems[2:], strict=False))
     familiar = [pair for pair in pairwise(content) if pair[0] in sources.terms and pair[1] in sources.terms]
     apart = sum(not any(one in s.terms and other in s.terms for _, s in ranked[:12]) for one, other in familiar)
+    spoken_pairs = list(pairwise(content))
     novel_pairs = [pair for pair in pairs if pair not in sources.pairs]
     telling = sum(specificity(term) for term in terms) or 1.0
     kinds = Counter(finding.kind for finding in findings)
@@ -59,15 +59,12 @@ def _measure(claim: ClaimText, position: int, count: int, sources: Sources) -> C
         "novel_share": len(novel) / max(1, len(terms)),
         "novel_telling": sum(specificity(term) for term in novel),
         "novel_telling_share": sum(specificity(term) for term in novel) / telling,
-        "novel_roots": float(sum(root(term) not in sources.roots for term in novel)),
         "novel_roots_share": sum(specificity(term) for term in novel if root(term) not in sources.roots) / telling,
         "coverage": sum(sources.weight(term) for term in terms if term in known) / total,
         "best": ranked[0][0] if ranked else 0.0,
         "best_three": sum(sources.weight(term) for term in terms & in_top) / total,
-        "second_gap": (ranked[0][0] - ranked[1][0]) if len(ranked) > 1 else 0.0,
+        "content_pair_share": sum(pair in sources.content_pairs for pair in spoken_pairs) / max(1, len(spoken_pairs)),
         "pair_share": 1 - len(novel_pairs) / max(1, len(pairs)),
-        "triple_share": sum(triple in sources.triples for triple in triples) / max(1, len(triples)),
-        "longest_run": _longest_run(stems, sources) / max(1, len(stems)),
         "apart_share": apart / max(1, len(familiar)),
         "unknown_names": float(kinds[FindingKind.NAME]),
         "unknown_figures": float(kinds[FindingKind.NUMBER] + kinds[FindingKind.DATE]),
@@ -106,11 +103,3 @@ def _log_odds(share: float, margin: float) -> float:
 
 def _mean(values: Sequence[float]) -> float:
     return sum(values) / len(values) if values else 0.5
-
-
-def _longest_run(stems: Sequence[str], sources: Sources) -> int:
-    best = run = 0
-    for triple in zip(stems, stems[1:], stems[2:], strict=False):
-        run = run + 1 if triple in sources.triples else 0
-        best = max(best, run)
-    return best + 2 if best else 0

@@ -106,7 +106,7 @@ def judge_answer(
     prepared = [Source(text) for text in sources]
     pool = Sources(prepared, question)
     measures = measure_claims(answer, pool)
-    doubts = [float(doubt) for doubt in models.claim.doubts([measure.features for measure in measures])]
+    doubts = [float(doubt) for doubt in models.claim.probabilities([measure.features for measure in measures])]
     claims = tuple(_check(measure, doubt, pool, sources) for measure, doubt in zip(measures, doubts, strict=True))
     features = measure_answer(measures, doubts, pool)
     invalid = tuple(number for number in citation_numbers(answer) if not 1 <= number <= len(sources))
@@ -115,7 +115,7 @@ def judge_answer(
     faithfulness = _faithfulness(claims, invalid, uncited, declined)
     relevance, completeness, gaps = _answering(question, answer, declined)
     validity = _citation_validity(claims, invalid, uncited, citations_expected)
-    score = models.answer.score(features)
+    score = -float(models.answer.log_odds([features])[0])
     reasons = [score.reason for score in (faithfulness, validity, completeness) if score.value < 0.75]
     return AnswerFindings(
         claims=claims,

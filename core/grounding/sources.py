@@ -4,6 +4,7 @@ import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import cached_property
+from itertools import pairwise
 
 from pincite.core.grounding.numbers import Quantity, quantities, stated_scales
 from pincite.core.grounding.quotations import NormalizedText
@@ -90,14 +91,14 @@ class Sources:
         return tuple(stem(word) for source in self.sources for word in words(source.text))
 
     @cached_property
-    def pairs(self) -> frozenset[tuple[str, ...]]:
+    def pairs(self) -> frozenset[tuple[str, str]]:
         """Return all neighbouring pairs of stems."""
-        return frozenset(zip(self.stems, self.stems[1:], strict=False))
+        return frozenset(pairwise(self.stems))
 
     @cached_property
-    def triples(self) -> frozenset[tuple[str, ...]]:
-        """Return all runs of three stems."""
-        return frozenset(zip(self.stems, self.stems[1:], self.stems[2:], strict=False))
+    def content_pairs(self) -> frozenset[tuple[str, str]]:
+        """Return all pairs of content terms that follow each other within a sentence, whatever stands between them."""
+        return frozenset(pair for sentence in self.sentences for pair in pairwise(content_terms(sentence.text)))
 
     @cached_property
     def weights(self) -> Mapping[str, float]:
