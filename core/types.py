@@ -10,7 +10,7 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class Box:
-    """A rectangle on a page as displayed (rotation and crop applied): fractions of width and height, origin top left."""
+    """A rectangle on a page as displayed (rotated, cropped): fractions of width and height, origin top left."""
 
     left: float
     top: float
@@ -268,7 +268,7 @@ class ClaimStatus(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """One checkable statement: ``text`` is ``answer[start:end]``; ``citations`` are evidence numbers that the text names."""
+    """One checkable statement: ``text`` is ``answer[start:end]``, ``citations`` the evidence numbers it names."""
 
     text: str
     start: int

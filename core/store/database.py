@@ -1,4 +1,4 @@
-"""The SQLite database: opening it, its numbered migrations, and transactions. What is in the tables is others' business."""
+"""The SQLite database: opening it, its numbered migrations, and transactions; not what is in the tables."""
 
 import sqlite3
 import threading
