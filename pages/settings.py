@@ -187,8 +187,15 @@ def draw_checking(app: Pincite) -> None:
         )
     left, right = st.columns(2)
     retries = left.number_input("Retries", 0, 5, settings.max_retries, help=explained("max_retries"))
-    seconds = right.number_input("Time for one answer, in seconds", 5.0, 3600.0, settings.turn_seconds, step=10.0, format="%.0f",
-                                 help=explained("turn_seconds"))  # fmt: skip
+    seconds = right.number_input(
+        "Time for one answer, in seconds",
+        5.0,
+        3600.0,
+        settings.turn_seconds,
+        10.0,
+        "%.0f",
+        help=explained("turn_seconds"),
+    )
     if st.button("Save", type="primary", key="save_checking"):
         save(app, review_threshold=round(threshold, 2), max_retries=retries, turn_seconds=seconds)
     if measured.reliability:
