@@ -1,9 +1,11 @@
 """The PageReader port on processes that may crash: start them, time them, end them, go on with the next page."""
 
+import math
 import pickle
 import subprocess
 import sys
 import threading
+import time
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -20,6 +22,7 @@ from pincite.core.ports import PdfInfo
 from pincite.core.settings import Settings
 from pincite.core.types import Block, BlockKind, Box, OutlineEntry, Page, PageStatus, Word
 
+_WATCH_SECONDS = 0.1
 _STARTING_SECONDS = 20.0
 _DOUBTING_SECONDS = 5.0
 """A second opinion is not worth more, and costs the page nothing when it takes longer."""
@@ -50,12 +53,15 @@ class _Worker:
         self._memory_mib = memory_mib
         self._timed_out = False
         self._ready = False
+        self._deadline = math.inf
+        self._closed = threading.Event()
         self._process = subprocess.Popen(
             [sys.executable, "-c", f"import sys; sys.path[:] = {sys.path!r}; {_MAIN}", str(memory_mib)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
         )
+        threading.Thread(target=self._watch, name="reader-clock", daemon=True).start()
 
     def ask(self, request: Mapping[str, Any], seconds: float) -> Iterator[tuple[Any, ...]]:
         """Yield what the process answers, each within the time. Raises _Stopped, or the DocumentError that it sent."""
@@ -79,6 +85,7 @@ class _Worker:
             yield message
 
     def close(self) -> None:
+        self._closed.set()
         self._process.kill()
         self._process.wait()
         self._stdin.close()
@@ -93,19 +100,22 @@ class _Worker:
         return self._process.stdout
 
     def _receive(self, seconds: float) -> tuple[Any, ...]:
-        clock = threading.Timer(seconds, self._expire)
-        clock.start()
+        self._deadline = time.monotonic() + seconds
         try:
             message: tuple[Any, ...] = _PlainUnpickler(self._stdout).load()
             return message
         except (EOFError, pickle.UnpicklingError, OSError) as error:
             raise _Stopped(self._why(seconds)) from error
         finally:
-            clock.cancel()
+            self._deadline = math.inf
 
-    def _expire(self) -> None:
-        self._timed_out = True
-        self._process.kill()
+    def _watch(self) -> None:
+        """End the process once it is past its deadline; one look at the clock for all messages costs the least."""
+        while not self._closed.wait(_WATCH_SECONDS):
+            if time.monotonic() > self._deadline:
+                self._timed_out = True
+                self._process.kill()
+                return
 
     def _why(self, seconds: float) -> str:
         status = self._process.wait()

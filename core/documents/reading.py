@@ -6,6 +6,7 @@ Plain values (strings, numbers, bytes) because they cross to the application, wh
 import io
 import time
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -61,7 +62,8 @@ class OpenPdf:
         """``announce`` is told each page before it is touched, so that who dies of it can be named."""
         self.path, self.password, self._announce = path, password, announce
         self.document, self.opening_notes = opening.open_document(path, password)
-        self.document.init_forms()
+        with suppress(pdfium.PdfiumError):  # then forms are drawn empty
+            self.document.init_forms()
         self.page_count = len(self.document)
         self.labels = opening.page_labels(self.document)
         self._second_reader: SecondReader | None = None
