@@ -109,7 +109,12 @@ def answer_one(corpus: Corpus, graph: TurnGraph, engine: ChatModel, question: Qu
 def contains(text: str, gold: str) -> bool:
     """Say whether a text holds the gold answer: figures by value, scale and unit; words verbatim; lists wholly."""
     items = _items(gold)
-    return bool(items) and all(_holds(text, item) for item in items)
+    return bool(items) and held_items(text, gold) == len(items)
+
+
+def held_items(text: str, gold: str) -> int:
+    """How many items of a list (or whether the one value) a text holds."""
+    return sum(_holds(text, item) for item in _items(gold))
 
 
 def _items(gold: str) -> list[str]:
@@ -132,16 +137,16 @@ def summary(answered: Sequence[Answered]) -> dict[str, Any]:
     possible = [one for one in answered if one.possible]
     unanswerable = [one for one in answered if not one.question.answerable]
     answerable = [one for one in answered if one.question.answerable]
-    cited = sum(one.cited for one in answerable)
+    cited = sum(one.cited for one in possible)
     return {
         "questions": len(answered),
         "possible": len(possible),
         "contained": _share(one.contained for one in possible),
-        "words_p50": median([len(without_markers(one.answer).split()) for one in answered] or [0]),
-        "citations_on_evidence_page": round(sum(one.cited_on_evidence for one in answerable) / max(cited, 1), 4),
+        "words_p50": median([len(without_markers(one.answer).split()) for one in possible] or [0]),
+        "citations_on_evidence_page": round(sum(one.cited_on_evidence for one in possible) / max(cited, 1), 4),
         "declined_unanswerable": _share(one.declined for one in unanswerable),
-        "declined_wrongly": _share(one.declined for one in answerable),
-        "declined_possible": _share(one.declined for one in possible),
+        "declined_wrongly": _share(one.declined for one in possible),
+        "declined_answerable": _share(one.declined for one in answerable),
         "flagged": _share(one.flagged for one in answered),
         "seconds_p50": round(median([one.seconds for one in answered] or [0]), 2),
     }

@@ -33,6 +33,8 @@ class AnswerRequest:
     history: tuple[Message, ...] = ()
     critique: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+    asked: str = ""
+    """The question without how the answer should be written; empty: the question itself."""
 
 
 class ChatModel(Protocol):

@@ -68,6 +68,7 @@ def _request(state: TurnState, context: TurnContext) -> AnswerRequest:
         history=messages_of(state["history"]),
         critique=_critique(state["verdict"]),
         notes=tuple(notes),
+        asked=state["plan"].sub_queries[0].text if state["plan"] and state["plan"].sub_queries else "",
     )
 
 

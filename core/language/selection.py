@@ -1,0 +1,166 @@
+"""Which stretches of the evidence answer a question: cut into quotable units, measured, and weighed by a small model.
+
+The weights are fitted by ``python -m benchmarks fit-quoting`` with the documents kept apart.
+"""
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from pincite.core.grounding.sentences import split_sentences
+from pincite.core.grounding.terms import content_terms, rarity, specificity
+from pincite.core.types import Evidence
+
+SHORT_LINE_WORDS = 9
+LONGEST_UNIT_WORDS = 42
+"""A heading or a short line takes the lines after it along, up to here."""
+
+_FIGURE = re.compile(r"\d[\d,.]*")
+_NAME = re.compile(r"\b[A-Z][\w'’-]+(?:\s+(?:of|the|and|&)?\s*[A-Z][\w'’-]+)+")
+_ASKS_FIGURE = re.compile(
+    r"\bhow (?:many|much|long|often|far|old|large|big|high|tall)\b|\b(?:percent\w*|rate|amount|number|total|cost|price|"
+    r"ratio|share|proportion|value|size|count|revenue|income|score|difference|average|sum)\b",
+    re.IGNORECASE,
+)
+_ASKS_SHARE = re.compile(r"percent|proportion|share|%|rate", re.IGNORECASE)
+_ASKS_NAME = re.compile(
+    r"\b(?:who|whose|whom|author|person|names?|company|lead(?:er)?|where|city|country|place|location|address|region|"
+    r"state)\b",
+    re.IGNORECASE,
+)
+
+WEIGHTS: Mapping[str, float] = {
+    "passage": 2.603,
+    "rank": 1.473,
+    "relevance": 0.266,
+    "figure": 0.660,
+    "percentage": 0.403,
+    "name": 0.815,
+    "new": 0.444,
+    "pairs": 2.306,
+    "same figures": 0.298,
+    "row": 0.595,
+    "announces": -2.593,
+    "finished": -0.204,
+    "best": 1.741,
+}
+INTERCEPT = -7.166
+_ABOUT_THE_ANSWER = frozenset(
+    content_terms(
+        "document file page paper report slide presentation figure picture image photo chart graph diagram table list "
+        "answer format integer float string number respectively respective according mentioned shown please write give "
+        "return question many much describe name provide based following"
+    )
+)
+"""Words that say where the answer stands or how to write it: documents need not hold them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """A sentence, a table row, or a short line with what follows it; positions are in the passage's text."""
+
+    item: Evidence
+    start: int
+    end: int
+    text: str
+    terms: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Scored:
+    unit: Unit
+    probability: float
+    """That the unit holds the answer, by the model."""
+
+
+def score_units(question: str, evidence: Sequence[Evidence]) -> list[Scored]:
+    """Every unit of the evidence, in reading order."""
+    units = [unit for item in evidence for unit in units_of(item)]
+    measured = measure(question, units)
+    return [Scored(unit, probability_of(measures)) for unit, measures in zip(units, measured, strict=True)]
+
+
+def units_of(item: Evidence) -> list[Unit]:
+    text = item.passage.text
+    spans = split_sentences(text)
+    lengths = [len(text[span.start : span.end].split()) for span in spans]
+    sentences = [text[span.start : span.end].rstrip() for span in spans]
+    units = []
+    for first, span in enumerate(spans):
+        last = _last_of_unit(sentences, lengths, first)
+        quoted = " ".join(text[span.start : spans[last].end].split())
+        units.append(Unit(item, span.start, spans[last].end, quoted, tuple(content_terms(quoted))))
+    return units
+
+
+def _last_of_unit(sentences: Sequence[str], lengths: Sequence[int], first: int) -> int:
+    announces = sentences[first].endswith(":")
+    finished = sentences[first].endswith((".", "?", "!"))
+    if not announces and (finished or lengths[first] > SHORT_LINE_WORDS):
+        return first
+    last, words = first, lengths[first]
+    while last + 1 < len(sentences) and words + lengths[last + 1] <= LONGEST_UNIT_WORDS:
+        last += 1
+        words += lengths[last]
+        if not announces and lengths[last] > SHORT_LINE_WORDS:
+            break
+    return last
+
+
+def measure(question: str, units: Sequence[Unit]) -> list[Mapping[str, float]]:
+    """How each unit stands to the question, and what kind of answer it could hold."""
+    sequence = content_terms(question)
+    asked, pairs = frozenset(sequence), frozenset(pairwise(sequence))
+    weights = rarity([unit.terms for unit in units])
+    heaviest = max(weights.values(), default=1.0)
+    total = sum(weights.get(term, heaviest) for term in asked) or 1.0
+    figures = frozenset(figure.rstrip(".,") for figure in _FIGURE.findall(question))
+    relevance = {id(unit.item): unit.item.scores.get("reranked", 0.0) for unit in units}
+    ranks = {key: rank for rank, key in enumerate(sorted(relevance, key=lambda key: -relevance[key]), start=1)}
+    most_relevant = max(relevance.values(), default=0.0) or 1.0
+    passage_terms = {id(unit.item): frozenset(content_terms(unit.item.passage.text)) for unit in units}
+
+    def share(terms: frozenset[str]) -> float:
+        return sum(weights.get(term, heaviest) for term in asked & terms) / total
+
+    rows: list[dict[str, float]] = []
+    for unit in units:
+        key, terms = id(unit.item), frozenset(unit.terms)
+        new_figures = [figure for figure in _FIGURE.findall(unit.text) if figure.rstrip(".,") not in figures]
+        new_names = [name for name in _NAME.findall(unit.text) if not set(content_terms(name)) <= asked]
+        rows.append(
+            {
+                "best": share(terms),
+                "passage": share(passage_terms[key] - terms),
+                "rank": 1 / ranks[key],
+                "relevance": relevance[key] / most_relevant,
+                "figure": float(bool(_ASKS_FIGURE.search(question) and new_figures)),
+                "percentage": float(bool(_ASKS_SHARE.search(question) and new_figures and "%" in unit.text)),
+                "name": float(bool(_ASKS_NAME.search(question) and new_names)),
+                "new": math.log1p(len(terms - asked)),
+                "pairs": len(pairs & set(pairwise(unit.terms))) / max(len(pairs), 1),
+                "same figures": sum(figure in unit.text for figure in figures) / len(figures) if figures else 0.5,
+                "row": float(len(new_figures) >= 3),
+                "announces": float(unit.text.endswith(":")),
+                "finished": float(unit.text.endswith((".", "!", "?"))),
+            }
+        )
+    best = max((row["best"] for row in rows), default=0.0) or 1.0
+    return [{**row, "best": row["best"] / best} for row in rows]
+
+
+def missing(question: str, evidence: Sequence[Evidence]) -> float:
+    """How much of what is asked stands nowhere in the evidence: telling words by weight, figures twice."""
+    held = {
+        term
+        for item in evidence
+        for term in content_terms(" ".join([item.passage.text, item.passage.context, *item.passage.heading_path]))
+    }
+    terms = set(content_terms(question)) - _ABOUT_THE_ANSWER - held
+    return sum(specificity(term) + (1.0 if term[0].isdigit() else 0.0) for term in terms)
+
+
+def probability_of(measures: Mapping[str, float]) -> float:
+    return 1 / (1 + math.exp(-INTERCEPT - sum(weight * measures[name] for name, weight in WEIGHTS.items())))
