@@ -82,7 +82,7 @@ class _Data:
         self.labels = np.array([answer.hallucinated for answer in answers], dtype=np.float64)
 
     def folds(self, rows: NDArray[np.intp], count: int) -> Iterator[tuple[NDArray[np.intp], NDArray[np.intp]]]:
-        from sklearn.model_selection import GroupKFold  # type: ignore[import-untyped]  # ships no types
+        from sklearn.model_selection import GroupKFold
 
         splitter = GroupKFold(count, shuffle=True, random_state=0)
         for train, test in splitter.split(rows, groups=self.groups[rows]):
@@ -119,7 +119,7 @@ def _fit_claims(data: _Data, rows: NDArray[np.intp]) -> dict[str, Any]:
 def _fit_model(
     features: Sequence[Mapping[str, float]], labels: Numbers, weights: Numbers, penalty: float
 ) -> dict[str, Any]:
-    from sklearn.linear_model import LogisticRegression  # type: ignore[import-untyped]  # ships no types
+    from sklearn.linear_model import LogisticRegression
 
     names = list(features[0])
     table = tabulated(features, names)

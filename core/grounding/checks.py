@@ -67,7 +67,7 @@ _OPPOSITES = tuple(
         (r"include[sd]?|including", r"exclude[sd]?|excluding"),
     )
 )
-_ALIKE = 0.6
+_ALIKE, _SAME = 0.6, 0.75
 """Weighted share of a claim's terms that a sentence must hold before the two count as being about the same thing."""
 
 
@@ -96,10 +96,10 @@ def check_claim(claim: str, evidence: Sources) -> tuple[Finding, ...]:
 
 def _same_statement(terms: frozenset[str], ranked: list[tuple[float, Sentence]]) -> Sentence | None:
     """Return the closest sentence if it says little besides the claim, so that their wording can be compared."""
-    if not ranked or ranked[0][0] < _ALIKE:
+    if not ranked or ranked[0][0] < _SAME:
         return None
     sentence = ranked[0][1]
-    return sentence if len(terms & sentence.terms) >= _ALIKE * len(sentence.terms) else None
+    return sentence if len(terms & sentence.terms) >= _SAME * len(sentence.terms) else None
 
 
 def unknown_names(claim: str, evidence: Sources) -> tuple[list[str], int]:

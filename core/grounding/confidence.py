@@ -1,7 +1,7 @@
 """Turn measures into a calibrated confidence: the probability that an answer is faithful to its sources.
 
-Two logistic regressions, fitted by `python -m benchmarks fit-confidence` and shipped as data: the first gives each claim
-a doubt, the second weighs the doubts, overlap and the shape of the sources. Inference is numpy alone.
+Two logistic regressions, fitted by `python -m benchmarks fit-confidence` and shipped as data: the first gives each
+claim a doubt, the second weighs doubts, overlap and the shape of the sources. Inference is numpy alone.
 """
 
 import json

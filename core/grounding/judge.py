@@ -17,10 +17,10 @@ from pincite.core.grounding.sources import Source, Sources
 from pincite.core.grounding.terms import content_terms, root, specificity
 from pincite.core.types import ClaimStatus, Score, Span
 
-DOUBTED, DOUBTFUL = 0.5, 0.25
+DOUBTED, DOUBTFUL = 0.4, 0.25
 """From these doubts on a claim counts as unsupported, or as partly supported."""
-_HELD = 0.45
-"""Share of a claim's terms that cited evidence must hold before the citation counts as support."""
+_BARELY_HELD, _HELD = 0.25, 0.45
+"""Shares of a claim's terms: under the first the evidence hardly speaks of it; cited evidence must hold the second."""
 WORTH = {
     ClaimStatus.SUPPORTED: 1.0,
     ClaimStatus.PARTLY_SUPPORTED: 0.5,
@@ -139,7 +139,9 @@ def _check(measure: ClaimMeasure, doubt: float, pool: Sources, texts: Sequence[s
     cited = [number for number in claim.citations if 1 <= number <= len(pool.sources)]
     findings = measure.findings
     status, reason = _status(findings, doubt, measure.features["coverage"])
-    if cited:
+    if any(pool.sources[number - 1].normalized.locate(claim.bare) for number in cited):
+        status, reason = ClaimStatus.SUPPORTED, "stands word for word in what it cites"
+    elif cited:
         evidence = Sources([pool.sources[number - 1] for number in cited], pool.question)
         held = _held(claim, evidence)
         findings = check_claim(claim.bare, evidence)
@@ -173,11 +175,11 @@ def _status(findings: Sequence[Finding], doubt: float, held: float) -> tuple[Cla
         return ClaimStatus.CONTRADICTED, (against or rival)[0].detail
     if missing:
         return ClaimStatus.UNSUPPORTED, missing[0].detail
-    if doubt >= DOUBTED or held < 0.3:
+    if doubt >= DOUBTED:
         return ClaimStatus.UNSUPPORTED, (partial[0].detail if partial else "the evidence hardly speaks of it")
     if partial:
         return ClaimStatus.PARTLY_SUPPORTED, partial[0].detail
-    if doubt >= DOUBTFUL:
+    if doubt >= DOUBTFUL or held < _BARELY_HELD:
         return ClaimStatus.PARTLY_SUPPORTED, "only part of it is found in the evidence"
     return ClaimStatus.SUPPORTED, (f"computed: {computed[0].detail}" if computed else "found in the evidence")
 

@@ -81,7 +81,11 @@ _UNITS = {
     for spelling in spellings.split()
 }  # fmt: skip
 _UNIT = re.compile(rf"[ \t-]?({'|'.join(sorted(map(re.escape, _UNITS), key=len, reverse=True))})\b", re.IGNORECASE)
-_BULLET = re.compile(r"^[ \t]*\(?\d{1,3}[.)](?=\s)|\[\d{1,3}(?:\s*[,;–-]\s*\d{1,3})*\]", re.MULTILINE)
+_NAMED = re.compile(r"[^\W\d_]-?$")
+_BULLET = re.compile(
+    r"^[ \t]*\(?\d{1,3}[.)](?=\s)|(?i:\bstep\s\d+|\bout of (?:5|10|100)\b)|\[\d{1,3}(?:\s*[,;–-]\s*\d{1,3})*\]",
+    re.MULTILINE,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,8 +204,8 @@ def _times(text: str) -> Iterator[Quantity]:
 
 def _figures(text: str) -> Iterator[Quantity]:
     for match in _NUMBER.finditer(text):
-        if match.start() and text[match.start("digits") - 1].isalpha() and not match["money"]:
-            continue  # "Q3", "B12": part of a name
+        if _NAMED.search(text, max(0, match.start("digits") - 3), match.start("digits")) and not match["money"]:
+            continue  # "Q3", "B12", "COVID-19": part of a name
         digits = match["digits"]
         if re.fullmatch(r"\d+,\d{1,2}", digits):
             digits = digits.replace(",", ".")
@@ -223,8 +227,8 @@ def _spelled(text: str) -> Iterator[Quantity]:
         if not (match["tens"] or match["unit"]):
             continue
         tens, unit = (match["tens"] or "").lower(), (match["unit"] or "").lower()
-        if unit == "one" and not (match["scale"] or match["percent"] or tens):
-            continue  # mostly a pronoun
+        if unit in ("one", "two") and not (match["scale"] or match["percent"] or tens):
+            continue  # "one of the two" counts nothing that a source would write as a figure
         scale = (match["scale"] or "").lower()
         value = (_TENS.get(tens, 0) + _SMALL_NUMBERS.get(unit, 0)) * (
             12 if scale == "dozen" else _SCALES.get(scale, 1.0)

@@ -92,7 +92,7 @@ def _sentences_of(text: str, block: Span) -> Iterator[Span]:
 def _ends_sentence(text: str, match: re.Match[str], limit: int) -> bool:
     """Tell a full stop from the point of an abbreviation, an initial or an enumeration."""
     mark = match.group()
-    following = text[match.end() : limit].lstrip()
+    following = text[match.end() : min(limit, match.end() + 80)].lstrip()
     if not following or mark[0] not in ".…":
         return not (following[:1].islower() and mark[0] in "!?")
     following = _TRAILING_MARKERS.sub("", following, count=1).lstrip() or following

@@ -48,7 +48,7 @@ def words(text: str) -> list[str]:
     found: list[str] = []
     for match in _WORD.finditer(text):
         word = match.group()
-        if _SCRIPT_WITHOUT_SPACES.search(word) and len(word) > 2:
+        if len(word) > 2 and not word.isascii() and _SCRIPT_WITHOUT_SPACES.search(word):
             found.extend(word[position : position + 2] for position in range(len(word) - 1))
         else:
             found.append(word)

@@ -43,6 +43,12 @@ def test_a_true_sentence_cited_to_the_wrong_page_names_the_right_one() -> None:
     assert findings.citation_validity.value < 1.0
 
 
+def test_a_sentence_quoted_word_for_word_is_supported_whatever_its_words() -> None:
+    source = "A head\nNot one of the 17 Xylo-\nphone players may, or shall, rise above €5 or fall below 3 %. More text."
+    answer = "Not one of the 17 Xylophone players may, or shall, rise above €5 or fall below 3 %. [1]"
+    assert statuses(answer, source, LEASE) == [ClaimStatus.SUPPORTED]
+
+
 def test_an_invented_citation_number_is_counted_and_caps_faithfulness() -> None:
     answer = "The tenant may keep one cat [1]. The rent is 900 euros [9]."
     findings = judge_answer("What may the tenant keep?", answer, [LEASE])
