@@ -189,6 +189,7 @@ def ingest(files: Sequence[Path], settings: Settings) -> Run:
     texts = [embedded_text(p) for d in documents for p in library.opening_passages(d.id, d.passage_count)]
     worker.close()
     reader.close()
+    indexes.close()
     started = time.perf_counter()
     for at in range(0, len(texts), 512):
         embedder.embed(texts[at : at + 512])

@@ -211,6 +211,7 @@ class Pincite:
         """Stop turns and ingest, in that order, and close every file."""
         self.runner.close()
         self.ingest.close()
+        self.indexes.close()
         self._reader.close()
         self._checkpointer.conn.close()
         self.database.close()

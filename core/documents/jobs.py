@@ -38,18 +38,17 @@ class Jobs:
         row = self._row(document_id)
         return _job(row) if row else None
 
-    def goes_on(self, document_id: str) -> bool:
-        """False once the job was cancelled, failed, or removed with its document."""
-        row = self._row(document_id)
-        return row is not None and row["status"] in _UNFINISHED
+    def goes_on(self, job: Job) -> bool:
+        """False once this very job was cancelled, failed, or removed with its document, which may be back with another."""
+        row = self._row(job.document_id)
+        return row is not None and row["id"] == job.id and row["status"] in _UNFINISHED
 
-    def next_document(self, stage: JobStage) -> str | None:
+    def next_in(self, stage: JobStage) -> Job | None:
         """The oldest unfinished job in this stage."""
         row = self._database.connection.execute(
-            "SELECT document_id FROM jobs WHERE status IN (?, ?) AND stage = ? ORDER BY id LIMIT 1",
-            (*_UNFINISHED, stage),
+            "SELECT * FROM jobs WHERE status IN (?, ?) AND stage = ? ORDER BY id LIMIT 1", (*_UNFINISHED, stage)
         ).fetchone()
-        return row["document_id"] if row else None
+        return _job(row) if row else None
 
     def in_stage(self, stage: JobStage) -> Sequence[str]:
         rows = self._database.connection.execute(

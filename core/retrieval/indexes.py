@@ -20,7 +20,7 @@ from pincite.core.store.library import stored_passage
 from pincite.core.types import Passage
 
 if TYPE_CHECKING:
-    from chromadb.api import ClientAPI
+    from chromadb.api.client import Client
 
 Role = Literal["active", "building", "previous"]
 TEXTS_AT_ONCE = 64
@@ -61,10 +61,18 @@ class Indexes:
         self._make_embedder = embedders
         self._embedders: dict[str, Embedder] = {}
         self._opened: dict[int, ChromaIndex] = {}
-        self._client: ClientAPI | None = None
+        self._client: Client | None = None
         self._lock = threading.RLock()
         self._writing = threading.RLock()
         self._trouble = ""
+
+    def close(self) -> None:
+        """Let go of Chroma's files and memory; the next use opens them again."""
+        with self._writing, self._lock:
+            self._opened.clear()
+            if self._client is not None:
+                self._client.close()
+                self._client = None
 
     def active(self) -> tuple[Embedder, ChromaIndex]:
         """Raises IndexMismatchError when the embedder is no longer the one that the index was built with."""
@@ -201,23 +209,19 @@ class Indexes:
             if stopped():
                 return None
             part = missing[at : at + TEXTS_AT_ONCE]
-            vectors |= dict(zip(part, embedder.embed([texts[key] for key in part]), strict=True))
+            made = dict(zip(part, embedder.embed([texts[key] for key in part]), strict=True))
+            self._cache(made, _stamp(row))
+            vectors |= made
         return vectors
 
     def store(self, batch: PendingPassages, vectors: Mapping[bytes, Vectors]) -> None:
-        """Cache and index the vectors of those passages of a batch that still exist, in steps that may be repeated."""
+        """Index the vectors of those passages of a batch that still exist; may be repeated after a kill."""
         with self._writing:
             self.clear_removed()
             row = self._row_of(batch)
             if row is None:
                 return
-            model = _stamp(row).model
-            with self._database.transaction() as connection:
-                alive = self._alive(batch)
-                connection.executemany(
-                    "INSERT OR IGNORE INTO embeddings (key, model, vector) VALUES (?, ?, ?)",
-                    [(key, model, vectors[key].astype("<f4").tobytes()) for key in map(embedding_key, alive)],
-                )
+            alive = self._alive(batch)
             _, index = self._open(row)
             if alive:
                 index.add(alive, np.stack([vectors[embedding_key(passage)] for passage in alive]))
@@ -273,6 +277,16 @@ class Indexes:
         )
         return {row["key"]: np.frombuffer(row["vector"], dtype="<f4") for row in rows}
 
+    def _cache(self, vectors: Mapping[bytes, Vectors], stamp: IndexStamp) -> None:
+        """Keep vectors, but not those of passages that were removed while they were made."""
+        rows = [(key, stamp.model, vector.astype("<f4").tobytes()) for key, vector in vectors.items()]
+        with self._database.transaction() as connection:
+            connection.executemany(
+                """INSERT OR IGNORE INTO embeddings (key, model, vector) SELECT ?1, ?2, ?3
+                   WHERE EXISTS (SELECT 1 FROM passages WHERE embedding_key = ?1)""",
+                rows,
+            )
+
     def _ensure_active(self) -> Row:
         row = self._row("active")
         if row is None:
@@ -312,7 +326,7 @@ class Indexes:
                 self._opened[row["id"]] = ChromaIndex(self._chroma(), _collection_name(row), _stamp(row))
             return self._opened[row["id"]]
 
-    def _chroma(self) -> "ClientAPI":
+    def _chroma(self) -> "Client":
         with self._lock:
             if self._client is None:
                 self._client = open_chroma(self._settings.vectors_dir)

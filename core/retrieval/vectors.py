@@ -15,7 +15,7 @@ from pincite.core.ports import Embedder, Vectors
 from pincite.core.types import Passage
 
 if TYPE_CHECKING:
-    from chromadb.api import ClientAPI
+    from chromadb.api.client import Client
     from chromadb.api.collection_configuration import CreateHNSWConfiguration
 
 GRAPH_SETTINGS: "CreateHNSWConfiguration" = {
@@ -56,22 +56,25 @@ def mismatch(built: IndexStamp, asked: IndexStamp) -> IndexMismatchError:
     )
 
 
-def open_chroma(directory: Path) -> "ClientAPI":
+def open_chroma(directory: Path) -> "Client":
     """Raises StorageError when the folder cannot be used. The import takes a second, so it waits for the first need."""
     import chromadb
+    from chromadb.api.client import Client
     from chromadb.config import Settings
     from chromadb.errors import ChromaError
 
     try:
         directory.mkdir(parents=True, exist_ok=True)
-        return chromadb.PersistentClient(str(directory), settings=Settings(anonymized_telemetry=False))
+        client = chromadb.PersistentClient(str(directory), settings=Settings(anonymized_telemetry=False))
     except (OSError, ValueError, ChromaError) as error:
         raise StorageError(
             f"The vectors in {directory} cannot be opened ({error}).", hint="Check that the folder can be written to."
         ) from error
+    assert isinstance(client, Client)  # its declared type lacks close()
+    return client
 
 
-def drop_collection(client: "ClientAPI", name: str) -> None:
+def drop_collection(client: "Client", name: str) -> None:
     """Delete a collection if it is there."""
     from chromadb.errors import NotFoundError
 
@@ -86,7 +89,7 @@ class ChromaIndex:
     vectors, which Chroma hands out and this keeps while they are in use, is exact and takes a millisecond.
     """
 
-    def __init__(self, client: "ClientAPI", name: str, stamp: IndexStamp) -> None:
+    def __init__(self, client: "Client", name: str, stamp: IndexStamp) -> None:
         self.stamp = stamp
         self._collection = client.get_or_create_collection(
             name,

@@ -200,6 +200,22 @@ def test_document_removed_while_it_is_being_read_leaves_nothing(settings: Settin
         assert list(settings.files_dir.iterdir()) == []
 
 
+def test_removed_document_can_come_back_at_once(settings: Settings, tmp_path: Path) -> None:
+    path = make_pdf(tmp_path / "a.pdf", [RATES, PARKING])
+    with open_workshop(settings) as shop:
+        for _ in range(3):
+            document = shop.ingest.add(path, "a.pdf").document
+            shop.finish()
+            assert shop.library.file_path(document.id).exists()
+            assert shop.rows()["passages"] == shop.vectors() == 2
+            shop.ingest.remove(document.id)
+        shop.ingest.add(path, "a.pdf")
+        shop.ingest.remove(document.id)
+        shop.ingest.add(path, "a.pdf")
+        shop.finish()
+        assert shop.library.file_path(document.id).exists() and shop.vectors() == 2
+
+
 def test_new_version_is_offered_as_replacement_and_keeps_unchanged_embeddings(
     settings: Settings, tmp_path: Path
 ) -> None:

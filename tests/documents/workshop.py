@@ -8,7 +8,8 @@ from pathlib import Path
 
 from fpdf import FPDF
 
-from pincite.core.documents.ingest import Ingest, Reader
+from pincite.core.documents.ingest import Ingest
+from pincite.core.documents.workplace import Reader
 from pincite.core.ports import Embedder, PdfInfo
 from pincite.core.retrieval.embed import make_embedder
 from pincite.core.retrieval.indexes import Indexes
@@ -91,4 +92,5 @@ def open_workshop(
         yield Workshop(settings, database, library, keywords, indexes, ingest)
     finally:
         ingest.close()
+        indexes.close()
         database.close()

@@ -83,7 +83,7 @@ CREATE TABLE removals (                     -- what must still leave the vector 
 ) STRICT, WITHOUT ROWID;
 
 CREATE TABLE jobs (
-  id INTEGER PRIMARY KEY,
+  id INTEGER PRIMARY KEY AUTOINCREMENT,
   document_id TEXT NOT NULL UNIQUE REFERENCES documents(id) ON DELETE CASCADE,
   stage TEXT NOT NULL,
   status TEXT NOT NULL,

@@ -1,0 +1,173 @@
+"""The work on pages: reading those that are missing, recognising those that are scans, shelving what comes of it."""
+
+import time
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from contextlib import closing
+from dataclasses import dataclass, field, replace
+from itertools import chain, islice
+from pathlib import Path
+
+from pincite.core.documents.passages import split_pages
+from pincite.core.documents.workplace import Workplace
+from pincite.core.ports import PdfInfo
+from pincite.core.types import Document, Job, JobStage, MetadataField, Page, PageStatus, Passage
+
+COMMIT_SECONDS = 0.5
+COMMIT_PAGES = 64
+FIRST_PAGES = 5
+"""Pages that the document's metadata is taken from."""
+PAGES_BEFORE = 30
+"""Stored pages that are looked at again for the headings in force where reading goes on."""
+
+Describe = Callable[[PdfInfo, Sequence[Page], str], tuple[MetadataField, ...]]
+
+
+@dataclass(slots=True)
+class _Chunk:
+    """What was read since the last commit."""
+
+    pages: list[Page] = field(default_factory=list)
+    passages: list[Passage] = field(default_factory=list)
+    started: float = field(default_factory=time.monotonic)
+
+    @property
+    def full(self) -> bool:
+        return len(self.pages) >= COMMIT_PAGES or time.monotonic() - self.started > COMMIT_SECONDS
+
+
+class PageWork:
+    """One document at a time from each queue; ``remove`` is called with the document that a new one replaces."""
+
+    def __init__(self, place: Workplace, describe: Describe, remove: Callable[[str], None]) -> None:
+        self._place = place
+        self._describe = describe
+        self._remove = remove
+
+    def read_next(self) -> bool:
+        """Read one document's missing pages; False when none waits."""
+        job = self._place.jobs.next_in(JobStage.PARSE)
+        if job is not None:
+            self._place.work_on(job, self._read, "Reading")
+        return job is not None
+
+    def recognise_next(self) -> bool:
+        """Recognise one document's scanned pages; False when none waits."""
+        job = self._place.jobs.next_in(JobStage.OCR)
+        if job is not None:
+            self._place.work_on(job, self._recognise, "OCR")
+        return job is not None
+
+    def _read(self, job: Job) -> None:
+        document_id = job.document_id
+        path = self._place.library.file_path(document_id)
+        document = self._place.library.get(document_id)
+        missing = self._place.shelf.missing_pages(document_id)
+        self._progress_of_reading(document_id, document.page_count - len(missing), document.page_count)
+        with closing(_generator(self._place.reader.read(path, missing) if missing else ())) as incoming:
+            first = list(islice(incoming, FIRST_PAGES))
+            if not document.metadata and first:
+                info = self._place.reader.open(path)
+                self._place.library.set_metadata(document_id, self._describe(info, first, document.name))
+                document = self._place.library.get(document_id)
+            chunk = _Chunk()
+            pages = self._feed(job, document, chain(first, incoming), chunk)
+            outline = self._place.library.outline(document_id)
+            for passage in split_pages(pages, document_id=document_id, title=_title(document), outline=outline):
+                chunk.passages.append(passage)
+            self._shelve(job, document, chunk)
+        left = set(self._place.shelf.missing_pages(document_id))
+        if lost := sorted(left.intersection(missing)):
+            failed = [Page(at, str(at + 1), "", (), (), PageStatus.FAILED, "The reader skipped it.") for at in lost]
+            self._shelve(job, document, _Chunk(pages=failed))
+        if left.difference(missing):
+            return
+        with self._place.database.transaction():
+            self._place.shelf.mark_searchable(document_id)
+            replaced = self._place.jobs.replaces(document_id)
+        if replaced and self._place.shelf.exists(replaced):
+            self._remove(replaced)
+        self._place.jobs.advance(document_id, JobStage.EMBED, done=0, total=0)
+        self._place.settle(document_id)
+
+    def _feed(self, job: Job, document: Document, incoming: Iterable[Page], chunk: _Chunk) -> Iterator[Page]:
+        """Hand pages to the splitter; when it asks for the next page, the passages of the one before are complete."""
+        started = False
+        for page in incoming:
+            if not started:
+                started = True
+                yield from self._pages_before(document.id, page.page_index)
+                chunk.passages.clear()
+            page = _storable(page)
+            yield page
+            chunk.pages.append(page)
+            if chunk.full:
+                self._shelve(job, document, chunk)
+
+    def _pages_before(self, document_id: str, page_index: int) -> Iterator[Page]:
+        for index in range(max(0, page_index - PAGES_BEFORE), page_index):
+            if self._place.library.has_page(document_id, index):
+                yield self._place.library.page(document_id, index)
+
+    def _shelve(self, job: Job, document: Document, chunk: _Chunk) -> None:
+        """Commit a chunk and empty it; raises JobStoppedError when there is no reason to go on."""
+        recognise = frozenset(page.page_index for page in chunk.pages if _needs_ocr(page))
+        with self._place.database.transaction():
+            self._place.go_on(job)
+            self._place.shelf.put_pages(document.id, chunk.pages, chunk.passages, recognise=recognise)
+        chunk.pages, chunk.passages, chunk.started = [], [], time.monotonic()
+        missing = len(self._place.shelf.missing_pages(document.id))
+        self._progress_of_reading(document.id, document.page_count - missing, document.page_count)
+        self._place.announce()
+
+    def _progress_of_reading(self, document_id: str, done: int, total: int) -> None:
+        self._place.jobs.advance(document_id, JobStage.PARSE, done=done, total=total)
+
+    def _recognise(self, job: Job) -> None:
+        document_id = job.document_id
+        waiting = self._place.shelf.pages_to_recognise(document_id)
+        document = self._place.library.get(document_id)
+        path = self._place.library.file_path(document_id)
+        with closing(_generator(self._place.reader.recognise(path, waiting))) as recognised:
+            for page in recognised:
+                self._place.go_on(job)
+                self._keep_recognised(document, _storable(page))
+                self._place.settle(document_id)
+                self._place.announce()
+        self._place.shelf.give_up_recognising(
+            document_id, self._place.shelf.pages_to_recognise(document_id), "OCR skipped it."
+        )
+        self._place.settle(document_id)
+
+    def _keep_recognised(self, document: Document, page: Page) -> None:
+        if page.status is not PageStatus.OCR:
+            self._place.shelf.give_up_recognising(document.id, [page.page_index], page.reason or "OCR found no text.")
+            return
+        before = self._pages_before(document.id, page.page_index)
+        outline = self._place.library.outline(document.id)
+        split = split_pages(chain(before, [page]), document_id=document.id, title=_title(document), outline=outline)
+        passages = [passage for passage in split if passage.page_index == page.page_index]
+        self._place.shelf.put_pages(document.id, [page], passages, recognise=frozenset())
+
+
+def _generator(pages: Iterable[Page]) -> Generator[Page, None, None]:
+    """Closing it closes what it draws from, which ends the reading process."""
+    yield from pages
+
+
+def _title(document: Document) -> str:
+    return next((entry.value for entry in document.metadata if entry.name == "title"), Path(document.name).stem)
+
+
+def _needs_ocr(page: Page) -> bool:
+    """Empty pages that show something, and pages whose text is not what they show."""
+    return page.status is PageStatus.GARBLED or (page.status is PageStatus.EMPTY and "picture" in page.reason)
+
+
+def _storable(page: Page) -> Page:
+    """SQLite text holds neither NUL nor lone surrogates: each becomes one other character, so that spans stay right."""
+    text = page.text
+    if "\x00" in text:
+        text = text.replace("\x00", " ")
+    if any("\ud800" <= character <= "\udfff" for character in text):
+        text = "".join("\ufffd" if "\ud800" <= character <= "\udfff" else character for character in text)
+    return page if text is page.text else replace(page, text=text)
