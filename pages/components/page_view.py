@@ -152,6 +152,6 @@ def draw_page_panel(app: Pincite, shown: ShownPage, slot: str) -> None:
         draw_file_button(app, document, key=f"{slot}_file")
         st.button("", key=f"{slot}_close", icon=":material/close:", type="tertiary", help="Close the page",
                   on_click=show_page, args=(slot, None))  # fmt: skip
-    if shown.quotation:
+    if shown.quotation and len(shown.marks) < 2:
         st.caption(shown.quotation)
     draw_picture(document, shown)

@@ -13,7 +13,7 @@ from pincite.tests.browser.conftest import ARGUMENTS, PATIENCE_MS
 from pincite.tests.serving import free_port, running_app
 
 README_PICTURE = PACKAGE_ROOT / "docs" / "images" / "pincite.png"
-QUESTIONS = ("Who may terminate the agreement, and when?", "Which law governs it?")
+QUESTIONS = ("Which law governs the agreement?", "How much notice does a termination need?")
 SETTLE_MS = 2_500
 
 
