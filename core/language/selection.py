@@ -19,6 +19,7 @@ LONGEST_UNIT_WORDS = 42
 
 _FIGURE = re.compile(r"\d[\d,.]*")
 _NAME = re.compile(r"\b[A-Z][\w'’-]+(?:\s+(?:of|the|and|&)?\s*[A-Z][\w'’-]+)+")
+_SECTION_NUMBER = re.compile(r"^(?:\d{1,3}(?:\.\d{1,3})*\.?|\(?[A-Za-z\d][.)])\s+")
 _ASKS_FIGURE = re.compile(
     r"\bhow (?:many|much|long|often|far|old|large|big|high|tall)\b|\b(?:percent\w*|rate|amount|number|total|cost|price|"
     r"ratio|share|proportion|value|size|count|revenue|income|score|difference|average|sum)\b",
@@ -76,10 +77,16 @@ class Scored:
 
 
 def score_units(question: str, evidence: Sequence[Evidence]) -> list[Scored]:
-    """Every unit of the evidence, in reading order."""
-    units = [unit for item in evidence for unit in units_of(item)]
+    """Every unit of the evidence that says more than the question does, in reading order."""
+    asked = set(content_terms(question))
+    units = [unit for item in evidence for unit in units_of(item) if _says_more(unit, asked)]
     measured = measure(question, units)
     return [Scored(unit, probability_of(measures)) for unit, measures in zip(units, measured, strict=True)]
+
+
+def _says_more(unit: Unit, asked: set[str]) -> bool:
+    """A heading that only repeats the question, with or without its number, says nothing."""
+    return not set(content_terms(_SECTION_NUMBER.sub("", unit.text))) <= asked
 
 
 def units_of(item: Evidence) -> list[Unit]:

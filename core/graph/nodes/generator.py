@@ -6,7 +6,8 @@ from langgraph.runtime import Runtime
 
 from pincite.core.graph.citations import cite
 from pincite.core.graph.context import TurnContext, TurnStopped
-from pincite.core.graph.nodes.rewriter import messages_of
+from pincite.core.graph.nodes.rewriter import messages_of, question_to_answer
+from pincite.core.graph.planning import core_question
 from pincite.core.graph.state import TurnState, TurnUpdate, exchange_of
 from pincite.core.ports import AnswerRequest
 from pincite.core.store.codec import to_plain
@@ -61,14 +62,15 @@ def _request(state: TurnState, context: TurnContext) -> AnswerRequest:
         notes.append("There are no documents yet.")
     if state["hint"]:
         notes.append(f"A reviewer's hint: {state['hint']}")
+    question = question_to_answer(state)
     return AnswerRequest(
-        question=state["plan"].standalone_question if state["plan"] else state["standalone"],
+        question=question,
         intent=state["intent"],
         evidence=state["evidence"],
         history=messages_of(state["history"]),
         critique=_critique(state["verdict"]),
         notes=tuple(notes),
-        asked=state["plan"].sub_queries[0].text if state["plan"] and state["plan"].sub_queries else "",
+        asked=core_question(question),
     )
 
 

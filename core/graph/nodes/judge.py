@@ -7,6 +7,7 @@ from langgraph.runtime import Runtime
 
 from pincite.core.graph.context import TurnContext
 from pincite.core.graph.critique import weigh
+from pincite.core.graph.nodes.rewriter import question_to_answer
 from pincite.core.graph.prompts import CRITIC_INSTRUCTIONS, CRITIC_SCHEMA, critic_content, read_critique
 from pincite.core.graph.state import TurnState, TurnUpdate, exchange_of
 from pincite.core.graph.verdict import verdict_of
@@ -21,7 +22,7 @@ def judge(state: TurnState, runtime: Runtime[TurnContext]) -> TurnUpdate:
     """
     context = runtime.context
     context.progress.step("Checking citations…")
-    question = state["plan"].standalone_question if state["plan"] else state["question"]
+    question = question_to_answer(state)
     verdict = verdict_of(
         question,
         state["draft"],

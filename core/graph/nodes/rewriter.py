@@ -7,10 +7,13 @@ from langgraph.runtime import Runtime
 from pincite.core.graph.context import TurnContext
 from pincite.core.graph.planning import plan_question
 from pincite.core.graph.state import Exchange, TurnState, TurnUpdate
+from pincite.core.grounding.terms import content_terms
 from pincite.core.ports import Message
 from pincite.core.store.codec import to_plain
 
 RECENT_EXCHANGES = 6
+OWN_TERMS = 2
+"""Telling words that a question needs to be answered by itself."""
 
 
 def rewriter(state: TurnState, runtime: Runtime[TurnContext]) -> TurnUpdate:
@@ -35,6 +38,17 @@ def rewriter(state: TurnState, runtime: Runtime[TurnContext]) -> TurnUpdate:
         returned={"plan": to_plain(plan)},
     )
     return TurnUpdate(plan=plan, attempt=attempt)
+
+
+def question_to_answer(state: TurnState) -> str:
+    """The question alone where it says enough by itself; joined with the one before where it leans on it.
+
+    The search may well look for both: what comes up too much is left out, what is not looked for is never found.
+    """
+    plan = state["plan"]
+    if plan is None or len(set(content_terms(state["standalone"]))) >= OWN_TERMS:
+        return state["standalone"]
+    return plan.standalone_question
 
 
 def messages_of(history: tuple[Exchange, ...]) -> tuple[Message, ...]:
