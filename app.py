@@ -23,7 +23,7 @@ except PinciteError as error:
     tell(error)
     st.stop()
 
-st.navigation(
+page = st.navigation(
     [
         st.Page("pages/chat.py", title="Chat", icon=":material/forum:", default=True),
         st.Page("pages/documents.py", title="Documents", icon=":material/description:"),
@@ -32,4 +32,8 @@ st.navigation(
         st.Page("pages/settings.py", title="Settings", icon=":material/settings:"),
     ],
     expanded=True,
-).run()
+)
+try:
+    page.run()
+except PinciteError as error:
+    tell(error)

@@ -68,15 +68,16 @@ def draw_conversation(app: Pincite, session: Session | None, names: dict[str, st
 
 def watch(app: Pincite, turn_id: str) -> None:
     """Redraw the running turn until it ends; then the whole page draws it as finished, once."""
-    snapshot = app.runner.snapshot(turn_id)
-    if not snapshot.running:
-        st.rerun()
-    draw_live(snapshot)
-    for job in open_jobs(app):
-        if job.document_id in snapshot.turn.document_ids and not snapshot.turn.path:
-            draw_job(job, app.library.get(job.document_id).name)
-    if st.button("Stop", key=f"stop_{turn_id}", icon=":material/stop_circle:"):
-        app.runner.stop(turn_id)
+    with errors_told():
+        snapshot = app.runner.snapshot(turn_id)
+        if not snapshot.running:
+            st.rerun()
+        draw_live(snapshot)
+        for job in open_jobs(app):
+            if job.document_id in snapshot.turn.document_ids and not snapshot.turn.path:
+                draw_job(job, app.library.get(job.document_id).name)
+        if st.button("Stop", key=f"stop_{turn_id}", icon=":material/stop_circle:"):
+            app.runner.stop(turn_id)
 
 
 def draw_welcome(app: Pincite, session: Session | None) -> None:
@@ -111,7 +112,7 @@ def draw_input(app: Pincite, session: Session | None, names: dict[str, str]) -> 
         chosen = draw_scope(app, session, names, key)
         st.caption(f"{escape(app.engines().name)} {escape(app.engines().model)}", width="content")
     value = st.chat_input(
-        "The answer is being written…" if running else "Ask a question, or drop PDFs here",
+        "The answer is being written…" if running else "Ask a question, @name a document, or drop PDFs here",
         key="chat_input",
         accept_file="multiple",
         file_type="pdf",

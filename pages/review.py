@@ -20,6 +20,7 @@ from pincite.pages.components.page_view import (
     passages_found,
     shown_page,
 )
+from pincite.pages.components.trace_view import draw_rows, evidence_rows
 from pincite.pages.components.turn import DECISION_WORDS, draw_evaluation
 from pincite.pages.components.words import confidence, escape, escape_lines, moment, parse_time, shorten
 
@@ -156,6 +157,9 @@ def draw_decision_form(app: Pincite, turn: Turn, *, approve: bool, reject: bool)
             or ""
         )
         draw_recheck(app, turn, text)
+        if turn.evidence:
+            with st.expander("Passages that can be cited, by number", icon=":material/format_list_numbered:"):
+                draw_rows(evidence_rows(turn.evidence), key=f"citable_{turn.id}")
     with st.container(horizontal=True, vertical_alignment="bottom"):
         note = st.text_input("Note", key=f"note_{turn.id}", placeholder="Optional: why you decide so")
         reviewer = st.text_input(

@@ -37,15 +37,19 @@ def new_page(browser: Browser) -> Iterator[Callable[[], Page]]:
     context.close()
 
 
-def _environment(**more: str) -> dict[str, str]:
+def environment(**more: str) -> dict[str, str]:
     return {name: value for name, value in os.environ.items() if not name.startswith("PINCITE_")} | more
+
+
+def with_model(model: SlowModel) -> dict[str, str]:
+    return environment(PINCITE_ENGINE="ollama", PINCITE_OLLAMA_HOST=model.address)
 
 
 @pytest.fixture
 def quoting_app(tmp_path: Path) -> Iterator[str]:
     """The address of a fresh app without a language model."""
     port = free_port()
-    with running_app(tmp_path, port=port, environment=_environment(PINCITE_ENGINE="quoting")):
+    with running_app(tmp_path, port=port, environment=environment(PINCITE_ENGINE="quoting")):
         yield f"http://127.0.0.1:{port}"
 
 
@@ -53,7 +57,5 @@ def quoting_app(tmp_path: Path) -> Iterator[str]:
 def slow_app(tmp_path: Path) -> Iterator[tuple[str, SlowModel]]:
     """The address of a fresh app whose model waits in the middle of its answer."""
     port = free_port()
-    with slow_model() as model:
-        environment = _environment(PINCITE_ENGINE="ollama", PINCITE_OLLAMA_HOST=model.address)
-        with running_app(tmp_path, port=port, environment=environment):
-            yield f"http://127.0.0.1:{port}", model
+    with slow_model() as model, running_app(tmp_path, port=port, environment=with_model(model)):
+        yield f"http://127.0.0.1:{port}", model

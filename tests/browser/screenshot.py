@@ -68,6 +68,7 @@ def picture(browser: Browser, address: str, target: Path, *, width: int, theme: 
         tab.locator(".st-key-conversation").evaluate("pane => pane.scrollTop = 0")
         tab.get_by_role("button", name=re.compile("service-contract · p")).first.click()
         tab.locator(".st-key-page_panel img").wait_for()
+        tab.mouse.move(0, 0)
         tab.locator(".st-key-conversation").evaluate("pane => pane.scrollTop = 0")
         tab.wait_for_timeout(SETTLE_MS)
     tab.screenshot(path=target)

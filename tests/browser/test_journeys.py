@@ -7,8 +7,9 @@ from pathlib import Path
 
 from playwright.sync_api import Page, expect
 
-from pincite.tests.browser.conftest import PATIENCE_MS
-from pincite.tests.browser.slow_model import SlowModel
+from pincite.tests.browser.conftest import PATIENCE_MS, environment, with_model
+from pincite.tests.browser.slow_model import SlowModel, slow_model
+from pincite.tests.serving import free_port, running_app
 
 expect.set_options(timeout=PATIENCE_MS)
 QUESTION = "What are the late payment penalties?"
@@ -123,6 +124,22 @@ def test_stop_ends_the_answer_and_offers_to_run_it_again(slow_app: tuple[str, Sl
     assert not model.go_on.is_set(), "it stopped while the model was still at it"
     page.get_by_role("button", name="Run again with quoting").click()
     expect(page.get_by_role("button", name=re.compile(r"service-contract · p\. 2")).first).to_be_visible()
+
+
+def test_a_killed_answer_reads_interrupted_after_the_start_and_runs_again(tmp_path: Path, new_page: NewPage) -> None:
+    page, port = new_page(), free_port()
+    with slow_model() as model, running_app(tmp_path, port=port, environment=with_model(model)) as process:
+        page.goto(f"http://127.0.0.1:{port}")
+        page.get_by_role("button", name="Try it with the sample contract").click()
+        expect(page.get_by_text("Draft, not checked yet")).to_be_visible()
+        conversation = page.url
+        process.kill()
+        process.wait()
+    with running_app(tmp_path, port=port, environment=environment(PINCITE_ENGINE="quoting")):
+        page.goto(conversation)
+        expect(page.get_by_text("Interrupted before it was finished.")).to_be_visible()
+        page.get_by_role("button", name="Run again", exact=True).click()
+        expect(page.get_by_role("button", name=re.compile(r"service-contract · p\. 2")).first).to_be_visible()
 
 
 def test_no_page_asks_anything_of_another_machine(quoting_app: str, new_page: NewPage) -> None:
