@@ -45,6 +45,11 @@ _QUOTED = re.compile(r"\"([^\"\n]{2,200})\"|“([^”\n]{2,200})”|«([^»\n]{2
 _NEGATOR = re.compile(
     r"\b(?:not|no|never|neither|nor|none|without|cannot|lacks?|fail(?:s|ed)? to|kein\w*|nicht|ohne)\b|n['’]t\b", re.I
 )
+_FALLING = re.compile(
+    r"\b(?:loss(?:es)?|lost|fell|falls?|falling|down|declin\w*|decreas\w*|drop\w*|reduc\w*|deficit|negative|minus|outflow\w*|"
+    r"us(?:ed|es?)|expens\w*|costs?|paid|pay\w*|charges?|shr[aiu]nk\w*|verlust\w*|gefallen|sank)\b",
+    re.IGNORECASE,
+)
 _STRICT = re.compile(
     r"\b(?:must|shall|has to|have to|required to|requires?|obliged to|mandatory|muss|müssen)\b", re.IGNORECASE
 )
@@ -147,19 +152,23 @@ def _number_findings(claim: str, evidence: Sources, ranked: list[tuple[float, Se
         ]
         if holders:
             if quantity.kind != "date":
-                yield from _attachment_findings(claim, quantity, years, holders, ranked)
+                yield from _attachment_findings(claim, quantity, years, holders, evidence)
         elif any(same(quantity, given) for given in asked) or _is_count(quantity, evidence):
             continue
-        elif formula := _derived(quantity, ranked):
+        elif formula := _derived(quantity, years, ranked):
             yield Finding(FindingKind.COMPUTED, formula)
         else:
             kind = FindingKind.DATE if quantity.kind == "date" else FindingKind.NUMBER
             yield Finding(kind, f"{quantity.text.strip()} does not occur in the evidence" + _rival(quantity, ranked))
 
 
-def _derived(quantity: Quantity, ranked: list[tuple[float, Sentence]]) -> str:
+def _derived(quantity: Quantity, years: set[int], ranked: list[tuple[float, Sentence]]) -> str:
+    """Return the formula that gives a figure, from the closest sentences or the column of the year it is told of."""
     nearest = [sentence for _, sentence in ranked[:4]]
     given = [figure for sentence in nearest for figure in sentence.quantities]
+    table = nearest[0].source.sentences if nearest and years else []
+    column = [f for row in table if row.row_label for f in row.quantities if row.years_of_columns.get(id(f)) in years]
+    given = column + [figure for figure in given if figure not in column]
     scales = frozenset(scale for sentence in nearest for scale in sentence.source.scales)
     return derivation(quantity, given, scales or frozenset({1.0}))
 
@@ -178,30 +187,38 @@ def _rival(quantity: Quantity, ranked: list[tuple[float, Sentence]]) -> str:
 
 
 def _attachment_findings(
-    claim: str, quantity: Quantity, years: set[int], holders: list[Sentence], ranked: list[tuple[float, Sentence]]
+    claim: str, quantity: Quantity, years: set[int], holders: list[Sentence], evidence: Sources
 ) -> Iterator[Finding]:
-    """Find a right figure told of the wrong year or the wrong row."""
+    """Find a right figure told of the wrong year or the wrong row, or without its minus."""
+    figure = quantity.text.strip()
     if years:
         told = [_years_of(holder, quantity) for holder in holders]
         if all(told) and not any(years & holder_years for holder_years in told):
             other = ", ".join(str(year) for year in sorted(told[0]))
-            yield Finding(FindingKind.ATTACHMENT, f"{quantity.text.strip()} belongs to {other} in the evidence")
+            yield Finding(FindingKind.ATTACHMENT, f"{figure} belongs to {other} in the evidence")
             return
-    if quantity.kind not in ("money", "percent") and quantity.step >= 1 and abs(quantity.value) < 100:
-        return
-    best = ranked[0][1] if ranked else None
-    if best is None or best in holders or ranked[0][0] < _ALIKE:
+    if (
+        quantity.value > 0
+        and not _FALLING.search(claim)
+        and all(_only_negative(holder, quantity) for holder in holders)
+    ):
+        yield Finding(FindingKind.ATTACHMENT, f"{figure} is negative in the evidence")
         return
     wanted = frozenset(content_terms(claim))
-    rivals = [given for given in best.quantities if given.kind == quantity.kind]
-    if rivals and all(
-        len(wanted & holder.terms - best.terms) == 0 and len(wanted & best.terms - holder.terms) > 0
-        for holder in holders
-    ):
-        yield Finding(
-            FindingKind.ATTACHMENT,
-            f"{quantity.text.strip()} stands with something else; here the evidence says {rivals[0].text.strip()}",
-        )
+    labels = [holder.row_label for holder in holders]
+    if not all(labels) or any(label <= wanted for label in labels):
+        return
+    for row in evidence.sentences:
+        if row.row_label and row.row_label <= wanted and row not in holders:
+            yield Finding(
+                FindingKind.ATTACHMENT, f"{figure} stands in another row; the right one reads: {row.text.strip()}"
+            )
+            return
+
+
+def _only_negative(sentence: Sentence, quantity: Quantity) -> bool:
+    given = [figure for figure in sentence.quantities if same(quantity, figure, sentence.source.scales)]
+    return all(figure.value < 0 for figure in given)
 
 
 def _years_of(sentence: Sentence, quantity: Quantity) -> set[int]:

@@ -152,7 +152,7 @@ def _check(measure: ClaimMeasure, doubt: float, pool: Sources, texts: Sequence[s
                 ClaimStatus.PARTLY_SUPPORTED,
                 f"the support is in [{better}], not in the cited {_marks(cited)}",
             )
-        elif held < _HELD:
+        elif held < _HELD and not any(finding.kind is FindingKind.COMPUTED for finding in findings):
             status, reason = ClaimStatus.UNSUPPORTED, f"the cited {_marks(cited)} says nothing of it"
         elif WORTH[cited_status] <= WORTH[status]:
             status, reason = cited_status, cited_reason

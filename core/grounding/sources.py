@@ -32,6 +32,13 @@ class Sentence:
         return quantities(self.text)
 
     @cached_property
+    def row_label(self) -> frozenset[str]:
+        """Return the terms that name a table row; empty for what is no row of figures."""
+        figures = [quantity for quantity in self.quantities if quantity.kind != "date"]
+        label = frozenset(term for term in self.terms if not any(character.isdigit() for character in term))
+        return label if len(figures) > 1 and len(label) <= 6 and len(self.text) < 160 else frozenset()
+
+    @cached_property
     def years_of_columns(self) -> Mapping[int, int]:
         """Return the year over each figure of a table row (by id of the figure), read from the head line."""
         figures = [quantity for quantity in self.quantities if quantity.kind != "date"]

@@ -21,6 +21,8 @@ def kinds(claim: str, *sources: str, question: str = "") -> set[FindingKind]:
         ("Revenue was $5 billion.", "Revenue was $5 million.", FindingKind.NUMBER),
         ("The contract ends on 4 May 2024.", "The contract ends on 5 May 2024.", FindingKind.DATE),
         ("Revenue in 2022 was 1,234.", TABLE, FindingKind.ATTACHMENT),
+        ("Revenue was 250 in 2023.", TABLE, FindingKind.ATTACHMENT),
+        ("The result was 2,722.", "Result (2,722) 1,100", FindingKind.ATTACHMENT),
         ("In 2021 sales reached 48 million.", "Sales reached 48 million in 2020.", FindingKind.ATTACHMENT),
         ("The tenant shall insure the premises.", "The tenant may insure the premises.", FindingKind.MODALITY),
         ("The tenant may repair the roof.", "The tenant shall repair the roof.", FindingKind.MODALITY),
@@ -39,6 +41,7 @@ def test_typical_mistakes_are_found(claim: str, source: str, kind: FindingKind) 
     [
         ("Revenue in 2023 was 1,234.", TABLE),
         ("Net income in 2022 was 175.", TABLE),
+        ("The company lost 2,722.", "Result of the company (2,722) 1,100"),
         ("Sales reached 48 million in 2020.", "In 2020, sales reached 48,000,000."),
         ("The tenant must not sublet.", "The tenant shall not sublet the premises."),
         ("Costs fell by 10 %.", "Costs fell by 10 percent to 90."),
