@@ -13,7 +13,7 @@ from sklearn.preprocessing import StandardScaler
 
 from benchmarks.answers import contains, gold_answers, held_items
 from benchmarks.corpus import Corpus, open_corpus
-from benchmarks.retrieval import Question, mean, read_questions
+from benchmarks.measures import Question, mean, read_questions
 from pincite.core.graph.planning import plan_question
 from pincite.core.language.selection import WEIGHTS, measure, units_of
 
