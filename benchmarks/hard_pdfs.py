@@ -33,6 +33,7 @@ from pincite.core.settings import Settings
 from pincite.core.types import Page, PageStatus
 
 HANG_SECONDS = 30.0
+LEAST_RECALL = 0.8
 REFERENCE_PAGES = 10
 REFERENCE_SECONDS = 60.0
 OUTCOMES: Mapping[type[DocumentError], str] = {
@@ -87,7 +88,7 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
         "hangs": sum(result.seconds > HANG_SECONDS for result in results),
         "wrong_messages": sum(bool(result.wrong) for result in results),
         "recall_median": round(statistics.median(recalls), 4) if recalls else None,
-        "unexplained_below_0_8": sum(recall < 0.8 for recall in _unexplained(results)),
+        "unexplained_below_0_8": sum(recall < LEAST_RECALL for recall in _unexplained(results)),
         "outcomes": dict(Counter(result.outcome for result in results).most_common()),
         "results": [_row(result) for result in results],
     }
@@ -97,7 +98,6 @@ def render(result: Mapping[str, Any]) -> str:
     lines = [
         f"{row['outcome']:<15} {row['seconds']:7.2f} s {row['characters']:8d} characters  {row['path']}"
         + (f"  [{row['message']}]" if row["message"] else "")
-        + (f"  WRONG: {row['wrong']}" if row["wrong"] else "")
         for row in result["results"]
     ]
     outcomes = ", ".join(f"{count} {name}" for name, count in result["outcomes"].items())
@@ -119,14 +119,17 @@ def _unexplained(results: list[Result]) -> Iterator[float]:
 
 
 def _row(result: Result) -> dict[str, Any]:
+    remarks = [result.message]
+    if result.wrong:
+        remarks.append(f"WRONG: {result.wrong}")
+    if result.recall is not None and result.recall < LEAST_RECALL:
+        remarks.append(f"recall {result.recall:.2f}")
     return {
         "path": result.path,
         "outcome": result.outcome,
-        "message": result.message,
+        "message": "; ".join(remark for remark in remarks if remark),
         "seconds": round(result.seconds, 3),
         "characters": result.characters,
-        "recall": None if result.recall is None else round(result.recall, 4),
-        "wrong": result.wrong,
     }
 
 
@@ -157,7 +160,8 @@ def _judge(case: Case, reader: ProcessReader, reference: "_Reference", directory
         outcome, message, crashed = "crash", repr(error), True
     seconds = time.perf_counter() - started
     reasons = sorted({page.reason for page in pages if page.reason} | set(notes))
-    recall = _recall(pages, reference.texts(case.path)) if pages else None
+    references = reference.texts(case.path)
+    recall = _recall(pages, references) if pages else None
     return Result(
         path=case.path.relative_to(directory).as_posix(),
         outcome=outcome or _outcome(pages),
@@ -166,7 +170,7 @@ def _judge(case: Case, reader: ProcessReader, reference: "_Reference", directory
         characters=sum(len(page.text) for page in pages),
         recall=recall,
         explained=bool(reasons),
-        wrong=_wrong(case, outcome, message, pages, reader),
+        wrong=_wrong(case, outcome, message, pages, references) or _wrong_password(case, outcome, reader),
         crashed=crashed,
     )
 
@@ -179,35 +183,36 @@ def _outcome(pages: list[Page]) -> str:
     return PageStatus.FAILED.value
 
 
-def _wrong(case: Case, outcome: str, message: str, pages: list[Page], reader: ProcessReader) -> str:
-    """Say what is untrue about the outcome, as far as the index knows the truth."""
+def _wrong(case: Case, outcome: str, message: str, pages: list[Page], references: list[str | None]) -> str:
+    """Say what is untrue about the outcome, as far as the index and the references know the truth."""
     if outcome and not message.strip():
         return "no message"
     if any(page.status is not PageStatus.TEXT and not page.reason for page in pages):
         return "a page without text has no reason"
-    facts = case.facts
-    if not facts:
-        return ""
-    opens = "ok" in (facts["pdfium_outcome"], facts["pypdf_outcome"])
-    if outcome == "needs password" and facts["encrypted"] == "0" and b"/Encrypt" not in case.path.read_bytes():
+    if outcome == "needs password" and b"/Encrypt" not in case.path.read_bytes():
         return "asks for a password, but the file is not encrypted"
-    if outcome in ("damaged", "not a PDF", "empty file", "reader stopped") and opens:
+    facts = case.facts
+    known = facts and "ok" in (facts["pdfium_outcome"], facts["pypdf_outcome"])
+    opens = known or any(text is not None for text in references)
+    if outcome in ("damaged", "not a PDF", "empty file", "reader stopped", "needs password") and opens:
         return "another reader opens it"
-    if facts["category"] == "needs_password" and not opens and outcome != "needs password":
+    if facts and facts["category"] == "needs_password" and not opens and outcome != "needs password":
         return "needs a password and does not say so"
-    if facts["known_password"]:
-        return _opens_with(case.path, facts["known_password"], reader)
     return ""
 
 
-def _opens_with(path: Path, password: str, reader: ProcessReader) -> str:
+def _wrong_password(case: Case, outcome: str, reader: ProcessReader) -> str:
+    """Try the password that the index knows, and one that is wrong."""
+    password = case.facts.get("known_password", "")
+    if outcome != "needs password" or not password:
+        return ""
     try:
-        info = reader.open(path, password=password)
-        list(reader.read(path, range(info.page_count), password=password))
+        info = reader.open(case.path, password=password)
+        list(reader.read(case.path, range(info.page_count), password=password))
     except DocumentError as error:
         return f"the right password does not open it: {error}"
     try:
-        reader.open(path, password=password + "x")
+        reader.open(case.path, password=password + "x")
     except PasswordNeededError:
         return ""
     except DocumentError as error:
@@ -215,8 +220,8 @@ def _opens_with(path: Path, password: str, reader: ProcessReader) -> str:
     return "a wrong password opens it"
 
 
-def _recall(pages: list[Page], references: list[str]) -> float | None:
-    readable = [_characters(text) for text in references if not garbling(text)]
+def _recall(pages: list[Page], references: list[str | None]) -> float | None:
+    readable = [_characters(text) for text in references if text and not garbling(text)]
     best = max(readable, key=Counter.total, default=Counter[str]())
     if not best:
         return None
@@ -236,9 +241,10 @@ class _Reference:
     def __init__(self) -> None:
         self._start()
 
-    def texts(self, path: Path) -> list[str]:
+    def texts(self, path: Path) -> list[str | None]:
+        """What each reference reads on the first pages; None from one that cannot open the file."""
         self._pipe.send(str(path))
-        texts = []
+        texts: list[str | None] = []
         for _ in range(2):
             try:
                 if not self._pipe.poll(REFERENCE_SECONDS):
@@ -268,8 +274,8 @@ def _answer_references(pipe: Connection) -> None:
         for read in (_pdfium_text, _pypdf_text):
             try:
                 pipe.send(read(path))
-            except Exception:  # a reference that fails on a file has read nothing of it
-                pipe.send("")
+            except Exception:  # whatever it is that a reference raises, it cannot read the file
+                pipe.send(None)
 
 
 def _pdfium_text(path: str) -> str:

@@ -76,6 +76,9 @@ def page_words(found: Any, shape: tuple[int, ...], width: float, height: float) 
     places = np.array(boxes).reshape(-1, 4)
     upright = np.array(turns, np.int8) == 0
     sizes = np.maximum(np.where(upright, places[:, 3] - places[:, 1], places[:, 2] - places[:, 0]) / 1.2, 1.0)
+    if texts:  # what the detector measures wavers; only clearly larger type is larger
+        usual = np.median(sizes)
+        sizes = np.where((sizes > 0.75 * usual) & (sizes < 1.3 * usual), usual, sizes)
     baselines = np.stack([places[:, 0], places[:, 3] - 0.2 * sizes], axis=1)
     baselines[~upright] = places[~upright, :2] + 0.2 * sizes[~upright, None]
     bold = np.zeros(len(texts), np.bool_)

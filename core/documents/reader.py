@@ -26,7 +26,7 @@ _WATCH_SECONDS = 0.1
 _STARTING_SECONDS = 20.0
 _DOUBTING_SECONDS = 5.0
 """A second opinion is not worth more, and costs the page nothing when it takes longer."""
-_RECOGNISING_TAKES = 4
+_RECOGNISING_TAKES = 6
 """How many times page_seconds a page may take that is recognised."""
 _CHUNK = 24
 _SIDE_BY_SIDE = 2
