@@ -45,12 +45,15 @@ def verdict_of(
         told = f"{removed_markers} citation{'s' if removed_markers > 1 else ''} pointed to no passage"
         faithfulness, validity = _capped(faithfulness, told), _capped(validity, told)
         reasons.append(f"{told} and {'were' if removed_markers > 1 else 'was'} removed.")
+    uncited = bool(claims) and not any(claim.citations for claim in claims)
+    if uncited:
+        reasons.append("Nothing in it is tied to a page.")
     if not claims:
         reasons.append("The answer states nothing that can be checked.")
     confidence = findings.confidence * min(1.0, 0.5 + findings.relevance.value / (2 * WEAK_RELEVANCE))
     if not claims or any(claim.status is ClaimStatus.CONTRADICTED for claim in claims):
         confidence = min(confidence, CAP_CONTRADICTION)
-    if removed_markers:
+    if removed_markers or uncited:
         confidence = min(confidence, CAP_INVALID_CITATION)
     accepted = confidence >= threshold and not reasons
     if not accepted:

@@ -121,6 +121,13 @@ def test_an_invented_marker_is_removed_and_counts(world: Any) -> None:
     assert turn.verdict.citation_validity.value < 1
 
 
+def test_prose_that_names_no_page_is_never_accepted(world: Any) -> None:
+    loose = "The law on late payment of invoices applies, and the interest is due once the period is over."
+    turn = world(ScriptedModel(loose), max_retries=0).ask(PENALTY).turn
+    assert turn.status is TurnStatus.FLAGGED
+    assert turn.verdict.confidence <= 0.5 and "Nothing in it is tied to a page." in turn.reasons
+
+
 def test_a_mention_searches_that_document_alone(world: Any) -> None:
     one = world()
     turn = one.ask("What does @service CONTRACT say about the efficiency of interest on overdue amounts?").turn
