@@ -39,7 +39,7 @@ class Jobs:
         return _job(row) if row else None
 
     def goes_on(self, job: Job) -> bool:
-        """False once this very job was cancelled, failed or removed with its document, which may be back with another."""
+        """False once this very job was cancelled, failed or removed with its document, even if that is back."""
         row = self._row(job.document_id)
         return row is not None and row["id"] == job.id and row["status"] in _UNFINISHED
 
