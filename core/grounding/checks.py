@@ -218,7 +218,7 @@ def _attachment_findings(
 
 def _only_negative(sentence: Sentence, quantity: Quantity) -> bool:
     given = [figure for figure in sentence.quantities if same(quantity, figure, sentence.source.scales)]
-    return all(figure.value < 0 for figure in given)
+    return bool(sentence.row_label) and all(figure.value < 0 for figure in given)
 
 
 def _years_of(sentence: Sentence, quantity: Quantity) -> set[int]:

@@ -58,9 +58,9 @@ _NUMBER = re.compile(
     re.IGNORECASE,
 )
 _WORD_NUMBER = re.compile(
-    rf"\b(?P<tens>{'|'.join(_TENS)})?[- ]?\b(?P<unit>{'|'.join(_SMALL_NUMBERS)})?\b"
-    r"(?:[ -](?P<scale>hundred|thousand|million|billion|dozen))?"
-    r"(?P<percent>\s+per\s?cent|\s*%)?",
+    rf"\b(?:(?P<tens>{'|'.join(_TENS)})(?:[- ](?P<unit>{'|'.join(_SMALL_NUMBERS)}))?"
+    rf"|(?P<alone>{'|'.join(_SMALL_NUMBERS)}))\b"
+    r"(?:[ -](?P<scale>hundred|thousand|million|billion|dozen))?(?P<percent>\s+per\s?cent|\s*%)?",
     re.IGNORECASE,
 )
 _STATED_SCALE = re.compile(
@@ -224,9 +224,7 @@ def _figures(text: str) -> Iterator[Quantity]:
 
 def _spelled(text: str) -> Iterator[Quantity]:
     for match in _WORD_NUMBER.finditer(text):
-        if not (match["tens"] or match["unit"]):
-            continue
-        tens, unit = (match["tens"] or "").lower(), (match["unit"] or "").lower()
+        tens, unit = (match["tens"] or "").lower(), (match["unit"] or match["alone"] or "").lower()
         if unit in ("one", "two") and not (match["scale"] or match["percent"] or tens):
             continue  # "one of the two" counts nothing that a source would write as a figure
         scale = (match["scale"] or "").lower()

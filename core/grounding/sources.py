@@ -24,7 +24,8 @@ class Sentence:
         self.text = text
         self.source = source
         self.position = position
-        self.terms = frozenset(content_terms(text))
+        self.content = content_terms(text)
+        self.terms = frozenset(self.content)
 
     @cached_property
     def quantities(self) -> tuple[Quantity, ...]:
@@ -105,7 +106,7 @@ class Sources:
     @cached_property
     def content_pairs(self) -> frozenset[tuple[str, str]]:
         """Return all pairs of content terms that follow each other within a sentence, whatever stands between them."""
-        return frozenset(pair for sentence in self.sentences for pair in pairwise(content_terms(sentence.text)))
+        return frozenset(pair for sentence in self.sentences for pair in pairwise(sentence.content))
 
     @cached_property
     def weights(self) -> Mapping[str, float]:
