@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import pypdfium2  # type: ignore[import-untyped]  # ships no types
+import pypdfium2
 
 from pincite.core.documents.ingest import Ingest
 from pincite.core.documents.metadata import describe

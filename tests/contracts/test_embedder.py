@@ -12,7 +12,7 @@ import numpy as np
 import ollama
 import pytest
 
-from pincite.core.errors import ModelUnavailableError, SettingsError
+from pincite.core.errors import ModelUnavailableError, SettingsError, StorageError
 from pincite.core.ports import Embedder
 from pincite.core.retrieval import embed
 from pincite.core.retrieval.embed import MiniLmEmbedder, OllamaEmbedder, make_embedder
@@ -92,7 +92,7 @@ def test_minilm_answers_a_query_while_an_ingest_keeps_it_busy() -> None:
 def test_weights_that_are_not_the_expected_ones_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     package, name, _ = embed.MODEL_FILE
     monkeypatch.setattr(embed, "MODEL_FILE", (package, name, "0" * 64))
-    with pytest.raises(embed.StorageError, match="not the expected file"):
+    with pytest.raises(StorageError, match="not the expected file"):
         MiniLmEmbedder().embed(["one"])
 
 

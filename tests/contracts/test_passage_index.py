@@ -35,7 +35,7 @@ def test_nearest_comes_first_with_its_cosine(index: ChromaIndex) -> None:
     index.add(passages(ONE, 40), vectors)
     for scope in ([], [ONE]):
         found = index.search(vectors[7], document_ids=scope, limit=5)
-        assert found[0] == (f"{ONE}:7:0", pytest.approx(1.0, abs=1e-4))
+        assert found[0][0] == f"{ONE}:7:0" and found[0][1] == pytest.approx(1.0, abs=1e-4)
         expected = np.argsort(-(vectors @ vectors[7]))[:5]
         assert [name for name, _ in found] == [f"{ONE}:{number}:0" for number in expected]
         assert [score for _, score in found] == pytest.approx(sorted(vectors @ vectors[7])[:-6:-1], abs=1e-4)
