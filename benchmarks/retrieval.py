@@ -2,7 +2,7 @@
 
 import argparse
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -10,9 +10,16 @@ from benchmarks.baselines import rank_plainly
 from benchmarks.corpus import Corpus, open_corpus
 from benchmarks.measures import Found, PageRef, Question, quantile, read_questions, select, summary
 from pincite.core.graph.planning import plan_question
-from pincite.core.types import Candidate
+from pincite.core.types import Candidate, SearchPlan
 
 STAGES = ("keyword", "dense", "fused", "reranked", "packed")
+
+
+Change = Callable[[SearchPlan], SearchPlan]
+
+
+def as_planned(plan: SearchPlan) -> SearchPlan:
+    return plan
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -27,7 +34,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> dict[str, Any]:
     corpus = open_corpus(options.directory)
     questions = select(read_questions(options.directory), tags=split_tags(options.tags), limit=options.limit)
-    found = search_all(corpus, questions, scope=options.scope)
+    found = search_all(corpus, questions, options.scope)
     result = {"set": options.directory.resolve().name, "scope": options.scope, **summary(found, "packed")}
     result["latency_ms"] = {
         "p50": round(quantile([f.milliseconds for f in found], 0.5), 1),
@@ -49,17 +56,17 @@ def split_tags(tags: str) -> frozenset[str]:
     return frozenset(tag.strip() for tag in tags.split(",") if tag.strip())
 
 
-def search_all(corpus: Corpus, questions: Sequence[Question], *, scope: str) -> list[Found]:
+def search_all(corpus: Corpus, questions: Sequence[Question], scope: str, change: Change = as_planned) -> list[Found]:
     """Plan and search every question as the graph does; in document scope the right document is chosen."""
     if questions:
-        search_one(corpus, questions[0], scope=scope)  # opens indexes and models, which a running app has done
-    return [search_one(corpus, question, scope=scope) for question in questions]
+        search_one(corpus, questions[0], scope, change)  # opens indexes and models, which a running app has done
+    return [search_one(corpus, question, scope, change) for question in questions]
 
 
-def search_one(corpus: Corpus, question: Question, *, scope: str) -> Found:
+def search_one(corpus: Corpus, question: Question, scope: str, change: Change = as_planned) -> Found:
     chosen = [corpus.ids[name] for name in question.documents if name in corpus.ids] if scope == "document" else []
     started = time.perf_counter()
-    plan = plan_question(question.text)
+    plan = change(plan_question(question.text))
     result = corpus.retriever.search(plan, context_characters=corpus.context_characters, scope=chosen)
     elapsed = time.perf_counter() - started
     pages = {stage: pages_of(corpus, result.rankings.get(stage, ())) for stage in STAGES}

@@ -25,7 +25,9 @@ ROUNDS = 3
 """How often the best passage of each evidence page is chosen anew by the model learned so far."""
 GIVEN = {"document match": 1.5}
 """Weights that are set: few of the labelled files share a company, so they cannot teach what its name tells."""
-FLOORS = (0.50, 0.55, 0.60, 0.70, 0.80)
+ANCHORS = ((0.60, 0.90), (0.55, 0.95))
+"""Score, and the share of evidence in unseen documents that reaches it."""
+FLOORS = (0.50, 0.55, 0.60, 0.65, 0.70, 0.80)
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,8 +53,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> dict[str, Any]:
     samples = [sample for directory in options.directories for sample in collect(directory)]
-    scores = cross_validate(samples, folds=options.folds)
-    model = learn(samples)
+    sums = cross_validate(samples, folds=options.folds)
+    slope, shift = anchor(samples, sums)
+    scores = [1 / (1 + np.exp(-(slope * own + shift))) for own in sums]
+    learned = learn(samples)
+    model = RelevanceModel(learned.features, slope * learned.weights, slope * learned.bias + shift)
     if options.write:
         options.write.write_text(json.dumps(model.to_json(), indent=1) + "\n", encoding="utf-8")
     return {
@@ -96,8 +101,21 @@ def cross_validate(samples: Sequence[Sample], *, folds: int) -> list[Matrix]:
         model = learn([sample for sample in samples if fold_of[sample.document] != fold])
         for number, sample in enumerate(samples):
             if fold_of[sample.document] == fold:
-                scores[number] = model.probabilities(sample.rows)
+                scores[number] = model.sums(sample.rows)
     return scores
+
+
+def anchor(samples: Sequence[Sample], sums: Sequence[Matrix]) -> tuple[float, float]:
+    """Slope and shift that put ANCHORS' shares of the evidence at or above ANCHORS' scores."""
+    best = []
+    for sample, own in zip(samples, sums, strict=True):
+        for page in sample.evidence.intersection(sample.pages):
+            best.append(max(value for value, place in zip(own.tolist(), sample.pages, strict=True) if place == page))
+    (high, share_high), (low, share_low) = ANCHORS
+    at_high, at_low = np.quantile(best, [1 - share_high, 1 - share_low]).tolist()
+    odds_high, odds_low = math.log(high / (1 - high)), math.log(low / (1 - low))
+    slope = (odds_high - odds_low) / max(at_high - at_low, 1e-6)
+    return slope, odds_high - slope * at_high
 
 
 def learn(samples: Sequence[Sample]) -> RelevanceModel:
@@ -110,7 +128,7 @@ def learn(samples: Sequence[Sample]) -> RelevanceModel:
     for _ in range(ROUNDS):
         rows, labels = _training_rows(samples, scores)
         model = fit_logistic(rows, labels)
-        scores = [model.probabilities(sample.rows) for sample in samples]
+        scores = [model.sums(sample.rows) for sample in samples]
     return model
 
 

@@ -64,6 +64,12 @@ def document_of(passage_id: str) -> str:
     return passage_id.partition(":")[0]
 
 
+def page_of(passage_id: str) -> tuple[str, int]:
+    """The document and the page position that a passage's id belongs to."""
+    document_id, page_index, _ = passage_id.rsplit(":", 2)
+    return document_id, int(page_index)
+
+
 def _split_page(
     page: Page, document_id: str, title: str, trail: HeadingTrail, *, headings_from_blocks: bool
 ) -> Iterator[Passage]:

@@ -4,6 +4,7 @@ import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from pincite.core.grounding.terms import FUNCTION_WORDS, stem
 from pincite.core.types import Document
@@ -35,11 +36,12 @@ class DocumentMatch:
 def match_documents(question: str, years: Sequence[str], documents: Sequence[Document]) -> list[DocumentMatch]:
     """Score every document of the scope, best first. A word that all documents share says nothing."""
     spoken = _spoken_forms(question)
+    long_forms = {form: worth for form, worth in spoken.items() if len(form) >= 5}
     named = {document.id: _names_of(document) for document in documents}
     spread = Counter(word for words in named.values() for word in words)
     matches = []
     for document in documents:
-        found = {word: worth for word in named[document.id] if (worth := _worth_of(word, spoken)) > 0}
+        found = {word: worth for word in named[document.id] if (worth := _worth_of(word, spoken, long_forms)) > 0}
         doubt = 1.0
         for word, worth in found.items():
             doubt *= 1 - worth * (1 - spread[word] / len(documents)) ** 0.25
@@ -68,6 +70,7 @@ def _spoken_forms(question: str) -> dict[str, float]:
     return worth
 
 
+@lru_cache(maxsize=4096)
 def _names_of(document: Document) -> frozenset[str]:
     stem_of_name = re.sub(r"\.pdf$", "", document.name, flags=re.IGNORECASE)
     texts = [stem_of_name, *(entry.value for entry in document.metadata if entry.name in _NAMED_FIELDS)]
@@ -85,12 +88,12 @@ def _names_of(document: Document) -> frozenset[str]:
     )
 
 
-def _worth_of(word: str, spoken: Mapping[str, float]) -> float:
+def _worth_of(word: str, spoken: Mapping[str, float], long_forms: Mapping[str, float]) -> float:
     """What it tells that the question speaks of this word: itself, its stem, or a long beginning of it."""
     direct = max(spoken.get(word, 0.0), spoken.get(stem(word), 0.0))
     if direct or len(word) < 6:
         return direct
-    return max((value for form, value in spoken.items() if len(form) >= 5 and word.startswith(form)), default=0.0)
+    return max((value for form, value in long_forms.items() if word.startswith(form)), default=0.0)
 
 
 def _years_of(document: Document) -> frozenset[int]:

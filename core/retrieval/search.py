@@ -5,7 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import Protocol
 
-from pincite.core.documents.passages import document_of
+from pincite.core.documents.passages import document_of, page_of
 from pincite.core.grounding.terms import content_terms
 from pincite.core.ports import Embedder, KeywordIndex, PassageIndex, Reranker
 from pincite.core.retrieval.features import FEATURES, PageKey, describe_candidates
@@ -91,8 +91,9 @@ class Retriever:
         named = [match.document_id for match in matches if match.score >= DECISIVE_MATCH]
         rankings = self._run_indexes(plan, ids, named)
         asked = self._asked_pages(plan, ids or named, documents)
-        fused = self._fuse(rankings, asked, affinity, width)
-        pages = self._pages_of(fused)
+        best = self._fuse(rankings, asked, affinity)[:width]
+        pages = self._pages_of([identity for identity, _ in best])
+        fused = _candidates(best, rankings, affinity, pages)
         counts = {identity: document.page_count for identity, document in documents.items()}
         described = describe_candidates(plan, fused, pages, counts)
         reranked = self._rerank(plan, described)
@@ -150,44 +151,22 @@ class Retriever:
                 keys += [(identity, position - 1)] if 0 < position <= last else []
         return [passage.id for passage in self._library.passages_of_pages(keys)]
 
-    def _fuse(
-        self, rankings: _Rankings, asked: Sequence[str], affinity: Mapping[str, float], width: int
-    ) -> list[Candidate]:
-        best = {
-            "keyword": _best_scores(rankings.keyword),
-            "keyword printed": _best_scores(rankings.printed),
-            "dense": _best_scores(rankings.dense),
-        }
+    def _fuse(self, rankings: _Rankings, asked: Sequence[str], affinity: Mapping[str, float]) -> Ranking:
+        """Passages of pages that were asked for, then all others by rank in every ranking and by their document."""
         fused = fuse_rankings(
             ([identity for identity, _ in ranking], weight / max(len(group), 1))
             for group, weight in ((rankings.keyword, 1.0), (rankings.printed, 1.0), (rankings.dense, 1.5))
             for ranking in group
         )
         fused = [*((identity, 1.0) for identity in asked), *((i, score) for i, score in fused if i not in set(asked))]
-        weights = _document_weights(fused[:width], affinity)
-        weighted = sorted(
-            ((identity, score * weights.get(document_of(identity), 1.0)) for identity, score in fused),
-            key=lambda pair: (-pair[1], pair[0]),
-        )[:width]
-        passages = {passage.id: passage for passage in self._library.passages([identity for identity, _ in weighted])}
-        return [
-            Candidate(
-                passages[identity],
-                {
-                    **{name: scores[identity] for name, scores in best.items() if identity in scores},
-                    "document match": affinity.get(document_of(identity), 0.0),
-                    "fused": score,
-                },
-            )
-            for identity, score in weighted
-            if identity in passages
-        ]
+        weights = _document_weights(fused[: self._settings.candidates], affinity)
+        weighted = ((identity, score * weights.get(document_of(identity), 1.0)) for identity, score in fused)
+        return sorted(weighted, key=lambda pair: (-pair[1], pair[0]))
 
-    def _pages_of(self, candidates: Sequence[Candidate]) -> dict[PageKey, list[Passage]]:
-        """All passages of the candidates' pages."""
-        keys = dict.fromkeys((c.passage.document_id, c.passage.page_index) for c in candidates)
+    def _pages_of(self, passage_ids: Sequence[str]) -> dict[PageKey, list[Passage]]:
+        """All passages of these passages' pages."""
         pages: dict[PageKey, list[Passage]] = {}
-        for passage in self._library.passages_of_pages(list(keys)):
+        for passage in self._library.passages_of_pages(list(dict.fromkeys(map(page_of, passage_ids)))):
             pages.setdefault((passage.document_id, passage.page_index), []).append(passage)
         return pages
 
@@ -226,13 +205,13 @@ class Retriever:
         """What each index alone would have answered to the question as asked, for the trace and the playground."""
         known = {candidate.passage.id: candidate for candidate in fused}
         tops = {"keyword": rankings.keyword[:1], "dense": rankings.dense[:1]}
-        ids = [identity for group in tops.values() for ranking in group for identity, _ in ranking]
+        ids = [identity for group in tops.values() for ranking in group for identity, _ in ranking[: len(fused)]]
         passages = {p.id: p for p in self._library.passages([identity for identity in ids if identity not in known])}
         return {
             stage: tuple(
                 known.get(identity) or Candidate(passages[identity], {stage: score})
                 for ranking in group
-                for identity, score in ranking
+                for identity, score in ranking[: len(fused)]
                 if identity in known or identity in passages
             )
             for stage, group in tops.items()
@@ -255,6 +234,33 @@ def _without_figures(item: Chosen) -> Chosen:
     """Evidence keeps the scores of the stages; the reranker's figures stay with its ranking."""
     scores = {name: score for name, score in item.candidate.scores.items() if name not in FEATURES}
     return replace(item, candidate=replace(item.candidate, scores=scores))
+
+
+def _candidates(
+    fused: Ranking,
+    rankings: _Rankings,
+    affinity: Mapping[str, float],
+    pages: Mapping[PageKey, Sequence[Passage]],
+) -> list[Candidate]:
+    """Those of the passages that still exist, with the best score that each index gave them."""
+    best = {
+        "keyword": _best_scores(rankings.keyword),
+        "keyword printed": _best_scores(rankings.printed),
+        "dense": _best_scores(rankings.dense),
+    }
+    passages = {passage.id: passage for run in pages.values() for passage in run}
+    return [
+        Candidate(
+            passages[identity],
+            {
+                **{name: scores[identity] for name, scores in best.items() if identity in scores},
+                "document match": affinity.get(document_of(identity), 0.0),
+                "fused": score,
+            },
+        )
+        for identity, score in fused
+        if identity in passages
+    ]
 
 
 def _best_scores(rankings: Sequence[Ranking]) -> dict[str, float]:
