@@ -112,7 +112,7 @@ def draw_table(app: Pincite, documents: Sequence[Document]) -> Document | None:
 def status_in_words(document: Document) -> str:
     if document.status is DocumentStatus.READY:
         return "Ready"
-    if document.searchable:
+    if document.searchable and document.passage_count:
         return f"Ready to ask, still {document.status}"
     return str(document.status).capitalize()
 
