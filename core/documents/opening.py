@@ -32,6 +32,7 @@ def open_document(path: Path, password: str | None = None) -> tuple[pdfium.PdfDo
     """
     locked = False
     for attempt in _spellings(password):
+        pdfium_c.FPDF_LoadMemDocument64(b"", 0, None)  # some failures set no error, and the last file's would be taken
         try:
             return pdfium.PdfDocument(path, password=attempt), ()
         except pdfium.PdfiumError as error:

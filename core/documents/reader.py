@@ -241,9 +241,9 @@ class ProcessReader:
                 finished = True
             except _Stopped as stop:
                 if doubting:
-                    poisoned[at] = ""
+                    poisoned |= {index: "" for index in remaining if index not in poisoned}
                     continue
-                if poisoned.get(at) or len(poisoned) >= _MOST_STOPS:
+                if poisoned.get(at) or sum(map(bool, poisoned.values())) >= _MOST_STOPS:
                     yield from (_given_up(page_index, poisoned.get(page_index)) for page_index in remaining)
                     return
                 poisoned[at] = f"the reader {stop}"
