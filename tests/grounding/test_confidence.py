@@ -59,8 +59,8 @@ def test_the_shipped_models_carry_what_was_measured_when_they_were_fitted() -> N
 
 
 @pytest.mark.skipif("PINCITE_EVALS" not in os.environ, reason="needs labelled answers (PINCITE_EVALS)")
-def test_labelled_answers_are_told_apart_in_time() -> None:
-    from benchmarks.groundedness import measure_set, read_answers
+def test_labelled_answers_are_told_apart() -> None:
+    from pincite.benchmarks.groundedness import measure_set, read_answers
 
     rows = read_answers(Path(os.environ["PINCITE_EVALS"]) / "groundedness" / "answers.jsonl")[::12]
     confidences = np.array([judge_answer(row.question, row.answer, row.sources).confidence for row in rows])
