@@ -61,12 +61,23 @@ class ConfidenceMeasured:
 class WatchedIngest(Ingest):
     """Ingest that tells the reviews when a document goes, whoever removes it."""
 
-    reviews: Reviews
+    def __init__(
+        self,
+        reviews: Reviews,
+        database: Database,
+        library: Library,
+        keywords: Fts5Index,
+        indexes: Indexes,
+        reader: ProcessReader,
+        settings: Settings,
+    ) -> None:
+        self._reviews = reviews  # first: the workers that may replace a document start in the base class
+        super().__init__(database, library, keywords, indexes, reader, describe, settings)
 
     def remove(self, document_id: str) -> None:
         name = self._library.get(document_id).name
         super().remove(document_id)
-        self.reviews.mark_stale(document_id, f"“{name}”, which the reviewed answer cites, was removed or replaced.")
+        self._reviews.mark_stale(document_id, f"“{name}”, which the reviewed answer cites, was removed or replaced.")
 
 
 class Pincite:
@@ -217,11 +228,9 @@ class Pincite:
         self.database.close()
 
     def _ingest(self) -> WatchedIngest:
-        made = WatchedIngest(
-            self.database, self.library, self._keywords, self.indexes, self._reader, describe, self.settings
+        return WatchedIngest(
+            self.reviews, self.database, self.library, self._keywords, self.indexes, self._reader, self.settings
         )
-        made.reviews = self.reviews
-        return made
 
     def _reranker(self) -> Reranker:
         folder = self.settings.models_dir
