@@ -33,8 +33,8 @@ class AnswerRequest:
     history: tuple[Message, ...] = ()
     critique: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
-    asked: str = ""
-    """The question without how the answer should be written; empty: the question itself."""
+    absent: tuple[str, ...] | None = None
+    """Telling words of the question that no passage found holds; None: not looked for."""
 
 
 class ChatModel(Protocol):

@@ -39,6 +39,7 @@ class TurnUpdate(TypedDict, total=False):
     attempt: int
     evidence: tuple[Evidence, ...]
     nearest: tuple[Evidence, ...]
+    absent: tuple[str, ...]
     draft: str
     removed_markers: int
     citations: tuple[Citation, ...]
@@ -72,6 +73,8 @@ class TurnState(TypedDict):
     evidence: tuple[Evidence, ...]
     nearest: tuple[Evidence, ...]
     """Where nothing was good enough: what came closest."""
+    absent: tuple[str, ...]
+    """Telling words of the question that no passage found holds."""
     draft: str
     removed_markers: int
     citations: tuple[Citation, ...]
@@ -104,6 +107,7 @@ def opening_state(
         attempt=0,
         evidence=(),
         nearest=(),
+        absent=(),
         draft="",
         removed_markers=0,
         citations=(),

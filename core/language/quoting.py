@@ -4,14 +4,14 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from pincite.core.language.selection import Scored, Unit, missing, score_units
+from pincite.core.language.selection import Scored, Unit, absent_terms, score_units, weight_of
 from pincite.core.ports import AnswerRequest
 from pincite.core.types import Evidence, Intent
 
 MOST_QUOTES = 6
 MOST_WORDS = 110
-TOO_MUCH_MISSING = 1.9
-"""Telling words of the question that the evidence lacks, from which on it does not answer: about two."""
+TOO_MUCH_ABSENT = 1.65
+"""Weight of the question's telling words that no passage found holds, from which on they do not answer: about two."""
 WORTH_SAYING = 0.2
 """Share of the best unit's worth below which another is left out."""
 PAGE_PULL = 0.5
@@ -43,7 +43,7 @@ class Quoting:
         if request.intent is Intent.CHAT:
             yield _small_talk(request)
             return
-        quotes = select_quotes(request.question, request.evidence, asked=request.asked)
+        quotes = select_quotes(request.question, request.evidence, absent=request.absent)
         if not quotes:
             yield NOT_FOUND
             return
@@ -62,9 +62,11 @@ def _small_talk(request: AnswerRequest) -> str:
     return f"{NO_MODEL}, word for word and with their pages. Ask me about something that stands in them."
 
 
-def select_quotes(question: str, evidence: Sequence[Evidence], *, asked: str = "") -> list[Quote]:
-    """What answers, best first; empty when the evidence lacks too much of what is ``asked``."""
-    if missing(asked or question, evidence) >= TOO_MUCH_MISSING:
+def select_quotes(question: str, evidence: Sequence[Evidence], *, absent: Sequence[str] | None = None) -> list[Quote]:
+    """What answers, best first; empty when too much of the question is ``absent`` from what was found."""
+    if absent is None:
+        absent = absent_terms(question, (item.passage for item in evidence))
+    if weight_of(absent) >= TOO_MUCH_ABSENT:
         return []
     chosen: list[Unit] = []
     words = 0

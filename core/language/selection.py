@@ -5,13 +5,13 @@ The weights are fitted by ``python -m benchmarks fit-quoting`` with the document
 
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
 from pincite.core.grounding.sentences import split_sentences
 from pincite.core.grounding.terms import content_terms, rarity, specificity
-from pincite.core.types import Evidence
+from pincite.core.types import Evidence, Passage
 
 SHORT_LINE_WORDS = 9
 LONGEST_UNIT_WORDS = 42
@@ -158,15 +158,20 @@ def measure(question: str, units: Sequence[Unit]) -> list[Mapping[str, float]]:
     return [{**row, "best": row["best"] / best} for row in rows]
 
 
-def missing(question: str, evidence: Sequence[Evidence]) -> float:
-    """How much of what is asked stands nowhere in the evidence: telling words by weight, figures twice."""
+def absent_terms(question: str, passages: Iterable[Passage]) -> tuple[str, ...]:
+    """The telling words of a question that none of the passages, or what they stand under, holds."""
     held = {
         term
-        for item in evidence
-        for term in content_terms(" ".join([item.passage.text, item.passage.context, *item.passage.heading_path]))
+        for passage in passages
+        for term in content_terms(" ".join([passage.text, passage.context, *passage.heading_path]))
     }
-    terms = set(content_terms(question)) - _ABOUT_THE_ANSWER - held
-    return sum(specificity(term) + (1.0 if term[0].isdigit() else 0.0) for term in terms)
+    terms = dict.fromkeys(content_terms(question))
+    return tuple(term for term in terms if term not in held and term not in _ABOUT_THE_ANSWER)
+
+
+def weight_of(absent: Iterable[str]) -> float:
+    """How much is absent: rare words count 1, common ones less, figures one more."""
+    return sum(specificity(term) + (1.0 if term[0].isdigit() else 0.0) for term in absent)
 
 
 def probability_of(measures: Mapping[str, float]) -> float:

@@ -3,6 +3,7 @@
 import json
 import threading
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
@@ -98,12 +99,11 @@ def test_quoting_takes_a_table_row_that_holds_the_figure() -> None:
     assert "Turbines 41.5 47.9" in "".join(Quoting().answer(request, never))
 
 
-def test_quoting_does_not_miss_words_about_how_to_answer() -> None:
-    question = "What interest do overdue amounts bear? Please write the answer as a float with two decimals."
-    request = AnswerRequest(
-        question, Intent.DOCUMENT_SEARCH, (evidence(),), asked="What interest do overdue amounts bear?"
-    )
-    assert "1.5 %" in "".join(Quoting().answer(request, never))
+def test_quoting_declines_when_two_telling_words_stand_nowhere() -> None:
+    request = asked("What interest do overdue amounts bear?")
+    assert "1.5 %" in "".join(Quoting().answer(replace(request, absent=("overdu",)), never))
+    declined = "".join(Quoting().answer(replace(request, absent=("zebra", "lottery")), never))
+    assert declined.startswith("These documents do not say")
 
 
 def test_quoting_says_that_no_language_model_is_connected() -> None:

@@ -7,7 +7,6 @@ from langgraph.runtime import Runtime
 from pincite.core.graph.citations import cite
 from pincite.core.graph.context import TurnContext, TurnStopped
 from pincite.core.graph.nodes.rewriter import messages_of, question_to_answer
-from pincite.core.graph.planning import core_question
 from pincite.core.graph.state import TurnState, TurnUpdate, exchange_of
 from pincite.core.ports import AnswerRequest
 from pincite.core.store.codec import to_plain
@@ -62,15 +61,14 @@ def _request(state: TurnState, context: TurnContext) -> AnswerRequest:
         notes.append("There are no documents yet.")
     if state["hint"]:
         notes.append(f"A reviewer's hint: {state['hint']}")
-    question = question_to_answer(state)
     return AnswerRequest(
-        question=question,
+        question=question_to_answer(state),
         intent=state["intent"],
         evidence=state["evidence"],
         history=messages_of(state["history"]),
         critique=_critique(state["verdict"]),
         notes=tuple(notes),
-        asked=core_question(question),
+        absent=state["absent"],
     )
 
 

@@ -6,11 +6,16 @@ from typing import Literal
 from langgraph.runtime import Runtime
 
 from pincite.core.graph.context import Documents, TurnContext
+from pincite.core.graph.nodes.rewriter import question_to_answer
+from pincite.core.graph.planning import core_question
 from pincite.core.graph.state import TurnState, TurnUpdate
+from pincite.core.language.selection import absent_terms
 from pincite.core.types import Candidate, Document, DocumentStatus, Evidence, SearchResult
 
 SHOWN_PER_STAGE = 40
 SHOWN_NEAREST = 3
+WORDS_LOOKED_FOR_IN = 20
+"""Passages of the keyword ranking in which the question's words are looked for, beside the evidence."""
 
 
 def retriever(state: TurnState, runtime: Runtime[TurnContext]) -> TurnUpdate:
@@ -36,8 +41,12 @@ def retriever(state: TurnState, runtime: Runtime[TurnContext]) -> TurnUpdate:
         returned=described(result),
     )
     names = {document.id: document.name for document in searched}
+    by_words = [candidate.passage for candidate in result.rankings.get("keyword", ())[:WORDS_LOOKED_FOR_IN]]
+    found = [*(item.passage for item in result.evidence), *by_words]
+    absent = absent_terms(core_question(question_to_answer(state)), found)
+    context.note(decided={"absent": list(absent)})
     nearest = () if result.evidence else _nearest(result, names)
-    return TurnUpdate(evidence=result.evidence, nearest=nearest, notices=notices)
+    return TurnUpdate(evidence=result.evidence, nearest=nearest, absent=absent, notices=notices)
 
 
 def after_retriever(state: TurnState) -> Literal["generator", "review"]:
