@@ -7,7 +7,6 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import pairwise
 from operator import attrgetter
 from statistics import median
@@ -25,28 +24,35 @@ _CURRENCIES = frozenset("$€£¥₹")
 _FIXED_SIGNS = _CURRENCIES | {")", "%", ")%", "%)"}
 
 
-@dataclass
 class Segment:
     """Words that follow each other closely on one line: the words ``start`` to ``end`` of the page."""
 
-    start: int
-    end: int
-    words: Sequence[str]
-    left: float
-    top: float
-    right: float
-    bottom: float
-    base: float
-    size: float
-    bold: bool
+    __slots__ = ("_numeric", "base", "bold", "bottom", "end", "left", "right", "size", "start", "text", "top", "words")
 
-    @cached_property
-    def text(self) -> str:
-        return " ".join(self.words[self.start : self.end])
+    def __init__(
+        self,
+        start: int,
+        end: int,
+        words: Sequence[str],
+        left: float,
+        top: float,
+        right: float,
+        bottom: float,
+        base: float,
+        size: float,
+        bold: bool,
+    ) -> None:
+        self.start, self.end, self.words = start, end, words
+        self.left, self.top, self.right, self.bottom = left, top, right, bottom
+        self.base, self.size, self.bold = base, size, bold
+        self.text = " ".join(words[start:end])
+        self._numeric: bool | None = None
 
-    @cached_property
+    @property
     def numeric(self) -> bool:
-        return not _LETTERS.search(self.text)
+        if self._numeric is None:
+            self._numeric = not _LETTERS.search(self.text)
+        return self._numeric
 
 
 class Line:
@@ -59,10 +65,10 @@ class Line:
         first = segments[0]
         self.left, self.right, self.top, self.bottom = first.left, first.right, first.top, first.bottom
         self.size = first.size
-        for segment in segments[1:]:
-            self.left, self.right = min(self.left, segment.left), max(self.right, segment.right)
-            self.top, self.bottom = min(self.top, segment.top), max(self.bottom, segment.bottom)
-            self.size = max(self.size, segment.size)
+        if len(segments) > 1:
+            self.left, self.right = min(part.left for part in segments), max(part.right for part in segments)
+            self.top, self.bottom = min(part.top for part in segments), max(part.bottom for part in segments)
+            self.size = max(part.size for part in segments)
 
 
 def arrange(page: PageWords) -> list[Line]:
@@ -78,7 +84,7 @@ def arrange(page: PageWords) -> list[Line]:
     if (page.turns != turn).any():
         straight = [segment for segment in segments if _runs_with(page, segment, turn)]
         stray = [segment for segment in segments if not _runs_with(page, segment, turn)]
-    right_to_left = bool(RIGHT_TO_LEFT.search(page.raw_text)) and 2 * sum(
+    right_to_left = page.right_to_left and 2 * sum(
         bool(RIGHT_TO_LEFT.search(segment.text)) for segment in segments
     ) > len(segments)
     zones = list(_zones(straight, right_to_left, depth=0))
@@ -89,6 +95,8 @@ def arrange(page: PageWords) -> list[Line]:
 def _close_up(page: PageWords) -> None:
     """Take out the space behind a currency sign, and before a closing sign in a cell of its own."""
     texts, gaps = page.texts, page.gaps
+    if _FIXED_SIGNS.isdisjoint(texts):
+        return
     for index in [index for index, text in enumerate(texts) if text in _FIXED_SIGNS]:
         if texts[index] in _CURRENCIES:
             if index + 1 < len(texts) and gaps[index + 1] == 1 and texts[index + 1][0] in "0123456789(—–-":
@@ -104,6 +112,8 @@ def _runs_with(page: PageWords, segment: Segment, turn: int) -> bool:
 
 def _turned(boxes: NDArray[np.float64], turn: int, width: float, height: float) -> NDArray[np.float64]:
     """Turn the page so that most of its words run from left to right."""
+    if not turn:
+        return boxes
     left, top, right, bottom = boxes.T
     turned = {
         0: (left, top, right, bottom),
@@ -117,7 +127,9 @@ def _turned(boxes: NDArray[np.float64], turn: int, width: float, height: float) 
 def _segments(page: PageWords, turn: int) -> list[Segment]:
     """Cut the words where the line breaks, or where the white space is wider than the em."""
     left, _, right, _ = _turned(page.boxes, turn, page.width, page.height).T
-    base = _turned(page.baselines[:, [0, 1, 0, 1]], turn, page.width, page.height)[:, 1]
+    base = page.baselines[:, 1]
+    if turn:
+        base = _turned(page.baselines[:, [0, 1, 0, 1]], turn, page.width, page.height)[:, 1]
     size = page.sizes
     distance = np.maximum(left[1:] - right[:-1], left[:-1] - right[1:])
     smaller, larger = np.minimum(size[1:], size[:-1]), np.maximum(size[1:], size[:-1])
@@ -147,18 +159,23 @@ def _segments(page: PageWords, turn: int) -> list[Segment]:
 
 def _rows(segments: Sequence[Segment], right_to_left: bool) -> Iterator[list[Segment]]:
     """Gather segments that stand at one height, top to bottom."""
-    ordered = sorted(segments, key=attrgetter("base"))
     row: list[Segment] = []
-    for segment in ordered:
-        if row and segment.base - row[0].base > 0.45 * min(segment.size, max(part.size for part in row)):
+    start = largest = 0.0
+    for segment in sorted(segments, key=attrgetter("base")):
+        if row and segment.base - start > 0.45 * min(segment.size, largest):
             yield _across(row, right_to_left)
             row = []
+        if not row:
+            start = segment.base
+        largest = max(largest, segment.size) if row else segment.size
         row.append(segment)
     if row:
         yield _across(row, right_to_left)
 
 
 def _across(row: list[Segment], right_to_left: bool) -> list[Segment]:
+    if len(row) == 1:
+        return row
     return sorted(row, key=lambda segment: -segment.right if right_to_left else segment.left)
 
 

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from pincite.core.documents import labels
 from pincite.core.documents.layout import arrange
-from pincite.core.documents.pdfium_text import PageWords
+from pincite.core.documents.pdfium_text import RIGHT_TO_LEFT, PageWords
 from pincite.core.documents.reading import OpenPdf, PlainPage
 from pincite.core.types import PageStatus
 
@@ -95,6 +95,7 @@ def page_words(found: Any, shape: tuple[int, ...], width: float, height: float) 
         height,
         len(text),
         text,
+        bool(RIGHT_TO_LEFT.search(text)),
     )
 
 

@@ -40,12 +40,27 @@ def _kinds() -> NDArray[np.uint8]:
     return kinds
 
 
-_KINDS = _kinds()
 _INVISIBLE = re.compile("[\x01-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u00ad\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 _PRESENTATION = re.compile("[\u2f00-\u2fd5\ufb00-\ufb06\ufb1d-\ufdff\ufe70-\ufefc]+")
 RIGHT_TO_LEFT = re.compile("[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]")
 _FOLDED = re.compile(f"{_INVISIBLE.pattern}|{_PRESENTATION.pattern}|[\ud800-\udfff\uf020-\uf0ff\uf720-\uf77f]")
 _BOLD = re.compile(rb"bold|black|heavy|demi", re.I)
+_ALONE, _RIGHT_TO_LEFT, _TO_FOLD = 1, 2, 4
+
+
+def _marks() -> NDArray[np.uint8]:
+    """For every UTF-16 unit, what to look for on pages where it occurs: one look at a table saves several searches."""
+    marks = np.zeros(0x10000, np.uint8)
+    marks[_KINDS == 2] |= _ALONE
+    units = "".join(map(chr, range(0x10000)))
+    for mark, pattern in ((_RIGHT_TO_LEFT, RIGHT_TO_LEFT), (_TO_FOLD, _FOLDED)):
+        for match in pattern.finditer(units):
+            marks[match.start() : match.end()] |= mark
+    return marks
+
+
+_KINDS = _kinds()
+_MARKS = _marks()
 _NAME_BYTES = 80
 _SYMBOLS = {chr(0xF700 + code): chr(code).upper() for code in range(0x20, 0x80)} | dict(
     zip("\uf0b7\uf0a7\uf0a8\uf0d8\uf0fc\uf06e\uf06c\uf076", "•▪▫➢✓■●❖", strict=True)
@@ -54,10 +69,13 @@ _SYMBOLS = {chr(0xF700 + code): chr(code).upper() for code in range(0x20, 0x80)}
 
 
 def _function(name: str, result: Any, *arguments: Any) -> Any:
-    """Bind a function of pdfium to plain integers: ctypes converts those several times faster than typed pointers."""
+    """Bind a function of pdfium to plain integers: ctypes converts those several times faster than typed pointers.
+
+    These calls are short and many: letting other threads run during each would cost a quarter of its time.
+    """
     address = ctypes.cast(getattr(pdfium_c, name), ctypes.c_void_p).value
     assert address is not None
-    return ctypes.CFUNCTYPE(result, *arguments)(address)
+    return ctypes.PYFUNCTYPE(result, *arguments)(address)
 
 
 _loose_box = _function("FPDFText_GetLooseCharBox", ctypes.c_int, ctypes.c_void_p, ctypes.c_int, ctypes.c_void_p)
@@ -81,6 +99,7 @@ class PageWords:
     character stands. ``sizes`` are heights of the em.
     ``gaps`` says what stood before each word: 0 nothing, 1 white space, 2 a line break, 3 a hyphen and a line break.
     ``turns`` is the direction a word runs in, in quarter turns clockwise (0 is left to right or right to left).
+    ``right_to_left`` says whether any character is of a script that runs so.
     """
 
     texts: list[str]
@@ -94,6 +113,7 @@ class PageWords:
     height: float
     characters: int
     raw_text: str
+    right_to_left: bool
 
 
 def read_words(page: pdfium.PdfPage) -> PageWords:
@@ -106,23 +126,28 @@ def read_words(page: pdfium.PdfPage) -> PageWords:
         text = units.tobytes().decode("utf-16-le", "replace")
         if len(text) != len(units):  # work in UTF-16 units, as pdfium counts; pairs are joined again word by word
             text = "".join(map(chr, units.tolist()))
-        texts, starts, last, gaps = _tokens(units, text)
+        marks = int(np.bitwise_or.reduce(_MARKS[units]))
+        texts, starts, last, gaps = _tokens(units, text, marks)
         if not texts:
             return _no_words(width, height, text)
         handle = ctypes.cast(text_page.raw, ctypes.c_void_p).value
         if len(text) != count:
             starts, last = (_character_indexes(handle, indexes) for indexes in (starts, last))
-        loose = _displayed(page, _boxes(handle, last))
-        baselines = _displayed(page, _origins(handle, starts))[:, :2]
+        display = _Display.of(page)
+        loose = display.boxes(_boxes(handle, last))
+        baselines = display.boxes(_origins(handle, starts))[:, :2]
         turns = _turns(texts, gaps, (loose[:, :2] + loose[:, 2:]) / 2 - baselines)
-        boxes = np.concatenate([np.minimum(loose[:, :2], baselines), np.maximum(loose[:, 2:], baselines)], axis=1)
-        if RIGHT_TO_LEFT.search(text):
+        boxes = np.empty_like(loose)
+        np.minimum(loose[:, :2], baselines, out=boxes[:, :2])
+        np.maximum(loose[:, 2:], baselines, out=boxes[:, 2:])
+        right_to_left = bool(marks & _RIGHT_TO_LEFT)
+        if right_to_left:
             backwards = [index for index, word in enumerate(texts) if RIGHT_TO_LEFT.search(word)]
-            first = _displayed(page, _boxes(handle, [starts[index] for index in backwards]))
+            first = display.boxes(_boxes(handle, [starts[index] for index in backwards]))
             boxes[backwards, :2] = np.minimum(boxes[backwards, :2], first[:, :2])
             boxes[backwards, 2:] = np.maximum(boxes[backwards, 2:], first[:, 2:])
         sizes, bold = _fonts(handle, starts, gaps, loose, turns)
-        return PageWords(texts, boxes, baselines, sizes, bold, gaps, turns, width, height, count, text)
+        return PageWords(texts, boxes, baselines, sizes, bold, gaps, turns, width, height, count, text, right_to_left)
     finally:
         text_page.close()
 
@@ -130,7 +155,7 @@ def read_words(page: pdfium.PdfPage) -> PageWords:
 def _no_words(width: float, height: float, text: str) -> PageWords:
     numbers, flags, signs = np.zeros(0), np.zeros(0, np.bool_), np.zeros(0, np.int8)
     places = np.zeros((0, 4))
-    return PageWords([], places, places[:, :2], numbers, flags, signs, signs, width, height, len(text), text)
+    return PageWords([], places, places[:, :2], numbers, flags, signs, signs, width, height, len(text), text, False)
 
 
 def _units(text_page: pdfium.PdfTextPage, count: int) -> NDArray[np.uint16]:
@@ -140,24 +165,34 @@ def _units(text_page: pdfium.PdfTextPage, count: int) -> NDArray[np.uint16]:
     return buffer[: max(written - 1, 0)]
 
 
-def _tokens(units: NDArray[np.uint16], text: str) -> tuple[list[str], list[int], list[int], NDArray[np.int8]]:
+def _tokens(
+    units: NDArray[np.uint16], text: str, marks: int
+) -> tuple[list[str], list[int], list[int], NDArray[np.int8]]:
     """Cut the text at white space, and around every character of a script that is written without it."""
-    kinds = np.concatenate([[0], _KINDS[units], [0]])
-    borders = (kinds[1:] != kinds[:-1]) | (kinds[1:] == 2)
-    starts = np.flatnonzero(borders & (kinds[1:] > 0))
-    ends = np.flatnonzero((borders & (kinds[:-1] > 0))[1:]) + 1
-    breaks = np.cumsum(units == ord("\n"))
-    hyphens = np.cumsum(units == ord(HYPHEN_AT_LINE_END))
+    kinds = np.zeros(len(units) + 2, np.uint8)
+    kinds[1:-1] = _KINDS[units]
+    borders = kinds[1:] != kinds[:-1]
+    if marks & _ALONE:
+        borders |= kinds[1:] == 2
+        starts = np.flatnonzero(borders & (kinds[1:] > 0))
+        ends = np.flatnonzero((borders & (kinds[:-1] > 0))[1:]) + 1
+        texts = [text[start:end] for start, end in zip(starts.tolist(), ends.tolist(), strict=True)]
+    else:
+        edges = np.flatnonzero(borders)
+        starts, ends = edges[::2], edges[1::2]
+        spaced = np.where(kinds[1:-1], units, np.uint16(ord(" ")))
+        texts = spaced.tobytes().decode("utf-16-le", "replace").split()
     last = ends - 1
     gaps = np.ones(len(starts), np.int8)
     gaps[1:][starts[1:] == ends[:-1]] = 0
-    gaps[1:][breaks[starts[1:]] > breaks[last[:-1]]] = 2
-    gaps[1:][hyphens[starts[1:]] > hyphens[last[:-1]]] = 3
-    texts = [text[start:end] for start, end in zip(starts.tolist(), ends.tolist(), strict=True)]
-    if _FOLDED.search(text):
+    for gap, sign in ((2, "\n"), (3, HYPHEN_AT_LINE_END)):
+        seen = np.cumsum(units == ord(sign), dtype=np.int32)
+        gaps[1:][seen[starts[1:]] > seen[last[:-1]]] = gap
+    if marks & _TO_FOLD:
         texts = [fold(word) if _FOLDED.search(word) else word for word in texts]
-        kept = np.flatnonzero([bool(word) for word in texts])
-        texts, starts, last, gaps = [word for word in texts if word], starts[kept], last[kept], gaps[kept]
+        if not all(texts):
+            kept = np.flatnonzero([bool(word) for word in texts])
+            texts, starts, last, gaps = [word for word in texts if word], starts[kept], last[kept], gaps[kept]
     return texts, starts.tolist(), last.tolist(), gaps
 
 
@@ -190,8 +225,9 @@ def _fonts(
     sizes = np.maximum(np.where(plausible, sizes, heights / 1.15), 1.0)
     line_starts = np.concatenate([[0], np.flatnonzero(gaps[1:] >= 2) + 1])
     line_ends = np.concatenate([line_starts[1:], [len(starts)]]) - 1
-    heavy = [_heavy(handle, [starts[number] for number in ends.tolist()]) for ends in (line_starts, line_ends)]
-    return sizes, np.repeat(heavy[0] & heavy[1], line_ends - line_starts + 1)
+    heavy = _heavy(handle, [starts[number] for number in line_starts.tolist()])
+    heavy[heavy] = _heavy(handle, [starts[number] for number in line_ends[heavy].tolist()])
+    return sizes, np.repeat(heavy, line_ends - line_starts + 1)
 
 
 def _heavy(handle: Any, indexes: list[int]) -> NDArray[np.bool_]:
@@ -228,25 +264,40 @@ def _boxes(handle: Any, indexes: list[int]) -> NDArray[np.float64]:
     return boxes.astype(np.float64)
 
 
-def _displayed(page: pdfium.PdfPage, boxes: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Page space (origin bottom left, before rotation) to points of the displayed page (origin top left)."""
-    low_x, low_y, high_x, high_y = page.get_bbox()
-    left, top, right, bottom = boxes.T
-    turned = {
-        0: (left - low_x, high_y - top, right - low_x, high_y - bottom),
-        90: (bottom - low_y, left - low_x, top - low_y, right - low_x),
-        180: (high_x - right, bottom - low_y, high_x - left, top - low_y),
-        270: (high_y - top, high_x - right, high_y - bottom, high_x - left),
-    }[page.get_rotation()]
-    return np.stack(turned, axis=1)
+@dataclass(frozen=True, slots=True)
+class _Display:
+    """From page space (origin bottom left, before rotation) to points of the displayed page (origin top left)."""
+
+    edges: list[int]
+    signs: NDArray[np.float64]
+    offsets: NDArray[np.float64]
+
+    @classmethod
+    def of(cls, page: pdfium.PdfPage) -> "_Display":
+        low_x, low_y, high_x, high_y = page.get_bbox()
+        edges, signs, offsets = {
+            0: ([0, 1, 2, 3], [1, -1, 1, -1], [-low_x, high_y, -low_x, high_y]),
+            90: ([3, 0, 1, 2], [1, 1, 1, 1], [-low_y, -low_x, -low_y, -low_x]),
+            180: ([2, 3, 0, 1], [-1, 1, -1, 1], [high_x, -low_y, high_x, -low_y]),
+            270: ([1, 2, 3, 0], [-1, -1, -1, -1], [high_y, high_x, high_y, high_x]),
+        }[page.get_rotation()]
+        return cls(edges, np.array(signs, np.float64), np.array(offsets))
+
+    def boxes(self, boxes: NDArray[np.float64]) -> NDArray[np.float64]:
+        if self.edges[0]:
+            boxes = boxes[:, self.edges]
+        return boxes * self.signs + self.offsets
 
 
 def _turns(texts: list[str], gaps: NDArray[np.int8], moved: NDArray[np.float64]) -> NDArray[np.int8]:
     """Tell a word's direction by where its last character stands; short words go with the word before."""
     across, down = moved[:, 0], moved[:, 1]
-    turns = np.where(np.abs(down) > np.abs(across), np.where(down > 0, 1, 3), 0).astype(np.int8)
+    turns = np.zeros(len(texts), np.int8)
+    aside = np.abs(down) > np.abs(across)
+    if not aside.any() and across.min() >= 0:
+        return turns
     short = np.fromiter(map(len, texts), np.int64, len(texts)) < 3
-    turns[short] = 0
+    turns[aside & ~short] = np.where(down > 0, 1, 3)[aside & ~short]
     for index in np.flatnonzero(~short & (across < 0) & (turns == 0)):
         turns[index] = 0 if RIGHT_TO_LEFT.search(texts[index]) else 2
     if turns.any():
