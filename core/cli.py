@@ -68,13 +68,9 @@ class _CommandParser(_Parser):
 
 
 def _parser() -> argparse.ArgumentParser:
-    everywhere = _CommandParser(add_help=False)
-    everywhere.add_argument(
-        "--data-dir", type=Path, metavar="DIR", default=argparse.SUPPRESS, help="where documents and answers are kept"
-    )
     parser = _Parser(
         prog="pincite",
-        parents=[everywhere],
+        parents=[_data_dir_option(default=None)],
         description="Chat with PDFs; every sentence of an answer carries a checked quotation from a named page. "
         "Without a command, opens the app in the browser.",
         epilog="`pincite COMMAND --help` explains a command.",
@@ -82,14 +78,18 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=f"pincite {__version__}")
     parser.add_argument("--port", type=_port, default=DEFAULT_PORT, help=f"port of the app (default {DEFAULT_PORT})")
     parser.add_argument("--no-browser", action="store_true", help="do not open a browser")
-    parser.set_defaults(command=_open_app, data_dir=None)
+    parser.set_defaults(command=_open_app)
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", parser_class=_CommandParser)
 
     def command(
         name: str, run: Callable[[argparse.Namespace], int], summary: str, **more: Any
     ) -> argparse.ArgumentParser:
         made: argparse.ArgumentParser = commands.add_parser(
-            name, parents=[everywhere], help=summary, description=f"{summary[0].upper()}{summary[1:]}.", **more
+            name,
+            parents=[_data_dir_option(default=argparse.SUPPRESS)],
+            help=summary,
+            description=f"{summary[0].upper()}{summary[1:]}.",
+            **more,
         )
         made.set_defaults(command=run)
         return made
@@ -118,6 +118,15 @@ def _parser() -> argparse.ArgumentParser:
     check = command("check", _check, "ask every reviewed question again, and say which answers changed")
     _add_engine_options(check)
     command("doctor", _doctor, "show what works, what does not, and what to do about it")
+    return parser
+
+
+def _data_dir_option(*, default: str | None) -> argparse.ArgumentParser:
+    """May stand before or after a command; a command where it is left out must not undo what stands before."""
+    parser = _CommandParser(add_help=False)
+    parser.add_argument(
+        "--data-dir", type=Path, metavar="DIR", default=default, help="where documents and answers are kept"
+    )
     return parser
 
 

@@ -74,6 +74,11 @@ def test_the_sample_contract_tells_its_late_payment_penalties(run: Run, samples:
     assert [step["node"] for step in told["trace"]] == told["path"]
 
 
+def test_options_may_stand_before_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["--data-dir", str(tmp_path / "chosen"), "list"]) == 0
+    assert (tmp_path / "chosen" / "pincite.db").exists() and "no documents yet" in capsys.readouterr().out
+
+
 def test_the_answer_reads_well_without_json(run: Run, samples: Path) -> None:
     outcome = run("ask", "--engine", "quoting", QUESTION, samples / "service-contract.pdf")
     assert outcome.status == 0

@@ -9,7 +9,7 @@ from pincite.core.errors import PinciteError
 from pincite.core.ports import ChatModel
 from pincite.core.settings import Settings
 from pincite.core.store.reviews import Recalled
-from pincite.core.types import Document, SearchPlan, SearchResult, TraceStep
+from pincite.core.types import Document, Passage, SearchPlan, SearchResult, TraceStep
 
 
 class TurnStopped(PinciteError):
@@ -25,6 +25,9 @@ class Documents(Protocol):
 
     def coverage(self, document_id: str) -> float:
         """Share of pages with usable text."""
+
+    def opening_passages(self, document_id: str, limit: int) -> Sequence[Passage]:
+        """The document's first passages, in reading order."""
 
 
 class Searcher(Protocol):

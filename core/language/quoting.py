@@ -2,16 +2,21 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import zip_longest
 from typing import Any
 
-from pincite.core.language.selection import Scored, Unit, absent_terms, score_units, weight_of
+from pincite.core.language.selection import Scored, Unit, absent_terms, score_units, units_of, weight_of
 from pincite.core.ports import AnswerRequest
+from pincite.core.retrieval.overview import SUMMARY
 from pincite.core.types import Evidence, Intent
 
 MOST_QUOTES = 6
 MOST_WORDS = 110
 TOO_MUCH_ABSENT = 1.65
 """Weight of the question's telling words that no passage found holds, from which on they do not answer: about two."""
+MOST_LEADS = 7
+"""Sentences that stand for whole documents, or one for each where there are more."""
+FEWEST_LEAD_WORDS, MOST_LEAD_WORDS = 6, 60
 WORTH_SAYING = 0.2
 """Share of the best unit's worth below which another is left out."""
 PAGE_PULL = 0.5
@@ -43,7 +48,10 @@ class Quoting:
         if request.intent is Intent.CHAT:
             yield _small_talk(request)
             return
-        quotes = select_quotes(request.question, request.evidence, absent=request.absent)
+        if request.intent is Intent.SURVEY:
+            quotes = lead_quotes(request.evidence)
+        else:
+            quotes = select_quotes(request.question, request.evidence, absent=request.absent)
         if not quotes:
             yield NOT_FOUND
             return
@@ -82,6 +90,26 @@ def select_quotes(question: str, evidence: Sequence[Evidence], *, absent: Sequen
         if len(chosen) == MOST_QUOTES:
             break
     return [Quote(unit.text, unit.item.number) for unit in chosen]
+
+
+def lead_quotes(evidence: Sequence[Evidence]) -> list[Quote]:
+    """The first whole sentence of each passage, summaries first, taking the documents in turn."""
+    by_document: dict[str, list[Evidence]] = {}
+    for item in sorted(evidence, key=lambda item: item.reason != SUMMARY):
+        by_document.setdefault(item.passage.document_id, []).append(item)
+    in_turn = [item for group in zip_longest(*by_document.values()) for item in group if item is not None]
+    quotes: list[Quote] = []
+    for item in in_turn:
+        sentences = [unit.text for unit in units_of(item) if _is_sentence(unit.text)]
+        if sentences and not any(sentences[0] == quote.text for quote in quotes):
+            quotes.append(Quote(sentences[0], item.number))
+        if len(quotes) >= max(MOST_LEADS, len(by_document)):
+            break
+    return quotes
+
+
+def _is_sentence(text: str) -> bool:
+    return text.endswith((".", "!", "?", "。")) and FEWEST_LEAD_WORDS <= len(text.split()) <= MOST_LEAD_WORDS
 
 
 def _ranked(scored: Sequence[Scored]) -> list[tuple[Unit, float]]:

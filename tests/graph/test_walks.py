@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from pincite.core.errors import ModelInterruptedError
+from pincite.core.language.quoting import Quoting
 from pincite.core.types import Intent, Mode, SearchPlan, SearchResult, TurnStatus
 from pincite.tests.graph.world import REPORT, ScriptedModel, Shelf, WordSearch, World
 
@@ -71,6 +72,23 @@ def test_nothing_found_goes_to_review_without_generator_or_judge(world: Any) -> 
     assert turn.path == ("router", "rewriter", "retriever", "review")
     assert "do not say" in turn.answer and turn.question_back and not turn.citations
     assert turn.evidence and turn.evidence[0].reason == "below the score floor"
+
+
+def test_a_question_about_a_whole_document_is_answered_from_its_sections(world: Any) -> None:
+    turn = world(Quoting()).ask("Please summarise the service contract").turn
+    assert turn.intent is Intent.SURVEY and turn.status is TurnStatus.ANSWERED, turn.reasons
+    assert {citation.document_name for citation in turn.citations} == {"Service contract.pdf"}
+    assert "30 days of receipt" in turn.answer
+
+
+def test_every_document_has_its_say_in_an_overview(world: Any) -> None:
+    turn = world(Quoting()).ask("Give me an overview of all documents").turn
+    assert {citation.document_name for citation in turn.citations} == {"Service contract.pdf", "report.pdf"}
+
+
+def test_a_summary_of_a_topic_is_a_search(world: Any) -> None:
+    turn = world(ScriptedModel(RIGHT)).ask("Summarise what interest overdue amounts bear").turn
+    assert turn.intent is Intent.DOCUMENT_SEARCH
 
 
 def test_a_failing_node_leaves_a_visible_failed_turn(world: Any) -> None:

@@ -59,6 +59,9 @@ class Shelf:
     def coverage(self, document_id: str) -> float:
         return self._coverage
 
+    def opening_passages(self, document_id: str, limit: int) -> Sequence[Passage]:
+        return [passage for passage in self.passages() if passage.document_id == document_id][:limit]
+
     def passages(self) -> Sequence[Passage]:
         return [
             Passage(f"{identity}-{index}", identity, index, str(index + 1), text, 0, len(text))

@@ -12,7 +12,7 @@ from pincite.core.graph.prompts import CRITIC_INSTRUCTIONS, CRITIC_SCHEMA, criti
 from pincite.core.graph.state import TurnState, TurnUpdate, exchange_of
 from pincite.core.graph.verdict import verdict_of
 from pincite.core.store.codec import to_plain
-from pincite.core.types import Attempt
+from pincite.core.types import Attempt, Intent
 
 
 def judge(state: TurnState, runtime: Runtime[TurnContext]) -> TurnUpdate:
@@ -23,8 +23,9 @@ def judge(state: TurnState, runtime: Runtime[TurnContext]) -> TurnUpdate:
     context = runtime.context
     context.progress.step("Checking citations…")
     question = question_to_answer(state)
+    about_whole = state["intent"] is Intent.SURVEY
     verdict = verdict_of(
-        question,
+        "" if about_whole else question,  # no page holds the words of a question about whole documents
         state["draft"],
         state["evidence"],
         removed_markers=state["removed_markers"],

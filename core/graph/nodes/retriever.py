@@ -10,7 +10,8 @@ from pincite.core.graph.nodes.rewriter import question_to_answer
 from pincite.core.graph.planning import core_question
 from pincite.core.graph.state import TurnState, TurnUpdate
 from pincite.core.language.selection import absent_terms
-from pincite.core.types import Candidate, Document, DocumentStatus, Evidence, SearchResult
+from pincite.core.retrieval.overview import documents_meant, overview
+from pincite.core.types import Candidate, Document, DocumentStatus, Evidence, Intent, SearchResult
 
 SHOWN_PER_STAGE = 40
 SHOWN_NEAREST = 3
@@ -25,6 +26,8 @@ def retriever(state: TurnState, runtime: Runtime[TurnContext]) -> TurnUpdate:
     assert plan is not None, "the rewriter comes before the retriever"
     scope = plan.document_ids or state["document_ids"]
     searched = [document for document in context.documents.list() if not scope or document.id in scope]
+    if state["intent"] is Intent.SURVEY:
+        return _survey(state, context, searched)
     context.progress.step(f"Searching {_counted(len(searched), 'document')}…")
     result = context.searcher.search(
         plan, context_characters=context.model.context_characters, scope=state["document_ids"]
@@ -47,6 +50,22 @@ def retriever(state: TurnState, runtime: Runtime[TurnContext]) -> TurnUpdate:
     context.note(decided={"absent": list(absent)})
     nearest = () if result.evidence else _nearest(result, names)
     return TurnUpdate(evidence=result.evidence, nearest=nearest, absent=absent, notices=notices)
+
+
+def _survey(state: TurnState, context: TurnContext, searched: Sequence[Document]) -> TurnUpdate:
+    """What the question is about is whole documents: take what stands for them."""
+    meant = documents_meant(state["standalone"], searched)
+    context.progress.step(f"Looking through {_counted(len(meant), 'document')}…")
+    evidence = overview(meant, context.documents, context_characters=context.model.context_characters)
+    notices = [*state["notices"], *_holes(meant, context.documents)]
+    if left := len(meant) - len({item.passage.document_id for item in evidence}):
+        notices.append(f"{_counted(left, 'document')} had no text or no room in this answer.")
+    context.note(
+        read={"documents": [document.name for document in searched]},
+        decided={"meant": [document.name for document in meant]},
+        returned={"evidence": [evidence_line(item) for item in evidence]},
+    )
+    return TurnUpdate(evidence=evidence, nearest=(), absent=(), notices=tuple(dict.fromkeys(notices)))
 
 
 def after_retriever(state: TurnState) -> Literal["generator", "review"]:

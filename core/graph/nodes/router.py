@@ -11,6 +11,7 @@ from pincite.core.graph.nodes.rewriter import messages_of
 from pincite.core.graph.planning import plan_question, resolve_follow_up
 from pincite.core.graph.prompts import INTENT_INSTRUCTIONS, INTENT_SCHEMA, is_chat
 from pincite.core.graph.state import TurnState, TurnUpdate, exchange_of
+from pincite.core.grounding.terms import content_terms
 from pincite.core.types import Document, Intent, Mode
 
 _SMALL_TALK = re.compile(
@@ -28,6 +29,14 @@ _SURVEY = re.compile(
     r"\bcompare (?:all|the|these) (?:documents|files)\b",
     re.IGNORECASE,
 )
+_OF_DOCUMENTS = frozenset(
+    content_terms(
+        "summary summarise summarize overview gist tldr document documents file files pdf paper report contract "
+        "agreement book letter article presentation text content whole list compare main points key short brief "
+        "please give sentence paragraph page many name all library uploaded have about tell"
+    )
+)
+"""Words of which a question about whole documents is made."""
 _QUESTION = re.compile(
     r"\?|^\W*(?:what|which|who|whom|whose|when|where|why|how|is|are|was|were|do|does|did|can|could|may|must|should|"
     r"will|list|find|show|give|tell|explain|describe|define|compare|quote|name|calculate|count|identify|state|extract|"
@@ -124,15 +133,15 @@ def _longest_name(rest: str, names: dict[str, str]) -> str:
 def _by_rule(
     text: str, mode: Mode, mentioned: Sequence[str], documents: Sequence[Document]
 ) -> tuple[Intent | None, str]:
-    if mentioned:
-        return Intent.TARGETED_SEARCH, "a document was @mentioned"
-    if mode is Mode.CHAT:
+    if mode is Mode.CHAT and not mentioned:
         return Intent.CHAT, "the mode is chat"
     if not documents:
         return Intent.CHAT, "there are no documents to search"
     small_talk = bool(_SMALL_TALK.match(text))
-    if _SURVEY.search(text) and not small_talk:
+    if _SURVEY.search(text) and not small_talk and not _topic(text, documents):
         return Intent.SURVEY, "the question is about whole documents"
+    if mentioned:
+        return Intent.TARGETED_SEARCH, "a document was @mentioned"
     if mode is Mode.DOCUMENTS:
         return Intent.DOCUMENT_SEARCH, "the mode is documents"
     if small_talk:
@@ -140,6 +149,16 @@ def _by_rule(
     if _QUESTION.search(text):
         return Intent.DOCUMENT_SEARCH, "it has the shape of a question"
     return None, ""
+
+
+def _topic(text: str, documents: Sequence[Document]) -> set[str]:
+    """What the question asks about beside documents as such, their names and their kinds."""
+    names = " ".join(
+        value
+        for document in documents
+        for value in (re.sub(r"[\W_]+", " ", document.name), *(field.value for field in document.metadata))
+    )
+    return set(content_terms(text)) - _OF_DOCUMENTS - set(content_terms(names))
 
 
 def _by_probe(text: str, state: TurnState, context: TurnContext) -> tuple[Intent, str]:
