@@ -1,4 +1,4 @@
-"""What speaks for whole documents: their openings, summaries, and the beginning of each section, as far as there is room.
+"""What stands for whole documents: openings, summaries, and the beginning of each section, as far as there is room.
 
 For questions about documents as such ("summarise the contract"), whose words stand on no page.
 """
@@ -40,7 +40,7 @@ def overview(documents: Sequence[Document], library: Library, *, context_charact
     """Passages that stand for the documents, an equal share of the room for each, in reading order."""
     evidence: list[Evidence] = []
     for document in documents:
-        passages = library.opening_passages(document.id, min(document.passage_count, MOST_PASSAGES))
+        passages = library.opening_passages(document.id, MOST_PASSAGES)
         telling = _telling(passages)
         room = context_characters // len(documents)
         taken = set[str]()
