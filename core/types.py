@@ -1,6 +1,6 @@
 """The vocabulary of Pincite as frozen, typed values. Page positions are 0-based; times are UTC ISO 8601 strings."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
@@ -65,7 +65,7 @@ class Page:
     page_index: int
     page_label: str
     text: str
-    words: tuple[Word, ...]
+    words: Sequence[Word]
     blocks: tuple[Block, ...]
     status: PageStatus
     reason: str = ""

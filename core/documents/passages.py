@@ -7,6 +7,9 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
+import numpy as np
+
+from pincite.core.store.page_layout import PackedWords
 from pincite.core.types import Block, BlockKind, Box, OutlineEntry, Page, Passage
 
 TARGET_CHARACTERS = 700
@@ -162,14 +165,10 @@ def _passage(
 
 def _boxes(page: Page, start: int, end: int) -> tuple[Box, ...]:
     """One box around the passage's words, or none where the page has no word positions."""
-    boxes = [word.box for word in page.words if word.start < end and word.end > start]
-    if not boxes:
+    words = PackedWords.of(page.words)
+    spans = words.spans
+    inside = np.flatnonzero((spans[:, 0] < end) & (spans[:, 1] > start))
+    if not len(inside):
         return ()
-    return (
-        Box(
-            min(box.left for box in boxes),
-            min(box.top for box in boxes),
-            max(box.right for box in boxes),
-            max(box.bottom for box in boxes),
-        ),
-    )
+    boxes = words.boxes[inside]
+    return (Box(*boxes[:, :2].min(axis=0).tolist(), *boxes[:, 2:].max(axis=0).tolist()),)

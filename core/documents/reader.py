@@ -7,20 +7,22 @@ import sys
 import threading
 import time
 from collections import deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import closing
+from itertools import pairwise
 from pathlib import Path
+from queue import SimpleQueue
 from typing import Any, NoReturn
-
-import numpy as np
 
 from pincite.core import errors
 from pincite.core.documents import reader_process
-from pincite.core.documents.reading import BOX_UNITS, PlainPage
+from pincite.core.documents.reading import PlainPage
 from pincite.core.errors import DocumentError, EmptyFileError, ReaderStoppedError, TooLargeError
 from pincite.core.ports import PdfInfo
 from pincite.core.settings import Settings
-from pincite.core.types import Block, BlockKind, Box, OutlineEntry, Page, PageStatus, Word
+from pincite.core.store.page_layout import PackedWords
+from pincite.core.types import Block, BlockKind, OutlineEntry, Page, PageStatus
 
 _WATCH_SECONDS = 0.1
 _STARTING_SECONDS = 20.0
@@ -28,9 +30,11 @@ _DOUBTING_SECONDS = 5.0
 """A second opinion is not worth more, and costs the page nothing when it takes longer."""
 _RECOGNISING_TAKES = 6
 """How many times page_seconds a page may take that is recognised."""
-_CHUNK = 24
 _SIDE_BY_SIDE = 2
 """Long documents are read by two processes, a chunk each: pdfium uses one core."""
+_FEWEST_SIDE_BY_SIDE = 25
+_MOST_IN_CHUNK = 64
+"""Each chunk costs four pages more, its neighbours; pages of later chunks wait in memory for those before them."""
 _MOST_STOPS = 4
 """After so many stops on one document the rest of its pages are given up: it must not hold the queue for hours."""
 
@@ -157,20 +161,8 @@ class ProcessReader:
     def read(self, path: Path, page_indexes: Sequence[int], *, password: str | None = None) -> Iterator[Page]:
         """Yield every asked page in order; one that stops its reader comes as FAILED with the reason."""
         poisoned: dict[int, str] = {}
-        chunks = [page_indexes[first : first + _CHUNK] for first in range(0, len(page_indexes), _CHUNK)]
-        if len(chunks) < 2:
-            yield from self._pages("read", path, page_indexes, password, poisoned)
-            return
-        with ThreadPoolExecutor(_SIDE_BY_SIDE) as pool:
-            waiting: deque[Future[list[Page]]] = deque()
-            try:
-                while chunks or waiting:
-                    while chunks and len(waiting) <= _SIDE_BY_SIDE:
-                        pages = self._pages("read", path, chunks.pop(0), password, poisoned)
-                        waiting.append(pool.submit(list, pages))
-                    yield from waiting.popleft().result()
-            finally:
-                pool.shutdown(wait=False, cancel_futures=True)
+        chunks = [self._pages("read", path, chunk, password, poisoned) for chunk in _chunks(page_indexes)]
+        yield from chunks[0] if len(chunks) == 1 else _side_by_side(chunks)
 
     def recognise(self, path: Path, page_indexes: Sequence[int], *, password: str | None = None) -> Iterator[Page]:
         """Yield the pages as OCR reads them."""
@@ -221,7 +213,7 @@ class ProcessReader:
 
     def _pages(
         self, work: str, path: Path, page_indexes: Sequence[int], password: str | None, poisoned: dict[int, str]
-    ) -> Iterator[Page]:
+    ) -> Generator[Page, None, None]:
         """Go on after each stop without the page that caused it. ``poisoned`` gathers those pages and why."""
         remaining = list(page_indexes)
         seconds = self._settings.page_seconds * (_RECOGNISING_TAKES if work == "recognise" else 1)
@@ -267,20 +259,56 @@ class ProcessReader:
         worker.close()
 
 
+def _chunks(page_indexes: Sequence[int]) -> list[Sequence[int]]:
+    """Equal stretches, as many for each process."""
+    if len(page_indexes) < _FEWEST_SIDE_BY_SIDE:
+        return [page_indexes]
+    number = _SIDE_BY_SIDE * math.ceil(len(page_indexes) / _SIDE_BY_SIDE / _MOST_IN_CHUNK)
+    borders = [round(at * len(page_indexes) / number) for at in range(number + 1)]
+    return [page_indexes[first:last] for first, last in pairwise(borders)]
+
+
+def _side_by_side(chunks: Sequence[Generator[Page, None, None]]) -> Iterator[Page]:
+    """Yield the pages in order, each as soon as those before it are there; chunks are read ahead in threads."""
+    ended = threading.Event()
+
+    def read(chunk: Generator[Page, None, None], into: SimpleQueue[Page | None]) -> None:
+        with closing(chunk):
+            try:
+                for page in chunk:
+                    into.put(page)
+                    if ended.is_set():
+                        return
+            finally:
+                into.put(None)
+
+    coming = deque(chunks)
+    started: deque[tuple[SimpleQueue[Page | None], Future[None]]] = deque()
+    with ThreadPoolExecutor(_SIDE_BY_SIDE, thread_name_prefix="reader") as pool:
+        try:
+            while coming or started:
+                while coming and len(started) <= _SIDE_BY_SIDE:
+                    queue: SimpleQueue[Page | None] = SimpleQueue()
+                    started.append((queue, pool.submit(read, coming.popleft(), queue)))
+                queue, reading = started.popleft()
+                yield from iter(queue.get, None)
+                reading.result()
+        finally:
+            ended.set()
+            pool.shutdown(wait=False, cancel_futures=True)
+
+
 def _given_up(page_index: int, reason: str | None) -> Page:
     reason = reason or "not tried: this file stopped the reader too often"
     return Page(page_index, str(page_index + 1), "", (), (), PageStatus.FAILED, reason)
 
 
 def _page(plain: PlainPage) -> Page:
-    boxes = (np.frombuffer(plain["boxes"], np.uint16).reshape(-1, 4) / BOX_UNITS).tolist()
     return Page(
         page_index=plain["page_index"],
         page_label=plain["page_label"],
         text=plain["text"],
-        words=tuple(
-            Word(start, end, Box(*box)) for start, end, box in zip(plain["starts"], plain["ends"], boxes, strict=True)
-        ),
+        words=PackedWords(plain["spans"], plain["boxes"]),
         blocks=tuple(Block(start, end, BlockKind(kind), *more) for start, end, kind, *more in plain["blocks"]),
         status=PageStatus(plain["status"]),
         reason=plain["reason"],

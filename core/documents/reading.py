@@ -21,13 +21,11 @@ from pincite.core.documents.garbling import garbling
 from pincite.core.documents.layout import Line, arrange
 from pincite.core.documents.pdfium_text import PageWords, read_words
 from pincite.core.errors import UnreadablePdfError
+from pincite.core.store.page_layout import pack_boxes
 from pincite.core.types import BlockKind, PageStatus
 
 if TYPE_CHECKING:
     from pincite.core.documents.second_opinion import SecondReader
-
-BOX_UNITS = 65535
-"""Places on a page travel as 16-bit fractions of its width and height."""
 
 _LITTLE_TEXT = 150
 """A page with fewer characters than this and a picture over most of it is a scan with a stamp, not a text page."""
@@ -217,17 +215,15 @@ class OpenPdf:
     ) -> PlainPage:
         """Write a page out. ``standing`` is its status and the reason for it."""
         composed = compose(words, lines, running)
-        size = np.array([words.width, words.height] * 2)
-        boxes = np.clip(np.nan_to_num(words.boxes[composed.order] / np.maximum(size, 1.0)), 0, 1) * BOX_UNITS
+        size = np.maximum(np.array([words.width, words.height] * 2), 1.0)
         return self.plain(
             page_index,
             label,
             *standing,
             time.perf_counter() - started,
             text=composed.text,
-            starts=composed.starts,
-            ends=composed.ends,
-            boxes=boxes.round().astype(np.uint16).tobytes(),
+            spans=np.array([composed.starts, composed.ends], dtype="<u4").T.tobytes(),
+            boxes=pack_boxes(words.boxes[composed.order] / size),
             blocks=[(b.start, b.end, b.kind.value, b.level, b.column_heads) for b in composed.blocks],
         )
 
@@ -235,7 +231,7 @@ class OpenPdf:
         self, page_index: int, label: str, status: PageStatus, reason: str, seconds: float, **content: Any
     ) -> PlainPage:
         """A page as it crosses to the application."""
-        base = {"text": "", "starts": [], "ends": [], "boxes": b"", "blocks": []}
+        base = {"text": "", "spans": b"", "boxes": b"", "blocks": []}
         return base | {
             "page_index": page_index,
             "page_label": label,

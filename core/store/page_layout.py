@@ -2,30 +2,82 @@
 
 import json
 import zlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import overload
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pincite.core.types import Block, BlockKind, Box, Word
 
-_SCALE = 65535
+BOX_UNITS = 65535
+"""Places on a page are kept as 16-bit fractions of its width and height."""
+
+
+@dataclass(frozen=True, slots=True)
+class PackedWords(Sequence[Word]):
+    """Words as two arrays; each becomes a value when somebody asks for it.
+
+    Reading and storing a page need no values, and making them takes as long as reading them.
+    ``packed_spans`` are pairs of little-endian 32-bit positions in the text, ``packed_boxes`` fours of 16-bit places.
+    """
+
+    packed_spans: bytes
+    packed_boxes: bytes
+
+    @classmethod
+    def of(cls, words: Sequence[Word]) -> "PackedWords":
+        if isinstance(words, cls):
+            return words
+        spans = np.array([(word.start, word.end) for word in words], dtype="<u4").reshape(-1, 2)
+        edges = [(word.box.left, word.box.top, word.box.right, word.box.bottom) for word in words]
+        return cls(spans.tobytes(), pack_boxes(np.array(edges, dtype=np.float64).reshape(-1, 4)))
+
+    @property
+    def spans(self) -> NDArray[np.uint32]:
+        """Shape (words, 2): where each word starts and ends in the page's text."""
+        return np.frombuffer(self.packed_spans, dtype="<u4").reshape(-1, 2)
+
+    @property
+    def boxes(self) -> NDArray[np.float64]:
+        """Shape (words, 4): left, top, right, bottom as fractions of the page."""
+        boxes: NDArray[np.float64] = np.frombuffer(self.packed_boxes, dtype="<u2").reshape(-1, 4) / BOX_UNITS
+        return boxes
+
+    def __len__(self) -> int:
+        return len(self.packed_boxes) // 8
+
+    def __iter__(self) -> Iterator[Word]:
+        for (start, end), box in zip(self.spans.tolist(), self.boxes.tolist(), strict=True):
+            yield Word(start, end, Box(*box))
+
+    @overload
+    def __getitem__(self, at: int) -> Word: ...
+    @overload
+    def __getitem__(self, at: slice) -> Sequence[Word]: ...
+    def __getitem__(self, at: int | slice) -> Word | Sequence[Word]:
+        return tuple(self)[at]
+
+
+def pack_boxes(boxes: NDArray[np.float64]) -> bytes:
+    """Boxes of shape (words, 4), fractions of the page; what lies outside it, or nowhere, goes to its edge."""
+    within = np.fmin(np.fmax(boxes, 0.0), 1.0)
+    units: NDArray[np.uint16] = np.rint(within * BOX_UNITS).astype("<u2")
+    return units.tobytes()
 
 
 def encode_layout(words: Sequence[Word], blocks: Sequence[Block]) -> bytes:
-    spans = np.array([(word.start, word.end) for word in words], dtype="<u4").reshape(-1, 2)
-    edges = [(word.box.left, word.box.top, word.box.right, word.box.bottom) for word in words]
-    boxes = np.rint(np.clip(np.array(edges, dtype=np.float64).reshape(-1, 4), 0, 1) * _SCALE).astype("<u2")
+    packed = PackedWords.of(words)
     plain = [[block.start, block.end, block.kind.value, block.level, block.column_heads] for block in blocks]
-    head = json.dumps([len(words), plain], separators=(",", ":")).encode()
-    return zlib.compress(len(head).to_bytes(4, "little") + head + spans.tobytes() + boxes.tobytes(), 1)
+    head = json.dumps([len(packed), plain], separators=(",", ":")).encode()
+    return zlib.compress(len(head).to_bytes(4, "little") + head + packed.packed_spans + packed.packed_boxes, 1)
 
 
-def decode_layout(blob: bytes) -> tuple[tuple[Word, ...], tuple[Block, ...]]:
+def decode_layout(blob: bytes) -> tuple[PackedWords, tuple[Block, ...]]:
     raw = zlib.decompress(blob)
     body = 4 + int.from_bytes(raw[:4], "little")
     count, plain = json.loads(raw[4:body])
-    spans = np.frombuffer(raw, dtype="<u4", count=2 * count, offset=body).reshape(-1, 2).tolist()
-    boxes = (np.frombuffer(raw, dtype="<u2", offset=body + 8 * count).reshape(-1, 4) / _SCALE).tolist()
-    words = tuple(Word(start, end, Box(*box)) for (start, end), box in zip(spans, boxes, strict=True))
+    words = PackedWords(raw[body : body + 8 * count], raw[body + 8 * count :])
     blocks = tuple(Block(start, end, BlockKind(kind), level, heads) for start, end, kind, level, heads in plain)
     return words, blocks
