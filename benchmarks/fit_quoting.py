@@ -21,7 +21,7 @@ Matrix = NDArray[np.float64]
 STRENGTH = 0.05
 """Inverse of the penalty: few questions, so strong."""
 FOLDS = 6
-QUOTES = 6
+QUOTES = 8
 
 
 @dataclass(frozen=True, slots=True)

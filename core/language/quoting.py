@@ -10,8 +10,8 @@ from pincite.core.ports import AnswerRequest
 from pincite.core.retrieval.overview import SUMMARY
 from pincite.core.types import Evidence, Intent
 
-MOST_QUOTES = 6
-MOST_WORDS = 110
+MOST_QUOTES = 8
+MOST_WORDS = 140
 TOO_MUCH_ABSENT = 1.65
 """Weight of the question's telling words that no passage found holds, from which on they do not answer: about two."""
 MOST_LEADS = 7

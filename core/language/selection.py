@@ -25,7 +25,20 @@ _ASKS_FIGURE = re.compile(
     r"ratio|share|proportion|value|size|count|revenue|income|score|difference|average|sum)\b",
     re.IGNORECASE,
 )
-_ASKS_SHARE = re.compile(r"percent|proportion|share|%|rate", re.IGNORECASE)
+_MONTH = r"(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*"
+_KINDS = tuple(
+    (re.compile(asks, re.IGNORECASE), re.compile(holds, re.IGNORECASE))
+    for asks, holds in (
+        (r"percent|proportion|share|%|rate", r"\d\s?%"),
+        (r"\bwhen\b|\bdates?\b|\b(?:what|which) (?:day|month|year)\b", rf"\b{_MONTH}\.? \d|\d {_MONTH}|\b(?:19|20)\d\d\b"),
+        (r"\bwhat time\b|\bhours\b", r"\d:\d\d|\d ?[ap]\.?m\b"),
+        (r"\b(?:tele)?phone|\bfax\b|\bcall\b", r"\d{3,}[ .-]\d{3,}|\(\d{3,}\) ?\d{3,}"),
+        (r"\be-?mail", r"\w@\w"),
+        (r"\bweb ?sites?\b|\burls?\b|\blinks?\b", r"\bwww\.|https?:|\w\.(?:com|org|net|edu|gov)\b"),
+        (r"\bhow much\b|\bcosts?\b|\bprices?\b|\bfees?\b|\bspen[dt]\b|\bpa(?:y|id)\b", r"[$€£¥]\s?\d|\d\s?(?:usd|eur|gbp)\b"),
+    )
+)
+"""What a question asks for, and how that looks."""
 _ASKS_NAME = re.compile(
     r"\b(?:who|whose|whom|author|person|names?|company|lead(?:er)?|where|city|country|place|location|address|region|"
     r"state)\b",
@@ -37,7 +50,7 @@ WEIGHTS: Mapping[str, float] = {
     "rank": 1.473,
     "relevance": 0.266,
     "figure": 0.660,
-    "percentage": 0.403,
+    "kind": 0.403,
     "name": 0.815,
     "new": 0.444,
     "pairs": 2.306,
@@ -129,6 +142,8 @@ def measure(question: str, units: Sequence[Unit]) -> list[Mapping[str, float]]:
     most_relevant = max(relevance.values(), default=0.0) or 1.0
     passage_terms = {id(unit.item): frozenset(content_terms(unit.item.passage.text)) for unit in units}
 
+    wanted = [looks for asks, looks in _KINDS if asks.search(question)]
+
     def share(terms: frozenset[str]) -> float:
         return sum(weights.get(term, heaviest) for term in asked & terms) / total
 
@@ -144,7 +159,7 @@ def measure(question: str, units: Sequence[Unit]) -> list[Mapping[str, float]]:
                 "rank": 1 / ranks[key],
                 "relevance": relevance[key] / most_relevant,
                 "figure": float(bool(_ASKS_FIGURE.search(question) and new_figures)),
-                "percentage": float(bool(_ASKS_SHARE.search(question) and new_figures and "%" in unit.text)),
+                "kind": float(any(looks.search(unit.text) for looks in wanted)),
                 "name": float(bool(_ASKS_NAME.search(question) and new_names)),
                 "new": math.log1p(len(terms - asked)),
                 "pairs": len(pairs & set(pairwise(unit.terms))) / max(len(pairs), 1),
