@@ -8,6 +8,15 @@ import pypdf
 import pypdfium2 as pdfium
 from fpdf import FPDF
 from pypdf.constants import PageLabelStyle
+from pypdf.generic import (
+    ArrayObject,
+    BooleanObject,
+    DictionaryObject,
+    NameObject,
+    NumberObject,
+    RectangleObject,
+    TextStringObject,
+)
 
 SENTENCES = (
     "The harbour office keeps a register of every vessel that enters the basin.",
@@ -226,3 +235,33 @@ def _assembled(drawn: bytes, resources: bytes, more: dict[int, bytes], *, conten
         + b"xref\n0 %d\n0000000000 65535 f \n%s" % (size, table_)
         + (b"trailer << /Size %d /Root 1 0 R >>\nstartxref\n%d\n%%%%EOF" % (size, len(body)))
     )
+
+
+def filled_in(content: bytes, *, field: str) -> bytes:
+    """The first page with a form field that holds a value."""
+    writer = pypdf.PdfWriter(clone_from=pypdf.PdfReader(io.BytesIO(content)))
+    widget = DictionaryObject(
+        {
+            NameObject("/Type"): NameObject("/Annot"),
+            NameObject("/Subtype"): NameObject("/Widget"),
+            NameObject("/FT"): NameObject("/Tx"),
+            NameObject("/T"): TextStringObject("tenant"),
+            NameObject("/V"): TextStringObject(field),
+            NameObject("/DA"): TextStringObject("/Helv 11 Tf 0 g"),
+            NameObject("/F"): NumberObject(4),
+            NameObject("/Rect"): RectangleObject((60, 400, 400, 420)),
+        }
+    )
+    added = writer._add_object(widget)
+    writer.pages[0][NameObject("/Annots")] = ArrayObject([added])
+    font = {"/Type": "/Font", "/Subtype": "/Type1", "/BaseFont": "/Helvetica"}
+    helvetica = DictionaryObject({NameObject(key): NameObject(value) for key, value in font.items()})
+    fonts = DictionaryObject({NameObject("/Helv"): helvetica})
+    writer.root_object[NameObject("/AcroForm")] = DictionaryObject(
+        {
+            NameObject("/Fields"): ArrayObject([added]),
+            NameObject("/NeedAppearances"): BooleanObject(True),
+            NameObject("/DR"): DictionaryObject({NameObject("/Font"): fonts}),
+        }
+    )
+    return _written(writer)

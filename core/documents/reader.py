@@ -233,7 +233,7 @@ class ProcessReader:
                 finished = True
             except _Stopped as stop:
                 if doubting:
-                    poisoned |= {index: "" for index in remaining if index not in poisoned}
+                    poisoned |= {index: "" for index in (*remaining, at) if index not in poisoned}
                     continue
                 if poisoned.get(at) or sum(map(bool, poisoned.values())) >= _MOST_STOPS:
                     yield from (_given_up(page_index, poisoned.get(page_index)) for page_index in remaining)

@@ -6,7 +6,7 @@ Plain values (strings, numbers, bytes) because they cross to the application, wh
 import io
 import time
 from collections.abc import Callable, Mapping
-from contextlib import suppress
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,6 +20,7 @@ from pincite.core.documents.blocks import compose
 from pincite.core.documents.garbling import garbling
 from pincite.core.documents.layout import Line, arrange
 from pincite.core.documents.pdfium_text import PageWords, read_words
+from pincite.core.documents.typed import draw_typed, has_typed
 from pincite.core.errors import UnreadablePdfError
 from pincite.core.store.page_layout import pack_boxes
 from pincite.core.types import BlockKind, PageStatus
@@ -39,6 +40,8 @@ _QUICKLY_READ_OBJECTS = 1000
 """pypdf takes seconds for pages of many drawings."""
 _UNPLACED = "read by the second reader (pypdf), without places on the page"
 _CACHED_PAGES = 3 * labels.WINDOW
+_PAGES_OF_ONE_OPENING = 200
+"""pdfium keeps what it parsed until the document is closed; opening it again lets go of that."""
 
 PlainPage = dict[str, Any]
 
@@ -59,14 +62,25 @@ class OpenPdf:
     def __init__(self, path: Path, password: str | None, announce: Callable[[int, str], None]) -> None:
         """``announce`` is told each page before it is touched, so that who dies of it can be named."""
         self.path, self.password, self._announce = path, password, announce
-        self.document, self.opening_notes = opening.open_document(path, password)
-        with suppress(pdfium.PdfiumError):  # then forms are drawn empty
-            self.document.init_forms()
+        self._open()
         self.page_count = len(self.document)
         self.labels = opening.page_labels(self.document)
-        self._second_reader: SecondReader | None = None
         self.recognised_edges: dict[int, list[labels.EdgeLine]] = {}
         self._laid: dict[int, LaidPage | str] = {}
+
+    def _open(self) -> None:
+        self.document, self.opening_notes = opening.open_document(self.path, self.password)
+        with suppress(pdfium.PdfiumError):  # then forms are drawn empty
+            self.document.init_forms()
+        self._second_reader: SecondReader | None = None
+        self._pages_left = _PAGES_OF_ONE_OPENING
+
+    def _let_go(self) -> None:
+        """Open the document again after many pages, unless that means to mend it again."""
+        self._pages_left -= 1
+        if self._pages_left < 0 and not self.opening_notes:
+            self.document.close()
+            self._open()
 
     def close(self) -> None:
         self.document.close()
@@ -88,13 +102,13 @@ class OpenPdf:
         started = time.perf_counter()
         if poisoned.get(page_index):
             return self.failed(page_index, poisoned[page_index])
-        laid = self._lay(page_index)
+        laid = self._lay(page_index, poisoned)
         if isinstance(laid, str):
             return self.failed(page_index, laid, time.perf_counter() - started)
         edges = {
             index: neighbour.edges
             for index in labels.window(page_index, self.page_count)
-            if not poisoned.get(index) and isinstance(neighbour := self._lay(index), LaidPage)
+            if not poisoned.get(index) and isinstance(neighbour := self._lay(index, poisoned), LaidPage)
         }
         running = labels.running_lines(page_index, edges)
         label = self.label(page_index, labels.printed_label(page_index, edges))
@@ -115,6 +129,7 @@ class OpenPdf:
 
     def bitmap(self, page_index: int, scale: float) -> pdfium.PdfBitmap:
         """Draw a page, never larger than _MOST_PIXELS. Raises PdfiumError."""
+        self._let_go()
         page = self.document[page_index]
         try:
             width, height = page.get_size()
@@ -126,7 +141,9 @@ class OpenPdf:
     def save_unlocked(self, target: Path) -> None:
         """Write the document without its lock."""
         partial = target.with_suffix(".partial")
-        self.document.save(partial, flags=pdfium_c.FPDF_REMOVE_SECURITY)
+        untouched, _ = opening.open_document(self.path, self.password)
+        with closing(untouched):
+            untouched.save(partial, flags=pdfium_c.FPDF_REMOVE_SECURITY)
         partial.replace(target)
 
     def label(self, page_index: int, printed: str | None = None) -> str:
@@ -136,13 +153,14 @@ class OpenPdf:
     def failed(self, page_index: int, reason: str, seconds: float = 0.0) -> PlainPage:
         return self.plain(page_index, self.label(page_index), PageStatus.FAILED, reason, seconds)
 
-    def _lay(self, page_index: int) -> LaidPage | str:
+    def _lay(self, page_index: int, poisoned: Mapping[int, str]) -> LaidPage | str:
         """Lay a page out, or say why it cannot be; kept for the neighbours that will ask again."""
         if page_index not in self._laid:
             while len(self._laid) >= _CACHED_PAGES:
                 self._laid.pop(next(iter(self._laid)))
             started = time.perf_counter()
             self._announce(page_index, "working")
+            self._let_go()
             try:
                 page = self.document[page_index]
             except pdfium.PdfiumError as error:
@@ -150,9 +168,11 @@ class OpenPdf:
                 return self._laid[page_index]
             try:
                 words = read_words(page)
-                lines = arrange(words)
                 pictures = _picture_share(page) if words.characters < _LITTLE_TEXT else 0.0
                 objects = pdfium_c.FPDFPage_CountObjects(page)
+                if page_index not in poisoned and has_typed(page):
+                    words = self._with_typed(page, page_index, words)
+                lines = arrange(words)
             except pdfium.PdfiumError as error:
                 self._laid[page_index] = f"the page's text cannot be read ({error})"
                 return self._laid[page_index]
@@ -161,6 +181,20 @@ class OpenPdf:
             edges = labels.edge_lines(lines, words.height)
             self._laid[page_index] = LaidPage(words, lines, edges, pictures, objects, time.perf_counter() - started)
         return self._laid[page_index]
+
+    def _with_typed(self, page: pdfium.PdfPage, page_index: int, words: PageWords) -> PageWords:
+        """The page's words with those typed onto it, unless drawing them in hides others."""
+        self._announce(page_index, "doubting")
+        drawn = draw_typed(page)
+        self._announce(page_index, "working")
+        if not drawn:
+            return words
+        again = self.document[page_index]
+        try:
+            more = read_words(again)
+        finally:
+            again.close()
+        return more if more.characters > words.characters else words
 
     def _textless(self, page_index: int, label: str, laid: LaidPage, doubted: bool) -> PlainPage:
         started = time.perf_counter()

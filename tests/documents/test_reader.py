@@ -156,6 +156,17 @@ def test_blank_pages_and_pictures_are_told_apart(reader: ProcessReader, tmp_path
     assert (picture.status, picture.reason) == (PageStatus.EMPTY, "a picture without text")
 
 
+def test_what_is_typed_into_form_fields_is_text_of_the_page(reader: ProcessReader, tmp_path: Path) -> None:
+    path = _file(tmp_path, pdfs.filled_in(pdfs.prose(["Name of the tenant:"]), field="Wilhelmina Quist"))
+    page = next(reader.read(path, [0]))
+    assert page.text == "Name of the tenant:\nWilhelmina Quist"
+    places = {page.text[word.start : word.end]: word.box for word in page.words}
+    assert places["tenant:"].bottom < places["Quist"].top
+    copy = tmp_path / "copy.pdf"
+    reader.decrypt(path, "", copy)
+    assert b"Wilhelmina Quist" in copy.read_bytes(), "the copy keeps its fields"
+
+
 def test_outline_and_fields_are_reported(reader: ProcessReader, tmp_path: Path) -> None:
     info = reader.open(_file(tmp_path, pdfs.with_outline(["Introduction", "Method"])))
     assert info.outline == (OutlineEntry("Introduction", 0, 1), OutlineEntry("Method", 1, 1))
