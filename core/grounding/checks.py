@@ -10,7 +10,7 @@ from enum import StrEnum
 
 from pincite.core.grounding.numbers import Quantity, derivation, quantities, same
 from pincite.core.grounding.sources import Sentence, Sources
-from pincite.core.grounding.terms import content_terms
+from pincite.core.grounding.terms import content_terms, root
 
 
 class FindingKind(StrEnum):
@@ -40,11 +40,19 @@ _RECORD_KINDS = {
     "hours": FindingKind.SCHEDULE, "day": FindingKind.SCHEDULE,
 }  # fmt: skip
 _NAME = re.compile(r"(?<![\w’'])[A-Z][\w’'&-]*(?:\s+(?:(?:of|the|de|van|von|and|&)\s+)?[A-Z][\w’'&-]*)*")
+_LABEL = re.compile(r"[A-Z][\w’'&/-]*(?:\s+(?:(?:and|of|or|the|for|to|in|vs)\s+)*[A-Z][\w’'&/-]*){0,4}:(?=\s)")
+"""A title in capitals before a colon ("Security Posture: ...") names nothing."""
+_NO_NAME = re.compile(
+    r"(?:[AP]M|(?:Jan|Febr)uary|March|April|May|June|July|August|(?:Septem|Octo|Novem|Decem)ber"
+    r"|(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)days?|Fahrenheit|Celsius)$"
+)
+"""Capitals that are read as dates, times and units."""
 _SENTENCE_START = re.compile(r"(?:^|[.!?:;]\s+|[\n\"“(|]\s*)$")
 _QUOTED = re.compile(r"\"([^\"\n]{2,200})\"|“([^”\n]{2,200})”|«([^»\n]{2,200})»")
 _NEGATOR = re.compile(
     r"\b(?:not|no|never|neither|nor|none|without|cannot|lacks?|fail(?:s|ed)? to|kein\w*|nicht|ohne)\b|n['’]t\b", re.I
 )
+_PLAIN_NO = re.compile(r"^(?:no|yes)[,.]\s+", re.IGNORECASE)
 _FALLING = re.compile(
     r"\b(?:loss(?:es)?|lost|fell|falls?|falling|down|declin\w*|decreas\w*|drop\w*|reduc\w*|deficit|negative|minus|outflow\w*|"
     r"us(?:ed|es?)|expens\w*|costs?|paid|pay\w*|charges?|shr[aiu]nk\w*|verlust\w*|gefallen|sank)\b",
@@ -111,13 +119,15 @@ def unknown_names(claim: str, evidence: Sources) -> tuple[list[str], int]:
     """Return the names of a claim that its evidence lacks, and how many names it has."""
     unknown: list[str] = []
     total = 0
-    for match in _NAME.finditer(claim):
-        parts = [part for part in re.findall(r"[A-Z][\w’'&-]*", match.group()) if len(part) > 1]
+    label = _LABEL.match(claim)
+    for match in _NAME.finditer(claim, label.end() if label else 0):
+        parts = [part for part in re.findall(r"\b[A-Z][\w’'&]*", match.group()) if len(part) > 1]
+        abbreviated = len(parts) > 1 and "".join(part[0] for part in parts) in evidence.acronyms
         if _SENTENCE_START.search(claim, 0, match.start()) and parts:
             parts = parts[1:]  # a capital that only opens the sentence is no sign of a name
         for part in parts:
             total += 1
-            if not evidence.mentions(re.sub(r"['’]s?$", "", part)):
+            if not (abbreviated or _NO_NAME.match(part) or evidence.names(re.sub(r"['’]s?$", "", part))):
                 unknown.append(part)
     return unknown, total
 
@@ -131,7 +141,8 @@ def _name_findings(claim: str, evidence: Sources) -> Iterator[Finding]:
 def _quoted_term_findings(claim: str, evidence: Sources) -> Iterator[Finding]:
     for match in _QUOTED.finditer(claim):
         quoted = next(group for group in match.groups() if group)
-        if evidence.mentions(quoted) or any(source.normalized.locate(quoted) for source in evidence.sources):
+        bare = re.sub(r"^(?:The|A|An)\s", "", quoted.rstrip(",.;"))
+        if evidence.mentions(bare) or any(source.normalized.locate(bare) for source in evidence.sources):
             continue
         yield Finding(FindingKind.QUOTED_TERM, f"“{quoted}” is not in the evidence word for word")
 
@@ -153,7 +164,7 @@ def _number_findings(claim: str, evidence: Sources, ranked: list[tuple[float, Se
         if holders:
             if quantity.kind != "date":
                 yield from _attachment_findings(claim, quantity, years, holders, evidence)
-        elif any(same(quantity, given) for given in asked) or _is_count(quantity, evidence):
+        elif any(same(quantity, given) for given in asked) or _is_told(quantity, evidence):
             continue
         elif formula := _derived(quantity, years, ranked):
             yield Finding(FindingKind.COMPUTED, formula)
@@ -173,9 +184,12 @@ def _derived(quantity: Quantity, years: set[int], ranked: list[tuple[float, Sent
     return derivation(quantity, given, scales or frozenset({1.0}))
 
 
-def _is_count(quantity: Quantity, evidence: Sources) -> bool:
-    """Let "three passages" stand where there are three: small counts of what was given need no figure in the text."""
-    return quantity.kind == "number" and quantity.value == len(evidence.sources) and quantity.step == 0
+def _is_told(quantity: Quantity, evidence: Sources) -> bool:
+    """Let "three passages" stand where there are three, and "2" where the evidence spells "two"."""
+    if quantity.kind != "number":
+        return False
+    spelled = {1.0: "one", 2.0: "two"}.get(quantity.value, "")
+    return bool(evidence.counts[spelled]) or (quantity.value == len(evidence.sources) and quantity.step == 0)
 
 
 def _rival(quantity: Quantity, ranked: list[tuple[float, Sentence]]) -> str:
@@ -231,12 +245,12 @@ def _years_of(sentence: Sentence, quantity: Quantity) -> set[int]:
 
 def _wording_findings(claim: str, sentence: str) -> Iterator[Finding]:
     """Compare negation, direction and modal strength with a sentence that says something of the same thing."""
-    if bool(_NEGATOR.search(claim)) != bool(_NEGATOR.search(sentence)):
-        side = "claim" if _NEGATOR.search(claim) else "evidence"
-        yield Finding(
-            FindingKind.NEGATION,
-            f"only the {side} says “{(_NEGATOR.search(claim) or _NEGATOR.search(sentence) or [''])[0]}”",
-        )
+    claim = _PLAIN_NO.sub("", claim)
+    mine_denied, theirs_denied = _NEGATOR.search(claim), _NEGATOR.search(sentence)
+    if mine_denied and not theirs_denied and _denies_shared(claim, mine_denied.end(), sentence):
+        yield Finding(FindingKind.NEGATION, f"only the claim says “{mine_denied.group()}”")
+    if theirs_denied and not mine_denied and _denies_shared(sentence, theirs_denied.end(), claim):
+        yield Finding(FindingKind.NEGATION, f"only the evidence says “{theirs_denied.group()}”")
     for one, other in _OPPOSITES:
         for mine, theirs in ((one, other), (other, one)):
             said = mine.search(claim)
@@ -250,3 +264,9 @@ def _wording_findings(claim: str, sentence: str) -> Iterator[Finding]:
         yield Finding(FindingKind.MODALITY, f"the claim says “{strict.group()}”, the evidence “{given.group()}”")
     if loose and not strict and not _LOOSE.search(sentence) and (given := _STRICT.search(sentence)):
         yield Finding(FindingKind.MODALITY, f"the claim says “{loose.group()}”, the evidence “{given.group()}”")
+
+
+def _denies_shared(text: str, end: int, other: str) -> bool:
+    """Say whether what stands after a negation, up to `end`, is something that the other text speaks of too."""
+    denied = content_terms(text[end:])[:1]
+    return not denied or root(denied[0]) in {root(term) for term in content_terms(other)}

@@ -160,7 +160,7 @@ def _check(measure: ClaimMeasure, doubt: float, pool: Sources, texts: Sequence[s
         status, reason = ClaimStatus.UNSUPPORTED, f"{_marks(claim.citations)} is no source of this answer"
     number, quotation = _quotation(claim, cited, pool, texts)
     return CheckedClaim(
-        claim.text, claim.start, claim.end, claim.citations, status, reason, doubt, findings, number, quotation
+        claim.told, claim.start, claim.end, claim.citations, status, reason, doubt, findings, number, quotation
     )
 
 

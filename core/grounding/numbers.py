@@ -28,22 +28,26 @@ _TENS = {w: 20 + 10 * i for i, w in enumerate("twenty thirty forty fifty sixty s
 _MONTHS = {
     name: number for number, name in enumerate("jan feb mar apr may jun jul aug sep oct nov dec".split(), start=1)
 }
-_MONTH = r"(?P<month>jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\.?"
+_MONTH = (
+    r"(?P<month>jan(?:uary?)?|feb(?:ruary?)?|mar(?:ch)?|apr(?:il)?|may|jun[ei]?|jul[yi]?|aug(?:ust)?|sept?(?:ember)?|"
+    r"oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)\b\.?"
+)
 _DAY = r"(?P<day>[0-3]?\d)(?:st|nd|rd|th)?"
 _YEAR = r"(?P<year>(?:1[5-9]|20)\d\d)"
 _DATES = tuple(
     re.compile(pattern, re.IGNORECASE)
     for pattern in (
         r"\b(?P<year>\d{4})-(?P<month>\d\d)-(?P<day>\d\d)\b",
-        rf"\b{_MONTH}\s+{_DAY}(?:,?\s+{_YEAR})?\b(?![\d:.]*\d)",
-        rf"\b{_DAY}\s+(?:of\s+)?{_MONTH}(?:,?\s+{_YEAR})?\b",
+        rf"\b{_MONTH}\s+{_DAY}(?:\s?,?\s+{_YEAR})?\b(?![\d:.]*\d)",
+        rf"\b{_DAY}\s+(?:of\s+)?{_MONTH}(?:\s?,?\s+{_YEAR})?\b",
         rf"\b{_MONTH},?\s+(?:of\s+)?{_YEAR}\b",
         rf"\b(?:FY\s?)?{_YEAR}\b(?![,.]\d|\s*%)",
         r"\bFY\s?'?(?P<year>\d\d)\b",
     )
 )
+_LAST_DAY = re.compile(r"\s?[-–]\s?(?P<day>[0-3]?\d)\b(?![-/:.]?\d)")
 _TIME = re.compile(
-    r"\b(?P<hour>[01]?\d|2[0-4])(?::(?P<minute>[0-5]?\d))?\s*(?P<half>[ap])\.?\s?m\b\.?"
+    r"\b(?P<hour>[01]?\d|2[0-4])(?::(?P<minute>[0-5]\d|0))?\s*(?P<half>[ap])\.?\s?m\b\.?"
     r"|\b(?P<hour24>[01]?\d|2[0-4]):(?P<minute24>[0-5]?\d)(?::\d\d)?\b",
     re.IGNORECASE,
 )
@@ -83,7 +87,8 @@ _UNITS = {
 _UNIT = re.compile(rf"[ \t-]?({'|'.join(sorted(map(re.escape, _UNITS), key=len, reverse=True))})\b", re.IGNORECASE)
 _NAMED = re.compile(r"[^\W\d_]-?$")
 _BULLET = re.compile(
-    r"^[ \t]*\(?\d{1,3}[.)](?=\s)|(?i:\bstep\s\d+|\bout of (?:5|10|100)\b)|\[\d{1,3}(?:\s*[,;–-]\s*\d{1,3})*\]",
+    r"^[ \t]*(?:\(\d{1,2}\)|\d{1,3}[.)])(?=\s)|\b24/7\b|(?i:\bstep\s\d+|\bout of (?:5|10|100)\b)"
+    r"|(?i:\b40[13]\s?\(?[kb]\)?(?![a-z]))|\[\d{1,3}(?:\s*[,;–-]\s*\d{1,3})*\]",
     re.MULTILINE,
 )
 
@@ -115,7 +120,8 @@ def quantities(text: str) -> tuple[Quantity, ...]:
     for reader in (_dates, _times, _figures, _spelled):
         for quantity in reader(blanked):
             found.append(quantity)
-            blanked = blanked[: quantity.start] + " " * (quantity.end - quantity.start) + blanked[quantity.end :]
+            # Not with spaces: what is left of "April 18-26" must not read as minus 26.
+            blanked = blanked[: quantity.start] + "_" * (quantity.end - quantity.start) + blanked[quantity.end :]
     return tuple(sorted(found, key=lambda quantity: quantity.start))
 
 
@@ -191,6 +197,9 @@ def _dates(text: str) -> Iterator[Quantity]:
             taken.append(match.span())
             date = (2000 + year if 0 < year < 100 else year, month, int(parts.get("day") or 0))
             yield Quantity(match.group(), *match.span(), "date", float(date[0]), 0.0, date)
+            if not date[0] and (last := _LAST_DAY.match(text, match.end())):
+                date = (date[0], date[1], int(last["day"]))
+                yield Quantity(last.group(), *last.span(), "date", float(date[0]), 0.0, date)
 
 
 def _times(text: str) -> Iterator[Quantity]:
@@ -206,6 +215,8 @@ def _figures(text: str) -> Iterator[Quantity]:
     for match in _NUMBER.finditer(text):
         if _NAMED.search(text, max(0, match.start("digits") - 3), match.start("digits")) and not match["money"]:
             continue  # "Q3", "B12", "COVID-19": part of a name
+        if re.match(r"[A-Z]\b", text[match.end() :]) and not match["scale"]:
+            continue  # "2D"
         digits = match["digits"]
         if re.fullmatch(r"\d+,\d{1,2}", digits):
             digits = digits.replace(",", ".")

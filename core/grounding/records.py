@@ -79,6 +79,11 @@ class Record:
                 found[key.lower()] = hours if len(set(hours)) > 1 else ()
         return found
 
+    @cached_property
+    def _times(self) -> frozenset[float]:
+        """Return the times of day that its prose tells."""
+        return frozenset(quantity.value for quantity in quantities(self.text) if quantity.kind == "time")
+
     def disagreements(self, claim: str) -> list[tuple[Disagreement, str]]:
         """Return where `claim` says otherwise than the record, each with one line for people."""
         found: list[tuple[Disagreement, str]] = []
@@ -103,15 +108,18 @@ class Record:
         if not self.schedule:
             return
         times = [quantity for quantity in quantities(claim) if quantity.kind == "time"]
-        known = {time for hours in self.schedule.values() for time in hours}
+        known = {time for hours in self.schedule.values() for time in hours} | self._times
         for time in times:
             if not _among(time, known):
                 yield "hours", f"{time.text.strip()} is not among the hours of the source"
         about_hours = times or re.search(r"\bopen|\bhours|\boperat", claim, re.I)
         if not about_hours or re.search(r"\bclosed\b", claim, re.I):
             return
-        for days, hours in _day_groups(claim, times):
+        groups = list(_day_groups(claim, times))
+        for days, hours in groups:
             for day in days:
+                if any(day in others and len(others) < len(days) for others, _ in groups):
+                    continue  # "daily until nine, on Fridays until ten"
                 given = self.schedule.get(day, ())
                 if not given:
                     yield "day", f"the source gives no hours for {day.capitalize()}"

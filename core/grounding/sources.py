@@ -13,6 +13,15 @@ from pincite.core.grounding.sentences import split_sentences
 from pincite.core.grounding.terms import content_terms, rarity, root, stem, words
 
 _UNSPACED = re.compile(r"[\s.'’-]+")
+_ACRONYM = re.compile(r"\b(?:[A-Z]\.?){2,6}(?![a-z])")
+_OF_A_PLACE = re.compile(r"(?:ain|i?ans?|ish|ese|i?a|o)$")
+_STATES = (
+    "AL Alabama AK Alaska AZ Arizona AR Arkansas CA California CO Colorado CT Connecticut DE Delaware FL Florida "
+    "GA Georgia HI Hawaii ID Idaho IL Illinois IN Indiana IA Iowa KS Kansas KY Kentucky LA Louisiana ME Maine "
+    "MD Maryland MA Massachusetts MI Michigan MN Minnesota MS Mississippi MO Missouri MT Montana NE Nebraska "
+    "NV Nevada OH Ohio OK Oklahoma OR Oregon PA Pennsylvania TN Tennessee TX Texas UT Utah VT Vermont VA Virginia "
+    "WA Washington WI Wisconsin WY Wyoming"
+).split()
 _YEAR_HEAD = re.compile(r"\b(?:19|20)\d\d\b")
 
 
@@ -145,6 +154,32 @@ class Sources:
         ]
         return sorted(scored, key=lambda pair: -pair[0])
 
+    @cached_property
+    def places(self) -> frozenset[str]:
+        """Return the stems that names of places share with those of their people and tongues ("mexic")."""
+        text = "\n".join([*(source.given for source in self.sources), self.question])
+        return frozenset(_place(word) for word in words(text) if word[:1].isupper())
+
+    @cached_property
+    def acronyms(self) -> frozenset[str]:
+        """Return what stands in capitals alone ("US", "U.S."), without dots."""
+        text = "\n".join([*(source.given for source in self.sources), self.question])
+        return frozenset(match.replace(".", "") for match in _ACRONYM.findall(text))
+
+    def names(self, name: str) -> bool:
+        """Say whether a name occurs, as it is, as the people or tongue of a place, or as a state's two letters."""
+        return (
+            self.mentions(name)
+            or _place(name) in self.places
+            or any(short in self.acronyms for short, state in pairwise(_STATES) if state == name)
+        )
+
     def mentions(self, name: str) -> bool:
         """Say whether a name occurs, however it is spaced and hyphenated."""
         return stem(name) in self.counts or _UNSPACED.sub("", name.lower()) in self.squeezed
+
+
+def _place(name: str) -> str:
+    """Return a name without the ending of a place or people, if enough is left to compare."""
+    kin = _OF_A_PLACE.sub("", name)
+    return kin.lower() if len(kin) > 2 else name.lower()

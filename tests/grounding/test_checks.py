@@ -47,6 +47,16 @@ def test_typical_mistakes_are_found(claim: str, source: str, kind: FindingKind) 
         ("Costs fell by 10 %.", "Costs fell by 10 percent to 90."),
         ("The clause says “sole discretion”.", "at its sole dis-\ncretion; the clause says so"),
         ("Angela Merkel lived in Berlin.", "Berlin was the home of Angela Merkel."),
+        ("The park is free on April 18-26.", "It is free from April 18 through April 26."),
+        ("A teacher, 34, met him at 3pm.", "passage 1:3pm: a married 34-year-old teacher met him."),
+        ("It has a 2-kilometer run.", "The track features a two-kilometer run."),
+        ("A traditional 401(k) is taxed later.", "In a traditional 401k you are taxed later."),
+        ("The Mexican agency lists the United States.", "The agency of Mexico lists the US."),
+        ("Security Posture: follow the rules.", "Follow the rules on how secure it is."),
+        ("It is open in California.", "It is open. state: CA"),
+        ('He played in "The Newsroom".', 'He is the "Newsroom" actor.'),
+        ("No. The river is the longest.", "The river is the longest."),
+        ("They record songs in Los Angeles.", "They record songs in Los Angeles and could not be further away."),
     ],
 )
 def test_right_claims_are_left_alone(claim: str, source: str) -> None:

@@ -15,15 +15,33 @@ def test_prose_lists_and_tables_come_apart_into_claims_with_their_place() -> Non
         "Revenue rose by 5 % [1].",
         "Costs fell [2][3].",
         "- Margin: 12 % [1, 4]",
-        "| 2023 | 17 |",
+        "17",
     ]
+    assert claims[-1].told == "2023, Profit: 17"
     assert [claim.citations for claim in claims] == [(1,), (2, 3), (1, 4), ()]
     assert all(answer[claim.start : claim.end] == claim.text for claim in claims)
+
+
+def test_every_cell_of_a_table_is_a_claim_of_its_row_and_column() -> None:
+    answer = "| | 2023 | 2022 |\n|--|--|--|\n| Net sales | 574 [1] | 513 [1] |\n| Tax | | 7 |\n| Cited | yes | no [2] |"
+    claims = extract_claims(answer)
+    assert [claim.bare for claim in claims] == [
+        "Net sales, 2023: 574", "Net sales, 2022: 513", "Tax, 2022: 7", "Cited, 2023: yes", "Cited, 2022: no",
+    ]  # fmt: skip
+    assert [claim.citations for claim in claims] == [(1,), (1,), (), (2,), (2,)]
+    assert all(answer[claim.start : claim.end] == claim.text for claim in claims)
+    assert [claim.text for claim in extract_claims("| Only |\n|---|\n| one column |")] == ["one column"]
+
+
+def test_the_next_number_of_a_list_in_one_line_is_no_figure_of_its_item() -> None:
+    claims = extract_claims("The causes are these. 1. No rent 2. Late rent 3. The number of tenants is 8.")
+    assert [claim.bare for claim in claims][1:] == ["No rent", "Late rent", "The number of tenants is 8."]
 
 
 @pytest.mark.parametrize(
     "text",
     [
+        'Therefore, the answer to the question "What is the rent?" is:',
         "What is the rate?",
         "## Summary",
         "**Key figures:**",
