@@ -16,6 +16,7 @@ COMMIT_SECONDS = 0.5
 COMMIT_PAGES = 64
 FIRST_PAGES = 5
 """Pages that the document's metadata is taken from."""
+INDEX_PASSAGES = 512
 PAGES_BEFORE = 30
 """Stored pages that are looked at again for the headings in force where reading goes on."""
 
@@ -45,7 +46,7 @@ class PageWork:
 
     def read_next(self) -> bool:
         """Read one document's missing pages; False when none waits."""
-        job = self._place.jobs.next_in(JobStage.PARSE)
+        job = self._place.jobs.next_in(JobStage.PARSE) or self._place.jobs.next_in(JobStage.KEYWORDS)
         if job is not None:
             self._place.work_on(job, self._read, "Reading")
         return job is not None
@@ -81,6 +82,7 @@ class PageWork:
             self._shelve(job, document, _Chunk(pages=failed))
         if left.difference(missing):
             return
+        self._complete_words(job)
         with self._place.database.transaction():
             self._place.shelf.mark_searchable(document_id)
             replaced = self._place.jobs.replaces(document_id)
@@ -88,6 +90,19 @@ class PageWork:
             self._remove(replaced)
         self._place.jobs.advance(document_id, JobStage.EMBED, done=0, total=0)
         self._place.settle(document_id)
+
+    def _complete_words(self, job: Job) -> None:
+        """Index the words that are not indexed yet. Pages bring theirs with them, so that mostly this only counts."""
+        total = self._place.library.get(job.document_id).passage_count
+        while True:
+            lacking = self._place.shelf.without_words(job.document_id)
+            self._place.go_on(job)
+            done = total - len(lacking)
+            self._place.jobs.advance(job.document_id, JobStage.KEYWORDS, done=done, total=total)
+            self._place.announce()
+            if not lacking:
+                return
+            self._place.shelf.put_words(self._place.library.passages(lacking[:INDEX_PASSAGES]))
 
     def _feed(self, job: Job, document: Document, incoming: Iterable[Page], chunk: _Chunk) -> Iterator[Page]:
         """Hand pages to the splitter; when it asks for the next page, the passages of the one before are complete."""

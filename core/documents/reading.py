@@ -5,6 +5,7 @@ Plain values (strings, numbers, bytes) because they cross to the application, wh
 
 import io
 import time
+from collections import Counter
 from collections.abc import Callable, Mapping
 from contextlib import closing, suppress
 from dataclasses import dataclass
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 _LITTLE_TEXT = 150
 """A page with fewer characters than this and a picture over most of it is a scan with a stamp, not a text page."""
 _PICTURE_SHARE = 0.6
+_MOSTLY = 0.9
 _MOST_PIXELS = 40_000_000
 _MOST_OBJECTS = 3000
 _SHORT_DOCUMENT = 10
@@ -183,7 +185,7 @@ class OpenPdf:
         return self._laid[page_index]
 
     def _with_typed(self, page: pdfium.PdfPage, page_index: int, words: PageWords) -> PageWords:
-        """The page's words with those typed onto it, unless drawing them in hides others."""
+        """The page's words with those typed onto it, unless drawing them in hides or garbles others."""
         self._announce(page_index, "doubting")
         drawn = draw_typed(page)
         self._announce(page_index, "working")
@@ -194,7 +196,8 @@ class OpenPdf:
             more = read_words(again)
         finally:
             again.close()
-        return more if more.characters > words.characters else words
+        kept = (Counter(words.texts) & Counter(more.texts)).total()
+        return more if len(more.texts) > len(words.texts) and kept >= _MOSTLY * len(words.texts) else words
 
     def _textless(self, page_index: int, label: str, laid: LaidPage, doubted: bool) -> PlainPage:
         started = time.perf_counter()

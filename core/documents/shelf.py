@@ -93,6 +93,18 @@ class Shelf:
             _count_passages(connection, document_id)
             return True
 
+    def without_words(self, document_id: str) -> list[str]:
+        """Ids of the document's passages that the keyword index lacks."""
+        rows = self._database.connection.execute(
+            """SELECT id FROM passages WHERE document_id = ?
+               AND NOT EXISTS (SELECT 1 FROM passage_words WHERE rowid = passages.number) ORDER BY number""",
+            (document_id,),
+        )
+        return [row["id"] for row in rows]
+
+    def put_words(self, passages: Sequence[Passage]) -> None:
+        self._keywords.add(passages)
+
     def forget_pages(self, document_id: str, page_indexes: Sequence[int]) -> None:
         """Take pages away so that they are read again."""
         with self._database.transaction() as connection:

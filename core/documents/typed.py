@@ -19,10 +19,10 @@ def draw_typed(page: pdfium.PdfPage) -> bool:
     return drawn
 
 
-def _subtype(page: pdfium.PdfPage, number: int) -> int:
+def _subtype(page: pdfium.PdfPage, number: int) -> int | None:
     annotation = pdfium_c.FPDFPage_GetAnnot(page, number)
     if not annotation:
-        return pdfium_c.FPDF_ANNOT_UNKNOWN
+        return None
     try:
         subtype: int = pdfium_c.FPDFAnnot_GetSubtype(annotation)
         return subtype

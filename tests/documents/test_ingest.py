@@ -4,6 +4,7 @@ Real pdfium, SQLite, FTS5, MiniLM and Chroma; OCR's words are scripted.
 """
 
 import threading
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -17,7 +18,7 @@ from pincite.core.errors import (
     UnknownDocumentError,
 )
 from pincite.core.settings import Settings
-from pincite.core.types import DocumentStatus, JobStatus, PageStatus
+from pincite.core.types import DocumentStatus, JobStage, JobStatus, PageStatus, Passage
 from pincite.tests.documents.pdfium_reader import PdfiumReader
 from pincite.tests.documents.workshop import LONG_SECONDS, make_pdf, open_workshop
 
@@ -154,6 +155,28 @@ def test_cancelled_job_keeps_what_was_read_and_retry_goes_on_from_there(settings
         assert shop.library.get(document.id).status is DocumentStatus.READY
         assert not stored.intersection(read)
         assert shop.rows()["pages"] == 71 and shop.rows()["passages"] == shop.vectors() == 71
+
+
+def test_passages_missing_from_the_keyword_index_are_indexed_in_a_stage_of_its_own(
+    settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with open_workshop(settings) as shop:
+        document = shop.ingest.add(make_pdf(tmp_path / "a.pdf", [RATES, PARKING]), "a.pdf").document
+        shop.finish()
+        shop.database.connection.execute("DELETE FROM passage_words")
+        seen: list[tuple[JobStage, int, int]] = []
+        add = shop.keywords.add
+
+        def watched_add(passages: Sequence[Passage]) -> None:
+            [job] = shop.ingest.jobs()
+            seen.extend([(job.stage, job.done, job.total)] * bool(passages))
+            add(passages)
+
+        monkeypatch.setattr(shop.keywords, "add", watched_add)
+        shop.ingest.retry(document.id)
+        shop.finish()
+        assert seen == [(JobStage.KEYWORDS, 0, 2)]
+        assert shop.found("bicycles") and shop.library.get(document.id).status is DocumentStatus.READY
 
 
 def test_one_page_is_read_again_on_request_without_doubling(settings: Settings, tmp_path: Path) -> None:
