@@ -14,9 +14,12 @@ from pincite.core.documents.metadata import describe
 from pincite.core.documents.reader import ProcessReader
 from pincite.core.graph.build import build_graph, keep_newest, open_checkpointer
 from pincite.core.graph.citations import cite
+from pincite.core.graph.learning import OwnReviews as OwnReviews
+from pincite.core.graph.learning import learn
 from pincite.core.graph.planning import plan_question
 from pincite.core.graph.verdict import verdict_of
-from pincite.core.grounding.confidence import ReliabilityBin, ThresholdEffect, shipped_models
+from pincite.core.grounding.confidence import Recalibration, ThresholdEffect, shipped_models
+from pincite.core.grounding.confidence import ReliabilityBin as ReliabilityBin
 from pincite.core.health import check_health
 from pincite.core.language.engines import EngineState, choose_engine, look_for_engines
 from pincite.core.marking import mark_words
@@ -111,6 +114,7 @@ class Pincite:
         self._lock = threading.Lock()
         self._retriever: tuple[object, Retriever] | None = None
         self._engines: tuple[float, EngineState] | None = None
+        self._own: tuple[object, OwnReviews] | None = None
 
     def page_image(
         self, document_id: str, page_index: int, *, width: int = 900, marks: Sequence[tuple[int, int]] = ()
@@ -159,7 +163,13 @@ class Pincite:
             removed_markers=cited.removed,
             documents=self.library,
             threshold=self.settings.review_threshold,
+            recalibration=Recalibration(self.settings.confidence_slope, self.settings.confidence_intercept),
         )
+
+    @property
+    def confidence_is_learned(self) -> bool:
+        """Whether the confidence is corrected by the user's own reviews."""
+        return (self.settings.confidence_slope, self.settings.confidence_intercept) != (1.0, 0.0)
 
     def confidence_measured(self) -> ConfidenceMeasured:
         """How the confidence did on labelled answers that it was not fitted on."""
@@ -167,6 +177,19 @@ class Pincite:
         bins = tuple(ReliabilityBin(*row) for row in measured.get("reliability", ()))
         effects = {row[0]: ThresholdEffect(row[1], row[2]) for row in measured.get("thresholds", ())}
         return ConfidenceMeasured(sum(part.count for part in bins), bins, effects)
+
+    def own_reviews(self) -> OwnReviews:
+        """What the decisions that hold say of the confidence; judged again only when there are other ones."""
+        turns = self.reviews.reviewed()
+        decided = tuple((turn.id, turn.review.decided_at) for turn in turns if turn.review)
+        if self._own is None or self._own[0] != decided:
+            self._own = (decided, learn(turns))
+        return self._own[1]
+
+    def learn_confidence(self, own: OwnReviews | None) -> None:
+        """Correct the confidence by the user's own reviews from the next turn on; None returns to the shipped one."""
+        learned = (own and own.learned) or Recalibration()
+        self.change_settings(confidence_slope=learned.slope, confidence_intercept=learned.intercept)
 
     def roll_back_embedding(self) -> bool:
         """Stop a build, or return to the index before the last switch; False when there is neither."""

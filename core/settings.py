@@ -38,6 +38,9 @@ class Settings:
     """Evidence budget where the engine does not say its own."""
 
     review_threshold: float = 0.65
+    confidence_slope: float = 1.0
+    """With the intercept, what was learned from the user's own reviews; 1 and 0 are as shipped."""
+    confidence_intercept: float = 0.0
     max_retries: int = 2
     turn_seconds: float = 180.0
     step_limit: int = 24
@@ -90,6 +93,8 @@ RANGES: tuple[tuple[str, float, float], ...] = (
     ("retry_kept", 1, 100),
     ("context_characters", 1_000, 1_000_000),
     ("review_threshold", 0, 1),
+    ("confidence_slope", 0, 10),
+    ("confidence_intercept", -20, 20),
     ("max_retries", 0, 5),
     ("turn_seconds", 5, 3600),
     ("step_limit", 8, 100),

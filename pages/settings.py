@@ -1,12 +1,13 @@
 """The settings, each with what it does; what is stored; and the health of every part."""
 
+from collections.abc import Mapping, Sequence
 from dataclasses import fields
 
 import altair as alt
 import streamlit as st
 
 from pincite.core.errors import PinciteError
-from pincite.core.runtime import ConfidenceMeasured, Pincite
+from pincite.core.runtime import ConfidenceMeasured, OwnReviews, Pincite, ReliabilityBin
 from pincite.core.settings import Settings
 from pincite.pages.components.facade import errors_told, pincite, tell
 from pincite.pages.components.words import count, escape, size
@@ -31,6 +32,7 @@ EXPLANATIONS = {
     "page_seconds": "A page that takes longer is marked as failed; the rest goes on.",
     "reader_memory_mib": "A file that needs more fails alone.",
 }
+SERIES = ["Shipped", "Corrected"]
 DEFAULTS = {field.name: field.default for field in fields(Settings)}
 
 
@@ -181,10 +183,13 @@ def draw_checking(app: Pincite) -> None:
     threshold = st.slider(
         "Review threshold", 0.0, 1.0, settings.review_threshold, 0.05, help=explained("review_threshold")
     )
-    if effect := measured.effects.get(round(threshold, 2)):
-        st.markdown(
-            f"At {threshold:.2f} it {effect}: measured on {measured.answers:,} labelled answers of mixed quality."
-        )
+    own = app.own_reviews()
+    decided = own.right + own.wrong
+    effects, basis = measured.effects, f"{measured.answers:,} labelled answers of mixed quality"
+    if app.confidence_is_learned and own.effects:
+        effects, basis = own.effects, f"your own {decided:,} decisions"
+    if effect := effects.get(round(threshold, 2)):
+        st.markdown(f"At {threshold:.2f} it {effect}: measured on {basis}.")
     left, right = st.columns(2)
     retries = left.number_input("Retries", 0, 5, settings.max_retries, help=explained("max_retries"))
     seconds = right.number_input(
@@ -198,20 +203,56 @@ def draw_checking(app: Pincite) -> None:
     )
     if st.button("Save", type="primary", key="save_checking"):
         save(app, review_threshold=round(threshold, 2), max_retries=retries, turn_seconds=seconds)
-    if measured.reliability:
-        draw_reliability(measured)
+    draw_reliability(measured)
+    draw_own_reviews(app, own)
 
 
 def draw_reliability(measured: ConfidenceMeasured) -> None:
     st.subheader("How far the confidence can be trusted", anchor=False)
     st.caption("Each dot is a tenth of the labelled answers: what was said of them, how many were faithful to their "
                "sources. On the line, both agree.")  # fmt: skip
-    rows = [{"Said": part.confidence, "Right": part.faithful, "Answers": part.count} for part in measured.reliability]
+    draw_agreement({"Shipped": measured.reliability})
+
+
+def draw_own_reviews(app: Pincite, own: OwnReviews) -> None:
+    st.subheader("Corrected by your own reviews", anchor=False)
+    decided = f"{own.right:,} approved as they stood, {own.wrong:,} edited or rejected"
+    if own.learned is None:
+        st.caption(f"Once {own.needed} answers are decided, with at least {own.needed_of_each} of each kind, the "
+                   f"confidence can be corrected by them. So far: {decided}.")  # fmt: skip
+    else:
+        st.markdown(f"On your decisions ({decided}) the shipped confidence is off by {own.shipped_error:.0%} on "
+                    f"average, the corrected one by {own.refitted_error:.0%}. Each dot is a fifth of them; the "
+                    "correction was measured on decisions that it was not learned from.")  # fmt: skip
+        draw_agreement({"Shipped": own.shipped, "Corrected": own.refitted})
+    with st.container(horizontal=True):
+        if own.learned is not None:
+            label = "Learn from them again" if app.confidence_is_learned else "Use the corrected confidence"
+            if st.button(label, icon=":material/model_training:"):
+                app.learn_confidence(own)
+                st.rerun()
+        if app.confidence_is_learned and st.button("Return to the shipped confidence", icon=":material/undo:"):
+            app.learn_confidence(None)
+            st.rerun()
+    if app.confidence_is_learned:
+        st.caption("The corrected confidence is in use.")
+
+
+def draw_agreement(series: Mapping[str, Sequence[ReliabilityBin]]) -> None:
+    """Plot what was said against what was right; series differ in shape as well as in colour."""
+    rows = [
+        {"Confidence": name, "Said": part.confidence, "Right": part.faithful, "Answers": part.count}
+        for name, parts in series.items()
+        for part in parts
+    ]
     share = alt.Axis(format="%", grid=True)
     scale = alt.Scale(domain=[0, 1])
-    dots = alt.Chart(alt.Data(values=rows)).mark_circle(size=70, color="#2b8a89").encode(
+    several = alt.Legend(orient="top", title=None) if len(series) > 1 else None
+    dots = alt.Chart(alt.Data(values=rows)).mark_point(size=80, filled=True, opacity=0.9).encode(
         x=alt.X("Said:Q", title="Confidence", axis=share, scale=scale),
         y=alt.Y("Right:Q", title="Faithful", axis=share, scale=scale),
+        color=alt.Color("Confidence:N", legend=several, scale=alt.Scale(domain=SERIES, range=["#2b8a89", "#c8553d"])),
+        shape=alt.Shape("Confidence:N", legend=several, scale=alt.Scale(domain=SERIES, range=["circle", "triangle"])),
         tooltip=[alt.Tooltip("Said:Q", format=".0%"), alt.Tooltip("Right:Q", format=".0%"), "Answers:Q"],
     )  # fmt: skip
     ends = [{"Said": 0, "Right": 0}, {"Said": 1, "Right": 1}]

@@ -6,6 +6,7 @@ from dataclasses import replace
 from pincite.core.graph.citations import quotation_at, without_markers
 from pincite.core.graph.context import Documents
 from pincite.core.grounding.claims import declines
+from pincite.core.grounding.confidence import Recalibration
 from pincite.core.grounding.judge import (
     CAP_CONTRADICTION,
     CAP_INVALID_CITATION,
@@ -32,10 +33,13 @@ def verdict_of(
     removed_markers: int,
     documents: Documents,
     threshold: float,
+    recalibration: Recalibration | None = None,
 ) -> Verdict:
     """Judge one draft without a model. ``removed_markers`` pointed to no evidence and cap what it can reach."""
     ordered = sorted(evidence, key=lambda item: item.number)
-    findings = judge_answer(question, answer, [_source_text(item) for item in ordered], citations_expected=True)
+    findings = judge_answer(
+        question, answer, source_texts(ordered), citations_expected=True, recalibration=recalibration
+    )
     if declined_by(answer, findings):
         return _declined(findings)
     claims = tuple(_claim(checked, ordered, documents) for checked in findings.claims)
@@ -96,9 +100,13 @@ def _declined(findings: AnswerFindings) -> Verdict:
     )
 
 
-def _source_text(item: Evidence) -> str:
-    """The passage, then what stands around it on the page: headings and column heads bear claims out too."""
-    return f"{item.passage.text}\n\n{item.passage.context}" if item.passage.context else item.passage.text
+def source_texts(evidence: Sequence[Evidence]) -> list[str]:
+    """The passages, each with what stands around it on the page: headings and column heads bear claims out too."""
+    ordered = sorted(evidence, key=lambda item: item.number)
+    return [
+        f"{item.passage.text}\n\n{item.passage.context}" if item.passage.context else item.passage.text
+        for item in ordered
+    ]
 
 
 def _claim(checked: CheckedClaim, evidence: Sequence[Evidence], documents: Documents) -> Claim:

@@ -5,7 +5,8 @@ from dataclasses import replace
 import pytest
 
 from pincite.core.errors import ModelUnavailableError
-from pincite.core.runtime import Pincite
+from pincite.core.grounding.confidence import Recalibration, ReliabilityBin, ThresholdEffect
+from pincite.core.runtime import OwnReviews, Pincite
 from pincite.core.types import Document
 from pincite.tests.pages.conftest import Screen
 
@@ -59,4 +60,30 @@ def test_the_reranker_is_fetched_only_when_asked(app: Pincite) -> None:
     screen = Screen("settings")
     assert "Download FlashRank" in screen.words() and "22 MB" in screen.words()
     assert not app.reranker_state().installed
+    screen.assert_sound()
+
+
+def test_few_reviews_are_counted_and_nothing_is_offered(app: Pincite) -> None:
+    screen = Screen("settings")
+    assert "Once 50 answers are decided" in screen.words() and "0 approved as they stood" in screen.words()
+    assert "Use the corrected confidence" not in screen.words()
+    screen.assert_sound()
+
+
+def test_the_correction_by_own_reviews_is_put_in_use_and_taken_back(
+    app: Pincite, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bins = tuple(ReliabilityBin(12, share, share - 0.1) for share in (0.3, 0.5, 0.7, 0.8, 0.9))
+    effects = {0.65: ThresholdEffect(0.25, 0.8)}
+    own = OwnReviews(40, 20, Recalibration(0.5, 0.2), bins, 0.1, bins, 0.04, effects)
+    monkeypatch.setattr(app, "own_reviews", lambda: own)
+    screen = Screen("settings")
+    assert "off by 10% on average, the corrected one by 4%" in screen.words()
+    assert "1,558 labelled answers" in screen.words()
+    screen.press("Use the corrected confidence")
+    assert (app.settings.confidence_slope, app.settings.confidence_intercept) == (0.5, 0.2)
+    assert "catches about 80% of the wrong ones: measured on your own 60 decisions" in screen.words()
+    screen.press("Return to the shipped confidence")
+    assert not app.confidence_is_learned
+    assert "1,558 labelled answers" in screen.words()
     screen.assert_sound()

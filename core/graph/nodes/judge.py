@@ -11,6 +11,7 @@ from pincite.core.graph.nodes.rewriter import question_to_answer
 from pincite.core.graph.prompts import CRITIC_INSTRUCTIONS, CRITIC_SCHEMA, critic_content, read_critique
 from pincite.core.graph.state import TurnState, TurnUpdate, exchange_of
 from pincite.core.graph.verdict import verdict_of
+from pincite.core.grounding.confidence import Recalibration
 from pincite.core.store.codec import to_plain
 from pincite.core.types import Attempt, Intent
 
@@ -31,6 +32,7 @@ def judge(state: TurnState, runtime: Runtime[TurnContext]) -> TurnUpdate:
         removed_markers=state["removed_markers"],
         documents=context.documents,
         threshold=context.settings.review_threshold,
+        recalibration=Recalibration(context.settings.confidence_slope, context.settings.confidence_intercept),
     )
     if context.model.writes_prose and verdict.accepted and verdict.claims and not context.out_of_time:
         context.progress.step(f"Asking {context.model.name} to check the answer…")

@@ -1,0 +1,73 @@
+"""Learn from people's decisions how far the confidence can be trusted on this user's own answers."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+from pincite.core.graph.verdict import source_texts
+from pincite.core.grounding.confidence import (
+    Recalibration,
+    ReliabilityBin,
+    ThresholdEffect,
+    calibration_error,
+    refit,
+    reliability,
+    threshold_effect,
+)
+from pincite.core.grounding.judge import judge_answer
+from pincite.core.types import ReviewDecision, Turn
+
+_FOLDS, _BINS = 5, 5
+
+
+@dataclass(frozen=True, slots=True)
+class OwnReviews:
+    """What the decisions say of the shipped confidence, and of one refitted on other decisions; empty while few."""
+
+    right: int
+    """Drafts that were approved as they stood."""
+    wrong: int
+    """Drafts that were edited or rejected."""
+    learned: Recalibration | None = None
+    shipped: tuple[ReliabilityBin, ...] = ()
+    shipped_error: float = 0.0
+    refitted: tuple[ReliabilityBin, ...] = ()
+    refitted_error: float = 0.0
+    effects: Mapping[float, ThresholdEffect] = field(default_factory=dict)
+    """By review threshold, with the refitted confidence."""
+    needed: ClassVar[int] = 50
+    needed_of_each: ClassVar[int] = 15
+    """So many decisions, and so many for and against, before they say more than the labelled answers that ship."""
+
+
+def learn(turns: Sequence[Turn]) -> OwnReviews:
+    """Judge the reviewed drafts again and fit on the decisions, once there are enough of both kinds."""
+    drafts = [
+        (turn, turn.review.decision is ReviewDecision.APPROVED)
+        for turn in turns
+        if turn.review and turn.verdict and turn.verdict.claims and turn.evidence
+    ]
+    stood = [approved for _, approved in drafts]
+    right, wrong = stood.count(True), stood.count(False)
+    if right + wrong < OwnReviews.needed or min(right, wrong) < OwnReviews.needed_of_each:
+        return OwnReviews(right, wrong)
+    scores = [judge_answer(turn.question, turn.answer, source_texts(turn.evidence)).score for turn, _ in drafts]
+    shipped = [Recalibration().confidence(score) for score in scores]
+    refitted = list(shipped)
+    for fold in range(_FOLDS):
+        others = [place for place in range(len(scores)) if place % _FOLDS != fold]
+        learned = refit([scores[place] for place in others], [stood[place] for place in others])
+        refitted[fold::_FOLDS] = [learned.confidence(score) for score in scores[fold::_FOLDS]]
+    return OwnReviews(
+        right,
+        wrong,
+        learned=refit(scores, stood),
+        shipped=reliability(shipped, stood, bins=_BINS),
+        shipped_error=calibration_error(shipped, stood, bins=_BINS),
+        refitted=reliability(refitted, stood, bins=_BINS),
+        refitted_error=calibration_error(refitted, stood, bins=_BINS),
+        effects={
+            threshold: threshold_effect(refitted, stood, threshold)
+            for threshold in (round(0.05 * step, 2) for step in range(1, 20))
+        },
+    )
