@@ -121,7 +121,7 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _data_dir_option(*, default: str | None) -> argparse.ArgumentParser:
+def _data_dir_option(*, default: str | None) -> _CommandParser:
     """May stand before or after a command; a command where it is left out must not undo what stands before."""
     parser = _CommandParser(add_help=False)
     parser.add_argument(

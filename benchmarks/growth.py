@@ -1,0 +1,123 @@
+"""How does the time of a query grow with the library? The same questions on libraries made of copies of real pages.
+
+Copies get other figures and slightly turned vectors, so that the indexes do not hold the same thing many times.
+"""
+
+import argparse
+import hashlib
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from benchmarks.corpus import Corpus, open_corpus
+from benchmarks.measures import Question, quantile, read_questions, select
+from benchmarks.retrieval import search_all
+from pincite.core.documents.shelf import Shelf
+from pincite.core.ports import PdfInfo, Vectors
+from pincite.core.retrieval.embed import embedded_text
+from pincite.core.retrieval.indexes import Indexes
+from pincite.core.retrieval.keywords import Fts5Index
+from pincite.core.retrieval.rerank import BuiltInReranker
+from pincite.core.retrieval.search import Retriever
+from pincite.core.settings import Settings
+from pincite.core.store.database import Database
+from pincite.core.store.library import Library
+from pincite.core.types import Document, Page, Passage
+
+TURN = 0.02
+"""Standard deviation of what is added to each number of a copy's unit vector."""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("directory", type=Path, help="a folder with pdfs/ and questions.jsonl")
+    parser.add_argument("--passages", default="1000,10000,100000", help="sizes of the library, in passages")
+    parser.add_argument("--limit", type=int, default=100, help="only the first N questions")
+
+
+def run(options: argparse.Namespace) -> dict[str, Any]:
+    corpus = open_corpus(options.directory)
+    questions = select(read_questions(options.directory), limit=options.limit)
+    rows = [_measure(corpus, questions, int(size)) for size in options.passages.split(",")]
+    return {
+        "set": options.directory.resolve().name,
+        "questions": len(questions),
+        "sizes": rows,
+        "growth_p50": round(rows[-1]["p50"] / rows[0]["p50"], 2),
+    }
+
+
+def _measure(corpus: Corpus, questions: Sequence[Question], size: int) -> dict[str, Any]:
+    with tempfile.TemporaryDirectory(prefix="pincite-growth-") as scratch:
+        settings = Settings(data_dir=Path(scratch))
+        database = Database(settings.database_path)
+        indexes = Indexes(database, settings)
+        library, count = Library(database, settings), 0
+        for document, pages, passages, vectors in _copies(corpus, size):
+            _shelve(Shelf(database, Fts5Index(database), indexes), document, pages, passages)
+            indexes.active()[1].add(passages, vectors)
+            count += len(passages)
+        embedder, index = indexes.active()
+        retriever = Retriever(
+            library=library,
+            keywords=Fts5Index(database),
+            vectors=index,
+            embedder=embedder,
+            reranker=BuiltInReranker(),
+            settings=settings,
+        )
+        names = {document.id: document.name for document in library.list()}
+        grown = replace(corpus, retriever=retriever, names=names, ids={name: key for key, name in names.items()})
+        times = [found.milliseconds for found in search_all(grown, questions, "library")]
+        indexes.close()
+        database.close()
+    return {"passages": count, "p50": round(quantile(times, 0.5), 1), "p95": round(quantile(times, 0.95), 1)}
+
+
+def _copies(corpus: Corpus, size: int) -> Iterator[tuple[Document, list[Page], list[Passage], Vectors]]:
+    """Documents with their pages, passages and vectors, once as they are, then as copies, up to ``size`` passages."""
+    library = corpus.app.library
+    generator = np.random.default_rng(0)
+    originals = [(d, list(library.opening_passages(d.id, d.passage_count))) for d in library.list()]
+    embedded = [corpus.embed_cached([embedded_text(passage) for passage in own]) for _, own in originals if own]
+    made = [(document, own) for document, own in originals if own]
+    round_number, left = 0, size
+    while left > 0:
+        for (document, own), vectors in zip(made, embedded, strict=True):
+            passages, turned = own[:left], vectors[:left].astype(np.float64)
+            if not passages:
+                return
+            identity = hashlib.sha256(f"{document.id} {round_number}".encode()).hexdigest()
+            figures = np.arange(10)
+            if round_number:
+                figures = generator.permutation(10)
+                turned = turned + generator.normal(0, TURN, turned.shape)
+                turned = turned / np.linalg.norm(turned, axis=1, keepdims=True)
+            swap = str.maketrans({str(old): str(new) for old, new in enumerate(figures.tolist())})
+            pages = [library.page(document.id, index) for index in dict.fromkeys(p.page_index for p in passages)]
+            yield (
+                replace(document, id=identity, name=f"{round_number}-{document.name}"),
+                [replace(page, text=page.text.translate(swap), words=(), blocks=()) for page in pages],
+                [
+                    replace(p, id=f"{identity}:{number}", document_id=identity, text=p.text.translate(swap))
+                    for number, p in enumerate(passages)
+                ],
+                turned.astype(np.float32),
+            )
+            left -= len(passages)
+        round_number += 1
+
+
+def _shelve(shelf: Shelf, document: Document, pages: Sequence[Page], passages: Sequence[Passage]) -> None:
+    info = PdfInfo(document.page_count, (), (), {})
+    shelf.add_document(document.id, document.name, document.byte_size, info, added_at=document.added_at)
+    shelf.put_pages(document.id, pages, passages, recognise=frozenset())
+
+
+def render(result: Mapping[str, Any]) -> str:
+    lines = [f"{result['set']}, library scope, {result['questions']} questions", ""]
+    lines += [f"{row['passages']:>8} passages: p50 {row['p50']} ms, p95 {row['p95']} ms" for row in result["sizes"]]
+    return "\n".join([*lines, f"p50 grows × {result['growth_p50']}"])
