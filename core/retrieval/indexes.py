@@ -323,8 +323,17 @@ class Indexes:
     def _collection(self, row: Row) -> ChromaIndex:
         with self._lock:
             if row["id"] not in self._opened:
-                self._opened[row["id"]] = ChromaIndex(self._chroma(), _collection_name(row), _stamp(row))
+                self._opened[row["id"]] = ChromaIndex(
+                    self._chroma(), _collection_name(row), _stamp(row), self._version_of
+                )
             return self._opened[row["id"]]
+
+    def _version_of(self, document_id: str) -> str:
+        """When the document's job last went on: each change of vectors, in any process, is followed by such a step."""
+        row = self._database.connection.execute(
+            "SELECT updated_at FROM jobs WHERE document_id = ?", (document_id,)
+        ).fetchone()
+        return row["updated_at"] if row else ""
 
     def _chroma(self) -> "Client":
         with self._lock:

@@ -2,7 +2,7 @@
 
 import threading
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -82,6 +82,15 @@ def drop_collection(client: "Client", name: str) -> None:
         client.delete_collection(name)
 
 
+@dataclass(frozen=True, slots=True)
+class _Matrix:
+    """The vectors of one document as they were at one version of it."""
+
+    version: str
+    passage_ids: list[str]
+    vectors: Vectors
+
+
 class ChromaIndex:
     """Approximate search over everything; exact search within a few documents.
 
@@ -89,8 +98,16 @@ class ChromaIndex:
     vectors, which Chroma hands out and this keeps while they are in use, is exact and takes a millisecond.
     """
 
-    def __init__(self, client: "Client", name: str, stamp: IndexStamp) -> None:
+    def __init__(
+        self,
+        client: "Client",
+        name: str,
+        stamp: IndexStamp,
+        version_of: Callable[[str], str] = lambda document_id: "",
+    ) -> None:
+        """``version_of`` a document changes with its vectors, whichever process writes them."""
         self.stamp = stamp
+        self._version_of = version_of
         self._collection = client.get_or_create_collection(
             name,
             embedding_function=None,
@@ -100,7 +117,7 @@ class ChromaIndex:
         built = IndexStamp(**(self._collection.metadata or {}))
         if built != stamp:
             raise mismatch(built, stamp)
-        self._matrices: OrderedDict[str, tuple[list[str], Vectors]] = OrderedDict()
+        self._matrices: OrderedDict[str, _Matrix] = OrderedDict()
         self._lock = threading.RLock()
 
     def add(self, passages: Sequence[Passage], vectors: Vectors) -> None:
@@ -173,24 +190,28 @@ class ChromaIndex:
     def _exact(self, vector: Vectors, document_ids: Sequence[str], limit: int) -> list[tuple[str, float]]:
         scored: list[tuple[str, float]] = []
         for document_id in dict.fromkeys(document_ids):
-            names, matrix = self._matrix(document_id)
-            similarities = matrix @ vector
+            matrix = self._matrix(document_id)
+            similarities = matrix.vectors @ vector
             best = np.argsort(-similarities, kind="stable")[:limit]
-            scored.extend((names[at], float(similarities[at])) for at in best)
+            scored.extend((matrix.passage_ids[at], float(similarities[at])) for at in best)
         return sorted(scored, key=lambda pair: -pair[1])[:limit]
 
-    def _matrix(self, document_id: str) -> tuple[list[str], Vectors]:
-        """The document's passage ids and vectors, from memory when it was searched lately."""
+    def _matrix(self, document_id: str) -> "_Matrix":
+        """The document's passage ids and vectors, from memory when it was searched lately and has not changed since."""
+        version = self._version_of(document_id)
         with self._lock:
-            if document_id in self._matrices:
+            kept = self._matrices.get(document_id)
+            if kept is not None and kept.version == version:
                 self._matrices.move_to_end(document_id)
-                return self._matrices[document_id]
+                return kept
             found: Any = self._collection.get(where={"document_id": document_id}, include=["embeddings"])
-            matrix = np.asarray(found["embeddings"], dtype=np.float32).reshape(len(found["ids"]), self.stamp.dimensions)
-            self._matrices[document_id] = (found["ids"], matrix)
-            while sum(kept.nbytes for _, kept in self._matrices.values()) > MATRIX_BYTES and len(self._matrices) > 1:
+            vectors = np.asarray(found["embeddings"], dtype=np.float32)
+            matrix = _Matrix(version, found["ids"], vectors.reshape(len(found["ids"]), self.stamp.dimensions))
+            self._matrices[document_id] = matrix
+            self._matrices.move_to_end(document_id)
+            while len(self._matrices) > 1 and sum(m.vectors.nbytes for m in self._matrices.values()) > MATRIX_BYTES:
                 self._matrices.popitem(last=False)
-            return found["ids"], matrix
+            return matrix
 
     def _forget(self, document_ids: set[str]) -> None:
         with self._lock:

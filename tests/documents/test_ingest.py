@@ -4,7 +4,7 @@ Real pdfium, SQLite, FTS5, MiniLM and Chroma; OCR's words are scripted.
 """
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -17,8 +17,10 @@ from pincite.core.errors import (
     TooLargeError,
     UnknownDocumentError,
 )
+from pincite.core.retrieval.indexes import Indexes
+from pincite.core.retrieval.vectors import ChromaIndex
 from pincite.core.settings import Settings
-from pincite.core.types import DocumentStatus, JobStage, JobStatus, PageStatus, Passage
+from pincite.core.types import DocumentStatus, JobStage, JobStatus, Page, PageStatus, Passage
 from pincite.tests.documents.pdfium_reader import PdfiumReader
 from pincite.tests.documents.workshop import LONG_SECONDS, make_pdf, open_workshop
 
@@ -177,6 +179,36 @@ def test_passages_missing_from_the_keyword_index_are_indexed_in_a_stage_of_its_o
         shop.finish()
         assert seen == [(JobStage.KEYWORDS, 0, 2)]
         assert shop.found("bicycles") and shop.library.get(document.id).status is DocumentStatus.READY
+
+
+class SecondThoughts(PdfiumReader):
+    """Reads more on each page once ``more`` is set."""
+
+    more = ""
+
+    def read(self, path: Path, page_indexes: Sequence[int], *, password: str | None = None) -> Iterator[Page]:
+        for page in super().read(path, page_indexes, password=password):
+            yield replace(page, text=page.text + self.more)
+
+
+def test_another_application_on_the_same_library_searches_no_stale_vectors(settings: Settings, tmp_path: Path) -> None:
+    reader = SecondThoughts()
+    with open_workshop(settings, reader) as shop:
+        document = shop.ingest.add(make_pdf(tmp_path / "a.pdf", [RATES, PARKING]), "a.pdf").document
+        shop.finish()
+        embedder, own = shop.indexes.active()
+        other = Indexes(shop.database, settings)
+        dragons = embedder.embed(["a dragon sleeps on a heap of gold"])[0]
+
+        def nearest(index: ChromaIndex) -> list[tuple[str, float]]:
+            return index.search(dragons, document_ids=[document.id], limit=2)
+
+        before = nearest(other.active()[1])
+        reader.more = " A dragon sleeps on the gold."
+        shop.ingest.retry(document.id, [1])
+        shop.finish()
+        assert nearest(own)[0][1] > before[0][1] + 0.1
+        assert nearest(other.active()[1]) == nearest(own)
 
 
 def test_one_page_is_read_again_on_request_without_doubling(settings: Settings, tmp_path: Path) -> None:
