@@ -99,10 +99,10 @@ def with_outline(titles: Sequence[str]) -> bytes:
     return bytes(document.output())
 
 
-def scanned(text: str) -> bytes:
-    """A page that is only a picture of the text."""
+def scanned(text: str, *, degrees: int = 0) -> bytes:
+    """A page that is only a picture of the text, put on the glass so far turned counterclockwise."""
     page = pdfium.PdfDocument(prose([text]))[0]
-    picture = page.render(scale=2).to_pil()
+    picture = page.render(scale=2).to_pil().rotate(degrees, expand=True)
     document = FPDF()
     document.add_page()
     document.image(picture, x=0, y=0, w=210)

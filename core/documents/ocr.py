@@ -8,6 +8,7 @@ import logging
 import re
 import time
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -27,6 +28,9 @@ _LONG_SIDE_PIXELS = 1600
 """About 145 dots per inch of a letter page: larger pictures take longer and read no better."""
 _THREADS = 2
 _LEAST_SCORE = 0.5
+_GOOD_SCORE = 0.85
+"""Pages that lie right score 0.95 to 1, pages on their head below 0.7."""
+_CLEARLY = 0.1
 _TOKEN = re.compile(
     "[\u2e80-\u30ff\u3400-\u9fff\uf900-\ufaff\uff01-\uff9f]|[^\\s\u2e80-\u30ff\u3400-\u9fff\uf900-\ufaff\uff01-\uff9f]+"
 )
@@ -43,7 +47,7 @@ def recognise(pdf: OpenPdf, page_index: int, poisoned: Mapping[int, str]) -> Pla
     except pdfium.PdfiumError as error:
         return pdf.failed(page_index, f"the page cannot be drawn ({error})", time.perf_counter() - started)
     width, height = pdf.document.get_page_size(page_index)
-    words = page_words(_engine()(picture), picture.shape, width, height)
+    words = _words(picture, width, height)
     lines = arrange(words)
     pdf.recognised_edges[page_index] = labels.edge_lines(lines, height)
     window = range(page_index - labels.WINDOW + 1, page_index + 1)
@@ -54,6 +58,36 @@ def recognise(pdf: OpenPdf, page_index: int, poisoned: Mapping[int, str]) -> Pla
         return pdf.plain(page_index, label, PageStatus.EMPTY, "no text was recognised in the picture", seconds)
     running = labels.running_lines(page_index, edges)
     return pdf.composed(page_index, label, (PageStatus.OCR, ""), words, lines, running, started)
+
+
+def _words(picture: NDArray[np.uint8], width: float, height: float) -> PageWords:
+    """Read the picture, and once more the other way up where that may read better.
+
+    RapidOCR turns tall lines upright, one way; with the picture on its head it turns those that run the other way.
+    """
+    found = _engine()(picture)
+    words = page_words(found, picture.shape, width, height)
+    score = _score(found)
+    if score > _GOOD_SCORE:
+        return words
+    found = _engine()(np.ascontiguousarray(picture[::-1, ::-1]))
+    if _score(found) < score + _CLEARLY:
+        return words
+    return _turned_over(page_words(found, picture.shape, width, height))
+
+
+def _score(found: Any) -> float:
+    """How sure RapidOCR is of a page's characters; where there are none, nothing could be read better."""
+    if not found.txts:
+        return 1.0
+    return float(np.average(found.scores, weights=[len(text) + 1 for text in found.txts]))
+
+
+def _turned_over(words: PageWords) -> PageWords:
+    """Words of a page that was read with its picture on its head, where they stand on the page."""
+    size = np.array([words.width, words.height])
+    boxes = np.concatenate([size - words.boxes[:, 2:], size - words.boxes[:, :2]], axis=1)
+    return replace(words, boxes=boxes, baselines=size - words.baselines, turns=words.turns + np.int8(2))
 
 
 def page_words(found: Any, shape: tuple[int, ...], width: float, height: float) -> PageWords:

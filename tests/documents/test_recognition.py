@@ -1,6 +1,7 @@
 """Scanned pages are read offline, with places, and laid out like any other page."""
 
 from collections.abc import Iterator
+from difflib import SequenceMatcher
 from pathlib import Path
 
 import pytest
@@ -28,6 +29,23 @@ def test_a_scanned_page_is_recognised_with_places(reader: ProcessReader, tmp_pat
     assert page.text == TEXT
     first = page.words[0].box
     assert 0.08 < first.left < 0.13 and 0.08 < first.top < 0.13 and first.right < 0.2
+
+
+@pytest.mark.parametrize("degrees", [90, 180, 270])
+def test_a_scan_that_lies_on_its_side_or_head_is_recognised_where_it_stands(
+    reader: ProcessReader, tmp_path: Path, degrees: int
+) -> None:
+    path = tmp_path / "scan.pdf"
+    sentences = " ".join(pdfs.SENTENCES)
+    path.write_bytes(pdfs.scanned(sentences, degrees=degrees))
+    page = next(reader.recognise(path, [0]))
+    assert page.status is PageStatus.OCR
+    assert SequenceMatcher(None, page.text, sentences).ratio() > 0.95
+    first, last = page.words[0].box, page.words[-1].box
+    if degrees == 180:
+        assert first.left > last.left and first.top > last.top > 0.8
+    else:
+        assert (first.left < last.left) == (degrees == 90)
 
 
 def test_a_blank_page_is_said_to_hold_no_text(reader: ProcessReader, tmp_path: Path) -> None:
