@@ -32,7 +32,7 @@ from pincite.core.retrieval.search import Retriever
 from pincite.core.settings import Settings, load_settings, save_choices
 from pincite.core.store.database import Database
 from pincite.core.store.library import Library
-from pincite.core.store.reviews import Reviews
+from pincite.core.store.reviews import Recalled, Reviews
 from pincite.core.store.sessions import Sessions
 from pincite.core.store.turns import Turns
 from pincite.core.turns import Equipment, TurnRunner
@@ -266,9 +266,16 @@ class Pincite:
             documents=self.library,
             searcher=self.retriever,
             choose_engine=lambda asked: choose_engine(settings, asked),
-            recall=self.reviews.reviewed_match,
+            recall=self._recall,
             await_documents=self._await_documents,
         )
+
+    def _recall(self, question: str, document_ids: Sequence[str]) -> Recalled | None:
+        """The reviewed answer to the same question; an edited one with a verdict of its own, not the draft's."""
+        recalled = self.reviews.reviewed_match(question, document_ids)
+        if recalled is None or recalled.answer == self.turns.get(recalled.turn_id).answer:
+            return recalled
+        return replace(recalled, verdict=self.check_edit(recalled.turn_id, recalled.answer))
 
     def _await_documents(self, document_ids: Sequence[str], seconds: float) -> bool:
         """Wait for the text; where there is none yet because every page is scanned, for the first recognised page."""

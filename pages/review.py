@@ -11,6 +11,7 @@ from pincite.core.runtime import Pincite
 from pincite.core.types import ReviewDecision, Turn, TurnStatus
 from pincite.pages.components.answer import answer_markdown, claim_line
 from pincite.pages.components.facade import errors_told, pincite, tell
+from pincite.pages.components.live_text import live_text_area
 from pincite.pages.components.page_view import (
     by_page,
     cited_page,
@@ -115,16 +116,17 @@ def draw_case(app: Pincite, turn: Turn, position: int, last: int, names: dict[st
         edit = st.button("Edit", icon=":material/edit:", shortcut="E")
         reject = st.button("Reject", icon=":material/block:", shortcut="X")
         st.space("stretch")
-        st.button("Previous", icon=":material/arrow_upward:", type="tertiary", shortcut="K", disabled=position == 0,
-                  on_click=_move_to, args=(position - 1,))  # fmt: skip
-        st.button("Next", icon=":material/arrow_downward:", type="tertiary", shortcut="J", disabled=position == last,
-                  on_click=_move_to, args=(position + 1,))  # fmt: skip
+        st.button("", key="previous", icon=":material/arrow_upward:", type="tertiary", shortcut="K",
+                  help="Previous answer", disabled=position == 0, on_click=_move_to, args=(position - 1,))  # fmt: skip
+        st.button("", key="next", icon=":material/arrow_downward:", type="tertiary", shortcut="J",
+                  help="Next answer", disabled=position == last, on_click=_move_to, args=(position + 1,))  # fmt: skip
     if edit:
         st.session_state["editing"] = turn.id
     left, right = st.columns([11, 9], gap="medium")
     with left:
         draw_draft(app, turn)
         draw_decision_form(app, turn, approve=approve, reject=reject)
+        draw_checks(turn)
         draw_hint(app, turn)
     with right:
         draw_evidence(app, turn, names)
@@ -141,6 +143,9 @@ def draw_draft(app: Pincite, turn: Turn) -> None:
         answer = answer_markdown(turn.answer, turn.verdict, verbatim=turn.engine == "quoting")
         with st.container(border=True):
             st.markdown(answer or "There is no draft: nothing in the documents was good enough to answer from.")
+
+
+def draw_checks(turn: Turn) -> None:
     with st.expander("How this draft was checked", icon=":material/fact_check:"):
         draw_evaluation(turn)
     st.page_link(
@@ -152,10 +157,7 @@ def draw_decision_form(app: Pincite, turn: Turn, *, approve: bool, reject: bool)
     text = turn.answer
     editing = st.session_state.get("editing") == turn.id
     if editing:
-        text = (
-            st.text_area("The final answer; [2] cites passage 2", value=turn.answer, height=220, key=f"edit_{turn.id}")
-            or ""
-        )
+        text = live_text_area("The final answer; [2] cites passage 2", turn.answer, height=160, key=f"edit_{turn.id}")
         draw_recheck(app, turn, text)
         if turn.evidence:
             with st.expander("Passages that can be cited, by number", icon=":material/format_list_numbered:"):
@@ -188,11 +190,12 @@ def draw_decision_form(app: Pincite, turn: Turn, *, approve: bool, reject: bool)
 
 
 def draw_recheck(app: Pincite, turn: Turn, text: str) -> None:
-    """Check the edited text again, each time the reviewer pauses outside the box."""
+    """Check the edited text again, each time the reviewer pauses."""
     verdict = app.check_edit(turn.id, text)
     lines = [claim_line(claim) for claim in verdict.claims]
     with st.container(border=True):
-        st.caption("Checked again as you edit (Ctrl+Enter)")
+        sure = confidence(verdict.confidence, app.settings.review_threshold)
+        st.caption(f"Checked again as you type · {sure.lower()}")
         st.markdown("\n".join(lines) or "No claim to check.")
 
 

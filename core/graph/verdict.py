@@ -59,6 +59,9 @@ def verdict_of(
         confidence = min(confidence, CAP_CONTRADICTION)
     if removed_markers or uncited:
         confidence = min(confidence, CAP_INVALID_CITATION)
+    if claims:
+        bad = sum(claim.status in _BAD for claim in claims) / len(claims)
+        confidence = min(confidence, 1 - (1 - CAP_INVALID_CITATION) * bad)
     accepted = confidence >= threshold and not reasons
     if not accepted:
         reasons += [f"{reason[0].upper()}{reason[1:]}." for reason in findings.reasons]

@@ -49,7 +49,7 @@ def test_done_keeps_an_edit_with_its_reviewer_and_note(app: Pincite, flagged: Tu
     screen = Screen("review")
     screen.press("Edit")
     screen.test.text_area[0].set_value("The penalty is 1.5 % of the overdue amount per month [1].").run()
-    assert "Checked again as you edit" in screen.words()
+    assert "Checked again as you type" in screen.words()
     next(box for box in screen.test.text_input if box.label == "Note").set_value("Read clause 6.1")
     next(box for box in screen.test.text_input if box.label == "Reviewer").set_value("Maria")
     screen.press("Save the edited answer")

@@ -1,0 +1,58 @@
+"""What a reviewer does, in a real browser and over a restart: edit with checks as typed, reuse, and what goes stale."""
+
+import re
+from pathlib import Path
+
+from playwright.sync_api import expect
+
+from pincite.tests.browser.conftest import PATIENCE_MS, environment
+from pincite.tests.browser.test_journeys import NewPage, ask, go_to
+from pincite.tests.serving import free_port, running_app
+
+expect.set_options(timeout=PATIENCE_MS)
+WRONG = "The late payment penalty is 9 % of the overdue amount per month [2]."
+RIGHT = "The late payment penalty is 1.5 % of the overdue amount per month [2]."
+REWORDED = "Please tell me what the penalties for late payment are."
+
+
+def test_a_reviewed_answer_outlives_a_restart_answers_again_and_goes_stale(tmp_path: Path, new_page: NewPage) -> None:
+    page, port = new_page(), free_port()
+    address, quoting = f"http://127.0.0.1:{port}", environment(PINCITE_ENGINE="quoting")
+    with running_app(tmp_path, port=port, environment=quoting):
+        page.goto(address)
+        page.get_by_role("button", name="Try it with the sample contract").click()
+        page.get_by_role("button", name="Send to review").click()
+        expect(page.get_by_text("Do not rely on this answer yet.")).to_be_visible()
+        conversation = page.url
+
+        go_to(page, r"Review \(1\)")
+        expect(page.locator('[data-testid="stMain"] img')).to_be_visible()
+        page.get_by_role("heading", name="Review").click()
+        page.keyboard.press("e")
+        editor = page.get_by_role("textbox", name="The final answer")
+        editor.fill(WRONG)
+        expect(page.get_by_text("9 % does not occur in the evidence")).to_be_visible()
+        editor.fill(RIGHT)
+        expect(page.get_by_text("9 % does not occur in the evidence")).to_have_count(0)
+        expect(page.get_by_text("✓ supported").filter(visible=True)).to_be_visible()
+        page.get_by_label("Reviewer").fill("Maria")
+        page.get_by_role("button", name="Save the edited answer").click()
+        expect(page.get_by_text("Nothing waits for review.")).to_be_visible()
+        page.goto(conversation)
+        expect(page.get_by_text(re.compile("Reviewed and edited by Maria"))).to_be_visible()
+
+    with running_app(tmp_path, port=port, environment=quoting):
+        page.goto(conversation)
+        expect(page.get_by_text(re.compile("Reviewed and edited by Maria"))).to_be_visible()
+        ask(page, REWORDED)
+        expect(page.get_by_text(re.compile("Answered from a review by Maria on "))).to_be_visible()
+        expect(page.get_by_text(RIGHT.removesuffix(" [2]."), exact=False).filter(visible=True)).to_have_count(2)
+
+        go_to(page, "Documents")
+        page.get_by_role("button", name="Delete").click()
+        page.get_by_role("dialog").get_by_role("button", name="Delete").click()
+        expect(page.get_by_text("Usable text on")).to_have_count(0)
+        go_to(page, r"Review \(1\)")
+        expect(page.get_by_text("was removed or replaced").filter(visible=True).first).to_be_visible()
+        page.goto(conversation)
+        expect(page.get_by_text("It no longer holds")).to_be_visible()
