@@ -7,6 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from pincite.core.documents.layout import Line
 from pincite.core.types import BlockKind
@@ -18,6 +19,8 @@ _AGREEING = 3
 """So many pages of a window must carry on one count before it is believed."""
 _EDGE_LINES = 3
 _EDGE_SHARE = 0.16
+_LINES_KEPT = 256
+"""Running lines come again on every page."""
 _ROMAN = re.compile(r"^(?=[ivxlc])(?:x[cl]|l?x{0,3})(?:ix|iv|v?i{0,3})$", re.I)
 _NUMBER = re.compile(
     r"^[\s\-–—|•.\[(]*(?:(?:page|pg\.?|p\.|seite|página|pagina|pág\.|стр\.|第)\s*)?"
@@ -117,23 +120,28 @@ def printed_label(page_index: int, edges: Mapping[int, Sequence[EdgeLine]]) -> s
     return str(value) if agreeing >= _AGREEING and not number.style and value > 0 else None
 
 
+@lru_cache(_LINES_KEPT)
 def _key(text: str) -> str:
     words = re.sub(r"\d+", "#", text.lower()).split()
     return " ".join("#" if _ROMAN.match(word) else word for word in words)
 
 
 def _numbers(text: str, height: float) -> tuple[Printed, ...]:
-    """A line's page-number candidates: the whole line, or what stands at one of its ends."""
+    found = {}
+    for candidate in _candidates(text):
+        if printed := _printed(candidate, height):
+            found[printed.text] = printed
+    return tuple(found.values())
+
+
+@lru_cache(_LINES_KEPT)
+def _candidates(text: str) -> tuple[str, ...]:
+    """What in a line may be its page's number: the whole line, or what stands at one of its ends."""
     parts = [text, *_SPLIT.split(text)]
     words = text.split()
     if len(words) > 1:
         parts += [words[0], words[-1]]
-    found = {}
-    for part in parts:
-        match = _NUMBER.match(part)
-        if match and (printed := _printed(match.group(1), height)):
-            found[printed.text] = printed
-    return tuple(found.values())
+    return tuple(dict.fromkeys(match.group(1) for part in parts if (match := _NUMBER.match(part))))
 
 
 def _printed(text: str, height: float) -> Printed | None:

@@ -33,7 +33,7 @@ _RECOGNISING_TAKES = 6
 _SIDE_BY_SIDE = 2
 """Long documents are read by two processes, a chunk each: pdfium uses one core."""
 _FEWEST_SIDE_BY_SIDE = 25
-_MOST_IN_CHUNK = 64
+_MOST_IN_CHUNK = 128
 """Each chunk costs four pages more, its neighbours; pages of later chunks wait in memory for those before them."""
 _MOST_STOPS = 4
 """After so many stops on one document the rest of its pages are given up: it must not hold the queue for hours."""
