@@ -12,8 +12,8 @@ from pincite.core.types import Evidence, Intent
 
 MOST_QUOTES = 8
 MOST_WORDS = 140
-TOO_MUCH_ABSENT = 1.65
-"""Weight of the question's telling words that no passage found holds, from which on they do not answer: about two."""
+TOO_MUCH_ABSENT = 1.2
+"""Weight of the question's words that no passage found holds, from which on they do not answer: a name, or two."""
 MOST_LEADS = 7
 """Sentences that stand for whole documents, or one for each where there are more."""
 FEWEST_LEAD_WORDS, MOST_LEAD_WORDS = 6, 60
@@ -71,10 +71,11 @@ def _small_talk(request: AnswerRequest) -> str:
 
 
 def select_quotes(question: str, evidence: Sequence[Evidence], *, absent: Sequence[str] | None = None) -> list[Quote]:
-    """What answers, best first; empty when too much of the question is ``absent`` from what was found."""
+    """What answers, best first; empty when too much of the question, or all, is ``absent`` from what was found."""
     if absent is None:
         absent = absent_terms(question, (item.passage for item in evidence))
-    if weight_of(absent) >= TOO_MUCH_ABSENT:
+    telling = absent_terms(question, ())
+    if weight_of(absent, question) >= TOO_MUCH_ABSENT or (telling and set(telling) <= set(absent)):
         return []
     chosen: list[Unit] = []
     words = 0

@@ -1,6 +1,6 @@
 """Which stretches of the evidence answer a question: cut into quotable units, measured, and weighed by a small model.
 
-The weights are fitted by ``python -m benchmarks fit-quoting`` with the documents kept apart.
+The weights began as what ``python -m benchmarks fit-quoting`` gives; that of ``kind`` was set by hand.
 """
 
 import math
@@ -30,12 +30,18 @@ _KINDS = tuple(
     (re.compile(asks, re.IGNORECASE), re.compile(holds, re.IGNORECASE))
     for asks, holds in (
         (r"percent|proportion|share|%|rate", r"\d\s?%"),
-        (r"\bwhen\b|\bdates?\b|\b(?:what|which) (?:day|month|year)\b", rf"\b{_MONTH}\.? \d|\d {_MONTH}|\b(?:19|20)\d\d\b"),
+        (
+            r"\bwhen\b|\bdates?\b|\b(?:what|which) (?:day|month|year)\b",
+            rf"\b{_MONTH}\.? \d|\d {_MONTH}|\b(?:19|20)\d\d\b",
+        ),
         (r"\bwhat time\b|\bhours\b", r"\d:\d\d|\d ?[ap]\.?m\b"),
         (r"\b(?:tele)?phone|\bfax\b|\bcall\b", r"\d{3,}[ .-]\d{3,}|\(\d{3,}\) ?\d{3,}"),
         (r"\be-?mail", r"\w@\w"),
         (r"\bweb ?sites?\b|\burls?\b|\blinks?\b", r"\bwww\.|https?:|\w\.(?:com|org|net|edu|gov)\b"),
-        (r"\bhow much\b|\bcosts?\b|\bprices?\b|\bfees?\b|\bspen[dt]\b|\bpa(?:y|id)\b", r"[$€£¥]\s?\d|\d\s?(?:usd|eur|gbp)\b"),
+        (
+            r"\bhow much\b|\bcosts?\b|\bprices?\b|\bfees?\b|\bspen[dt]\b|\bpa(?:y|id)\b",
+            r"[$€£¥]\s?\d|\d\s?(?:usd|eur|gbp)\b",
+        ),
     )
 )
 """What a question asks for, and how that looks."""
@@ -65,10 +71,19 @@ _ABOUT_THE_ANSWER = frozenset(
     content_terms(
         "document file page paper report slide presentation figure picture image photo chart graph diagram table list "
         "answer format integer float string number respectively respective according mentioned shown please write give "
-        "return question many much describe name provide based following"
+        "return question many much describe name provide based following appendix section cover title example "
+        "one two three four five six seven eight nine ten first second third fourth fifth last next main "
+        "highest lowest largest smallest biggest greatest most least more fewer higher lower best worst maximum "
+        "minimum total sum average difference different differ compare order ascending descending sort percent "
+        "percentage proportion ratio among besides regarding related corresponding increase decrease category item type kind "
+        "email address phone telephone contact website axis horizontal vertical pie bar color colour line column row "
+        "plot text word use see seen appear included contain consider top bottom left right"
     )
 )
-"""Words that say where the answer stands or how to write it: documents need not hold them."""
+"""Words that say where the answer stands, which of several it is or how to write it: documents need not hold them."""
+NAMES_WEIGH = 0.7
+"""How much more a name that is absent tells than a word."""
+_NAME_WORD = re.compile(r"(?<=[a-z,;:\"“(] )[\"“(]?([A-Z][\w-]*)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,9 +199,12 @@ def absent_terms(question: str, passages: Iterable[Passage]) -> tuple[str, ...]:
     return tuple(term for term in terms if term not in held and term not in _ABOUT_THE_ANSWER)
 
 
-def weight_of(absent: Iterable[str]) -> float:
-    """How much is absent: rare words count 1, common ones less, figures one more."""
-    return sum(specificity(term) + (1.0 if term[0].isdigit() else 0.0) for term in absent)
+def weight_of(absent: Iterable[str], question: str) -> float:
+    """How much of the question is absent: rare words count 1, common ones less, names and figures more."""
+    names = {term for match in _NAME_WORD.finditer(question) for term in content_terms(match.group(1))}
+    return sum(
+        specificity(term) + (1.0 if term[0].isdigit() else NAMES_WEIGH if term in names else 0.0) for term in absent
+    )
 
 
 def probability_of(measures: Mapping[str, float]) -> float:

@@ -208,3 +208,20 @@ def test_auto_falls_back_to_quoting_without_a_server(settings: Settings) -> None
     assert (state.name, state.available) == ("quoting", False) and "does not answer" in state.message
     with pytest.raises(ModelUnavailableError):
         choose_engine(offline, "ollama")
+
+
+def test_quoting_declines_when_a_name_stands_nowhere() -> None:
+    request = replace(asked("What interest does Zebulon bear on overdue amounts?"), absent=("zebulon",))
+    assert "".join(Quoting().answer(request, never)).startswith("These documents do not say")
+
+
+def test_quoting_declines_when_nothing_of_the_question_was_found() -> None:
+    request = replace(asked("How big is it?"), absent=("big",))
+    assert "".join(Quoting().answer(request, never)).startswith("These documents do not say")
+
+
+def test_quoting_prefers_what_looks_like_what_is_asked() -> None:
+    text = "The office of the supplier is in Bristol. Call the office of the supplier at 0117 496 0000."
+    item = evidence(text)
+    answer = "".join(Quoting().answer(asked("What is the phone number of the supplier's office?", item), never))
+    assert answer.startswith("Call the office")
