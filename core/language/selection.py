@@ -75,8 +75,8 @@ _ABOUT_THE_ANSWER = frozenset(
         "one two three four five six seven eight nine ten first second third fourth fifth last next main "
         "highest lowest largest smallest biggest greatest most least more fewer higher lower best worst maximum "
         "minimum total sum average difference different differ compare order ascending descending sort percent "
-        "percentage proportion ratio among besides regarding related corresponding increase decrease category item type kind "
-        "email address phone telephone contact website axis horizontal vertical pie bar color colour line column row "
+        "percentage proportion ratio among besides regarding related corresponding increase decrease "
+        "category item type kind email address phone telephone contact website axis horizontal vertical pie bar color colour line column row "
         "plot text word use see seen appear included contain consider top bottom left right"
     )
 )
