@@ -69,15 +69,15 @@ WEIGHTS: Mapping[str, float] = {
 INTERCEPT = -7.166
 _ABOUT_THE_ANSWER = frozenset(
     content_terms(
-        "document file page paper report slide presentation figure picture image photo chart graph diagram table list "
-        "answer format integer float string number respectively respective according mentioned shown please write give "
-        "return question many much describe name provide based following appendix section cover title example "
-        "one two three four five six seven eight nine ten first second third fourth fifth last next main "
+        "document file page paper report slide presentation figure picture image photo chart graph diagram table "
+        "list answer format integer float string number respectively respective according mentioned shown please "
+        "write give return question many much describe name provide based following appendix section cover title "
+        "example one two three four five six seven eight nine ten first second third fourth fifth last next main "
         "highest lowest largest smallest biggest greatest most least more fewer higher lower best worst maximum "
         "minimum total sum average difference different differ compare order ascending descending sort percent "
-        "percentage proportion ratio among besides regarding related corresponding increase decrease "
-        "category item type kind email address phone telephone contact website axis horizontal vertical pie bar color colour line column row "
-        "plot text word use see seen appear included contain consider top bottom left right"
+        "percentage proportion ratio among besides regarding related corresponding increase decrease category item "
+        "type kind email address phone telephone contact website axis horizontal vertical pie bar color colour "
+        "line column row plot text word use see seen appear included contain consider top bottom left right"
     )
 )
 """Words that say where the answer stands, which of several it is or how to write it: documents need not hold them."""
