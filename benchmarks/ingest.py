@@ -2,6 +2,7 @@
 
 import argparse
 import json
+import multiprocessing
 import os
 import subprocess
 import sys
@@ -10,6 +11,7 @@ import threading
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -62,7 +64,7 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
     with tempfile.TemporaryDirectory(prefix="pincite-ingest-") as scratch:
         files = sorted(path for path in options.directory.rglob("*") if path.suffix.lower() == ".pdf")
         if options.pages:
-            files = [join_pages(files, options.pages, Path(scratch) / f"{options.pages}-pages.pdf")]
+            files = [_joined(files, options.pages, Path(scratch) / f"{options.pages}-pages.pdf")]
         settings = Settings(data_dir=Path(scratch) / "data", ocr=options.ocr)
         done = ingest(files, settings)
         names = [file for file in files if file.name not in done.refused and _opens_plainly(file)]
@@ -254,6 +256,12 @@ def join_pages(files: Sequence[Path], pages: int, target: Path) -> Path:
             raise ValueError(f"No pages in {[file.name for file in files]}")
     joined.save(target)
     return target
+
+
+def _joined(files: Sequence[Path], pages: int, target: Path) -> Path:
+    """``join_pages`` in a process of its own: what it holds grows with the length and is not ingest's."""
+    with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as pool:
+        return pool.submit(join_pages, files, pages, target).result()
 
 
 def _alone(options: argparse.Namespace, pages: int) -> dict[str, Any]:
