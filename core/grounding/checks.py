@@ -142,7 +142,8 @@ def _quoted_term_findings(claim: str, evidence: Sources) -> Iterator[Finding]:
     for match in _QUOTED.finditer(claim):
         quoted = next(group for group in match.groups() if group)
         bare = re.sub(r"^(?:The|A|An)\s", "", quoted.rstrip(",.;"))
-        if evidence.mentions(bare) or any(source.normalized.locate(bare) for source in evidence.sources):
+        found = any(source.normalized.locate(bare) for source in evidence.sources)
+        if found or bare.endswith("?") or evidence.mentions(bare):
             continue
         yield Finding(FindingKind.QUOTED_TERM, f"“{quoted}” is not in the evidence word for word")
 
@@ -188,6 +189,8 @@ def _is_told(quantity: Quantity, evidence: Sources) -> bool:
     """Let "three passages" stand where there are three, and "2" where the evidence spells "two"."""
     if quantity.kind != "number":
         return False
+    if quantity.unit == "d" and quantity.value <= 7 and any(source.record for source in evidence.sources):
+        return True  # "seven days a week": its schedule is checked day by day
     spelled = {1.0: "one", 2.0: "two"}.get(quantity.value, "")
     return bool(evidence.counts[spelled]) or (quantity.value == len(evidence.sources) and quantity.step == 0)
 
@@ -269,4 +272,4 @@ def _wording_findings(claim: str, sentence: str) -> Iterator[Finding]:
 def _denies_shared(text: str, end: int, other: str) -> bool:
     """Say whether what stands after a negation, up to `end`, is something that the other text speaks of too."""
     denied = content_terms(text[end:])[:1]
-    return not denied or root(denied[0]) in {root(term) for term in content_terms(other)}
+    return bool(denied) and root(denied[0]) in {root(term) for term in content_terms(other)}

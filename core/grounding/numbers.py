@@ -154,12 +154,16 @@ def same(claimed: Quantity, given: Quantity, scales: frozenset[float] = frozense
 def derivation(claimed: Quantity, given: Sequence[Quantity], scales: frozenset[float]) -> str:
     """Return how `claimed` follows from two of `given` by plain arithmetic ("120 - 100 = 20"), or ""."""
     figures = [quantity for quantity in given if quantity.kind in ("number", "money", "percent")][:16]
-    if claimed.kind not in ("number", "money", "percent") or (claimed.step >= 1 and abs(claimed.value) < 10):
+    whole = claimed.step == 0 or claimed.step >= 1
+    if claimed.kind not in ("number", "money", "percent") or (whole and abs(claimed.value) < 10):
         return ""  # small whole numbers follow from anything
+    if claimed.unit in ("C", "F"):
+        return ""  # nobody adds temperatures
     for first, second in permutations(figures, 2):
         for sign, value in _results(first.value, second.value, as_percent=claimed.kind == "percent"):
             if any(_close(claimed, value * scale) for scale in (scales if claimed.kind != "percent" else {1.0})):
                 return f"{first.text.strip()} {sign} {second.text.strip()} = {claimed.text.strip()}"
+    figures = [figure for figure in figures if figure.unit == claimed.unit and figure.kind == claimed.kind]
     total = sum(figure.value for figure in figures)
     if len(figures) > 2 and any(_close(claimed, total * scale) for scale in scales):
         return f"{' + '.join(figure.text.strip() for figure in figures)} = {claimed.text.strip()}"

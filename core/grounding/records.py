@@ -31,8 +31,10 @@ _UNSAID = re.compile(
     r"|unclear|unknown|unspecified|undisclosed|null)\b",
     re.I,
 )
+_DENIED_AFTER = re.compile(r"(?:(?!,|\band\b|\bbut\b).)*\b(?:not|n['’]t|unavailable)\b")
 _SCOPE_END = re.compile(
-    r"[.;:!?\n]|,?\s(?:but|however|while|although|though|yet|whereas)\s|,\s(?:and\s)?(?:it|the|they|there|its)\s|\sand\s(?:it|the|they|is|has|offers|provides)\s",
+    r"[.;:!?\n]|\bexcept\s|,\s(?:with|offers|provides|has|includes|features|accepts)\s|,\s(?=[\w\s-]{1,30}\s(?:is|are)\b)|"
+    r",?\s(?:but|however|while|although|though|yet|whereas)\s|,\s(?:and\s)?(?:it|the|they|there|its)\s|\sand\s(?:it|the|they|is|has|offers|provides)\s",
     re.I,
 )
 _WEEK = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
@@ -239,7 +241,7 @@ def _stance(claim: str, match: re.Match[str]) -> Value:
     if _UNSAID.search(claim, start, scope_end):
         return "unknown"
     after = claim[match.end() : min(scope_end, match.end() + 40)]
-    if _NEGATED.search(claim, start, match.start()) or re.match(r"[^,]*\b(?:not|n['’]t|unavailable)\b", after):
+    if _NEGATED.search(claim, start, match.start()) or _DENIED_AFTER.match(after):
         return "no"
     return "yes"
 

@@ -100,6 +100,7 @@ def test_a_record_is_held_against_what_is_told_of_it(claim: str, kind: FindingKi
         "Room service is not mentioned.",
         "It is open Monday and Tuesday from 9:00 to 17:00.",
         "It is closed on Wednesday.",
+        "It does not offer WiFi, offers a swimming pool and does not allow pets.",
     ],
 )
 def test_a_record_told_rightly_gives_no_finding(claim: str) -> None:
