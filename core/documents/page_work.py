@@ -14,6 +14,8 @@ from pincite.core.types import Document, Job, JobStage, MetadataField, Page, Pag
 
 COMMIT_SECONDS = 0.5
 COMMIT_PAGES = 64
+FIRST_COMMIT_PAGES = 8
+"""The first pages can be searched, and embedded, while the next are being read."""
 FIRST_PAGES = 5
 """Pages that the document's metadata is taken from."""
 INDEX_PASSAGES = 512
@@ -30,10 +32,11 @@ class _Chunk:
     pages: list[Page] = field(default_factory=list)
     passages: list[Passage] = field(default_factory=list)
     started: float = field(default_factory=time.monotonic)
+    enough: int = FIRST_COMMIT_PAGES
 
     @property
     def full(self) -> bool:
-        return len(self.pages) >= COMMIT_PAGES or time.monotonic() - self.started > COMMIT_SECONDS
+        return len(self.pages) >= self.enough or time.monotonic() - self.started > COMMIT_SECONDS
 
 
 class PageWork:
@@ -64,10 +67,10 @@ class PageWork:
         document = self._place.library.get(document_id)
         missing = self._place.shelf.missing_pages(document_id)
         self._progress_of_reading(document_id, document.page_count - len(missing), document.page_count)
+        info = self._place.reader.open(path) if missing and not document.metadata else None
         with closing(_generator(self._place.reader.read(path, missing) if missing else ())) as incoming:
             first = list(islice(incoming, FIRST_PAGES))
-            if not document.metadata and first:
-                info = self._place.reader.open(path)
+            if info and first:
                 self._place.library.set_metadata(document_id, self._describe(info, first, document.name))
                 document = self._place.library.get(document_id)
             chunk = _Chunk()
@@ -129,7 +132,7 @@ class PageWork:
         with self._place.database.transaction():
             self._place.go_on(job)
             self._place.shelf.put_pages(document.id, chunk.pages, chunk.passages, recognise=recognise)
-        chunk.pages, chunk.passages, chunk.started = [], [], time.monotonic()
+        chunk.pages, chunk.passages, chunk.started, chunk.enough = [], [], time.monotonic(), COMMIT_PAGES
         missing = len(self._place.shelf.missing_pages(document.id))
         self._progress_of_reading(document.id, document.page_count - missing, document.page_count)
         self._place.announce()

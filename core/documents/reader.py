@@ -144,6 +144,7 @@ class ProcessReader:
     def open(self, path: Path, *, password: str | None = None) -> PdfInfo:
         """Raises a DocumentError that says why the file cannot become a document."""
         self._check_size(path)
+        self._warm_up()
         described = self._single({"do": "open", "path": str(path), "password": password}, path)[1]
         if described["page_count"] > self._settings.max_pages:
             raise TooLargeError(
@@ -250,6 +251,12 @@ class ProcessReader:
             if self._idle[work]:
                 return self._idle[work].pop()
         return _Worker(self._settings.reader_memory_mib)
+
+    def _warm_up(self) -> None:
+        """Start the processes for what follows the opening of a document: they come up side by side."""
+        with self._lock:
+            while len(self._idle["read"]) < _SIDE_BY_SIDE:
+                self._idle["read"].append(_Worker(self._settings.reader_memory_mib))
 
     def _give_back(self, work: str, worker: _Worker) -> None:
         with self._lock:

@@ -5,6 +5,7 @@ Passages that an index lacks wait in ``pending_vectors``; whoever runs ingest ta
 
 import threading
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from sqlite3 import Connection, Row
 from typing import TYPE_CHECKING, Literal
@@ -65,6 +66,8 @@ class Indexes:
         self._lock = threading.RLock()
         self._writing = threading.RLock()
         self._trouble = ""
+        self._caching = ThreadPoolExecutor(1, thread_name_prefix="cache-vectors")
+        """Writes made vectors while the next are being made."""
 
     def close(self) -> None:
         """Let go of Chroma's files and memory; the next use opens them again."""
@@ -205,13 +208,18 @@ class Indexes:
         texts = {embedding_key(passage): embedded_text(passage) for passage in batch.passages}
         vectors = self._cached(list(texts), _stamp(row))
         missing = [key for key in texts if key not in vectors]
-        for at in range(0, len(missing), TEXTS_AT_ONCE):
-            if stopped():
-                return None
-            part = missing[at : at + TEXTS_AT_ONCE]
-            made = dict(zip(part, embedder.embed([texts[key] for key in part]), strict=True))
-            self._cache(made, _stamp(row))
-            vectors |= made
+        cached: list[Future[None]] = []
+        try:
+            for at in range(0, len(missing), TEXTS_AT_ONCE):
+                if stopped():
+                    return None
+                part = missing[at : at + TEXTS_AT_ONCE]
+                made = dict(zip(part, embedder.embed([texts[key] for key in part]), strict=True))
+                cached.append(self._caching.submit(self._cache, made, _stamp(row)))
+                vectors |= made
+        finally:
+            for written in cached:
+                written.result()
         return vectors
 
     def store(self, batch: PendingPassages, vectors: Mapping[bytes, Vectors]) -> None:
