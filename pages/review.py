@@ -210,7 +210,9 @@ def draw_hint(app: Pincite, turn: Turn) -> None:
 
 
 def draw_evidence(app: Pincite, turn: Turn, names: dict[str, str]) -> None:
-    citations = [place for place in turn.citations or passages_found(turn) if place.document_id in names]
+    editing = st.session_state.get("editing") == turn.id  # then any passage may be cited instead: show them all
+    places = (() if editing else turn.citations) or passages_found(turn)
+    citations = [place for place in places if place.document_id in names]
     if not citations:
         st.info("No page is cited. The trace shows what was searched.", icon=":material/search_off:")
         return
