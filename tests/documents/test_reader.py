@@ -7,9 +7,12 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
+import pypdfium2 as pdfium
 import pytest
 
+from pincite.core.documents import opening, reading
 from pincite.core.documents.reader import ProcessReader
+from pincite.core.documents.reading import OpenPdf, PlainPage
 from pincite.core.errors import (
     DocumentError,
     EmptyFileError,
@@ -154,6 +157,27 @@ def test_blank_pages_and_pictures_are_told_apart(reader: ProcessReader, tmp_path
     picture = next(reader.read(_file(tmp_path, pdfs.scanned("A letter."), "scan.pdf"), [0]))
     assert (blank.status, blank.reason) == (PageStatus.EMPTY, "blank page")
     assert (picture.status, picture.reason) == (PageStatus.EMPTY, "a picture without text")
+
+
+def test_opening_a_long_document_anew_changes_no_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = _file(tmp_path, pdfs.prose([f"Chapter {number}." for number in range(9)], header="Rules", footer="{number}"))
+    openings: list[Path] = []
+    open_document = opening.open_document
+
+    def watched_open(path: Path, password: str | None = None) -> tuple[pdfium.PdfDocument, tuple[str, ...]]:
+        openings.append(path)
+        return open_document(path, password)
+
+    def pages() -> list[PlainPage]:
+        pdf = OpenPdf(path, None, lambda page_index, what: None)
+        return [pdf.page(index, {}) | {"seconds": 0.0} for index in range(9)]
+
+    monkeypatch.setattr(opening, "open_document", watched_open)
+    at_once = pages()
+    assert len(openings) == 1
+    monkeypatch.setattr(reading, "_PAGES_OF_ONE_OPENING", 2)
+    assert pages() == at_once
+    assert len(openings) > 3
 
 
 def test_what_is_typed_into_form_fields_is_text_of_the_page(reader: ProcessReader, tmp_path: Path) -> None:
