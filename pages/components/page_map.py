@@ -17,6 +17,8 @@ LOOKS: dict[PageStatus, tuple[str, str, str]] = {
     PageStatus.FAILED: ("F", "#c4484a", "failed"),
 }
 TROUBLED = (PageStatus.GARBLED, PageStatus.FAILED)
+PADDING = 10
+"""Pixels around a chart, which count into its height."""
 MOST_ROWS = 22
 """A longer map scrolls."""
 
@@ -61,7 +63,8 @@ def draw_page_map(receipts: Sequence[PageReceipt], *, key: str) -> int | None:
     letters = place.mark_text(color="#ffffff", fontSize=cell - 9, fontWeight=600, cursor="pointer").encode(
         text="letter:N"
     )
-    chart = (squares.add_params(clicked) + letters).properties(height=rows * cell).configure_view(strokeWidth=0)
+    sized = (squares.add_params(clicked) + letters).properties(height=rows * cell + PADDING)
+    chart = sized.configure_view(strokeWidth=0)
     with st.container(height=MOST_ROWS * cell if rows > MOST_ROWS else "content", border=False):
         event = st.altair_chart(chart, width="stretch", key=key, on_select="rerun", selection_mode="clicked")
     points = event["selection"].get("clicked") or []

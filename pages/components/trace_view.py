@@ -14,6 +14,8 @@ from pincite.pages.components.words import duration, escape, page_name, parse_ti
 
 START, END = "__start__", "__end__"
 LONG_TEXT = 160
+AXIS = 64
+"""Pixels for a chart's axis and legend, which count into its height."""
 
 
 @st.cache_data(show_spinner=False)
@@ -76,7 +78,7 @@ def draw_timeline(steps: Sequence[TraceStep]) -> None:
                         legend=alt.Legend(orient="top", title=None) if rows[-1]["Attempt"] != "attempt 1" else None),
     )  # fmt: skip
     labels = bars.mark_text(align="left", dx=5, fontSize=11, color="#808a8d").encode(x="end:Q", text="Took:N")
-    st.altair_chart((spans + labels).properties(height=22 * len(rows) + 10), width="stretch")
+    st.altair_chart((spans + labels).properties(height=24 * len(rows) + AXIS), width="stretch")
 
 
 def draw_steps(steps: Sequence[TraceStep]) -> None:

@@ -64,6 +64,7 @@ def picture(browser: Browser, address: str, target: Path, *, width: int, theme: 
     tab = _open(browser, f"{address}/{page}", width, theme)
     tab.get_by_test_id("stMain").wait_for()
     tab.wait_for_timeout(SETTLE_MS)
+    tab.wait_for_function("!document.querySelector('[data-testid=stSkeleton]')")
     if cited:
         tab.locator(".st-key-conversation").evaluate("pane => pane.scrollTop = 0")
         tab.get_by_role("button", name=re.compile("service-contract · p")).first.click()
