@@ -225,8 +225,11 @@ def draw_own_reviews(app: Pincite, own: OwnReviews) -> None:
                     f"average, the corrected one by {own.refitted_error:.0%}. Each dot is a fifth of them; the "
                     "correction was measured on decisions that it was not learned from.")  # fmt: skip
         draw_agreement({"Shipped": own.shipped, "Corrected": own.refitted})
+    better = own.learned is not None and own.refitted_error < own.shipped_error
+    if own.learned is not None and not better:
+        st.caption("The shipped confidence does as well; there is nothing to correct.")
     with st.container(horizontal=True):
-        if own.learned is not None:
+        if better:
             label = "Learn from them again" if app.confidence_is_learned else "Use the corrected confidence"
             if st.button(label, icon=":material/model_training:"):
                 app.learn_confidence(own)

@@ -114,16 +114,25 @@ def refit(scores: Sequence[float], faithful: Sequence[bool], *, prior_strength: 
     outcome = np.asarray(faithful, dtype=np.float64)
     prior = np.array([1.0, 0.0])
     strength = prior_strength * np.array([1.0, 0.25])
+
+    def loss(weights: Numbers) -> float:
+        score = design @ weights
+        return float(np.logaddexp(0, score).sum() - outcome @ score + strength @ (weights - prior) ** 2 / 2)
+
     weights = prior.copy()
-    for _ in range(25):
+    for _ in range(50):
         probability = _logistic(design @ weights)
         gradient = design.T @ (probability - outcome) + strength * (weights - prior)
         curvature = design.T @ (design * (probability * (1 - probability))[:, None]) + np.diag(strength)
         step = np.linalg.solve(curvature, gradient)
+        while loss(weights - step) > loss(weights) and float(np.abs(step).max()) > 1e-8:
+            step = step / 2  # a whole step may leap over the minimum where scores are extreme
         weights = weights - step
         if float(np.abs(step).max()) < 1e-8:
             break
-    return Recalibration(slope=max(0.0, float(weights[0])), intercept=float(weights[1]))
+    if weights[0] < 0:  # never turn the order of the shipped scores around
+        return Recalibration(slope=0.0, intercept=refit([0.0] * len(scores), faithful).intercept)
+    return Recalibration(slope=float(weights[0]), intercept=float(weights[1]))
 
 
 def reliability(

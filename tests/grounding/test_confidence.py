@@ -67,3 +67,20 @@ def test_labelled_answers_are_told_apart() -> None:
     measured = measure_set(rows, confidences)
     assert measured["auroc"] > 0.75
     assert json.dumps(measured)
+
+
+def test_refitting_settles_where_most_scores_are_high_and_some_are_wrong() -> None:
+    scores = [0.5] * 4 + [2.3] * 5 + [3.3] * 8 + [3.8] * 17 + [5.1] * 21
+    faithful = [False] * 9 + [True] * 8 + [False] * 6 + [True] * 11 + [False] * 5 + [True] * 16
+    learned = refit(scores, faithful)
+    assert 0.0 < learned.slope < 1.5
+    before, after = (
+        calibration_error([model.confidence(score) for score in scores], faithful, bins=3)
+        for model in (Recalibration(), learned)
+    )
+    assert after < before / 2
+
+
+def test_refitting_never_turns_the_order_around_and_still_meets_the_share() -> None:
+    learned = refit([4.0] * 60 + [-4.0] * 60, [False] * 60 + [True] * 60)
+    assert learned.slope == 0.0 and abs(learned.confidence(0.0) - 0.5) < 0.05
