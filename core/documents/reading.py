@@ -44,6 +44,8 @@ _UNPLACED = "read by the second reader (pypdf), without places on the page"
 _CACHED_PAGES = 3 * labels.WINDOW
 _PAGES_OF_ONE_OPENING = 200
 """pdfium keeps what it parsed until the document is closed; opening it again lets go of that."""
+_MOST_OPENINGS = 20
+"""Finding a late page among 10,000 takes a fifth of a second after each opening."""
 
 PlainPage = dict[str, Any]
 
@@ -75,7 +77,7 @@ class OpenPdf:
         with suppress(pdfium.PdfiumError):  # then forms are drawn empty
             self.document.init_forms()
         self._second_reader: SecondReader | None = None
-        self._pages_left = _PAGES_OF_ONE_OPENING
+        self._pages_left = max(_PAGES_OF_ONE_OPENING, len(self.document) // _MOST_OPENINGS)
 
     def _let_go(self) -> None:
         """Open the document again after many pages, unless that means to mend it again."""
