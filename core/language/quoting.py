@@ -5,15 +5,13 @@ from dataclasses import dataclass
 from itertools import zip_longest
 from typing import Any
 
-from pincite.core.language.selection import Scored, Unit, absent_terms, score_units, units_of, weight_of
+from pincite.core.language.selection import Scored, Unit, absent_terms, score_units, too_much_absent, units_of
 from pincite.core.ports import AnswerRequest
 from pincite.core.retrieval.overview import SUMMARY
 from pincite.core.types import Evidence, Intent
 
 MOST_QUOTES = 8
 MOST_WORDS = 140
-TOO_MUCH_ABSENT = 1.2
-"""Weight of the question's words that no passage found holds, from which on they do not answer: a name, or two."""
 MOST_LEADS = 7
 """Sentences that stand for whole documents, or one for each where there are more."""
 FEWEST_LEAD_WORDS, MOST_LEAD_WORDS = 6, 60
@@ -74,8 +72,7 @@ def select_quotes(question: str, evidence: Sequence[Evidence], *, absent: Sequen
     """What answers, best first; empty when too much of the question, or all, is ``absent`` from what was found."""
     if absent is None:
         absent = absent_terms(question, (item.passage for item in evidence))
-    telling = absent_terms(question, ())
-    if weight_of(absent, question) >= TOO_MUCH_ABSENT or (telling and set(telling) <= set(absent)):
+    if too_much_absent(question, absent):
         return []
     chosen: list[Unit] = []
     words = 0

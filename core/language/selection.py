@@ -5,12 +5,13 @@ The weights began as what ``python -m benchmarks fit-quoting`` gives; that of ``
 
 import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
 from pincite.core.grounding.sentences import split_sentences
-from pincite.core.grounding.terms import content_terms, rarity, specificity
+from pincite.core.grounding.terms import FUNCTION_WORDS, content_terms, rarity, specificity, words
+from pincite.core.retrieval.keywords import STOP_WORDS
 from pincite.core.types import Evidence, Passage
 
 SHORT_LINE_WORDS = 9
@@ -81,6 +82,9 @@ _ABOUT_THE_ANSWER = frozenset(
     )
 )
 """Words that say where the answer stands, which of several it is or how to write it: documents need not hold them."""
+MOST_ABSENT_WEIGHT = 1.2
+"""Weight of absent terms from which on passages do not answer: a name, or two words."""
+MOST_ABSENT_SHARE = 0.7
 NAMES_WEIGH = 0.7
 """How much more a name that is absent tells than a word."""
 _NAME_WORD = re.compile(r"(?<=[a-z,;:\"“(] )[\"“(]?([A-Z][\w-]*)")
@@ -205,6 +209,27 @@ def weight_of(absent: Iterable[str], question: str) -> float:
     return sum(
         specificity(term) + (1.0 if term[0].isdigit() else NAMES_WEIGH if term in names else 0.0) for term in absent
     )
+
+
+def too_much_absent(question: str, absent: Collection[str]) -> bool:
+    """Whether passages that lack these terms of the question cannot answer it.
+
+    How telling a word is, is known of English alone; of other languages, what share of the words is absent.
+    """
+    telling = [term for term in absent_terms(question, ()) if term not in STOP_WORDS]
+    missing = [term for term in telling if term in absent]
+    if not telling:
+        return False
+    if not _is_english(question):
+        return len(missing) >= MOST_ABSENT_SHARE * len(telling)
+    return len(missing) == len(telling) or weight_of(absent, question) >= MOST_ABSENT_WEIGHT
+
+
+def _is_english(question: str) -> bool:
+    """By its little words; without any, by its letters."""
+    spoken = {word.lower() for word in words(question)}
+    english, other = spoken & FUNCTION_WORDS, spoken & (STOP_WORDS - FUNCTION_WORDS)
+    return len(english) > len(other) or (not other and question.isascii())
 
 
 def probability_of(measures: Mapping[str, float]) -> float:
