@@ -53,12 +53,12 @@ def main() -> None:
             draw_search(app)
             draw_embeddings(app)
             draw_reranker(app)
-        with checking:
-            draw_checking(app)
         with reading:
             draw_reading(app)
         with state:
             draw_state(app)
+        with checking:  # last: it may have many answers to judge again
+            draw_checking(app)
 
 
 def save(app: Pincite, **values: object) -> None:
@@ -183,7 +183,8 @@ def draw_checking(app: Pincite) -> None:
     threshold = st.slider(
         "Review threshold", 0.0, 1.0, settings.review_threshold, 0.05, help=explained("review_threshold")
     )
-    own = app.own_reviews()
+    with st.spinner("Judging your reviewed answers again…"):
+        own = app.own_reviews()
     decided = own.right + own.wrong
     effects, basis = measured.effects, f"{measured.answers:,} labelled answers of mixed quality"
     if app.confidence_is_learned and own.effects:

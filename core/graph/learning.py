@@ -17,6 +17,8 @@ from pincite.core.grounding.confidence import (
 from pincite.core.grounding.judge import judge_answer
 from pincite.core.types import ReviewDecision, Turn
 
+MOST = 200
+"""So many of the newest decisions are learned from: judging them again takes some seconds."""
 _FOLDS, _BINS = 5, 5
 
 
@@ -46,7 +48,7 @@ def learn(turns: Sequence[Turn]) -> OwnReviews:
         (turn, turn.review.decision is ReviewDecision.APPROVED)
         for turn in turns
         if turn.review and turn.verdict and turn.verdict.claims and turn.evidence
-    ]
+    ][:MOST]
     stood = [approved for _, approved in drafts]
     right, wrong = stood.count(True), stood.count(False)
     if right + wrong < OwnReviews.needed or min(right, wrong) < OwnReviews.needed_of_each:
