@@ -17,7 +17,7 @@ LOOKS: dict[PageStatus, tuple[str, str, str]] = {
     PageStatus.FAILED: ("F", "#c4484a", "failed"),
 }
 TROUBLED = (PageStatus.GARBLED, PageStatus.FAILED)
-PADDING = 10
+PADDING = 22
 """Pixels around a chart, which count into its height."""
 MOST_ROWS = 22
 """A longer map scrolls."""
