@@ -35,6 +35,8 @@ _SIDE_BY_SIDE = 2
 _FEWEST_SIDE_BY_SIDE = 25
 _MOST_IN_CHUNK = 128
 """Each chunk costs four pages more, its neighbours; pages of later chunks wait in memory for those before them."""
+_MOST_KEPT_MIB = 40
+"""A process that grew by more, mostly by its second reader, is not kept: a new one starts in a third of a second."""
 _MOST_STOPS = 4
 """After so many stops on one document the rest of its pages are given up: it must not hold the queue for hours."""
 
@@ -59,6 +61,8 @@ class _Worker:
         self._ready = False
         self._deadline = math.inf
         self._closed = threading.Event()
+        self.grown_mib = 0.0
+        """How much memory it holds more than at its start."""
         self._process = subprocess.Popen(
             [sys.executable, "-c", f"import sys; sys.path[:] = {sys.path!r}; {_MAIN}", str(memory_mib)],
             stdin=subprocess.PIPE,
@@ -82,6 +86,7 @@ class _Worker:
             message = self._receive(limit)
             limit = min(seconds, _DOUBTING_SECONDS) if message[0] == "doubting" else seconds
             if message[0] == "done":
+                self.grown_mib = message[1]
                 return
             if message[0] == "refused":
                 _, name, text, hint = message
@@ -259,8 +264,10 @@ class ProcessReader:
                 self._idle["read"].append(_Worker(self._settings.reader_memory_mib))
 
     def _give_back(self, work: str, worker: _Worker) -> None:
+        most = _SIDE_BY_SIDE if work == "read" else 1
+        swollen = work == "read" and worker.grown_mib > _MOST_KEPT_MIB
         with self._lock:
-            if len(self._idle[work]) < (_SIDE_BY_SIDE if work == "read" else 1):
+            if len(self._idle[work]) < most and not swollen:
                 self._idle[work].append(worker)
                 return
         worker.close()

@@ -48,6 +48,7 @@ def serve(requests: BinaryIO, channel: BinaryIO) -> None:
         channel.flush()
 
     send("ready")
+    at_start = _resident_mib()
     opened: OpenPdf | None = None
     identity: tuple[Any, ...] = ()
     while True:
@@ -65,7 +66,7 @@ def serve(requests: BinaryIO, channel: BinaryIO) -> None:
                 opened = OpenPdf(path, password, announce=lambda page_index, what: send(what, page_index))
             for message in _answer(request, opened):
                 send(*message)
-            send("done")
+            send("done", _resident_mib() - at_start)
         except DocumentError as error:
             send("refused", type(error).__name__, error.message, error.hint)
 
