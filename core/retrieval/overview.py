@@ -15,10 +15,12 @@ MOST_PASSAGES = 5_000
 SHORTEST_CHARACTERS = 40
 """Shorter passages are headings and captions, which say little by themselves."""
 FEWEST_SECTIONS = 3
+MOST_SUMMARIES = 2
+"""Passages of a document's own summary that come before its sections."""
 SUMMARY, SECTION = "summary", "beginning of a section"
 _SUMMARY_HEADING = re.compile(
-    r"\b(?:abstract|summary|overview|highlights|conclusions?|key (?:findings|points|messages)|at a glance|in brief|"
-    r"zusammenfassung|résumé|resumen|conclusión)\b",
+    r"[\W\d]*(?:(?:executive |management )?(?:abstract|summary)|overview|highlights|conclusions?|"
+    r"key (?:findings|points|messages)|at a glance|in brief|zusammenfassung|résumé|resumen|conclusión)\b",
     re.IGNORECASE,
 )
 
@@ -71,7 +73,7 @@ def _telling(passages: Sequence[Passage]) -> Mapping[str, tuple[int, int]]:
     openings = {passage.heading_path: passage for passage in reversed(said)}.values()
     sections = openings if len(openings) >= FEWEST_SECTIONS else said
     opening_ids = {passage.id for passage in sections}
-    summaries = [p for p in said if any(map(_SUMMARY_HEADING.search, p.heading_path))]
+    summaries = [p for p in said if p.heading_path and _SUMMARY_HEADING.match(p.heading_path[-1])][:MOST_SUMMARIES]
     order = [passage for passage in said if passage.id in opening_ids]
     keys = {order[place].id: (2, rank) for rank, place in enumerate(_spread(len(order)))}
     keys |= {passage.id: (1, 0) for passage in said[:1]}

@@ -1,6 +1,6 @@
 """The retriever: finds the evidence, and says which of the searched documents have holes."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Literal
 
 from langgraph.runtime import Runtime
@@ -15,6 +15,8 @@ from pincite.core.types import Candidate, Document, DocumentStatus, Evidence, In
 
 SHOWN_PER_STAGE = 40
 SHOWN_NEAREST = 3
+FEW_DOCUMENTS = 3
+"""Of so few searched documents each is named that has holes; of more, those that the answer draws on."""
 WORDS_LOOKED_FOR_IN = 20
 """Passages of the keyword ranking in which the question's words are looked for, beside the evidence."""
 
@@ -32,7 +34,8 @@ def retriever(state: TurnState, runtime: Runtime[TurnContext]) -> TurnUpdate:
     result = context.searcher.search(
         plan, context_characters=context.model.context_characters, scope=state["document_ids"]
     )
-    notices = tuple(dict.fromkeys([*state["notices"], *_holes(searched, context.documents)]))
+    drawn_on = {item.passage.document_id for item in result.evidence}
+    notices = tuple(dict.fromkeys([*state["notices"], *_holes(searched, context.documents, drawn_on)]))
     context.note(
         read={"queries": [query.text for query in plan.sub_queries], "documents": [d.name for d in searched]},
         decided={
@@ -57,7 +60,7 @@ def _survey(state: TurnState, context: TurnContext, searched: Sequence[Document]
     meant = documents_meant(state["standalone"], searched)
     context.progress.step(f"Looking through {_counted(len(meant), 'document')}…")
     evidence = overview(meant, context.documents, context_characters=context.model.context_characters)
-    notices = [*state["notices"], *_holes(meant, context.documents)]
+    notices = [*state["notices"], *_holes(meant, context.documents, {document.id for document in meant})]
     if left := len(meant) - len({item.passage.document_id for item in evidence}):
         notices.append(f"{_counted(left, 'document')} had no text or no room in this answer.")
     context.note(
@@ -116,19 +119,31 @@ def _nearest(result: SearchResult, names: Mapping[str, str]) -> tuple[Evidence, 
     )
 
 
-def _holes(searched: Sequence[Document], documents: Documents) -> list[str]:
+def _holes(searched: Sequence[Document], documents: Documents, drawn_on: Collection[str]) -> list[str]:
+    """What is missing of each document that the answer draws on, and how many of the others lack something."""
     notices = []
-    for document in searched:
-        if document.status in (DocumentStatus.QUEUED, DocumentStatus.READING):
-            notices.append(f"“{document.name}” is still being read; this answer covers what was read so far.")
-        elif document.status is DocumentStatus.FAILED:
-            notices.append(f"“{document.name}” could not be read, so it was not searched.")
-        elif (unread := round((1 - documents.coverage(document.id)) * document.page_count)) > 0:
-            of_pages = f"{unread} of {_counted(document.page_count, 'page')}"
-            notices.append(f"{of_pages} of “{document.name}” could not be read and were not searched.")
-        elif document.status is DocumentStatus.EMBEDDING:
-            notices.append(f"“{document.name}” is still being indexed by meaning; it was searched by words.")
-    return notices
+    near = [document for document in searched if document.id in drawn_on or len(searched) <= FEW_DOCUMENTS]
+    others = [document for document in searched if document not in near]
+    if holes := [document for document in others if _hole(document, documents)]:
+        notices.append(f"{_counted(len(holes), 'other document')} could not be searched in full; see Documents.")
+    return [*filter(None, (_hole(document, documents) for document in near)), *notices]
+
+
+def _hole(document: Document, documents: Documents) -> str:
+    """What of a document could not be searched; empty: nothing."""
+    if document.status in (DocumentStatus.QUEUED, DocumentStatus.READING):
+        return f"“{document.name}” is still being read; this answer covers what was read so far."
+    if document.status is DocumentStatus.FAILED:
+        return f"“{document.name}” could not be read, so it was not searched."
+    unread = round((1 - documents.coverage(document.id)) * document.page_count)
+    if unread > 0:
+        of_pages = f"{unread} of {_counted(document.page_count, 'page')}"
+        if document.status is DocumentStatus.RECOGNISING:
+            return f"{of_pages} of “{document.name}” are still being recognised and were not searched."
+        return f"{of_pages} of “{document.name}” could not be read and were not searched."
+    if document.status is DocumentStatus.EMBEDDING:
+        return f"“{document.name}” is still being indexed by meaning; it was searched by words."
+    return ""
 
 
 def _counted(number: int, noun: str) -> str:
