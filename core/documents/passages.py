@@ -4,6 +4,7 @@ Owns where a passage begins and ends and what context is indexed with it. Readin
 """
 
 import re
+from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
@@ -17,6 +18,8 @@ MOST_CHARACTERS = 900
 FEWEST_CHARACTERS = 200
 """A heading closes the passage before it only when that is at least this long."""
 
+_NUMBERED = re.compile(r"^\W*\d+(?:\.\d+)*\.?\s+")
+_NUMBERING = re.compile(r"(?:chapter|section|part|appendix|annex|item|article|note)?(?:\d{0,6}|[ivxlc]{1,6}|[a-z])")
 _LINE_END = re.compile(r"\n+")
 _SENTENCE_END = re.compile(r"(?<=[.!?…。！？؟])[\"'”’)\]]*\s+|(?<=[。！？])")
 _FURNITURE = (BlockKind.HEADER, BlockKind.FOOTER)
@@ -56,10 +59,11 @@ def split_pages(
         by_page.setdefault(entry.page_index, []).append(entry)
     waiting = sorted(by_page)
     for page in pages:
-        while waiting and waiting[0] <= page.page_index:
+        while waiting and waiting[0] < page.page_index:
             for entry in by_page[waiting.pop(0)]:
                 trail.enter(entry.title, entry.level)
-        yield from _split_page(page, document_id, title, trail, headings_from_blocks=not outline)
+        entries = by_page[waiting.pop(0)] if waiting and waiting[0] == page.page_index else []
+        yield from _split_page(page, document_id, title, trail, entries, headings_from_blocks=not outline)
 
 
 def document_of(passage_id: str) -> str:
@@ -74,26 +78,65 @@ def page_of(passage_id: str) -> tuple[str, int]:
 
 
 def _split_page(
-    page: Page, document_id: str, title: str, trail: HeadingTrail, *, headings_from_blocks: bool
+    page: Page,
+    document_id: str,
+    title: str,
+    trail: HeadingTrail,
+    entries: Sequence[OutlineEntry],
+    *,
+    headings_from_blocks: bool,
 ) -> Iterator[Passage]:
+    pieces = list(_pieces(page))
+    due = deque(_placed(entries, page.text, pieces))
     group: list[_Piece] = []
     path = trail.path
     number = 0
-    for piece in _pieces(page):
-        opens = piece.kind is BlockKind.HEADING and not (group and group[-1].kind is BlockKind.HEADING)
+    for piece in pieces:
+        heads = piece.kind is BlockKind.HEADING or bool(due and due[0][0] <= piece.start)
+        opens = heads and not (group and group[-1].kind is BlockKind.HEADING)
         length = piece.end - group[0].start if group else 0
         full = length > MOST_CHARACTERS or (group and group[-1].end - group[0].start >= TARGET_CHARACTERS)
         if group and (full or (opens and group[-1].end - group[0].start >= FEWEST_CHARACTERS)):
             yield _passage(page, group, document_id, title, path, number)
             number += 1
             group = []
+        while due and due[0][0] <= piece.start:
+            _, entry = due.popleft()
+            trail.enter(entry.title, entry.level)
         if piece.kind is BlockKind.HEADING and headings_from_blocks:
             trail.enter(page.text[piece.start : piece.end], max(piece.level, 1))
         if not group or group[-1].kind is BlockKind.HEADING:
             path = trail.path
         group.append(piece)
+    for _, entry in due:
+        trail.enter(entry.title, entry.level)
     if group:
         yield _passage(page, group, document_id, title, path, number)
+
+
+def _placed(entries: Sequence[OutlineEntry], text: str, pieces: Sequence[_Piece]) -> Iterator[tuple[int, OutlineEntry]]:
+    """Where on the page each entry's section begins: at the line that is its title, else where the one before does."""
+    place, at = 0, 0
+    for entry in entries:
+        wanted = _letters(_NUMBERED.sub("", entry.title))
+        own = (i for i in range(at, len(pieces)) if _is_title(text[pieces[i].start : pieces[i].end], wanted))
+        found = next(own, None)
+        if found is not None:
+            place, at = pieces[found].start, found + 1
+        yield place, entry
+
+
+def _is_title(text: str, wanted: str) -> bool:
+    """The first line, or the first two, says the title, with a number before it or not."""
+    lines = [_letters(line) for line in text.split("\n", 2)[:2]]
+    return bool(wanted) and any(
+        line.endswith(wanted) and _NUMBERING.fullmatch(line, 0, len(line) - len(wanted))
+        for line in (lines[0], "".join(lines))
+    )
+
+
+def _letters(text: str) -> str:
+    return "".join(character for character in text.casefold() if character.isalnum())
 
 
 def _pieces(page: Page) -> Iterator[_Piece]:

@@ -22,6 +22,7 @@ OVER_MEMORY = 77
 _WATCH_SECONDS = 0.1
 _FEW_COLLECTIONS = (50_000, 20, 20)
 """A page makes thousands of values and hardly a cycle; looking for cycles every 700 values costs a twentieth."""
+_STEPS_BACK = 10
 _STATM = Path("/proc/self/statm")
 _PAGE_BYTES = os.sysconf("SC_PAGE_SIZE") if hasattr(os, "sysconf") else 4096
 
@@ -86,6 +87,8 @@ def _answer(request: Request, pdf: OpenPdf) -> Iterator[Message]:
     elif work == "recognise":
         from pincite.core.documents import ocr  # loads models of its own
 
+        if hasattr(os, "nice"):
+            os.nice(_STEPS_BACK)  # as far as embedding does: a hundred scans must not keep other documents from it
         for page_index in request["page_indexes"]:
             yield ("working", page_index)
             yield ("page", ocr.recognise(pdf, page_index, request["poisoned"]))

@@ -36,6 +36,17 @@ def test_an_outline_leads_the_headings() -> None:
     assert [p.heading_path for p in found] == [("1 Setup",), ("1 Setup", "1.1 Cable"), ("2 Use",)]
 
 
+def test_an_outline_heads_each_section_from_where_it_begins_on_its_page() -> None:
+    long = "It says a great deal about this and that. " * 8
+    outline = (OutlineEntry("Methods", 0, 1), OutlineEntry("2.1 Results", 0, 1), OutlineEntry("Unseen", 0, 2))
+    found = split(
+        page(0, f"{long}\n1 Methods\n{long}\nRESULTS\nThe results of use: {long}"), page(1, "More."), outline=outline
+    )
+    told = {p.heading_path: p.text for p in found}
+    assert list(told) == [(), ("Methods",), ("2.1 Results", "Unseen")]
+    assert told["Methods",].startswith("1 Methods") and "The results of use" not in told["Methods",]
+
+
 def test_a_cut_table_keeps_its_column_heads_as_context() -> None:
     rows = [f"Item {n} has a rather long name 1,{n:03d} 2,{n:03d}" for n in range(60)]
     text, blocks, at = "\n".join(rows), [], 0
