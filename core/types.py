@@ -50,6 +50,10 @@ class Block:
     column_heads: str = ""
 
 
+BLANK_PAGE = "blank page"
+"""The reason of an empty page that shows nothing: nothing is missing of it."""
+
+
 class PageStatus(StrEnum):
     TEXT = "text"
     OCR = "ocr"

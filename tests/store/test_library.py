@@ -14,6 +14,7 @@ from pincite.core.settings import Settings
 from pincite.core.store.database import Database
 from pincite.core.store.library import Library
 from pincite.core.types import (
+    BLANK_PAGE,
     Block,
     BlockKind,
     Box,
@@ -117,6 +118,10 @@ def test_receipts_and_coverage_tell_what_became_of_each_page(shelf: Shelf, libra
     ]
     assert receipts[0].characters == len(TEXT) and receipts[1].reason == "crashed"
     assert library.coverage(ONE) == 0.5 and library.coverage(TWO) == 0
+    for reason, coverage in (("a picture without text", 0.5), (BLANK_PAGE, 0.75)):
+        empty = Page(3, "4", "", (), (), PageStatus.EMPTY, reason=reason)
+        shelf.put_pages(ONE, [empty], [], recognise=frozenset())
+        assert library.coverage(ONE) == coverage
 
 
 def test_name_leads_to_the_document_unless_none_or_several_have_it(shelf: Shelf, library: Library) -> None:
