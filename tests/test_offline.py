@@ -79,9 +79,7 @@ def test_a_whole_turn_needs_no_network(forbidden: Mapping[str, str], samples: Pa
     assert not (tmp_path / "home").exists(), "a library keeps something, such as an identifier, in the user's folder"
 
 
-def test_the_first_page_is_drawn_without_a_network(
-    forbidden: Mapping[str, str], tmp_path: Path
-) -> None:
+def test_the_first_page_is_drawn_without_a_network(forbidden: Mapping[str, str], tmp_path: Path) -> None:
     script = (
         "from streamlit.testing.v1 import AppTest\n"
         f"app = AppTest.from_file({str(PACKAGE_ROOT / 'app.py')!r}, default_timeout=60).run()\n"
