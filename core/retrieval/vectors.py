@@ -82,10 +82,10 @@ def drop_collection(client: "Client", name: str) -> None:
         client.delete_collection(name)
 
 
-def _out_of_step(error: Exception) -> StorageError:
+def _out_of_step(why: str) -> StorageError:
     """Chroma knows one process at a time: what another one writes, it finds listed and cannot find."""
     return StorageError(
-        f"The vectors cannot be read now ({error}); another Pincite may be adding documents to the same folder.",
+        f"The vectors cannot be read now ({why}); another Pincite may be adding documents to the same folder.",
         hint="Ask again when it is done, or restart this Pincite.",
     )
 
@@ -127,16 +127,18 @@ class ChromaIndex:
             raise mismatch(built, stamp)
         self._matrices: OrderedDict[str, _Matrix] = OrderedDict()
         self._lock = threading.RLock()
+        """Held for every call that reads or writes vectors: what is read in mid-write lacks some."""
 
     def add(self, passages: Sequence[Passage], vectors: Vectors) -> None:
         if not passages:
             return
         self._check(vectors)
-        self._collection.upsert(
-            ids=[passage.id for passage in passages],
-            embeddings=vectors,
-            metadatas=[{"document_id": passage.document_id} for passage in passages],
-        )
+        with self._lock:
+            self._collection.upsert(
+                ids=[passage.id for passage in passages],
+                embeddings=vectors,
+                metadatas=[{"document_id": passage.document_id} for passage in passages],
+            )
         self._forget({passage.document_id for passage in passages})
 
     def search(self, vector: Vectors, *, document_ids: Sequence[str], limit: int) -> list[tuple[str, float]]:
@@ -153,7 +155,8 @@ class ChromaIndex:
 
     def remove(self, passage_ids: Sequence[str]) -> None:
         if passage_ids:
-            self._collection.delete(ids=list(passage_ids))
+            with self._lock:
+                self._collection.delete(ids=list(passage_ids))
             self._forget({passage_id.partition(":")[0] for passage_id in passage_ids})
 
     def remove_document(self, document_id: str) -> None:
@@ -172,11 +175,12 @@ class ChromaIndex:
         wanted = min(limit, self._collection.count())
         while wanted > 0:
             try:
-                found = self._collection.query(query_embeddings=query, n_results=wanted, include=["distances"])
+                with self._lock:
+                    found = self._collection.query(query_embeddings=query, n_results=wanted, include=["distances"])
             except InternalError as error:
                 # Many identical vectors cut the graph into islands, of which the search reaches too few (hnswlib).
                 if "contigious 2D array" not in str(error):
-                    raise _out_of_step(error) from error
+                    raise _out_of_step(str(error)) from error
                 wanted //= 2
                 continue
             distances = (found["distances"] or [[]])[0]
@@ -225,9 +229,12 @@ class ChromaIndex:
         from chromadb.errors import InternalError
 
         try:
-            return self._collection.get(where={"document_id": document_id}, include=["embeddings"])
+            found: Any = self._collection.get(where={"document_id": document_id}, include=["embeddings"])
         except InternalError as error:
-            raise _out_of_step(error) from error
+            raise _out_of_step(str(error)) from error
+        if len(found["embeddings"]) != len(found["ids"]):
+            raise _out_of_step(f"{len(found['ids'])} listed, {len(found['embeddings'])} there")
+        return found
 
     def _forget(self, document_ids: set[str]) -> None:
         with self._lock:
