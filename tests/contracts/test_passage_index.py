@@ -1,12 +1,13 @@
 """What every passage index promises: the nearest first, filtered by document, nothing twice, nothing after removal."""
 
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from pincite.core.errors import IndexMismatchError
+from pincite.core.errors import IndexMismatchError, StorageError
 from pincite.core.ports import Vectors
 from pincite.core.retrieval.vectors import ChromaIndex, IndexStamp, open_chroma
 from pincite.core.types import Passage
@@ -119,3 +120,30 @@ def test_vector_or_embedder_that_the_index_was_not_built_with_is_refused(tmp_pat
         index.add(passages(ONE, 1), wrong[None, :])
     with pytest.raises(IndexMismatchError, match="test@1"):
         ChromaIndex(client, "passages-1", IndexStamp("test", "2", 16))
+
+
+def test_a_search_in_the_middle_of_adding_finds_whole_documents(index: ChromaIndex) -> None:
+    ids = [f"{number:064x}" for number in range(30)]
+    query = unit_vectors(1, 7)[0]
+
+    def add() -> None:
+        for number, identity in enumerate(ids):
+            index.add(passages(identity, 20), unit_vectors(20, number))
+
+    with ThreadPoolExecutor(1) as writer:
+        adding = writer.submit(add)
+        sizes = set[int]()
+        while not adding.done():
+            sizes |= {len(index.search(query, document_ids=[identity], limit=40)) for identity in ids}
+        adding.result()
+    assert sizes <= {0, 20}
+
+
+def test_vectors_that_another_process_is_writing_are_told_of(
+    index: ChromaIndex, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    index.add(passages(ONE, 3), unit_vectors(3))
+    listed = {"ids": [f"{ONE}:0:0"], "embeddings": []}
+    monkeypatch.setattr(index._collection, "get", lambda **asked: listed)
+    with pytest.raises(StorageError, match="Ask again"):
+        index.search(unit_vectors(1)[0], document_ids=[ONE], limit=3)
