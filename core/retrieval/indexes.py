@@ -14,7 +14,14 @@ import numpy as np
 
 from pincite.core.ports import Embedder, Vectors
 from pincite.core.retrieval.embed import embedded_text, embedding_key, make_embedder
-from pincite.core.retrieval.vectors import ChromaIndex, IndexStamp, drop_collection, mismatch, open_chroma
+from pincite.core.retrieval.vectors import (
+    ChromaIndex,
+    DocumentVectors,
+    IndexStamp,
+    drop_collection,
+    mismatch,
+    open_chroma,
+)
 from pincite.core.settings import Settings
 from pincite.core.store.database import Database
 from pincite.core.store.library import stored_passage
@@ -331,8 +338,13 @@ class Indexes:
     def _collection(self, row: Row) -> ChromaIndex:
         with self._lock:
             if row["id"] not in self._opened:
+                stamp = _stamp(row)
                 self._opened[row["id"]] = ChromaIndex(
-                    self._chroma(), _collection_name(row), _stamp(row), self._version_of
+                    self._chroma(),
+                    _collection_name(row),
+                    stamp,
+                    self._version_of,
+                    lambda document_id: self._vectors_of(document_id, stamp),
                 )
             return self._opened[row["id"]]
 
@@ -342,6 +354,19 @@ class Indexes:
             "SELECT updated_at FROM jobs WHERE document_id = ?", (document_id,)
         ).fetchone()
         return row["updated_at"] if row else ""
+
+    def _vectors_of(self, document_id: str, stamp: IndexStamp) -> DocumentVectors | None:
+        """From the cache of embeddings, which every process can read at any time."""
+        rows = self._database.connection.execute(
+            """SELECT passages.id, embeddings.vector FROM passages
+               JOIN embeddings ON embeddings.key = passages.embedding_key AND embeddings.model = ?
+               WHERE passages.document_id = ? ORDER BY passages.number""",
+            (stamp.model, document_id),
+        ).fetchall()
+        if not rows:
+            return None
+        vectors = np.frombuffer(b"".join(row["vector"] for row in rows), dtype="<f4")
+        return [row["id"] for row in rows], vectors.reshape(len(rows), stamp.dimensions)
 
     def _chroma(self) -> "Client":
         with self._lock:
