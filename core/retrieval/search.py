@@ -129,7 +129,7 @@ class Retriever:
             return [self._keywords.search(text, document_ids=narrow, limit=SEARCH_DEPTH) for text in texts]
 
         words = self._pool.submit(lambda: (by_words(_different_words(own)), by_words(printed[-1:])))
-        vectors = self._embedder.embed([*own, *printed[-1:]])
+        vectors = self._embedder.embed(own)
         dense = [self._vectors.search(vector, document_ids=narrow, limit=SEARCH_DEPTH) for vector in vectors]
         keyword, expanded = words.result()
         if narrow != list(ids):
