@@ -3,9 +3,10 @@
 import json
 import re
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, TimeoutError, expect
 
 from pincite.tests.browser.conftest import PATIENCE_MS, environment, with_model
 from pincite.tests.browser.slow_model import SlowModel, slow_model
@@ -14,10 +15,19 @@ from pincite.tests.serving import free_port, running_app
 expect.set_options(timeout=PATIENCE_MS)
 QUESTION = "What are the late payment penalties?"
 NewPage = Callable[[], Page]
+CLICKS = 4
 
 
 def go_to(page: Page, name: str) -> None:
-    page.get_by_test_id("stSidebarNav").get_by_role("link", name=re.compile(name)).click()
+    """Open a page. A click that meets a page in mid-redraw is lost now and then; people click again."""
+    link = page.get_by_test_id("stSidebarNav").get_by_role("link", name=re.compile(name))
+    address = re.compile(re.escape((link.get_attribute("href") or "").rstrip("/")) + "/?$")
+    for _ in range(CLICKS):
+        link.click()
+        with suppress(TimeoutError):
+            page.wait_for_url(address, timeout=PATIENCE_MS / CLICKS)
+            return
+    raise AssertionError(f"{name} was never opened; the address is {page.url}")
 
 
 def ask(page: Page, question: str) -> None:
