@@ -102,8 +102,8 @@ def _copies(corpus: Corpus, size: int) -> Iterator[tuple[Document, list[Page], l
                 replace(document, id=identity, name=f"{round_number}-{document.name}"),
                 [replace(page, text=page.text.translate(swap), words=(), blocks=()) for page in pages],
                 [
-                    replace(p, id=f"{identity}:{number}", document_id=identity, text=p.text.translate(swap))
-                    for number, p in enumerate(passages)
+                    replace(p, id=identity + p.id[len(identity) :], document_id=identity, text=p.text.translate(swap))
+                    for p in passages
                 ],
                 turned.astype(np.float32),
             )
