@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -37,15 +37,17 @@ def match_documents(question: str, years: Sequence[str], documents: Sequence[Doc
     """Score every document of the scope, best first. A word that all documents share says nothing."""
     spoken = _spoken_forms(question)
     long_forms = {form: worth for form, worth in spoken.items() if len(form) >= 5}
-    named = {document.id: _names_of(document) for document in documents}
+    named = {document.id: _names_of(document.name, _values_of(document, _NAMED_FIELDS)) for document in documents}
     spread = Counter(word for words in named.values() for word in words)
+    worths = {word: worth for word in spread if (worth := _worth_of(word, spoken, long_forms)) > 0}
     matches = []
     for document in documents:
-        found = {word: worth for word in named[document.id] if (worth := _worth_of(word, spoken, long_forms)) > 0}
+        found = {word: worths[word] for word in named[document.id] & worths.keys()}
         doubt = 1.0
         for word, worth in found.items():
             doubt *= 1 - worth * (1 - spread[word] / len(documents)) ** 0.25
-        score = (1 - doubt) * _year_factor(years, _years_of(document))
+        own_years = _years_of(document.name, _values_of(document, ("year", "date"))) if found else frozenset()
+        score = (1 - doubt) * _year_factor(years, own_years)
         matches.append(DocumentMatch(document.id, round(min(score, 1.0), 4), tuple(sorted(found))))
     return sorted(matches, key=lambda match: (-match.score, match.document_id))
 
@@ -70,10 +72,13 @@ def _spoken_forms(question: str) -> dict[str, float]:
     return worth
 
 
-@lru_cache(maxsize=4096)
-def _names_of(document: Document) -> frozenset[str]:
-    stem_of_name = re.sub(r"\.pdf$", "", document.name, flags=re.IGNORECASE)
-    texts = [stem_of_name, *(entry.value for entry in document.metadata if entry.name in _NAMED_FIELDS)]
+def _values_of(document: Document, names: Collection[str]) -> tuple[str, ...]:
+    return tuple(entry.value for entry in document.metadata if entry.name in names)
+
+
+@lru_cache(maxsize=16384)
+def _names_of(name: str, values: tuple[str, ...]) -> frozenset[str]:
+    texts = [re.sub(r"\.pdf$", "", name, flags=re.IGNORECASE), *values]
     words = {
         word.lower() for text in texts for word in [*_WORDS.findall(text.replace("_", " ")), *_PARTS.findall(text)]
     }
@@ -96,16 +101,10 @@ def _worth_of(word: str, spoken: Mapping[str, float], long_forms: Mapping[str, f
     return max((value for form, value in long_forms.items() if word.startswith(form)), default=0.0)
 
 
-def _years_of(document: Document) -> frozenset[int]:
+def _years_of(name: str, values: Sequence[str]) -> frozenset[int]:
     """The years in the name or, failing that, in the metadata."""
-    named = {int(year) for year in _YEAR.findall(document.name.replace("_", " "))}
-    listed = {
-        int(year)
-        for entry in document.metadata
-        if entry.name in ("year", "date")
-        for year in _YEAR.findall(entry.value)
-    }
-    return frozenset(named or listed)
+    named = {int(year) for year in _YEAR.findall(name.replace("_", " "))}
+    return frozenset(named or {int(year) for value in values for year in _YEAR.findall(value)})
 
 
 def _year_factor(asked: Sequence[str], printed: frozenset[int]) -> float:
