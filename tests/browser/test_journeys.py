@@ -21,7 +21,8 @@ CLICKS = 4
 def go_to(page: Page, name: str) -> None:
     """Open a page. A click that meets a page in mid-redraw is lost now and then; people click again."""
     link = page.get_by_test_id("stSidebarNav").get_by_role("link", name=re.compile(name))
-    address = re.compile(re.escape((link.get_attribute("href") or "").rstrip("/")) + "/?$")
+    href = (link.get_attribute("href") or "").partition("?")[0]
+    address = re.compile(re.escape(href.rstrip("/")) + r"/?(\?.*)?$")  # a page may write its session behind it at once
     for _ in range(CLICKS):
         link.click()
         with suppress(TimeoutError):
