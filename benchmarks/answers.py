@@ -81,6 +81,7 @@ def answer_one(corpus: Corpus, graph: TurnGraph, engine: ChatModel, question: Qu
     context = TurnContext(
         settings=corpus.app.settings,
         model=engine,
+        stand_in=engine,
         documents=corpus.app.library,
         searcher=corpus.retriever,
         progress=Silent(),

@@ -240,6 +240,7 @@ class TurnRunner:
         context = TurnContext(
             settings=equipment.settings,
             model=model,
+            stand_in=equipment.choose_engine("quoting"),
             documents=equipment.documents,
             searcher=equipment.searcher,
             progress=live,

@@ -81,7 +81,7 @@ class PageWork:
             self._shelve(job, document, chunk)
         left = set(self._place.shelf.missing_pages(document_id))
         if lost := sorted(left.intersection(missing)):
-            failed = [Page(at, str(at + 1), "", (), (), PageStatus.FAILED, "The reader skipped it.") for at in lost]
+            failed = [Page(at, str(at + 1), "", (), (), PageStatus.FAILED, "the reader skipped it") for at in lost]
             self._shelve(job, document, _Chunk(pages=failed))
         if left.difference(missing):
             return
@@ -151,14 +151,14 @@ class PageWork:
                 self._keep_recognised(document, _storable(page))
                 self._place.settle(document_id)
                 self._place.announce()
-        self._place.shelf.give_up_recognising(
-            document_id, self._place.shelf.pages_to_recognise(document_id), "OCR skipped it."
-        )
+        skipped = self._place.shelf.pages_to_recognise(document_id)
+        self._place.shelf.give_up_recognising(document_id, skipped, "OCR skipped it", failed=True)
         self._place.settle(document_id)
 
     def _keep_recognised(self, document: Document, page: Page) -> None:
         if page.status is not PageStatus.OCR:
-            self._place.shelf.give_up_recognising(document.id, [page.page_index], page.reason or "OCR found no text.")
+            failed, reason = page.status is PageStatus.FAILED, page.reason or "OCR found no text"
+            self._place.shelf.give_up_recognising(document.id, [page.page_index], reason, failed=failed)
             return
         before = self._pages_before(document.id, page.page_index)
         outline = self._place.library.outline(document.id)

@@ -111,13 +111,17 @@ class Shelf:
             self._clear_pages(connection, document_id, page_indexes)
             _count_passages(connection, document_id)
 
-    def give_up_recognising(self, document_id: str, page_indexes: Sequence[int], reason: str) -> None:
-        """Keep the pages as they were read and say why OCR did not replace them."""
+    def give_up_recognising(self, document_id: str, page_indexes: Sequence[int], reason: str, *, failed: bool) -> None:
+        """Keep the pages as they were read and say why OCR did not replace them.
+
+        Where it failed, pages without text count as failed, so that they can be tried again.
+        """
         with self._database.transaction() as connection:
             connection.executemany(
-                """UPDATE pages SET recognise = 0, reason = trim(reason || ' ' || ?)
-                   WHERE document_id = ? AND page_index = ?""",
-                [(reason, document_id, page_index) for page_index in page_indexes],
+                """UPDATE pages SET recognise = 0, reason = iif(reason = '', ?1, reason || '; ' || ?1),
+                   status = iif(?2 AND status = 'empty', 'failed', status)
+                   WHERE document_id = ?3 AND page_index = ?4""",
+                [(reason, failed, document_id, page_index) for page_index in page_indexes],
             )
 
     def mark_searchable(self, document_id: str) -> None:

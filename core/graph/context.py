@@ -63,10 +63,11 @@ class Notes:
 
 @dataclass(frozen=True, slots=True)
 class TurnContext:
-    """``deadline`` is on the clock of ``time.monotonic``."""
+    """``deadline`` is on the clock of ``time.monotonic``; ``stand_in`` answers where ``model`` wrote nothing."""
 
     settings: Settings
     model: ChatModel
+    stand_in: ChatModel
     documents: Documents
     searcher: Searcher
     progress: Progress

@@ -16,11 +16,18 @@ _PDFIUM = threading.Lock()
 
 
 class PdfiumReader:
-    """``before_page`` is called with each page's index before it is read; what OCR finds comes from ``recognised``."""
+    """``before_page`` is called with each page's index before it is read; what OCR finds comes from ``recognised``.
+
+    On the pages in ``crashes`` OCR crashes.
+    """
 
     def __init__(
-        self, before_page: Callable[[int], None] = lambda index: None, recognised: dict[int, str] | None = None
+        self,
+        before_page: Callable[[int], None] = lambda index: None,
+        recognised: dict[int, str] | None = None,
+        crashes: frozenset[int] = frozenset(),
     ) -> None:
+        self._crashes = crashes
         self._before_page = before_page
         self._recognised = recognised or {}
 
@@ -43,7 +50,10 @@ class PdfiumReader:
         for index in page_indexes:
             self._before_page(index)
             text = self._recognised.get(index, "")
-            yield Page(index, str(index + 1), text, (), (), PageStatus.OCR if text else PageStatus.EMPTY)
+            if index in self._crashes:
+                yield Page(index, str(index + 1), "", (), (), PageStatus.FAILED, "the reader crashed")
+            else:
+                yield Page(index, str(index + 1), text, (), (), PageStatus.OCR if text else PageStatus.EMPTY)
 
     def render(self, path: Path, page_index: int, *, width: int, password: str | None = None) -> bytes:
         raise NotImplementedError

@@ -302,6 +302,19 @@ def test_scanned_page_is_recognised_in_the_background(settings: Settings, tmp_pa
         assert found.page_index == 1 and shop.vectors() == shop.rows()["passages"] == 2
 
 
+def test_a_page_whose_ocr_crashed_is_failed_and_can_be_tried_again(settings: Settings, tmp_path: Path) -> None:
+    path = make_pdf(tmp_path / "a.pdf", [RATES, ""])
+    with open_workshop(settings, PdfiumReader(crashes=frozenset({1}))) as shop:
+        document = shop.ingest.add(path, "a.pdf").document
+        shop.finish()
+        receipt = shop.library.receipts(document.id)[1]
+        assert (receipt.status, receipt.reason) == (PageStatus.FAILED, "a picture without text; the reader crashed")
+    with open_workshop(settings, PdfiumReader(recognised={1: "Stamped and signed in Bremen."})) as shop:
+        shop.ingest.retry(document.id)
+        shop.finish()
+        assert shop.library.receipts(document.id)[1].status is PageStatus.OCR
+
+
 def test_ocr_that_is_switched_off_leaves_scanned_pages_alone(settings: Settings, tmp_path: Path) -> None:
     reader = PdfiumReader(recognised={0: "Stamped and signed in Bremen."})
     with open_workshop(replace(settings, ocr=False), reader) as shop:

@@ -51,7 +51,8 @@ def answer_to(question: str, library: Opened) -> str:
     settings, retriever, documents = library
     context = TurnContext(
         settings=settings,
-        model=Quoting(),
+        model=(engine := Quoting()),
+        stand_in=engine,
         documents=documents,
         searcher=retriever,
         progress=Nobody(),

@@ -131,6 +131,20 @@ def test_the_time_budget_ends_the_retries(world: Any, monkeypatch: pytest.Monkey
     assert any("time for this turn" in reason for reason in turn.reasons)
 
 
+@pytest.mark.parametrize("in_time", [True, False])
+def test_where_a_model_writes_nothing_quotations_stand_in(
+    world: Any, in_time: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one = world(ScriptedModel(" "), turn_seconds=5)
+    if not in_time:
+        clock = iter([0.0, *(100.0 for _ in range(1000))])
+        monkeypatch.setattr("pincite.core.turns.time.monotonic", lambda: next(clock))
+    turn = one.ask(PENALTY).turn
+    assert "1.5 % per month" in turn.answer and turn.citations
+    assert turn.status is (TurnStatus.ANSWERED if in_time else TurnStatus.FLAGGED)
+    assert "scripted wrote nothing" in turn.notices[0] and ("5 seconds" in turn.notices[0]) != in_time
+
+
 def test_an_invented_marker_is_removed_and_counts(world: Any) -> None:
     turn = (
         world(ScriptedModel("Overdue amounts bear interest at 1.5 % per month. [9]"), max_retries=0).ask(PENALTY).turn

@@ -168,7 +168,10 @@ class World:
         self.session = (self.sessions.list() or [self.sessions.create()])[0]
 
     def _equipment(self) -> Equipment:
-        return Equipment(self.settings, self.shelf, self.search, lambda engine: self.model, self.recall)
+        return Equipment(self.settings, self.shelf, self.search, self._choose_engine, self.recall)
+
+    def _choose_engine(self, asked: str | None) -> ChatModel:
+        return Quoting() if asked == "quoting" else self.model
 
     def ask(self, question: str, **how: Any) -> TurnSnapshot:
         return self.runner.wait(self.runner.ask(self.session.id, question, **how), 30)

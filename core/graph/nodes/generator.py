@@ -1,4 +1,7 @@
-"""The generator: streams a draft from the evidence, then finds the words in the pages that its markers point to."""
+"""The generator: streams a draft from the evidence, then finds the words in the pages that its markers point to.
+
+Where the model wrote nothing (no time was left, or its reply is empty), quotations stand in and a notice says so.
+"""
 
 from typing import Literal
 
@@ -8,7 +11,7 @@ from pincite.core.graph.citations import cite
 from pincite.core.graph.context import TurnContext, TurnStopped
 from pincite.core.graph.nodes.rewriter import messages_of, question_to_answer
 from pincite.core.graph.state import TurnState, TurnUpdate, exchange_of
-from pincite.core.ports import AnswerRequest
+from pincite.core.ports import AnswerRequest, ChatModel
 from pincite.core.store.codec import to_plain
 from pincite.core.types import Intent, Verdict
 
@@ -20,20 +23,16 @@ def generator(state: TurnState, runtime: Runtime[TurnContext]) -> TurnUpdate:
     request = _request(state, context)
     verb = "Writing" if context.model.writes_prose else "Selecting quotations"
     context.progress.step(f"{verb}…" if chat else f"{verb} from {len(request.evidence)} passages…")
-    draft = ""
-    context.progress.draft(draft)
-    for piece in context.model.answer(request, context.halted):
-        draft += piece
-        context.progress.draft(draft)
-        if context.halted():
-            break
-    if context.stopped():
-        raise TurnStopped("The turn was stopped.")
+    engine, silence = context.model, []
+    draft = _written(engine, request, context)
+    if not draft.strip() and engine.writes_prose:
+        engine, silence = context.stand_in, [_silence(context)]
+        draft = _written(engine, request, context)
     give_up = "The time for this turn was used up." if context.out_of_time and not chat else state["give_up"]
-    cited = cite(draft, request.evidence, context.documents.page_text, attach=context.model.writes_prose and not chat)
+    cited = cite(draft, request.evidence, context.documents.page_text, attach=engine.writes_prose and not chat)
     context.progress.draft(cited.text)
     context.note(
-        read={"engine": context.model.name, "evidence": [item.number for item in request.evidence],
+        read={"engine": engine.name, "evidence": [item.number for item in request.evidence],
               "critique": list(request.critique), "notes": list(request.notes)},
         returned={"draft": cited.text, "citations": [to_plain(citation) for citation in cited.citations],
                   "removed markers": cited.removed},
@@ -43,11 +42,32 @@ def generator(state: TurnState, runtime: Runtime[TurnContext]) -> TurnUpdate:
         citations=cited.citations,
         removed_markers=cited.removed,
         give_up=give_up,
-        notices=tuple(dict.fromkeys([*state["notices"], *context.model.notices])),
+        notices=tuple(dict.fromkeys([*state["notices"], *silence, *context.model.notices])),
     )
     if chat:
         update["history"] = exchange_of(state, cited.text)
     return update
+
+
+def _written(engine: ChatModel, request: AnswerRequest, context: TurnContext) -> str:
+    """Quoting takes no time worth limiting."""
+    halted = context.halted if engine.writes_prose else context.stopped
+    draft = ""
+    context.progress.draft(draft)
+    for piece in engine.answer(request, halted):
+        draft += piece
+        context.progress.draft(draft)
+        if halted():
+            break
+    if context.stopped():
+        raise TurnStopped("The turn was stopped.")
+    return draft
+
+
+def _silence(context: TurnContext) -> str:
+    seconds = context.settings.turn_seconds
+    why = f" within the {seconds:.0f} seconds of a turn" if context.out_of_time else ""
+    return f"{context.model.name} wrote nothing{why}, so the documents are quoted instead."
 
 
 def after_generator(state: TurnState) -> Literal["judge", "__end__"]:
