@@ -42,11 +42,14 @@ def match_documents(question: str, years: Sequence[str], documents: Sequence[Doc
     worths = {word: worth for word in spread if (worth := _worth_of(word, spoken, long_forms)) > 0}
     matches = []
     for document in documents:
-        found = {word: worths[word] for word in named[document.id] & worths.keys()}
+        found = named[document.id] & worths.keys()
+        if not found:
+            matches.append(DocumentMatch(document.id, 0.0, ()))
+            continue
         doubt = 1.0
-        for word, worth in found.items():
-            doubt *= 1 - worth * (1 - spread[word] / len(documents)) ** 0.25
-        own_years = _years_of(document.name, _values_of(document, ("year", "date"))) if found else frozenset()
+        for word in sorted(found):
+            doubt *= 1 - worths[word] * (1 - spread[word] / len(documents)) ** 0.25
+        own_years = _years_of(document.name, _values_of(document, ("year", "date")))
         score = (1 - doubt) * _year_factor(years, own_years)
         matches.append(DocumentMatch(document.id, round(min(score, 1.0), 4), tuple(sorted(found))))
     return sorted(matches, key=lambda match: (-match.score, match.document_id))

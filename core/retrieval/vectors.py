@@ -181,7 +181,7 @@ class ChromaIndex:
         from chromadb.errors import InternalError
 
         query = vector[None, :]
-        wanted = min(limit, self._collection.count())
+        wanted = limit
         while wanted > 0:
             try:
                 with self._lock:
@@ -200,11 +200,9 @@ class ChromaIndex:
         self, vector: Vectors, document_ids: frozenset[str], limit: int
     ) -> list[tuple[str, float]] | None:
         """Take from the nearest of all what lies in the scope; None when that is too little of them."""
-        stored = self._collection.count()
         for wanted in (4 * limit, 32 * limit):
-            nearest = self._nearest(vector, wanted)
-            found = [pair for pair in nearest if pair[0].partition(":")[0] in document_ids]
-            if len(found) >= limit or wanted >= stored:
+            found = [pair for pair in self._nearest(vector, wanted) if pair[0].partition(":")[0] in document_ids]
+            if len(found) >= limit:
                 return found[:limit]
         return None
 

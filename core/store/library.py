@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from pathlib import Path
 from sqlite3 import Row
 
@@ -27,6 +28,10 @@ from pincite.core.types import (
 _DOCUMENT = "SELECT * FROM documents"
 _PASSAGE = """SELECT passages.*, pages.page_label, pages.text AS page_text
   FROM passages JOIN pages USING (document_id, page_index)"""
+_PASSAGES_OF = """WITH wanted (document_id, page_index) AS (VALUES {})
+  SELECT passages.*, pages.page_label, pages.text AS page_text
+  FROM wanted CROSS JOIN pages USING (document_id, page_index) CROSS JOIN passages USING (document_id, page_index)"""
+"""CROSS: in this order, since SQLite would walk through all passages first."""
 _MANY = 500
 """Values in one IN list."""
 
@@ -132,10 +137,11 @@ class Library:
         for at in range(0, len(pages), _MANY):
             part = pages[at : at + _MANY]
             marks = ",".join("(?, ?)" for _ in part)
-            found += self._passages(
-                f"(document_id, page_index) IN (VALUES {marks}) ORDER BY document_id, page_index, start",
+            rows = self._database.connection.execute(
+                f"{_PASSAGES_OF.format(marks)} ORDER BY document_id, page_index, start",
                 [value for pair in part for value in pair],
             )
+            found += map(stored_passage, rows)
         return found
 
     def opening_passages(self, document_id: str, limit: int) -> Passages:
@@ -165,12 +171,12 @@ class Library:
         return [stored_passage(row) for row in rows]
 
     def _metadata(self, document_id: str | None = None) -> dict[str, tuple[MetadataField, ...]]:
-        grouped: dict[str, tuple[MetadataField, ...]] = {}
+        grouped: dict[str, list[MetadataField]] = {}
         condition, values = ("WHERE document_id = ?", (document_id,)) if document_id else ("", ())
         for row in self._database.connection.execute(f"SELECT * FROM metadata {condition} ORDER BY rowid", values):
             field = MetadataField(row["name"], row["value"], MetadataSource(row["source"]))
-            grouped[row["document_id"]] = (*grouped.get(row["document_id"], ()), field)
-        return grouped
+            grouped.setdefault(row["document_id"], []).append(field)
+        return {identity: tuple(fields) for identity, fields in grouped.items()}
 
 
 def stored_page(row: Row) -> Page:
@@ -203,6 +209,12 @@ def stored_passage(row: Row) -> Passage:
     )
 
 
+@lru_cache(maxsize=256)
+def _notes(text: str) -> tuple[str, ...]:
+    """Most documents have none, many the same."""
+    return tuple(json.loads(text))
+
+
 def _document(row: Row, metadata: tuple[MetadataField, ...]) -> Document:
     return Document(
         id=row["id"],
@@ -214,7 +226,7 @@ def _document(row: Row, metadata: tuple[MetadataField, ...]) -> Document:
         status=DocumentStatus(row["status"]),
         searchable=bool(row["searchable"]),
         message=row["message"],
-        notes=tuple(json.loads(row["notes"])),
+        notes=_notes(row["notes"]),
         metadata=metadata,
         owner=row["owner"],
     )
