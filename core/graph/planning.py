@@ -48,7 +48,18 @@ _PAGES = re.compile(
     r"\b(?i:pages?|pp?\.|slides?)\s*(?i:no\.?|numbers?|#)?\s*\(?(\d{1,4}|[ivxlc]{1,6}\b|[A-Z]-?\d{1,3}\b)"
     r"(?:\s*(?:-|–|to|and|&|,)\s*(?i:pages?|slides?)?\s*(\d{1,4}))?"
 )
-_ORDINAL_PAGE = re.compile(r"\b(first|second|third|fourth|fifth|last|final|cover)\s+(?:page|slide)\b", re.IGNORECASE)
+_NUMBERS = "one two three four five six seven eight nine ten".split()
+_ORDINALS = "first second third fourth fifth sixth seventh eighth ninth tenth".split()
+_PLACES = {
+    **{word: str(number) for number, word in enumerate(_NUMBERS, start=1)},
+    **{word: str(number) for number, word in enumerate(_ORDINALS, start=1)},
+    **{"first": "first", "cover": "first", "last": "last", "final": "last"},
+}
+_ORDINAL_PAGE = re.compile(
+    rf"\b(?:({'|'.join(_ORDINALS)}|last|final|cover|\d{{1,3}}(?=st|nd|rd|th))(?:st|nd|rd|th)?\s+(?:cover\s+)?(?:page|slide)"
+    rf"|(?:page|slide)\s+(?:number\s+)?({'|'.join(_NUMBERS)}))\b",
+    re.IGNORECASE,
+)
 _NAMED_SECTION = re.compile(
     r"\b(?i:tables?|figures?|fig\.?|charts?|exhibit|sections?|chapter|appendix|part|item|unit|note|step|article|annex|equation|"
     r"algorithm|schedule|case study)\s*-?\s*(?:\d+(?:[.-]\d+)*[A-Za-z]?|[A-Z]\b|[IVX]+\b)"
@@ -189,11 +200,9 @@ def pages_in(question: str) -> tuple[str, ...]:
             found += [str(number) for number in range(int(first), int(last) + 1)]
         else:
             found += [page for page in (first, last) if page]
-    ordinals = {"first": "first", "cover": "first", "last": "last", "final": "last"}
-    places = {"second": "2", "third": "3", "fourth": "4", "fifth": "5"}
     for match in _ORDINAL_PAGE.finditer(question):
-        word = match.group(1).lower()
-        found.append(ordinals.get(word) or places[word])
+        word = (match.group(1) or match.group(2)).lower()
+        found.append(_PLACES.get(word, word))
     return tuple(dict.fromkeys(found))
 
 

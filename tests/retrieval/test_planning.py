@@ -43,6 +43,8 @@ def test_statement_names_and_ratio_terms_say_where_to_look() -> None:
         ("What do pages 4-6 say?", ("4", "5", "6")),
         ("Who wrote the preface on page iv?", ("iv",)),
         ("What is on the first page and on the last page?", ("first", "last")),
+        ("Who signed page(1), and who the second cover page?", ("1", "2")),
+        ("What is on the 12th slide, and on page two?", ("12", "2")),
         ("How many pages are there?", ()),
     ],
 )
