@@ -6,6 +6,7 @@ searching is `core.retrieval.search`'s.
 
 import re
 from collections.abc import Sequence
+from functools import cache
 
 from pincite.core.graph.lexicon import SECTION_NAMES, SECTIONS, TERMS, Term
 from pincite.core.grounding.terms import FUNCTION_WORDS, words
@@ -155,14 +156,20 @@ def terms_in(question: str) -> tuple[Term, ...]:
     """The lexicon's terms that a question uses; of names inside one another only the longest counts."""
     text = f" {question.lower()} "
     found: list[Term] = []
-    names = sorted(((name, term) for term in TERMS for name in term.names), key=lambda pair: -len(pair[0]))
-    for name, term in names:
-        pattern = re.compile(rf"(?<![a-z]){re.escape(name)}(?:s|es|ies|ity|ing|ed|e)?(?![a-z])")
+    for pattern, term in _name_patterns():
         if pattern.search(text):
             text = pattern.sub(" ", text)
             if term not in found:
                 found.append(term)
     return tuple(found)
+
+
+@cache
+def _name_patterns() -> tuple[tuple[re.Pattern[str], Term], ...]:
+    """Each name of the lexicon's terms, longest first."""
+    names = sorted(((name, term) for term in TERMS for name in term.names), key=lambda pair: -len(pair[0]))
+    ending = "(?:s|es|ies|ity|ing|ed|e)?(?![a-z])"
+    return tuple((re.compile(f"(?<![a-z]){re.escape(name)}{ending}"), term) for name, term in names)
 
 
 def sections_in(question: str, terms: Sequence[Term] = ()) -> tuple[str, ...]:

@@ -6,7 +6,7 @@ import os
 import threading
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
 
 import httpx
@@ -32,6 +32,8 @@ MOST_TOKENS = 256
 MOST_OLLAMA_TOKENS = 2048
 FEW_TEXTS = 16
 """Up to this many texts are a query's, answered ahead of the bulk work of an ingest."""
+REMEMBERED_QUERIES = 256
+"""A retry asks again what was asked before, and many questions look for the same section."""
 
 
 def embedded_text(passage: Passage) -> str:
@@ -69,14 +71,16 @@ class MiniLmEmbedder:
         """Raises StorageError when the wheels' files are missing or not the expected ones."""
         self._workers = workers or _processors()
         self._loading = threading.Lock()
+        self._embed_query = lru_cache(maxsize=REMEMBERED_QUERIES)(self._embed_one)
 
     def embed(self, texts: Sequence[str]) -> Vectors:
         if not texts:
             return np.zeros((0, self.dimensions), dtype=np.float32)
         if len(texts) == 1:
-            return self._embed_one(texts[0])[None, :]
-        pool = self._query_threads if len(texts) <= FEW_TEXTS else self._bulk_threads
-        return np.stack(list(pool.map(self._embed_one, texts)))
+            return np.stack([self._embed_query(texts[0])])
+        if len(texts) <= FEW_TEXTS:
+            return np.stack(list(self._query_threads.map(self._embed_query, texts)))
+        return np.stack(list(self._bulk_threads.map(self._embed_one, texts)))
 
     def _embed_one(self, text: str) -> Vectors:
         tokenizer, session = self._model

@@ -21,10 +21,10 @@ WINDOW_TERMS = 25
 PageKey = tuple[str, int]
 
 _DIGITS = re.compile(r"\d")
-_WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
+_WORD = re.compile(r"\w+(?:['’]\w+)*")
 _UNSPACED = re.compile(r"[\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]")
 _FIGURE_ROW = re.compile(r"\d[\d,.%)]*\s+[$€£(]?\s?\(?\d")
-_CONTENTS_ROW = re.compile(r"(?:\.{3,}|\s)\s*\d{1,3}\s*$", re.MULTILINE)
+_PAGE_AT_END = re.compile(r"(?:\.{3}|\s|^)\d{1,3}$")
 _WANTS_FIGURE = re.compile(
     r"\b(?:how (?:many|much)|percent\w*|%|ratio|rate|amount|number|total|average|sum|difference|margin|price|cost|"
     r"score|accuracy|value|year|years|when|date|highest|lowest|largest|increase|decrease|growth|higher|lower)\b",
@@ -73,7 +73,7 @@ def _terms_of(text: str) -> tuple[str, ...]:
     """The same as content_terms, faster for scripts with spaces."""
     if _UNSPACED.search(text):
         return tuple(content_terms(text))
-    return tuple(term for word in _WORD.findall(text.lower()) if (term := _term(word)))
+    return tuple(filter(None, map(_term, _WORD.findall(text.lower().replace("_", " ")))))
 
 
 @lru_cache(maxsize=8192)
@@ -84,8 +84,13 @@ def _analyse(text: str) -> _Analysis:
         terms=terms,
         term_set=frozenset(terms),
         figure_rows=sum(bool(_FIGURE_ROW.search(line)) for line in lines) / max(len(lines), 1),
-        contents_rows=len(_CONTENTS_ROW.findall(text)) / max(len(lines), 1) if len(lines) > 5 else 0.0,
+        contents_rows=sum(map(_is_contents_row, lines)) / len(lines) if len(lines) > 5 else 0.0,
     )
+
+
+def _is_contents_row(line: str) -> bool:
+    line = line.rstrip()
+    return line[-1].isdigit() and bool(_PAGE_AT_END.search(line, max(0, len(line) - 6)))
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,14 +14,8 @@ import numpy as np
 
 from pincite.core.ports import Embedder, Vectors
 from pincite.core.retrieval.embed import embedded_text, embedding_key, make_embedder
-from pincite.core.retrieval.vectors import (
-    ChromaIndex,
-    DocumentVectors,
-    IndexStamp,
-    drop_collection,
-    mismatch,
-    open_chroma,
-)
+from pincite.core.retrieval.vector_cache import VectorCache
+from pincite.core.retrieval.vectors import ChromaIndex, IndexStamp, drop_collection, mismatch, open_chroma
 from pincite.core.settings import Settings
 from pincite.core.store.database import Database
 from pincite.core.store.library import stored_passage
@@ -66,6 +60,7 @@ class Indexes:
     ) -> None:
         self._database = database
         self._settings = settings
+        self._cache = VectorCache(database)
         self._make_embedder = embedders
         self._embedders: dict[str, Embedder] = {}
         self._opened: dict[int, ChromaIndex] = {}
@@ -213,7 +208,7 @@ class Indexes:
             return {}
         embedder, _ = self._open(row)
         texts = {embedding_key(passage): embedded_text(passage) for passage in batch.passages}
-        vectors = self._cached(list(texts), _stamp(row))
+        vectors = self._cache.get(list(texts), _stamp(row))
         missing = [key for key in texts if key not in vectors]
         cached: list[Future[None]] = []
         try:
@@ -222,7 +217,7 @@ class Indexes:
                     return None
                 part = missing[at : at + TEXTS_AT_ONCE]
                 made = dict(zip(part, embedder.embed([texts[key] for key in part]), strict=True))
-                cached.append(self._caching.submit(self._cache, made, _stamp(row)))
+                cached.append(self._caching.submit(self._cache.put, made, _stamp(row)))
                 vectors |= made
         finally:
             for written in cached:
@@ -285,23 +280,6 @@ class Indexes:
         known = {row["number"] for row in rows}
         return [passage for number, passage in zip(batch.numbers, batch.passages, strict=True) if number in known]
 
-    def _cached(self, keys: Sequence[bytes], stamp: IndexStamp) -> dict[bytes, Vectors]:
-        marks = ",".join("?" * len(keys))
-        rows = self._database.connection.execute(
-            f"SELECT key, vector FROM embeddings WHERE model = ? AND key IN ({marks})", (stamp.model, *keys)
-        )
-        return {row["key"]: np.frombuffer(row["vector"], dtype="<f4") for row in rows}
-
-    def _cache(self, vectors: Mapping[bytes, Vectors], stamp: IndexStamp) -> None:
-        """Keep vectors, but not those of passages that were removed while they were made."""
-        rows = [(key, stamp.model, vector.astype("<f4").tobytes()) for key, vector in vectors.items()]
-        with self._database.transaction() as connection:
-            connection.executemany(
-                """INSERT OR IGNORE INTO embeddings (key, model, vector) SELECT ?1, ?2, ?3
-                   WHERE EXISTS (SELECT 1 FROM passages WHERE embedding_key = ?1)""",
-                rows,
-            )
-
     def _ensure_active(self) -> Row:
         row = self._row("active")
         if row is None:
@@ -326,7 +304,7 @@ class Indexes:
         with self._database.transaction() as connection:
             connection.execute("DELETE FROM vector_indexes WHERE id = ?", (row["id"],))
             if not any(_stamp(kept) == _stamp(row) for kept in self._rows()):
-                connection.execute("DELETE FROM embeddings WHERE model = ?", (_stamp(row).model,))
+                self._cache.drop(_stamp(row))
 
     def _open(self, row: Row) -> tuple[Embedder, ChromaIndex]:
         embedder = self._embedder(row["embedder"])
@@ -344,7 +322,7 @@ class Indexes:
                     _collection_name(row),
                     stamp,
                     self._version_of,
-                    lambda document_id: self._vectors_of(document_id, stamp),
+                    lambda document_id: self._cache.of_document(document_id, stamp),
                 )
             return self._opened[row["id"]]
 
@@ -354,19 +332,6 @@ class Indexes:
             "SELECT updated_at FROM jobs WHERE document_id = ?", (document_id,)
         ).fetchone()
         return row["updated_at"] if row else ""
-
-    def _vectors_of(self, document_id: str, stamp: IndexStamp) -> DocumentVectors | None:
-        """From the cache of embeddings, which every process can read at any time."""
-        rows = self._database.connection.execute(
-            """SELECT passages.id, embeddings.vector FROM passages
-               JOIN embeddings ON embeddings.key = passages.embedding_key AND embeddings.model = ?
-               WHERE passages.document_id = ? ORDER BY passages.number""",
-            (stamp.model, document_id),
-        ).fetchall()
-        if not rows:
-            return None
-        vectors = np.frombuffer(b"".join(row["vector"] for row in rows), dtype="<f4")
-        return [row["id"] for row in rows], vectors.reshape(len(rows), stamp.dimensions)
 
     def _chroma(self) -> "Client":
         with self._lock:

@@ -1,7 +1,7 @@
 """The retriever: from a search plan to evidence, on the ports. It writes nothing and knows no language model."""
 
 from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import Protocol
 
@@ -125,17 +125,18 @@ class Retriever:
         printed = [text for query in plan.sub_queries for text in query.variations if text not in own]
         narrow = list(named) or list(ids)
 
-        def by_words(texts: Sequence[str]) -> list[Ranking]:
-            return [self._keywords.search(text, document_ids=narrow, limit=SEARCH_DEPTH) for text in texts]
+        wide = [list(ids)] if narrow != list(ids) else []
 
-        words = self._pool.submit(lambda: (by_words(_different_words(own)), by_words(printed[-1:])))
+        def by_words(text: str, scope: Sequence[str]) -> Future[Ranking]:
+            return self._pool.submit(self._keywords.search, text, document_ids=scope, limit=SEARCH_DEPTH)
+
+        keyword = [by_words(text, narrow) for text in _different_words(own)]
+        keyword += [by_words(own[0], scope) for scope in wide]
+        expanded = [by_words(text, narrow) for text in printed[-1:]]
         vectors = self._embedder.embed(own)
         dense = [self._vectors.search(vector, document_ids=narrow, limit=SEARCH_DEPTH) for vector in vectors]
-        keyword, expanded = words.result()
-        if narrow != list(ids):
-            keyword.append(self._keywords.search(own[0], document_ids=list(ids), limit=SEARCH_DEPTH))
-            dense.append(self._vectors.search(vectors[0], document_ids=list(ids), limit=SEARCH_DEPTH))
-        return _Rankings(keyword, expanded, dense)
+        dense += [self._vectors.search(vectors[0], document_ids=scope, limit=SEARCH_DEPTH) for scope in wide]
+        return _Rankings([found.result() for found in keyword], [found.result() for found in expanded], dense)
 
     def _asked_pages(
         self, plan: SearchPlan, document_ids: Sequence[str], documents: Mapping[str, Document]
