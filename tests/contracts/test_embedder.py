@@ -53,6 +53,13 @@ def test_near_meanings_are_nearer_than_far_ones(embedder: Embedder) -> None:
     assert late @ overdue > late @ cat + 0.2
 
 
+def test_a_vector_that_was_handed_out_is_its_receivers_own(embedder: Embedder) -> None:
+    first = embedder.embed(["interest on late payment"])
+    expected = first.copy()
+    first[:] = 0
+    assert embedder.embed(["interest on late payment"]) == pytest.approx(expected, abs=1e-5)
+
+
 def test_text_longer_than_the_model_reads_still_gets_a_vector(embedder: Embedder) -> None:
     [vector] = embedder.embed(["interest on late payment " * 2000])
     assert np.isfinite(vector).all()
