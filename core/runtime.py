@@ -12,6 +12,7 @@ import langsmith
 from pincite.core.documents.ingest import Ingest
 from pincite.core.documents.metadata import describe
 from pincite.core.documents.reader import ProcessReader
+from pincite.core.errors import PinciteError
 from pincite.core.graph.build import build_graph, keep_newest, open_checkpointer
 from pincite.core.graph.citations import cite
 from pincite.core.graph.learning import OwnReviews as OwnReviews
@@ -35,7 +36,7 @@ from pincite.core.store.library import Library
 from pincite.core.store.reviews import Recalled, Reviews
 from pincite.core.store.sessions import Sessions
 from pincite.core.store.turns import Turns
-from pincite.core.turns import Equipment, TurnRunner
+from pincite.core.turns import CLOSING_SECONDS, Equipment, TurnRunner
 from pincite.core.types import Citation, DocumentStatus, HealthCheck, SearchPlan, SearchResult, Turn, Verdict
 
 ENGINES_HOLD_SECONDS = 10.0
@@ -79,8 +80,8 @@ class WatchedIngest(Ingest):
 
     def remove(self, document_id: str) -> None:
         name = self._library.get(document_id).name
-        super().remove(document_id)
         self._reviews.mark_stale(document_id, f"“{name}”, which the reviewed answer cites, was removed or replaced.")
+        super().remove(document_id)
 
 
 class Pincite:
@@ -133,9 +134,14 @@ class Pincite:
     def change_settings(self, **values: Any) -> None:
         """Save the choices and use them from the next turn on. Raises SettingsError or ModelUnavailableError."""
         changed = replace(self.settings, **values)
-        if changed.embedding_model != self.settings.embedding_model:
-            self.indexes.switch_to(changed.embedding_model)
-        save_choices(changed)
+        self.indexes.use(changed)
+        try:
+            if changed.embedding_model != self.settings.embedding_model:
+                self.indexes.switch_to(changed.embedding_model)
+            save_choices(changed.data_dir, values)
+        except PinciteError:
+            self.indexes.use(self.settings)
+            raise
         previous, self.settings = self.settings, changed
         with self._lock:
             self._retriever = self._engines = None
@@ -196,10 +202,18 @@ class Pincite:
         if not self.indexes.roll_back():
             return False
         building = self.indexes.progress()
-        name = building.embedder if building else self.indexes.active()[0].name
+        name = building.embedder if building else self.indexes.active_name
         self.settings = replace(self.settings, embedding_model=name)
-        save_choices(self.settings)
+        save_choices(self.settings.data_dir, {"embedding_model": name})
         return True
+
+    def delete_session(self, session_id: str) -> None:
+        """Stop what the session is answering, then delete it with its turns, traces and reviews."""
+        running = self.runner.running(session_id)
+        if running is not None:
+            self.runner.stop(running)
+            self.runner.wait(running, CLOSING_SECONDS)
+        self.sessions.delete(session_id)
 
     def reranker_state(self) -> RerankerState:
         return RerankerState(MODEL, is_cached(self.settings.models_dir), SIZE_MB, LICENCE)

@@ -2,9 +2,11 @@
 
 import json
 import os
-from dataclasses import asdict, dataclass, fields, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any, Literal
+from urllib.parse import urlsplit
 
 import platformdirs
 
@@ -83,6 +85,17 @@ class Settings:
                 raise SettingsError(f"The setting {name} is {value}.", hint=f"It must be between {low} and {high}.")
         if self.engine not in ("auto", "quoting", "ollama"):
             raise SettingsError(f"The setting engine is {self.engine!r}.", hint="Use auto, quoting or ollama.")
+        if self.ollama_host and not _is_address(self.ollama_host):
+            hint = "It looks like http://127.0.0.1:11434."
+            raise SettingsError(f"The address of Ollama, {self.ollama_host!r}, is not one.", hint=hint)
+
+
+def _is_address(text: str) -> bool:
+    try:
+        parts = urlsplit(text if "://" in text else f"//{text}")
+        return bool(parts.hostname) and parts.port != 0 and not any(character.isspace() for character in text)
+    except ValueError:
+        return False
 
 
 RANGES: tuple[tuple[str, float, float], ...] = (
@@ -116,13 +129,7 @@ def load_settings(data_dir: Path | None = None) -> Settings:
     """Raises SettingsError when a stored choice or a variable has a value that cannot work."""
     directory = data_dir or Path(os.environ.get("PINCITE_DATA_DIR") or default_data_dir())
     settings = Settings(data_dir=directory.expanduser().resolve())
-    try:
-        chosen = json.loads(settings.choices_path.read_text(encoding="utf-8"))
-    except (FileNotFoundError, NotADirectoryError):
-        chosen = {}
-    except (OSError, json.JSONDecodeError, UnicodeDecodeError) as error:
-        raise SettingsError(f"{settings.choices_path} cannot be read ({error}).", hint="Mend or delete it.") from error
-    settings = _apply(settings, chosen, origin=str(settings.choices_path))
+    settings = _apply(settings, _stored_choices(settings.choices_path), origin=str(settings.choices_path))
     names = [field.name for field in fields(Settings) if field.name != "data_dir"]
     variables = {
         name: os.environ[f"PINCITE_{name.upper()}"] for name in names if f"PINCITE_{name.upper()}" in os.environ
@@ -130,14 +137,30 @@ def load_settings(data_dir: Path | None = None) -> Settings:
     return _apply(settings, variables, origin="the environment")
 
 
-def save_choices(settings: Settings) -> None:
-    """Keep what differs from the defaults, whole or not at all."""
-    defaults = asdict(Settings(data_dir=settings.data_dir))
-    chosen = {name: value for name, value in asdict(settings).items() if value != defaults[name]}
-    settings.data_dir.mkdir(parents=True, exist_ok=True)
-    partial = settings.choices_path.with_suffix(".partial")
+def save_choices(data_dir: Path, values: Mapping[str, Any]) -> None:
+    """Keep these choices beside those made before, whole or not at all; defaults are not written.
+
+    What a variable sets holds for as long as it is set, and is no choice. Raises SettingsError.
+    """
+    defaults = Settings(data_dir=data_dir)
+    stored = _stored_choices(defaults.choices_path) | dict(values)
+    chosen = {name: value for name, value in stored.items() if value != getattr(defaults, name, None)}
+    data_dir.mkdir(parents=True, exist_ok=True)
+    partial = defaults.choices_path.with_suffix(".partial")
     partial.write_text(json.dumps(chosen, indent=2), encoding="utf-8")
-    partial.replace(settings.choices_path)
+    partial.replace(defaults.choices_path)
+
+
+def _stored_choices(path: Path) -> dict[str, Any]:
+    try:
+        chosen = json.loads(path.read_text(encoding="utf-8"))
+    except (FileNotFoundError, NotADirectoryError):
+        return {}
+    except (OSError, json.JSONDecodeError, UnicodeDecodeError) as error:
+        raise SettingsError(f"{path} cannot be read ({error}).", hint="Mend or delete it.") from error
+    if not isinstance(chosen, dict):
+        raise SettingsError(f"{path} does not hold settings.", hint="Mend or delete it.")
+    return chosen
 
 
 def _apply(settings: Settings, values: dict[str, Any], *, origin: str) -> Settings:

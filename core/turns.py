@@ -51,6 +51,8 @@ class LiveTurn:
         self._snapshot = TurnSnapshot(turn)
         self.stop = threading.Event()
         self.done = threading.Event()
+        self.stored = False
+        """The end of the turn is in the database."""
 
     @property
     def snapshot(self) -> TurnSnapshot:
@@ -79,6 +81,7 @@ class LiveTurn:
         finished = replace(turn, finished_at=now())
         try:
             self._turns.save(finished)
+            self.stored = True
         finally:
             self.update(finished)
 
@@ -103,6 +106,10 @@ class TurnRunner:
         self._settle = settle
         self._live: dict[str, LiveTurn] = {}
         self._threads: dict[str, threading.Thread] = {}
+        self._unstored: set[str] = set()
+        """Turns that came to an end which could not be stored."""
+        self._reviewed: dict[str, list[tuple[Turn, str]]] = {}
+        """By session: what reviewers decided while it was answering."""
         self._lock = threading.Lock()
         self._closing = False
         turns.mark_interrupted()
@@ -155,7 +162,17 @@ class TurnRunner:
         return self.snapshot(turn_id)
 
     def remember(self, turn: Turn, answer: str) -> None:
-        """Put a reviewer's final text into the session's thread, so that later turns build on it."""
+        """Put a reviewer's final text into the session's thread, so that later turns build on it.
+
+        A turn that is running would overwrite it: then it waits for the turn's end.
+        """
+        with self._lock:
+            if any(live.snapshot.turn.session_id == turn.session_id for live in self._live.values()):
+                self._reviewed.setdefault(turn.session_id, []).append((turn, answer))
+                return
+        self._put_into_thread(turn, answer)
+
+    def _put_into_thread(self, turn: Turn, answer: str) -> None:
         update = TurnUpdate(history=(Exchange(turn.id, turn.question, answer),))
         self._graph.update_state(_thread(turn.session_id), update, as_node="review")
 
@@ -199,7 +216,7 @@ class TurnRunner:
             status=TurnStatus.RUNNING,
             started_at=now(),
         )
-        self._turns.mark_interrupted()
+        self._turns.mark_interrupted(self._unstored)
         live = LiveTurn(self._turns.create(turn), self._turns)
         self._sessions.title_after(session_id, turn.question)
         state = opening_state(turn.id, turn.question, mode=mode, document_ids=scope, hint=hint)
@@ -231,6 +248,11 @@ class TurnRunner:
             with self._lock:
                 self._live.pop(turn_id, None)
                 self._threads.pop(turn_id, None)
+                if not live.stored:
+                    self._unstored.add(turn_id)
+                waiting = self._reviewed.pop(live.snapshot.turn.session_id, [])
+            for turn, answer in waiting:
+                self._put_into_thread(turn, answer)
             live.done.set()
 
     def _run(self, live: LiveTurn, state: TurnState, equipment: Equipment, engine: str | None, fresh: bool) -> Turn:

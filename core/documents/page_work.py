@@ -33,6 +33,8 @@ class _Chunk:
     passages: list[Passage] = field(default_factory=list)
     started: float = field(default_factory=time.monotonic)
     enough: int = FIRST_COMMIT_PAGES
+    read: set[int] = field(default_factory=set)
+    """Every page that came so far."""
 
     @property
     def full(self) -> bool:
@@ -68,23 +70,22 @@ class PageWork:
         missing = self._place.shelf.missing_pages(document_id)
         self._progress_of_reading(document_id, document.page_count - len(missing), document.page_count)
         info = self._place.reader.open(path) if missing and not document.metadata else None
+        chunk = _Chunk()
         with closing(_generator(self._place.reader.read(path, missing) if missing else ())) as incoming:
             first = list(islice(incoming, FIRST_PAGES))
             if info and first:
                 self._place.library.set_metadata(document_id, self._describe(info, first, document.name))
                 document = self._place.library.get(document_id)
-            chunk = _Chunk()
             pages = self._feed(job, document, chain(first, incoming), chunk)
             outline = self._place.library.outline(document_id)
             for passage in split_pages(pages, document_id=document_id, title=_title(document), outline=outline):
                 chunk.passages.append(passage)
             self._shelve(job, document, chunk)
-        left = set(self._place.shelf.missing_pages(document_id))
-        if lost := sorted(left.intersection(missing)):
+        if lost := sorted(set(missing) - chunk.read):
             failed = [Page(at, str(at + 1), "", (), (), PageStatus.FAILED, "the reader skipped it") for at in lost]
             self._shelve(job, document, _Chunk(pages=failed))
-        if left.difference(missing):
-            return
+        if self._place.shelf.missing_pages(document_id):
+            return  # somebody wants pages read again
         self._complete_words(job)
         with self._place.database.transaction():
             self._place.shelf.mark_searchable(document_id)
@@ -118,6 +119,7 @@ class PageWork:
             page = _storable(page)
             yield page
             chunk.pages.append(page)
+            chunk.read.add(page.page_index)
             if chunk.full:
                 self._shelve(job, document, chunk)
 
@@ -145,13 +147,15 @@ class PageWork:
         waiting = self._place.shelf.pages_to_recognise(document_id)
         document = self._place.library.get(document_id)
         path = self._place.library.file_path(document_id)
+        came: set[int] = set()
         with closing(_generator(self._place.reader.recognise(path, waiting))) as recognised:
             for page in recognised:
+                came.add(page.page_index)
                 self._place.go_on(job)
                 self._keep_recognised(document, _storable(page))
                 self._place.settle(document_id)
                 self._place.announce()
-        skipped = self._place.shelf.pages_to_recognise(document_id)
+        skipped = sorted(set(waiting) - came)
         self._place.shelf.give_up_recognising(document_id, skipped, "OCR skipped it", failed=True)
         self._place.settle(document_id)
 

@@ -12,6 +12,7 @@ from langgraph.graph import END, START, StateGraph
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.runtime import Runtime
 
+from pincite.core.errors import StorageError
 from pincite.core.graph.context import Notes, TurnContext, TurnStopped
 from pincite.core.graph.nodes.generator import after_generator, generator
 from pincite.core.graph.nodes.judge import after_judge, judge
@@ -89,11 +90,21 @@ def _step(name: str, attempt: int, started_at: str, started: float, notes: Notes
 
 
 def open_checkpointer(path: Path) -> SqliteSaver:
-    """Open the checkpoints' own file; only our own values and LangGraph's safe ones come back from it."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    connection = sqlite3.connect(path, timeout=30, check_same_thread=False)
-    saver = SqliteSaver(connection, serde=JsonPlusSerializer(allowed_msgpack_modules=CHECKPOINTED))
-    saver.setup()
+    """Open the checkpoints' own file; only our own values and LangGraph's safe ones come back from it.
+
+    Raises StorageError.
+    """
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        connection = sqlite3.connect(path, timeout=30, check_same_thread=False)
+        saver = SqliteSaver(connection, serde=JsonPlusSerializer(allowed_msgpack_modules=CHECKPOINTED))
+        saver.setup()
+    except (OSError, sqlite3.DatabaseError) as error:
+        raise StorageError(
+            f"The file {path} cannot be used ({error}).",
+            hint="Check that it can be written to. If it is damaged, delete it: conversations stay, but follow-up "
+            "questions no longer know what was said before.",
+        ) from error
     return saver
 
 

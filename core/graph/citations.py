@@ -5,14 +5,17 @@ A quotation is always cut out of the page's own text; what cannot be found there
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from pincite.core.grounding.claims import citation_numbers
 from pincite.core.grounding.quotations import best_quotation, locate
 from pincite.core.grounding.sentences import split_sentences
 from pincite.core.grounding.terms import content_terms
 from pincite.core.types import Citation, Evidence, Span
 
 MARKER = re.compile(r"\[(\d{1,3}(?:\s*[,;–-]\s*\d{1,3})*)\]")
+_LENTICULAR = str.maketrans("【】", "[]")
+"""Some models write 【2】."""
 _NUMBER = re.compile(r"\d[\d.,]*")
 STRONG_SUPPORT = 0.75
 """Share of a sentence's terms that a quotation must hold before it is attached to a sentence without a marker."""
@@ -33,30 +36,37 @@ def without_markers(text: str) -> str:
     return " ".join(MARKER.sub(" ", text).split())
 
 
-def numbers_in(text: str) -> tuple[int, ...]:
-    """The evidence numbers that a text names, in order; "[1-3]" names three."""
-    found: list[int] = []
-    for match in MARKER.finditer(text):
-        for part in re.split(r"\s*[,;]\s*", match.group(1)):
-            first, *rest = (int(number) for number in re.split(r"\s*[–-]\s*", part))
-            found += range(first, rest[0] + 1) if rest and first < rest[0] < first + 20 else [first, *rest]
-    return tuple(dict.fromkeys(found))
-
-
 def cite(answer: str, evidence: Sequence[Evidence], page_text: PageText, *, attach: bool = True) -> CitedAnswer:
     """Locate a quotation for every marker. ``attach`` marks strongly supported sentences that carry none."""
     known = {item.number: item for item in evidence}
-    text, removed = _drop_unknown(answer.strip(), known)
+    text, removed = _drop_unknown(answer.strip().translate(_LENTICULAR), known)
     if attach:
         text = _attach(text, evidence)
     citations: list[Citation] = []
     for span in split_sentences(text):
         sentence = text[span.start : span.end]
-        for number in numbers_in(sentence):
+        for number in citation_numbers(sentence):
             citation = quotation_for(without_markers(sentence), known[number], page_text)
             if citation is not None and citation not in citations:
                 citations.append(citation)
     return CitedAnswer(text, tuple(citations), removed)
+
+
+def renumbered(answer: CitedAnswer, evidence: Sequence[Evidence]) -> tuple[CitedAnswer, tuple[Evidence, ...]]:
+    """Count the evidence as the answer cites it, 1, 2, 3 in order of appearance, and what it does not cite after that.
+
+    Every number in the answer must be one of the evidence's.
+    """
+    numbers = dict.fromkeys([*citation_numbers(answer.text), *(item.number for item in evidence)])
+    places = {number: place for place, number in enumerate(numbers, start=1)}
+
+    def count(match: re.Match[str]) -> str:
+        return f"[{', '.join(str(place) for place in sorted(places[n] for n in citation_numbers(match.group())))}]"
+
+    citations = tuple(replace(citation, number=places[citation.number]) for citation in answer.citations)
+    counted = CitedAnswer(MARKER.sub(count, answer.text), citations, answer.removed)
+    items = (replace(item, number=places[item.number]) for item in evidence)
+    return counted, tuple(sorted(items, key=lambda item: item.number))
 
 
 def quotation_for(claim: str, item: Evidence, page_text: PageText) -> Citation | None:
@@ -111,7 +121,7 @@ def _drop_unknown(text: str, known: dict[int, Evidence]) -> tuple[str, int]:
 
     def keep(match: re.Match[str]) -> str:
         nonlocal removed
-        numbers = numbers_in(match.group())
+        numbers = citation_numbers(match.group())
         kept = [number for number in numbers if number in known]
         removed += len(numbers) - len(kept)
         return f"[{', '.join(map(str, kept))}]" if kept else ""

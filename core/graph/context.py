@@ -49,7 +49,7 @@ class Progress(Protocol):
 
 
 Memory: TypeAlias = Callable[[str, Sequence[str]], Recalled | None]
-"""Finds a reviewed answer to a question, within a scope of documents, that still holds."""
+"""Finds a reviewed answer to a question that still holds, from the documents of these ids."""
 
 
 @dataclass(slots=True)

@@ -5,15 +5,9 @@ from dataclasses import replace
 
 from pincite.core.graph.citations import without_markers
 from pincite.core.graph.prompts import Critique
+from pincite.core.grounding.judge import WORTH
 from pincite.core.grounding.quotations import locate
 from pincite.core.types import Claim, ClaimStatus, Evidence, Score, Verdict
-
-_WORTH = {
-    ClaimStatus.SUPPORTED: 1.0,
-    ClaimStatus.PARTLY_SUPPORTED: 0.5,
-    ClaimStatus.UNSUPPORTED: 0.0,
-    ClaimStatus.CONTRADICTED: 0.0,
-}
 
 
 def weigh(
@@ -31,7 +25,7 @@ def weigh(
     faithful = verdict.faithfulness.value * kept
     relevance = _lower(verdict.relevance, critique.relevance, critic)
     completeness = _lower(verdict.completeness, critique.completeness, critic)
-    bad = [claim for claim in claims if _WORTH[claim.status] == 0.0]
+    bad = [claim for claim in claims if WORTH[claim.status] == 0.0]
     confidence = verdict.confidence * kept
     return replace(
         verdict,
@@ -51,7 +45,7 @@ def weigh(
 def _lowered(claim: Claim, status: ClaimStatus, reason: str, critic: str, evidence: Sequence[Evidence]) -> Claim:
     """A claim that stands word for word in its evidence is supported, whatever a critic says."""
     bare = without_markers(claim.text)
-    if _WORTH[status] >= _WORTH[claim.status] or any(locate(bare, item.passage.text) for item in evidence):
+    if WORTH[status] >= WORTH[claim.status] or any(locate(bare, item.passage.text) for item in evidence):
         return claim
     return replace(claim, status=status, reason=f"{critic}: {reason or status.value}")
 
@@ -61,4 +55,4 @@ def _lower(score: Score, said: float, critic: str) -> Score:
 
 
 def _faithfulness(claims: Sequence[Claim]) -> float:
-    return sum(_WORTH[claim.status] for claim in claims) / len(claims) if claims else 0.0
+    return sum(WORTH[claim.status] for claim in claims) / len(claims) if claims else 0.0

@@ -74,7 +74,7 @@ def read_critique(reply: Mapping[str, Any] | None, count: int) -> Critique | Non
         return None
     found: dict[int, tuple[ClaimStatus, str]] = {}
     for entry in reply["claims"]:
-        if not isinstance(entry, dict) or entry.get("status") not in set(ClaimStatus):
+        if not isinstance(entry, dict) or entry.get("status") not in list(ClaimStatus):
             continue
         number = entry.get("number")
         if isinstance(number, int) and 1 <= number <= count:

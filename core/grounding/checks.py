@@ -104,6 +104,7 @@ def check_claim(claim: str, evidence: Sources) -> tuple[Finding, ...]:
     ]
     if closest is not None:
         findings.extend(_wording_findings(claim, closest.text))
+        findings.extend(_rival_findings(claim, ranked, evidence))
     return tuple(dict.fromkeys(findings))
 
 
@@ -159,9 +160,7 @@ def _number_findings(claim: str, evidence: Sources, ranked: list[tuple[float, Se
     years = {quantity.year for quantity in claimed if quantity.kind == "date" and quantity.year}
     asked = quantities(evidence.question) if claimed else ()
     for quantity in claimed:
-        holders = [
-            s for s in evidence.sentences if any(same(quantity, given, s.source.scales) for given in s.quantities)
-        ]
+        holders = [sentence for sentence in evidence.sentences if _gives(sentence, quantity)]
         if holders:
             if quantity.kind != "date":
                 yield from _attachment_findings(claim, quantity, years, holders, evidence)
@@ -231,6 +230,28 @@ def _attachment_findings(
                 FindingKind.ATTACHMENT, f"{figure} stands in another row; the right one reads: {row.text.strip()}"
             )
             return
+
+
+def _rival_findings(claim: str, ranked: list[tuple[float, Sentence]], evidence: Sources) -> Iterator[Finding]:
+    """Find a figure of another sentence where the sentence that says the same gives its own of that unit."""
+    claimed = quantities(claim)
+    near = [sentence for share, sentence in ranked if share >= _SAME]
+    for quantity in claimed:
+        if quantity.kind == "date" or any(_gives(sentence, quantity) for sentence in near):
+            continue
+        rivals = [
+            given.text.strip()
+            for given in near[0].quantities
+            if (given.kind, given.unit) == (quantity.kind, quantity.unit)
+            and not any(same(other, given, near[0].source.scales) for other in claimed)
+        ]
+        if rivals and any(_gives(sentence, quantity) for sentence in evidence.sentences):
+            detail = f"{quantity.text.strip()} is said of something else; of this the evidence says {rivals[0]}"
+            yield Finding(FindingKind.ATTACHMENT, detail)
+
+
+def _gives(sentence: Sentence, quantity: Quantity) -> bool:
+    return any(same(quantity, given, sentence.source.scales) for given in sentence.quantities)
 
 
 def _only_negative(sentence: Sentence, quantity: Quantity) -> bool:

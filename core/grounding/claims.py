@@ -130,12 +130,12 @@ def declines(text: str) -> bool:
 
 
 def citation_numbers(text: str) -> tuple[int, ...]:
-    """Return the evidence numbers of marks like [1], [2, 3] and [4-6], each once, in order."""
+    """Return the evidence numbers of marks like [1], [2, 3] and [4-6] (at most 20 of a range), each once, in order."""
     numbers: list[int] = []
     for match in _MARK.finditer(text):
         for part in re.split(r"\s*[,;]\s*", match[1]):
-            first, _, last = re.sub(r"\s*[–-]\s*", "-", part).partition("-")
-            numbers.extend(range(int(first), min(int(last or first), int(first) + 20) + 1))
+            first, *rest = (int(number) for number in re.split(r"\s*[–-]\s*", part))
+            numbers += range(first, rest[0] + 1) if rest and first < rest[0] < first + 20 else [first, *rest]
     return tuple(dict.fromkeys(numbers))
 
 

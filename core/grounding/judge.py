@@ -78,16 +78,6 @@ class AnswerFindings:
     reasons: tuple[str, ...]
     features: Mapping[str, float]
 
-    @property
-    def faithfulness_cap(self) -> float:
-        """Return the highest faithfulness that any critic may give this answer."""
-        cap = 1.0
-        if self.invalid_citations:
-            cap = min(cap, CAP_INVALID_CITATION)
-        if any(claim.status is ClaimStatus.CONTRADICTED for claim in self.claims):
-            cap = min(cap, CAP_CONTRADICTION)
-        return cap
-
 
 def judge_answer(
     question: str,

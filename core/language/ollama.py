@@ -38,8 +38,8 @@ def host_of(chosen: str) -> str:
 
 def chat_models(host: str) -> list[str]:
     """Names of the models that can chat; those that only embed are left out. Raises ModelUnavailableError."""
-    client = ollama.Client(host=host, timeout=LOOK_SECONDS)
     try:
+        client = ollama.Client(host=host, timeout=LOOK_SECONDS)
         names = [str(entry.model) for entry in client.list().models if entry.model]
         return [name for name in names if _can_chat(client.show(name))]
     except (httpx.HTTPError, ConnectionError, ollama.ResponseError, ValueError) as error:

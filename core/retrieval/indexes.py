@@ -83,6 +83,19 @@ class Indexes:
         """Raises IndexMismatchError when the embedder is no longer the one that the index was built with."""
         return self._open(self._ensure_active())
 
+    @property
+    def active_name(self) -> str:
+        """Which embedder's index is in use, whether or not that embedder can be reached."""
+        name: str = self._ensure_active()["embedder"]
+        return name
+
+    def use(self, settings: Settings) -> None:
+        """Reach the embedders by these settings from now on."""
+        with self._lock:
+            if settings.ollama_host != self._settings.ollama_host:
+                self._embedders.clear()
+            self._settings = settings
+
     def switch_to(self, embedder_name: str) -> None:
         """Start building the index of another embedder; it becomes active once it holds every passage.
 

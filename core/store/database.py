@@ -2,6 +2,7 @@
 
 import sqlite3
 import threading
+import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib import resources
@@ -10,8 +11,18 @@ from pathlib import Path
 from pincite.core.errors import StorageError
 
 
+class _Held:
+    """One thread's connection: what ``threading.local`` lets go of at the thread's end is closed."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self.connection = connection
+
+    def __del__(self) -> None:
+        self.connection.close()
+
+
 class Database:
-    """One SQLite file in WAL mode, with one connection per thread.
+    """One SQLite file in WAL mode, with one connection per thread, closed when the thread ends.
 
     Writers of several processes wait for each other up to 30 s.
     """
@@ -19,7 +30,7 @@ class Database:
     def __init__(self, path: Path) -> None:
         self.path = path
         self._local = threading.local()
-        self._connections: list[sqlite3.Connection] = []
+        self._held = weakref.WeakSet[_Held]()
         self._lock = threading.Lock()
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -33,17 +44,17 @@ class Database:
     @property
     def connection(self) -> sqlite3.Connection:
         """This thread's connection, in autocommit mode; rows are ``sqlite3.Row``."""
-        existing: sqlite3.Connection | None = getattr(self._local, "connection", None)
-        if existing is not None:
-            return existing
+        held: _Held | None = getattr(self._local, "held", None)
+        if held is not None:
+            return held.connection
         connection = sqlite3.connect(self.path, timeout=30, isolation_level=None, check_same_thread=False)
         connection.row_factory = sqlite3.Row
         connection.execute("PRAGMA journal_mode = WAL")
         connection.execute("PRAGMA synchronous = NORMAL")
         connection.execute("PRAGMA foreign_keys = ON")
-        self._local.connection = connection
+        self._local.held = held = _Held(connection)
         with self._lock:
-            self._connections.append(connection)
+            self._held.add(held)
         return connection
 
     @contextmanager
@@ -64,9 +75,8 @@ class Database:
     def close(self) -> None:
         """Close every thread's connection."""
         with self._lock:
-            for connection in self._connections:
-                connection.close()
-            self._connections.clear()
+            for held in list(self._held):
+                held.connection.close()
         self._local = threading.local()
 
     def _migrate(self) -> None:

@@ -127,34 +127,37 @@ class Reviews:
 
     def mark_stale(self, document_id: str, why: str) -> list[str]:
         """Reviewed turns that cite the document return to the queue; returns their ids."""
-        touched = [turn for turn in self.reviewed() if any(c.document_id == document_id for c in _cited(turn))]
+        touched = [turn for turn in self.reviewed(None) if any(c.document_id == document_id for c in _cited(turn))]
         with self._database.transaction() as connection:
             for turn in touched:
                 connection.execute("UPDATE reviews SET stale = ? WHERE turn_id = ? AND stale = ''", (why, turn.id))
                 self._flag(turn, why)
         return [turn.id for turn in touched]
 
-    def reviewed(self) -> list[Turn]:
-        """Turns whose latest decision holds, newest decision first."""
+    def reviewed(self, most: int | None = MOST_COMPARED) -> list[Turn]:
+        """Turns whose latest decision holds, newest decision first; all of them where ``most`` is None."""
         rows = self._database.connection.execute(
             "SELECT turn_id FROM reviews WHERE id IN (SELECT MAX(id) FROM reviews GROUP BY turn_id) AND stale = '' "
             "ORDER BY id DESC LIMIT ?",
-            (MOST_COMPARED,),
+            (-1 if most is None else most,),
         ).fetchall()
         return [self._turns.get(row["turn_id"]) for row in rows]
 
-    def reviewed_match(self, question: str, document_ids: Sequence[str] = ()) -> Recalled | None:
-        """The reviewed answer to a question that means the same, within the scope; None when there is none.
+    def reviewed_match(self, question: str, document_ids: Sequence[str]) -> Recalled | None:
+        """The reviewed answer to a question that means the same, from documents of the scope; None: there is none.
 
-        Figures, years and names of the two questions must agree: "2018" and "2019" are nearly the same vector.
+        Figures, years and names of the two questions must agree: "2018" and "2019" are nearly the same vector. An
+        answer that cites nothing ("the documents do not say") speaks of the documents that were searched for it alone.
         """
+        scope = set(document_ids)
         candidates = [
             turn
             for turn in self.reviewed()
             if turn.review is not None
             and turn.review.decision is not ReviewDecision.REJECTED
             and _same_details(question, turn.question)
-            and (not document_ids or {c.document_id for c in turn.review.citations} <= set(document_ids))
+            and {c.document_id for c in turn.review.citations} <= scope
+            and (turn.review.citations or scope <= set(turn.document_ids))
         ]
         if not candidates:
             return None

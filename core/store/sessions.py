@@ -1,10 +1,12 @@
 """Sessions in SQLite: create, find, rename, delete, and export as Markdown."""
 
+import re
 import sqlite3
 import uuid
 from collections.abc import Callable, Sequence
 
 from pincite.core.errors import TurnError
+from pincite.core.markdown import escape, tame
 from pincite.core.store.codec import from_json, to_json
 from pincite.core.store.database import Database
 from pincite.core.store.turns import Turns, now
@@ -12,6 +14,7 @@ from pincite.core.types import Citation, Session, Turn, TurnStatus
 
 NEW_TITLE = "New session"
 LONGEST_TITLE = 60
+_TAMED_MARKER = re.compile(r"\\\[(\d{1,3}(?:\s*[,;–-]\s*\d{1,3})*)\\\](?![(:])")
 
 
 class Sessions:
@@ -73,7 +76,10 @@ class Sessions:
     def export_markdown(self, session_id: str) -> str:
         """The conversation with, under each answer, its citations: document, page and quotation."""
         session = self.get(session_id)
-        parts = [f"# {session.title}", f"Exported from Pincite; begun {session.created_at[:16].replace('T', ' ')} UTC."]
+        parts = [
+            f"# {escape(session.title)}",
+            f"Exported from Pincite; begun {session.created_at[:16].replace('T', ' ')} UTC.",
+        ]
         for turn in Turns(self._database).of_session(session_id):
             parts += _turn_markdown(turn)
         return "\n\n".join(parts) + "\n"
@@ -87,11 +93,13 @@ def _turn_markdown(turn: Turn) -> list[str]:
     reviewed = turn.review is not None and turn.status is TurnStatus.REVIEWED
     answer = turn.review.final_answer if turn.review and reviewed else turn.answer
     citations = turn.review.citations if turn.review and reviewed else turn.citations
-    parts = [f"## {' '.join(turn.question.split())}", answer or f"*{turn.status.capitalize()}.* {turn.error}".strip()]
+    told = _answer_markdown(answer) or f"*{turn.status.capitalize()}.* {escape(turn.error)}".strip()
+    parts = [f"## {escape(turn.question)}", told]
     if turn.review and reviewed:
-        parts.append(f"*Reviewed ({turn.review.decision}) by {turn.review.reviewer}, {turn.review.decided_at[:10]}.*")
+        who = escape(turn.review.reviewer)
+        parts.append(f"*Reviewed ({turn.review.decision}) by {who}, {turn.review.decided_at[:10]}.*")
     elif turn.status is TurnStatus.FLAGGED:
-        parts.append("*Flagged for review:* " + " ".join(turn.reasons))
+        parts.append("*Flagged for review:* " + escape(" ".join(turn.reasons)))
     if turn.verdict and not reviewed:
         parts.append(f"*Confidence {turn.verdict.confidence:.0%}.*")
     if citations:
@@ -99,13 +107,18 @@ def _turn_markdown(turn: Turn) -> list[str]:
     return parts
 
 
+def _answer_markdown(answer: str) -> str:
+    """Markers like [2] stay as they are, unless what follows would make them links."""
+    return _TAMED_MARKER.sub(r"[\1]", tame(answer))
+
+
 def _citation_line(citation: Citation) -> str:
     position = (
         "" if citation.page_label == str(citation.page_index + 1) else f" (page {citation.page_index + 1} of the file)"
     )
     return (
-        f"- [{citation.number}] {citation.document_name}, page {citation.page_label}{position}: "
-        f"“{' '.join(citation.quotation.split())}”"
+        f"- [{citation.number}] {escape(citation.document_name)}, page {escape(citation.page_label)}{position}: "
+        f"“{escape(citation.quotation)}”"
     )
 
 

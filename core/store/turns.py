@@ -1,7 +1,7 @@
 """Turns and their traces in SQLite, saved as they go, and which process runs the unfinished ones."""
 
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 
@@ -82,6 +82,11 @@ class Turns:
     def of_session(self, session_id: str) -> list[Turn]:
         return self._read("session_id = ? ORDER BY position", (session_id,))
 
+    def count_flagged(self) -> int:
+        rows = self._database.connection.execute("SELECT count(*) FROM turns WHERE status = ?", (TurnStatus.FLAGGED,))
+        count: int = rows.fetchone()[0]
+        return count
+
     def flagged(self) -> list[Turn]:
         """The review queue, oldest first."""
         return self._read("status = ? ORDER BY started_at", (TurnStatus.FLAGGED,))
@@ -89,11 +94,11 @@ class Turns:
     def recent(self, limit: int) -> list[Turn]:
         return self._read("1 ORDER BY started_at DESC LIMIT ?", (limit,))
 
-    def mark_interrupted(self) -> list[str]:
-        """Turns whose process is gone read ``interrupted`` from now on; returns their ids."""
+    def mark_interrupted(self, lost: Collection[str] = ()) -> list[str]:
+        """Turns whose process is gone, or that are ``lost``, read ``interrupted`` from now on; returns their ids."""
         with self._database.transaction() as connection:
             rows = connection.execute("SELECT id, worker FROM turns WHERE status = ?", (TurnStatus.RUNNING,)).fetchall()
-            gone = [row["id"] for row in rows if not is_alive(row["worker"])]
+            gone = [row["id"] for row in rows if row["id"] in lost or not is_alive(row["worker"])]
             for turn in self._read(f"id IN ({', '.join('?' * len(gone))})", gone) if gone else ():
                 message = "Pincite was closed while it worked on this answer. Run the question again."
                 self.save(replace(turn, status=TurnStatus.INTERRUPTED, error=message, finished_at=now()))

@@ -5,7 +5,8 @@ from collections.abc import Callable
 
 import streamlit as st
 
-from pincite.core.graph.citations import MARKER, numbers_in
+from pincite.core.graph.citations import MARKER
+from pincite.core.grounding.claims import citation_numbers
 from pincite.core.types import Attempt, Claim, Score, Verdict
 from pincite.pages.components.words import CLAIM_MARKS, escape, escape_lines, page_name, plain_headings, tame
 
@@ -25,7 +26,7 @@ def answer_markdown(answer: str, verdict: Verdict | None, *, verbatim: bool) -> 
         stated = answer[claim.start : claim.end]
         after = _LEADING_MARKERS.match(answer[claim.end :])
         position = claim.end + (after.end() if after else 0)
-        numbers = numbers_in(answer[claim.start : position]) or claim.citations
+        numbers = citation_numbers(answer[claim.start : position]) or claim.citations
         words = _SPACED_MARKER.sub("", stated)
         bare = words.rstrip()
         pieces.append(f"{neutral(bare)} {badge(claim, numbers)}{words[len(bare) :]}")
@@ -50,7 +51,7 @@ def _unjudged(text: str, neutral: Callable[[str], str]) -> str:
     pieces: list[str] = []
     position = 0
     for match in MARKER.finditer(text):
-        numbers = " ".join(map(str, numbers_in(match.group())))
+        numbers = " ".join(map(str, citation_numbers(match.group())))
         pieces += [neutral(text[position : match.start()]), f":gray-badge[{numbers}]"]
         position = match.end()
     return "".join([*pieces, neutral(text[position:])])

@@ -103,5 +103,5 @@ def confirm_delete(app: Pincite, session: Session) -> None:
 
 
 def _delete(app: Pincite, session: Session) -> None:
-    app.sessions.delete(session.id)
+    app.delete_session(session.id)
     _choose(next((other.id for other in app.sessions.list()), ""))

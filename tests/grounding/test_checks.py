@@ -24,6 +24,12 @@ def kinds(claim: str, *sources: str, question: str = "") -> set[FindingKind]:
         ("Revenue was 250 in 2023.", TABLE, FindingKind.ATTACHMENT),
         ("The result was 2,722.", "Result (2,722) 1,100", FindingKind.ATTACHMENT),
         ("In 2021 sales reached 48 million.", "Sales reached 48 million in 2020.", FindingKind.ATTACHMENT),
+        (
+            "The client may end a work order for convenience on 90 days' notice.",
+            "Either party may end this agreement on 90 days' notice. The client may end a work order for convenience "
+            "on 60 days' notice.",
+            FindingKind.ATTACHMENT,
+        ),
         ("The tenant shall insure the premises.", "The tenant may insure the premises.", FindingKind.MODALITY),
         ("The tenant may repair the roof.", "The tenant shall repair the roof.", FindingKind.MODALITY),
         ("The tenant may sublet the premises.", "The tenant may not sublet the premises.", FindingKind.NEGATION),

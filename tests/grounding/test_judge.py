@@ -53,14 +53,14 @@ def test_an_invented_citation_number_is_counted_and_caps_faithfulness() -> None:
     answer = "The tenant may keep one cat [1]. The rent is 900 euros [9]."
     findings = judge_answer("What may the tenant keep?", answer, [LEASE])
     assert findings.invalid_citations == (9,)
-    assert findings.faithfulness.value <= findings.faithfulness_cap == CAP_INVALID_CITATION
+    assert findings.faithfulness.value <= CAP_INVALID_CITATION
 
 
 def test_a_contradiction_caps_faithfulness_however_much_else_is_right() -> None:
     answer = LEASE + " Sales rose to 48 million in 2020. Sales rose to 84 million in 2020."
     findings = judge_answer("What?", answer, [LEASE, REPORT])
     assert ClaimStatus.CONTRADICTED in [claim.status for claim in findings.claims]
-    assert findings.faithfulness.value <= findings.faithfulness_cap == CAP_CONTRADICTION
+    assert findings.faithfulness.value <= CAP_CONTRADICTION
 
 
 def test_sentences_without_a_citation_cost_in_proportion() -> None:

@@ -1,9 +1,12 @@
 """Sessions come, are found, exported and go without a trace; decisions of people are kept and work on."""
 
+import re
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from markdown_it import MarkdownIt
 
 from pincite.core.errors import TurnError
 from pincite.core.graph.citations import cite
@@ -15,6 +18,9 @@ from pincite.tests.graph.world import ScriptedModel, World
 RIGHT = "Overdue amounts bear interest at 1.5 % per month. [1]"
 WRONG = "Overdue amounts bear interest at 5 % per week. [1]"
 PENALTY = "What interest do overdue amounts bear?"
+
+
+EVERYTHING = ("id-Service contract.pdf", "id-report.pdf")
 
 
 class Desk:
@@ -81,6 +87,39 @@ def test_the_export_names_document_page_and_quotation(tmp_path: Path) -> None:
     world.close()
 
 
+def test_the_export_keeps_lists_and_markers_but_no_image_link_or_html(tmp_path: Path) -> None:
+    hostile = "![x](http://evil.example/x) [y](http://evil.example) <img src=x> www.evil.example a@evil.example"
+    answer = (
+        f"- **Late:** [1](http://evil.example) {hostile}\n- 1.5 % [1, 2]. [2]\n\n[1]: http://evil.example\n\n|a|\n|-|"
+    )
+    world = World(tmp_path, ScriptedModel(RIGHT))
+    turn = world.ask(PENALTY).turn
+    citation = replace(turn.citations[0], document_name=hostile, page_label="<b>", quotation=hostile)
+    world.sessions.rename(world.session.id, hostile)
+    for status in (TurnStatus.ANSWERED, TurnStatus.FLAGGED):
+        world.turns.save(
+            replace(turn, status=status, question=hostile, answer=answer, citations=(citation,), reasons=(hostile,))
+        )
+        text = world.sessions.export_markdown(world.session.id)
+        blocks = MarkdownIt().enable("table").parse(text)
+        kinds = {token.type for block in blocks for token in [block, *(block.children or ())]}
+        assert kinds >= {"strong_open", "bullet_list_open", "table_open"}
+        assert not kinds & {"image", "link_open", "html_block", "html_inline"}
+        assert "- 1.5 % [1, 2]. [2]" in text
+        assert not re.search(r"://|www\.|\w@", text), "viewers make links of bare addresses"
+    world.close()
+
+
+def test_what_failed_and_who_reviewed_is_no_markdown_in_the_export(flagged: tuple[Desk, Turn]) -> None:
+    desk, turn = flagged
+    desk.world.turns.save(replace(turn, status=TurnStatus.FAILED, answer="", error="Lost <b>"))
+    assert "*Failed.* Lost \\<b\\>" in desk.world.sessions.export_markdown(turn.session_id)
+    desk.world.turns.save(turn)
+    desk.reviews.decide(turn.id, ReviewDecision.EDITED, final_answer=f"<i>{RIGHT}", reviewer="<b>")
+    text = desk.world.sessions.export_markdown(turn.session_id)
+    assert "by \\<b\\>, " in text and f"\\<i>{RIGHT}" in text
+
+
 def test_an_edit_is_cited_anew_and_shown_from_then_on(flagged: tuple[Desk, Turn], tmp_path: Path) -> None:
     desk, turn = flagged
     assert [waiting.id for waiting in desk.world.turns.flagged()] == [turn.id]
@@ -112,14 +151,32 @@ def test_the_same_question_gets_the_reviewed_answer_until_its_document_goes(flag
     ).turn
     assert again.reused_from == turn.id and again.answer == RIGHT and again.path == ("router",)
     assert "Ada" in again.notices[0]
-    assert desk.reviews.reviewed_match("What interest do late amounts bear in 2019?") is None
+    assert desk.reviews.reviewed_match("What interest do late amounts bear in 2019?", EVERYTHING) is None
     assert desk.reviews.reviewed_match(PENALTY, ["id-report.pdf"]) is None, "not within another scope"
 
     assert desk.reviews.mark_stale("id-Service contract.pdf", "“Service contract.pdf” was removed.") == [turn.id]
-    assert desk.reviews.reviewed_match(PENALTY) is None
+    assert desk.reviews.reviewed_match(PENALTY, EVERYTHING) is None
     stale = desk.world.turns.get(turn.id)
     assert stale.status is TurnStatus.FLAGGED and stale.reasons[0] == "“Service contract.pdf” was removed."
     assert stale.review is not None and stale.review.stale
+
+
+def test_an_answer_that_cites_nothing_speaks_only_of_what_was_searched(flagged: tuple[Desk, Turn]) -> None:
+    desk, turn = flagged
+    contract, report = EVERYTHING
+    desk.world.turns.save(replace(turn, document_ids=(contract,)))
+    desk.reviews.decide(turn.id, ReviewDecision.EDITED, final_answer="These documents do not say.")
+    assert desk.reviews.reviewed_match(PENALTY, [contract]) is not None
+    assert desk.reviews.reviewed_match(PENALTY, [report]) is None
+    assert desk.reviews.reviewed_match(PENALTY, EVERYTHING) is None
+
+
+def test_old_decisions_go_stale_too(flagged: tuple[Desk, Turn], monkeypatch: pytest.MonkeyPatch) -> None:
+    desk, turn = flagged
+    desk.reviews.decide(turn.id, ReviewDecision.EDITED, final_answer=RIGHT)
+    monkeypatch.setattr(Reviews.reviewed, "__defaults__", (0,))
+    assert desk.reviews.reviewed() == []
+    assert desk.reviews.mark_stale(EVERYTHING[0], "It was removed.") == [turn.id]
 
 
 def test_every_decision_is_kept(flagged: tuple[Desk, Turn]) -> None:
@@ -131,13 +188,13 @@ def test_every_decision_is_kept(flagged: tuple[Desk, Turn]) -> None:
         ReviewDecision.REJECTED,
         ReviewDecision.APPROVED,
     ]
-    assert desk.reviews.reviewed_match(PENALTY) is not None
+    assert desk.reviews.reviewed_match(PENALTY, EVERYTHING) is not None
 
 
 def test_a_rejected_answer_is_never_offered_again(flagged: tuple[Desk, Turn]) -> None:
     desk, turn = flagged
     desk.reviews.decide(turn.id, ReviewDecision.REJECTED)
-    assert desk.reviews.reviewed_match(PENALTY) is None
+    assert desk.reviews.reviewed_match(PENALTY, EVERYTHING) is None
 
 
 def test_thumbs_can_be_given_changed_and_taken_back(flagged: tuple[Desk, Turn]) -> None:

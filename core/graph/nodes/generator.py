@@ -1,5 +1,7 @@
 """The generator: streams a draft from the evidence, then finds the words in the pages that its markers point to.
 
+The evidence is counted anew, in the order in which the draft cites it.
+
 Where the model wrote nothing (no time was left, or its reply is empty), quotations stand in and a notice says so.
 """
 
@@ -7,7 +9,7 @@ from typing import Literal
 
 from langgraph.runtime import Runtime
 
-from pincite.core.graph.citations import cite
+from pincite.core.graph.citations import cite, renumbered
 from pincite.core.graph.context import TurnContext, TurnStopped
 from pincite.core.graph.nodes.rewriter import messages_of, question_to_answer
 from pincite.core.graph.state import TurnState, TurnUpdate, exchange_of
@@ -29,16 +31,19 @@ def generator(state: TurnState, runtime: Runtime[TurnContext]) -> TurnUpdate:
         engine, silence = context.stand_in, [_silence(context)]
         draft = _written(engine, request, context)
     give_up = "The time for this turn was used up." if context.out_of_time and not chat else state["give_up"]
-    cited = cite(draft, request.evidence, context.documents.page_text, attach=engine.writes_prose and not chat)
+    found = cite(draft, request.evidence, context.documents.page_text, attach=engine.writes_prose and not chat)
+    cited, evidence = renumbered(found, request.evidence)
     context.progress.draft(cited.text)
     context.note(
         read={"engine": engine.name, "evidence": [item.number for item in request.evidence],
               "critique": list(request.critique), "notes": list(request.notes)},
-        returned={"draft": cited.text, "citations": [to_plain(citation) for citation in cited.citations],
+        returned={"draft": cited.text, "evidence": [item.passage.id for item in evidence],
+                  "citations": [to_plain(citation) for citation in cited.citations],
                   "removed markers": cited.removed},
     )  # fmt: skip
     update = TurnUpdate(
         draft=cited.text,
+        evidence=evidence,
         citations=cited.citations,
         removed_markers=cited.removed,
         give_up=give_up,

@@ -9,6 +9,7 @@ from pincite.core.graph.context import Documents, TurnContext
 from pincite.core.graph.nodes.rewriter import question_to_answer
 from pincite.core.graph.planning import core_question
 from pincite.core.graph.state import TurnState, TurnUpdate
+from pincite.core.grounding.terms import content_terms
 from pincite.core.language.selection import absent_terms
 from pincite.core.retrieval.overview import documents_meant, overview
 from pincite.core.types import Candidate, Document, DocumentStatus, Evidence, Intent, SearchResult
@@ -49,7 +50,8 @@ def retriever(state: TurnState, runtime: Runtime[TurnContext]) -> TurnUpdate:
     names = {document.id: document.name for document in searched}
     by_words = [candidate.passage for candidate in result.rankings.get("keyword", ())[:WORDS_LOOKED_FOR_IN]]
     found = [*(item.passage for item in result.evidence), *by_words]
-    absent = absent_terms(core_question(question_to_answer(state)), found)
+    named = {term for identity in drawn_on for term in content_terms(names[identity])}
+    absent = tuple(t for t in absent_terms(core_question(question_to_answer(state)), found) if t not in named)
     context.note(decided={"absent": list(absent)})
     nearest = () if result.evidence else _nearest(result, names)
     return TurnUpdate(evidence=result.evidence, nearest=nearest, absent=absent, notices=notices)
@@ -133,8 +135,8 @@ def _hole(document: Document, documents: Documents) -> str:
     """What of a document could not be searched; empty: nothing."""
     if document.status in (DocumentStatus.QUEUED, DocumentStatus.READING):
         return f"“{document.name}” is still being read; this answer covers what was read so far."
-    if document.status is DocumentStatus.FAILED:
-        return f"“{document.name}” could not be read, so it was not searched."
+    if document.status is DocumentStatus.FAILED and not document.searchable:
+        return f"“{document.name}” could not be read in full; this answer covers what was read of it."
     unread = round((1 - documents.coverage(document.id)) * document.page_count)
     if unread > 0:
         of_pages = f"{unread} of {_counted(document.page_count, 'page')}"
@@ -143,6 +145,8 @@ def _hole(document: Document, documents: Documents) -> str:
         return f"{of_pages} of “{document.name}” could not be read and were not searched."
     if document.status is DocumentStatus.EMBEDDING:
         return f"“{document.name}” is still being indexed by meaning; it was searched by words."
+    if document.status is DocumentStatus.FAILED:
+        return f"“{document.name}” is not indexed by meaning in full ({document.message}); it was searched by words."
     return ""
 
 

@@ -29,6 +29,7 @@ _SURVEY = re.compile(
     r"\bcompare (?:all|the|these) (?:documents|files)\b",
     re.IGNORECASE,
 )
+_BEGINS_QUESTION = re.compile(r"[\s,;:]+(?!(?:and|or|vs|versus|und|oder|et|ou|y|o)\b|&)\w", re.IGNORECASE)
 _OF_DOCUMENTS = frozenset(
     content_terms(
         "summary summarise summarize overview gist tldr document documents file files pdf paper report contract "
@@ -51,7 +52,7 @@ def router(state: TurnState, runtime: Runtime[TurnContext]) -> TurnUpdate:
     context = runtime.context
     context.progress.step("Reading the question…")
     documents = context.documents.list()
-    text, mentioned, unknown = resolve_mentions(state["question"], documents)
+    text, mentioned, notices = resolve_mentions(state["question"], documents)
     scope = mentioned or state["document_ids"]
     in_scope = [document for document in documents if not scope or document.id in scope]
     context.note(read={"question": state["question"], "mode": state["mode"], "documents": [d.name for d in in_scope]})
@@ -63,7 +64,7 @@ def router(state: TurnState, runtime: Runtime[TurnContext]) -> TurnUpdate:
         intent=intent,
         standalone=text,
         targets=mentioned,
-        notices=tuple(f"No document here is called “{name}”." for name in unknown),
+        notices=notices,
     )
     context.note(
         decided={"intent": intent, "because": why, "mentioned": [d.name for d in documents if d.id in mentioned]}
@@ -71,7 +72,7 @@ def router(state: TurnState, runtime: Runtime[TurnContext]) -> TurnUpdate:
     leans_on_history = resolve_follow_up(text, messages_of(state["history"])) != text
     if intent is Intent.CHAT or leans_on_history or context.recall is None:
         return update
-    recalled = context.recall(text, scope)
+    recalled = context.recall(text, [document.id for document in in_scope])
     if recalled is None:
         return update
     context.note(returned={"reviewed answer": recalled.turn_id, "similarity": round(recalled.similarity, 3)})
@@ -92,16 +93,17 @@ def after_router(state: TurnState) -> Literal["rewriter", "generator", "__end__"
 
 
 def resolve_mentions(question: str, documents: Sequence[Document]) -> tuple[str, tuple[str, ...], tuple[str, ...]]:
-    """Return the question with plain names for @mentions, the ids of the documents meant, and the unknown names.
+    """Return the question with plain names for @mentions, the ids of the documents meant, and what is to be told.
 
-    Names may hold spaces: the longest that fits wins, with or without its ending, in any case, also in quotes.
+    Names may hold spaces: the longest that fits wins, with or without its ending, in any case, also in quotes. A part
+    of a name will do where only one document has it. A mention that opens the question only says where to look.
     """
     names: dict[str, str] = {}
     for document in documents:
         for name in (document.name, re.sub(r"\.pdf$", "", document.name, flags=re.IGNORECASE)):
             names.setdefault(name.casefold(), document.id)
     found: list[str] = []
-    unknown: list[str] = []
+    notices: list[str] = []
     pieces: list[str] = []
     position = 0
     for at in re.finditer(r"(?<![\w.])@(?=\S)", question):
@@ -112,14 +114,27 @@ def resolve_mentions(question: str, documents: Sequence[Document]) -> tuple[str,
         name = quoted.group(1) if quoted else _longest_name(rest, names)
         pieces.append(question[position : at.start()])
         position = at.end()
-        if name and name.casefold() in names:
-            found.append(names[name.casefold()])
-            pieces.append(re.sub(r"\.pdf$", "", name, flags=re.IGNORECASE))
+        name = name or re.split(r"[\s,;:?!]", rest, maxsplit=1)[0]
+        identity = names.get(name.casefold())
+        if identity is None:
+            like = [document for document in documents if _is_part(name, document.name)]
+            if len(like) == 1:
+                identity = like[0].id
+                notices.append(f"“@{name}” was taken for “{like[0].name}”.")
+            else:
+                others = "; several have it in their name" if like else ""
+                notices.append(f"No document here is called “{name}”{others}.")
+        if identity is not None:
+            found.append(identity)
             position = at.end() + (quoted.end() if quoted else len(name))
-        else:
-            unknown.append(name or re.split(r"[\s,;:?!]", rest, maxsplit=1)[0])
-    text = " ".join("".join([*pieces, question[position:]]).split())
-    return text, tuple(dict.fromkeys(found)), tuple(unknown)
+            if "".join(pieces).strip() or not _BEGINS_QUESTION.match(question, position):
+                pieces.append(re.sub(r"\.pdf$", "", name, flags=re.IGNORECASE))
+    text = " ".join("".join([*pieces, question[position:]]).split()).lstrip(",;: ")
+    return text, tuple(dict.fromkeys(found)), tuple(notices)
+
+
+def _is_part(part: str, name: str) -> bool:
+    return re.search(rf"(?<![^\W_]){re.escape(part.rstrip('.'))}", name, re.IGNORECASE) is not None
 
 
 def _longest_name(rest: str, names: dict[str, str]) -> str:
