@@ -63,6 +63,9 @@ def _language_model(pincite: "Pincite") -> HealthCheck:
 
 def _documents(pincite: "Pincite") -> HealthCheck:
     documents = pincite.library.list()
-    failed = [document.name for document in documents if document.status is DocumentStatus.FAILED]
-    detail = f"{len(documents)} stored" + (f", not read: {', '.join(failed)}" if failed else "")
+    failed = [document for document in documents if document.status is DocumentStatus.FAILED]
+    unread = ", ".join(document.name for document in failed if not document.searchable)
+    words_only = ", ".join(document.name for document in failed if document.searchable)
+    detail = f"{len(documents)} stored" + (f", not read: {unread}" if unread else "")
+    detail += f", searched by words alone: {words_only}" if words_only else ""
     return HealthCheck("documents", not failed, detail, "Retry them on the documents page.")

@@ -11,7 +11,7 @@ import pytest
 from pincite.core.settings import PACKAGE_ROOT
 
 LAYERS: tuple[tuple[str, ...], ...] = (
-    ("core.types", "core.errors", "core.ports", "core.settings"),
+    ("core.types", "core.errors", "core.ports", "core.settings", "core.markdown"),
     ("core.store", "core.grounding", "core.marking"),
     ("core.documents", "core.retrieval", "core.language"),
     ("core.graph", "core.health", "core.regression"),
@@ -19,7 +19,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("core.runtime",),
     ("core.cli", "pages", "app"),
 )
-FACADE_AND_VOCABULARY = ("core.runtime", "core.types", "core.errors", "core.settings", "pages")
+FACADE_AND_VOCABULARY = ("core.runtime", "core.types", "core.errors", "core.settings", "core.markdown", "pages")
 THE_GRAPH_AS_DRAWN = ("core.graph.build", "core.graph.citations")
 WORKERS = {"core.turns", "core.documents.ingest"}
 HEAVY = ("streamlit", "chromadb", "langgraph", "onnxruntime", "numpy", "pypdfium2", "pydantic")

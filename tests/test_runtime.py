@@ -2,16 +2,22 @@
 
 import io
 import socket
+import sqlite3
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from PIL import Image, ImageChops
 
-from pincite.core.errors import SettingsError, TurnError
+from pincite.core.errors import ModelUnavailableError, SettingsError, StorageError, TurnError
+from pincite.core.graph.build import open_checkpointer
+from pincite.core.language.engines import look_for_engines
+from pincite.core.retrieval.embed import OllamaEmbedder
 from pincite.core.runtime import Pincite, open_pincite
-from pincite.core.settings import Settings, load_settings
+from pincite.core.settings import Settings, load_settings, save_choices
 from pincite.core.types import ReviewDecision, Turn, TurnStatus
+from pincite.tests.graph.world import ScriptedModel
 
 PENALTIES = "What are the late payment penalties?"
 CONTRACT = "service-contract.pdf"
@@ -91,6 +97,72 @@ def test_settings_are_kept_and_a_bad_one_changes_nothing(app: Pincite) -> None:
     app.change_settings(max_retries=1)
     assert load_settings(app.settings.data_dir).max_retries == 1
     app.change_settings(max_retries=2)
+
+
+def test_what_a_variable_sets_is_no_choice(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PINCITE_MAX_RETRIES", "0")
+    save_choices(tmp_path, {"kept": 12})
+    assert load_settings(tmp_path).max_retries == 0
+    monkeypatch.delenv("PINCITE_MAX_RETRIES")
+    save_choices(tmp_path, {"retry_kept": 30, "candidates": Settings(tmp_path).candidates})
+    loaded = load_settings(tmp_path)
+    assert (loaded.max_retries, loaded.kept, loaded.retry_kept) == (Settings(tmp_path).max_retries, 12, 30)
+
+
+@pytest.mark.parametrize("text", ["[]", "{", '{"kept": 12, "colour": 1}'])
+def test_choices_that_cannot_be_read_are_told(tmp_path: Path, text: str) -> None:
+    Settings(tmp_path).choices_path.write_text(text, encoding="utf-8")
+    with pytest.raises(SettingsError, match=r"settings\.json"):
+        load_settings(tmp_path)
+
+
+@pytest.mark.parametrize("address", ["localhost:abc", "http://127.0.0.1:99999999", "http://[::1", "my host"])
+def test_an_address_that_is_none_is_refused(app: Pincite, address: str) -> None:
+    with pytest.raises(SettingsError, match="address of Ollama"):
+        app.change_settings(ollama_host=address)
+    assert app.settings.ollama_host == ""
+
+
+def test_a_wrong_address_in_the_environment_is_an_engine_that_does_not_answer(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OLLAMA_HOST", "http://localhost:abc")
+    state = look_for_engines(settings)
+    assert state.name == "quoting" and "does not answer" in state.message
+    with pytest.raises(ModelUnavailableError):
+        OllamaEmbedder("all-minilm").embed(["text"])
+
+
+def test_a_changed_address_is_the_embedders_too(app: Pincite) -> None:
+    app.change_settings(ollama_host="http://127.0.0.1:9")
+    with pytest.raises(ModelUnavailableError):
+        app.change_settings(embedding_model="ollama:all-minilm")
+    assert app.settings.embedding_model == "minilm"
+    app.change_settings(ollama_host="")
+
+
+def test_a_damaged_file_of_checkpoints_is_told(tmp_path: Path) -> None:
+    (tmp_path / "checkpoints.db").write_bytes(b"not a database" * 100)
+    with pytest.raises(StorageError, match=r"checkpoints\.db"):
+        open_checkpointer(tmp_path / "checkpoints.db")
+
+
+def test_a_session_is_deleted_in_mid_answer(app: Pincite, monkeypatch: pytest.MonkeyPatch) -> None:
+    model = ScriptedModel("Overdue amounts bear interest. [1]")
+    model.gate = threading.Event()
+    monkeypatch.setattr("pincite.core.runtime.choose_engine", lambda settings, asked: model)
+    session = app.sessions.create()
+    turn_id = app.runner.ask(session.id, PENALTIES)
+    assert model.begun.wait(30)
+    threading.Timer(0.3, model.gate.set).start()
+    app.delete_session(session.id)
+    assert app.runner.running(session.id) is None
+    with pytest.raises(TurnError):
+        app.turns.get(turn_id)
+    rows = sqlite3.connect(app.settings.checkpoints_path).execute(
+        "SELECT count(*) FROM checkpoints WHERE thread_id = ?", (session.id,)
+    )
+    assert rows.fetchone()[0] == 0
 
 
 def test_a_reviewed_answer_returns_to_the_queue_when_its_document_goes(app: Pincite, samples: Path) -> None:

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from pincite.core.errors import TurnError
-from pincite.core.types import TurnStatus
+from pincite.core.types import Turn, TurnStatus
 from pincite.tests.graph.world import ScriptedModel, World
 
 RIGHT = "Overdue amounts bear interest at 1.5 % per month. [1]"
@@ -63,6 +63,42 @@ def test_a_session_runs_one_turn_at_a_time(held: tuple[World, ScriptedModel]) ->
     with pytest.raises(TurnError, match="still answering"):
         world.runner.ask(world.session.id, "And then?")
     assert len(world.turns.of_session(world.session.id)) == 1
+
+
+def test_a_review_in_mid_answer_is_remembered_after_it(held: tuple[World, ScriptedModel]) -> None:
+    world, model = held
+    assert model.gate is not None
+    model.gate.set()
+    first = world.ask(PENALTY).turn
+    model.gate.clear()
+    model.begun.clear()
+    second = world.runner.ask(world.session.id, "What efficiency does a turbine reach?")
+    assert model.begun.wait(20)
+    world.runner.remember(first, "As reviewed: 1.5 % per month.")
+    model.gate.set()
+    world.runner.wait(second, 20)
+    model.answers.append(RIGHT)
+    world.ask(PENALTY)
+    assert "As reviewed: 1.5 % per month." in [message.text for message in model.requests[-1].history]
+
+
+def test_an_end_that_could_not_be_stored_does_not_lock_the_session(
+    held: tuple[World, ScriptedModel], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world, model = held
+    turn_id = world.runner.ask(world.session.id, PENALTY)
+    assert model.begun.wait(20) and model.gate is not None
+
+    def full(turn: Turn) -> None:
+        raise OSError("No space left on device")
+
+    monkeypatch.setattr(threading, "excepthook", lambda arguments: None)
+    with monkeypatch.context() as patch:
+        patch.setattr(world.turns, "save", full)
+        model.gate.set()
+        world.runner.wait(turn_id, 20)
+    assert world.ask(PENALTY).turn.status is TurnStatus.ANSWERED
+    assert world.turns.get(turn_id).status is TurnStatus.INTERRUPTED
 
 
 def test_stop_ends_the_turn_between_tokens_and_keeps_what_was_said(held: tuple[World, ScriptedModel]) -> None:

@@ -122,7 +122,14 @@ class OllamaEmbedder:
     def __init__(self, model: str, *, host: str = "") -> None:
         self.model = model
         self.name = OLLAMA_PREFIX + model
-        self._client = ollama.Client(host=host or None, timeout=120)
+        self._host = host
+
+    @cached_property
+    def _client(self) -> ollama.Client:
+        try:
+            return ollama.Client(host=self._host or None, timeout=120)
+        except ValueError as error:
+            raise self._unavailable(error) from error
 
     @cached_property
     def version(self) -> str:

@@ -315,6 +315,24 @@ def test_a_page_whose_ocr_crashed_is_failed_and_can_be_tried_again(settings: Set
         assert shop.library.receipts(document.id)[1].status is PageStatus.OCR
 
 
+def test_a_page_to_be_read_again_while_the_rest_is_read_is_read_again(settings: Settings, tmp_path: Path) -> None:
+    def once_more(index: int) -> None:
+        if index == pages - 1 and not again:
+            [document] = shop.library.list()
+            again.extend(receipt.page_index for receipt in shop.library.receipts(document.id)[:1])
+            shop.ingest.retry(document.id, again)
+
+    pages = 20
+    again: list[int] = []
+    path = make_pdf(tmp_path / "a.pdf", [f"{RATES} Page {number}." for number in range(pages)])
+    with open_workshop(settings, PdfiumReader(before_page=once_more)) as shop:
+        document = shop.ingest.add(path, "a.pdf").document
+        shop.finish()
+        assert again == [0]
+        assert [receipt.status for receipt in shop.library.receipts(document.id)] == [PageStatus.TEXT] * pages
+        assert shop.rows()["passages"] == shop.vectors() == pages
+
+
 def test_ocr_that_is_switched_off_leaves_scanned_pages_alone(settings: Settings, tmp_path: Path) -> None:
     reader = PdfiumReader(recognised={0: "Stamped and signed in Bremen."})
     with open_workshop(replace(settings, ocr=False), reader) as shop:

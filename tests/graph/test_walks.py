@@ -1,15 +1,17 @@
 """The ways a turn can go through the graph, each to its end."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from pincite.core.errors import ModelInterruptedError
+from pincite.core.graph.nodes.router import resolve_mentions
 from pincite.core.language.quoting import Quoting
-from pincite.core.types import Intent, Mode, SearchPlan, SearchResult, TurnStatus
-from pincite.tests.graph.world import REPORT, ScriptedModel, Shelf, WordSearch, World
+from pincite.core.types import Document, DocumentStatus, Intent, Mode, SearchPlan, SearchResult, TurnStatus
+from pincite.tests.graph.world import CONTRACT, REPORT, ScriptedModel, Shelf, WordSearch, World
 
 RIGHT = "Overdue amounts bear interest at 1.5 % per month. [1]"
 WRONG = "Overdue amounts bear interest at 5 % per week. [1]"
@@ -168,6 +170,38 @@ def test_a_mention_searches_that_document_alone(world: Any) -> None:
     assert {item.document_name for item in turn.evidence} == {"Service contract.pdf"}
 
 
+def test_a_part_of_a_name_will_do_where_one_document_has_it(world: Any) -> None:
+    turn = world(ScriptedModel(RIGHT, RIGHT)).ask("@service What interest do overdue amounts bear?").turn
+    assert "“@service” was taken for “Service contract.pdf”" in turn.notices[0]
+    assert turn.status is TurnStatus.ANSWERED and {item.document_name for item in turn.evidence} == {
+        "Service contract.pdf"
+    }
+
+
+def test_a_mention_is_no_word_of_the_question(world: Any) -> None:
+    shelf = Shelf({"ACME_2023_10K.pdf": CONTRACT})
+    turn = world(shelf=shelf).ask(f"@ACME_2023_10K.pdf {PENALTY}").turn
+    assert "1.5 % per month" in turn.answer and turn.status is TurnStatus.ANSWERED
+    [document] = shelf.list()
+    assert resolve_mentions("@acme and the rest?", [document])[0] == "acme and the rest?"
+    assert resolve_mentions("What does @ACME_2023_10K say?", [document])[0] == "What does ACME_2023_10K say?"
+    assert "called “@acme" not in "".join(resolve_mentions("@ac What?", [document, document])[2])
+    assert "several have it" in resolve_mentions("@ac What?", [document, document])[2][0]
+
+
+def test_evidence_is_counted_as_the_answer_cites_it(world: Any) -> None:
+    shelf = Shelf({"a.pdf": [*CONTRACT, *REPORT]})
+    draft = (
+        "The turbine reached an efficiency of 41.7 percent 【2】. Overdue amounts bear interest at 1.5 % per month. [1]"
+    )
+    turn = world(ScriptedModel(draft), shelf=shelf, max_retries=0).ask("What interest, what efficiency?").turn
+    numbers = [citation.number for citation in turn.citations]
+    assert numbers == sorted(numbers) and "[1]" in turn.answer
+    assert turn.answer.index("[1]") < turn.answer.index("[2]") and "【" not in turn.answer
+    passages = {item.number: item.passage.id for item in turn.evidence}
+    assert all(passages[citation.number] == citation.passage_id for citation in turn.citations)
+
+
 def test_chat_mode_never_searches(world: Any) -> None:
     one = world(ScriptedModel("Sure."))
     assert one.ask(PENALTY, mode=Mode.CHAT).turn.path == ("router", "generator")
@@ -177,6 +211,15 @@ def test_chat_mode_never_searches(world: Any) -> None:
 def test_unread_pages_are_told(world: Any) -> None:
     turn = world(shelf=Shelf({"report.pdf": REPORT}, coverage=0.5)).ask("What efficiency did the turbine reach?").turn
     assert turn.notices == ("1 of 2 pages of “report.pdf” could not be read and were not searched.",)
+
+
+def test_a_document_without_vectors_is_said_to_be_searched_by_words(world: Any) -> None:
+    class HalfIndexed(Shelf):
+        def list(self) -> list[Document]:
+            return [replace(d, status=DocumentStatus.FAILED, message="Ollama is away") for d in super().list()]
+
+    turn = world(ScriptedModel(RIGHT), shelf=HalfIndexed({"a.pdf": CONTRACT})).ask(PENALTY).turn
+    assert turn.notices == ("“a.pdf” is not indexed by meaning in full (Ollama is away); it was searched by words.",)
 
 
 def test_each_step_tells_what_it_read_and_decided(world: Any) -> None:
