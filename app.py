@@ -18,7 +18,7 @@ st.logo(LOGO, size="large", icon_image=ICON)
 apply_layout()
 
 try:
-    waiting = len(pincite().turns.flagged())
+    waiting = pincite().turns.count_flagged()
 except PinciteError as error:
     tell(error)
     st.stop()

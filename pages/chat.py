@@ -42,8 +42,9 @@ def main() -> None:
 
 
 def draw_conversation(app: Pincite, session: Session | None, names: dict[str, str]) -> None:
-    turns = app.turns.of_session(session.id) if session else []
+    # Asked first: a turn that ends in between is then watched, and the watch draws the page anew.
     running = app.runner.running(session.id) if session else None
+    turns = app.turns.of_session(session.id) if session else []
     if session and turns:
         draw_session_menu(app, session)
     for turn in turns:
@@ -126,11 +127,13 @@ def draw_input(app: Pincite, session: Session | None, names: dict[str, str]) -> 
 def draw_scope(app: Pincite, session: Session | None, names: dict[str, str], key: str) -> list[str]:
     stored = [id_ for id_ in (session.document_ids if session else ()) if id_ in names]
     scope_key = f"scope_{key}_{'_'.join(id_[:6] for id_ in stored)}"
-    chosen: list[str] = st.session_state.get(scope_key, stored)
+    chosen: list[str] = [id_ for id_ in st.session_state.get(scope_key, stored) if id_ in names]
+    if st.session_state.get(scope_key) != chosen:
+        st.session_state[scope_key] = chosen
     label = "All documents" if not chosen else names[chosen[0]] if len(chosen) == 1 else count(len(chosen), "document")
     with st.popover(escape(label), icon=":material/folder_open:", type="tertiary"):
         chosen = st.multiselect(
-            "Documents to search", list(names), default=stored, format_func=lambda id_: names[id_], key=scope_key,
+            "Documents to search", list(names), format_func=lambda id_: names[id_], key=scope_key,
             placeholder=f"All {count(len(names), 'document')}",
             help="Leave empty to search everything.",
         )  # fmt: skip

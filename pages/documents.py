@@ -13,6 +13,7 @@ from pincite.pages.components.page_view import (
     draw_file_button,
     draw_pager,
     draw_picture,
+    page_picture,
     show_page,
     shown_page,
 )
@@ -257,6 +258,7 @@ def confirm_delete(app: Pincite, document: Document) -> None:
 def _delete(app: Pincite, document: Document) -> None:
     with errors_told():
         app.ingest.remove(document.id)
+        page_picture.clear()
 
 
 main()

@@ -164,9 +164,7 @@ def draw_decision_form(app: Pincite, turn: Turn, *, approve: bool, reject: bool)
                 draw_rows(evidence_rows(turn.evidence), key=f"citable_{turn.id}")
     with st.container(horizontal=True, vertical_alignment="bottom"):
         note = st.text_input("Note", key=f"note_{turn.id}", placeholder="Optional: why you decide so")
-        reviewer = st.text_input(
-            "Reviewer", value=getpass.getuser(), key="reviewer", persist_state="session", width=140
-        )
+        reviewer = st.text_input("Reviewer", value=_user_name(), key="reviewer", persist_state="session", width=140)
     save = editing and st.button("Save the edited answer", icon=":material/save:", type="primary")
     decision = (
         ReviewDecision.EDITED if save else
@@ -189,6 +187,13 @@ def draw_decision_form(app: Pincite, turn: Turn, *, approve: bool, reject: bool)
     st.rerun()
 
 
+def _user_name() -> str:
+    try:
+        return getpass.getuser()
+    except (ImportError, KeyError, OSError):  # a container need not know its user by name
+        return "local"
+
+
 def draw_recheck(app: Pincite, turn: Turn, text: str) -> None:
     """Check the edited text again, each time the reviewer pauses."""
     verdict = app.check_edit(turn.id, text)
@@ -204,8 +209,7 @@ def draw_hint(app: Pincite, turn: Turn) -> None:
         hint = st.text_input("Hint", placeholder="For example: look in section 6, not in the annex")
         if st.form_submit_button("Ask again") and hint:
             with errors_told():
-                new_id = app.runner.run_again(turn.id, hint=hint)
-                st.session_state["asked_again"] = new_id
+                app.runner.run_again(turn.id, hint=hint)
                 st.switch_page("pages/chat.py", query_params={"session": turn.session_id})
 
 

@@ -155,8 +155,9 @@ def draw_build(app: Pincite) -> None:
     if build.message:
         st.error(escape(build.message), icon=":material/error:")
     if st.button("Stop and keep the old index", icon=":material/cancel:"):
-        app.roll_back_embedding()
-        st.rerun()
+        with errors_told():
+            app.roll_back_embedding()
+            st.rerun()
 
 
 def draw_reranker(app: Pincite) -> None:

@@ -106,8 +106,8 @@ def draw_picture(document: Document, shown: ShownPage) -> None:
 
 def draw_pager(app: Pincite, document: Document, shown: ShownPage, slot: str) -> None:
     """Draw "‹ Page 3 of 20 ›" in the row at hand."""
-    receipts = app.library.receipts(document.id)
-    label = receipts[shown.page_index].page_label if shown.page_index < len(receipts) else ""
+    labels = {receipt.page_index: receipt.page_label for receipt in app.library.receipts(document.id)}
+    label = labels.get(shown.page_index, "")
     printed = "" if label in ("", str(shown.page_index + 1)) else f", printed “{escape(label)}”"
     _turn_button(shown, document, slot, -1)
     st.markdown(f"Page {shown.page_index + 1} of {document.page_count}{printed}", width="content")

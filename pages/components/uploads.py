@@ -1,5 +1,6 @@
 """Files on their way into the library, from the documents page and the chat input alike."""
 
+import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -50,7 +51,7 @@ def take_in_one(app: Pincite, name: str, content: bytes, password: str | None = 
         if (name, content) not in kept.locked:
             kept.locked.append((name, content))
         if password:
-            st.session_state["wrong_password"] = str(error)
+            st.session_state[f"wrong_{_password_key(name, content)}"] = str(error)
         return None
     except DocumentError as error:
         kept.refused.append((name, str(error)))
@@ -96,10 +97,15 @@ def _draw_replacement(app: Pincite, old: Document, new: Document) -> None:
         st.rerun()
 
 
+def _password_key(name: str, content: bytes) -> str:
+    return f"password_{name}_{hashlib.sha256(content).hexdigest()}"
+
+
 def _draw_password(app: Pincite, name: str, content: bytes) -> None:
-    with st.form(f"password_{name}", border=True):
+    key = _password_key(name, content)
+    with st.form(key, border=True):
         st.markdown(f":material/lock: **{escape(name)}** is protected. The password is used once and not stored.")
-        if wrong := st.session_state.pop("wrong_password", ""):
+        if wrong := st.session_state.pop(f"wrong_{key}", ""):
             st.error(escape(wrong))
         password = st.text_input("Password", type="password", autocomplete="off")
         with st.container(horizontal=True):

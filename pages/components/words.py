@@ -1,9 +1,12 @@
-"""Words for people: foreign text made harmless for Markdown, and sizes, times, pages and verdicts as one reads them."""
+"""Words for people: sizes, times, pages and verdicts as one reads them, beside foreign text made harmless."""
 
 import re
 from collections.abc import Sequence
 from datetime import UTC, datetime
 
+from pincite.core.markdown import escape as escape
+from pincite.core.markdown import escape_lines as escape_lines
+from pincite.core.markdown import tame as tame
 from pincite.core.types import Citation, ClaimStatus, TurnStatus, Verdict
 
 CLAIM_MARKS: dict[ClaimStatus, tuple[str, str]] = {
@@ -14,27 +17,7 @@ CLAIM_MARKS: dict[ClaimStatus, tuple[str, str]] = {
 }
 """A sign that reads without its colour, and Streamlit's name for the colour."""
 
-_SYNTAX = re.compile(r"([\\`*_{}\[\]()#+\-!|<>~$^=&])")
-_ACTIVE = re.compile(r"([\\\[\]<$!])")
 _HEADING = re.compile(r"^#{1,6}\s+(.+?)\s*#*$", re.MULTILINE)
-_SHORTCODE = re.compile(r":(?=//|[\w+\-/]+:)")
-_WORD_JOINER = "\u2060"
-
-
-def escape(text: str) -> str:
-    """Show text from a document exactly, in one paragraph: no character of it is Markdown."""
-    return _SHORTCODE.sub(":" + _WORD_JOINER, _SYNTAX.sub(r"\\\1", " ".join(text.split())))
-
-
-def escape_lines(text: str) -> str:
-    """The same with line breaks kept; list marks and numbers at a line's start stay text."""
-    lines = [re.sub(r"^(\d+)([.)])", r"\1\\\2", escape(line)) for line in text.splitlines()]
-    return "  \n".join(lines)
-
-
-def tame(text: str) -> str:
-    """Keep a model's lists, tables and emphasis; images, links, HTML, formulas and icon codes become plain text."""
-    return _SHORTCODE.sub(":" + _WORD_JOINER, _ACTIVE.sub(r"\\\1", text))
 
 
 def plain_headings(markdown: str) -> str:

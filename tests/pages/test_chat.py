@@ -9,7 +9,7 @@ import pytest
 
 from pincite.core.errors import ModelInterruptedError
 from pincite.core.runtime import Pincite
-from pincite.core.types import Document, ReviewDecision, TurnStatus
+from pincite.core.types import Document, ReviewDecision, Turn, TurnStatus
 from pincite.tests.graph.world import ScriptedModel
 from pincite.tests.pages.conftest import PENALTIES, SECONDS, WRONG, Ask, Screen
 
@@ -75,6 +75,38 @@ def test_a_page_switch_in_mid_answer_loses_nothing(app: Pincite, held: ScriptedM
     app.runner.wait(turn_id, SECONDS)
     screen.test.switch_page("pages/chat.py").run()
     assert "1.5 % per month" in screen.words()
+    screen.assert_sound()
+
+
+def test_a_turn_that_ends_while_the_page_is_drawn_shows_its_answer(
+    app: Pincite, held: ScriptedModel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    session = app.sessions.create()
+    turn_id = app.runner.ask(session.id, PENALTIES)
+    assert held.begun.wait(SECONDS)
+    screen = Screen("chat", session=session.id)
+    read = app.turns.of_session
+
+    def read_then_end(session_id: str) -> list[Turn]:
+        turns = read(session_id)
+        assert held.gate is not None
+        held.gate.set()
+        app.runner.wait(turn_id, SECONDS)
+        return turns
+
+    monkeypatch.setattr(app.turns, "of_session", read_then_end)
+    screen.test.run()
+    assert "1.5 % per month" in screen.words()
+    screen.assert_sound()
+
+
+def test_a_chosen_document_that_goes_is_chosen_no_more(app: Pincite, contract: Document) -> None:
+    screen = Screen("chat")
+    (scope,) = screen.test.multiselect
+    scope.set_value([contract.id]).run()
+    app.ingest.remove(contract.id)
+    screen.test.run()
+    assert screen.test.multiselect[0].value == []
     screen.assert_sound()
 
 

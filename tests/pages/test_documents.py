@@ -1,11 +1,15 @@
 """The library in four states: empty, reading, refusing, and with every page accounted for."""
 
+from dataclasses import replace
 from pathlib import Path
 
+import pytest
 from fpdf import FPDF
 
+from pincite.core.errors import PinciteError
 from pincite.core.runtime import Pincite
 from pincite.core.types import Document, MetadataSource
+from pincite.pages.components.page_view import PICTURE_WIDTH, page_picture
 from pincite.tests.pages.conftest import SECONDS, Screen
 
 
@@ -74,6 +78,20 @@ def test_a_protected_file_asks_for_its_password_and_opens_with_it(app: Pincite) 
     screen.assert_sound()
 
 
+def test_protected_files_of_one_name_are_asked_for_one_by_one(app: Pincite) -> None:
+    screen = Screen("documents")
+    files = [("locked.pdf", _locked_pdf(password), "application/pdf") for password in ("swordfish", "haddock")]
+    screen.test.file_uploader[0].set_value(files).run()
+    screen.assert_sound()
+    first, second = screen.test.text_input
+    second.set_value("wrong")
+    next(button for button in screen.test.button if button.form_id == second.form_id).click().run()
+    drawn = [element for element in screen.test.main if element.type in ("text_input", "error")]
+    assert [element.type for element in drawn] == ["text_input", "error", "text_input"]
+    assert [box.form_id for box in screen.test.text_input] == [first.form_id, second.form_id]
+    screen.assert_sound()
+
+
 def test_the_same_bytes_are_recognised_and_a_new_version_is_offered(
     app: Pincite, contract: Document, samples: Path
 ) -> None:
@@ -103,6 +121,29 @@ def test_done_shows_every_page_its_picture_and_its_text(app: Pincite, contract: 
     assert f"Page 2 of {contract.page_count}" in screen.words()
     next(view for view in screen.test.segmented_control if view.key == "page_or_text").set_value("Text").run()
     assert "Late payment" in screen.test.code[0].value
+    screen.assert_sound()
+
+
+def test_a_page_without_a_receipt_takes_no_label_from_another(
+    app: Pincite, contract: Document, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rest = [replace(receipt, page_label="iv") for receipt in app.library.receipts(contract.id)[1:]]
+    monkeypatch.setattr(app.library, "receipts", lambda document_id: rest)
+    screen = Screen("documents")
+    assert f"Page 1 of {contract.page_count}" in screen.words() and "printed" not in screen.words()
+    screen.test.button(key="documents_page_next").click().run()
+    assert f"Page 2 of {contract.page_count}, printed “iv”" in screen.words()
+    screen.assert_sound()
+
+
+def test_a_deleted_document_leaves_no_page_picture(app: Pincite, contract: Document) -> None:
+    screen = Screen("documents")
+    _choose(screen)
+    assert len(screen.test.image) == 1
+    screen.press("Delete")
+    screen.test.button(key="confirm_delete").click().run()
+    with pytest.raises(PinciteError):
+        page_picture(contract.id, 0, PICTURE_WIDTH, ())
     screen.assert_sound()
 
 

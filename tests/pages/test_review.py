@@ -60,6 +60,21 @@ def test_done_keeps_an_edit_with_its_reviewer_and_note(app: Pincite, flagged: Tu
     screen.assert_sound()
 
 
+@pytest.mark.parametrize("reason", [ImportError, KeyError, OSError])
+def test_a_user_without_a_name_can_decide(
+    app: Pincite, flagged: Turn, monkeypatch: pytest.MonkeyPatch, reason: type[Exception]
+) -> None:
+    def nameless() -> str:
+        raise reason
+
+    monkeypatch.setattr("getpass.getuser", nameless)
+    screen = Screen("review")
+    screen.press("Approve")
+    review = app.turns.get(flagged.id).review
+    assert review is not None and review.reviewer == "local"
+    screen.assert_sound()
+
+
 @pytest.mark.parametrize(
     ("button", "decision"), [("Approve", ReviewDecision.APPROVED), ("Reject", ReviewDecision.REJECTED)]
 )

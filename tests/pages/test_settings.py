@@ -47,6 +47,20 @@ def test_failed_change_says_why_and_changes_nothing(app: Pincite, monkeypatch: p
     screen.assert_sound()
 
 
+def test_an_old_index_whose_model_is_gone_is_told(app: Pincite, monkeypatch: pytest.MonkeyPatch) -> None:
+    from pincite.core.retrieval.indexes import BuildProgress
+
+    def unreachable() -> bool:
+        raise ModelUnavailableError("The embedding model cannot be reached.", hint="Start its server.")
+
+    monkeypatch.setattr(app.indexes, "progress", lambda: BuildProgress("ollama:nomic", 3, 12, ""))
+    monkeypatch.setattr(app, "roll_back_embedding", unreachable)
+    screen = Screen("settings")
+    screen.press("Stop and keep the old index")
+    assert "The embedding model cannot be reached." in screen.words()
+    screen.assert_sound()
+
+
 def test_done_settings_are_kept(app: Pincite) -> None:
     screen = Screen("settings")
     next(slider for slider in screen.test.slider if slider.label == "Review threshold").set_value(0.8).run()

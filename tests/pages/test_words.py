@@ -1,5 +1,7 @@
 """Foreign text cannot become Markdown, and figures read as people write them."""
 
+import re
+
 import pytest
 
 from pincite.core.types import Claim, ClaimStatus, Score, Verdict
@@ -31,6 +33,33 @@ def test_what_a_model_says_cannot_load_or_link(attack: str) -> None:
 
 def test_a_bare_address_stays_text() -> None:
     assert "https://" not in tame("See https://evil.example/x") and ":\u2060//" in tame("See https://evil.example/x")
+
+
+@pytest.mark.parametrize(
+    ("attack", "shown"),
+    [
+        (":material/verified_user:", ":\u2060material/verified_user:"),
+        (":material_home:", ":\u2060material_home:"),
+        (":+1:", ":\u2060+1:"),
+        (":white_check_mark:", ":\u2060white_check_mark:"),
+        ("(www.evil.example)", "(www\u2060.evil.example)"),
+        ("WWW.evil.example", "WWW\u2060.evil.example"),
+        ("m_x-y@evil.example", "m_x-y\u2060@evil.example"),
+    ],
+)
+def test_icons_and_addresses_that_are_sought_after_parsing_stay_text(attack: str, shown: str) -> None:
+    assert tame(attack) == shown
+    assert re.sub(r"\\(.)", r"\1", escape(attack)) == shown
+
+
+def test_signs_written_as_entities_and_directives_stay_text() -> None:
+    assert tame("&colon;material_home: R&D") == r"\&colon;material_home: R&D"
+    for neutral in (escape, tame):
+        assert neutral(":help std::vector 10:30") == r"\:help std\:\:vector 10:30"
+
+
+def test_mentions_keep_their_sign() -> None:
+    assert escape("@contract, ask @ once") == tame("@contract, ask @ once") == "@contract, ask @ once"
 
 
 def test_lists_tables_and_emphasis_of_a_model_survive() -> None:
