@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from pincite import __version__
-from pincite.core.errors import DocumentError, PinciteError, StorageError
+from pincite.core.errors import DocumentError, PasswordNeededError, PinciteError, StorageError
 
 if TYPE_CHECKING:
     from pincite.core.runtime import Pincite
@@ -221,8 +221,15 @@ def _add(chosen: argparse.Namespace) -> int:
 def _add_one(pincite: "Pincite", path: Path, password: str | None) -> str:
     """Return the document's id. Raises DocumentError."""
     if not path.is_file():
-        raise DocumentError(f"There is no file {path}.")
-    outcome = pincite.ingest.add(path, path.name, password=password)
+        stored = any(document.name == str(path) for document in pincite.library.list())
+        raise DocumentError(
+            f"There is no file {path}.", hint=f"The library has it: ask with --documents {path}." if stored else ""
+        )
+    try:
+        outcome = pincite.ingest.add(path, path.name, password=password)
+    except PasswordNeededError as error:
+        error.hint = "Give the password with --password; it is used to open the file and not kept."
+        raise
     if outcome.known:
         print(f"{path.name} is there already, as {outcome.document.name}.", file=sys.stderr)
     elif outcome.replaces:
@@ -236,7 +243,8 @@ def _tell_outcome(pincite: "Pincite", document_id: str) -> int:
     document = pincite.library.get(document_id)
     if document.status in (DocumentStatus.FAILED, DocumentStatus.CANCELLED):
         return _complain(f"{document.name}: {document.message}")
-    print(f"{document.name}: {document.page_count} pages, {document.passage_count} passages")
+    pages, passages = document.page_count, document.passage_count
+    print(f"{document.name}: {pages} page{'s' * (pages != 1)}, {passages} passage{'s' * (passages != 1)}")
     for note in document.notes:
         print(f"  {note}")
     return ANSWERED

@@ -17,6 +17,7 @@ from pincite.core import cli
 from pincite.core.runtime import open_pincite
 from pincite.core.settings import Settings
 from pincite.core.types import ReviewDecision
+from pincite.tests.pdfs import locked
 from pincite.tests.serving import free_port, pincite_command, running_app
 
 QUESTION = "What are the late payment penalties?"
@@ -190,16 +191,16 @@ def test_documents_are_added_listed_and_removed(run: Run, samples: Path) -> None
 def test_each_bad_file_gets_its_own_line_and_stops_no_other(run: Run, samples: Path, tmp_path: Path) -> None:
     (tmp_path / "empty.pdf").touch()
     (tmp_path / "text.pdf").write_text("not a PDF at all", encoding="utf-8")
-    bad = [tmp_path / "empty.pdf", tmp_path / "text.pdf", tmp_path / "missing.pdf"]
+    (tmp_path / "locked.pdf").write_bytes(locked((samples / "service-contract.pdf").read_bytes(), "secret"))
+    names = ("empty", "text", "missing", "locked")
+    bad = [tmp_path / f"{name}.pdf" for name in names]
     outcome = run("add", *bad, samples / "service-contract.pdf")
     assert outcome.status == 2
     lines = outcome.err.splitlines()
-    assert [name for line, name in zip(lines, ("empty", "text", "missing"), strict=True) if name in line] == [
-        "empty",
-        "text",
-        "missing",
-    ]
+    assert all(name in line for line, name in zip(lines, names, strict=True))
+    assert "--password" in lines[-1]
     assert "4 pages" in outcome.out
+    assert_one_clear_line(run("ask", "What?", "service-contract.pdf"), "There is no file", "--documents")
 
 
 def test_doctor_names_every_part(run: Run) -> None:

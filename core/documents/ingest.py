@@ -21,7 +21,7 @@ from pincite.core.documents.page_work import Describe, PageWork
 from pincite.core.documents.shelf import Shelf
 from pincite.core.documents.vector_work import VectorWork
 from pincite.core.documents.workplace import Reader, Workplace
-from pincite.core.errors import DocumentError, EmptyFileError, PasswordNeededError, StorageError, TooLargeError
+from pincite.core.errors import DocumentError, EmptyFileError, PasswordNeededError, TooLargeError
 from pincite.core.ports import KeywordIndex, PdfInfo
 from pincite.core.retrieval.indexes import Indexes
 from pincite.core.settings import Settings
@@ -108,7 +108,7 @@ class Ingest:
             error.message = error.message.replace(partial.name, name)
             raise
         except OSError as error:
-            raise StorageError(
+            raise DocumentError(
                 f"{name} could not be taken in ({error.strerror or error}).",
                 hint="Check that the file can be read and that the disk has space.",
             ) from error

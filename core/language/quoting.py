@@ -69,7 +69,10 @@ def _small_talk(request: AnswerRequest) -> str:
 
 
 def select_quotes(question: str, evidence: Sequence[Evidence], *, absent: Sequence[str] | None = None) -> list[Quote]:
-    """What answers, best first; empty when too much of the question, or all, is ``absent`` from what was found."""
+    """What answers; empty when too much of the question, or all, is ``absent`` from what was found.
+
+    The page with the best quotation comes first; what is quoted of one page stands in its order.
+    """
     if absent is None:
         absent = absent_terms(question, (item.passage for item in evidence))
     if too_much_absent(question, absent):
@@ -87,6 +90,8 @@ def select_quotes(question: str, evidence: Sequence[Evidence], *, absent: Sequen
         words += length
         if len(chosen) == MOST_QUOTES:
             break
+    pages = list(dict.fromkeys(map(_page, chosen)))
+    chosen.sort(key=lambda unit: (pages.index(_page(unit)), unit.item.passage.start + unit.start))
     return [Quote(unit.text, unit.item.number) for unit in chosen]
 
 

@@ -13,6 +13,7 @@ from pincite.core.language.engines import choose_engine, look_for_engines
 from pincite.core.language.ollama import OllamaChat, chat_models, host_of
 from pincite.core.language.prompts import messages_for
 from pincite.core.language.quoting import Quoting
+from pincite.core.language.selection import score_units
 from pincite.core.ports import AnswerRequest, ChatModel
 from pincite.core.settings import Settings
 from pincite.core.types import Evidence, Intent, Passage
@@ -86,6 +87,15 @@ def test_quoting_repeats_the_answering_sentence_word_for_word() -> None:
     assert answer.startswith("Overdue amounts bear interest at 1.5 % per month. [1]")
     for quote in answer.split("\n\n"):
         assert quote.removesuffix(" [1]") in TEXT
+
+
+def test_quoting_keeps_the_order_of_a_page() -> None:
+    question = "What fee do overdue amounts bear?"
+    passage = evidence("The discount is 2 %. Interest on overdue amounts is 1.5 %. Overdue amounts bear a fee of $40.")
+    best = max(score_units(question, [passage]), key=lambda scored: scored.probability)
+    assert best.unit.text.endswith("$40.")
+    answer = "".join(Quoting().answer(asked(question, passage), never))
+    assert 0 <= answer.index("1.5 %") < answer.index("$40")
 
 
 def test_quoting_says_when_nothing_fits() -> None:
