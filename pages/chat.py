@@ -64,7 +64,7 @@ def draw_conversation(app: Pincite, session: Session | None, names: dict[str, st
                 st.rerun()
     draw_intake(app)
     if not turns:
-        draw_welcome(app, session)
+        draw_welcome(app, session, names)
 
 
 def watch(app: Pincite, turn_id: str) -> None:
@@ -81,7 +81,19 @@ def watch(app: Pincite, turn_id: str) -> None:
             app.runner.stop(turn_id)
 
 
-def draw_welcome(app: Pincite, session: Session | None) -> None:
+def draw_reading(app: Pincite) -> None:
+    """What is being read, until all of it is."""
+    jobs = open_jobs(app)
+    if not jobs:
+        st.rerun()
+    names = {document.id: document.name for document in app.library.list()}
+    for job in jobs[:4]:
+        draw_job(job, names.get(job.document_id, "A document"))
+    if len(jobs) > 4:
+        st.caption(f"and {count(len(jobs) - 4, 'more document')}")
+
+
+def draw_welcome(app: Pincite, session: Session | None, names: dict[str, str]) -> None:
     st.space("large")
     st.header("Ask your documents", anchor=False)
     st.markdown(
@@ -91,10 +103,15 @@ def draw_welcome(app: Pincite, session: Session | None) -> None:
     engine = app.engines()
     if engine.name == "quoting":
         st.info(
-            f"Answers are quoted word for word from your documents. {escape(engine.message)}",
+            f"Answers repeat your documents word for word. {escape(engine.message)}",
             icon=":material/format_quote:",
         )
-    samples = sorted((PACKAGE_ROOT / "data" / "samples").glob("*contract*.pdf"))
+    if session and session.document_ids:
+        searched = ", ".join(f"**{escape(names[id_])}**" for id_ in session.document_ids if id_ in names)
+        st.markdown(f":material/check_circle: Your question goes to {searched}.")
+    if open_jobs(app):
+        st.fragment(draw_reading, run_every=0.7)(app)
+    samples = [] if names else sorted((PACKAGE_ROOT / "data" / "samples").glob("*contract*.pdf"))
     if samples and st.button("Try it with the sample contract", icon=":material/play_circle:", type="primary"):
         with errors_told():
             document = app.ingest.add(samples[0].read_bytes(), samples[0].name).document
@@ -153,6 +170,8 @@ def receive(app: Pincite, session: Session | None, value: ChatInputValue, mode: 
     if value.text.strip():
         ask(app, session, value.text.strip(), mode, chosen)
     elif value.files:
+        if new and session is None:
+            st.session_state["session_id"] = app.sessions.create(document_ids=chosen).id
         st.rerun()
 
 

@@ -11,6 +11,7 @@ from pincite.core.runtime import Pincite
 from pincite.core.types import ReviewDecision, Turn, TurnStatus
 from pincite.pages.components.answer import answer_markdown, claim_line
 from pincite.pages.components.facade import errors_told, pincite, tell
+from pincite.pages.components.layout import CASE
 from pincite.pages.components.live_text import live_text_area
 from pincite.pages.components.page_view import (
     by_page,
@@ -122,7 +123,8 @@ def draw_case(app: Pincite, turn: Turn, position: int, last: int, names: dict[st
                   help="Next answer", disabled=position == last, on_click=_move_to, args=(position + 1,))  # fmt: skip
     if edit:
         st.session_state["editing"] = turn.id
-    left, right = st.columns([11, 9], gap="medium")
+    with st.container(key=CASE):
+        left, right = st.columns([11, 9], gap="medium")
     with left:
         draw_draft(app, turn)
         draw_decision_form(app, turn, approve=approve, reject=reject)
@@ -157,7 +159,9 @@ def draw_decision_form(app: Pincite, turn: Turn, *, approve: bool, reject: bool)
     text = turn.answer
     editing = st.session_state.get("editing") == turn.id
     if editing:
-        text = live_text_area("The final answer; [2] cites passage 2", turn.answer, height=160, key=f"edit_{turn.id}")
+        text = live_text_area(
+            "The final answer; write [2] to cite passage 2", turn.answer, height=160, key=f"edit_{turn.id}"
+        )
         draw_recheck(app, turn, text)
         if turn.evidence:
             with st.expander("Passages that can be cited, by number", icon=":material/format_list_numbered:"):
@@ -218,7 +222,8 @@ def draw_evidence(app: Pincite, turn: Turn, names: dict[str, str]) -> None:
     places = (() if editing else turn.citations) or passages_found(turn)
     citations = [place for place in places if place.document_id in names]
     if not citations:
-        st.info("No page is cited. The trace shows what was searched.", icon=":material/search_off:")
+        what = "The documents it cites are no longer here." if places else "No page is cited."
+        st.info(f"{what} The trace shows what was searched.", icon=":material/search_off:")
         return
     draw_chips(citations[:12], names, SLOT, f"evidence_{turn.id}")
     shown = shown_page(SLOT)

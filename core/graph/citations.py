@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from pincite.core.grounding.claims import citation_numbers
+from pincite.core.grounding.claims import citation_numbers as citation_numbers
 from pincite.core.grounding.quotations import best_quotation, locate
 from pincite.core.grounding.sentences import split_sentences
 from pincite.core.grounding.terms import content_terms

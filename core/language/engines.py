@@ -29,7 +29,7 @@ def look_for_engines(settings: Settings) -> EngineState:
         models = tuple(chat_models(host))
     except ModelUnavailableError as error:
         name = "ollama" if settings.engine == "ollama" else "quoting"
-        return EngineState(name, "", (), False, f"{error.message} Answers are quoted from the documents.")
+        return EngineState(name, "", (), False, error.message)
     model = _chosen(settings.ollama_model, models)
     if settings.engine == "quoting":
         return EngineState("quoting", "", models, bool(models), "Quoting is chosen in the settings.")

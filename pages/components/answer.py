@@ -5,8 +5,7 @@ from collections.abc import Callable
 
 import streamlit as st
 
-from pincite.core.graph.citations import MARKER
-from pincite.core.grounding.claims import citation_numbers
+from pincite.core.graph.citations import MARKER, citation_numbers
 from pincite.core.types import Attempt, Claim, Score, Verdict
 from pincite.pages.components.words import CLAIM_MARKS, escape, escape_lines, page_name, plain_headings, tame
 

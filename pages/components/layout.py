@@ -5,17 +5,21 @@ import streamlit as st
 CONVERSATION = "conversation"
 BESIDE = "page_panel"
 SESSION_LIST = "session_list"
+CASE = "review_case"
 
 _STYLE = f"""<style>
-.stApp {{ --pane: calc(100dvh - 15.75rem); --page: var(--pane); }}
+.stApp {{ --pane: calc(100dvh - 16.5rem); --page: var(--pane); }}
 .st-key-{CONVERSATION}, :has(> .st-key-{CONVERSATION}) {{
   height: var(--pane) !important; flex: 0 0 var(--pane) !important;
 }}
+.st-key-{CONVERSATION} {{ overflow-x: hidden; padding-right: 0.35rem; }}
 .st-key-{BESIDE}, :has(> .st-key-{BESIDE}) {{ height: var(--page) !important; flex: 0 0 var(--page) !important; }}
 @media (max-width: 1000px) {{
   .stApp:has(.st-key-{BESIDE}) {{ --pane: calc(42dvh - 8.5rem); --page: calc(58dvh - 8.5rem); }}
   .stHorizontalBlock:has(> .stColumn .st-key-{BESIDE}) {{ flex-direction: column-reverse; flex-wrap: nowrap; }}
   .stHorizontalBlock:has(> .stColumn .st-key-{BESIDE}) > .stColumn {{ width: 100%; flex: none; }}
+  .st-key-{CASE} > .stLayoutWrapper > .stHorizontalBlock {{ flex-direction: column; flex-wrap: nowrap; }}
+  .st-key-{CASE} > .stLayoutWrapper > .stHorizontalBlock > .stColumn {{ width: 100%; flex: none; }}
 }}
 .st-key-{SESSION_LIST} button, .st-key-{SESSION_LIST} button > div {{ justify-content: flex-start; }}
 [data-testid="stStatusWidget"] {{ display: none; }}
@@ -24,5 +28,5 @@ _STYLE = f"""<style>
 
 
 def apply_layout() -> None:
-    """Narrow windows show the page above the conversation instead of beside it."""
+    """Narrow windows show the page above the conversation, or below the case to review, instead of beside it."""
     st.html(_STYLE)

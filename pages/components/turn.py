@@ -57,10 +57,11 @@ def draw_answer(app: Pincite, turn: Turn, document_names: dict[str, str], slot: 
             st.caption("The nearest passages that the search found:")
             draw_chips(passages_found(turn)[:3], document_names, slot, turn.id)
     else:
-        verdict = turn.verdict if review.final_answer == turn.answer else None
-        st.markdown(answer_markdown(review.final_answer, verdict, verbatim=verbatim and verdict is not None))
+        edited = review.final_answer != turn.answer
+        verdict = app.check_edit(turn.id, review.final_answer) if edited else turn.verdict
+        st.markdown(answer_markdown(review.final_answer, verdict, verbatim=verbatim and not edited))
         draw_chips(review.citations, document_names, slot, turn.id)
-        if review.final_answer != turn.answer:
+        if edited:
             with st.expander("The draft before the review", type="compact"):
                 st.markdown(answer_markdown(turn.answer, turn.verdict, verbatim=verbatim))
     _draw_state(turn)
@@ -82,7 +83,7 @@ def _draw_headline(app: Pincite, turn: Turn) -> None:
     elif turn.status is TurnStatus.FLAGGED:
         label = f":material/warning: {sure} · waiting for review"
     elif verdict.declined:
-        label = f":material/do_not_disturb_on: The documents do not say · {sure.lower()}"
+        label = ":material/do_not_disturb_on: The documents do not say"
     else:
         label = f":material/check_circle: {claims_in_words(verdict) or 'No claims to check'} · {sure.lower()}"
     with st.expander(label, type="compact"):
