@@ -1,5 +1,7 @@
 """One question and its answer, live or finished: the same drawing serves both, so that nothing jumps at the end."""
 
+from datetime import UTC, datetime
+
 import streamlit as st
 
 from pincite.core.runtime import Pincite
@@ -18,6 +20,8 @@ from pincite.pages.components.words import (
     parse_time,
 )
 
+WORTH_TELLING_SECONDS = 10
+"""Whoever waits that long wants to know that something still happens."""
 DECISION_WORDS = {
     ReviewDecision.APPROVED: "approved",
     ReviewDecision.EDITED: "edited",
@@ -39,7 +43,9 @@ def draw_question(turn: Turn, document_names: dict[str, str]) -> None:
 def draw_live(snapshot: TurnSnapshot) -> None:
     """Draw a running turn: what is being done, and the draft so far."""
     *done, current = snapshot.steps or ("Starting…",)
-    with st.status(escape(current), state="running", type="compact"):
+    seconds = (datetime.now(UTC) - parse_time(snapshot.turn.started_at)).total_seconds() // 1
+    waited = f" · {duration(seconds)}" if seconds >= WORTH_TELLING_SECONDS else ""
+    with st.status(f"{escape(current)}{waited}", state="running", type="compact"):
         st.markdown("  \n".join(f"✓ {escape(step)}" for step in done) or "Nothing is finished yet.")
     if snapshot.draft:
         st.markdown(answer_markdown(snapshot.draft, None, verbatim=snapshot.turn.engine == "quoting"))
@@ -125,7 +131,8 @@ def _draw_state(turn: Turn) -> None:
         st.error(f"**This answer failed.** {escape(turn.error)}", icon=":material/error:")
     elif turn.status in (TurnStatus.INTERRUPTED, TurnStatus.STOPPED):
         st.info(
-            f"**{STATUS_WORDS[turn.status]}** before it was finished. Nothing above was checked.",
+            f"**{STATUS_WORDS[turn.status]}** before it was finished."
+            + (" Nothing above was checked." if turn.answer else ""),
             icon=":material/pause_circle:",
         )
 
