@@ -56,9 +56,8 @@ def _reranker(pincite: "Pincite") -> HealthCheck:
 def _language_model(pincite: "Pincite") -> HealthCheck:
     state = pincite.engines()
     wanted = pincite.settings.engine == "ollama"
-    return HealthCheck(
-        "language model", state.available or not wanted, state.message, "Start Ollama, or choose quoting."
-    )
+    detail = state.message if state.available or wanted else f"none; answers are quoted. {state.message}"
+    return HealthCheck("language model", state.available or not wanted, detail, "Start Ollama, or choose quoting.")
 
 
 def _documents(pincite: "Pincite") -> HealthCheck:

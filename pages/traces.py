@@ -98,7 +98,8 @@ def draw_search(turn: Turn) -> None:
 def draw_plan(plan: SearchPlan) -> None:
     lines = [f"**Searched as** {escape(plan.standalone_question)}"]
     for query in plan.sub_queries:
-        variations = f" (also: {escape('; '.join(query.variations))})" if query.variations else ""
+        others = "; ".join(text for text in query.variations if text.casefold() != query.text.casefold())
+        variations = f" (also: {escape(others)})" if others else ""
         lines.append(f"- {escape(query.text)}{variations}")
     found = {
         "names": plan.entities,
