@@ -185,6 +185,7 @@ def test_a_mention_is_no_word_of_the_question(world: Any) -> None:
     [document] = shelf.list()
     assert resolve_mentions("@acme and the rest?", [document])[0] == "acme and the rest?"
     assert resolve_mentions("What does @ACME_2023_10K say?", [document])[0] == "What does ACME_2023_10K say?"
+    assert resolve_mentions("@, what?", [document])[1] == resolve_mentions("@a what?", [document])[1] == ()
     assert "called “@acme" not in "".join(resolve_mentions("@ac What?", [document, document])[2])
     assert "several have it" in resolve_mentions("@ac What?", [document, document])[2][0]
 

@@ -50,7 +50,7 @@ def retriever(state: TurnState, runtime: Runtime[TurnContext]) -> TurnUpdate:
     names = {document.id: document.name for document in searched}
     by_words = [candidate.passage for candidate in result.rankings.get("keyword", ())[:WORDS_LOOKED_FOR_IN]]
     found = [*(item.passage for item in result.evidence), *by_words]
-    named = {term for identity in drawn_on for term in content_terms(names[identity])}
+    named = {term for identity in drawn_on for term in content_terms(names.get(identity, ""))}
     absent = tuple(t for t in absent_terms(core_question(question_to_answer(state)), found) if t not in named)
     context.note(decided={"absent": list(absent)})
     nearest = () if result.evidence else _nearest(result, names)

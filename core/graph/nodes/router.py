@@ -134,7 +134,9 @@ def resolve_mentions(question: str, documents: Sequence[Document]) -> tuple[str,
 
 
 def _is_part(part: str, name: str) -> bool:
-    return re.search(rf"(?<![^\W_]){re.escape(part.rstrip('.'))}", name, re.IGNORECASE) is not None
+    """At least two letters or figures with which a word of the name begins."""
+    part = part.rstrip(".")
+    return len(part) > 1 and re.search(rf"(?<![^\W_]){re.escape(part)}", name, re.IGNORECASE) is not None
 
 
 def _longest_name(rest: str, names: dict[str, str]) -> str:
