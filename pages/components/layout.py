@@ -18,8 +18,8 @@ _STYLE = f"""<style>
   .stApp:has(.st-key-{BESIDE}) {{ --pane: calc(42dvh - 8.5rem); --page: calc(58dvh - 8.5rem); }}
   .stHorizontalBlock:has(> .stColumn .st-key-{BESIDE}) {{ flex-direction: column-reverse; flex-wrap: nowrap; }}
   .stHorizontalBlock:has(> .stColumn .st-key-{BESIDE}) > .stColumn {{ width: 100%; flex: none; }}
-  .st-key-{CASE} > .stLayoutWrapper > .stHorizontalBlock {{ flex-direction: column; flex-wrap: nowrap; }}
-  .st-key-{CASE} > .stLayoutWrapper > .stHorizontalBlock > .stColumn {{ width: 100%; flex: none; }}
+  .st-key-{CASE} .stHorizontalBlock:has(> .stColumn) {{ flex-direction: column; flex-wrap: nowrap; }}
+  .st-key-{CASE} .stHorizontalBlock > .stColumn {{ width: 100%; flex: none; }}
 }}
 .st-key-{SESSION_LIST} button, .st-key-{SESSION_LIST} button > div {{ justify-content: flex-start; }}
 [data-testid="stStatusWidget"] {{ display: none; }}

@@ -38,12 +38,12 @@ def draw_path(turn: Turn) -> None:
     for node in dict.fromkeys(node for edge in topology() for node in edge):
         label = names.get(node, node) + (f" ×{visits[node]}" if visits[node] > 1 else "")
         failed = any(step.node == node and step.error for step in turn.trace)
-        fill, ink, edge = ("#2b8a89", "white", "#2b8a89") if visits[node] else ("#88888822", "#808a8d", "#80808066")
+        fill, ink, edge = ("#2b8a89", "white", "#2b8a89") if visits[node] else ("#88888822", "#8a9497", "#808a8daa")
         fill = "#c4484a" if failed else fill
         lines.append(f'"{node}" [label="{label}" fillcolor="{fill}" fontcolor="{ink}" color="{edge}"]')
     for source, target in topology():
         times = taken[source, target]
-        look = 'color="#2b8a89" penwidth=2' if times else 'color="#80808055" style=dashed'
+        look = 'color="#2b8a89" penwidth=2' if times else 'color="#808a8d99" style=dashed'
         back = " constraint=false" if target == "rewriter" and source != "router" else ""
         lines.append(
             f'"{source}" -> "{target}" [{look}{back} label="{f"×{times}" if times > 1 else ""}" fontcolor="#2b8a89"]'
