@@ -162,6 +162,17 @@ class Passage:
     """What is indexed with the text but never quoted: document title, heading path, column heads."""
 
 
+def document_of(passage_id: str) -> str:
+    """The document that a passage's id belongs to."""
+    return passage_id.partition(":")[0]
+
+
+def page_of(passage_id: str) -> tuple[str, int]:
+    """The document and the page position that a passage's id belongs to."""
+    document_id, page_index, _ = passage_id.rsplit(":", 2)
+    return document_id, int(page_index)
+
+
 # ---------------------------------------------------------------- search
 
 

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import filelock
 
-from pincite.core.documents.jobs import Jobs, now
+from pincite.core.documents.jobs import Jobs
 from pincite.core.documents.page_work import Describe, PageWork
 from pincite.core.documents.shelf import Shelf
 from pincite.core.documents.vector_work import VectorWork
@@ -27,6 +27,7 @@ from pincite.core.retrieval.indexes import Indexes
 from pincite.core.settings import Settings
 from pincite.core.store.database import Database
 from pincite.core.store.library import Library
+from pincite.core.store.turns import now
 from pincite.core.types import Document, Job, JobStage, JobStatus, PageStatus
 
 log = logging.getLogger(__name__)

@@ -1,10 +1,11 @@
 """The queue of ingest jobs: one row a document, kept so that a killed process finds its place again."""
 
 from collections.abc import Iterator, Sequence
-from datetime import UTC, datetime
+from datetime import datetime
 from sqlite3 import Row
 
 from pincite.core.store.database import Database
+from pincite.core.store.turns import now
 from pincite.core.types import DocumentStatus, Job, JobStage, JobStatus
 
 _STATUS_OF_STAGE = {
@@ -14,10 +15,6 @@ _STATUS_OF_STAGE = {
     JobStage.OCR: DocumentStatus.RECOGNISING,
 }
 _UNFINISHED = (JobStatus.WAITING, JobStatus.RUNNING)
-
-
-def now() -> str:
-    return datetime.now(UTC).isoformat(timespec="milliseconds")
 
 
 class Jobs:

@@ -66,17 +66,6 @@ def split_pages(
         yield from _split_page(page, document_id, title, trail, entries, headings_from_blocks=not outline)
 
 
-def document_of(passage_id: str) -> str:
-    """The document that a passage's id belongs to."""
-    return passage_id.partition(":")[0]
-
-
-def page_of(passage_id: str) -> tuple[str, int]:
-    """The document and the page position that a passage's id belongs to."""
-    document_id, page_index, _ = passage_id.rsplit(":", 2)
-    return document_id, int(page_index)
-
-
 def _split_page(
     page: Page,
     document_id: str,

@@ -5,7 +5,6 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import Protocol
 
-from pincite.core.documents.passages import document_of, page_of
 from pincite.core.grounding.terms import content_terms
 from pincite.core.ports import Embedder, KeywordIndex, PassageIndex, Reranker
 from pincite.core.retrieval.features import FEATURES, PageKey, describe_candidates
@@ -13,7 +12,7 @@ from pincite.core.retrieval.fuse import fuse_rankings
 from pincite.core.retrieval.library import DECISIVE_MATCH, match_documents
 from pincite.core.retrieval.pack import Chosen, fill_budget, keep_best, to_evidence
 from pincite.core.settings import Settings
-from pincite.core.types import Candidate, Document, Passage, SearchPlan, SearchResult
+from pincite.core.types import Candidate, Document, Passage, SearchPlan, SearchResult, document_of, page_of
 
 SEARCH_DEPTH = 60
 """Results asked of each index per wording."""

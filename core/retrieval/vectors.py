@@ -12,7 +12,7 @@ import numpy as np
 
 from pincite.core.errors import IndexMismatchError, StorageError
 from pincite.core.ports import Embedder, Vectors
-from pincite.core.types import Passage
+from pincite.core.types import Passage, document_of
 
 if TYPE_CHECKING:
     from chromadb.api.client import Client
@@ -166,7 +166,7 @@ class ChromaIndex:
         if passage_ids:
             with self._lock:
                 self._collection.delete(ids=list(passage_ids))
-            self._forget({passage_id.partition(":")[0] for passage_id in passage_ids})
+            self._forget({document_of(passage_id) for passage_id in passage_ids})
 
     def remove_document(self, document_id: str) -> None:
         self.remove(self._ids(document_id))
@@ -201,7 +201,7 @@ class ChromaIndex:
     ) -> list[tuple[str, float]] | None:
         """Take from the nearest of all what lies in the scope; None when that is too little of them."""
         for wanted in (4 * limit, 32 * limit):
-            found = [pair for pair in self._nearest(vector, wanted) if pair[0].partition(":")[0] in document_ids]
+            found = [pair for pair in self._nearest(vector, wanted) if document_of(pair[0]) in document_ids]
             if len(found) >= limit:
                 return found[:limit]
         return None

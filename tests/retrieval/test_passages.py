@@ -5,8 +5,8 @@ from dataclasses import astuple
 
 import pytest
 
-from pincite.core.documents.passages import MOST_CHARACTERS, document_of, split_pages
-from pincite.core.types import Block, BlockKind, Box, OutlineEntry, Page, PageStatus, Passage, Word
+from pincite.core.documents.passages import MOST_CHARACTERS, split_pages
+from pincite.core.types import Block, BlockKind, Box, OutlineEntry, Page, PageStatus, Passage, Word, document_of
 from pincite.tests.retrieval.shelf import page
 
 
