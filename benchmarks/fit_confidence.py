@@ -39,6 +39,7 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
     for train, test in data.folds(np.arange(len(data.answers)), args.folds):
         claim, answer = _fit(data, train)
         confidences[test] = _confidences(data, test, QuadraticModel(claim), QuadraticModel(answer))
+    unseen = {name: _measure_unseen(data, rows) for name, rows in data.sets.items()}
     claim, answer = _fit(data, np.arange(len(data.answers)))
     faithful = [not row.hallucinated for row in data.answers]
     measured = {
@@ -57,7 +58,7 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
     }
     content = {"claim": claim, "answer": answer, "measured": _rounded(measured)}
     args.output.write_text(json.dumps(content, separators=(",", ":")) + "\n", encoding="utf-8")
-    return {"written": str(args.output), "bytes": args.output.stat().st_size, **measured}
+    return {"written": str(args.output), "bytes": args.output.stat().st_size, **measured, "unseen": unseen}
 
 
 def render(result: Mapping[str, Any]) -> str:
@@ -65,6 +66,9 @@ def render(result: Mapping[str, Any]) -> str:
     lines = [f"wrote {result['written']} ({result['bytes']:,} bytes); cross-validated by source:"]
     for name, row in {**result["sets"], "all": result["all"]}.items():
         lines.append(f"  {name:18} n {row['n']:5}  AUROC {row['auroc']:.3f}  ECE {row['ece']:.3f}  F1 {row['f1']:.3f}")
+    lines.append("each set by a fit on the other sets alone:")
+    for name, row in result["unseen"].items():
+        lines.append(f"  {name:18} n {row['n']:5}  AUROC {row['auroc']:.3f}  ECE {row['ece']:.3f}")
     return "\n".join(lines)
 
 
@@ -110,6 +114,13 @@ def _fit(data: _Data, rows: NDArray[np.intp]) -> tuple[dict[str, Any], dict[str,
         features |= _answer_features(data, test, QuadraticModel(_fit_claims(data, train)))
     answer = _fit_model([features[int(row)] for row in rows], data.labels[rows], data.weights[rows], ANSWER_PENALTY)
     return _fit_claims(data, rows), answer
+
+
+def _measure_unseen(data: _Data, rows: NDArray[np.intp]) -> dict[str, Any]:
+    """What to expect of answers of another kind than those that were fitted on."""
+    claim, answer = _fit(data, np.setdiff1d(np.arange(len(data.answers)), rows))
+    confidences = _confidences(data, rows, QuadraticModel(claim), QuadraticModel(answer))
+    return measure_set([data.answers[row] for row in rows], confidences)
 
 
 def _fit_claims(data: _Data, rows: NDArray[np.intp]) -> dict[str, Any]:
