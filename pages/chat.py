@@ -106,9 +106,9 @@ def draw_welcome(app: Pincite, session: Session | None, names: dict[str, str]) -
             f"Answers repeat your documents word for word. {escape(engine.message)}",
             icon=":material/format_quote:",
         )
-    if session and session.document_ids:
-        searched = ", ".join(f"**{escape(names[id_])}**" for id_ in session.document_ids if id_ in names)
-        st.markdown(f":material/check_circle: Your question goes to {searched}.")
+    if searched := [f"**{escape(names[id_])}**" for id_ in (session.document_ids if session else ()) if id_ in names]:
+        more = f" and {count(len(searched) - 3, 'more document')}" if len(searched) > 3 else ""
+        st.markdown(f":material/check_circle: Your question goes to {', '.join(searched[:3])}{more}.")
     if open_jobs(app):
         st.fragment(draw_reading, run_every=0.7)(app)
     samples = [] if names else sorted((PACKAGE_ROOT / "data" / "samples").glob("*contract*.pdf"))

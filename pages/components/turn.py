@@ -64,7 +64,8 @@ def draw_answer(app: Pincite, turn: Turn, document_names: dict[str, str], slot: 
             draw_chips(passages_found(turn)[:3], document_names, slot, turn.id)
     else:
         edited = review.final_answer != turn.answer
-        verdict = app.check_edit(turn.id, review.final_answer) if edited else turn.verdict
+        own = app.check_edit(turn.id, review.final_answer) if review.decision is ReviewDecision.EDITED else None
+        verdict = own if edited else turn.verdict
         st.markdown(answer_markdown(review.final_answer, verdict, verbatim=verbatim and not edited))
         draw_chips(review.citations, document_names, slot, turn.id)
         if edited:

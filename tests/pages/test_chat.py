@@ -151,6 +151,16 @@ def test_a_reviewed_answer_shows_the_final_text_and_who_decided(app: Pincite, co
     screen.assert_sound()
 
 
+def test_an_edited_answer_carries_its_marks_and_a_rejection_none(app: Pincite, contract: Document, ask: Ask) -> None:
+    turn = ask()
+    app.reviews.decide(turn.id, ReviewDecision.EDITED, final_answer="The penalty is 9 % of the overdue amount. [1]")
+    assert "badge[✗ 1]" in Screen("chat", session=turn.session_id).words()
+    app.reviews.decide(turn.id, ReviewDecision.REJECTED)
+    rejected = Screen("chat", session=turn.session_id)
+    (told,) = [text.value for text in rejected.test.markdown if "A reviewer rejected this answer." in text.value]
+    assert "badge" not in told and "?" not in told
+
+
 def test_a_removed_source_is_named_as_removed(app: Pincite, contract: Document, ask: Ask) -> None:
     turn = ask()
     app.ingest.remove(contract.id)
