@@ -115,6 +115,7 @@ def _parser() -> argparse.ArgumentParser:
     command("list", _list, "list the documents")
     remove = command("remove", _remove, "remove a document and everything derived from it")
     remove.add_argument("name", metavar="NAME", help="its name or id")
+    remove.add_argument("--purge-answers", action="store_true", help="delete the answers that quote it, too")
     check = command("check", _check, "ask every reviewed question again, and say which answers changed")
     _add_engine_options(check)
     command("doctor", _doctor, "show what works, what does not, and what to do about it")
@@ -157,10 +158,11 @@ def _settings(chosen: argparse.Namespace) -> "Settings":
     import logging.handlers
 
     from pincite.core.settings import load_settings
+    from pincite.core.store.private import keep_private
 
     settings = load_settings(chosen.data_dir)
     try:
-        settings.data_dir.mkdir(parents=True, exist_ok=True)
+        keep_private(settings.data_dir)
     except OSError as error:
         problem = f"{settings.data_dir} cannot be used ({error.strerror})."
         raise StorageError(problem, hint="Choose a folder with --data-dir.") from error
@@ -268,8 +270,14 @@ def _list(chosen: argparse.Namespace) -> int:
 def _remove(chosen: argparse.Namespace) -> int:
     with _opened(_settings(chosen)) as pincite:
         document = pincite.library.find(chosen.name)
-        pincite.ingest.remove(document.id)
-    print(f"Removed {document.name}.")
+        if not chosen.purge_answers:
+            pincite.ingest.remove(document.id)
+            print(f"Removed {document.name}. Answers that quote it keep their text.")
+            return ANSWERED
+        purged = pincite.remove_with_answers(document.id)
+    print(f"Removed {document.name} and {purged.answers} answer{'s' * (purged.answers != 1)} that quoted it.")
+    if not purged.scrubbed:
+        print("Deleted text may stay in unused parts of the files: another Pincite is at work on them.")
     return ANSWERED
 
 

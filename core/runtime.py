@@ -12,7 +12,7 @@ import langsmith
 from pincite.core.documents.ingest import Ingest
 from pincite.core.documents.metadata import describe
 from pincite.core.documents.reader import ProcessReader
-from pincite.core.errors import PinciteError
+from pincite.core.errors import PinciteError, StorageError
 from pincite.core.graph.build import build_graph, keep_newest, open_checkpointer
 from pincite.core.graph.citations import cite
 from pincite.core.graph.learning import OwnReviews as OwnReviews
@@ -31,8 +31,10 @@ from pincite.core.retrieval.keywords import Fts5Index
 from pincite.core.retrieval.rerank import BuiltInReranker
 from pincite.core.retrieval.search import Retriever
 from pincite.core.settings import Settings, load_settings, save_choices
-from pincite.core.store.database import Database
+from pincite.core.store.database import Database, empty_log
 from pincite.core.store.library import Library
+from pincite.core.store.private import keep_private
+from pincite.core.store.purge import purge, quoting, scrub
 from pincite.core.store.reviews import Recalled, Reviews
 from pincite.core.store.sessions import Sessions
 from pincite.core.store.turns import Turns
@@ -62,6 +64,14 @@ class ConfidenceMeasured:
     effects: Mapping[float, ThresholdEffect]
 
 
+@dataclass(frozen=True, slots=True)
+class Purged:
+    """How many answers went; ``scrubbed``: no file holds deleted text any more."""
+
+    answers: int
+    scrubbed: bool
+
+
 class WatchedIngest(Ingest):
     """Ingest that tells the reviews when a document goes, whoever removes it."""
 
@@ -89,6 +99,7 @@ class Pincite:
 
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
+        _settle_in(settings.data_dir)
         self.database = Database(settings.database_path)
         self.library = Library(self.database, settings)
         self.turns = Turns(self.database)
@@ -215,6 +226,17 @@ class Pincite:
             self.runner.wait(running, CLOSING_SECONDS)
         self.sessions.delete(session_id)
 
+    def remove_with_answers(self, document_id: str) -> Purged:
+        """Remove a document and every answer that quotes it, and leave no copy of its text in any file."""
+        found = quoting(self.database, document_id)
+        for session_id in found.session_ids:
+            self._checkpointer.delete_thread(session_id)
+        purge(self.database, found)
+        self.ingest.remove(document_id)
+        with self._checkpointer.lock:
+            scrubbed = scrub(self._checkpointer.conn)
+        return Purged(len(found.turn_ids), scrub(self.database.connection) and scrubbed)
+
     def reranker_state(self) -> RerankerState:
         return RerankerState(MODEL, is_cached(self.settings.models_dir), SIZE_MB, LICENCE)
 
@@ -261,6 +283,7 @@ class Pincite:
         self.ingest.close()
         self.indexes.close()
         self._reader.close()
+        empty_log(self._checkpointer.conn)
         self._checkpointer.conn.close()
         self.database.close()
 
@@ -309,6 +332,14 @@ def open_pincite(settings: Settings | None = None) -> Pincite:
     # LangGraph would send whole turns to LangSmith where the user's environment asks that of other programs.
     langsmith.configure(enabled=False)
     return Pincite(settings or load_settings())
+
+
+def _settle_in(data_dir: Path) -> None:
+    try:
+        keep_private(data_dir)
+    except OSError as error:
+        problem = f"{data_dir} cannot be used ({error.strerror})."
+        raise StorageError(problem, hint="Choose a folder with --data-dir.") from error
 
 
 def _size_of(path: Path) -> int:

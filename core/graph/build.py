@@ -97,6 +97,7 @@ def open_checkpointer(path: Path) -> SqliteSaver:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         connection = sqlite3.connect(path, timeout=30, check_same_thread=False)
+        connection.execute("PRAGMA secure_delete = ON")
         saver = SqliteSaver(connection, serde=JsonPlusSerializer(allowed_msgpack_modules=CHECKPOINTED))
         saver.setup()
     except (OSError, sqlite3.DatabaseError) as error:

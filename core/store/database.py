@@ -4,7 +4,7 @@ import sqlite3
 import threading
 import weakref
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from importlib import resources
 from pathlib import Path
 
@@ -52,6 +52,7 @@ class Database:
         connection.execute("PRAGMA journal_mode = WAL")
         connection.execute("PRAGMA synchronous = NORMAL")
         connection.execute("PRAGMA foreign_keys = ON")
+        connection.execute("PRAGMA secure_delete = ON")
         self._local.held = held = _Held(connection)
         with self._lock:
             self._held.add(held)
@@ -73,7 +74,9 @@ class Database:
         connection.execute("COMMIT")
 
     def close(self) -> None:
-        """Close every thread's connection."""
+        """Close every thread's connection, and leave no deleted text in the write-ahead log."""
+        with suppress(sqlite3.Error):  # a full disk
+            empty_log(self.connection)
         with self._lock:
             for held in list(self._held):
                 held.connection.close()
@@ -99,6 +102,13 @@ class Database:
                 for statement in _statements(script.read_text(encoding="utf-8")):
                     connection.execute(statement)
                 connection.execute(f"PRAGMA user_version = {number}")
+
+
+def empty_log(connection: sqlite3.Connection) -> None:
+    """Move the write-ahead log into the database and cut it to nothing, unless another process is reading it."""
+    with suppress(sqlite3.Error):
+        connection.execute("PRAGMA busy_timeout = 0")
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
 
 
 def _statements(script: str) -> Iterator[str]:

@@ -1,0 +1,45 @@
+"""Keeps the data directory to its owner: folders 0700, files 0600, whatever the umask says."""
+
+import os
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+
+OURS = (
+    "pincite.db*",
+    "checkpoints.db*",
+    "settings.*",
+    "pincite.log*",
+    "ingest.lock",
+    "files",
+    "vectors",
+    "models",
+    "damaged",
+)
+"""Patterns of what Pincite keeps there; a folder that people chose may hold other things, which stay as they are."""
+
+
+def keep_private(data_dir: Path) -> None:
+    """Make the directory if it is new, and take from others what an older version left open. Raises OSError.
+
+    SQLite, Chroma and the log make files by themselves, so that the process's umask is what holds for all of them.
+    File systems without owners (FAT, some network drives) refuse, and Windows knows no such modes: that is ignored.
+    """
+    os.umask(0o077)
+    data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
+    for path in _kept(data_dir):
+        with suppress(OSError):
+            status = path.lstat()
+            mine = not hasattr(os, "geteuid") or status.st_uid == os.geteuid()
+            # A sticky folder, such as /tmp, is meant for everybody.
+            if mine and status.st_mode & 0o077 and not status.st_mode & 0o1000 and not path.is_symlink():
+                path.chmod(status.st_mode & 0o700)
+
+
+def _kept(data_dir: Path) -> Iterator[Path]:
+    yield data_dir
+    for pattern in OURS:
+        for path in data_dir.glob(pattern):
+            yield path
+            if path.is_dir() and not path.is_symlink():
+                yield from path.rglob("*")

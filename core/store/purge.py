@@ -1,0 +1,81 @@
+"""Takes the answers that quote a document away for good: turns, traces, reviews, and what free pages still hold."""
+
+import json
+import sqlite3
+from dataclasses import dataclass
+
+from pincite.core.store.database import Database
+from pincite.core.store.sessions import NEW_TITLE
+
+
+@dataclass(frozen=True, slots=True)
+class Purge:
+    """What quotes a document: its turns, and the sessions that they stand in."""
+
+    turn_ids: tuple[str, ...]
+    session_ids: tuple[str, ...]
+
+
+def quoting(database: Database, document_id: str) -> Purge:
+    """Find the turns whose answer, evidence, trace or review holds text of the document.
+
+    Later turns of the conversation that searched nothing may repeat such an answer, and count as well.
+    """
+    rows = database.connection.execute(
+        """SELECT id, session_id, body,
+             EXISTS (SELECT 1 FROM trace_steps WHERE turn_id = turns.id AND instr(body, ?1))
+             OR EXISTS (SELECT 1 FROM reviews WHERE turn_id = turns.id AND instr(citations, ?1)) AS marked
+           FROM turns ORDER BY session_id, position""",
+        (document_id,),
+    )
+    turns: list[str] = []
+    sessions: dict[str, None] = {}
+    for row in rows:
+        repeats = row["session_id"] in sessions and '"evidence":[]' in row["body"]
+        if row["marked"] or repeats or _quotes(row["body"], document_id):
+            turns.append(row["id"])
+            sessions[row["session_id"]] = None
+    return Purge(tuple(turns), tuple(sessions))
+
+
+def purge(database: Database, found: Purge) -> None:
+    """Delete these turns; a session without turns goes too, and one named after such a question loses its name."""
+    with database.transaction() as connection:
+        connection.executemany(
+            """UPDATE sessions SET title = ? WHERE id = (SELECT session_id FROM turns WHERE id = ?)
+               AND NOT EXISTS (SELECT 1 FROM turns AS other WHERE other.session_id = sessions.id AND other.position <
+                 (SELECT position FROM turns WHERE id = ?))""",
+            [(NEW_TITLE, turn_id, turn_id) for turn_id in found.turn_ids],
+        )
+        connection.executemany("DELETE FROM turns WHERE id = ?", [(turn_id,) for turn_id in found.turn_ids])
+        connection.executemany(
+            "DELETE FROM sessions WHERE id = ?1 AND NOT EXISTS (SELECT 1 FROM turns WHERE session_id = ?1)",
+            [(session_id,) for session_id in found.session_ids],
+        )
+
+
+def scrub(connection: sqlite3.Connection) -> bool:
+    """Write the file anew without what was deleted from it; False while another process keeps that from happening.
+
+    ``secure_delete`` overwrites rows, but not the words of a full-text index nor copies that moved within a page.
+    """
+    try:
+        if connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'passage_words'").fetchone():
+            connection.execute("INSERT INTO passage_words(passage_words) VALUES ('optimize')")
+        connection.commit()
+        connection.execute("VACUUM")
+        busy: int = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]
+    except sqlite3.OperationalError:
+        return False
+    return not busy
+
+
+def _quotes(body: str, document_id: str) -> bool:
+    """Being among the searched documents is no quotation. A body that cannot be read is taken for one."""
+    if document_id not in body:
+        return False
+    try:
+        fields = json.loads(body)
+    except json.JSONDecodeError:
+        return True
+    return document_id in json.dumps({name: value for name, value in fields.items() if name != "document_ids"})
