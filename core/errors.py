@@ -69,6 +69,10 @@ class ModelInterruptedError(ModelError):
     """The model's server was lost in the middle of a reply."""
 
 
+class StoppedError(PinciteError):
+    """What was going on was stopped by the person who waited for it; nothing is wrong."""
+
+
 class IndexMismatchError(PinciteError):
     """A query came with another embedder than the one the index was built with."""
 

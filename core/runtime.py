@@ -3,6 +3,7 @@
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ import langsmith
 from pincite.core.documents.ingest import Ingest
 from pincite.core.documents.metadata import describe
 from pincite.core.documents.reader import ProcessReader
-from pincite.core.errors import PinciteError, StorageError
+from pincite.core.errors import PinciteError, StoppedError, StorageError
 from pincite.core.graph.build import build_graph, keep_newest, open_checkpointer
 from pincite.core.graph.citations import cite
 from pincite.core.graph.learning import OwnReviews as OwnReviews
@@ -22,6 +23,7 @@ from pincite.core.graph.verdict import verdict_of
 from pincite.core.grounding.confidence import Recalibration, ThresholdEffect, shipped_models
 from pincite.core.grounding.confidence import ReliabilityBin as ReliabilityBin
 from pincite.core.health import check_health
+from pincite.core.language.client import stoppable
 from pincite.core.language.engines import EngineState, choose_engine, look_for_engines
 from pincite.core.marking import mark_words
 from pincite.core.ports import Reranker
@@ -43,6 +45,8 @@ from pincite.core.types import Citation, DocumentStatus, HealthCheck, SearchPlan
 
 ENGINES_HOLD_SECONDS = 10.0
 """How long an answer about the engines is given again without asking the server."""
+ENGINES_STALE_SECONDS = 60.0
+"""How long it is still given while the server is asked."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +129,10 @@ class Pincite:
         self.ingest = self._ingest()
         self._lock = threading.Lock()
         self._retriever: tuple[object, Retriever] | None = None
-        self._engines: tuple[float, EngineState] | None = None
+        self._engines: EngineState | None = None
+        self._engines_at = 0.0
+        self._looking: threading.Thread | None = None
+        self._closing = threading.Event()
         self._own: tuple[object, OwnReviews] | None = None
 
     def page_image(
@@ -136,11 +143,31 @@ class Pincite:
         return mark_words(image, self.library.page(document_id, page_index), marks) if marks else image
 
     def engines(self) -> EngineState:
-        """What answers now and what could; asked of the server at most every few seconds."""
+        """What answers now and what could; a thread asks the server anew every few seconds, and nobody waits for it.
+
+        Only where nothing is known, or what is known is old, the caller asks.
+        """
         with self._lock:
-            if self._engines is None or time.monotonic() - self._engines[0] > ENGINES_HOLD_SECONDS:
-                self._engines = (time.monotonic(), look_for_engines(self.settings))
-            return self._engines[1]
+            known, age = self._engines, time.monotonic() - self._engines_at
+            looking = self._looking is not None and self._looking.is_alive()
+            if known is not None and ENGINES_HOLD_SECONDS < age <= ENGINES_STALE_SECONDS and not looking:
+                self._looking = threading.Thread(target=self._look_again, name="engines", daemon=True)
+                self._looking.start()
+        return known if known is not None and age <= ENGINES_STALE_SECONDS else self._look_for_engines()
+
+    def _look_again(self) -> None:
+        with suppress(StoppedError):
+            self._look_for_engines()
+
+    def _look_for_engines(self) -> EngineState:
+        """No lock is held while the server is asked; what it says of settings that have changed since is not kept."""
+        settings = self.settings
+        with stoppable(self._closing.is_set):
+            found = look_for_engines(settings)
+        with self._lock:
+            if settings is self.settings:
+                self._engines, self._engines_at = found, time.monotonic()
+        return found
 
     def change_settings(self, **values: Any) -> None:
         """Save the choices and use them from the next turn on. Raises SettingsError or ModelUnavailableError."""
@@ -153,8 +180,8 @@ class Pincite:
         except PinciteError:
             self.indexes.use(self.settings)
             raise
-        previous, self.settings = self.settings, changed
         with self._lock:
+            previous, self.settings = self.settings, changed
             self._retriever = self._engines = None
         reading = ("ocr", "max_file_mib", "max_pages", "page_seconds", "reader_memory_mib")
         if any(getattr(changed, name) != getattr(previous, name) for name in reading):
@@ -279,6 +306,7 @@ class Pincite:
 
     def close(self) -> None:
         """Stop turns and ingest, in that order, and close every file."""
+        self._closing.set()
         self.runner.close()
         self.ingest.close()
         self.indexes.close()

@@ -2,11 +2,11 @@
 
 import json
 import os
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any, Literal
-from urllib.parse import urlsplit
 
 import platformdirs
 
@@ -14,6 +14,7 @@ from pincite.core.errors import SettingsError
 
 PACKAGE_ROOT = Path(__file__).resolve().parent.parent
 Engine = Literal["auto", "quoting", "ollama"]
+OLLAMA_PORT = 11434
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,17 +86,32 @@ class Settings:
                 raise SettingsError(f"The setting {name} is {value}.", hint=f"It must be between {low} and {high}.")
         if self.engine not in ("auto", "quoting", "ollama"):
             raise SettingsError(f"The setting engine is {self.engine!r}.", hint="Use auto, quoting or ollama.")
-        if self.ollama_host and not _is_address(self.ollama_host):
-            hint = "It looks like http://127.0.0.1:11434."
-            raise SettingsError(f"The address of Ollama, {self.ollama_host!r}, is not one.", hint=hint)
+        if self.ollama_host:
+            server_address(self.ollama_host)
 
 
-def _is_address(text: str) -> bool:
-    try:
-        parts = urlsplit(text if "://" in text else f"//{text}")
-        return bool(parts.hostname) and parts.port != 0 and not any(character.isspace() for character in text)
-    except ValueError:
-        return False
+_ADDRESS = re.compile(
+    r"(?:(?P<scheme>https?)://)?(?P<host>[a-z0-9._-]+|\[[0-9a-f:.]+\])?(?::(?P<port>[0-9]{1,5}))?(?P<path>/[a-z0-9._~/-]*)?",
+    re.IGNORECASE,
+)
+
+
+def server_address(text: str) -> str:
+    """The address in full, as it is connected to: scheme://host:port/path. Raises SettingsError.
+
+    Names of users, as in http://127.0.0.1@elsewhere, are refused: they make an address look like another.
+    """
+    found = _ADDRESS.fullmatch(text.strip())
+    if not found or not (found["host"] or found["port"]):
+        raise SettingsError(
+            f"The address of Ollama, {text!r}, is not one.", hint="It looks like http://127.0.0.1:11434."
+        )
+    scheme = (found["scheme"] or "http").lower()
+    standard = {"http": 80, "https": 443}[scheme] if found["scheme"] else OLLAMA_PORT
+    port = int(found["port"] or standard)
+    if not 1 <= port <= 65535:
+        raise SettingsError(f"The address of Ollama, {text!r}, names no port.", hint="Ports go from 1 to 65535.")
+    return f"{scheme}://{(found['host'] or '127.0.0.1').lower()}:{port}{(found['path'] or '').rstrip('/')}"
 
 
 RANGES: tuple[tuple[str, float, float], ...] = (

@@ -11,10 +11,11 @@ from typing import cast
 from langchain_core.runnables import RunnableConfig
 from langgraph.errors import GraphRecursionError
 
-from pincite.core.errors import PinciteError, TurnError
+from pincite.core.errors import PinciteError, StoppedError, TurnError
 from pincite.core.graph.build import TurnGraph
 from pincite.core.graph.context import Documents, Memory, Searcher, TurnContext, TurnStopped
 from pincite.core.graph.state import Exchange, TurnState, TurnUpdate, opening_state, restored
+from pincite.core.language.client import stoppable
 from pincite.core.ports import ChatModel
 from pincite.core.settings import Settings
 from pincite.core.store.sessions import Sessions
@@ -233,8 +234,9 @@ class TurnRunner:
         """The worker's outermost frame: however the turn ends, it is stored and shown."""
         turn_id = live.snapshot.turn.id
         try:
-            live.finish(self._run(live, state, equipment, engine, fresh))
-        except TurnStopped:
+            with stoppable(live.stop.is_set):
+                live.finish(self._run(live, state, equipment, engine, fresh))
+        except StoppedError:
             status = TurnStatus.INTERRUPTED if self._closing else TurnStatus.STOPPED
             error = "Pincite was closed while it worked on this answer. Run the question again."
             live.finish(_ended(live, status, error if self._closing else ""))

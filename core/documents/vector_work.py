@@ -3,7 +3,8 @@
 from concurrent.futures import Future, ThreadPoolExecutor
 
 from pincite.core.documents.workplace import Workplace
-from pincite.core.errors import PinciteError
+from pincite.core.errors import PinciteError, StoppedError
+from pincite.core.language.client import stoppable
 from pincite.core.ports import Vectors
 from pincite.core.retrieval.embed import step_back
 from pincite.core.retrieval.indexes import PendingPassages
@@ -28,18 +29,24 @@ class VectorWork:
     def embed_next(self) -> bool:
         """Embed one batch; False when no passage waits, or none can be embedded now."""
         try:
-            if not self._tidied:
-                self._place.indexes.tidy()
-                for document_id in self._place.jobs.in_stage(JobStage.EMBED):
-                    self._place.settle(document_id)
-                self._tidied = True
-            return self._embed_batch()
+            with stoppable(self._place.closing.is_set):
+                return self._embed_next()
+        except StoppedError:
+            return False
         except PinciteError as error:
             self._stop_embedding(str(error))
         except Exception:
             self._stop_embedding("Retry; if it happens again, report it.")
             raise
         return False
+
+    def _embed_next(self) -> bool:
+        if not self._tidied:
+            self._place.indexes.tidy()
+            for document_id in self._place.jobs.in_stage(JobStage.EMBED):
+                self._place.settle(document_id)
+            self._tidied = True
+        return self._embed_batch()
 
     def _embed_batch(self) -> bool:
         """Embed the next passages while those before them are being stored."""

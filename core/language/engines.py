@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from pincite.core.errors import ModelUnavailableError
-from pincite.core.language.ollama import OllamaChat, chat_models, host_of
+from pincite.core.language.ollama import OllamaChat, chat_models, host_of, is_this_machine
 from pincite.core.language.quoting import Quoting
 from pincite.core.ports import ChatModel
 from pincite.core.settings import Settings
@@ -24,8 +24,8 @@ class EngineState:
 
 def look_for_engines(settings: Settings) -> EngineState:
     """Ask the server what it has; takes at most a few seconds when it hangs, none when it is not there."""
-    host = host_of(settings.ollama_host)
     try:
+        host = host_of(settings.ollama_host)
         models = tuple(chat_models(host))
     except ModelUnavailableError as error:
         name = "ollama" if settings.engine == "ollama" else "quoting"
@@ -37,7 +37,10 @@ def look_for_engines(settings: Settings) -> EngineState:
         return EngineState("quoting", "", (), False, f"The server at {host} has no chat model.")
     if not model:
         return EngineState("quoting", "", models, True, f"The server has no model called {settings.ollama_model}.")
-    return EngineState("ollama", model, models, True, f"{model} at {host} writes the answers.")
+    message = f"{model} at {host} writes the answers."
+    if not is_this_machine(host):
+        message += " Questions and passages of the documents are sent there."
+    return EngineState("ollama", model, models, True, message)
 
 
 def choose_engine(settings: Settings, asked: str | None = None) -> ChatModel:
@@ -46,10 +49,10 @@ def choose_engine(settings: Settings, asked: str | None = None) -> ChatModel:
     quoting = Quoting(settings.context_characters)
     if wanted == "quoting":
         return quoting
-    host = host_of(settings.ollama_host)
     if wanted == "auto":
         state = look_for_engines(settings)
-        return OllamaChat(host, state.model) if state.model else quoting
+        return OllamaChat(host_of(settings.ollama_host), state.model) if state.model else quoting
+    host = host_of(settings.ollama_host)
     models = chat_models(host)
     model = _chosen(settings.ollama_model, models)
     if not model:

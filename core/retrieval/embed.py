@@ -3,19 +3,22 @@
 import hashlib
 import importlib.util
 import os
+import re
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from functools import cached_property, lru_cache
 from pathlib import Path
 
-import httpx
 import numpy as np
 import ollama
 import onnxruntime  # type: ignore[import-untyped]  # ships no types
 from tokenizers import Tokenizer
 
 from pincite.core.errors import ModelUnavailableError, SettingsError, StorageError
+from pincite.core.language.client import ServerTrouble, model_server
+from pincite.core.language.ollama import LOOK_SECONDS, context_length, host_of
 from pincite.core.ports import Embedder, Vectors
 from pincite.core.settings import Settings
 from pincite.core.types import Passage
@@ -30,6 +33,9 @@ TOKENIZER_FILE = (
 )
 MOST_TOKENS = 256
 MOST_OLLAMA_TOKENS = 2048
+MOST_DIMENSIONS = 16_384
+LEAST_LENGTH = 1e-12
+EMBED_SECONDS = 120.0
 FEW_TEXTS = 16
 """Up to this many texts are a query's, answered ahead of the bulk work of an ingest."""
 REMEMBERED_QUERIES = 256
@@ -122,25 +128,16 @@ class OllamaEmbedder:
     def __init__(self, model: str, *, host: str = "") -> None:
         self.model = model
         self.name = OLLAMA_PREFIX + model
-        self._host = host
-
-    @cached_property
-    def _client(self) -> ollama.Client:
-        try:
-            return ollama.Client(host=self._host or None, timeout=120)
-        except ValueError as error:
-            raise self._unavailable(error) from error
+        self._chosen_host = host
 
     @cached_property
     def version(self) -> str:
-        try:
-            listed = self._client.list().models
-        except (ollama.ResponseError, ConnectionError, httpx.HTTPError) as error:
-            raise self._unavailable(error) from error
+        with self._server(LOOK_SECONDS) as server:
+            listed = server.list().models
         wanted = {self.model, f"{self.model}:latest"}
         for entry in listed:
-            if entry.model in wanted and entry.digest:
-                return entry.digest[:12]
+            if entry.model in wanted and re.fullmatch(r"(?:sha256:)?[0-9a-f]{12,64}", entry.digest or ""):
+                return (entry.digest or "")[:12]
         raise ModelUnavailableError(
             f"Ollama does not have the embedding model {self.model}.", hint=f"Run: ollama pull {self.model}"
         )
@@ -158,30 +155,42 @@ class OllamaEmbedder:
     @cached_property
     def _context_tokens(self) -> int:
         """Where the server is to cut texts: left to itself it lets a model of 512 tokens crash on 2,048."""
-        try:
-            facts = self._client.show(self.model).modelinfo or {}
-        except (ollama.ResponseError, ConnectionError, httpx.HTTPError) as error:
-            raise self._unavailable(error) from error
-        lengths = [int(value) for name, value in facts.items() if name.endswith(".context_length")]
-        return min([*lengths, MOST_OLLAMA_TOKENS])
+        with self._server(LOOK_SECONDS) as server:
+            return context_length(server.show(self.model), MOST_OLLAMA_TOKENS)
 
     def _request(self, texts: Sequence[str]) -> Vectors:
         options = {"num_ctx": self._context_tokens}
         filled = [text or " " for text in texts]
-        try:
-            rows = self._client.embed(model=self.model, input=filled, truncate=True, options=options).embeddings
-        except (ollama.ResponseError, ConnectionError, httpx.HTTPError) as error:
-            raise self._unavailable(error) from error
-        vectors = np.asarray(rows, dtype=np.float32)
-        lengths = np.linalg.norm(vectors, axis=1, keepdims=True).astype(np.float32)
-        unit: Vectors = vectors / np.maximum(lengths, np.float32(1e-12))
-        return unit
+        with self._server(EMBED_SECONDS) as server:
+            rows = server.embed(model=self.model, input=filled, truncate=True, options=options).embeddings
+            return _unit_vectors(rows, len(texts))
 
-    def _unavailable(self, error: Exception) -> ModelUnavailableError:
+    @contextmanager
+    def _server(self, seconds: float) -> Iterator[ollama.Client]:
+        """Raises ModelUnavailableError."""
+        try:
+            with model_server(host_of(self._chosen_host), seconds=seconds) as server:
+                yield server
+        except ServerTrouble as trouble:
+            raise self._unavailable(trouble) from trouble
+
+    def _unavailable(self, trouble: ServerTrouble) -> ModelUnavailableError:
         return ModelUnavailableError(
-            f"Ollama could not embed with {self.model} ({error}).",
+            f"Ollama could not embed with {self.model}: the server {trouble}.",
             hint=f"Check that Ollama runs and has the model (ollama pull {self.model}), then try again.",
         )
+
+
+def _unit_vectors(rows: Sequence[Sequence[float]], count: int) -> Vectors:
+    """Shape (count, dimensions), each row of length 1. Raises ServerTrouble for anything that cannot be made so."""
+    if len(rows) != count or len({len(row) for row in rows}) != 1 or not 1 <= len(rows[0]) <= MOST_DIMENSIONS:
+        raise ServerTrouble("sent vectors of a number or length that was not asked for")
+    vectors = np.asarray(rows, dtype=np.float64)
+    lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
+    if not np.isfinite(lengths).all() or (lengths < LEAST_LENGTH).any():
+        raise ServerTrouble("sent vectors that point nowhere")
+    unit: Vectors = (vectors / lengths).astype(np.float32)
+    return unit
 
 
 def _processors() -> int:
