@@ -102,13 +102,13 @@ class MiniLmEmbedder:
 
     @cached_property
     def _loaded(self) -> tuple[Tokenizer, onnxruntime.InferenceSession]:
-        tokenizer = Tokenizer.from_file(str(_verified_file(*TOKENIZER_FILE)))
+        tokenizer = Tokenizer.from_file(str(verified_file(*TOKENIZER_FILE)))
         tokenizer.no_padding()
         tokenizer.enable_truncation(MOST_TOKENS)
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = 1
         options.inter_op_num_threads = 1
-        path = str(_verified_file(*MODEL_FILE))
+        path = str(verified_file(*MODEL_FILE))
         return tokenizer, onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
 
     @cached_property
@@ -204,7 +204,7 @@ def step_back() -> None:
         os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), 10)
 
 
-def _verified_file(package: str, name: str, sha256: str) -> Path:
+def verified_file(package: str, name: str, sha256: str) -> Path:
     """The file of an installed package, found without importing it; raises StorageError unless its bytes are right."""
     specification = importlib.util.find_spec(package)
     folders = (specification.submodule_search_locations or ()) if specification else ()

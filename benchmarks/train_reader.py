@@ -1,0 +1,225 @@
+"""Train the reader from MiniLM's installed weights on open data; stop it when you like, the same command goes on.
+
+Needs torch and onnx beside Pincite. Writes ``reader.onnx`` with its card ``reader.json`` (data, figures by source,
+checksum) into the output folder, measured on split keys left out of the training and on sources it never saw.
+"""
+
+import argparse
+import json
+import random
+import time
+from collections.abc import Iterator, Sequence
+from hashlib import sha256
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import onnxruntime  # type: ignore[import-untyped]  # ships no types
+from sklearn.metrics import roc_auc_score
+from tokenizers import Tokenizer
+
+from benchmarks.reader import examples
+from benchmarks.reader.examples import Example
+from pincite.core.retrieval.embed import MODEL_FILE, verified_file
+
+if TYPE_CHECKING:
+    import torch
+
+    from benchmarks.reader.network import Reader
+
+LEARNING_RATE, WARMUP, WEIGHT_DECAY = 1e-4, 0.06, 0.01
+TOKENS_AT_ONCE = 6_144
+"""Of one step, padding included."""
+SHUFFLED_TOGETHER = 200
+"""Batches' worth of examples among which those of a like length are put together."""
+SAVED_EVERY = 200
+LONGEST_ANSWER = 48
+"""Tokens of a span that is read off, when it is measured."""
+SEED = 20261122
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("data", type=Path, help="the folder with the training data")
+    parser.add_argument("output", type=Path, help="where checkpoints and the finished reader go")
+    parser.add_argument("--epochs", type=float, default=2.0)
+    parser.add_argument("--minutes", type=float, default=float("inf"), help="stop after this long; go on another time")
+    parser.add_argument("--measure", type=int, default=4_000, help="examples of a part to measure on, at most")
+
+
+def run(options: argparse.Namespace) -> dict[str, Any]:
+    tokenizer = examples.open_tokenizer()
+    options.output.mkdir(parents=True, exist_ok=True)
+    training = examples.load(options.data, "train", tokenizer, seed=SEED)
+    reader, done, steps = _train(training, options)
+    if done < steps:
+        return {"finished": False, "steps": done, "of": steps}
+    return _finish(reader, training, tokenizer, options)
+
+
+def render(result: dict[str, Any]) -> str:
+    return json.dumps(result, indent=2)
+
+
+def _train(training: Sequence[Example], options: argparse.Namespace) -> "tuple[Reader, int, int]":
+    import torch
+
+    from benchmarks.reader.network import start_from
+
+    reader = start_from(verified_file(*MODEL_FILE))
+    optimizer = torch.optim.AdamW(reader.parameters(), lr=LEARNING_RATE, weight_decay=WEIGHT_DECAY)
+    batches = list(_batches(training, options.epochs))
+    steps, done, until = len(batches), 0, time.monotonic() + options.minutes * 60
+    checkpoint = options.output / "checkpoint.pt"
+    if checkpoint.exists():
+        kept = torch.load(checkpoint, weights_only=True)
+        if kept["steps"] == steps:
+            reader.load_state_dict(kept["reader"])
+            optimizer.load_state_dict(kept["optimizer"])
+            done = kept["done"]
+    reader.train()
+    recent: list[float] = []
+    while done < steps and time.monotonic() < until:
+        for group in optimizer.param_groups:
+            group["lr"] = LEARNING_RATE * min((done + 1) / (WARMUP * steps), (steps - done) / ((1 - WARMUP) * steps))
+        loss = _loss(reader, batches[done])
+        loss.backward()
+        torch.nn.utils.clip_grad_norm_(reader.parameters(), 1.0)
+        optimizer.step()
+        optimizer.zero_grad()
+        recent.append(float(loss.detach()))
+        done += 1
+        if done % SAVED_EVERY == 0 or done == steps or time.monotonic() >= until:
+            state = {
+                "reader": reader.state_dict(),
+                "optimizer": optimizer.state_dict(),
+                "done": done,
+                "steps": steps,
+            }
+            torch.save(state, checkpoint.with_suffix(".partial"))
+            checkpoint.with_suffix(".partial").replace(checkpoint)
+            print(f"{time.strftime('%H:%M:%S')} step {done} of {steps}, loss {np.mean(recent):.3f}", flush=True)
+            recent.clear()
+    return reader, done, steps
+
+
+def _batches(training: Sequence[Example], epochs: float) -> Iterator[list[Example]]:
+    """Of about TOKENS_AT_ONCE each, in an order that the seed settles, so that a stopped run goes on in it."""
+    chance = random.Random(SEED)
+    left = round(epochs * len(training))
+    while left > 0:
+        order = chance.sample(training, min(left, len(training)))
+        left -= len(order)
+        mean = sum(len(example.ids) for example in order) / len(order)
+        chunk = max(1, round(SHUFFLED_TOGETHER * TOKENS_AT_ONCE / mean))
+        for at in range(0, len(order), chunk):
+            batches: list[list[Example]] = [[]]
+            for example in sorted(order[at : at + chunk], key=lambda one: len(one.ids)):
+                if (len(batches[-1]) + 1) * len(example.ids) > TOKENS_AT_ONCE:
+                    batches.append([])
+                batches[-1].append(example)
+            yield from chance.sample(batches, len(batches))
+
+
+def _numbers(reader: "Reader", batch: Sequence[Example]) -> "torch.Tensor":
+    """(batch, length, OUTPUTS); starts and ends that cannot be, in question and padding, are far below the others."""
+    import torch
+
+    length = max(len(example.ids) for example in batch)
+    ids = torch.zeros((len(batch), length), dtype=torch.long)
+    kinds, attended = torch.zeros_like(ids), torch.zeros((len(batch), length), dtype=torch.bool)
+    possible = torch.zeros((len(batch), length), dtype=torch.bool)
+    for row, example in enumerate(batch):
+        ids[row, : len(example.ids)] = torch.tensor(example.ids)
+        attended[row, : len(example.ids)] = True
+        kinds[row, example.question_tokens : len(example.ids)] = 1
+        possible[row, example.question_tokens : len(example.ids) - 1] = True
+        possible[row, 0] = True
+    numbers: torch.Tensor = reader(ids, kinds, attended)
+    spans = numbers[:, :, :2].masked_fill(~possible[:, :, None], -1e4)
+    return torch.cat([spans, numbers[:, :, 2:]], dim=2)
+
+
+def _loss(reader: "Reader", batch: Sequence[Example]) -> "torch.Tensor":
+    """Cross entropy of start and end where they are known, and of the two statements where they are."""
+    import torch
+    from torch.nn import functional
+
+    numbers = _numbers(reader, batch)
+    total = torch.zeros(())
+    known = [row for row, example in enumerate(batch) if example.start is not None]
+    if known:
+        for column, places in enumerate(([batch[row].start for row in known], [batch[row].end for row in known])):
+            total = total + functional.cross_entropy(numbers[known, :, column], torch.tensor(places)) / 2
+    for column, told in ((2, [example.answerable for example in batch]), (3, [example.bears for example in batch])):
+        rows = [row for row, value in enumerate(told) if value is not None]
+        if rows:
+            wanted = torch.tensor([float(bool(told[row])) for row in rows])
+            total = total + functional.binary_cross_entropy_with_logits(numbers[rows, 0, column], wanted) / 2
+    return total
+
+
+def _finish(
+    reader: "Reader", training: Sequence[Example], tokenizer: Tokenizer, options: argparse.Namespace
+) -> dict[str, Any]:
+    from benchmarks.reader.network import export
+
+    target = options.output / "reader.onnx"
+    export(reader, verified_file(*MODEL_FILE), target)
+    chance = random.Random(SEED)
+    left_out = examples.load(options.data, "test", tokenizer, seed=SEED)
+    unseen = examples.load(options.data, "", tokenizer, seed=SEED, shipped=False)
+    card = {
+        "finished": True,
+        "sha256": sha256(target.read_bytes()).hexdigest(),
+        "trained_on": dict(sorted(_counts(training).items())),
+        "left_out_keys": _measure(target, chance.sample(left_out, min(options.measure, len(left_out)))),
+        "unseen_sources": _measure(target, chance.sample(unseen, min(options.measure, len(unseen)))),
+    }
+    (options.output / "reader.json").write_text(json.dumps(card, indent=2) + "\n", encoding="utf-8")
+    return card
+
+
+def _counts(rows: Sequence[Example]) -> dict[str, int]:
+    return {source: sum(row.source == source for row in rows) for source in {row.source for row in rows}}
+
+
+def _measure(reader: Path, rows: Sequence[Example]) -> dict[str, dict[str, float]]:
+    """By source, as the exported file reads: token F1 and exact match of spans, AUROC of the two statements."""
+    session = onnxruntime.InferenceSession(str(reader), providers=["CPUExecutionProvider"])
+    measured: dict[str, list[tuple[Example, float, float, float, float]]] = {}
+    for example in rows:
+        ids = np.array([example.ids], dtype=np.int64)
+        kinds = (np.arange(ids.shape[1]) >= example.question_tokens)[None].astype(np.int64)
+        inputs = {"input_ids": ids, "attention_mask": np.ones_like(ids), "token_type_ids": kinds}
+        numbers = session.run(None, inputs)[0][0]
+        start, end = best_span(numbers[:, 0], numbers[:, 1], example.question_tokens)
+        truth = set(range(example.start or 0, (example.end or 0) + 1))
+        found = 2 * len(truth & set(range(start, end + 1))) / (end - start + 1 + len(truth))
+        exact = float((start, end) == (example.start, example.end))
+        row = (example, found, exact, float(numbers[0, 2]), float(numbers[0, 3]))
+        for name in (example.source, "all"):
+            measured.setdefault(name, []).append(row)
+    return {name: _summary(entries) for name, entries in sorted(measured.items())}
+
+
+def _summary(entries: Sequence[tuple[Example, float, float, float, float]]) -> dict[str, float]:
+    spans = [entry for entry in entries if entry[0].start]
+    summary: dict[str, float] = {"examples": len(entries)}
+    if spans:
+        summary |= {
+            "f1": round(float(np.mean([entry[1] for entry in spans])), 3),
+            "exact": round(float(np.mean([entry[2] for entry in spans])), 3),
+        }
+    for name, column in (("answerable", 3), ("bears", 4)):
+        told = [(getattr(entry[0], name), entry[column]) for entry in entries if getattr(entry[0], name) is not None]
+        if len({value for value, _ in told}) == 2:
+            summary[f"{name}_auroc"] = round(float(roc_auc_score(*zip(*told, strict=True))), 3)
+    return summary
+
+
+def best_span(starts: Any, ends: Any, first: int) -> tuple[int, int]:
+    """The start and end in the context, which begins at ``first``, in this order and not too far apart."""
+    sums = starts[first:-1, None] + ends[None, first:-1]
+    near = np.triu(np.ones_like(sums, dtype=bool)) & ~np.triu(np.ones_like(sums, dtype=bool), LONGEST_ANSWER)
+    start, end = np.unravel_index(int(np.argmax(np.where(near, sums, -np.inf))), sums.shape)
+    return int(start) + first, int(end) + first

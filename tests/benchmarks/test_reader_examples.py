@@ -1,0 +1,80 @@
+"""Promise: the reader learns from the very characters that answer, and no document is in two parts of the data."""
+
+import gzip
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tokenizers import Tokenizer
+
+from pincite.benchmarks.reader import examples
+
+LONG = " ".join(f"Clause {number} speaks of matter {number}." for number in range(200))
+
+
+@pytest.fixture(scope="module")
+def tokenizer() -> Tokenizer:
+    return examples.open_tokenizer()
+
+
+def _write(folder: Path, **files: list[dict[str, Any]]) -> None:
+    for name in examples.FILES:
+        with gzip.open(folder / name, "wt", encoding="utf-8") as out:
+            for row in files.get(name.split(".jsonl")[0].replace(".", "_"), []):
+                out.write(json.dumps({"source": "ours", "use": "ship", **row}) + "\n")
+
+
+def _reading(key: str, question: str, context: str, answer: str) -> dict[str, Any]:
+    answers = [{"text": answer, "start": context.index(answer)}] if answer else []
+    return {
+        "split_key": key, "question": question, "context": context, "answers": answers, "answerable": bool(answer)
+    }  # fmt: skip
+
+
+def _key(part: str) -> str:
+    return next(f"key {number}" for number in range(100) if examples.part_of(f"key {number}") == part)
+
+
+def _answer(tokenizer: Tokenizer, example: examples.Example) -> str:
+    assert example.start is not None and example.end is not None
+    return tokenizer.decode(list(example.ids[example.start : example.end + 1]))
+
+
+def test_span_holds_the_answer_wherever_it_stands_in_a_long_context(tmp_path: Path, tokenizer: Tokenizer) -> None:
+    rows = [_reading(_key("train"), f"What of {n}?", LONG, f"matter {n}.") for n in (0, 77, 199)]
+    _write(tmp_path, reading=rows)
+    found = examples.load(tmp_path, "train", tokenizer, seed=1)
+    assert {_answer(tokenizer, example) for example in found} == {"matter 0.", "matter 77.", "matter 199."}
+    assert all(len(example.ids) <= examples.MOST_TOKENS for example in found)
+
+
+def test_what_nothing_answers_points_at_the_first_token(tmp_path: Path, tokenizer: Tokenizer) -> None:
+    _write(tmp_path, reading=[_reading(_key("train"), "Who pays?", LONG, "")])
+    (example,) = examples.load(tmp_path, "train", tokenizer, seed=1)
+    assert (example.start, example.end, example.answerable) == (0, 0, False)
+
+
+def test_cell_of_a_table_is_found_among_equal_ones(tmp_path: Path, tokenizer: Tokenizer) -> None:
+    table = [["Year", "Sales", "Costs"], *([str(2000 + n), "17", "17"] for n in range(60))]
+    row = {"question": "Costs in 2041?", "table": table, "text": "", "answer": ["17"], "answer_from": "cell"}
+    _write(tmp_path, tables=[{**row, "split_key": _key("train"), "cells": [[42, 2]]}])
+    (example,) = examples.load(tmp_path, "train", tokenizer, seed=1)
+    assert _answer(tokenizer, example) == "17"
+    assert example.end is not None
+    assert tokenizer.decode(list(example.ids[: example.end + 1])).split("2041")[-1].count("17") == 2
+
+
+def test_parts_share_no_document(tmp_path: Path, tokenizer: Tokenizer) -> None:
+    rows = [_reading(f"key {number}", f"What of {number}?", LONG, f"matter {number}.") for number in range(60)]
+    _write(tmp_path, reading=rows)
+    parts = {part: examples.load(tmp_path, part, tokenizer, seed=1) for part in ("train", "tune", "test")}
+    assert sum(map(len, parts.values())) == len(rows)
+    assert len(parts["train"]) > len(parts["test"]) > 0
+
+
+def test_what_may_not_be_shipped_is_never_trained_on(tmp_path: Path, tokenizer: Tokenizer) -> None:
+    rows = [{**_reading(f"key {n}", "What of 3?", LONG, "matter 3."), "use": "measure"} for n in range(20)]
+    _write(tmp_path, reading=rows)
+    assert examples.load(tmp_path, "train", tokenizer, seed=1) == []
+    assert len(examples.load(tmp_path, "", tokenizer, seed=1, shipped=False)) == len(rows)
