@@ -11,7 +11,7 @@ import runpy
 import socket
 import sys
 from collections.abc import Callable, Sequence
-from contextlib import closing
+from contextlib import AbstractContextManager, closing
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -20,6 +20,7 @@ from pincite import __version__
 from pincite.core.errors import DocumentError, PasswordNeededError, PinciteError, StorageError
 
 if TYPE_CHECKING:
+    from pincite.core.health import Look
     from pincite.core.runtime import Pincite
     from pincite.core.settings import Settings
     from pincite.core.types import Citation, Turn
@@ -150,7 +151,15 @@ def _complain(message: str) -> int:
 def _opened(settings: "Settings") -> "closing[Pincite]":
     from pincite.core.runtime import open_pincite
 
-    return closing(open_pincite(settings))
+    return closing(open_pincite(settings, at_work=False))
+
+
+def _looked_at(chosen: argparse.Namespace) -> "AbstractContextManager[Look]":
+    """The data directory for a command that changes nothing in it, not even by a log."""
+    from pincite.core.health import look_into
+    from pincite.core.settings import load_settings
+
+    return look_into(load_settings(chosen.data_dir))
 
 
 def _settings(chosen: argparse.Namespace) -> "Settings":
@@ -158,9 +167,11 @@ def _settings(chosen: argparse.Namespace) -> "Settings":
     import logging.handlers
 
     from pincite.core.settings import load_settings
+    from pincite.core.store.data_dir import check_ours
     from pincite.core.store.private import keep_private
 
     settings = load_settings(chosen.data_dir)
+    check_ours(settings)
     try:
         keep_private(settings.data_dir)
     except OSError as error:
@@ -253,8 +264,8 @@ def _tell_outcome(pincite: "Pincite", document_id: str) -> int:
 
 
 def _list(chosen: argparse.Namespace) -> int:
-    with _opened(_settings(chosen)) as pincite:
-        documents = pincite.library.list()
+    with _looked_at(chosen) as look:
+        documents = look.library.list()
     if not documents:
         print("There are no documents yet. Add one with `pincite add FILE.pdf`.")
         return ANSWERED
@@ -411,10 +422,9 @@ def _check(chosen: argparse.Namespace) -> int:
 
 
 def _doctor(chosen: argparse.Namespace) -> int:
-    settings = _settings(chosen)
-    with _opened(settings) as pincite:
-        checks, storage = pincite.health(), pincite.storage()
-    print(f"Pincite {__version__}, Python {sys.version.split()[0]}, data in {settings.data_dir}")
+    with _looked_at(chosen) as look:
+        checks, storage = look.health(), look.storage()
+    print(f"Pincite {__version__}, Python {sys.version.split()[0]}, data in {look.settings.data_dir}")
     for check in checks:
         print(f"{'ok  ' if check.ok else 'FAIL'}  {check.part}: {check.detail}")
         if check.hint and not check.ok:

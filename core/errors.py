@@ -81,6 +81,20 @@ class StorageError(PinciteError):
     """The data directory cannot be used."""
 
 
+class BusyError(StorageError):
+    """Somebody else holds the write lock for longer than anybody should wait."""
+
+    can_retry = True
+
+
+class NewerDatabaseError(StorageError):
+    """The database was written by a version to come."""
+
+
+class ForeignDirectoryError(StorageError):
+    """The data directory, or the database in it, is not Pincite's own."""
+
+
 class SettingsError(PinciteError):
     """A setting has a value that cannot work; the message names the setting and the allowed range."""
 

@@ -1,70 +1,134 @@
 """What works and what does not: the lines of `pincite doctor` and of the settings page."""
 
 import shutil
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
 
 from pincite.core.errors import PinciteError
+from pincite.core.language.engines import EngineState, look_for_engines
+from pincite.core.retrieval.embed import make_embedder
 from pincite.core.retrieval.flash import LICENCE, SIZE_MB, is_cached
+from pincite.core.retrieval.vectors import stored_vectors
+from pincite.core.settings import Settings
+from pincite.core.store.data_dir import QUARANTINE, check_ours, quarantined, strays
+from pincite.core.store.database import Database, ReadOnlyDatabase
+from pincite.core.store.library import Library
 from pincite.core.types import DocumentStatus, HealthCheck
-
-if TYPE_CHECKING:
-    from pincite.core.runtime import Pincite
 
 LEAST_FREE_MIB = 500
 
 
-def check_health(pincite: "Pincite") -> list[HealthCheck]:
-    """Look at every part; none of the looks needs the network, but for the language model's server."""
-    return [
-        _storage(pincite),
-        _database(pincite),
-        _embeddings(pincite),
-        _reranker(pincite),
-        _language_model(pincite),
-        _documents(pincite),
-    ]
+@dataclass(frozen=True, slots=True)
+class Look:
+    """What can be seen of a data directory without changing it."""
+
+    settings: Settings
+    database: Database
+    library: Library
+    engines: Callable[[], EngineState]
+
+    def health(self) -> list[HealthCheck]:
+        """Look at every part; none of the looks needs the network, but for the language model's server."""
+        parts = (_storage, _database, _embeddings, _reranker, _language_model, _documents, _files)
+        return [look(self) for look in parts]
+
+    def storage(self) -> Mapping[str, int]:
+        """Bytes on disk by part."""
+        parts = {
+            "documents": self.settings.files_dir,
+            "database": self.settings.database_path,
+            "vectors": self.settings.vectors_dir,
+            "checkpoints": self.settings.checkpoints_path,
+            "models": self.settings.models_dir,
+        }
+        return {name: _size_of(path) for name, path in parts.items()}
 
 
-def _storage(pincite: "Pincite") -> HealthCheck:
-    free = shutil.disk_usage(pincite.settings.data_dir).free // 2**20
-    detail = f"{pincite.settings.data_dir}, {free:,} MiB free"
+@contextmanager
+def look_into(settings: Settings) -> Iterator[Look]:
+    """Open a data directory only to look: not a byte in it changes, and where there is none, none is made.
+
+    Raises StorageError.
+    """
+    check_ours(settings)
+    database = ReadOnlyDatabase(settings.database_path)
+    try:
+        yield Look(settings, database, Library(database, settings), lambda: look_for_engines(settings))
+    finally:
+        database.close()
+
+
+def _storage(look: Look) -> HealthCheck:
+    directory = look.settings.data_dir
+    there = next(path for path in (directory, *directory.parents) if path.exists())
+    free = shutil.disk_usage(there).free // 2**20
+    detail = f"{directory}, {free:,} MiB free" + ("" if there == directory else "; it is made with the first document")
     return HealthCheck("data directory", free >= LEAST_FREE_MIB, detail, "Free some space, or choose another folder.")
 
 
-def _database(pincite: "Pincite") -> HealthCheck:
-    result = pincite.database.connection.execute("PRAGMA quick_check(1)").fetchone()[0]
-    return HealthCheck("database", result == "ok", str(pincite.settings.database_path), "Restore it from a backup.")
+def _database(look: Look) -> HealthCheck:
+    result = look.database.connection.execute("PRAGMA quick_check(1)").fetchone()[0]
+    return HealthCheck("database", result == "ok", str(look.settings.database_path), "Restore it from a backup.")
 
 
-def _embeddings(pincite: "Pincite") -> HealthCheck:
+def _embeddings(look: Look) -> HealthCheck:
+    connection = look.database.connection
+    index = connection.execute("SELECT * FROM vector_indexes WHERE role = 'active'").fetchone()
     try:
-        embedder, index = pincite.indexes.active()
+        embedder = make_embedder(index["embedder"] if index else look.settings.embedding_model, look.settings)
         length = embedder.embed(["A test of the embedder."]).shape[1]
     except PinciteError as error:
         return HealthCheck("embeddings", False, error.message, error.hint)
-    return HealthCheck("embeddings", True, f"{embedder.name}, {length} dimensions, {index.count():,} vectors")
+    stored = stored_vectors(look.settings.vectors_dir, f"passages-{index['id']}") if index else 0
+    wanted = connection.execute(
+        "SELECT (SELECT count(*) FROM passages) - (SELECT count(*) FROM pending_vectors WHERE index_id = ?)",
+        (index["id"] if index else 0,),
+    ).fetchone()[0]
+    whole = stored >= wanted if index else True
+    detail = f"{embedder.name}, {length} dimensions, {stored:,} vectors"
+    detail += "" if whole else f"; {wanted - stored:,} are missing"
+    return HealthCheck("embeddings", whole, detail, "They are made again when the app is open.")
 
 
-def _reranker(pincite: "Pincite") -> HealthCheck:
-    if is_cached(pincite.settings.models_dir):
+def _reranker(look: Look) -> HealthCheck:
+    if is_cached(look.settings.models_dir):
         return HealthCheck("reranker", True, "FlashRank")
     return HealthCheck(
         "reranker", True, f"built-in; FlashRank's weights ({SIZE_MB} MB, {LICENCE}) are not on this machine"
     )
 
 
-def _language_model(pincite: "Pincite") -> HealthCheck:
-    state = pincite.engines()
-    wanted = pincite.settings.engine == "ollama"
+def _language_model(look: Look) -> HealthCheck:
+    state = look.engines()
+    wanted = look.settings.engine == "ollama"
     detail = state.message if state.available or wanted else f"none; answers are quoted. {state.message}"
     return HealthCheck("language model", state.available or not wanted, detail, "Start Ollama, or choose quoting.")
 
 
-def _documents(pincite: "Pincite") -> HealthCheck:
-    documents = pincite.library.list()
+def _documents(look: Look) -> HealthCheck:
+    documents = look.library.list()
     failed = [document for document in documents if document.status is DocumentStatus.FAILED]
     unread = ", ".join(document.name for document in failed if not document.searchable)
     words_only = ", ".join(document.name for document in failed if document.searchable)
     detail = f"{len(documents)} stored" + (f", not read: {unread}" if unread else "")
     detail += f", searched by words alone: {words_only}" if words_only else ""
     return HealthCheck("documents", not failed, detail, "Retry them on the documents page.")
+
+
+def _files(look: Look) -> HealthCheck:
+    documents = look.library.list()
+    unknown = [*quarantined(look.settings), *strays(look.settings, [document.id for document in documents])]
+    if not unknown:
+        return HealthCheck("files", True, "every PDF here belongs to a document")
+    place = look.settings.files_dir / QUARANTINE
+    detail = f"{len(unknown)} belonging to no document, kept aside in {place}; none is deleted"
+    return HealthCheck("files", False, detail, "Add them on the documents page or with `pincite add`.")
+
+
+def _size_of(path: Path) -> int:
+    """A database counts with its write-ahead log."""
+    if path.is_dir():
+        return sum(file.stat().st_size for file in path.rglob("*") if file.is_file())
+    return sum(file.stat().st_size for file in path.parent.glob(f"{path.name}*"))

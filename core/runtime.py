@@ -22,7 +22,7 @@ from pincite.core.graph.planning import plan_question
 from pincite.core.graph.verdict import verdict_of
 from pincite.core.grounding.confidence import Recalibration, ThresholdEffect, shipped_models
 from pincite.core.grounding.confidence import ReliabilityBin as ReliabilityBin
-from pincite.core.health import check_health
+from pincite.core.health import Look
 from pincite.core.language.client import stoppable
 from pincite.core.language.engines import EngineState, choose_engine, look_for_engines
 from pincite.core.marking import mark_words
@@ -33,6 +33,7 @@ from pincite.core.retrieval.keywords import Fts5Index
 from pincite.core.retrieval.rerank import BuiltInReranker
 from pincite.core.retrieval.search import Retriever
 from pincite.core.settings import Settings, load_settings, save_choices
+from pincite.core.store.data_dir import check_ours, claim, quarantined
 from pincite.core.store.database import Database, empty_log
 from pincite.core.store.library import Library
 from pincite.core.store.private import keep_private
@@ -41,7 +42,7 @@ from pincite.core.store.reviews import Recalled, Reviews
 from pincite.core.store.sessions import Sessions
 from pincite.core.store.turns import Turns
 from pincite.core.turns import CLOSING_SECONDS, Equipment, TurnRunner
-from pincite.core.types import Citation, DocumentStatus, HealthCheck, SearchPlan, SearchResult, Turn, Verdict
+from pincite.core.types import Citation, Document, DocumentStatus, HealthCheck, SearchPlan, SearchResult, Turn, Verdict
 
 ENGINES_HOLD_SECONDS = 10.0
 """How long an answer about the engines is given again without asking the server."""
@@ -76,35 +77,16 @@ class Purged:
     scrubbed: bool
 
 
-class WatchedIngest(Ingest):
-    """Ingest that tells the reviews when a document goes, whoever removes it."""
-
-    def __init__(
-        self,
-        reviews: Reviews,
-        database: Database,
-        library: Library,
-        keywords: Fts5Index,
-        indexes: Indexes,
-        reader: ProcessReader,
-        settings: Settings,
-    ) -> None:
-        self._reviews = reviews  # first: the workers that may replace a document start in the base class
-        super().__init__(database, library, keywords, indexes, reader, describe, settings)
-
-    def remove(self, document_id: str) -> None:
-        name = self._library.get(document_id).name
-        self._reviews.mark_stale(document_id, f"“{name}”, which the reviewed answer cites, was removed or replaced.")
-        super().remove(document_id)
-
-
 class Pincite:
     """Everything that is open on one data directory."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: Settings, *, at_work: bool = True) -> None:
+        check_ours(settings)
         self.settings = settings
         _settle_in(settings.data_dir)
+        self._at_work = at_work
         self.database = Database(settings.database_path)
+        claim(settings, self.database)
         self.library = Library(self.database, settings)
         self.turns = Turns(self.database)
         self._checkpointer = open_checkpointer(settings.checkpoints_path)
@@ -291,18 +273,14 @@ class Pincite:
             return self._retriever[1]
 
     def health(self) -> list[HealthCheck]:
-        return check_health(self)
+        return self._look().health()
+
+    def _look(self) -> Look:
+        return Look(self.settings, self.database, self.library, self.engines)
 
     def storage(self) -> Mapping[str, int]:
         """Bytes on disk by part."""
-        parts = {
-            "documents": self.settings.files_dir,
-            "database": self.settings.database_path,
-            "vectors": self.settings.vectors_dir,
-            "checkpoints": self.settings.checkpoints_path,
-            "models": self.settings.models_dir,
-        }
-        return {name: _size_of(path) for name, path in parts.items()}
+        return self._look().storage()
 
     def close(self) -> None:
         """Stop turns and ingest, in that order, and close every file."""
@@ -315,10 +293,31 @@ class Pincite:
         self._checkpointer.conn.close()
         self.database.close()
 
-    def _ingest(self) -> WatchedIngest:
-        return WatchedIngest(
-            self.reviews, self.database, self.library, self._keywords, self.indexes, self._reader, self.settings
+    def quarantined(self) -> list[Path]:
+        """PDFs that lay among the library's files and are none of its documents."""
+        return quarantined(self.settings)
+
+    def add_quarantined(self) -> None:
+        """Take in what was set aside; stops with a DocumentError at the first that cannot become a document."""
+        for path in self.quarantined():
+            self.ingest.add(path, path.name)
+
+    def _ingest(self) -> Ingest:
+        return Ingest(
+            self.database,
+            self.library,
+            self._keywords,
+            self.indexes,
+            self._reader,
+            describe,
+            self.settings,
+            going=self._tell_reviews,
+            at_work=self._at_work,
         )
+
+    def _tell_reviews(self, document: Document) -> None:
+        why = f"“{document.name}”, which the reviewed answer cites, was removed or replaced."
+        self.reviews.mark_stale(document.id, why)
 
     def _reranker(self) -> Reranker:
         folder = self.settings.models_dir
@@ -355,11 +354,14 @@ class Pincite:
         return cite(text, turn.evidence, self.library.page_text).citations
 
 
-def open_pincite(settings: Settings | None = None) -> Pincite:
-    """Open the data directory, making it where it is new. Raises StorageError or SettingsError."""
+def open_pincite(settings: Settings | None = None, *, at_work: bool = True) -> Pincite:
+    """Open the data directory, making it where it is new. Raises StorageError or SettingsError.
+
+    Without ``at_work`` ingest begins to work only once something is asked of it.
+    """
     # LangGraph would send whole turns to LangSmith where the user's environment asks that of other programs.
     langsmith.configure(enabled=False)
-    return Pincite(settings or load_settings())
+    return Pincite(settings or load_settings(), at_work=at_work)
 
 
 def _settle_in(data_dir: Path) -> None:
@@ -368,10 +370,3 @@ def _settle_in(data_dir: Path) -> None:
     except OSError as error:
         problem = f"{data_dir} cannot be used ({error.strerror})."
         raise StorageError(problem, hint="Choose a folder with --data-dir.") from error
-
-
-def _size_of(path: Path) -> int:
-    """A database counts with its write-ahead log."""
-    if path.is_dir():
-        return sum(file.stat().st_size for file in path.rglob("*") if file.is_file())
-    return sum(file.stat().st_size for file in path.parent.glob(f"{path.name}*"))

@@ -29,6 +29,7 @@ def main() -> None:
     st.header("Documents", anchor=False)
     draw_uploader(app)
     draw_intake(app)
+    draw_quarantine(app)
     if open_jobs(app):
         st.fragment(draw_progress, run_every=0.7)(app)
     documents = sorted(app.library.list(), key=lambda document: document.added_at, reverse=True)
@@ -54,6 +55,23 @@ def draw_uploader(app: Pincite) -> None:
         take_in(app, files)
         st.session_state["upload_batch"] = batch + 1
         st.rerun()
+
+
+def draw_quarantine(app: Pincite) -> None:
+    """PDFs that were found among the library's files and are none of its documents."""
+    found = app.quarantined()
+    if not found:
+        return
+    with st.container(border=True):
+        st.warning(
+            f"**{count(len(found), 'PDF')} in the data directory belonged to no document** and was set aside. Nothing "
+            "is deleted: add them, or remove them yourself from the folder below.", icon=":material/folder_special:",
+        )  # fmt: skip
+        st.code(str(found[0].parent), language=None)
+        if st.button("Add them", icon=":material/add:"):
+            with errors_told():
+                app.add_quarantined()
+                st.rerun()
 
 
 def draw_progress(app: Pincite) -> None:

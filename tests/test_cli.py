@@ -77,7 +77,9 @@ def test_the_sample_contract_tells_its_late_payment_penalties(run: Run, samples:
 
 def test_options_may_stand_before_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["--data-dir", str(tmp_path / "chosen"), "list"]) == 0
-    assert (tmp_path / "chosen" / "pincite.db").exists() and "no documents yet" in capsys.readouterr().out
+    assert "no documents yet" in capsys.readouterr().out
+    assert cli.main(["--data-dir", str(tmp_path / "chosen"), "remove", "a.pdf"]) == 2
+    assert (tmp_path / "chosen" / "pincite.db").exists()
 
 
 def test_the_answer_reads_well_without_json(run: Run, samples: Path) -> None:

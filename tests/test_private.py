@@ -38,6 +38,7 @@ def test_only_the_owner_can_read_the_data_directory(settings: Settings, tmp_path
     data.mkdir(mode=0o777)
     (data / "files").mkdir(mode=0o777)
     (data / "files" / "left-open.pdf").write_bytes(b"from an older version")
+    (data / "pincite.db").touch()
     with closing(open_pincite(settings)) as pincite:
         document = pincite.ingest.add(make_pdf(tmp_path / "lease.pdf", [SENTENCE]), "lease.pdf").document
         assert pincite.ingest.wait([document.id], timeout_seconds=120)

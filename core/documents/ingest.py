@@ -6,6 +6,7 @@ one process do so, while others add to the queue and wait.
 
 import hashlib
 import logging
+import re
 import threading
 import time
 import uuid
@@ -25,6 +26,7 @@ from pincite.core.errors import DocumentError, EmptyFileError, PasswordNeededErr
 from pincite.core.ports import KeywordIndex, PdfInfo
 from pincite.core.retrieval.indexes import Indexes
 from pincite.core.settings import Settings
+from pincite.core.store.data_dir import QUARANTINE, set_aside
 from pincite.core.store.database import Database
 from pincite.core.store.library import Library
 from pincite.core.store.turns import now
@@ -34,6 +36,8 @@ log = logging.getLogger(__name__)
 
 POLL_SECONDS = 0.5
 """How often a worker without work looks for jobs of other processes."""
+_PARTIAL = re.compile(r"[0-9a-f]{32}(?:\.opened)?\.partial")
+"""How a file that is being copied is called; others are not ours."""
 FORGOTTEN_SECONDS = 3600
 """Age at which a half-copied file is nobody's any more."""
 
@@ -48,7 +52,10 @@ class AddOutcome:
 
 
 class Ingest:
-    """Runs from construction to ``close``."""
+    """Takes in and removes at once; works in the background from ``start`` to ``close``.
+
+    ``going`` is told of a document that is being removed, inside the transaction that removes it.
+    """
 
     def __init__(
         self,
@@ -59,7 +66,11 @@ class Ingest:
         reader: Reader,
         describe: Describe,
         settings: Settings,
+        *,
+        going: Callable[[Document], None] = lambda document: None,
+        at_work: bool = True,
     ) -> None:
+        self._going = going
         self._database = database
         self._library = library
         self._indexes = indexes
@@ -77,15 +88,24 @@ class Ingest:
         self._page_work = PageWork(place, describe, self.remove)
         self._vector_work = VectorWork(place)
         settings.files_dir.mkdir(parents=True, exist_ok=True)
-        steps = {
+        self._steps = {
             "read": self._read_next,
             "embed": self._vector_work.embed_next,
             "recognise": self._page_work.recognise_next,
         }
-        self._threads = [
-            threading.Thread(target=self._work, args=(step,), name=f"ingest-{name}", daemon=True)
-            for name, step in steps.items()
-        ]
+        self._threads: list[threading.Thread] = []
+        if at_work:
+            self.start()
+
+    def start(self) -> None:
+        """Set the workers to work, where they are not yet."""
+        with self._taking_lock:
+            if self._threads or self._closing.is_set():
+                return
+            self._threads = [
+                threading.Thread(target=self._work, args=(step,), name=f"ingest-{name}", daemon=True)
+                for name, step in self._steps.items()
+            ]
         for thread in self._threads:
             thread.start()
 
@@ -98,6 +118,7 @@ class Ingest:
         try:
             document_id, size = self._copy(source, partial, name)
             if self._shelf.exists(document_id):
+                self._taken_in(source)
                 return AddOutcome(self._library.get(document_id), known=True, replaces=None)
             info = self._open(partial, name, password)
             with self._database.transaction():
@@ -115,6 +136,7 @@ class Ingest:
             ) from error
         finally:
             partial.unlink(missing_ok=True)
+        self._taken_in(source)
         self._announce()
         return AddOutcome(self._library.get(document_id), known=False, replaces=self._namesake(document_id, name))
 
@@ -128,29 +150,28 @@ class Ingest:
 
     def retry(self, document_id: str, page_indexes: Sequence[int] | None = None) -> None:
         """Read these pages again, or all failed ones, and go on with whatever the job had left."""
-        if page_indexes is None:
-            page_indexes = self._shelf.pages_with_status(document_id, PageStatus.FAILED)
-        self._library.get(document_id)
-        self._shelf.forget_pages(document_id, page_indexes)
-        self._jobs.enqueue(document_id)
+        with self._database.transaction():
+            self._library.get(document_id)
+            if page_indexes is None:
+                page_indexes = self._shelf.pages_with_status(document_id, PageStatus.FAILED)
+            self._shelf.forget_pages(document_id, page_indexes)
+            self._jobs.enqueue(document_id)
         self._announce()
 
     def remove(self, document_id: str) -> None:
         """Take the document out of every store, in the middle of its ingest too."""
-        self._library.get(document_id)
-        self._shelf.remove_document(document_id)
-        self._announce()
-        if self._owns_lock():
-            self._sweep()
+        with self._database.transaction():
+            self._take_away(document_id)
+        self._clear_away()
 
     def replace(self, old_id: str, new_id: str) -> None:
         """Remove the old document once the new one can be searched; what did not change keeps its embeddings."""
         with self._database.transaction():
-            searchable = self._library.get(new_id).searchable
-            if not searchable:
+            if self._library.get(new_id).searchable:
+                self._take_away(old_id)
+            else:
                 self._jobs.set_replaces(new_id, old_id)
-        if searchable:
-            self.remove(old_id)
+        self._clear_away()
 
     def wait(
         self,
@@ -162,6 +183,7 @@ class Ingest:
         """Wait until these documents (or all) are done, failed or cancelled; False when the time was not enough."""
         deadline = None if timeout_seconds is None else time.monotonic() + timeout_seconds
         while any(self._unfinished(job, searchable_only) for job in self._jobs.list_of(document_ids)):
+            self.start()
             left = POLL_SECONDS if deadline is None else min(POLL_SECONDS, deadline - time.monotonic())
             if left <= 0:
                 return False
@@ -177,6 +199,15 @@ class Ingest:
             thread.join()
         self._vector_work.close()
         self._lock.release()
+
+    def _take_away(self, document_id: str) -> None:
+        self._going(self._library.get(document_id))
+        self._shelf.remove_document(document_id)
+
+    def _clear_away(self) -> None:
+        self._announce()
+        if self._owns_lock():
+            self._sweep()
 
     # ------------------------------------------------------------ adding
 
@@ -218,6 +249,11 @@ class Ingest:
             )
         return info
 
+    def _taken_in(self, source: Path | bytes) -> None:
+        """What was set aside and is now in the library need not be kept twice."""
+        if isinstance(source, Path) and source.resolve().parent == (self._settings.files_dir / QUARANTINE).resolve():
+            source.unlink()
+
     def _namesake(self, document_id: str, name: str) -> Document | None:
         same = (other for other in self._library.list() if other.name.casefold() == name.casefold())
         return next((other for other in same if other.id != document_id), None)
@@ -250,14 +286,15 @@ class Ingest:
             return True
 
     def _start_over(self) -> None:
-        """Clear away what a killed process may have left half done."""
+        """Clear away what a killed process may have left half done, and set aside what is not known."""
         for path in self._settings.files_dir.glob("*.partial"):
-            if time.time() - path.stat().st_mtime > FORGOTTEN_SECONDS:
+            if _PARTIAL.fullmatch(path.name) and time.time() - path.stat().st_mtime > FORGOTTEN_SECONDS:
                 path.unlink(missing_ok=True)
         with self._database.transaction():
-            for path in self._settings.files_dir.glob("*.pdf"):
-                if not self._shelf.exists(path.stem):
-                    path.unlink()
+            for document_id in self._shelf.finished_with_holes():
+                self._jobs.enqueue(document_id)
+            documents = [document.id for document in self._library.list()]
+            set_aside(self._settings, [*documents, *self._shelf.files_to_remove()])
 
     def _announce(self) -> None:
         with self._changed:

@@ -54,6 +54,15 @@ class Shelf:
         stored = {row["page_index"] for row in rows}
         return [index for index in range(count["page_count"] if count else 0) if index not in stored]
 
+    def finished_with_holes(self) -> list[str]:
+        """Ids of documents whose work is done, though some of their pages have no row."""
+        rows = self._database.connection.execute(
+            """SELECT documents.id FROM documents LEFT JOIN jobs ON jobs.document_id = documents.id
+               WHERE (jobs.id IS NULL OR jobs.status = 'done')
+               AND page_count > (SELECT count(*) FROM pages WHERE document_id = documents.id)"""
+        )
+        return [row["id"] for row in rows]
+
     def pages_to_recognise(self, document_id: str) -> list[int]:
         rows = self._database.connection.execute(
             "SELECT page_index FROM pages WHERE document_id = ? AND recognise = 1 ORDER BY page_index", (document_id,)

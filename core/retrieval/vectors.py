@@ -1,9 +1,10 @@
 """The vector index: one embedded Chroma collection for each embedder stamp."""
 
+import sqlite3
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
-from contextlib import suppress
+from contextlib import closing, suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -72,6 +73,20 @@ def open_chroma(directory: Path) -> "Client":
         ) from error
     assert isinstance(client, Client)  # its declared type lacks close()
     return client
+
+
+def stored_vectors(directory: Path, collection: str) -> int:
+    """How many vectors Chroma's own database lists: Chroma itself changes its files whenever it opens them."""
+    file = directory / "chroma.sqlite3"
+    if not file.exists():
+        return 0
+    counted = """SELECT count(*) FROM embeddings JOIN segments ON segments.id = embeddings.segment_id
+                 JOIN collections ON collections.id = segments.collection WHERE collections.name = ?"""
+    try:
+        with closing(sqlite3.connect(f"{file.resolve().as_uri()}?mode=ro", uri=True)) as connection:
+            return int(connection.execute(counted, (collection,)).fetchone()[0])
+    except sqlite3.DatabaseError:
+        return 0
 
 
 def drop_collection(client: "Client", name: str) -> None:

@@ -1,14 +1,53 @@
 """The SQLite database: opening it, its numbered migrations, and transactions; not what is in the tables."""
 
+import shutil
 import sqlite3
+import tempfile
 import threading
 import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from importlib import resources
 from pathlib import Path
+from typing import Any
 
-from pincite.core.errors import StorageError
+from pincite.core.errors import BusyError, NewerDatabaseError, StorageError
+
+BUSY_SECONDS = 30
+_BUSY = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
+_OUR_MISTAKES = (sqlite3.SQLITE_ERROR, sqlite3.SQLITE_CONSTRAINT, sqlite3.SQLITE_MISUSE, sqlite3.SQLITE_MISMATCH)
+
+
+class _Connection(sqlite3.Connection):
+    """Says what SQLite cannot do in errors of ours: the one place where they are translated."""
+
+    def execute(self, sql: str, parameters: Any = (), /) -> sqlite3.Cursor:
+        with _told():
+            return super().execute(sql, parameters)
+
+    def executemany(self, sql: str, parameters: Any, /) -> sqlite3.Cursor:
+        with _told():
+            return super().executemany(sql, parameters)
+
+
+@contextmanager
+def _told() -> Iterator[None]:
+    """A mistake of ours, such as a broken constraint, stays what it is. Raises StorageError."""
+    try:
+        yield
+    except sqlite3.DatabaseError as error:
+        code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF
+        if code in _BUSY:
+            raise BusyError(
+                "Another part of Pincite is writing to the library.", hint="Try again in a moment."
+            ) from error
+        if code in _OUR_MISTAKES:
+            raise
+        raise StorageError(
+            f"The database cannot be used ({error}).",
+            hint="Check that the disk has space and that the data directory can be written to; `pincite doctor` says "
+            "more.",
+        ) from error
 
 
 class _Held:
@@ -24,7 +63,7 @@ class _Held:
 class Database:
     """One SQLite file in WAL mode, with one connection per thread, closed when the thread ends.
 
-    Writers of several processes wait for each other up to 30 s.
+    Writers of several processes wait for each other up to ``BUSY_SECONDS``.
     """
 
     def __init__(self, path: Path) -> None:
@@ -32,14 +71,8 @@ class Database:
         self._local = threading.local()
         self._held = weakref.WeakSet[_Held]()
         self._lock = threading.Lock()
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            self._migrate()
-        except (OSError, sqlite3.OperationalError, sqlite3.DatabaseError) as error:
-            raise StorageError(
-                f"The database {path} cannot be used ({error}).",
-                hint="Check that the folder can be written to and has space, or choose another with --data-dir.",
-            ) from error
+        with self._usable():
+            self._prepare()
 
     @property
     def connection(self) -> sqlite3.Connection:
@@ -47,16 +80,29 @@ class Database:
         held: _Held | None = getattr(self._local, "held", None)
         if held is not None:
             return held.connection
-        connection = sqlite3.connect(self.path, timeout=30, isolation_level=None, check_same_thread=False)
+        connection = self._connect()
         connection.row_factory = sqlite3.Row
-        connection.execute("PRAGMA journal_mode = WAL")
-        connection.execute("PRAGMA synchronous = NORMAL")
-        connection.execute("PRAGMA foreign_keys = ON")
-        connection.execute("PRAGMA secure_delete = ON")
         self._local.held = held = _Held(connection)
         with self._lock:
             self._held.add(held)
         return connection
+
+    def _connect(self) -> sqlite3.Connection:
+        connection = _open(self.path)
+        connection.execute("PRAGMA journal_mode = WAL")
+        connection.execute("PRAGMA synchronous = NORMAL")
+        connection.execute("PRAGMA foreign_keys = ON")
+        connection.execute("PRAGMA secure_delete = ON")
+        return connection
+
+    @property
+    def owner_id(self) -> int:
+        """Of which data directory this is the database; 0 where nobody has said yet."""
+        found: int = self.connection.execute("PRAGMA application_id").fetchone()[0]
+        return found
+
+    def belong_to(self, owner_id: int) -> None:
+        self.connection.execute(f"PRAGMA application_id = {owner_id:d}")
 
     @contextmanager
     def transaction(self) -> Iterator[sqlite3.Connection]:
@@ -68,45 +114,130 @@ class Database:
         connection.execute("BEGIN IMMEDIATE")
         try:
             yield connection
+            connection.execute("COMMIT")
         except BaseException:
-            connection.execute("ROLLBACK")
+            if connection.in_transaction:  # SQLite itself rolls back where the disk is full
+                connection.execute("ROLLBACK")
             raise
-        connection.execute("COMMIT")
 
     def close(self) -> None:
         """Close every thread's connection, and leave no deleted text in the write-ahead log."""
-        with suppress(sqlite3.Error):  # a full disk
-            empty_log(self.connection)
+        self._leave_no_log()
         with self._lock:
             for held in list(self._held):
                 held.connection.close()
         self._local = threading.local()
 
+    def _leave_no_log(self) -> None:
+        with suppress(sqlite3.Error, StorageError):  # a full disk
+            empty_log(self.connection)
+
+    @contextmanager
+    def _usable(self) -> Iterator[None]:
+        """What goes wrong while opening is told with the file's name. Raises StorageError."""
+        path = self.path
+        try:
+            yield
+        except (OSError, sqlite3.Error, StorageError) as error:
+            if isinstance(error, (BusyError, NewerDatabaseError)):
+                raise
+            raise StorageError(
+                f"The database {path} cannot be used ({error.__cause__ or error}).",
+                hint="Check that the folder can be written to and has space, or choose another with --data-dir.",
+            ) from error
+
+    def _prepare(self) -> None:
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        self._migrate()
+
     def _migrate(self) -> None:
-        scripts = sorted(
-            (
-                entry
-                for entry in resources.files("pincite.core.store.migrations").iterdir()
-                if entry.name.endswith(".sql")
-            ),
-            key=lambda entry: entry.name,
-        )
+        scripts = _migrations()
         with self.transaction() as connection:
-            version = connection.execute("PRAGMA user_version").fetchone()[0]
-            if version > len(scripts):
-                raise StorageError(
-                    f"The database {self.path} was written by a newer Pincite.",
-                    hint="Install that version again, or choose another folder with --data-dir.",
-                )
+            version = self._version()
             for number, script in enumerate(scripts[version:], start=version + 1):
-                for statement in _statements(script.read_text(encoding="utf-8")):
+                for statement in _statements(script):
                     connection.execute(statement)
                 connection.execute(f"PRAGMA user_version = {number}")
+
+    def _version(self) -> int:
+        """How many migrations it has seen. Raises NewerDatabaseError."""
+        version: int = self.connection.execute("PRAGMA user_version").fetchone()[0]
+        if version > len(_migrations()):
+            raise NewerDatabaseError(
+                f"The database {self.path} was written by a newer Pincite.",
+                hint="Install that version again, or choose another folder with --data-dir.",
+            )
+        return version
+
+
+class ReadOnlyDatabase(Database):
+    """A database to look at: the file and what lies beside it stay as they are, to the byte.
+
+    Where looking would change something (a log without its index, an older format), or where there is nothing to look
+    at, this looks at a copy of its own.
+    """
+
+    _how = ""
+    _copy: tempfile.TemporaryDirectory[str] | None = None
+
+    def _leave_no_log(self) -> None:
+        """It is not this one's to empty."""
+
+    def close(self) -> None:
+        super().close()
+        if self._copy is not None:
+            self._copy.cleanup()
+
+    def _prepare(self) -> None:
+        self._how = _way_to_look(self.path)
+        if not self._how or self._version() < len(_migrations()):
+            super().close()
+            self._how = ""
+            self._copy = tempfile.TemporaryDirectory(prefix="pincite-")
+            place = Path(self._copy.name) / self.path.name
+            for file in (self.path, _log_of(self.path)):
+                if file.exists():
+                    shutil.copyfile(file, place.with_name(file.name))
+            self.path = place
+            self._migrate()
+
+    def _connect(self) -> sqlite3.Connection:
+        return _open(f"{self.path.resolve().as_uri()}?{self._how}") if self._how else super()._connect()
+
+
+def _way_to_look(path: Path) -> str:
+    """SQLite's own options for looking without a trace; empty where there are none."""
+    if not path.exists() or path.stat().st_size == 0:
+        return ""
+    if not _log_of(path).exists():
+        return "mode=ro&immutable=1"  # nobody has it open: who does keeps a log
+    return "mode=ro&readonly_shm=1" if path.with_name(f"{path.name}-shm").exists() else ""
+
+
+def _log_of(path: Path) -> Path:
+    return path.with_name(f"{path.name}-wal")
+
+
+def _open(source: Path | str) -> sqlite3.Connection:
+    return sqlite3.connect(
+        source,
+        timeout=BUSY_SECONDS,
+        isolation_level=None,
+        check_same_thread=False,
+        factory=_Connection,
+        uri=isinstance(source, str),
+    )
+
+
+def _migrations() -> list[str]:
+    folder = resources.files("pincite.core.store.migrations")
+    scripts = sorted((entry for entry in folder.iterdir() if entry.name.endswith(".sql")), key=lambda entry: entry.name)
+    return [script.read_text(encoding="utf-8") for script in scripts]
 
 
 def empty_log(connection: sqlite3.Connection) -> None:
     """Move the write-ahead log into the database and cut it to nothing, unless another process is reading it."""
-    with suppress(sqlite3.Error):
+    with suppress(sqlite3.Error, StorageError):
         connection.execute("PRAGMA busy_timeout = 0")
         connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
 

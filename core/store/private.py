@@ -9,6 +9,7 @@ OURS = (
     "pincite.db*",
     "checkpoints.db*",
     "settings.*",
+    "pincite-data.*",
     "pincite.log*",
     "ingest.lock",
     "files",

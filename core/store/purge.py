@@ -4,6 +4,7 @@ import json
 import sqlite3
 from dataclasses import dataclass
 
+from pincite.core.errors import StorageError
 from pincite.core.store.database import Database
 from pincite.core.store.sessions import NEW_TITLE
 
@@ -65,7 +66,7 @@ def scrub(connection: sqlite3.Connection) -> bool:
         connection.commit()
         connection.execute("VACUUM")
         busy: int = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]
-    except sqlite3.OperationalError:
+    except (sqlite3.OperationalError, StorageError):
         return False
     return not busy
 

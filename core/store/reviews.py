@@ -127,12 +127,17 @@ class Reviews:
 
     def mark_stale(self, document_id: str, why: str) -> list[str]:
         """Reviewed turns that cite the document return to the queue; returns their ids."""
-        touched = [turn for turn in self.reviewed(None) if any(c.document_id == document_id for c in _cited(turn))]
         with self._database.transaction() as connection:
-            for turn in touched:
-                connection.execute("UPDATE reviews SET stale = ? WHERE turn_id = ? AND stale = ''", (why, turn.id))
-                self._flag(turn, why)
-        return [turn.id for turn in touched]
+            rows = connection.execute(
+                "SELECT turn_id FROM reviews WHERE id IN (SELECT MAX(id) FROM reviews GROUP BY turn_id) "
+                "AND stale = '' AND instr(citations, ?)",
+                (document_id,),
+            ).fetchall()
+            touched = [row["turn_id"] for row in rows]
+            for turn_id in touched:
+                connection.execute("UPDATE reviews SET stale = ? WHERE turn_id = ? AND stale = ''", (why, turn_id))
+                self._flag(self._turns.get(turn_id), why)
+        return touched
 
     def reviewed(self, most: int | None = MOST_COMPARED) -> list[Turn]:
         """Turns whose latest decision holds, newest decision first; all of them where ``most`` is None."""
@@ -188,10 +193,6 @@ class Reviews:
     def _flag(self, turn: Turn, reason: str) -> None:
         reasons = tuple(dict.fromkeys([reason, *turn.reasons]))
         self._turns.save(replace(turn, status=TurnStatus.FLAGGED, reasons=reasons))
-
-
-def _cited(turn: Turn) -> tuple[Citation, ...]:
-    return turn.review.citations if turn.review else turn.citations
 
 
 def _same_details(one: str, other: str) -> bool:

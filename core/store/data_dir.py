@@ -1,0 +1,118 @@
+"""The data directory: whose it is, and the PDFs in it that the library does not know. Nothing in it is deleted here."""
+
+import json
+import secrets
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from pincite.core.errors import ForeignDirectoryError, NewerDatabaseError, StorageError
+from pincite.core.settings import Settings
+from pincite.core.store.database import Database, ReadOnlyDatabase
+
+STAMP = "pincite-data.json"
+FORMAT = 1
+QUARANTINE = "quarantine"
+_BEFORE_THE_FIRST_START = {"samples", "models", "settings.json", "pincite.log", "lost+found"}
+
+
+def check_ours(settings: Settings) -> None:
+    """Look whether Pincite may work in the directory; changes nothing. Raises ForeignDirectoryError."""
+    directory = settings.data_dir
+    there = next(path for path in (directory, *directory.parents) if path.exists())
+    if not there.is_dir():
+        raise ForeignDirectoryError(
+            f"{directory} cannot be used ({there.name} is no folder).", hint="Choose a folder with --data-dir."
+        )
+    stamped = stamp_of(directory)
+    if not settings.database_path.exists():
+        if stamped is None and (strangers := _strangers(directory)):
+            raise ForeignDirectoryError(
+                f"{directory} holds other things ({strangers[0].name}) and was not made by Pincite; nothing in it was "
+                "changed.",
+                hint="Choose an empty or a new folder with --data-dir. If a library was here, put its pincite.db back.",
+            )
+        return
+    database = ReadOnlyDatabase(settings.database_path)
+    owner = database.owner_id
+    database.close()
+    if stamped and owner and stamped != owner:
+        raise ForeignDirectoryError(
+            f"The database in {directory} belongs to another data directory; nothing was changed.",
+            hint=f"Put back the pincite.db that was here. If this one is meant to be here, delete {STAMP} beside it.",
+        )
+
+
+def claim(settings: Settings, database: Database) -> None:
+    """Stamp the directory and its database with one id; one of the two may have it already."""
+    stamped, owner = stamp_of(settings.data_dir), database.owner_id
+    if stamped and stamped == owner:
+        return
+    with _directory_told(settings.data_dir), database.transaction():
+        owner = database.owner_id
+        identity = owner or stamped or 1 + secrets.randbelow(2**31 - 1)
+        partial = settings.data_dir / f"{STAMP}.partial"
+        partial.write_text(json.dumps({"id": identity, "format": FORMAT}), encoding="utf-8")
+        partial.replace(settings.data_dir / STAMP)
+        if not owner:
+            database.belong_to(identity)
+
+
+def stamp_of(directory: Path) -> int | None:
+    """The id of the directory; None where there is none that can be read. Raises StorageError."""
+    with _directory_told(directory):
+        try:
+            stamp = json.loads((directory / STAMP).read_text(encoding="utf-8"))
+            identity, version = int(stamp["id"]), int(stamp["format"])
+        except (FileNotFoundError, NotADirectoryError, ValueError, KeyError, TypeError):
+            return None
+    if version > FORMAT:
+        raise NewerDatabaseError(
+            f"{directory} was written by a newer Pincite.",
+            hint="Install that version again, or choose another folder with --data-dir.",
+        )
+    return identity if 0 < identity < 2**31 else None
+
+
+def strays(settings: Settings, known: Collection[str]) -> list[Path]:
+    """PDFs among the library's files that are none of the documents ``known``."""
+    return [path for path in _pdfs(settings.files_dir) if path.name not in {f"{identity}.pdf" for identity in known}]
+
+
+def quarantined(settings: Settings) -> list[Path]:
+    """PDFs that were set aside; they can be added, which takes them out of here."""
+    return _pdfs(settings.files_dir / QUARANTINE)
+
+
+def set_aside(settings: Settings, known: Collection[str]) -> None:
+    """Move the PDFs that the library does not know out of its way; each keeps its name as far as that is free."""
+    place = settings.files_dir / QUARANTINE
+    for path in strays(settings, known):
+        place.mkdir(exist_ok=True)
+        free = (place / f"{path.stem}{f'-{number}' if number else ''}.pdf" for number in range(10_000))
+        path.rename(next(target for target in free if not target.exists()))
+
+
+def _pdfs(directory: Path) -> list[Path]:
+    return [path for path in _entries(directory) if path.suffix.lower() == ".pdf" and not path.is_dir()]
+
+
+def _strangers(directory: Path) -> list[Path]:
+    """What shows that the folder was in use before Pincite came to it."""
+    names = (path for path in _entries(directory) if not path.name.startswith("."))
+    return [path for path in names if path.name not in _BEFORE_THE_FIRST_START]
+
+
+def _entries(directory: Path) -> list[Path]:
+    with _directory_told(directory):
+        return sorted(directory.iterdir()) if directory.is_dir() else []
+
+
+@contextmanager
+def _directory_told(directory: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise StorageError(
+            f"{directory} cannot be used ({error.strerror}).", hint="Choose another folder with --data-dir."
+        ) from error
