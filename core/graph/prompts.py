@@ -4,8 +4,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from pincite.core.language.prompts import defused
+from pincite.core.language.prompts import defused, in_line
 from pincite.core.types import Claim, ClaimStatus, Evidence
+
+LONGEST_REASON = 200
+MOST_POINTS = 1_000
+"""Further from the scale than this a figure says nothing."""
 
 INTENT_INSTRUCTIONS = (
     "Decide what the user's message needs. Reply in JSON. "
@@ -63,8 +67,8 @@ class Critique:
 
 def critic_content(question: str, claims: Sequence[Claim], evidence: Sequence[Evidence]) -> str:
     """The question, the passages and the numbered claims, as the critic reads them."""
-    passages = "\n\n".join(f"[{item.number}] {defused(item.passage.text)}" for item in evidence)
-    numbered = "\n".join(f"{number}. {claim.text}" for number, claim in enumerate(claims, start=1))
+    passages = "\n".join(f"<passage>\n[{item.number}] {defused(item.passage.text)}\n</passage>" for item in evidence)
+    numbered = "\n".join(f"{number}. {in_line(claim.text)}" for number, claim in enumerate(claims, start=1))
     return f"<passages>\n{passages}\n</passages>\n\nQuestion: {question}\n\nClaims:\n{numbered}"
 
 
@@ -76,13 +80,20 @@ def read_critique(reply: Mapping[str, Any] | None, count: int) -> Critique | Non
     for entry in reply["claims"]:
         if not isinstance(entry, dict) or entry.get("status") not in list(ClaimStatus):
             continue
-        number = entry.get("number")
+        number, reason = entry.get("number"), entry.get("reason")
         if isinstance(number, int) and 1 <= number <= count:
-            found[number - 1] = (ClaimStatus(entry["status"]), str(entry.get("reason", ""))[:200])
-    scores = [reply.get(name) for name in ("relevance", "completeness")]
-    if not found or not all(isinstance(score, int | float) for score in scores):
+            told = reason[:LONGEST_REASON] if isinstance(reason, str) else ""
+            found[number - 1] = (ClaimStatus(entry["status"]), told)
+    relevance, completeness = _share(reply.get("relevance")), _share(reply.get("completeness"))
+    if not found or relevance is None or completeness is None:
         return None
-    relevance, completeness = (min(max(float(score or 0) / 10, 0.0), 1.0) for score in scores)
     missing = reply.get("missing")
-    gaps = tuple(str(gap)[:200] for gap in missing[:3]) if isinstance(missing, list) else ()
-    return Critique(found, relevance, completeness, gaps)
+    named = [gap[:LONGEST_REASON] for gap in missing if isinstance(gap, str)] if isinstance(missing, list) else []
+    return Critique(found, relevance, completeness, tuple(named[:3]))
+
+
+def _share(points: object) -> float | None:
+    """Points of ten as a share; None for what is no number, such as NaN."""
+    if not isinstance(points, int | float) or not -MOST_POINTS <= points <= MOST_POINTS:
+        return None
+    return min(max(points / 10, 0.0), 1.0)

@@ -32,9 +32,11 @@ def messages_for(request: AnswerRequest, *, history_characters: int = 2_000) -> 
 def _user_text(request: AnswerRequest) -> str:
     parts = []
     if request.intent is not Intent.CHAT:
-        parts.append("<passages>\n" + "\n\n".join(map(_passage, request.evidence)) + "\n</passages>")
+        parts.append("<passages>\n" + "\n".join(map(_passage, request.evidence)) + "\n</passages>")
     if request.critique:
-        parts.append("A check of your last draft found:\n" + "\n".join(f"- {line}" for line in request.critique))
+        parts.append(
+            "A check of your last draft found:\n" + "\n".join(f"- {in_line(line)}" for line in request.critique)
+        )
         parts.append("Write a new answer that avoids this.")
     parts += request.notes
     parts.append(request.question if request.intent is Intent.CHAT else f"Question: {request.question}")
@@ -44,12 +46,21 @@ def _user_text(request: AnswerRequest) -> str:
 def _passage(item: Evidence) -> str:
     passage = item.passage
     where = " › ".join([item.document_name, *passage.heading_path, f"page {passage.page_label}"])
-    return f"[{item.number}] ({defused(where)})\n{defused(passage.text)}"
+    return f"<passage>\n[{item.number}] ({in_line(where)})\n{defused(passage.text)}\n</passage>"
+
+
+_OPENS_TAG = re.compile(r"<(?!=|\s*[$€£]?\s*[+−-]?[\d.])")
+"""Any < that does not compare figures."""
 
 
 def defused(text: str) -> str:
-    """A document cannot close the delimiter it stands in."""
-    return re.sub(r"</?\s*passages\s*>", "", text, flags=re.IGNORECASE)
+    """Foreign text in which no tag can stand, whole or made of what is left of others: it cannot end its delimiters."""
+    return _OPENS_TAG.sub("‹", text)
+
+
+def in_line(text: str) -> str:
+    """The same on one line, for names and claims."""
+    return " ".join(defused(text).split())
 
 
 def _recent(history: Sequence[Message], limit: int) -> list[Message]:
