@@ -22,7 +22,8 @@ class Comparison:
 
 def check_reviewed(pincite: "Pincite") -> Iterator[Comparison]:
     """Ask every reviewed question again, each in a session of its own that is gone afterwards."""
-    for reviewed in pincite.reviews.reviewed():
+    for turn_id, _ in pincite.reviews.decision_times():
+        reviewed = pincite.turns.without_trace(turn_id)
         session = pincite.sessions.create(title="Check of the reviewed answers")
         try:
             _tell_what_came_before(pincite, reviewed, session.id)
@@ -73,13 +74,14 @@ def _tell_what_came_before(pincite: "Pincite", reviewed: Turn, session_id: str) 
 
 
 def _scope(pincite: "Pincite", reviewed: Turn) -> tuple[str, ...]:
-    """The documents chosen for the turn that are still there; empty where it searched all that there were."""
+    """The documents chosen for the turn, which may be gone; empty where it searched all that there were."""
+    if reviewed.scope is not None:
+        return reviewed.scope
     documents = pincite.library.list()
     there_then = {document.id for document in documents if document.added_at <= reviewed.started_at}
     if there_then <= set(reviewed.document_ids):
         return ()
-    kept = {document.id for document in documents}
-    return tuple(document_id for document_id in reviewed.document_ids if document_id in kept)
+    return reviewed.document_ids
 
 
 def _flat(text: str) -> str:

@@ -180,7 +180,7 @@ class Pincite:
 
     def check_edit(self, turn_id: str, text: str) -> Verdict:
         """What the checks without a model say of a reviewer's text, against the turn's evidence. Raises TurnError."""
-        turn = self.turns.get(turn_id)
+        turn = self.turns.without_trace(turn_id)
         cited = cite(text, turn.evidence, self.library.page_text)
         return verdict_of(
             turn.question,
@@ -206,10 +206,9 @@ class Pincite:
 
     def own_reviews(self) -> OwnReviews:
         """What the decisions that hold say of the confidence; judged again only when there are other ones."""
-        turns = self.reviews.reviewed()
-        decided = tuple((turn.id, turn.review.decided_at) for turn in turns if turn.review)
+        decided = self.reviews.decision_times()
         if self._own is None or self._own[0] != decided:
-            self._own = (decided, learn(turns))
+            self._own = (decided, learn(self.turns.without_trace(turn_id) for turn_id, _ in decided))
         return self._own[1]
 
     def learn_confidence(self, own: OwnReviews | None) -> None:
@@ -337,7 +336,7 @@ class Pincite:
     def _recall(self, question: str, document_ids: Sequence[str]) -> Recalled | None:
         """The reviewed answer to the same question; an edited one with a verdict of its own, not the draft's."""
         recalled = self.reviews.reviewed_match(question, document_ids)
-        if recalled is None or recalled.answer == self.turns.get(recalled.turn_id).answer:
+        if recalled is None or recalled.answer == self.turns.without_trace(recalled.turn_id).answer:
             return recalled
         return replace(recalled, verdict=self.check_edit(recalled.turn_id, recalled.answer))
 

@@ -131,12 +131,14 @@ class TurnRunner:
         ``fresh``, or a hint, keeps a reviewed answer from being repeated.
         """
         fresh = fresh or bool(hint)
-        return self._start(session_id, question, mode, tuple(document_ids), engine, hint, fresh=fresh)
+        scope = tuple(document_ids) or self._sessions.get(session_id).document_ids
+        return self._start(session_id, question, mode, scope, engine, hint, fresh=fresh)
 
     def run_again(self, turn_id: str, *, engine: str | None = None, hint: str = "") -> str:
         """Ask a turn's question anew, as a new turn; a reviewed answer is not repeated. Raises TurnError."""
         turn = self._turns.get(turn_id)
-        return self._start(turn.session_id, turn.question, turn.mode, turn.document_ids, engine, hint, fresh=True)
+        scope = turn.document_ids if turn.scope is None else turn.scope
+        return self._start(turn.session_id, turn.question, turn.mode, scope, engine, hint, fresh=True)
 
     def snapshot(self, turn_id: str) -> TurnSnapshot:
         """What there is to see of a turn now: of a running one from memory, else from the store. Raises TurnError."""
@@ -193,19 +195,19 @@ class TurnRunner:
         session_id: str,
         question: str,
         mode: Mode,
-        document_ids: tuple[str, ...],
+        scope: tuple[str, ...],
         engine: str | None,
         hint: str,
         *,
         fresh: bool,
     ) -> str:
+        """``scope`` empty: all documents."""
         if not question.strip():
             raise TurnError("There is no question to answer.", hint="Type one first.")
         if self._closing:
             raise TurnError("Pincite is closing.", hint="Start it again, then ask.")
-        session = self._sessions.get(session_id)
+        self._sessions.get(session_id)
         equipment = self._equipment()
-        scope = document_ids or session.document_ids
         turn = Turn(
             id=uuid.uuid4().hex,
             session_id=session_id,
@@ -213,6 +215,7 @@ class TurnRunner:
             question=question.strip(),
             mode=mode,
             document_ids=scope or tuple(document.id for document in equipment.documents.list()),
+            scope=scope,
             engine=engine or equipment.settings.engine,
             status=TurnStatus.RUNNING,
             started_at=now(),
@@ -308,6 +311,7 @@ def _answered(turn: Turn, final: TurnState) -> Turn:
     return replace(
         turn,
         status=TurnStatus.FLAGGED if final["flagged"] else TurnStatus.ANSWERED,
+        document_ids=final["targets"] or turn.document_ids,
         intent=final["intent"],
         answer=final["draft"],
         citations=final["citations"],

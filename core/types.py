@@ -348,7 +348,7 @@ class Session:
     created_at: str
     updated_at: str
     document_ids: tuple[str, ...] = ()
-    """The chosen set; empty: all documents."""
+    """The chosen set; empty: all documents. It stays chosen when its documents go, and never turns into all."""
     owner: str = "local"
 
 
@@ -395,6 +395,56 @@ class Review:
     citations: tuple[Citation, ...] = ()
     stale: str = ""
     """Why the decision no longer holds (a cited document changed or went); empty while it does."""
+    undone_at: str = ""
+    """When somebody took it back; then it counts no more."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReviewedLine:
+    """What a list of decisions shows of a turn."""
+
+    turn_id: str
+    session_id: str
+    question: str
+    status: TurnStatus
+    review: Review
+
+
+@dataclass(frozen=True, slots=True)
+class ReviewDraft:
+    """A reviewer's text for a turn that is edited and not saved."""
+
+    turn_id: str
+    text: str
+    updated_at: str
+
+
+@dataclass(frozen=True, slots=True)
+class TurnFilter:
+    """Which turns a list is to show; what is empty narrows nothing."""
+
+    status: TurnStatus | None = None
+    words: str = ""
+    """In the question or the reasons for review."""
+    document_id: str = ""
+    """Cited by the answer."""
+    since: str = ""
+    confidence_up_to: float = 1.0
+    """Turns without a confidence count as 0."""
+
+
+@dataclass(frozen=True, slots=True)
+class TurnLine:
+    """What a list shows of a turn."""
+
+    id: str
+    session_id: str
+    question: str
+    status: TurnStatus
+    started_at: str
+    confidence: float | None
+    cited_names: tuple[str, ...]
+    reasons: tuple[str, ...]
 
 
 class FeedbackKind(StrEnum):
@@ -412,7 +462,7 @@ class Turn:
     question: str
     mode: Mode
     document_ids: tuple[str, ...]
-    """The scope it searched, resolved when it started."""
+    """The documents it searched: those that were @mentioned, else those of its scope when it started."""
     engine: str
     status: TurnStatus
     started_at: str
@@ -429,6 +479,8 @@ class Turn:
     error: str = ""
     notices: tuple[str, ...] = ()
     """Plain remarks: pages not read in a searched document, prompt truncated, model missing."""
+    scope: tuple[str, ...] | None = None
+    """The documents that were chosen for it; empty: all, also those of another day; None: not written down."""
     reused_from: str = ""
     """Id of the reviewed turn that this answer repeats."""
     trace: tuple[TraceStep, ...] = ()

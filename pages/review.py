@@ -8,7 +8,7 @@ import streamlit as st
 
 from pincite.core.errors import PinciteError
 from pincite.core.runtime import Pincite
-from pincite.core.types import ReviewDecision, Turn, TurnStatus
+from pincite.core.types import ReviewDecision, ReviewedLine, Turn, TurnStatus
 from pincite.pages.components.answer import answer_markdown, claim_line
 from pincite.pages.components.facade import errors_told, pincite, tell
 from pincite.pages.components.layout import CASE
@@ -28,6 +28,7 @@ from pincite.pages.components.words import confidence, escape, escape_lines, mom
 
 SLOT = "review_page"
 QUEUE = "review_queue"
+SHOWN_DECISIONS = 20
 AGES = {"Any age": 36_500, "Last day": 1, "Last 7 days": 7, "Last 30 days": 30}
 
 
@@ -35,8 +36,8 @@ def main() -> None:
     app = pincite()
     st.header("Review", anchor=False)
     flagged = app.turns.flagged()
-    decided = app.reviews.reviewed()
-    waiting, done = st.tabs([f"Waiting ({len(flagged)})", f"Decided ({len(decided)})"])
+    decided = app.reviews.decided(most=SHOWN_DECISIONS)
+    waiting, done = st.tabs([f"Waiting ({len(flagged)})", f"Decided ({app.reviews.count_decided()})"])
     with waiting:
         draw_waiting(app, flagged)
     with done:
@@ -235,16 +236,14 @@ def draw_evidence(app: Pincite, turn: Turn, names: dict[str, str]) -> None:
     draw_picture(document, shown)
 
 
-def draw_decided(app: Pincite, decided: Sequence[Turn]) -> None:
+def draw_decided(app: Pincite, decided: Sequence[ReviewedLine]) -> None:
     """Decisions that hold, newest first, each with all that was decided on it before."""
     if not decided:
         st.caption("No decision yet. Reviewed answers are offered again when somebody asks the same.")
-    for turn in decided[:100]:
-        if turn.review is None:
-            continue
+    for turn in decided:
         outcome = f"{DECISION_WORDS[turn.review.decision]}, {moment(turn.review.decided_at)}"
         with st.expander(f"{escape(shorten(turn.question, 90))} · {outcome}", icon=":material/verified_user:"):
-            for review in app.reviews.history(turn.id):
+            for review in app.reviews.history(turn.turn_id):
                 note = f" “{escape(review.note)}”" if review.note else ""
                 stale = f" — no longer holds: {escape(review.stale)}" if review.stale else ""
                 st.markdown(f"**{DECISION_WORDS[review.decision].capitalize()}** by {escape(review.reviewer)}, "
@@ -254,9 +253,9 @@ def draw_decided(app: Pincite, decided: Sequence[Turn]) -> None:
                 st.page_link("pages/chat.py", label="Open the conversation", icon=":material/forum:",
                              query_params={"session": turn.session_id})  # fmt: skip
                 if turn.status is TurnStatus.REVIEWED and st.button(
-                    "Review again", key=f"reopen_{turn.id}", type="tertiary", icon=":material/undo:"
+                    "Review again", key=f"reopen_{turn.turn_id}", type="tertiary", icon=":material/undo:"
                 ):
-                    app.reviews.send(turn.id, "Sent back to review.")
+                    app.reviews.send(turn.turn_id, "Sent back to review.")
                     st.rerun()
 
 

@@ -1,7 +1,8 @@
 """Learn from people's decisions how far the confidence can be trusted on this user's own answers."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import ClassVar
 
 from pincite.core.graph.verdict import source_texts
@@ -42,13 +43,16 @@ class OwnReviews:
     """So many decisions, and so many for and against, before they say more than the labelled answers that ship."""
 
 
-def learn(turns: Sequence[Turn]) -> OwnReviews:
-    """Judge the reviewed drafts again and fit on the decisions, once there are enough of both kinds."""
+def learn(turns: Iterable[Turn]) -> OwnReviews:
+    """Judge the reviewed drafts again and fit on the decisions, once there are enough of both kinds.
+
+    No more of the turns are asked for than are learned from.
+    """
+    judged = (turn for turn in turns if turn.review and turn.verdict and turn.verdict.claims and turn.evidence)
     drafts = [
-        (turn, turn.review.decision is ReviewDecision.APPROVED)
-        for turn in turns
-        if turn.review and turn.verdict and turn.verdict.claims and turn.evidence
-    ][:MOST]
+        (turn, turn.review is not None and turn.review.decision is ReviewDecision.APPROVED)
+        for turn in islice(judged, MOST)
+    ]
     stood = [approved for _, approved in drafts]
     right, wrong = stood.count(True), stood.count(False)
     if right + wrong < OwnReviews.needed or min(right, wrong) < OwnReviews.needed_of_each:

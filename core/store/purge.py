@@ -79,4 +79,6 @@ def _quotes(body: str, document_id: str) -> bool:
         fields = json.loads(body)
     except json.JSONDecodeError:
         return True
-    return document_id in json.dumps({name: value for name, value in fields.items() if name != "document_ids"})
+    return document_id in json.dumps(
+        {name: value for name, value in fields.items() if name not in ("document_ids", "scope")}
+    )

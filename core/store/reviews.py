@@ -1,8 +1,12 @@
 """Decisions of people on turns, kept for good; feedback; and finding a reviewed answer to the same question again."""
 
+import json
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
 
 from pincite.core.errors import TurnError
 from pincite.core.grounding.terms import content_terms
@@ -10,7 +14,17 @@ from pincite.core.ports import Embedder
 from pincite.core.store.codec import to_json
 from pincite.core.store.database import Database
 from pincite.core.store.turns import Turns, now, review_of
-from pincite.core.types import Citation, FeedbackKind, Review, ReviewDecision, Turn, TurnStatus, Verdict
+from pincite.core.types import (
+    Citation,
+    FeedbackKind,
+    Review,
+    ReviewDecision,
+    ReviewDraft,
+    ReviewedLine,
+    Turn,
+    TurnStatus,
+    Verdict,
+)
 
 SAME_MEANING = 0.85
 """Cosine similarity that two questions with the same words must reach: word order and wording still count.
@@ -34,6 +48,12 @@ _ASKING = frozenset(
     )
 )
 _NAME = re.compile(r"(?<!^)(?<![.?!]\s)\b[A-Z][\w&'’-]+")
+
+_LATEST = (
+    "review.undone_at = '' AND NOT EXISTS (SELECT 1 FROM reviews AS later "
+    "WHERE later.turn_id = review.turn_id AND later.id > review.id AND later.undone_at = '')"
+)
+_HOLDS = f"review.stale = '' AND {_LATEST}"
 
 Cite = Callable[[Turn, str], tuple[Citation, ...]]
 
@@ -73,15 +93,17 @@ class Reviews:
     def decide(
         self, turn_id: str, decision: ReviewDecision, *, final_answer: str = "", note: str = "", reviewer: str = "local"
     ) -> Review:
-        """Keep a decision for good; the conversation shows ``final_answer`` from then on. Raises TurnError."""
-        turn = self._turns.get(turn_id)
-        if turn.status is TurnStatus.RUNNING:
-            raise TurnError("This turn is still running.", hint="Wait until it has ended.", can_retry=True)
+        """Keep a decision for good; the conversation shows ``final_answer`` from then on. Raises TurnError.
+
+        A turn is decided once: whoever comes second is told, and may take the first decision back.
+        """
         if decision is ReviewDecision.EDITED and not final_answer.strip():
             raise TurnError("An edited answer needs a text.", hint="Write the answer, or reject the draft.")
+        turn = self._undecided(turn_id, decision)
         text, citations = self._final(turn, decision, final_answer)
         review = Review(turn_id, decision, text, note.strip(), reviewer.strip() or "local", now(), citations)
         with self._database.transaction() as connection:
+            turn = self._undecided(turn_id, decision)  # again, now that nobody else can write
             connection.execute(
                 "INSERT INTO reviews (turn_id, decision, final_answer, note, reviewer, decided_at, citations) "
                 "VALUES (?, ?, ?, ?, ?, ?, ?)",
@@ -95,9 +117,52 @@ class Reviews:
                     to_json(review.citations, tuple[Citation, ...]),
                 ),
             )
+            connection.execute("DELETE FROM drafts WHERE turn_id = ?", (turn_id,))
             self._turns.save(replace(turn, status=TurnStatus.REVIEWED))
         self._decided(turn, review.final_answer)
         return review
+
+    def undo(self, turn_id: str) -> None:
+        """Take the last decision back: the turn waits for review again, an edit as a draft. Raises TurnError."""
+        with self._database.transaction() as connection:
+            turn = self._turns.get(turn_id)
+            if turn.status is not TurnStatus.REVIEWED or turn.review is None:
+                raise TurnError("There is no decision on this answer to take back.", hint="It waits for review.")
+            connection.execute(
+                "UPDATE reviews SET undone_at = ? WHERE id = "
+                "(SELECT MAX(id) FROM reviews WHERE turn_id = ? AND undone_at = '')",
+                (now(), turn_id),
+            )
+            if turn.review.decision is ReviewDecision.EDITED:
+                connection.execute(
+                    "INSERT OR IGNORE INTO drafts (turn_id, text, updated_at) VALUES (?, ?, ?)",
+                    (turn_id, turn.review.final_answer, now()),
+                )
+            reasons = turn.reasons or ("A decision on it was taken back.",)
+            self._turns.save(replace(turn, status=TurnStatus.FLAGGED, reasons=reasons))
+            before = self._turns.get(turn_id).review
+        self._decided(turn, before.final_answer if before else turn.answer)
+
+    def keep_draft(self, turn_id: str, text: str) -> None:
+        """Keep what a reviewer has written so far; it decides nothing."""
+        with self._database.transaction() as connection:
+            connection.execute(
+                "INSERT INTO drafts (turn_id, text, updated_at) SELECT id, ?, ? FROM turns WHERE id = ? "
+                "ON CONFLICT (turn_id) DO UPDATE SET text = excluded.text, updated_at = excluded.updated_at",
+                (text, now(), turn_id),
+            )
+
+    def discard_draft(self, turn_id: str) -> None:
+        with self._database.transaction() as connection:
+            connection.execute("DELETE FROM drafts WHERE turn_id = ?", (turn_id,))
+
+    def draft(self, turn_id: str) -> ReviewDraft | None:
+        row = self._database.connection.execute("SELECT * FROM drafts WHERE turn_id = ?", (turn_id,)).fetchone()
+        return ReviewDraft(row["turn_id"], row["text"], row["updated_at"]) if row else None
+
+    def drafted(self) -> set[str]:
+        """The turns that have an edit which is not saved."""
+        return {row["turn_id"] for row in self._database.connection.execute("SELECT turn_id FROM drafts")}
 
     def history(self, turn_id: str) -> list[Review]:
         """All decisions on a turn, oldest first."""
@@ -129,8 +194,7 @@ class Reviews:
         """Reviewed turns that cite the document return to the queue; returns their ids."""
         with self._database.transaction() as connection:
             rows = connection.execute(
-                "SELECT turn_id FROM reviews WHERE id IN (SELECT MAX(id) FROM reviews GROUP BY turn_id) "
-                "AND stale = '' AND instr(citations, ?)",
+                f"SELECT turn_id FROM reviews AS review WHERE {_HOLDS} AND instr(citations, ?) ORDER BY id DESC",
                 (document_id,),
             ).fetchall()
             touched = [row["turn_id"] for row in rows]
@@ -139,14 +203,29 @@ class Reviews:
                 self._flag(self._turns.get(turn_id), why)
         return touched
 
-    def reviewed(self, most: int | None = MOST_COMPARED) -> list[Turn]:
-        """Turns whose latest decision holds, newest decision first; all of them where ``most`` is None."""
+    def decided(self, *, most: int, skip: int = 0) -> list[ReviewedLine]:
+        """Turns whose latest decision holds, newest decision first; no turn is decoded."""
         rows = self._database.connection.execute(
-            "SELECT turn_id FROM reviews WHERE id IN (SELECT MAX(id) FROM reviews GROUP BY turn_id) AND stale = '' "
-            "ORDER BY id DESC LIMIT ?",
-            (-1 if most is None else most,),
+            "SELECT review.*, session_id, question, status FROM reviews AS review JOIN turns ON turns.id = turn_id "
+            f"WHERE {_HOLDS} ORDER BY review.id DESC LIMIT ? OFFSET ?",
+            (most, skip),
         ).fetchall()
-        return [self._turns.get(row["turn_id"]) for row in rows]
+        return [
+            ReviewedLine(row["turn_id"], row["session_id"], row["question"], TurnStatus(row["status"]), review_of(row))
+            for row in rows
+        ]
+
+    def count_decided(self) -> int:
+        rows = self._database.connection.execute(f"SELECT count(*) FROM reviews AS review WHERE {_HOLDS}")
+        count: int = rows.fetchone()[0]
+        return count
+
+    def decision_times(self, most: int = MOST_COMPARED) -> tuple[tuple[str, str], ...]:
+        """Ids of the turns whose latest decision holds, newest first, and when it was made."""
+        rows = self._database.connection.execute(
+            f"SELECT turn_id, decided_at FROM reviews AS review WHERE {_HOLDS} ORDER BY id DESC LIMIT ?", (most,)
+        ).fetchall()
+        return tuple((row["turn_id"], row["decided_at"]) for row in rows)
 
     def reviewed_match(self, question: str, document_ids: Sequence[str]) -> Recalled | None:
         """The reviewed answer to a question that means the same, from documents of the scope; None: there is none.
@@ -155,21 +234,23 @@ class Reviews:
         answer that cites nothing ("the documents do not say") speaks of the documents that were searched for it alone.
         """
         scope = set(document_ids)
-        candidates = [
-            turn
-            for turn in self.reviewed()
-            if turn.review is not None
-            and turn.review.decision is not ReviewDecision.REJECTED
-            and _same_details(question, turn.question)
-            and {c.document_id for c in turn.review.citations} <= scope
-            and (turn.review.citations or scope <= set(turn.document_ids))
-        ]
+        rows = self._database.connection.execute(
+            "SELECT review.id, turn_id, question FROM reviews AS review JOIN turns ON turns.id = turn_id "
+            f"WHERE {_HOLDS} AND decision != ? ORDER BY review.id DESC LIMIT ?",
+            (ReviewDecision.REJECTED, MOST_COMPARED),
+        ).fetchall()
+        alike = [row for row in rows if _same_details(question, row["question"])]
+        within = self._within([row["id"] for row in alike], scope) if scope and alike else set()
+        candidates = {row["turn_id"]: row["question"] for row in alike if row["id"] in within}
         if not candidates:
             return None
-        vectors = self._embedder().embed([question, *(turn.question for turn in candidates)])
-        similarities = vectors[1:] @ vectors[0]
+        vectors = self._question_vectors(candidates)
+        similarities = np.nan_to_num(
+            np.stack([vectors[turn_id] for turn_id in candidates]) @ self._embedder().embed([question])[0], nan=-1.0
+        )
         best = int(similarities.argmax())
-        turn, review = candidates[best], candidates[best].review
+        turn = self._turns.without_trace(list(candidates)[best])
+        review = turn.review
         if review is None or float(similarities[best]) < SAME_MEANING:
             return None
         return Recalled(
@@ -182,6 +263,69 @@ class Reviews:
             decided_at=review.decided_at,
             similarity=float(similarities[best]),
         )
+
+    def _within(self, review_ids: Sequence[int], scope: set[str]) -> set[int]:
+        """Those reviews whose answers speak of nothing but documents of the scope."""
+        rows = self._database.connection.execute(
+            "SELECT review.id, document_ids, (SELECT json_group_array(DISTINCT json_extract(value, '$.document_id')) "
+            "FROM json_each(review.citations)) AS cited FROM reviews AS review JOIN turn_lines USING (turn_id) "
+            f"WHERE json_valid(review.citations) AND review.id IN ({', '.join('?' * len(review_ids))})",
+            tuple(review_ids),
+        ).fetchall()
+        return {
+            row["id"]
+            for row in rows
+            if (cited := set(json.loads(row["cited"]))) <= scope
+            and (cited or scope <= set(json.loads(row["document_ids"])))
+        }
+
+    def _question_vectors(self, questions: Mapping[str, str]) -> dict[str, NDArray[np.float32]]:
+        """By turn; each question is embedded once with each embedder."""
+        embedder = self._embedder()
+        model = f"{embedder.name} {embedder.version}"
+        marks = ", ".join("?" * len(questions))
+        rows = self._database.connection.execute(
+            f"SELECT turn_id, vector FROM question_vectors WHERE model = ? AND turn_id IN ({marks})",
+            (model, *questions),
+        ).fetchall()
+        vectors = {row["turn_id"]: np.frombuffer(row["vector"], dtype="<f4") for row in rows}
+        missing = {turn_id: question for turn_id, question in questions.items() if turn_id not in vectors}
+        if missing:
+            new = dict(zip(missing, embedder.embed(list(missing.values())), strict=True))
+            with self._database.transaction() as connection:
+                connection.executemany(
+                    "INSERT OR IGNORE INTO question_vectors (turn_id, model, vector) SELECT id, ?, ? FROM turns "
+                    "WHERE id = ?",
+                    [(model, vector.astype("<f4").tobytes(), turn_id) for turn_id, vector in new.items()],
+                )
+            vectors |= new
+        return vectors
+
+    def _undecided(self, turn_id: str, decision: ReviewDecision) -> Turn:
+        """The turn, where it can be decided so. Raises TurnError."""
+        turn = self._turns.get(turn_id)
+        if turn.status is TurnStatus.REVIEWED and turn.review:
+            review = turn.review
+            raise TurnError(
+                f"{review.reviewer} {review.decision} this answer already ({review.decided_at[:16].replace('T', ' ')} "
+                "UTC).",
+                hint="Nothing was changed. Take that decision back first if it should be another.",
+            )
+        if turn.status is TurnStatus.RUNNING:
+            raise TurnError("This turn is still running.", hint="Wait until it has ended.", can_retry=True)
+        if turn.status not in (TurnStatus.ANSWERED, TurnStatus.FLAGGED):
+            raise TurnError(f"This answer was never finished ({turn.status}).", hint="Run the question again first.")
+        if decision is ReviewDecision.EDITED:
+            return turn
+        if decision is ReviewDecision.APPROVED and not turn.answer.strip():
+            raise TurnError("There is no draft to approve.", hint="Write the answer, or reject it.")
+        draft = self.draft(turn_id)
+        if draft and draft.text.strip() != turn.answer.strip():
+            raise TurnError(
+                "An edit of this answer is not saved; nothing was decided.",
+                hint="Save and approve the edit, or discard it first.",
+            )
+        return turn
 
     def _final(self, turn: Turn, decision: ReviewDecision, text: str) -> tuple[str, tuple[Citation, ...]]:
         if decision is ReviewDecision.REJECTED:

@@ -9,7 +9,7 @@ from pincite.core.errors import TurnError
 from pincite.core.markdown import escape, tame
 from pincite.core.store.codec import from_json, to_json
 from pincite.core.store.database import Database
-from pincite.core.store.turns import Turns, now
+from pincite.core.store.turns import Turns, containing, now
 from pincite.core.types import Citation, Session, Turn, TurnStatus
 
 NEW_TITLE = "New session"
@@ -35,13 +35,19 @@ class Sessions:
             )
         return session
 
-    def list(self, search: str = "") -> list[Session]:
-        """The most recently used first; ``search`` looks in titles and questions."""
-        pattern = "%" + search.strip().replace("\\", r"\\").replace("%", r"\%").replace("_", r"\_") + "%"
+    def list(self, search: str = "", *, most: int = -1) -> list[Session]:
+        """The most recently used first, all or so many; ``search`` looks in titles and questions."""
+        if not search.strip():
+            rows = self._database.connection.execute(
+                "SELECT * FROM sessions ORDER BY updated_at DESC, rowid DESC LIMIT ?", (most,)
+            ).fetchall()
+            return [_session(row) for row in rows]
+        pattern = containing(search)
         rows = self._database.connection.execute(
             "SELECT * FROM sessions WHERE title LIKE ? ESCAPE '\\' OR id IN "
-            "(SELECT session_id FROM turns WHERE question LIKE ? ESCAPE '\\') ORDER BY updated_at DESC, rowid DESC",
-            (pattern, pattern),
+            "(SELECT session_id FROM turns WHERE question LIKE ? ESCAPE '\\') "
+            "ORDER BY updated_at DESC, rowid DESC LIMIT ?",
+            (pattern, pattern, most),
         ).fetchall()
         return [_session(row) for row in rows]
 
@@ -66,6 +72,13 @@ class Sessions:
 
     def set_documents(self, session_id: str, document_ids: Sequence[str]) -> None:
         self._set(session_id, "document_ids", _ids_json(document_ids))
+
+    def add_documents(self, session_id: str, document_ids: Sequence[str]) -> None:
+        """Search these too; a session that searches all documents goes on doing so."""
+        with self._database.transaction():
+            chosen = self.get(session_id).document_ids
+            if chosen:
+                self.set_documents(session_id, tuple(dict.fromkeys([*chosen, *document_ids])))
 
     def delete(self, session_id: str) -> None:
         """Delete the session with its turns, traces, reviews and the graph's thread."""

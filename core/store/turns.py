@@ -1,6 +1,9 @@
 """Turns and their traces in SQLite, saved as they go, and which process runs the unfinished ones."""
 
+import json
 import sqlite3
+import threading
+from collections import OrderedDict
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -9,7 +12,25 @@ from pincite.core.errors import TurnError
 from pincite.core.store.codec import from_json, to_json
 from pincite.core.store.database import Database
 from pincite.core.store.workers import is_alive, this_worker
-from pincite.core.types import Citation, FeedbackKind, Review, ReviewDecision, TraceStep, Turn, TurnStatus
+from pincite.core.types import (
+    Citation,
+    FeedbackKind,
+    Review,
+    ReviewDecision,
+    TraceStep,
+    Turn,
+    TurnFilter,
+    TurnLine,
+    TurnStatus,
+)
+
+EVERY_TURN = TurnFilter()
+KEPT_IN_MEMORY = 200
+"""Finished turns that are not read again from the database until they change."""
+
+
+MOST_SEARCHED = 200
+"""Characters of a search that count: SQLite refuses very long patterns."""
 
 
 def now() -> str:
@@ -22,6 +43,9 @@ class Turns:
 
     def __init__(self, database: Database) -> None:
         self._database = database
+        self._read_before = OrderedDict[str, tuple[int, Turn]]()
+        """By id, the version that was read and the turn without its trace; the one used last stands last."""
+        self._lock = threading.Lock()
 
     def create(self, turn: Turn) -> Turn:
         """Store a new turn at the end of its session; ``position`` is set here. Raises TurnError.
@@ -76,11 +100,47 @@ class Turns:
         """Raises TurnError when there is no such turn."""
         found = self._read("id = ?", (turn_id,))
         if not found:
-            raise TurnError("This turn is no longer stored.", hint="Its session may have been deleted.")
+            raise _gone()
         return found[0]
 
     def of_session(self, session_id: str) -> list[Turn]:
+        """Everything that is kept of a session; a page asks for the ``newest``."""
         return self._read("session_id = ? ORDER BY position", (session_id,))
+
+    def newest(self, session_id: str, most: int) -> list[Turn]:
+        """The last turns of a session in their order, without their traces."""
+        rows = self._database.connection.execute(
+            "SELECT id FROM turns WHERE session_id = ? ORDER BY position DESC LIMIT ?", (session_id, most)
+        ).fetchall()
+        return [self.without_trace(row["id"]) for row in reversed(rows)]
+
+    def count(self, session_id: str) -> int:
+        rows = self._database.connection.execute("SELECT count(*) FROM turns WHERE session_id = ?", (session_id,))
+        count: int = rows.fetchone()[0]
+        return count
+
+    def without_trace(self, turn_id: str) -> Turn:
+        """The turn as conversations show it; decoded once for each version of it. Raises TurnError."""
+        connection = self._database.connection
+        row = connection.execute("SELECT version FROM turn_lines WHERE turn_id = ?", (turn_id,)).fetchone()
+        version = row["version"] if row else -1
+        with self._lock:
+            known = self._read_before.get(turn_id)
+            if known and known[0] == version:
+                self._read_before.move_to_end(turn_id)
+                return known[1]
+        found = self._read("id = ?", (turn_id,), trace=False)
+        if not found:
+            with self._lock:
+                self._read_before.pop(turn_id, None)
+            raise _gone()
+        if not connection.in_transaction:  # what is not committed may never have been
+            with self._lock:
+                self._read_before[turn_id] = version, found[0]
+                self._read_before.move_to_end(turn_id)
+                while len(self._read_before) > KEPT_IN_MEMORY:
+                    self._read_before.popitem(last=False)
+        return found[0]
 
     def count_flagged(self) -> int:
         rows = self._database.connection.execute("SELECT count(*) FROM turns WHERE status = ?", (TurnStatus.FLAGGED,))
@@ -88,11 +148,31 @@ class Turns:
         return count
 
     def flagged(self) -> list[Turn]:
-        """The review queue, oldest first."""
+        """The review queue, oldest first, with everything; a page asks for ``lines``."""
         return self._read("status = ? ORDER BY started_at", (TurnStatus.FLAGGED,))
 
     def recent(self, limit: int) -> list[Turn]:
         return self._read("1 ORDER BY started_at DESC LIMIT ?", (limit,))
+
+    def lines(self, wanted: TurnFilter = EVERY_TURN, *, most: int, skip: int = 0) -> list[TurnLine]:
+        """One page of a list of turns, newest first, of the flagged ones oldest first; no body is read."""
+        condition, values = _condition(wanted)
+        direction = "" if wanted.status is TurnStatus.FLAGGED else "DESC"
+        rows = self._database.connection.execute(
+            "SELECT id, session_id, question, status, started_at, confidence, cited_names, reasons "
+            f"FROM turns JOIN turn_lines ON turn_id = id WHERE {condition} "
+            f"ORDER BY started_at {direction}, turns.rowid {direction} LIMIT ? OFFSET ?",
+            (*values, most, skip),
+        ).fetchall()
+        return [_line(row) for row in rows]
+
+    def count_lines(self, wanted: TurnFilter = EVERY_TURN) -> int:
+        condition, values = _condition(wanted)
+        rows = self._database.connection.execute(
+            f"SELECT count(*) FROM turns JOIN turn_lines ON turn_id = id WHERE {condition}", values
+        )
+        count: int = rows.fetchone()[0]
+        return count
 
     def mark_interrupted(self, lost: Collection[str] = ()) -> list[str]:
         """Turns whose process is gone, or that are ``lost``, read ``interrupted`` from now on; returns their ids."""
@@ -104,18 +184,15 @@ class Turns:
                 self.save(replace(turn, status=TurnStatus.INTERRUPTED, error=message, finished_at=now()))
         return gone
 
-    def _read(self, condition: str, values: Sequence[object]) -> list[Turn]:
+    def _read(self, condition: str, values: Sequence[object], *, trace: bool = True) -> list[Turn]:
         connection = self._database.connection
         rows = connection.execute(f"SELECT id, body FROM turns WHERE {condition}", tuple(values)).fetchall()
-        return [self._whole(connection, from_json(Turn, row["body"])) for row in rows]
+        return [self._whole(connection, from_json(Turn, row["body"]), with_trace=trace) for row in rows]
 
-    def _whole(self, connection: sqlite3.Connection, turn: Turn) -> Turn:
-        steps = connection.execute(
-            "SELECT body FROM trace_steps WHERE turn_id = ? ORDER BY position", (turn.id,)
-        ).fetchall()
-        trace = tuple(from_json(TraceStep, row["body"]) for row in steps)
+    def _whole(self, connection: sqlite3.Connection, turn: Turn, *, with_trace: bool) -> Turn:
+        trace = _trace(connection, turn.id) if with_trace else ()
         review = connection.execute(
-            "SELECT * FROM reviews WHERE turn_id = ? ORDER BY id DESC LIMIT 1", (turn.id,)
+            "SELECT * FROM reviews WHERE turn_id = ? AND undone_at = '' ORDER BY id DESC LIMIT 1", (turn.id,)
         ).fetchone()
         feedback = connection.execute("SELECT kind FROM feedback WHERE turn_id = ?", (turn.id,)).fetchone()
         return replace(
@@ -125,6 +202,15 @@ class Turns:
             review=review_of(review) if review else None,
             feedback=FeedbackKind(feedback["kind"]) if feedback else None,
         )
+
+
+def _trace(connection: sqlite3.Connection, turn_id: str) -> tuple[TraceStep, ...]:
+    rows = connection.execute("SELECT body FROM trace_steps WHERE turn_id = ? ORDER BY position", (turn_id,))
+    return tuple(from_json(TraceStep, row["body"]) for row in rows)
+
+
+def _gone() -> TurnError:
+    return TurnError("This turn is no longer stored.", hint="Its session may have been deleted.")
 
 
 def review_of(row: sqlite3.Row) -> Review:
@@ -137,8 +223,44 @@ def review_of(row: sqlite3.Row) -> Review:
         decided_at=row["decided_at"],
         citations=from_json(tuple[Citation, ...], row["citations"]),
         stale=row["stale"],
+        undone_at=row["undone_at"],
     )
 
 
 def _body(turn: Turn) -> str:
     return to_json(replace(turn, trace=(), path=(), review=None, feedback=None))
+
+
+def _condition(wanted: TurnFilter) -> tuple[str, list[object]]:
+    """SQL that holds for the turns that are wanted, and its values."""
+    parts: list[tuple[str, tuple[object, ...]]] = []
+    if wanted.status:
+        parts.append(("status = ?", (wanted.status,)))
+    if wanted.words.strip():
+        pattern = containing(wanted.words)
+        parts.append((r"(question LIKE ? ESCAPE '\' OR reasons LIKE ? ESCAPE '\')", (pattern, pattern)))
+    if wanted.document_id:
+        parts.append(("EXISTS (SELECT 1 FROM json_each(cited_ids) WHERE value = ?)", (wanted.document_id,)))
+    if wanted.since:
+        parts.append(("started_at >= ?", (wanted.since,)))
+    if wanted.confidence_up_to < 1:
+        parts.append(("coalesce(confidence, 0) <= ?", (wanted.confidence_up_to,)))
+    return " AND ".join(["1", *(text for text, _ in parts)]), [value for _, values in parts for value in values]
+
+
+def containing(words: str) -> str:
+    """A pattern for LIKE ... ESCAPE '\\' that finds these words as they are."""
+    return "%" + words.strip()[:MOST_SEARCHED].replace("\\", r"\\").replace("%", r"\%").replace("_", r"\_") + "%"
+
+
+def _line(row: sqlite3.Row) -> TurnLine:
+    return TurnLine(
+        id=row["id"],
+        session_id=row["session_id"],
+        question=row["question"],
+        status=TurnStatus(row["status"]),
+        started_at=row["started_at"],
+        confidence=row["confidence"],
+        cited_names=tuple(json.loads(row["cited_names"])),
+        reasons=tuple(json.loads(row["reasons"])),
+    )

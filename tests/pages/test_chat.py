@@ -155,6 +155,8 @@ def test_an_edited_answer_carries_its_marks_and_a_rejection_none(app: Pincite, c
     turn = ask()
     app.reviews.decide(turn.id, ReviewDecision.EDITED, final_answer="The penalty is 9 % of the overdue amount. [1]")
     assert "badge[✗ 1]" in Screen("chat", session=turn.session_id).words()
+    app.reviews.undo(turn.id)
+    app.reviews.discard_draft(turn.id)
     app.reviews.decide(turn.id, ReviewDecision.REJECTED)
     rejected = Screen("chat", session=turn.session_id)
     (told,) = [text.value for text in rejected.test.markdown if "A reviewer rejected this answer." in text.value]

@@ -1,7 +1,8 @@
 """Sessions come, are found, exported and go without a trace; decisions of people are kept and work on."""
 
 import re
-from collections.abc import Iterator
+import threading
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,7 +11,9 @@ from markdown_it import MarkdownIt
 
 from pincite.core.errors import TurnError
 from pincite.core.graph.citations import cite
+from pincite.core.ports import Vectors
 from pincite.core.retrieval.embed import MiniLmEmbedder
+from pincite.core.store.codec import from_json
 from pincite.core.store.reviews import Reviews
 from pincite.core.types import Citation, FeedbackKind, ReviewDecision, Turn, TurnStatus
 from pincite.tests.graph.world import ScriptedModel, World
@@ -174,9 +177,140 @@ def test_an_answer_that_cites_nothing_speaks_only_of_what_was_searched(flagged: 
 def test_old_decisions_go_stale_too(flagged: tuple[Desk, Turn], monkeypatch: pytest.MonkeyPatch) -> None:
     desk, turn = flagged
     desk.reviews.decide(turn.id, ReviewDecision.EDITED, final_answer=RIGHT)
-    monkeypatch.setattr(Reviews.reviewed, "__defaults__", (0,))
-    assert desk.reviews.reviewed() == []
+    monkeypatch.setattr("pincite.core.store.reviews.MOST_COMPARED", 0)
+    assert desk.reviews.reviewed_match(PENALTY, EVERYTHING) is None
     assert desk.reviews.mark_stale(EVERYTHING[0], "It was removed.") == [turn.id]
+
+
+@pytest.mark.parametrize("status", [TurnStatus.FAILED, TurnStatus.STOPPED, TurnStatus.INTERRUPTED, TurnStatus.RUNNING])
+@pytest.mark.parametrize("decision", list(ReviewDecision))
+def test_what_was_never_finished_cannot_be_decided(
+    flagged: tuple[Desk, Turn], status: TurnStatus, decision: ReviewDecision
+) -> None:
+    desk, turn = flagged
+    desk.world.turns.save(replace(turn, status=status))
+    with pytest.raises(TurnError):
+        desk.reviews.decide(turn.id, decision, final_answer=RIGHT)
+    assert desk.reviews.history(turn.id) == [] and desk.world.turns.get(turn.id).status is status
+
+
+def test_a_turn_without_a_draft_cannot_be_approved(flagged: tuple[Desk, Turn]) -> None:
+    desk, turn = flagged
+    desk.world.turns.save(replace(turn, answer=" "))
+    with pytest.raises(TurnError, match="no draft to approve"):
+        desk.reviews.decide(turn.id, ReviewDecision.APPROVED)
+
+
+@pytest.mark.parametrize("second", list(ReviewDecision))
+def test_who_decides_second_is_told_and_changes_nothing(flagged: tuple[Desk, Turn], second: ReviewDecision) -> None:
+    desk, turn = flagged
+    desk.reviews.decide(turn.id, ReviewDecision.EDITED, final_answer=RIGHT, reviewer="Ada")
+    with pytest.raises(TurnError, match="Ada edited this answer already"):
+        desk.reviews.decide(turn.id, second, final_answer="Other.", reviewer="Bob")
+    (review,) = desk.reviews.history(turn.id)
+    assert (review.reviewer, review.final_answer) == ("Ada", RIGHT)
+
+
+def test_of_many_who_decide_at_once_one_does(flagged: tuple[Desk, Turn]) -> None:
+    desk, turn = flagged
+    line, told = threading.Barrier(6), list[str]()
+
+    def decide(name: str) -> None:
+        line.wait(20)
+        try:
+            desk.reviews.decide(turn.id, ReviewDecision.APPROVED, reviewer=name)
+        except TurnError as error:
+            told.append(error.message)
+
+    tabs = [threading.Thread(target=decide, args=(f"tab {number}",)) for number in range(6)]
+    for tab in tabs:
+        tab.start()
+    for tab in tabs:
+        tab.join()
+    assert len(desk.reviews.history(turn.id)) == 1
+    assert len(told) == 5 and all("approved this answer already" in message for message in told)
+
+
+@pytest.mark.parametrize("decision", [ReviewDecision.APPROVED, ReviewDecision.REJECTED])
+def test_an_edit_that_is_not_saved_is_never_decided_over(flagged: tuple[Desk, Turn], decision: ReviewDecision) -> None:
+    desk, turn = flagged
+    desk.reviews.keep_draft(turn.id, RIGHT)
+    with pytest.raises(TurnError, match="not saved"):
+        desk.reviews.decide(turn.id, decision)
+    draft = desk.reviews.draft(turn.id)
+    assert draft is not None and draft.text == RIGHT and desk.reviews.history(turn.id) == []
+    desk.reviews.discard_draft(turn.id)
+    desk.reviews.decide(turn.id, decision)
+
+
+def test_a_draft_outlives_a_restart_and_goes_with_its_decision(flagged: tuple[Desk, Turn], tmp_path: Path) -> None:
+    desk, turn = flagged
+    desk.reviews.keep_draft(turn.id, "half a sent")
+    desk.reviews.keep_draft(turn.id, RIGHT)
+    again = Desk(tmp_path)
+    draft = again.reviews.draft(turn.id)
+    assert draft is not None and draft.text == RIGHT and again.reviews.drafted() == {turn.id}
+    again.reviews.decide(turn.id, ReviewDecision.EDITED, final_answer=RIGHT)
+    assert again.reviews.draft(turn.id) is None
+    again.reviews.keep_draft("no such turn", RIGHT)
+    assert again.reviews.drafted() == set()
+    again.world.close()
+
+
+@pytest.mark.parametrize("decision", list(ReviewDecision))
+def test_every_decision_can_be_taken_back(flagged: tuple[Desk, Turn], decision: ReviewDecision) -> None:
+    desk, turn = flagged
+    desk.reviews.decide(turn.id, decision, final_answer=RIGHT if decision is ReviewDecision.EDITED else "")
+    desk.reviews.undo(turn.id)
+    waiting = desk.world.turns.get(turn.id)
+    assert waiting.status is TurnStatus.FLAGGED and waiting.review is None and waiting.reasons == turn.reasons
+    assert desk.reviews.decided(most=9) == [] and desk.reviews.reviewed_match(PENALTY, EVERYTHING) is None
+    draft = desk.reviews.draft(turn.id)
+    assert (draft.text if draft else None) == (RIGHT if decision is ReviewDecision.EDITED else None)
+    assert desk.reviews.history(turn.id)[0].undone_at, "what was decided is kept on record"
+    desk.model.answers = [RIGHT]
+    desk.world.ask("And how is it paid?")
+    assert [message.text for message in desk.model.requests[-1].history] == [PENALTY, turn.answer]
+    with pytest.raises(TurnError, match="no decision"):
+        desk.reviews.undo(turn.id)
+
+
+def test_a_question_is_looked_up_without_reading_or_embedding_the_reviews_again(
+    flagged: tuple[Desk, Turn], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    desk, turn = flagged
+    for number in range(30):
+        other = desk.world.turns.create(replace(turn, id=f"other{number}", question=f"{PENALTY[:-1]} in {number}?"))
+        desk.world.turns.save(other)
+        desk.reviews.decide(other.id, ReviewDecision.EDITED, final_answer=RIGHT)
+    desk.reviews.decide(turn.id, ReviewDecision.EDITED, final_answer=RIGHT)
+    decoded, embedded = list[object](), list[str]()
+    embed = MiniLmEmbedder.embed
+
+    def counted(self: MiniLmEmbedder, texts: Sequence[str]) -> Vectors:
+        embedded.extend(texts)
+        return embed(self, texts)
+
+    def noted(kind: object, text: str) -> object:
+        decoded.append(kind)
+        return from_json(kind, text)  # type: ignore[arg-type] # a kind as the codec takes it
+
+    monkeypatch.setattr(MiniLmEmbedder, "embed", counted)
+    monkeypatch.setattr("pincite.core.store.turns.from_json", noted)
+    reworded = "Which interest do overdue amounts bear?"
+    for _ in range(3):
+        found = desk.reviews.reviewed_match(reworded, EVERYTHING)
+        assert found is not None and found.turn_id == turn.id
+    assert embedded == [PENALTY, *[reworded] * 3], "the reviewed question is embedded once"
+    assert len(decoded) <= 2, "of 31 reviewed turns the one that answers is decoded, once"
+    desk.reviews.reviewed_match("Who measured the turbine?", EVERYTHING)
+    assert len(embedded) == 4 and len(decoded) <= 2, "a question like no other costs neither"
+
+
+def test_nothing_to_search_recalls_nothing(flagged: tuple[Desk, Turn]) -> None:
+    desk, turn = flagged
+    desk.reviews.decide(turn.id, ReviewDecision.EDITED, final_answer="Paris.")
+    assert desk.reviews.reviewed_match(PENALTY, []) is None
 
 
 def test_every_decision_is_kept(flagged: tuple[Desk, Turn]) -> None:

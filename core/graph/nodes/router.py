@@ -6,6 +6,7 @@ from typing import Literal
 
 from langgraph.runtime import Runtime
 
+from pincite.core.errors import TurnError
 from pincite.core.graph.context import TurnContext
 from pincite.core.graph.nodes.rewriter import messages_of
 from pincite.core.graph.planning import plan_question, resolve_follow_up
@@ -56,6 +57,13 @@ def router(state: TurnState, runtime: Runtime[TurnContext]) -> TurnUpdate:
     scope = mentioned or state["document_ids"]
     in_scope = [document for document in documents if not scope or document.id in scope]
     context.note(read={"question": state["question"], "mode": state["mode"], "documents": [d.name for d in in_scope]})
+    if scope and not in_scope and state["mode"] is not Mode.CHAT:
+        raise TurnError(
+            "None of the documents chosen for this question is in the library any more, so nothing was searched.",
+            hint="Choose other documents, or all of them, and ask again.",
+        )
+    if not mentioned and (gone := len(set(scope)) - len(in_scope)) > 0:
+        notices = (*notices, f"No longer in the library: {gone} of the {len(set(scope))} chosen documents.")
 
     intent, why = _by_rule(text, state["mode"], mentioned, in_scope)
     if intent is None:

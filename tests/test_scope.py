@@ -1,0 +1,124 @@
+"""What a question is limited to: evidence never comes from elsewhere, and a choice never turns into "everything"."""
+
+import random
+from pathlib import Path
+
+import pytest
+
+from pincite.core.runtime import Pincite, open_pincite
+from pincite.core.settings import Settings
+from pincite.core.types import Mode, Turn, TurnStatus
+from pincite.tests.graph.world import ScriptedModel, Shelf, World
+from pincite.tests.pdfs import prose
+
+PENALTY = "What interest do overdue amounts bear?"
+RIGHT = "Overdue amounts bear interest at 1.5 % per month. [1]"
+CONTRACT, REPORT = "id-Service contract.pdf", "id-report.pdf"
+
+
+def remove(world: World, document_id: str) -> None:
+    world.shelf.texts.pop(document_id)
+    world.shelf.names.pop(document_id)
+
+
+@pytest.mark.parametrize("mode", [Mode.AUTO, Mode.DOCUMENTS])
+@pytest.mark.parametrize("question", [PENALTY, "Summarise the documents", "overdue amounts"])
+def test_a_scope_whose_documents_are_gone_searches_nothing_and_says_so(
+    tmp_path: Path, mode: Mode, question: str
+) -> None:
+    model = ScriptedModel(*["From what I know, 9 %."] * 3)
+    world = World(tmp_path, model)
+    world.sessions.set_documents(world.session.id, [REPORT])
+    remove(world, REPORT)
+    turn = world.ask(question, mode=mode).turn
+    assert turn.status is TurnStatus.FAILED and "None of the documents chosen" in turn.error
+    assert not turn.answer and not turn.evidence and not model.requests
+    assert world.sessions.get(world.session.id).document_ids == (REPORT,), "the choice stays"
+    again = world.runner.wait(world.runner.run_again(turn.id), 20).turn
+    assert again.status is TurnStatus.FAILED, "run again keeps it too"
+    world.close()
+
+
+def test_what_is_left_of_a_scope_is_searched_and_the_rest_is_named(tmp_path: Path) -> None:
+    world = World(tmp_path, ScriptedModel(RIGHT))
+    turn = world.ask(PENALTY, document_ids=[CONTRACT, "id-gone.pdf"]).turn
+    assert turn.status is TurnStatus.ANSWERED
+    assert "No longer in the library: 1 of the 2 chosen documents." in turn.notices
+    world.close()
+
+
+def test_a_mention_goes_before_the_scope_and_the_turn_says_where_it_looked(tmp_path: Path) -> None:
+    world = World(tmp_path, ScriptedModel(RIGHT))
+    world.sessions.set_documents(world.session.id, ["id-gone.pdf"])
+    turn = world.ask(f"@Service contract.pdf {PENALTY}").turn
+    assert turn.status is TurnStatus.ANSWERED
+    assert turn.document_ids == (CONTRACT,) and turn.scope == ("id-gone.pdf",)
+    world.close()
+
+
+@pytest.mark.parametrize("how", [{}, {"hint": "Look again"}])
+def test_run_again_keeps_what_was_asked_all_or_these(tmp_path: Path, how: dict[str, str]) -> None:
+    shelf = Shelf({"report.pdf": ("The turbine reached 41.7 percent.",)})
+    world = World(tmp_path, ScriptedModel(*[RIGHT] * 12), shelf=shelf)
+    everything, these = world.ask(PENALTY).turn, world.ask(PENALTY, document_ids=[REPORT]).turn
+    world.sessions.set_documents(world.session.id, [REPORT])
+    world.shelf.texts[CONTRACT] = ("Overdue amounts bear interest at 1.5 % per month from the due date.",)
+    world.shelf.names[CONTRACT] = "Service contract.pdf"
+    again = world.runner.wait(world.runner.run_again(everything.id, **how), 20).turn
+    assert again.document_ids == (REPORT, CONTRACT) and again.scope == ()
+    assert {item.passage.document_id for item in again.evidence} == {CONTRACT}
+    narrow = world.runner.wait(world.runner.run_again(these.id, **how), 20).turn
+    assert narrow.scope == (REPORT,) and {item.passage.document_id for item in narrow.evidence} <= {REPORT}
+    world.close()
+
+
+def test_adding_adds_and_never_narrows(tmp_path: Path) -> None:
+    world = World(tmp_path)
+    session = world.session.id
+    world.sessions.add_documents(session, [CONTRACT])
+    assert world.sessions.get(session).document_ids == (), "all documents, the new one among them"
+    world.sessions.set_documents(session, [REPORT])
+    world.sessions.add_documents(session, [CONTRACT, REPORT])
+    assert world.sessions.get(session).document_ids == (REPORT, CONTRACT)
+    world.close()
+
+
+def test_no_scope_and_no_removal_lets_evidence_in_from_outside(tmp_path: Path) -> None:
+    """Real indexes, random scopes, documents that go: twelve libraries' worth of questions."""
+    dice = random.Random(9)
+    app = open_pincite(Settings(data_dir=tmp_path / "data", engine="quoting"))
+    try:
+        ids = [_add(app, number) for number in range(6)]
+        here = list(ids)
+        for _ in range(24):
+            scope = dice.sample(ids, dice.randint(1, 3))
+            session = app.sessions.create(document_ids=scope).id
+            if len(here) > 1 and dice.random() < 0.2:
+                app.ingest.remove(here.pop(dice.randrange(len(here))))
+            turn = _ask(app, session, dice.choice(("How high is the late fee?", "Summarise the documents", "late fee")))
+            allowed = set(scope) & set(here)
+            _assert_within(turn, allowed)
+            if not allowed:
+                assert turn.status is TurnStatus.FAILED and "None of the documents chosen" in turn.error
+            _, result = app.search("late fee", scope)
+            assert {item.passage.document_id for item in result.evidence} <= allowed
+    finally:
+        app.close()
+
+
+def _add(app: Pincite, number: int) -> str:
+    content = prose([f"The late fee of lease {number} is {number + 2} dollars a day."])
+    document = app.ingest.add(content, f"lease {number}.pdf").document
+    assert app.ingest.wait([document.id], timeout_seconds=60)
+    return document.id
+
+
+def _ask(app: Pincite, session_id: str, question: str) -> Turn:
+    return app.runner.wait(app.runner.ask(session_id, question, mode=Mode.DOCUMENTS), 60).turn
+
+
+def _assert_within(turn: Turn, allowed: set[str]) -> None:
+    assert {item.passage.document_id for item in turn.evidence} <= allowed
+    assert {citation.document_id for citation in turn.citations} <= allowed
+    for attempt in turn.attempts:
+        assert {item.passage.document_id for item in attempt.evidence} <= allowed
