@@ -1,16 +1,64 @@
-"""Start Streamlit's server on the frame, with the arguments of ``streamlit run``, and the library beside it."""
+"""Serves the app behind its door: where it listens, what lets a browser in, and what is told when it has started."""
 
+import errno
+import json
+import os
+import socket
+import sys
 import threading
-from contextlib import suppress
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager, suppress
+from functools import cache
+from pathlib import Path
+from typing import Any
 
+import streamlit as st
+from filelock import FileLock, Timeout
+from streamlit import cli_util, config
 from streamlit.runtime.pages_manager import PagesManager
-from streamlit.web.cli import main
+from streamlit.web import bootstrap
 
-from pincite.core.errors import PinciteError
+from pincite.core.errors import PinciteError, SettingsError, StorageError
+from pincite.core.settings import PACKAGE_ROOT, Settings, load_settings
+from pincite.web.door import TOKEN, Door, is_loopback
+from pincite.web.passphrase import Passphrase
 
 # Until st.navigation has run once in a process, Streamlit takes the folder pages/ beside the main script for its older
 # kind of multipage app, and an address such as /documents would open without the frame.
 PagesManager.uses_pages_directory = False
+
+MESSAGE_MB = 50
+"""Of one message over a socket, where Streamlit's own limit is 200."""
+ADDRESS_FILE = "app.json"
+"""In the data directory while the app is open: its whole address, for whoever may read that directory."""
+
+
+@cache
+def the_door() -> Door:
+    """The door of this launch. Raises SettingsError where other machines could come in and there is no passphrase."""
+    address = config.get_option("server.address") or "0.0.0.0"
+    names = frozenset(name.strip().lower() for name in config.get_option("server.allowedHosts"))
+    if any("*" in name for name in names):
+        hint = "Set STREAMLIT_SERVER_ALLOWED_HOSTS to whole names."
+        raise SettingsError("Pincite answers to exact host names only, and one of them has a *.", hint=hint)
+    if all(is_loopback(name) for name in (address, *names)):
+        return Door(names)
+    passphrase = Passphrase(load_settings().data_dir)
+    if not passphrase.is_chosen():
+        hint = "Choose one with `pincite passphrase`, then start again."
+        raise SettingsError("Pincite lets no other machine in without a passphrase.", hint=hint)
+    return Door(names, passphrase)
+
+
+@asynccontextmanager
+async def serving(_: st.App) -> AsyncIterator[None]:
+    """What happens once when the server starts, whoever starts it."""
+    threading.Thread(target=open_library, name="open-library", daemon=True).start()
+    where = entrance(config.get_option("server.port"))
+    print(f"Pincite is at {where} (Ctrl-C stops it). Data: {load_settings().data_dir}", flush=True)
+    if not config.get_option("server.headless"):
+        cli_util.open_browser(where)
+    yield
 
 
 def open_library() -> None:
@@ -21,6 +69,80 @@ def open_library() -> None:
         pincite()
 
 
-if __name__ == "__main__":
-    threading.Thread(target=open_library, name="open-library", daemon=True).start()
-    main(prog_name="streamlit")
+def entrance(port: int) -> str:
+    """The address that lets a browser in, or takes it to where it signs in."""
+    address = config.get_option("server.address") or "0.0.0.0"
+    host = "127.0.0.1" if address in ("0.0.0.0", "::") else f"[{address}]" if ":" in address else address
+    door = the_door()
+    return f"http://{host}:{port}/" + (f"?{TOKEN}={door.token}" if door.passphrase is None else "")
+
+
+def open_app(settings: Settings, *, port: int, headless: bool) -> None:
+    """Serve until Ctrl-C. Raises SettingsError or StorageError, before anything is served."""
+    from pincite.app import app  # which tells Streamlit where its configuration lies
+
+    options = _options(settings, port) | ({"server.headless": True} if headless else {})
+    bootstrap.load_config_options(options)
+    where = entrance(port)
+    config.set_option("server.allowedHosts", [])  # the door is stricter, and knows the address that was called
+    with _claimed(settings, port, where):
+        _refuse_a_taken_port(config.get_option("server.address") or "0.0.0.0", port)
+        sys.argv = [str(PACKAGE_ROOT / "app.py")]
+        os.environ["FORWARDED_ALLOW_IPS"] = ""  # uvicorn would believe any local program about who is calling
+        with suppress(KeyboardInterrupt):
+            app.run(config=options | {"server.allowedHosts": []})
+
+
+def _options(settings: Settings, port: int) -> dict[str, Any]:
+    """Over what the environment and other configuration files say."""
+    return {
+        "server.port": port,
+        "server.maxUploadSize": settings.max_file_mib,
+        "server.maxMessageSize": MESSAGE_MB,
+        "global.developmentMode": False,
+        "browser.gatherUsageStats": False,
+        "logger.hideWelcomeMessage": True,  # for which it would ask for this machine's address outside
+    }
+
+
+@contextmanager
+def _claimed(settings: Settings, port: int, where: str) -> Iterator[None]:
+    """Keep the address where a second start on this data finds it. Raises StorageError when it is that one."""
+    lock, note = FileLock(settings.data_dir / "app.lock"), settings.data_dir / ADDRESS_FILE
+    try:
+        lock.acquire(timeout=0)
+    except Timeout:
+        _tell_of_the_other(note, port)
+        yield
+        return
+    except OSError as error:
+        raise StorageError(
+            f"{settings.data_dir} cannot be used ({error.strerror}).", hint="Choose a folder with --data-dir."
+        ) from error
+    try:
+        note.unlink(missing_ok=True)
+        with os.fdopen(os.open(note, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as file:
+            json.dump({"port": port, "address": where}, file)
+        yield
+    finally:
+        note.unlink(missing_ok=True)
+        lock.release()
+
+
+def _tell_of_the_other(note: Path, port: int) -> None:
+    other = json.loads(note.read_text(encoding="utf-8")) if note.exists() else {}
+    if other.get("port") == port:
+        hint = "(`--port` opens the same data a second time)"
+        raise StorageError(f"Pincite is running already: open {other['address']}", hint=hint)
+    print(f"The same data is open at {other.get('address', 'another port')} too.", flush=True)
+
+
+def _refuse_a_taken_port(address: str, port: int) -> None:
+    with socket.socket(socket.AF_INET6 if ":" in address else socket.AF_INET) as probe:
+        if os.name == "posix":
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((address, port))
+        except OSError as error:
+            problem = "is in use" if error.errno == errno.EADDRINUSE else f"cannot be used ({error.strerror})"
+            raise SettingsError(f"Port {port} {problem}.", hint="Choose another with --port.") from error

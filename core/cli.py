@@ -4,11 +4,9 @@ Whatever is heavy is imported by the command that needs it, so that ``--help`` a
 """
 
 import argparse
-import errno
+import getpass
 import json
 import os
-import runpy
-import socket
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, closing
@@ -27,7 +25,6 @@ if TYPE_CHECKING:
 
 ANSWERED, FAILED, USAGE, FLAGGED, INTERRUPTED = 0, 1, 2, 3, 130
 DEFAULT_PORT = 8501
-ADDRESS = "127.0.0.1"
 LOG_BYTES = 1_000_000
 
 
@@ -119,6 +116,9 @@ def _parser() -> argparse.ArgumentParser:
     remove.add_argument("--purge-answers", action="store_true", help="delete the answers that quote it, too")
     check = command("check", _check, "ask every reviewed question again, and say which answers changed")
     _add_engine_options(check)
+    command(
+        "passphrase", _choose_passphrase, "choose what lets other machines in (read from the terminal or from stdin)"
+    )
     command("doctor", _doctor, "show what works, what does not, and what to do about it")
     return parser
 
@@ -189,27 +189,26 @@ def _settings(chosen: argparse.Namespace) -> "Settings":
 
 
 def _open_app(chosen: argparse.Namespace) -> int:
-    """Run Streamlit in this process on the app beside this package; its configuration lies beside the app."""
-    from pincite.core.settings import PACKAGE_ROOT
+    settings = _settings(chosen)
+    os.environ["PINCITE_DATA_DIR"] = str(settings.data_dir)
+    from pincite.serve import open_app
+
+    open_app(settings, port=chosen.port, headless=chosen.no_browser)
+    return ANSWERED
+
+
+def _choose_passphrase(chosen: argparse.Namespace) -> int:
+    from pincite.web.passphrase import Passphrase
 
     settings = _settings(chosen)
-    with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
-        if os.name == "posix":
-            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            probe.bind((ADDRESS, chosen.port))
-        except OSError as error:
-            problem = "is in use" if error.errno == errno.EADDRINUSE else f"cannot be used ({error.strerror})"
-            return _complain(f"Port {chosen.port} {problem}. Choose another with --port.")
-    os.environ["PINCITE_DATA_DIR"] = str(settings.data_dir)
-    print(f"Pincite is at http://{ADDRESS}:{chosen.port} (Ctrl-C stops it). Data: {settings.data_dir}", flush=True)
-    sys.argv = [
-        *("streamlit", "run", str(PACKAGE_ROOT / "app.py")),
-        *("--server.port", str(chosen.port)),
-        *(("--server.headless", "true") if chosen.no_browser else ()),  # else Streamlit looks for a screen
-        *("--server.maxUploadSize", str(settings.max_file_mib)),
-    ]
-    runpy.run_module("pincite.serve", run_name="__main__", alter_sys=True)
+    if sys.stdin.isatty():
+        given = getpass.getpass("New passphrase (it is not shown): ")
+        if getpass.getpass("Once more: ") != given:
+            return _complain("The two are not the same; the passphrase was not changed.")
+    else:
+        given = sys.stdin.readline().rstrip("\n")
+    Passphrase(settings.data_dir).choose(given)
+    print("The passphrase is chosen. Whoever is signed in stays so until the app is started anew.")
     return ANSWERED
 
 

@@ -281,6 +281,10 @@ class Pincite:
         """Bytes on disk by part."""
         return self._look().storage()
 
+    @property
+    def closed(self) -> bool:
+        return self._closing.is_set()
+
     def close(self) -> None:
         """Stop turns and ingest, in that order, and close every file."""
         self._closing.set()

@@ -2,12 +2,14 @@
 
 import http.client
 import os
+import re
 import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 
@@ -21,13 +23,22 @@ def pincite_command(*words: str | Path) -> list[str]:
     return [sys.executable, "-m", "pincite.core.cli", *map(str, words)]
 
 
+@dataclass(frozen=True)
+class RunningApp:
+    """``entrance``: the address that the app printed, which lets a browser in."""
+
+    process: subprocess.Popen[str]
+    address: str
+    entrance: str
+
+
 @contextmanager
 def running_app(
-    folder: Path, *, port: int, environment: Mapping[str, str] | None = None
-) -> Iterator[subprocess.Popen[str]]:
+    folder: Path, *, port: int, environment: Mapping[str, str] | None = None, command: Sequence[str] = ()
+) -> Iterator[RunningApp]:
     """`pincite --no-browser` in ``folder``, which has nothing to do with it, with its data in ``folder/data``."""
     process = subprocess.Popen(
-        pincite_command("--no-browser", "--port", str(port), "--data-dir", folder / "data"),
+        command or pincite_command("--no-browser", "--port", str(port), "--data-dir", folder / "data"),
         cwd=folder,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
@@ -35,22 +46,33 @@ def running_app(
         env={**(environment or os.environ), "PYTHONUNBUFFERED": "1"},
     )
     try:
-        _wait_until_healthy(process, port)
-        yield process
+        entrance = _printed_address(process)
+        _wait_until_it_answers(process, port)
+        yield RunningApp(process, f"http://127.0.0.1:{port}", entrance)
     finally:
         if process.poll() is None:
             process.kill()
         process.communicate()
 
 
-def _wait_until_healthy(process: subprocess.Popen[str], port: int) -> None:
+def _printed_address(process: subprocess.Popen[str]) -> str:
+    assert process.stdout is not None
+    told = []
+    for line in process.stdout:
+        told.append(line)
+        if found := re.match(r"Pincite is at (\S+)", line):
+            return found[1]
+    raise AssertionError("".join(told))
+
+
+def _wait_until_it_answers(process: subprocess.Popen[str], port: int) -> None:
     deadline = time.monotonic() + 60
     while True:
         try:
-            connection = http.client.HTTPConnection("127.0.0.1", port, timeout=5)
+            connection = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
             connection.request("GET", "/_stcore/health")
-            if connection.getresponse().status == 200:
-                return
+            assert connection.getresponse().status == 403, "a stranger was let in"
+            return
         except ConnectionRefusedError:
             pass
         assert process.poll() is None, process.communicate()[0]

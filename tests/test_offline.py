@@ -52,7 +52,7 @@ def forbidden(tmp_path: Path) -> Mapping[str, str]:
         **outside,
         "HOME": str(tmp_path / "home"),
         "XDG_CACHE_HOME": str(tmp_path / "home" / "cache"),
-        "PYTHONPATH": str(guard),
+        "PYTHONPATH": os.pathsep.join([str(guard), *filter(None, [os.environ.get("PYTHONPATH")])]),
         "NETWORK_LOG": str(log),
         "PYTHONUNBUFFERED": "1",
         "LANGSMITH_TRACING": "true",  # as the shell of somebody who traces other programs has it
@@ -94,7 +94,7 @@ def test_the_first_page_is_drawn_without_a_network(forbidden: Mapping[str, str],
 
 
 def test_the_server_starts_without_a_network(forbidden: Mapping[str, str], tmp_path: Path) -> None:
-    with running_app(tmp_path, port=free_port(), environment=forbidden) as process:
-        process.send_signal(signal.SIGINT)
-        process.wait(timeout=30)
+    with running_app(tmp_path, port=free_port(), environment=forbidden) as app:
+        app.process.send_signal(signal.SIGINT)
+        app.process.wait(timeout=30)
     assert (tmp_path / "network.log").read_text(encoding="utf-8") == ""

@@ -32,7 +32,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     source = folder / "source"
     source.mkdir()
     for entry in PACKAGE_ROOT.iterdir():
-        if entry.name in ("core", "pages", ".streamlit", "tests", "benchmarks"):
+        if entry.name in ("core", "pages", "web", ".streamlit", "tests", "benchmarks"):
             shutil.copytree(entry, source / entry.name, ignore=leave_out)
         elif entry.is_file() and not entry.is_symlink():
             shutil.copy(entry, source)
@@ -62,7 +62,7 @@ def test_wheel_puts_one_name_into_site_packages(wheel: Path) -> None:
 def test_wheel_holds_every_module_and_all_data(wheel: Path) -> None:
     product = [
         file.relative_to(PACKAGE_ROOT).as_posix()
-        for folder in ("core", "pages", "data/samples")
+        for folder in ("core", "pages", "web", "data/samples")
         for file in (PACKAGE_ROOT / folder).rglob("*")
         if file.is_file() and "__pycache__" not in file.parts
     ]
@@ -131,7 +131,7 @@ def test_everything_imported_is_declared() -> None:
     owners = importlib.metadata.packages_distributions()
     undeclared = [
         name
-        for name in _imports("core", "pages")
+        for name in _imports("core", "pages", "web")
         if not declared & {canonicalize_name(owner) for owner in owners[name]}
     ]
     assert undeclared == []

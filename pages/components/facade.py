@@ -1,5 +1,6 @@
 """The one runtime that all pages share, and how its errors are told."""
 
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -9,10 +10,17 @@ from pincite.core.errors import PinciteError
 from pincite.core.runtime import Pincite, open_pincite
 from pincite.pages.components.words import escape
 
+_opening = threading.Lock()
+_opened: Pincite | None = None
 
-@st.cache_resource(show_spinner="Opening your library…")
+
 def pincite() -> Pincite:
-    return open_pincite()
+    """Not in a cache of Streamlit's: a message from any page clears those, and a second one would be opened."""
+    global _opened
+    with _opening:
+        if _opened is None or _opened.closed:
+            _opened = open_pincite()
+        return _opened
 
 
 @contextmanager

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
 
 from pincite.tests.browser.slow_model import SlowModel, slow_model
 from pincite.tests.serving import free_port, running_app
@@ -30,11 +30,16 @@ def browser() -> Iterator[Browser]:
 
 
 @pytest.fixture
-def new_page(browser: Browser) -> Iterator[Callable[[], Page]]:
-    context = browser.new_context(viewport={"width": 1440, "height": 900}, accept_downloads=True)
-    context.set_default_timeout(PATIENCE_MS)
-    yield context.new_page
-    context.close()
+def context(browser: Browser) -> Iterator[BrowserContext]:
+    opened = browser.new_context(viewport={"width": 1440, "height": 900}, accept_downloads=True)
+    opened.set_default_timeout(PATIENCE_MS)
+    yield opened
+    opened.close()
+
+
+@pytest.fixture
+def new_page(context: BrowserContext) -> Callable[[], Page]:
+    return context.new_page
 
 
 def environment(**more: str) -> dict[str, str]:
@@ -46,16 +51,16 @@ def with_model(model: SlowModel) -> dict[str, str]:
 
 
 @pytest.fixture
-def quoting_app(tmp_path: Path) -> Iterator[str]:
-    """The address of a fresh app without a language model."""
-    port = free_port()
-    with running_app(tmp_path, port=port, environment=environment(PINCITE_ENGINE="quoting")):
-        yield f"http://127.0.0.1:{port}"
+def quoting_app(tmp_path: Path, context: BrowserContext) -> Iterator[str]:
+    """The address of a fresh app without a language model, which the browser was let into."""
+    with running_app(tmp_path, port=free_port(), environment=environment(PINCITE_ENGINE="quoting")) as app:
+        context.request.get(app.entrance)
+        yield app.address
 
 
 @pytest.fixture
-def slow_app(tmp_path: Path) -> Iterator[tuple[str, SlowModel]]:
-    """The address of a fresh app whose model waits in the middle of its answer."""
-    port = free_port()
-    with slow_model() as model, running_app(tmp_path, port=port, environment=with_model(model)):
-        yield f"http://127.0.0.1:{port}", model
+def slow_app(tmp_path: Path, context: BrowserContext) -> Iterator[tuple[str, SlowModel]]:
+    """The address of a fresh app whose model waits in the middle of its answer; the browser was let into it."""
+    with slow_model() as model, running_app(tmp_path, port=free_port(), environment=with_model(model)) as app:
+        context.request.get(app.entrance)
+        yield app.address, model

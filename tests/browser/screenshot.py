@@ -22,31 +22,29 @@ def main() -> None:
     parser.add_argument("--all", type=Path, metavar="DIR")
     folder: Path | None = parser.parse_args().all
     environment = {**os.environ, "PINCITE_ENGINE": "quoting"}
-    port = free_port()
     with (
         tempfile.TemporaryDirectory() as work,
-        running_app(Path(work), port=port, environment=environment),
+        running_app(Path(work), port=free_port(), environment=environment) as app,
         sync_playwright() as playwright,
     ):
         browser = playwright.chromium.launch(executable_path="/usr/bin/chromium", args=ARGUMENTS)
-        address = f"http://127.0.0.1:{port}"
-        fill(browser, address)
+        fill(browser, app.entrance)
         if folder is None:
             README_PICTURE.parent.mkdir(parents=True, exist_ok=True)
-            picture(browser, address, README_PICTURE, width=1440, theme="light", page="", cited=True)
+            picture(browser, app.entrance, README_PICTURE, width=1440, theme="light", page="", cited=True)
         else:
             folder.mkdir(parents=True, exist_ok=True)
             for width in (1440, 800):
                 for theme in ("light", "dark"):
                     for page in ("", "documents", "traces", "review", "settings"):
                         target = folder / f"{page or 'chat'}-{width}-{theme}.png"
-                        picture(browser, address, target, width=width, theme=theme, page=page, cited=not page)
+                        picture(browser, app.entrance, target, width=width, theme=theme, page=page, cited=not page)
         browser.close()
 
 
-def fill(browser: Browser, address: str) -> None:
+def fill(browser: Browser, entrance: str) -> None:
     """Three answers from the sample contract, one of them sent to review."""
-    page = _open(browser, address, 1440, "light")
+    page = _open(browser, entrance, 1440, "light")
     page.get_by_role("button", name="Try it with the sample contract").click()
     for number, question in enumerate(("", *QUESTIONS)):
         if question:
@@ -60,8 +58,8 @@ def fill(browser: Browser, address: str) -> None:
     page.context.close()
 
 
-def picture(browser: Browser, address: str, target: Path, *, width: int, theme: str, page: str, cited: bool) -> None:
-    tab = _open(browser, f"{address}/{page}", width, theme)
+def picture(browser: Browser, entrance: str, target: Path, *, width: int, theme: str, page: str, cited: bool) -> None:
+    tab = _open(browser, entrance.replace("/?", f"/{page}?"), width, theme)
     tab.get_by_test_id("stMain").wait_for()
     tab.wait_for_timeout(SETTLE_MS)
     tab.wait_for_function("!document.querySelector('[data-testid=stSkeleton]')")

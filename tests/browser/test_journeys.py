@@ -139,14 +139,15 @@ def test_stop_ends_the_answer_and_offers_to_run_it_again(slow_app: tuple[str, Sl
 
 def test_a_killed_answer_reads_interrupted_after_the_start_and_runs_again(tmp_path: Path, new_page: NewPage) -> None:
     page, port = new_page(), free_port()
-    with slow_model() as model, running_app(tmp_path, port=port, environment=with_model(model)) as process:
-        page.goto(f"http://127.0.0.1:{port}")
+    with slow_model() as model, running_app(tmp_path, port=port, environment=with_model(model)) as app:
+        page.goto(app.entrance)
         page.get_by_role("button", name="Try it with the sample contract").click()
         expect(page.get_by_text("Draft, not checked yet")).to_be_visible()
         conversation = page.url
-        process.kill()
-        process.wait()
-    with running_app(tmp_path, port=port, environment=environment(PINCITE_ENGINE="quoting")):
+        app.process.kill()
+        app.process.wait()
+    with running_app(tmp_path, port=port, environment=environment(PINCITE_ENGINE="quoting")) as app:
+        page.goto(app.entrance)
         page.goto(conversation)
         expect(page.get_by_text("Interrupted before it was finished.")).to_be_visible()
         page.get_by_role("button", name="Run again", exact=True).click()

@@ -17,9 +17,9 @@ REWORDED = "Please tell me what the penalties for late payment are."
 
 def test_a_reviewed_answer_outlives_a_restart_answers_again_and_goes_stale(tmp_path: Path, new_page: NewPage) -> None:
     page, port = new_page(), free_port()
-    address, quoting = f"http://127.0.0.1:{port}", environment(PINCITE_ENGINE="quoting")
-    with running_app(tmp_path, port=port, environment=quoting):
-        page.goto(address)
+    quoting = environment(PINCITE_ENGINE="quoting")
+    with running_app(tmp_path, port=port, environment=quoting) as app:
+        page.goto(app.entrance)
         page.get_by_role("button", name="Try it with the sample contract").click()
         page.get_by_role("button", name="Send to review").click()
         expect(page.get_by_text("Do not rely on this answer yet.")).to_be_visible()
@@ -41,7 +41,8 @@ def test_a_reviewed_answer_outlives_a_restart_answers_again_and_goes_stale(tmp_p
         page.goto(conversation)
         expect(page.get_by_text(re.compile("Reviewed and edited by Maria"))).to_be_visible()
 
-    with running_app(tmp_path, port=port, environment=quoting):
+    with running_app(tmp_path, port=port, environment=quoting) as app:
+        page.goto(app.entrance)
         page.goto(conversation)
         expect(page.get_by_text(re.compile("Reviewed and edited by Maria"))).to_be_visible()
         ask(page, REWORDED)

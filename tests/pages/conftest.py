@@ -24,12 +24,10 @@ SECONDS = 60
 def app(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Pincite]:
     monkeypatch.setenv("PINCITE_DATA_DIR", str(tmp_path / "data"))
     monkeypatch.setenv("PINCITE_ENGINE", "quoting")
-    st.cache_resource.clear()
     st.cache_data.clear()
     opened = pincite()
     yield opened
     opened.close()
-    st.cache_resource.clear()
 
 
 class Screen:
