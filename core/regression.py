@@ -1,7 +1,7 @@
 """Run the reviewed turns again and say what a change of model, settings or documents has altered."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pincite.core.grounding.numbers import quantities, same
@@ -26,10 +26,13 @@ def check_reviewed(pincite: "Pincite") -> Iterator[Comparison]:
         reviewed = pincite.turns.without_trace(turn_id)
         session = pincite.sessions.create(title="Check of the reviewed answers")
         try:
-            _tell_what_came_before(pincite, reviewed, session.id)
-            scope = _scope(pincite, reviewed)
             turn_id = pincite.runner.ask(
-                session.id, reviewed.question, mode=reviewed.mode, document_ids=scope, fresh=True
+                session.id,
+                reviewed.question,
+                mode=reviewed.mode,
+                document_ids=_scope(pincite, reviewed),
+                fresh=True,
+                history=pincite.turns.exchanges(reviewed.session_id, before=reviewed.position),
             )
             now = pincite.runner.wait(turn_id).turn
             yield Comparison(reviewed, now, compare(reviewed, now))
@@ -63,14 +66,6 @@ def compare(reviewed: Turn, now: Turn) -> tuple[str, ...]:
         if (citation.document_id, citation.page_index) not in cited:
             changes.append(f"no longer cites {citation.document_name}, page {citation.page_label}")
     return tuple(dict.fromkeys(changes))
-
-
-def _tell_what_came_before(pincite: "Pincite", reviewed: Turn, session_id: str) -> None:
-    """Give the new session the conversation that a follow-up question builds on."""
-    for earlier in pincite.turns.of_session(reviewed.session_id):
-        if earlier.position < reviewed.position and earlier.status in (TurnStatus.ANSWERED, TurnStatus.REVIEWED):
-            answer = earlier.review.final_answer if earlier.review else earlier.answer
-            pincite.runner.remember(replace(earlier, session_id=session_id), answer)
 
 
 def _scope(pincite: "Pincite", reviewed: Turn) -> tuple[str, ...]:

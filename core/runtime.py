@@ -14,7 +14,7 @@ from pincite.core.documents.ingest import Ingest
 from pincite.core.documents.metadata import describe
 from pincite.core.documents.reader import ProcessReader
 from pincite.core.errors import PinciteError, StoppedError, StorageError
-from pincite.core.graph.build import build_graph, keep_newest, open_checkpointer
+from pincite.core.graph.build import build_graph, forget_runs, open_checkpointer
 from pincite.core.graph.citations import cite
 from pincite.core.graph.learning import OwnReviews as OwnReviews
 from pincite.core.graph.learning import learn
@@ -90,7 +90,7 @@ class Pincite:
         self.library = Library(self.database, settings)
         self.turns = Turns(self.database)
         self._checkpointer = open_checkpointer(settings.checkpoints_path)
-        self.sessions = Sessions(self.database, forget=self._checkpointer.delete_thread)
+        self.sessions = Sessions(self.database)
         self._keywords = Fts5Index(self.database)
         self.indexes = Indexes(self.database, settings)
         self._reader = ProcessReader(settings)
@@ -99,15 +99,15 @@ class Pincite:
             sessions=self.sessions,
             graph=build_graph(self._checkpointer),
             equipment=self._equipment,
-            settle=lambda session_id: keep_newest(self._checkpointer, session_id),
+            settle=lambda: forget_runs(self._checkpointer, self.turns.running()),
         )
         self.reviews = Reviews(
             self.database,
             self.turns,
             embedder=lambda: self.indexes.active()[0],
             cite=self._cite,
-            decided=self.runner.remember,
         )
+        self._scrub_deleted(words=bool(self.sessions.to_scrub()))
         self.ingest = self._ingest()
         self._lock = threading.Lock()
         self._retriever: tuple[object, Retriever] | None = None
@@ -233,17 +233,24 @@ class Pincite:
             self.runner.stop(running)
             self.runner.wait(running, CLOSING_SECONDS)
         self.sessions.delete(session_id)
+        self._scrub_deleted()
+
+    def _scrub_deleted(self, *, words: bool = False) -> bool:
+        """Leave nothing of deleted sessions in the files; where another process is in the way, the next start does."""
+        deleted = self.sessions.to_scrub()
+        if not deleted and not words:
+            return True
+        with self._checkpointer.lock:
+            scrubbed = scrub(self._checkpointer.conn) and scrub(self.database.connection, words=words)
+        if scrubbed:
+            self.sessions.scrubbed(deleted)
+        return scrubbed
 
     def remove_with_answers(self, document_id: str) -> Purged:
         """Remove a document and every answer that quotes it, and leave no copy of its text in any file."""
         found = quoting(self.database, document_id)
-        for session_id in found.session_ids:
-            self._checkpointer.delete_thread(session_id)
-        purge(self.database, found)
-        self.ingest.remove(document_id)
-        with self._checkpointer.lock:
-            scrubbed = scrub(self._checkpointer.conn)
-        return Purged(len(found.turn_ids), scrub(self.database.connection) and scrubbed)
+        self.ingest.remove(document_id, together_with=lambda: purge(self.database, found))
+        return Purged(len(found.turn_ids), self._scrub_deleted(words=True))
 
     def reranker_state(self) -> RerankerState:
         return RerankerState(MODEL, is_cached(self.settings.models_dir), SIZE_MB, LICENCE)
@@ -292,6 +299,7 @@ class Pincite:
         self.ingest.close()
         self.indexes.close()
         self._reader.close()
+        self._scrub_deleted()
         empty_log(self._checkpointer.conn)
         self._checkpointer.conn.close()
         self.database.close()

@@ -14,18 +14,19 @@ from langgraph.errors import GraphRecursionError
 from pincite.core.errors import PinciteError, StoppedError, TurnError
 from pincite.core.graph.build import TurnGraph
 from pincite.core.graph.context import Documents, Memory, Searcher, TurnContext, TurnStopped
-from pincite.core.graph.state import Exchange, TurnState, TurnUpdate, opening_state, restored
+from pincite.core.graph.state import TurnState, TurnUpdate, opening_state, restored
 from pincite.core.language.client import stoppable
 from pincite.core.ports import ChatModel
 from pincite.core.settings import Settings
 from pincite.core.store.sessions import Sessions
 from pincite.core.store.turns import Turns, now
-from pincite.core.types import Mode, TraceStep, Turn, TurnSnapshot, TurnStatus
+from pincite.core.types import Exchange, Mode, TraceStep, Turn, TurnSnapshot, TurnStatus
 
 logger = logging.getLogger(__name__)
 
 CLOSING_SECONDS = 10.0
 POLL_SECONDS = 0.25
+LONGEST_QUESTION = 8_000
 STEPS_TO_REVIEW = 4
 """What is left of the graph once the step limit sends a turn to review."""
 
@@ -97,9 +98,9 @@ class TurnRunner:
         sessions: Sessions,
         graph: TurnGraph,
         equipment: Callable[[], Equipment],
-        settle: Callable[[str], None],
+        settle: Callable[[], None],
     ) -> None:
-        """``settle`` is told the id of a session whose turn has come to its end."""
+        """``settle`` clears away what only running turns need; it is called whenever one has come to its end."""
         self._turns = turns
         self._sessions = sessions
         self._graph = graph
@@ -109,11 +110,10 @@ class TurnRunner:
         self._threads: dict[str, threading.Thread] = {}
         self._unstored: set[str] = set()
         """Turns that came to an end which could not be stored."""
-        self._reviewed: dict[str, list[tuple[Turn, str]]] = {}
-        """By session: what reviewers decided while it was answering."""
         self._lock = threading.Lock()
         self._closing = False
         turns.mark_interrupted()
+        settle()
 
     def ask(
         self,
@@ -125,14 +125,15 @@ class TurnRunner:
         engine: str | None = None,
         hint: str = "",
         fresh: bool = False,
+        history: tuple[Exchange, ...] | None = None,
     ) -> str:
         """Start a turn and return its id. ``document_ids`` empty: the session's. Raises TurnError.
 
-        ``fresh``, or a hint, keeps a reviewed answer from being repeated.
+        ``fresh``, or a hint, keeps a reviewed answer from being repeated. ``history``: in place of the session's.
         """
         fresh = fresh or bool(hint)
         scope = tuple(document_ids) or self._sessions.get(session_id).document_ids
-        return self._start(session_id, question, mode, scope, engine, hint, fresh=fresh)
+        return self._start(session_id, question, mode, scope, engine, hint, fresh=fresh, history=history)
 
     def run_again(self, turn_id: str, *, engine: str | None = None, hint: str = "") -> str:
         """Ask a turn's question anew, as a new turn; a reviewed answer is not repeated. Raises TurnError."""
@@ -164,21 +165,6 @@ class TurnRunner:
             live.done.wait(timeout_seconds)
         return self.snapshot(turn_id)
 
-    def remember(self, turn: Turn, answer: str) -> None:
-        """Put a reviewer's final text into the session's thread, so that later turns build on it.
-
-        A turn that is running would overwrite it: then it waits for the turn's end.
-        """
-        with self._lock:
-            if any(live.snapshot.turn.session_id == turn.session_id for live in self._live.values()):
-                self._reviewed.setdefault(turn.session_id, []).append((turn, answer))
-                return
-        self._put_into_thread(turn, answer)
-
-    def _put_into_thread(self, turn: Turn, answer: str) -> None:
-        update = TurnUpdate(history=(Exchange(turn.id, turn.question, answer),))
-        self._graph.update_state(_thread(turn.session_id), update, as_node="review")
-
     def close(self) -> None:
         """Stop every running turn; they read ``interrupted``."""
         self._closing = True
@@ -200,10 +186,16 @@ class TurnRunner:
         hint: str,
         *,
         fresh: bool,
+        history: tuple[Exchange, ...] | None = None,
     ) -> str:
         """``scope`` empty: all documents."""
         if not question.strip():
             raise TurnError("There is no question to answer.", hint="Type one first.")
+        if len(question) > LONGEST_QUESTION:
+            raise TurnError(
+                f"The question has {len(question):,} characters; at most {LONGEST_QUESTION:,} can be answered.",
+                hint="Shorten it; a long text is better added as a PDF.",
+            )
         if self._closing:
             raise TurnError("Pincite is closing.", hint="Start it again, then ask.")
         self._sessions.get(session_id)
@@ -221,9 +213,10 @@ class TurnRunner:
             started_at=now(),
         )
         self._turns.mark_interrupted(self._unstored)
+        history = self._turns.exchanges(session_id) if history is None else history
         live = LiveTurn(self._turns.create(turn), self._turns)
         self._sessions.title_after(session_id, turn.question)
-        state = opening_state(turn.id, turn.question, mode=mode, document_ids=scope, hint=hint)
+        state = opening_state(turn.id, turn.question, mode=mode, document_ids=scope, hint=hint, history=history)
         thread = threading.Thread(
             target=self._work, args=(live, state, equipment, engine, fresh), name=f"turn-{turn.id[:8]}", daemon=True
         )
@@ -234,31 +227,39 @@ class TurnRunner:
         return turn.id
 
     def _work(self, live: LiveTurn, state: TurnState, equipment: Equipment, engine: str | None, fresh: bool) -> None:
-        """The worker's outermost frame: however the turn ends, it is stored and shown."""
-        turn_id = live.snapshot.turn.id
+        """The worker's outermost frame: however the turn ends, it is stored and shown, and nobody waits for ever."""
+        try:
+            self._end(live, self._outcome(live, state, equipment, engine, fresh))
+            self._settle()
+        except Exception:
+            logger.exception("What came of turn %s could not be stored or cleared up", live.snapshot.turn.id)
+        finally:
+            live.done.set()
+
+    def _outcome(self, live: LiveTurn, state: TurnState, equipment: Equipment, engine: str | None, fresh: bool) -> Turn:
         try:
             with stoppable(live.stop.is_set):
-                live.finish(self._run(live, state, equipment, engine, fresh))
+                return self._run(live, state, equipment, engine, fresh)
         except StoppedError:
             status = TurnStatus.INTERRUPTED if self._closing else TurnStatus.STOPPED
             error = "Pincite was closed while it worked on this answer. Run the question again."
-            live.finish(_ended(live, status, error if self._closing else ""))
+            return _ended(live, status, error if self._closing else "")
         except PinciteError as error:
-            live.finish(_ended(live, TurnStatus.FAILED, str(error)))
+            return _ended(live, TurnStatus.FAILED, str(error))
         except Exception:
-            logger.exception("Turn %s failed", turn_id)
+            logger.exception("Turn %s failed", live.snapshot.turn.id)
             message = "Something went wrong inside Pincite; the details are in its log. Run the question again."
-            live.finish(_ended(live, TurnStatus.FAILED, message))
+            return _ended(live, TurnStatus.FAILED, message)
+
+    def _end(self, live: LiveTurn, turn: Turn) -> None:
+        try:
+            live.finish(turn)
         finally:
             with self._lock:
-                self._live.pop(turn_id, None)
-                self._threads.pop(turn_id, None)
+                self._live.pop(turn.id, None)
+                self._threads.pop(turn.id, None)
                 if not live.stored:
-                    self._unstored.add(turn_id)
-                waiting = self._reviewed.pop(live.snapshot.turn.session_id, [])
-            for turn, answer in waiting:
-                self._put_into_thread(turn, answer)
-            live.done.set()
+                    self._unstored.add(turn.id)
 
     def _run(self, live: LiveTurn, state: TurnState, equipment: Equipment, engine: str | None, fresh: bool) -> Turn:
         model = equipment.choose_engine(engine)
@@ -275,8 +276,7 @@ class TurnRunner:
             deadline=time.monotonic() + equipment.settings.turn_seconds,
             recall=None if fresh else equipment.recall,
         )
-        final = self._walk(state, context, live.snapshot.turn.session_id)
-        self._settle(live.snapshot.turn.session_id)
+        final = self._walk(state, context)
         return _answered(live.snapshot.turn, final)
 
     def _await_documents(self, live: LiveTurn, equipment: Equipment) -> None:
@@ -289,9 +289,9 @@ class TurnRunner:
             if live.stop.is_set():
                 raise TurnStopped("The turn was stopped.")
 
-    def _walk(self, state: TurnState, context: TurnContext, session_id: str) -> TurnState:
+    def _walk(self, state: TurnState, context: TurnContext) -> TurnState:
         """Walk the graph to its end; the step limit makes the turn give up and go to review with its best draft."""
-        thread = _thread(session_id)
+        thread = RunnableConfig(configurable={"thread_id": state["turn_id"]})
         limited = RunnableConfig(**thread, recursion_limit=context.settings.step_limit)
         try:
             final = self._graph.invoke(state, limited, context=context, durability="sync")
@@ -301,10 +301,6 @@ class TurnRunner:
             self._graph.update_state(thread, TurnUpdate(give_up=why), as_node="judge")
             rest = RunnableConfig(**thread, recursion_limit=STEPS_TO_REVIEW)
             return restored(self._graph.invoke(None, rest, context=context, durability="sync"))
-
-
-def _thread(session_id: str) -> RunnableConfig:
-    return RunnableConfig(configurable={"thread_id": session_id})
 
 
 def _answered(turn: Turn, final: TurnState) -> Turn:

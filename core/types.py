@@ -453,6 +453,15 @@ class FeedbackKind(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
+class Exchange:
+    """One finished question and answer, as later turns of the session build on it."""
+
+    turn_id: str
+    question: str
+    answer: str
+
+
+@dataclass(frozen=True, slots=True)
 class Turn:
     """One question and all that came of it."""
 

@@ -181,3 +181,37 @@ def test_a_deleted_session_is_gone(app: Pincite) -> None:
     app.sessions.delete(turn.session_id)
     with pytest.raises(TurnError):
         app.turns.get(turn.id)
+
+
+def bytes_hold(directory: Path, words: str) -> list[str]:
+    """But for Chroma's files, into which Chroma writes memory that it never used."""
+    files = (path for path in directory.rglob("*") if path.is_file() and "vectors" not in path.parts)
+    return [path.name for path in files if words.encode() in path.read_bytes()]
+
+
+@pytest.mark.parametrize("killed", [False, True])
+def test_no_file_holds_a_word_of_a_deleted_session(
+    tmp_path: Path, samples: Path, killed: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    app = open_pincite(Settings(data_dir=tmp_path / "data", engine="quoting", ocr=False))
+    app.ingest.add(samples / CONTRACT, CONTRACT)
+    assert app.ingest.wait(timeout_seconds=120)
+    kept = ask(app, PENALTIES)
+    doomed = app.sessions.create()
+    for number in range(6):
+        turn_id = app.runner.ask(doomed.id, f"Does Zanzibarine{number} pay penalties for late payment?")
+        app.runner.wait(turn_id, 60)
+        app.reviews.decide(turn_id, ReviewDecision.EDITED, final_answer=f"Zanzibarine{number} pays nothing at all.")
+    assert bytes_hold(app.settings.data_dir, "Zanzibarine")
+    if killed:
+        app.sessions.delete(doomed.id)
+        with monkeypatch.context() as patch:  # what a kill leaves undone
+            patch.setattr(app, "_scrub_deleted", lambda: True)
+            app.close()
+        app = open_pincite(app.settings)
+    else:
+        app.delete_session(doomed.id)
+    assert bytes_hold(app.settings.data_dir, "Zanzibarine") == []
+    assert app.turns.get(kept.id).answer == kept.answer
+    app.close()
+    assert bytes_hold(app.settings.data_dir, "Zanzibarine") == []

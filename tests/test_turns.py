@@ -3,6 +3,7 @@
 import os
 import signal
 import socket
+import sqlite3
 import subprocess
 import sys
 import textwrap
@@ -65,21 +66,68 @@ def test_a_session_runs_one_turn_at_a_time(held: tuple[World, ScriptedModel]) ->
     assert len(world.turns.of_session(world.session.id)) == 1
 
 
-def test_a_review_in_mid_answer_is_remembered_after_it(held: tuple[World, ScriptedModel]) -> None:
+def test_the_conversation_is_what_the_turns_say(held: tuple[World, ScriptedModel]) -> None:
+    """There is no second memory that could say something else than the turns."""
     world, model = held
     assert model.gate is not None
     model.gate.set()
     first = world.ask(PENALTY).turn
-    model.gate.clear()
-    model.begun.clear()
-    second = world.runner.ask(world.session.id, "What efficiency does a turbine reach?")
-    assert model.begun.wait(20)
-    world.runner.remember(first, "As reviewed: 1.5 % per month.")
-    model.gate.set()
-    world.runner.wait(second, 20)
-    model.answers.append(RIGHT)
+    with world.database.transaction() as connection:
+        connection.execute(
+            "INSERT INTO reviews (turn_id, decision, final_answer, reviewer, decided_at) "
+            "VALUES (?, 'edited', ?, 'a', '')",
+            (first.id, "As reviewed: 1.5 % per month."),
+        )
     world.ask(PENALTY)
     assert "As reviewed: 1.5 % per month." in [message.text for message in model.requests[-1].history]
+
+
+def test_nothing_of_a_run_stays_in_the_checkpoints(tmp_path: Path) -> None:
+    world = World(tmp_path, ScriptedModel(RIGHT, RIGHT))
+    for _ in range(2):
+        world.ask(PENALTY)
+    assert world.checkpointer.conn.execute("SELECT count(*) FROM checkpoints").fetchone()[0] == 0
+    world.close()
+
+
+def test_a_failing_clean_up_leaves_the_answer_and_nobody_waiting(
+    held: tuple[World, ScriptedModel], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world, model = held
+    assert model.gate is not None
+    model.gate.set()
+
+    def fail() -> None:
+        raise sqlite3.OperationalError("database is locked")
+
+    monkeypatch.setattr(world.runner, "_settle", fail)
+    turn_id = world.runner.ask(world.session.id, PENALTY)
+    assert world.runner.wait(turn_id).turn.status is TurnStatus.ANSWERED
+    assert world.turns.get(turn_id).status is TurnStatus.ANSWERED
+
+
+def test_a_turn_that_cannot_be_stored_at_all_leaves_nobody_waiting(
+    held: tuple[World, ScriptedModel], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world, model = held
+    turn_id = world.runner.ask(world.session.id, PENALTY)
+    assert model.begun.wait(20) and model.gate is not None
+
+    def vanish(live: object, turn: object) -> None:
+        raise KeyError("no such turn")
+
+    monkeypatch.setattr(world.runner, "_end", vanish)
+    live = world.runner._live[turn_id]
+    model.gate.set()
+    assert live.done.wait(60)
+
+
+def test_a_question_of_a_whole_book_is_refused(tmp_path: Path) -> None:
+    world = World(tmp_path)
+    with pytest.raises(TurnError, match="8,000"):
+        world.runner.ask(world.session.id, "why " * 10_000)
+    assert world.turns.recent(5) == []
+    world.close()
 
 
 def test_an_end_that_could_not_be_stored_does_not_lock_the_session(
@@ -187,12 +235,4 @@ def test_checkpoints_bring_back_only_our_own_values(tmp_path: Path) -> None:
     assert type(serde.loads_typed((kind, data))).__name__ == "Verdict"
     stranger = serde.dumps_typed(world.settings)
     assert not isinstance(serde.loads_typed(stranger), type(world.settings)), "settings are not on the list"
-    world.close()
-
-
-def test_a_long_session_does_not_fill_the_disk_with_checkpoints(tmp_path: Path) -> None:
-    world = World(tmp_path, ScriptedModel(RIGHT, RIGHT))
-    for _ in range(2):
-        world.ask(PENALTY)
-    assert world.checkpointer.conn.execute("SELECT count(*) FROM checkpoints").fetchone()[0] == 1
     world.close()

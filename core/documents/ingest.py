@@ -158,9 +158,10 @@ class Ingest:
             self._jobs.enqueue(document_id)
         self._announce()
 
-    def remove(self, document_id: str) -> None:
-        """Take the document out of every store, in the middle of its ingest too."""
+    def remove(self, document_id: str, *, together_with: Callable[[], None] = lambda: None) -> None:
+        """Take the document out of every store, in the middle of its ingest too, and do that with it or neither."""
         with self._database.transaction():
+            together_with()
             self._take_away(document_id)
         self._clear_away()
 

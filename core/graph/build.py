@@ -2,6 +2,7 @@
 
 import sqlite3
 import time
+from collections.abc import Collection
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Protocol, TypeAlias
@@ -103,18 +104,15 @@ def open_checkpointer(path: Path) -> SqliteSaver:
     except (OSError, sqlite3.DatabaseError) as error:
         raise StorageError(
             f"The file {path} cannot be used ({error}).",
-            hint="Check that it can be written to. If it is damaged, delete it: conversations stay, but follow-up "
-            "questions no longer know what was said before.",
+            hint="Check that it can be written to. If it is damaged, delete it: it holds only what a running turn "
+            "needs.",
         ) from error
     return saver
 
 
-def keep_newest(saver: SqliteSaver, session_id: str) -> None:
-    """Drop a session's checkpoints but for the newest: later turns build on that one, and the trace has the rest."""
+def forget_runs(saver: SqliteSaver, running: Collection[str]) -> None:
+    """Drop the checkpoints of every run but these: what came of a turn is kept with the turn."""
+    marks = ",".join("?" * len(running))
     with saver.cursor() as cursor:
         for table in ("writes", "checkpoints"):
-            cursor.execute(
-                f"DELETE FROM {table} WHERE thread_id = :id AND checkpoint_id < "
-                "(SELECT MAX(checkpoint_id) FROM checkpoints WHERE thread_id = :id)",
-                {"id": session_id},
-            )
+            cursor.execute(f"DELETE FROM {table} WHERE thread_id NOT IN ({marks})", tuple(running))

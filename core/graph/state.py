@@ -1,31 +1,14 @@
 """What the graph knows of a turn, and which of its values a checkpoint may bring back."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from enum import Enum
-from typing import Annotated, Any
+from typing import Any
 
 from pydantic import TypeAdapter
 from typing_extensions import TypedDict
 
 from pincite.core import types
-from pincite.core.types import Attempt, Citation, Evidence, Intent, Mode, SearchPlan, Verdict
-
-
-@dataclass(frozen=True, slots=True)
-class Exchange:
-    """One finished question and answer, as later turns of the session build on it."""
-
-    turn_id: str
-    question: str
-    answer: str
-
-
-def merge_exchanges(known: tuple[Exchange, ...], new: tuple[Exchange, ...]) -> tuple[Exchange, ...]:
-    """Add exchanges in order; one of a turn that is known takes the place of what was there."""
-    merged = {exchange.turn_id: exchange for exchange in known}
-    merged.update({exchange.turn_id: exchange for exchange in new})
-    return tuple(merged.values())
+from pincite.core.types import Attempt, Citation, Evidence, Exchange, Intent, Mode, SearchPlan, Verdict
 
 
 class TurnUpdate(TypedDict, total=False):
@@ -50,11 +33,10 @@ class TurnUpdate(TypedDict, total=False):
     reasons: tuple[str, ...]
     question_back: str
     flagged: bool
-    history: tuple[Exchange, ...]
 
 
 class TurnState(TypedDict):
-    """One turn on its way through the graph; ``history`` alone outlives it in the session's thread."""
+    """One turn on its way through the graph."""
 
     turn_id: str
     question: str
@@ -86,13 +68,19 @@ class TurnState(TypedDict):
     reasons: tuple[str, ...]
     question_back: str
     flagged: bool
-    history: Annotated[tuple[Exchange, ...], merge_exchanges]
+    history: tuple[Exchange, ...]
+    """The conversation so far, oldest first; it is read from the turns when one starts."""
 
 
 def opening_state(
-    turn_id: str, question: str, *, mode: Mode, document_ids: tuple[str, ...], hint: str = ""
+    turn_id: str,
+    question: str,
+    *,
+    mode: Mode,
+    document_ids: tuple[str, ...],
+    hint: str = "",
+    history: tuple[Exchange, ...] = (),
 ) -> TurnState:
-    """Everything that the session's last turn left in the thread is set anew, but for its history."""
     return TurnState(
         turn_id=turn_id,
         question=question,
@@ -118,7 +106,7 @@ def opening_state(
         reasons=(),
         question_back="",
         flagged=False,
-        history=(),
+        history=history,
     )
 
 
@@ -128,18 +116,11 @@ def restored(values: Mapping[str, Any]) -> TurnState:
     return adapter.validate_json(adapter.dump_json(values, warnings=False))  # type: ignore[arg-type]
 
 
-def exchange_of(state: TurnState, answer: str) -> tuple[Exchange, ...]:
-    return (Exchange(state["turn_id"], state["question"], answer),)
-
-
-CHECKPOINTED: tuple[type, ...] = (
-    Exchange,
-    *(
-        value
-        for value in vars(types).values()
-        if isinstance(value, type)
-        and value.__module__ == types.__name__
-        and (issubclass(value, Enum) or hasattr(value, "__dataclass_fields__"))
-    ),
+CHECKPOINTED: tuple[type, ...] = tuple(
+    value
+    for value in vars(types).values()
+    if isinstance(value, type)
+    and value.__module__ == types.__name__
+    and (issubclass(value, Enum) or hasattr(value, "__dataclass_fields__"))
 )
 """The allow-list of the checkpointer: our own values and nothing else."""

@@ -48,6 +48,10 @@ def purge(database: Database, found: Purge) -> None:
                  (SELECT position FROM turns WHERE id = ?))""",
             [(NEW_TITLE, turn_id, turn_id) for turn_id in found.turn_ids],
         )
+        connection.executemany(
+            "INSERT OR IGNORE INTO removals (subject, kind) VALUES (?, 'text')",
+            [(session_id,) for session_id in found.session_ids],
+        )
         connection.executemany("DELETE FROM turns WHERE id = ?", [(turn_id,) for turn_id in found.turn_ids])
         connection.executemany(
             "DELETE FROM sessions WHERE id = ?1 AND NOT EXISTS (SELECT 1 FROM turns WHERE session_id = ?1)",
@@ -55,13 +59,13 @@ def purge(database: Database, found: Purge) -> None:
         )
 
 
-def scrub(connection: sqlite3.Connection) -> bool:
+def scrub(connection: sqlite3.Connection, *, words: bool = False) -> bool:
     """Write the file anew without what was deleted from it; False while another process keeps that from happening.
 
     ``secure_delete`` overwrites rows, but not the words of a full-text index nor copies that moved within a page.
     """
     try:
-        if connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'passage_words'").fetchone():
+        if words:
             connection.execute("INSERT INTO passage_words(passage_words) VALUES ('optimize')")
         connection.commit()
         connection.execute("VACUUM")

@@ -73,7 +73,7 @@ class Recalled:
 
 
 class Reviews:
-    """``cite`` finds an edited answer's citations; ``decided`` tells the conversation's memory of the final text."""
+    """``cite`` finds an edited answer's citations."""
 
     def __init__(
         self,
@@ -82,13 +82,11 @@ class Reviews:
         *,
         embedder: Callable[[], Embedder],
         cite: Cite,
-        decided: Callable[[Turn, str], None],
     ) -> None:
         self._database = database
         self._turns = turns
         self._embedder = embedder
         self._cite = cite
-        self._decided = decided
 
     def decide(
         self, turn_id: str, decision: ReviewDecision, *, final_answer: str = "", note: str = "", reviewer: str = "local"
@@ -119,7 +117,6 @@ class Reviews:
             )
             connection.execute("DELETE FROM drafts WHERE turn_id = ?", (turn_id,))
             self._turns.save(replace(turn, status=TurnStatus.REVIEWED))
-        self._decided(turn, review.final_answer)
         return review
 
     def undo(self, turn_id: str) -> None:
@@ -140,8 +137,6 @@ class Reviews:
                 )
             reasons = turn.reasons or ("A decision on it was taken back.",)
             self._turns.save(replace(turn, status=TurnStatus.FLAGGED, reasons=reasons))
-            before = self._turns.get(turn_id).review
-        self._decided(turn, before.final_answer if before else turn.answer)
 
     def keep_draft(self, turn_id: str, text: str) -> None:
         """Keep what a reviewer has written so far; it decides nothing."""

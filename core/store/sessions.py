@@ -3,7 +3,7 @@
 import re
 import sqlite3
 import uuid
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from pincite.core.errors import TurnError
 from pincite.core.markdown import escape, tame
@@ -17,12 +17,14 @@ LONGEST_TITLE = 60
 _TAMED_MARKER = re.compile(r"\\\[(\d{1,3}(?:\s*[,;–-]\s*\d{1,3})*)\\\](?![(:])")
 
 
-class Sessions:
-    """``forget`` deletes what is kept of a session elsewhere (the graph's thread)."""
+Scrubs = list[str]
 
-    def __init__(self, database: Database, *, forget: Callable[[str], None] = lambda session_id: None) -> None:
+
+class Sessions:
+    """The rows of ``sessions``; turns, traces and reviews go with them."""
+
+    def __init__(self, database: Database) -> None:
         self._database = database
-        self._forget = forget
 
     def create(self, title: str = NEW_TITLE, document_ids: Sequence[str] = ()) -> Session:
         moment = now()
@@ -81,10 +83,20 @@ class Sessions:
                 self.set_documents(session_id, tuple(dict.fromkeys([*chosen, *document_ids])))
 
     def delete(self, session_id: str) -> None:
-        """Delete the session with its turns, traces, reviews and the graph's thread."""
+        """Delete the session with its turns, traces and reviews; their text leaves the files with ``scrubbed``."""
         with self._database.transaction() as connection:
             connection.execute("DELETE FROM sessions WHERE id = ?", (session_id,))
-        self._forget(session_id)
+            connection.execute("INSERT OR IGNORE INTO removals (subject, kind) VALUES (?, 'text')", (session_id,))
+
+    def to_scrub(self) -> Scrubs:
+        """Ids of deleted sessions whose text may still stand in unused parts of the files."""
+        rows = self._database.connection.execute("SELECT subject FROM removals WHERE kind = 'text'")
+        return [row["subject"] for row in rows]
+
+    def scrubbed(self, session_ids: Sequence[str]) -> None:
+        self._database.connection.executemany(
+            "DELETE FROM removals WHERE subject = ? AND kind = 'text'", [(identity,) for identity in session_ids]
+        )
 
     def export_markdown(self, session_id: str) -> str:
         """The conversation with, under each answer, its citations: document, page and quotation."""

@@ -14,6 +14,7 @@ from pincite.core.store.database import Database
 from pincite.core.store.workers import is_alive, this_worker
 from pincite.core.types import (
     Citation,
+    Exchange,
     FeedbackKind,
     Review,
     ReviewDecision,
@@ -31,6 +32,8 @@ KEPT_IN_MEMORY = 200
 
 MOST_SEARCHED = 200
 """Characters of a search that count: SQLite refuses very long patterns."""
+MOST_EXCHANGES = 6
+"""How much of a conversation a turn is told."""
 
 
 def now() -> str:
@@ -141,6 +144,29 @@ class Turns:
                 while len(self._read_before) > KEPT_IN_MEMORY:
                     self._read_before.popitem(last=False)
         return found[0]
+
+    def exchanges(self, session_id: str, *, before: int = 2**62) -> tuple[Exchange, ...]:
+        """The newest finished questions with their answers, reviewed ones as reviewed, oldest first.
+
+        ``before``: only those of turns at earlier positions.
+        """
+        rows = self._database.connection.execute(
+            """SELECT id, question, answer FROM (
+                 SELECT id, question, position, COALESCE(
+                   (SELECT final_answer FROM reviews WHERE turn_id = turns.id AND undone_at = ''
+                    ORDER BY reviews.id DESC LIMIT 1),
+                   CASE WHEN json_valid(body) THEN body ->> '$.answer' END
+                 ) AS answer
+                 FROM turns WHERE session_id = ? AND status IN (?, ?, ?) AND position < ?
+               ) WHERE answer IS NOT NULL ORDER BY position DESC LIMIT ?""",
+            (session_id, TurnStatus.ANSWERED, TurnStatus.FLAGGED, TurnStatus.REVIEWED, before, MOST_EXCHANGES),
+        )
+        return tuple(Exchange(*row) for row in reversed(rows.fetchall()))
+
+    def running(self) -> list[str]:
+        """Ids of the turns that some process has not brought to an end."""
+        rows = self._database.connection.execute("SELECT id FROM turns WHERE status = ?", (TurnStatus.RUNNING,))
+        return [row["id"] for row in rows]
 
     def count_flagged(self) -> int:
         rows = self._database.connection.execute("SELECT count(*) FROM turns WHERE status = ?", (TurnStatus.FLAGGED,))

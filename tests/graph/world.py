@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from pincite.core.graph.build import build_graph, keep_newest, open_checkpointer
+from pincite.core.graph.build import build_graph, forget_runs, open_checkpointer
 from pincite.core.grounding.terms import content_terms
 from pincite.core.language.quoting import Quoting
 from pincite.core.ports import AnswerRequest, ChatModel
@@ -152,7 +152,7 @@ class World:
         self.database = Database(self.settings.database_path)
         self.turns = Turns(self.database)
         self.checkpointer = open_checkpointer(self.settings.checkpoints_path)
-        self.sessions = Sessions(self.database, forget=self.checkpointer.delete_thread)
+        self.sessions = Sessions(self.database)
         self.shelf = shelf or Shelf({"Service contract.pdf": CONTRACT, "report.pdf": REPORT})
         self.search = search or WordSearch(self.shelf)
         self.model: ChatModel = model or Quoting()
@@ -163,7 +163,7 @@ class World:
             sessions=self.sessions,
             graph=self.graph,
             equipment=self._equipment,
-            settle=lambda session_id: keep_newest(self.checkpointer, session_id),
+            settle=lambda: forget_runs(self.checkpointer, self.turns.running()),
         )
         self.session = (self.sessions.list() or [self.sessions.create()])[0]
 

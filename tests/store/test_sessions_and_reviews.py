@@ -39,7 +39,6 @@ class Desk:
             self.world.turns,
             embedder=MiniLmEmbedder,
             cite=self._cite,
-            decided=self.world.runner.remember,
         )
 
     def _cite(self, turn: Turn, text: str) -> tuple[Citation, ...]:

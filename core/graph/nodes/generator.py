@@ -12,7 +12,7 @@ from langgraph.runtime import Runtime
 from pincite.core.graph.citations import cite, renumbered
 from pincite.core.graph.context import TurnContext, TurnStopped
 from pincite.core.graph.nodes.rewriter import messages_of, question_to_answer
-from pincite.core.graph.state import TurnState, TurnUpdate, exchange_of
+from pincite.core.graph.state import TurnState, TurnUpdate
 from pincite.core.ports import AnswerRequest, ChatModel
 from pincite.core.store.codec import to_plain
 from pincite.core.types import Intent, Verdict
@@ -41,7 +41,7 @@ def generator(state: TurnState, runtime: Runtime[TurnContext]) -> TurnUpdate:
                   "citations": [to_plain(citation) for citation in cited.citations],
                   "removed markers": cited.removed},
     )  # fmt: skip
-    update = TurnUpdate(
+    return TurnUpdate(
         draft=cited.text,
         evidence=evidence,
         citations=cited.citations,
@@ -49,9 +49,6 @@ def generator(state: TurnState, runtime: Runtime[TurnContext]) -> TurnUpdate:
         give_up=give_up,
         notices=tuple(dict.fromkeys([*state["notices"], *silence, *context.model.notices])),
     )
-    if chat:
-        update["history"] = exchange_of(state, cited.text)
-    return update
 
 
 def _written(engine: ChatModel, request: AnswerRequest, context: TurnContext) -> str:

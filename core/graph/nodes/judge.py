@@ -9,7 +9,7 @@ from pincite.core.graph.context import TurnContext
 from pincite.core.graph.critique import weigh
 from pincite.core.graph.nodes.rewriter import question_to_answer
 from pincite.core.graph.prompts import CRITIC_INSTRUCTIONS, CRITIC_SCHEMA, critic_content, read_critique
-from pincite.core.graph.state import TurnState, TurnUpdate, exchange_of
+from pincite.core.graph.state import TurnState, TurnUpdate
 from pincite.core.graph.verdict import verdict_of
 from pincite.core.grounding.confidence import Recalibration
 from pincite.core.store.codec import to_plain
@@ -63,10 +63,7 @@ def judge(state: TurnState, runtime: Runtime[TurnContext]) -> TurnUpdate:
         decided={"decision": decision, "because": give_up or list(verdict.reasons)},
         returned={"verdict": to_plain(verdict)},
     )
-    update = TurnUpdate(verdict=verdict, attempts=(*state["attempts"], attempt), give_up=give_up)
-    if verdict.accepted:
-        update["history"] = exchange_of(state, state["draft"])
-    return update
+    return TurnUpdate(verdict=verdict, attempts=(*state["attempts"], attempt), give_up=give_up)
 
 
 def after_judge(state: TurnState) -> Literal["rewriter", "review", "__end__"]:

@@ -4,7 +4,7 @@ from langgraph.runtime import Runtime
 
 from pincite.core.graph.context import TurnContext
 from pincite.core.graph.nodes.retriever import evidence_line
-from pincite.core.graph.state import TurnState, TurnUpdate, exchange_of
+from pincite.core.graph.state import TurnState, TurnUpdate
 from pincite.core.types import Attempt
 
 NOTHING_FOUND = "These documents do not say."
@@ -32,7 +32,6 @@ def review(state: TurnState, runtime: Runtime[TurnContext]) -> TurnUpdate:
         )
     update["question_back"] = question_back(state, best)
     update["flagged"] = True
-    update["history"] = exchange_of(state, update["draft"])
     context.note(
         read={"attempts": [_attempt_line(attempt) for attempt in state["attempts"]], "gave up": state["give_up"]},
         decided={"kept attempt": best.number if best else None, "reasons": list(update["reasons"])},

@@ -6,12 +6,12 @@ from langgraph.runtime import Runtime
 
 from pincite.core.graph.context import TurnContext
 from pincite.core.graph.planning import plan_question
-from pincite.core.graph.state import Exchange, TurnState, TurnUpdate
+from pincite.core.graph.state import TurnState, TurnUpdate
 from pincite.core.grounding.terms import content_terms
 from pincite.core.ports import Message
 from pincite.core.store.codec import to_plain
+from pincite.core.types import Exchange
 
-RECENT_EXCHANGES = 6
 OWN_TERMS = 2
 """Telling words that a question needs to be answered by itself."""
 
@@ -52,9 +52,9 @@ def question_to_answer(state: TurnState) -> str:
 
 
 def messages_of(history: tuple[Exchange, ...]) -> tuple[Message, ...]:
-    """The last few exchanges as the conversation that engines and planning read."""
+    """The exchanges as the conversation that engines and planning read."""
     return tuple(
         message
-        for exchange in history[-RECENT_EXCHANGES:]
+        for exchange in history
         for message in (Message("user", exchange.question), Message("assistant", exchange.answer))
     )

@@ -11,7 +11,7 @@ from pincite.core.graph.context import TurnContext
 from pincite.core.graph.nodes.rewriter import messages_of
 from pincite.core.graph.planning import plan_question, resolve_follow_up
 from pincite.core.graph.prompts import INTENT_INSTRUCTIONS, INTENT_SCHEMA, is_chat
-from pincite.core.graph.state import TurnState, TurnUpdate, exchange_of
+from pincite.core.graph.state import TurnState, TurnUpdate
 from pincite.core.grounding.terms import content_terms
 from pincite.core.types import Document, Intent, Mode
 
@@ -90,7 +90,6 @@ def router(state: TurnState, runtime: Runtime[TurnContext]) -> TurnUpdate:
     update["citations"] = recalled.citations
     update["verdict"] = recalled.verdict
     update["notices"] = (*update["notices"], said)
-    update["history"] = exchange_of(state, recalled.answer)
     return update
 
 
