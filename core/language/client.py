@@ -30,6 +30,8 @@ REPLY_BYTES = 2 * 2**20
 STREAM_BYTES = 8 * 2**20
 LINE_BYTES = 2**18
 ERROR_BYTES = 2**16
+MOST_PARTS = 50_000
+"""Lists and objects in one reply: an empty one takes three bytes to send and hundreds to keep."""
 LONGEST_REMARK = 200
 
 _CONNECTING = (errno.EINPROGRESS, errno.EWOULDBLOCK, getattr(errno, "WSAEWOULDBLOCK", errno.EWOULDBLOCK))
@@ -333,6 +335,8 @@ def strict_json(text: str | bytes) -> Any:
 
 
 def _checked(text: bytes) -> bytes:
+    if text.count(b"{") + text.count(b"[") > MOST_PARTS:
+        raise ServerTrouble("sent a reply of more parts than any has")
     try:
         value = strict_json(text)
     except ValueError as error:

@@ -63,11 +63,11 @@ def chat_models(host: str) -> list[str]:
     chatting: list[str] = []
     try:
         with model_server(host, seconds=LOOK_SECONDS) as server:
-            listed = [str(entry.model) for entry in server.list().models]
+            listed = [entry.model or "" for entry in server.list().models]
     except ServerTrouble as trouble:
         raise _unavailable(host, trouble) from trouble
     until = time.monotonic() + LOOK_SECONDS
-    for name in [name for name in listed if _MODEL_NAME.fullmatch(name)][:MOST_MODELS]:
+    for name in [name for name in dict.fromkeys(listed) if _MODEL_NAME.fullmatch(name)][:MOST_MODELS]:
         with suppress(ServerTrouble), model_server(host, seconds=until - time.monotonic()) as server:
             if _can_chat(server.show(name)):
                 chatting.append(name)

@@ -186,7 +186,8 @@ def _unit_vectors(rows: Sequence[Sequence[float]], count: int) -> Vectors:
     if len(rows) != count or len({len(row) for row in rows}) != 1 or not 1 <= len(rows[0]) <= MOST_DIMENSIONS:
         raise ServerTrouble("sent vectors of a number or length that was not asked for")
     vectors = np.asarray(rows, dtype=np.float64)
-    lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
+    with np.errstate(over="ignore"):
+        lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
     if not np.isfinite(lengths).all() or (lengths < LEAST_LENGTH).any():
         raise ServerTrouble("sent vectors that point nowhere")
     unit: Vectors = (vectors / lengths).astype(np.float32)
