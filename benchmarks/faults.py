@@ -28,7 +28,19 @@ BARS = {
 """What a full run must have tried at least."""
 FAULTS = (
     *("inconsistent", "silent_losses", "tracebacks", "lost", "disk_full_tracebacks", "disk_full_hangs", "unbounded"),
-    *("stuck", "hostile_tracebacks", "super_linear", "functions_super_linear", "stale", "errors", "leaks", "crashed"),
+    *(
+        "stuck",
+        "hostile_tracebacks",
+        "hostile_harm",
+        "hostile_leaked_threads",
+        "hostile_leaked_descriptors",
+        "super_linear",
+        "functions_super_linear",
+        "stale",
+        "errors",
+        "leaks",
+        "crashed",
+    ),
 )
 """What must be 0."""
 GRACE_SECONDS = 120.0
