@@ -23,9 +23,9 @@ _LINES_KEPT = 256
 """Running lines come again on every page."""
 _ROMAN = re.compile(r"^(?=[ivxlc])(?:x[cl]|l?x{0,3})(?:ix|iv|v?i{0,3})$", re.I)
 _NUMBER = re.compile(
-    r"^[\s\-–—|•.\[(]*(?:(?:page|pg\.?|p\.|seite|página|pagina|pág\.|стр\.|第)\s*)?"
+    r"^[\s\-–—|•.\[(]{0,40}+(?:(?:page|pg\.?|p\.|seite|página|pagina|pág\.|стр\.|第)\s{0,9})?"
     r"((?:[A-Z]{1,2}[-–])?\d{1,4}|[ivxlc]{1,7}|[IVXLC]{1,7})"
-    r"(?:\s*(?:of|/|von|de|di|sur|van|из|页|頁|ページ)\s*\d{0,5})?[\s\-–—|•.\])]*$",
+    r"(?:\s{0,9}(?:of|/|von|de|di|sur|van|из|页|頁|ページ)\s{0,9}\d{0,5})?[\s\-–—|•.\])]{0,40}+$",
     re.I,
 )
 _SPLIT = re.compile(r"\s*[|•·]\s*|\s{2,}|\t")

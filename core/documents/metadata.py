@@ -17,16 +17,16 @@ _TOOL_TITLE = re.compile(
     r"^(?:microsoft (?:word|powerpoint|excel)\s*-\s*|untitled|document\d*$|slide \d+|print|\s*$)", re.I
 )
 _FILE_TITLE = re.compile(
-    r"\.(?:docx?|pptx?|xlsx?|indd|pdf|tex|rtf|odt|qxd|dvi|html?)$|^[\w-]*\d{5,}[\w-]*$|[\\/]|^https?:", re.I
+    r"\.(?:docx?|pptx?|xlsx?|indd|pdf|tex|rtf|odt|qxd|dvi|html?)$|^(?=[\w-]*?\d{5})[\w-]++$|[\\/]|^https?:", re.I
 )
-_NOBODY = re.compile(r"^(?:user|admin\w*|owner|author|unknown|anonymous|default|root|edgar\b.*|\W*|.*@.*)$", re.I)
+_NOBODY = re.compile(r"^(?:user|admin\w*|owner|author|unknown|anonymous|default|root|edgar\b.*|\W*|[^@\n]*+@.*)$", re.I)
 _NO_TITLE = re.compile(
     r"^(?:united states\b.*|securities and exchange.*|form \S+|table of contents|contents|index|inhalt\w*|abstract"
     r"|for (?:immediate )?release.*|\W*|\[?[\w.]{1,8}\]?)$",
     re.I,
 )
 _EXCHANGES = re.compile(r"stock (?:market|exchange)|^(?:the )?company$|^(?:the )?corporation$|donnelley", re.I)
-_REGISTRANT = re.compile(r"([^\n]{3,80})\n\s*\(exact name of registrant", re.I)
+_REGISTRANT = re.compile(r"([^\n]{3,80})\n\s{0,40}\(exact name of registrant", re.I)
 _MONTHS = {
     name: number
     for number, names in enumerate(
@@ -51,21 +51,23 @@ _MONTHS = {
 _MONTH = "|".join(sorted(_MONTHS, key=len, reverse=True))
 _DATES = (
     re.compile(
-        rf"\b(?P<month>{_MONTH})\.?\s+(?P<day>\d{{1,2}})(?:st|nd|rd|th)?\s*,?\s+(?P<year>(?:19|20)\d\d)\b", re.I
+        rf"\b(?P<month>{_MONTH})\.?\s{{1,9}}(?P<day>\d{{1,2}})(?:st|nd|rd|th)?\s{{0,9}},?\s{{1,9}}(?P<year>(?:19|20)\d\d)\b",
+        re.I,
     ),
     re.compile(
-        rf"\b(?P<day>\d{{1,2}})(?:st|nd|rd|th|\.|er)?\s+(?:de\s+)?(?P<month>{_MONTH})\.?,?\s+(?:de\s+)?(?P<year>(?:19|20)\d\d)\b",
+        rf"\b(?P<day>\d{{1,2}})(?:st|nd|rd|th|\.|er)?\s{{1,9}}(?:de\s{{1,9}})?(?P<month>{_MONTH})\.?,?\s{{1,9}}(?:de\s{{1,9}})?"
+        rf"(?P<year>(?:19|20)\d\d)\b",
         re.I,
     ),
     re.compile(r"\b(?P<year>(?:19|20)\d\d)-(?P<month>\d{2})-(?P<day>\d{2})\b"),
-    re.compile(r"\b(?P<year>(?:19|20)\d\d)年\s*(?P<month>\d{1,2})月\s*(?P<day>\d{1,2})日"),
+    re.compile(r"\b(?P<year>(?:19|20)\d\d)年\s{0,9}(?P<month>\d{1,2})月\s{0,9}(?P<day>\d{1,2})日"),
 )
-_PERIOD_END = re.compile(r"(?:fiscal\s+)?(?:year|quarter(?:ly)?|period)(?:\s+\w+)?\s+ended:?\s*", re.I)
+_PERIOD_END = re.compile(r"(?:fiscal\s+)?(?:year|quarter(?:ly)?|period)(?:\s{1,9}\w{1,40})?\s{1,9}ended:?\s{0,9}", re.I)
 _PDF_DATE = re.compile(r"^(?:D:)?((?:19|20)\d\d)(\d\d)?(\d\d)?")
 _FILE_YEAR = re.compile(r"(?<!\d)((?:19|20)\d\d)(?!\d)")
 _FILE_DATE = re.compile(r"(?<!\d)((?:19|20)\d\d)[-_.]?(0[1-9]|1[0-2])[-_.]?(0[1-9]|[12]\d|3[01])(?!\d)")
 _COMPANY = re.compile(
-    r"\b((?:[A-Z0-9][\w&’'.-]*[ ,]+(?:(?:of|and|the|&|de|für|und)[ ]+)?){1,5}?"
+    r"\b((?:[A-Z0-9][\w&’'.-]{0,40}+[ ,]{1,4}+(?:(?:of|and|the|&|de|für|und)[ ]{1,4}+)?){1,5}?"
     r"(?:Inc\b\.?|INC\b\.?|Incorporated|Corporation|CORPORATION|Corp\b\.?|CORP\b\.?|Company|COMPANY|LLC|L\.L\.C\.|Ltd\b\.?|LTD\b\.?"
     r"|Limited|LIMITED|GmbH|AG|SE|plc|PLC|S\.A\.|S\.p\.A\.|N\.V\.|B\.V\.|LLP|L\.P\.))(?!\w)"
 )
@@ -73,7 +75,10 @@ _TYPES: tuple[tuple[str, str], ...] = (
     ("10-K", r"\bform\s+10-?k\b|(?<![a-z0-9])10-?k(?![a-z0-9])"),
     ("10-Q", r"\bform\s+10-?q\b|(?<![a-z0-9])10-?q(?![a-z0-9])"),
     ("8-K", r"\bform\s+8-?k\b|(?<![a-z0-9])8-?k(?![a-z0-9])"),
-    ("earnings release", r"\bearnings\b.{0,40}\b(?:release|results|call)\b|(?:quarter|year)\w* (?:financial )?results"),
+    (
+        "earnings release",
+        r"\bearnings\b.{0,40}\b(?:release|results|call)\b|(?:quarter|year)\w{0,9} (?:financial )?results",
+    ),
     ("annual report", r"\bannual report\b|\bgeschäftsbericht\b|\brapport annuel\b|\binforme anual\b"),
     (
         "contract",
@@ -81,7 +86,7 @@ _TYPES: tuple[tuple[str, str], ...] = (
     ),
     ("court opinion", r"\bopinion of the court\b|\bunited states court of\b|\bplaintiffs?\b.{0,300}\bdefendants?\b"),
     ("invoice", r"^\W*(?:invoice|rechnung|facture|factura)\b|\b(?:invoice|rechnung)\s*(?:no|nr|number)"),
-    ("paper", r"\barxiv:|\babstract\b.{200,}\bintroduction\b|\bproceedings of\b|\bdoi\.org/10\."),
+    ("paper", r"\barxiv:|\A(?>.*?\babstract\b).{200,}\bintroduction\b|\bproceedings of\b|\bdoi\.org/10\."),
     ("thesis", r"\b(?:thesis|dissertation)\b"),
     ("handbook", r"\bhandbook\b|\bhandbuch\b"),
     (
@@ -213,7 +218,7 @@ def _company(text: str) -> str | None:
 
 def _file_company(stem: str, text: str) -> str | None:
     """The first word of a file name like NAME_2022_10K, where the first pages know it as a name."""
-    match = re.match(r"([A-Za-z][A-Za-z&]{2,})[_ -].*\d", stem)
+    match = re.match(r"\A([A-Za-z][A-Za-z&]{2,}+)[_ -].*\d", stem)
     if not match or _type(match.group(1)):
         return None
     found = re.findall(rf"\b{re.escape(match.group(1))}\b", text, re.I)

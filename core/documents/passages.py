@@ -147,10 +147,14 @@ def _cut(text: str, start: int, end: int) -> list[tuple[int, int]]:
         spans = _spans(text, start, end, boundary)
         if len(spans) > 1:
             return [part for left, right in _join(spans) for part in _cut(text, left, right)]
-    middle = start + TARGET_CHARACTERS
-    space = text.rfind(" ", start + 1, middle)
-    middle = space if space > start else middle
-    return _cut(text, start, middle) + _cut(text, middle, end)
+    parts = []
+    while end - start > MOST_CHARACTERS:
+        middle = start + TARGET_CHARACTERS
+        space = text.rfind(" ", start + 1, middle)
+        middle = space if space > start else middle
+        parts.append((start, middle))
+        start = middle
+    return [(left, right) for left, right in [*parts, (start, end)] if text[left:right].strip()]
 
 
 def _join(spans: list[tuple[int, int]]) -> list[tuple[int, int]]:

@@ -127,7 +127,7 @@ def _drop_unknown(text: str, known: dict[int, Evidence]) -> tuple[str, int]:
         return f"[{', '.join(map(str, kept))}]" if kept else ""
 
     cleaned = MARKER.sub(keep, text)
-    return (re.sub(r"[ \t]+([.,;:!?])", r"\1", cleaned) if removed else cleaned), removed
+    return (re.sub(r"(?<![ \t])[ \t]++([.,;:!?])", r"\1", cleaned) if removed else cleaned), removed
 
 
 def _attach(text: str, evidence: Sequence[Evidence]) -> str:

@@ -36,12 +36,12 @@ _LEAD_IN = re.compile(
     re.IGNORECASE,
 )
 _PLACE = re.compile(
-    r"\s*,?\s*\b(?:according to|based on|in|from|of|mentioned in|shown in|given in) (?:the|this|that) "
+    r"\s{0,4},?\s{0,4}\b(?:according to|based on|in|from|of|mentioned in|shown in|given in) (?:the|this|that) "
     r"(?:report|paper|document|article|slides?|presentation|survey|manual|guide|handbook|deck|study|text|pdf|file)\b",
     re.IGNORECASE,
 )
 _FORMAT_TAIL = re.compile(
-    r"[,(]?\s*\b(?:e\.g\.?,?\s*\[.*|in (?:units? of [^?.)]*|"
+    r"[,(]?\s{0,4}\b(?:e\.g\.?,?\s{0,4}\[.*|in (?:units? of [^?.)]*|"
     r"(?:the |an? )?(?:list|string|integer|float|int) form(?:at)?)|round(?:ed)?(?: your answer)? to [^?.]*)\)?",
     re.IGNORECASE,
 )
@@ -63,7 +63,7 @@ _ORDINAL_PAGE = re.compile(
 )
 _NAMED_SECTION = re.compile(
     r"\b(?i:tables?|figures?|fig\.?|charts?|exhibit|sections?|chapter|appendix|part|item|unit|note|step|article|annex|equation|"
-    r"algorithm|schedule|case study)\s*-?\s*(?:\d+(?:[.-]\d+)*[A-Za-z]?|[A-Z]\b|[IVX]+\b)"
+    r"algorithm|schedule|case study)\s{0,4}-?\s{0,4}(?:\d+(?:[.-]\d+)*[A-Za-z]?|[A-Z]\b|[IVX]+\b)"
 )
 _YEAR = re.compile(r"(?:\b|(?<=FY)|(?<=fy)|(?<=Q[1-4]))(?:19|20)\d{2}(?!\d)")
 _YEAR_SPAN = re.compile(r"((?:19|20)\d{2})\s*(?:-|–|to|through|and)\s*(?:FY\s?)?((?:19|20)\d{2})", re.IGNORECASE)
@@ -145,7 +145,7 @@ def _plain_year(match: re.Match[str]) -> str:
 def parts_of(core: str) -> tuple[str, ...]:
     """The separate questions of a multi-part question; empty when there is only one."""
     parts = [
-        part.strip() for part in re.split(r"(?<=\?)\s+|,?\s+and (?=(?:what|who|when|where|which|how|why)\b)", core)
+        part.strip() for part in re.split(r"(?<=\?)\s+|,?\s{1,4}and (?=(?:what|who|when|where|which|how|why)\b)", core)
     ]
     parts = [part for part in parts if part.endswith("?") or "?" not in core]
     parts = [part for part in parts if sum(word.lower() not in FUNCTION_WORDS for word in words(part)) >= 1]

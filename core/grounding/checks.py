@@ -40,15 +40,16 @@ _RECORD_KINDS = {
     "hours": FindingKind.SCHEDULE, "day": FindingKind.SCHEDULE,
 }  # fmt: skip
 _NAME = re.compile(r"(?<![\w’'])[A-Z][\w’'&-]*(?:\s+(?:(?:of|the|de|van|von|and|&)\s+)?[A-Z][\w’'&-]*)*")
-_LABEL = re.compile(r"[A-Z][\w’'&/-]*(?:\s+(?:(?:and|of|or|the|for|to|in|vs)\s+)*[A-Z][\w’'&/-]*){0,4}:(?=\s)")
+_LABEL = re.compile(
+    r"[A-Z][\w’'&/-]{0,40}+(?:\s{1,4}(?:(?:and|of|or|the|for|to|in|vs)\s{1,4}){0,3}[A-Z][\w’'&/-]{0,40}+){0,4}:(?=\s)"
+)
 """A title in capitals before a colon ("Security Posture: ...") names nothing."""
 _NO_NAME = re.compile(
     r"(?:[AP]M|(?:Jan|Febr)uary|March|April|May|June|July|August|(?:Septem|Octo|Novem|Decem)ber"
     r"|(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)days?|Fahrenheit|Celsius)$"
 )
 """Capitals that are read as dates, times and units."""
-_SENTENCE_START = re.compile(r"(?:^|[.!?:;]\s+|[\n\"“(|]\s*)$")
-_QUOTED = re.compile(r"\"([^\"\n]{2,200})\"|“([^”\n]{2,200})”|«([^»\n]{2,200})»")
+_QUOTED = re.compile(r"\"([^\"\n]{2,200})\"|“([^“”\n]{2,200})”|«([^«»\n]{2,200})»")
 _NEGATOR = re.compile(
     r"\b(?:not|no|never|neither|nor|none|without|cannot|lacks?|fail(?:s|ed)? to|kein\w*|nicht|ohne)\b|n['’]t\b", re.I
 )
@@ -124,13 +125,20 @@ def unknown_names(claim: str, evidence: Sources) -> tuple[list[str], int]:
     for match in _NAME.finditer(claim, label.end() if label else 0):
         parts = [part for part in re.findall(r"\b[A-Z][\w’'&]*", match.group()) if len(part) > 1]
         abbreviated = len(parts) > 1 and "".join(part[0] for part in parts) in evidence.acronyms
-        if _SENTENCE_START.search(claim, 0, match.start()) and parts:
+        if parts and _opens_sentence(claim, match.start()):
             parts = parts[1:]  # a capital that only opens the sentence is no sign of a name
         for part in parts:
             total += 1
             if not (abbreviated or _NO_NAME.match(part) or evidence.names(re.sub(r"['’]s?$", "", part))):
                 unknown.append(part)
     return unknown, total
+
+
+def _opens_sentence(text: str, position: int) -> bool:
+    before = text[max(0, position - 60) : position]
+    bare = before.rstrip()
+    space = before[len(bare) :]
+    return not bare or "\n" in space or bare[-1] in '\n"“(|' or (bool(space) and bare[-1] in ".!?:;")
 
 
 def _name_findings(claim: str, evidence: Sources) -> Iterator[Finding]:

@@ -14,13 +14,13 @@ from pincite.core.grounding.terms import content_terms
 
 _MARK = re.compile(r"[\[【](\d{1,3}(?:\s*[,;–-]\s*\d{1,3})*)[\]】](?!\()")
 _SPOKEN_MARK = re.compile(
-    r"\s*\((?:see |from |according to )?(?:passages?|sources?|documents?|excerpts?|pages?|p\.)\s\d+"
+    r"(?<!\s)\s*+\((?:see |from |according to )?(?:passages?|sources?|documents?|excerpts?|pages?|p\.)\s\d+"
     r"(?:\s?(?:,|and|&|-|–)\s?(?:(?:passage|steps?)\s)?\d+)*\)",
     re.IGNORECASE,
 )
 _LEADING = re.compile(r"^[ \t]*(?:[-*+•▪◦●‣–—][ \t]+|\(?(?:\d{1,3}|[a-zA-Z])[.)][ \t]+|>[ \t]*)+")
-_NUMBERED = re.compile(r"[ \t]*\(?(?P<number>\d{1,3})[.)](?:[ \t]|$)")
-_NEXT_NUMBER = re.compile(r"\s+(?P<number>\d{1,2})\.$")
+_NUMBERED = re.compile(r"[ \t]{0,40}+\(?(?P<number>\d{1,3})[.)](?:[ \t]|$)")
+_NEXT_NUMBER = re.compile(r"(?<!\s)\s++(?P<number>\d{1,2})\.$")
 _HEADING = re.compile(r"^(?:#{1,6}\s.*|\*\*[^*]+\*\*:?|[^.!?]{0,80}:\**)$")
 _CELL = re.compile(r"(?<=\|)[^|]+(?=\|)")
 _SEPARATOR_ROW = re.compile(r"^\|?[\s:|+=-]*\|?$")
@@ -133,8 +133,8 @@ def citation_numbers(text: str) -> tuple[int, ...]:
     """Return the evidence numbers of marks like [1], [2, 3] and [4-6] (at most 20 of a range), each once, in order."""
     numbers: list[int] = []
     for match in _MARK.finditer(text):
-        for part in re.split(r"\s*[,;]\s*", match[1]):
-            first, *rest = (int(number) for number in re.split(r"\s*[–-]\s*", part))
+        for part in re.split("[,;]", match[1]):
+            first, *rest = (int(number) for number in re.split("[–-]", part))
             numbers += range(first, rest[0] + 1) if rest and first < rest[0] < first + 20 else [first, *rest]
     return tuple(dict.fromkeys(numbers))
 

@@ -54,9 +54,9 @@ _TIME = re.compile(
 _SCALE_WORDS = "|".join(sorted(_SCALES, key=len, reverse=True))
 _NUMBER = re.compile(
     rf"(?P<open>\()?(?P<sign>(?<![\w.])[-−–+]\s?(?=[\d$€£¥]))?(?P<money>[$€£¥₹₽]|US\$|USD|EUR|GBP|CHF|Rs\.?)?\s?"
-    rf"(?P<digits>\d{{1,3}}(?:,\d{{2,3}})+(?:\.\d+)?|\d{{1,3}}(?:[\u00a0\u202f']\d{{3}})+(?!\d)"
-    r"|\d{1,3}(?: \d{3})+(?=\s?(?:[€$£₽%]|(?:EUR|USD|GBP|dollars?|euros?|руб|km|kg)\b))"
-    r"|\d+(?:[.,]\d+)?)(?P<close>\))?"
+    rf"(?P<digits>\d{{1,3}}(?:,\d{{2,3}}){{1,8}}(?:\.\d+)?|\d{{1,3}}(?:[\u00a0\u202f']\d{{3}}){{1,8}}(?!\d)"
+    r"|\d{1,3}(?: \d{3}){1,8}(?=\s?(?:[€$£₽%]|(?:EUR|USD|GBP|dollars?|euros?|руб|km|kg)\b))"
+    r"|\d++(?:[.,]\d++)?)(?P<close>\))?"
     rf"(?:st|nd|rd|th)?(?:[ -]?(?P<scale>{_SCALE_WORDS})\b)?"
     r"(?P<percent>\s?%|\s?per\s?cent\b|\s?percent\w*|\s?pct\b)?(?P<after>\s?(?:dollars?|euros?|pounds?|USD|EUR|GBP|[€$£₽]))?",
     re.IGNORECASE,
@@ -222,7 +222,7 @@ def _figures(text: str) -> Iterator[Quantity]:
         if re.match(r"[A-Z]\b", text[match.end() :]) and not match["scale"]:
             continue  # "2D"
         digits = match["digits"]
-        if re.fullmatch(r"\d+,\d{1,2}", digits):
+        if re.fullmatch(r"\d{1,15},\d{1,2}", digits):
             digits = digits.replace(",", ".")
         digits = re.sub(r"[,\s']", "", digits)
         scale = _SCALES[match["scale"].lower()] if match["scale"] else 1.0

@@ -31,7 +31,7 @@ _UNSAID = re.compile(
     r"|unclear|unknown|unspecified|undisclosed|null)\b",
     re.I,
 )
-_DENIED_AFTER = re.compile(r"(?:(?!,|\band\b|\bbut\b).)*\b(?:not|n['’]t|unavailable)\b")
+_DENIED_AFTER = re.compile(r"(?:(?!,|\band\b|\bbut\b).){0,40}\b(?:not|n['’]t|unavailable)\b")
 _SCOPE_END = re.compile(
     r"[.;:!?\n]|\bexcept\s|,\s(?:with|offers|provides|has|includes|features|accepts)\s|,\s(?=[\w\s-]{1,30}\s(?:is|are)\b)|"
     r",?\s(?:but|however|while|although|though|yet|whereas)\s|,\s(?:and\s)?(?:it|the|they|there|its)\s|\sand\s(?:it|the|they|is|has|offers|provides)\s",

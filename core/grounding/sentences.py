@@ -17,16 +17,14 @@ _ABBREVIATIONS = frozenset(
     "bzw z.b d.h usw ggf vgl nr abs bspw u.a ca evtl inkl m.e mme sra г стр рис им т.е т.д т.п др".split()
 )
 _TITLES = frozenset("mr mrs ms dr prof sr jr st vs no nos fig figs eq sec art p pp vol e.g i.e".split())
-_LIST_MARKER = re.compile(r"[ \t]*(?:[-*+•▪◦●‣–—][ \t]+|\(?(?:\d{1,3}|[a-zA-Z]|[ivxIVX]{1,4})[.)][ \t]+)")
-_HEADING = re.compile(r"[ \t]*#{1,6}[ \t]+\S")
-_PIPE_ROW = re.compile(r"[ \t]*\|.*\|[ \t]*$")
-_FIGURE = r"[(\[]?[-–−+]?[$€£¥]?\s?\d[\d,.]*\)?\s?%?\)?"
-_FIGURE_ROW = re.compile(
-    rf"[ \t]*\S.*?[ \t]+(?:[$€£¥—–-][ \t]*)?{_FIGURE}(?:[ \t]+(?:[$€£¥][ \t]*)?(?:{_FIGURE}|[—–-]))+[ \t]*$"
-)
-_TERMINATOR = re.compile(r"""[.!?…]+["'”’»)\]]*(?=\s|\[\d|$)|[。！？｡]+[”’」』）]*|[؟۔।]+["'”’»)]*""")
-_TRAILING_MARKERS = re.compile(r"(?:[ \t]*\[\d{1,3}(?:[ \t]*[,;–-][ \t]*\d{1,3})*\])+")
-_WORD_BEFORE = re.compile(r"[^\s(\[\"'“‘]*$")
+_LIST_MARKER = re.compile(r"[ \t]{0,40}+(?:[-*+•▪◦●‣–—]|\(?(?:\d{1,3}|[a-zA-Z]|[ivxIVX]{1,4})[.)])[ \t]{1,40}+")
+_HEADING = re.compile(r"[ \t]{0,40}+#{1,6}[ \t]{1,40}+\S")
+_FIGURE_CELL = re.compile(r"[(\[]?[-–−+]?[$€£¥]?\d[\d,.]*\)?%?\)?")
+_SIGN_CELL = re.compile(r"[(\[]?[-–−—+]?[$€£¥]?|%?\)?")
+"""What stands alone before or behind a figure ("$ 5", "5 %"), and the dash of an empty cell."""
+_TERMINATOR = re.compile(r"""(?<![.!?…])[.!?…]++["'”’»)\]]*+(?=\s|\[\d|$)|[。！？｡]+[”’」』）]*|[؟۔।]+["'”’»)]*""")
+_TRAILING_MARKERS = re.compile(r"(?:[ \t]{0,9}\[\d{1,3}(?:[ \t]{0,9}[,;–-][ \t]{0,9}\d{1,3})*\])+")
+_WORD_BEFORE = re.compile(r"[^\s(\[\"'“‘]{0,30}$")
 
 
 def split_sentences(text: str) -> tuple[Span, ...]:
@@ -60,7 +58,20 @@ def _blocks(text: str) -> Iterator[Span]:
 
 
 def _stands_alone(line: str) -> bool:
-    return bool(_HEADING.match(line) or _PIPE_ROW.match(line) or "\t" in line.strip() or _FIGURE_ROW.match(line))
+    bare = line.strip()
+    piped = len(bare) > 1 and bare[0] == bare[-1] == "|"
+    return piped or "\t" in bare or bool(_HEADING.match(line)) or _is_figure_row(bare)
+
+
+def _is_figure_row(line: str) -> bool:
+    """Say whether a line ends in two cells of figures or more, with something before them."""
+    cells: list[str] = []
+    for cell in reversed(line.split()[1:]):
+        if not (_FIGURE_CELL.fullmatch(cell) or _SIGN_CELL.fullmatch(cell)):
+            break
+        cells.append(cell)
+    filled = [bool(_FIGURE_CELL.fullmatch(cell)) or cell in "—–-" for cell in cells]
+    return sum(filled) > 1 and any(_FIGURE_CELL.fullmatch(cell) for cell in cells)
 
 
 def _breaks(previous: str, line: str, widest: int) -> bool:

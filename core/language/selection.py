@@ -19,7 +19,7 @@ LONGEST_UNIT_WORDS = 42
 """A heading or a short line takes the lines after it along, up to here."""
 
 _FIGURE = re.compile(r"\d[\d,.]*")
-_NAME = re.compile(r"\b[A-Z][\w'’-]+(?:\s+(?:of|the|and|&)?\s*[A-Z][\w'’-]+)+")
+_NAME = re.compile(r"\b[A-Z][\w'’-]{1,40}+(?:\s{1,4}(?:(?:of|the|and|&)\s{0,4})?[A-Z][\w'’-]{1,40}+)+")
 _SECTION_NUMBER = re.compile(r"^(?:\d{1,3}(?:\.\d{1,3})*\.?|\(?[A-Za-z\d][.)])\s+")
 _ASKS_FIGURE = re.compile(
     r"\bhow (?:many|much|long|often|far|old|large|big|high|tall)\b|\b(?:percent\w*|rate|amount|number|total|cost|price|"
@@ -36,7 +36,7 @@ _KINDS = tuple(
             rf"\b{_MONTH}\.? \d|\d {_MONTH}|\b(?:19|20)\d\d\b",
         ),
         (r"\bwhat time\b|\bhours\b", r"\d:\d\d|\d ?[ap]\.?m\b"),
-        (r"\b(?:tele)?phone|\bfax\b|\bcall\b", r"\d{3,}[ .-]\d{3,}|\(\d{3,}\) ?\d{3,}"),
+        (r"\b(?:tele)?phone|\bfax\b|\bcall\b", r"\d{3}[ .-]\d{3}|\(\d{3,15}\) ?\d{3}"),
         (r"\be-?mail", r"\w@\w"),
         (r"\bweb ?sites?\b|\burls?\b|\blinks?\b", r"\bwww\.|https?:|\w\.(?:com|org|net|edu|gov)\b"),
         (

@@ -23,7 +23,7 @@ PageKey = tuple[str, int]
 _DIGITS = re.compile(r"\d")
 _WORD = re.compile(r"\w+(?:['’]\w+)*")
 _UNSPACED = re.compile(r"[\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]")
-_FIGURE_ROW = re.compile(r"\d[\d,.%)]*\s+[$€£(]?\s?\(?\d")
+_FIGURE_ROW = re.compile(r"\d[\d,.%)]{0,30}+\s{1,30}[$€£(]?\s?\(?\d")
 _PAGE_AT_END = re.compile(r"(?:\.{3}|\s|^)\d{1,3}$")
 _WANTS_FIGURE = re.compile(
     r"\b(?:how (?:many|much)|percent\w*|%|ratio|rate|amount|number|total|average|sum|difference|margin|price|cost|"
@@ -31,7 +31,7 @@ _WANTS_FIGURE = re.compile(
     re.IGNORECASE,
 )
 _WANTS_NAME = re.compile(r"\b(?:who|whose|whom|which|name|names|where|list)\b", re.IGNORECASE)
-_NUMBERED = re.compile(r"^([A-Za-z.]+(?: study)?)\s*-?\s*(\d[\w.-]*|[A-Z]|[IVX]+)$")
+_NUMBERED = re.compile(r"^([A-Za-z.]{1,40}(?: study)?)\s{0,9}-?\s{0,9}(\d[\w.-]*|[A-Z]|[IVX]{1,9})$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,8 +134,9 @@ def _reference_pattern(match: re.Match[str]) -> re.Pattern[str]:
     """Find "Table 2" at the start of a line, where captions stand, else anywhere (group 1 is then None)."""
     kind, number = match.group(1).rstrip("s."), re.escape(match.group(2))
     kind = "fig(?:ure)?s?" if kind.lower().startswith("fig") else re.escape(kind) + "s?"
-    bare = rf"|(?:^|\n)\s*{number}\.?\s+[A-Z]" if kind.lower().startswith("section") else ""
-    return re.compile(rf"((?:^|\n)\s*){kind}\.?\s*-?\s*{number}\b|{kind}\.?\s*-?\s*{number}\b{bare}", re.IGNORECASE)
+    bare = rf"|(?:^|\n)\s{{0,9}}{number}\.?\s{{1,9}}[A-Z]" if kind.lower().startswith("section") else ""
+    named = rf"{kind}\.?\s{{0,9}}-?\s{{0,9}}{number}\b"
+    return re.compile(rf"((?:^|\n)\s{{0,9}}){named}|{named}{bare}", re.IGNORECASE)
 
 
 def describe_candidates(

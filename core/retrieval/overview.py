@@ -19,7 +19,7 @@ MOST_SUMMARIES = 2
 """Passages of a document's own summary that come before its sections."""
 SUMMARY, SECTION = "summary", "beginning of a section"
 _SUMMARY_HEADING = re.compile(
-    r"[\W\d]*(?:(?:executive |management )?(?:abstract|summary)|overview|highlights|conclusions?|"
+    r"[\W\d]{0,40}+(?:(?:executive |management )?(?:abstract|summary)|overview|highlights|conclusions?|"
     r"key (?:findings|points|messages)|at a glance|in brief|zusammenfassung|résumé|resumen|conclusión)\b",
     re.IGNORECASE,
 )

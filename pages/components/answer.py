@@ -9,7 +9,7 @@ from pincite.core.graph.citations import MARKER, citation_numbers
 from pincite.core.types import Attempt, Claim, Score, Verdict
 from pincite.pages.components.words import CLAIM_MARKS, escape, escape_lines, page_name, plain_headings, tame
 
-_SPACED_MARKER = re.compile(rf"\s*{MARKER.pattern}")
+_SPACED_MARKER = re.compile(rf"(?<!\s)\s*+{MARKER.pattern}")
 _LEADING_MARKERS = re.compile(rf"^(?:\s*(?:{MARKER.pattern}))+")
 
 

@@ -17,12 +17,17 @@ CLAIM_MARKS: dict[ClaimStatus, tuple[str, str]] = {
 }
 """A sign that reads without its colour, and Streamlit's name for the colour."""
 
-_HEADING = re.compile(r"^#{1,6}\s+(.+?)\s*#*$", re.MULTILINE)
+_HEADING = re.compile(r"^#{1,6}[ \t]++(.*)$", re.MULTILINE)
 
 
 def plain_headings(markdown: str) -> str:
     """Show headings inside an answer as bold lines."""
-    return _HEADING.sub(r"**\1**", markdown)
+    return _HEADING.sub(_bold, markdown)
+
+
+def _bold(heading: re.Match[str]) -> str:
+    title = heading[1].rstrip().rstrip("#").rstrip()
+    return f"**{title}**" if title else heading[0]
 
 
 def shorten(text: str, length: int) -> str:

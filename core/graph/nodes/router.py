@@ -16,11 +16,11 @@ from pincite.core.grounding.terms import content_terms
 from pincite.core.types import Document, Intent, Mode
 
 _SMALL_TALK = re.compile(
-    r"^\W*(?:(?:hi|hello|hey|hallo|bonjour|hola|good (?:morning|afternoon|evening|day)|greetings|thanks?|thank you|thx|"
-    r"cheers|great|nice|cool|ok(?:ay)?|got it|perfect|bye|goodbye|see you|how are you|who are you|what are you|"
-    r"what'?s up|what can you do|what do you do|how (?:do|does|can) (?:you|this) (?:work|help)|can you help(?: me)?|"
-    r"help)(?: (?:there|pincite|everyone|all|again|much|so|very|a lot|you|me|doing|today|for (?:me|that|this|your help)"
-    r"))*[\W_]*)+$",
+    r"^\W*+(?:(?>hi|hello|hey|hallo|bonjour|hola|good (?:morning|afternoon|evening|day)|greetings|thanks?|"
+    r"thank you|thx|cheers|great|nice|cool|ok(?:ay)?|got it|perfect|bye|goodbye|see you|how are you|who are you|"
+    r"what are you|what'?s up|what can you do|what do you do|how (?:do|does|can) (?:you|this) (?:work|help)|"
+    r"can you help(?: me)?|help)\b(?: (?>there|pincite|everyone|all|again|much|so|very|a lot|you|me|doing|today|"
+    r"for (?:me|that|this|your help))\b)*+[\W_]*+)++$",
     re.IGNORECASE,
 )
 _SURVEY = re.compile(
@@ -30,7 +30,7 @@ _SURVEY = re.compile(
     r"\bcompare (?:all|the|these) (?:documents|files)\b",
     re.IGNORECASE,
 )
-_BEGINS_QUESTION = re.compile(r"[\s,;:]+(?!(?:and|or|vs|versus|und|oder|et|ou|y|o)\b|&)\w", re.IGNORECASE)
+_BEGINS_QUESTION = re.compile(r"[\s,;:]{1,20}+(?!(?:and|or|vs|versus|und|oder|et|ou|y|o)\b|&)\w", re.IGNORECASE)
 _OF_DOCUMENTS = frozenset(
     content_terms(
         "summary summarise summarize overview gist tldr document documents file files pdf paper report contract "
@@ -117,7 +117,7 @@ def resolve_mentions(question: str, documents: Sequence[Document]) -> tuple[str,
         if at.start() < position:
             continue
         rest = question[at.end() :]
-        quoted = re.match(r"[\"“'‘]([^\"”'’]+)[\"”'’]", rest)
+        quoted = re.match(r"[\"“'‘]([^\"”'’]{1,300})[\"”'’]", rest)
         name = quoted.group(1) if quoted else _longest_name(rest, names)
         pieces.append(question[position : at.start()])
         position = at.end()
