@@ -30,6 +30,9 @@ class NoKeywords:
     def search(self, query: str, *, document_ids: Sequence[str], limit: int) -> list[tuple[str, float]]:
         return []
 
+    def prepare(self, passages: Sequence[Passage]) -> Callable[[], None]:
+        return lambda: None
+
     def add(self, passages: Sequence[Passage]) -> None: ...
 
     def remove_document(self, document_id: str) -> None: ...

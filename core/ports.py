@@ -103,6 +103,9 @@ class KeywordIndex(Protocol):
 
     def add(self, passages: Sequence[Passage]) -> None: ...
 
+    def prepare(self, passages: Sequence[Passage]) -> Callable[[], None]:
+        """Take the passages' words apart now; what this returns adds them, and only writes."""
+
     def search(self, query: str, *, document_ids: Sequence[str], limit: int) -> list[tuple[str, float]]:
         """(passage id, BM25 score, larger is better), best first; any of the query's words may match."""
 

@@ -93,7 +93,8 @@ class Pincite:
         self.sessions = Sessions(self.database)
         self._keywords = Fts5Index(self.database)
         self.indexes = Indexes(self.database, settings)
-        self._reader = ProcessReader(settings)
+        self._follow_index()
+        self._reader = ProcessReader(self.settings)
         self.runner = TurnRunner(
             turns=self.turns,
             sessions=self.sessions,
@@ -220,11 +221,16 @@ class Pincite:
         """Stop a build, or return to the index before the last switch; False when there is neither."""
         if not self.indexes.roll_back():
             return False
-        building = self.indexes.progress()
-        name = building.embedder if building else self.indexes.active_name
-        self.settings = replace(self.settings, embedding_model=name)
-        save_choices(self.settings.data_dir, {"embedding_model": name})
+        self._follow_index()
         return True
+
+    def _follow_index(self) -> None:
+        """The database alone knows which index there is; the choice that is kept beside it may lag behind a kill."""
+        name = self.indexes.wanted_name
+        if name != self.settings.embedding_model:
+            self.settings = replace(self.settings, embedding_model=name)
+            self.indexes.use(self.settings)
+            save_choices(self.settings.data_dir, {"embedding_model": name})
 
     def delete_session(self, session_id: str) -> None:
         """Stop what the session is answering, then delete it with its turns, traces and reviews."""

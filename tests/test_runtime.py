@@ -5,6 +5,7 @@ import socket
 import sqlite3
 import threading
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -181,6 +182,17 @@ def test_a_deleted_session_is_gone(app: Pincite) -> None:
     app.sessions.delete(turn.session_id)
     with pytest.raises(TurnError):
         app.turns.get(turn.id)
+
+
+def test_the_settings_name_the_index_that_there_is(tmp_path: Path) -> None:
+    """A kill may come between the switch, which the database keeps, and the choice, which a file keeps."""
+    settings = Settings(data_dir=tmp_path / "data", engine="quoting", ocr=False)
+    with closing(open_pincite(settings)) as app:
+        app.indexes.active()
+        app.database.connection.execute("UPDATE vector_indexes SET embedder = 'ollama:other'")
+    with closing(open_pincite(settings)) as app:
+        assert app.settings.embedding_model == "ollama:other"
+    assert load_settings(settings.data_dir).embedding_model == "ollama:other"
 
 
 def bytes_hold(directory: Path, words: str) -> list[str]:

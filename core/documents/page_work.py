@@ -22,6 +22,11 @@ INDEX_PASSAGES = 512
 PAGES_BEFORE = 30
 """Stored pages that are looked at again for the headings in force where reading goes on."""
 
+LONGEST_TITLE = 200
+"""Characters of a title that are indexed with each passage."""
+LONGEST_PAGE = 400_000
+"""Characters of a page that are kept; the receipt says where there were more."""
+
 Describe = Callable[[PdfInfo, Sequence[Page], str], tuple[MetadataField, ...]]
 
 
@@ -131,9 +136,9 @@ class PageWork:
     def _shelve(self, job: Job, document: Document, chunk: _Chunk) -> None:
         """Commit a chunk and empty it; raises JobStoppedError when there is no reason to go on."""
         recognise = frozenset(page.page_index for page in chunk.pages if _needs_ocr(page))
-        with self._place.database.transaction():
-            self._place.go_on(job)
-            self._place.shelf.put_pages(document.id, chunk.pages, chunk.passages, recognise=recognise)
+        self._place.shelf.put_pages(
+            document.id, chunk.pages, chunk.passages, recognise=recognise, go_on=lambda: self._place.go_on(job)
+        )
         chunk.pages, chunk.passages, chunk.started, chunk.enough = [], [], time.monotonic(), COMMIT_PAGES
         missing = len(self._place.shelf.missing_pages(document.id))
         self._progress_of_reading(document.id, document.page_count - missing, document.page_count)
@@ -177,7 +182,8 @@ def _generator(pages: Iterable[Page]) -> Generator[Page, None, None]:
 
 
 def _title(document: Document) -> str:
-    return next((entry.value for entry in document.metadata if entry.name == "title"), Path(document.name).stem)
+    title = next((entry.value for entry in document.metadata if entry.name == "title"), Path(document.name).stem)
+    return title[:LONGEST_TITLE]
 
 
 def _needs_ocr(page: Page) -> bool:
@@ -192,4 +198,19 @@ def _storable(page: Page) -> Page:
         text = text.replace("\x00", " ")
     if any("\ud800" <= character <= "\udfff" for character in text):
         text = "".join("\ufffd" if "\ud800" <= character <= "\udfff" else character for character in text)
+    if len(text) > LONGEST_PAGE:
+        return _cut_off(page, text)
     return page if text is page.text else replace(page, text=text)
+
+
+def _cut_off(page: Page, text: str) -> Page:
+    said = f"only the first {LONGEST_PAGE:,} of its {len(text):,} characters were kept"
+    return replace(
+        page,
+        text=text[:LONGEST_PAGE],
+        words=[word for word in page.words if word.end <= LONGEST_PAGE],
+        blocks=tuple(
+            replace(block, end=min(block.end, LONGEST_PAGE)) for block in page.blocks if block.start < LONGEST_PAGE
+        ),
+        reason="; ".join(part for part in (page.reason, said) if part),
+    )

@@ -15,6 +15,10 @@ from pincite.core.types import Block, BlockKind, Box, OutlineEntry, Page, Passag
 
 TARGET_CHARACTERS = 700
 MOST_CHARACTERS = 900
+LONGEST_HEADING = 120
+MOST_HEADINGS = 8
+"""The innermost of the headings in force that are indexed with a passage."""
+LONGEST_COLUMN_HEADS = 300
 FEWEST_CHARACTERS = 200
 """A heading closes the passage before it only when that is at least this long."""
 
@@ -33,11 +37,11 @@ class HeadingTrail:
 
     def enter(self, title: str, level: int) -> None:
         self.entries = [(depth, text) for depth, text in self.entries if depth < level]
-        self.entries.append((level, " ".join(title.split())[:120]))
+        self.entries.append((level, " ".join(title[: 2 * LONGEST_HEADING].split())[:LONGEST_HEADING]))
 
     @property
     def path(self) -> tuple[str, ...]:
-        return tuple(text for _, text in self.entries)
+        return tuple(text for _, text in self.entries[-MOST_HEADINGS:])
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,7 +186,7 @@ def _passage(
     page: Page, group: Sequence[_Piece], document_id: str, title: str, path: tuple[str, ...], number: int
 ) -> Passage:
     start, end = group[0].start, group[-1].end
-    heads = list(dict.fromkeys(piece.column_heads for piece in group if piece.column_heads))
+    heads = list(dict.fromkeys(piece.column_heads[:LONGEST_COLUMN_HEADS] for piece in group if piece.column_heads))
     text = page.text[start:end]
     context = [title, *path, *(head for head in heads if head not in text)]
     return Passage(

@@ -4,7 +4,7 @@ Each call is one transaction; vectors themselves follow through ``pending_vector
 """
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import astuple
 from sqlite3 import Connection
 
@@ -77,10 +77,23 @@ class Shelf:
         return [row["page_index"] for row in rows]
 
     def put_pages(
-        self, document_id: str, pages: Sequence[Page], passages: Sequence[Passage], *, recognise: frozenset[int]
+        self,
+        document_id: str,
+        pages: Sequence[Page],
+        passages: Sequence[Passage],
+        *,
+        recognise: frozenset[int],
+        go_on: Callable[[], None] = lambda: None,
     ) -> bool:
-        """Store pages in place of what was there for them; False when the document has been removed meanwhile."""
+        """Store pages in place of what was there for them; False when the document has been removed meanwhile.
+
+        All that takes time is done before anything is locked; ``go_on`` is asked last, and may raise.
+        """
+        page_rows = [_page_row(document_id, page, recognise) for page in pages]
+        passage_rows = [_passage_row(passage) for passage in passages]
+        add_words = self._keywords.prepare(passages)
         with self._database.transaction() as connection:
+            go_on()
             if not self.exists(document_id):
                 return False
             indexes = [page.page_index for page in pages]
@@ -89,15 +102,15 @@ class Shelf:
                 """INSERT INTO pages
                    (document_id, page_index, page_label, status, reason, seconds, text, layout, recognise)
                    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)""",
-                [_page_row(document_id, page, recognise) for page in pages],
+                page_rows,
             )
             connection.executemany(
                 """INSERT INTO passages
                    (id, document_id, page_index, start, "end", heading_path, boxes, context, embedding_key)
                    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)""",
-                [_passage_row(passage) for passage in passages],
+                passage_rows,
             )
-            self._keywords.add(passages)
+            add_words()
             self._indexes.expect(connection, document_id, indexes)
             _count_passages(connection, document_id)
             return True

@@ -89,6 +89,12 @@ class Indexes:
         name: str = self._ensure_active()["embedder"]
         return name
 
+    @property
+    def wanted_name(self) -> str:
+        """Which embedder was chosen last: that of the index being built, else of the one in use."""
+        row = self._row("building") or self._row("active")
+        return row["embedder"] if row else self._settings.embedding_model
+
     def use(self, settings: Settings) -> None:
         """Reach the embedders by these settings from now on."""
         with self._lock:

@@ -2,7 +2,7 @@
 
 import re
 import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from pincite.core.store.database import Database
 from pincite.core.types import Passage
@@ -69,13 +69,20 @@ class Fts5Index:
         self._database = database
 
     def add(self, passages: Sequence[Passage]) -> None:
+        self.prepare(passages)()
+
+    def prepare(self, passages: Sequence[Passage]) -> Callable[[], None]:
         rows = [(" ".join(index_terms(p.context)), " ".join(index_terms(p.text)), p.id) for p in passages]
-        with self._database.transaction() as connection:
-            connection.executemany(
-                """INSERT OR REPLACE INTO passage_words (rowid, context, text)
-                   SELECT number, ?, ? FROM passages WHERE id = ?""",
-                rows,
-            )
+
+        def write() -> None:
+            with self._database.transaction() as connection:
+                connection.executemany(
+                    """INSERT OR REPLACE INTO passage_words (rowid, context, text)
+                       SELECT number, ?, ? FROM passages WHERE id = ?""",
+                    rows,
+                )
+
+        return write
 
     def search(self, query: str, *, document_ids: Sequence[str], limit: int) -> list[tuple[str, float]]:
         expression = self._expression(query)
