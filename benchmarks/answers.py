@@ -13,15 +13,14 @@ from typing import Any
 from benchmarks.corpus import Corpus, open_corpus
 from benchmarks.measures import Question, read_questions
 from pincite.core.graph.build import TurnGraph, build_graph
-from pincite.core.graph.citations import without_markers
 from pincite.core.graph.context import TurnContext
-from pincite.core.graph.nodes.review import NOTHING_FOUND
 from pincite.core.graph.state import TurnState, opening_state
+from pincite.core.grounding.marks import plain_text
 from pincite.core.grounding.numbers import quantities, same, stated_scales
 from pincite.core.grounding.quotations import NormalizedText
 from pincite.core.language.engines import choose_engine
 from pincite.core.ports import ChatModel
-from pincite.core.types import Mode, TraceStep
+from pincite.core.types import AnswerPart, Mode, PartKind, TraceStep
 
 SECONDS_PER_QUESTION = 600.0
 
@@ -46,7 +45,7 @@ class Silent:
 
     def step(self, text: str) -> None: ...
 
-    def draft(self, text: str) -> None: ...
+    def draft(self, parts: Sequence[AnswerPart]) -> None: ...
 
     def visited(self, step: TraceStep) -> None: ...
 
@@ -93,13 +92,14 @@ def answer_one(corpus: Corpus, graph: TurnGraph, engine: ChatModel, question: Qu
     final: TurnState = graph.invoke(state, context=context)  # type: ignore[assignment]  # declared as dict
     pages = [corpus.app.library.page_text(corpus.ids[name], index) for name, index in question.evidence]
     places = [(corpus.names[citation.document_id], citation.page_index) for citation in final["citations"]]
-    text = without_markers(final["draft"])
+    text = " ".join(plain_text(final["parts"]).split())
     return Answered(
         question=question,
-        answer=final["draft"],
+        answer=text,
         possible=question.answerable and contains("\n".join(pages), gold),
         contained=contains(text, gold),
-        declined=final["draft"].startswith(NOTHING_FOUND) or bool(final["verdict"] and final["verdict"].declined),
+        declined=any(part.kind is PartKind.DECLINE for part in final["parts"])
+        or bool(final["verdict"] and final["verdict"].declined),
         cited=len(places),
         cited_on_evidence=sum(place in question.evidence for place in places),
         flagged=final["flagged"],
@@ -143,7 +143,7 @@ def summary(answered: Sequence[Answered]) -> dict[str, Any]:
         "questions": len(answered),
         "possible": len(possible),
         "contained": _share(one.contained for one in possible),
-        "words_p50": median([len(without_markers(one.answer).split()) for one in possible] or [0]),
+        "words_p50": median([len(one.answer.split()) for one in possible] or [0]),
         "citations_on_evidence_page": round(sum(one.cited_on_evidence for one in possible) / max(cited, 1), 4),
         "declined_unanswerable": _share(one.declined for one in unanswerable),
         "declined_wrongly": _share(one.declined for one in possible),

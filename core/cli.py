@@ -360,9 +360,16 @@ def turn_as_json(turn: "Turn") -> dict[str, Any]:
 
     return {
         "answer": turn.answer,
+        "parts": [
+            {"text": part.text, "kind": part.kind, "citations": list(part.numbers)}
+            for part in turn.parts
+            if part.text.strip()
+        ],
         "citations": [
             {
+                "number": citation.number,
                 "document": citation.document_name,
+                "document_id": citation.document_id,
                 "page_index": citation.page_index,
                 "page_label": citation.page_label,
                 "quotation": citation.quotation,
@@ -383,7 +390,7 @@ def turn_as_text(turn: "Turn") -> str:
     from pincite.core.types import TurnStatus
 
     parts = [turn.answer, "\n".join(_source(citation) for citation in turn.citations)]
-    if turn.verdict:
+    if turn.verdict and turn.status is not TurnStatus.FLAGGED:
         parts.append(f"Confidence {turn.verdict.confidence:.0%}")
     if turn.status is TurnStatus.FLAGGED:
         parts.append(

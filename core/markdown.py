@@ -20,6 +20,16 @@ def escape_lines(text: str) -> str:
     return "  \n".join(lines)
 
 
+def verbatim(text: str) -> str:
+    """Words of a page, exactly, in one paragraph: as they are where none of them is Markdown, and as code elsewhere."""
+    flat = " ".join(text.split())
+    if escape(flat) == flat and not re.match(r"\d{1,9}[.)]", flat):
+        return flat
+    fence = "`" * (1 + max((len(run) for run in re.findall(r"`+", flat)), default=0))
+    pad = " " if "`" in (flat[:1], flat[-1:]) else ""
+    return f"{fence}{pad}{flat}{pad}{fence}"
+
+
 def tame(text: str) -> str:
     """Keep a model's lists, tables and emphasis; images, links, HTML, formulas and icon codes become plain text."""
     return _ACTIVE.sub(r"\\\1", _SOUGHT_IN_TEXT.sub(_WORD_JOINER, text))

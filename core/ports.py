@@ -11,7 +11,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from pincite.core.types import Candidate, Evidence, Intent, OutlineEntry, Page, Passage
+from pincite.core.types import AnswerPart, Candidate, Evidence, Intent, OutlineEntry, Page, Passage
 
 Vectors = NDArray[np.float32]
 
@@ -38,7 +38,7 @@ class AnswerRequest:
 
 
 class ChatModel(Protocol):
-    """Writes answers. Markers like [2] in the text point to evidence numbers."""
+    """Writes answers from numbered evidence."""
 
     @property
     def name(self) -> str: ...
@@ -51,8 +51,10 @@ class ChatModel(Protocol):
     def context_characters(self) -> int:
         """How many characters of evidence fit beside question, history and answer."""
 
-    def answer(self, request: AnswerRequest, stopped: Callable[[], bool]) -> Iterator[str]:
+    def answer(self, request: AnswerRequest, stopped: Callable[[], bool]) -> Iterator[str | AnswerPart]:
         """Yield the answer piece by piece; return early once ``stopped()`` is true.
+
+        A text is prose, in which markers like [2] point to evidence numbers; nothing is read out of a part.
 
         Raises ModelUnavailableError or ModelInterruptedError.
         """

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from pincite.core.grounding.marks import plain_text
 from pincite.core.grounding.numbers import quantities, same
 from pincite.core.types import ReviewDecision, Turn, TurnStatus
 
@@ -48,15 +49,17 @@ def compare(reviewed: Turn, now: Turn) -> tuple[str, ...]:
     if now.status is TurnStatus.FAILED:
         return (f"failed: {now.error}",)
     if review.decision is ReviewDecision.REJECTED:
-        came_back = now.status is TurnStatus.ANSWERED and _flat(now.answer) == _flat(reviewed.answer)
+        came_back = now.status is TurnStatus.ANSWERED and _flat(plain_text(now.parts)) == _flat(
+            plain_text(reviewed.parts)
+        )
         return ("gives the rejected answer",) if came_back else ()
     changes = []
     if now.status is TurnStatus.FLAGGED:
         changes.append(f"is flagged: {'; '.join(now.reasons)}")
-    given = quantities(now.answer)
+    given = quantities(plain_text(now.parts))
     lost = [
         quantity.text.strip()
-        for quantity in quantities(review.final_answer)
+        for quantity in quantities(plain_text(review.parts))
         if not any(same(quantity, g) for g in given)
     ]
     if lost:

@@ -2,7 +2,7 @@
 
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -15,11 +15,11 @@ from pincite.core.documents.metadata import describe
 from pincite.core.documents.reader import ProcessReader
 from pincite.core.errors import PinciteError, StoppedError, StorageError
 from pincite.core.graph.build import build_graph, forget_runs, open_checkpointer
-from pincite.core.graph.citations import cite
+from pincite.core.graph.citations import CitedAnswer, cite_typed
 from pincite.core.graph.learning import OwnReviews as OwnReviews
 from pincite.core.graph.learning import learn
 from pincite.core.graph.planning import plan_question
-from pincite.core.graph.verdict import verdict_of
+from pincite.core.graph.verdict import judged_question, verdict_of
 from pincite.core.grounding.confidence import Recalibration, ThresholdEffect, shipped_models
 from pincite.core.grounding.confidence import ReliabilityBin as ReliabilityBin
 from pincite.core.health import Look
@@ -42,7 +42,19 @@ from pincite.core.store.reviews import Recalled, Reviews
 from pincite.core.store.sessions import Sessions
 from pincite.core.store.turns import Turns
 from pincite.core.turns import CLOSING_SECONDS, Equipment, TurnRunner
-from pincite.core.types import Citation, Document, DocumentStatus, HealthCheck, SearchPlan, SearchResult, Turn, Verdict
+from pincite.core.types import (
+    AnswerPart,
+    Citation,
+    ClaimStatus,
+    Document,
+    DocumentStatus,
+    HealthCheck,
+    ReviewDecision,
+    SearchPlan,
+    SearchResult,
+    Turn,
+    Verdict,
+)
 
 ENGINES_HOLD_SECONDS = 10.0
 """How long an answer about the engines is given again without asking the server."""
@@ -90,7 +102,7 @@ class Pincite:
         self.library = Library(self.database, settings)
         self.turns = Turns(self.database)
         self._checkpointer = open_checkpointer(settings.checkpoints_path)
-        self.sessions = Sessions(self.database)
+        self.sessions = Sessions(self.database, stands=self.library.stands)
         self._keywords = Fts5Index(self.database)
         self.indexes = Indexes(self.database, settings)
         self._follow_index()
@@ -182,10 +194,26 @@ class Pincite:
     def check_edit(self, turn_id: str, text: str) -> Verdict:
         """What the checks without a model say of a reviewer's text, against the turn's evidence. Raises TurnError."""
         turn = self.turns.without_trace(turn_id)
-        cited = cite(text, turn.evidence, self.library.page_text)
+        if text.strip() == turn.answer.strip():
+            return self._judged(turn, CitedAnswer(turn.parts, turn.citations))
+        return self._judged(turn, cite_typed(text, turn.evidence, self.library.page_text))
+
+    def as_it_stands(self, turn: Turn) -> Turn:
+        """The turn as it can be shown today: an edited review with the verdict on its own text, and no claim that
+        counts as borne out by words which no longer stand on their page.
+        """
+        review, verdict, citations = turn.review, turn.verdict, turn.citations
+        if review is not None and review.parts != turn.parts:
+            citations = review.citations
+            rejected = review.decision is ReviewDecision.REJECTED
+            verdict = None if rejected else self._judged(turn, CitedAnswer(review.parts, citations))
+        lost = {citation.number for citation in citations if not self.library.stands(citation)}
+        return replace(turn, verdict=verdict and _without_sources(verdict, lost, self.library.stands))
+
+    def _judged(self, turn: Turn, cited: CitedAnswer) -> Verdict:
         return verdict_of(
-            turn.question,
-            cited.text,
+            judged_question(turn),
+            cited.parts,
             turn.evidence,
             removed_markers=cited.removed,
             documents=self.library,
@@ -354,9 +382,12 @@ class Pincite:
     def _recall(self, question: str, document_ids: Sequence[str]) -> Recalled | None:
         """The reviewed answer to the same question; an edited one with a verdict of its own, not the draft's."""
         recalled = self.reviews.reviewed_match(question, document_ids)
-        if recalled is None or recalled.answer == self.turns.without_trace(recalled.turn_id).answer:
+        if recalled is None or not all(map(self.library.stands, recalled.citations)):
+            return None
+        turn = self.turns.without_trace(recalled.turn_id)
+        if recalled.parts == turn.parts:
             return recalled
-        return replace(recalled, verdict=self.check_edit(recalled.turn_id, recalled.answer))
+        return replace(recalled, verdict=self._judged(turn, CitedAnswer(recalled.parts, recalled.citations)))
 
     def _await_documents(self, document_ids: Sequence[str], seconds: float) -> bool:
         """Wait for the text; where there is none yet because every page is scanned, for the first recognised page."""
@@ -367,8 +398,9 @@ class Pincite:
         blank = [document.id for document in scanned if not document.passage_count]
         return not blank or self.ingest.wait(blank, timeout_seconds=seconds)
 
-    def _cite(self, turn: Turn, text: str) -> tuple[Citation, ...]:
-        return cite(text, turn.evidence, self.library.page_text).citations
+    def _cite(self, turn: Turn, text: str) -> tuple[tuple[AnswerPart, ...], tuple[Citation, ...]]:
+        cited = cite_typed(text, turn.evidence, self.library.page_text)
+        return cited.parts, cited.citations
 
 
 def open_pincite(settings: Settings | None = None, *, at_work: bool = True) -> Pincite:
@@ -387,3 +419,14 @@ def _settle_in(data_dir: Path) -> None:
     except OSError as error:
         problem = f"{data_dir} cannot be used ({error.strerror})."
         raise StorageError(problem, hint="Choose a folder with --data-dir.") from error
+
+
+def _without_sources(verdict: Verdict, lost: Set[int], stands: Callable[[Citation], bool]) -> Verdict:
+    """The verdict with each claim that cites what is gone, or quotes it, marked so."""
+    claims = tuple(
+        replace(claim, status=ClaimStatus.SOURCE_REMOVED, reason="what it quotes no longer stands on its page")
+        if lost & set(claim.citations) or (claim.quotation and not stands(claim.quotation))
+        else claim
+        for claim in verdict.claims
+    )
+    return verdict if claims == verdict.claims else replace(verdict, claims=claims, accepted=False)

@@ -14,13 +14,15 @@ from langgraph.errors import GraphRecursionError
 from pincite.core.errors import PinciteError, StoppedError, TurnError
 from pincite.core.graph.build import TurnGraph
 from pincite.core.graph.context import Documents, Memory, Searcher, TurnContext, TurnStopped
+from pincite.core.graph.nodes.rewriter import question_to_answer
 from pincite.core.graph.state import TurnState, TurnUpdate, opening_state, restored
+from pincite.core.grounding.marks import marked_text
 from pincite.core.language.client import stoppable
 from pincite.core.ports import ChatModel
 from pincite.core.settings import Settings
 from pincite.core.store.sessions import Sessions
 from pincite.core.store.turns import Turns, now
-from pincite.core.types import Exchange, Mode, TraceStep, Turn, TurnSnapshot, TurnStatus
+from pincite.core.types import AnswerPart, Exchange, Mode, TraceStep, Turn, TurnSnapshot, TurnStatus
 
 logger = logging.getLogger(__name__)
 
@@ -65,9 +67,9 @@ class LiveTurn:
         with self._lock:
             self._snapshot = replace(self._snapshot, steps=(*self._snapshot.steps, text))
 
-    def draft(self, text: str) -> None:
+    def draft(self, parts: Sequence[AnswerPart]) -> None:
         with self._lock:
-            self._snapshot = replace(self._snapshot, draft=text)
+            self._snapshot = replace(self._snapshot, draft=tuple(parts))
 
     def visited(self, step: TraceStep) -> None:
         turn = self.snapshot.turn
@@ -309,7 +311,9 @@ def _answered(turn: Turn, final: TurnState) -> Turn:
         status=TurnStatus.FLAGGED if final["flagged"] else TurnStatus.ANSWERED,
         document_ids=final["targets"] or turn.document_ids,
         intent=final["intent"],
-        answer=final["draft"],
+        asked=question_to_answer(final),
+        answer=marked_text(final["parts"]),
+        parts=final["parts"],
         citations=final["citations"],
         verdict=final["verdict"],
         attempts=final["attempts"],
@@ -324,4 +328,4 @@ def _answered(turn: Turn, final: TurnState) -> Turn:
 def _ended(live: LiveTurn, status: TurnStatus, error: str) -> Turn:
     """A turn that did not come to its end keeps the draft it had; its status says what that is worth."""
     snapshot = live.snapshot
-    return replace(snapshot.turn, status=status, error=error, answer=snapshot.draft)
+    return replace(snapshot.turn, status=status, error=error, answer=marked_text(snapshot.draft), parts=snapshot.draft)

@@ -259,6 +259,24 @@ class Span:
     end: int
 
 
+class PartKind(StrEnum):
+    PROSE = "prose"
+    """Written by a model or a person."""
+    VERBATIM = "verbatim"
+    """Copied from a page, character for character, white space included."""
+    DECLINE = "decline"
+    """Says, by the engine's own decision, that the documents do not answer."""
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerPart:
+    """A stretch of an answer and the numbers of the evidence cited at its end; its text holds no marker of ours."""
+
+    text: str
+    numbers: tuple[int, ...] = ()
+    kind: PartKind = PartKind.PROSE
+
+
 @dataclass(frozen=True, slots=True)
 class Citation:
     """A pointer from a claim to evidence; ``quotation`` is ``page.text[start:end]``, found there by code."""
@@ -279,11 +297,13 @@ class ClaimStatus(StrEnum):
     PARTLY_SUPPORTED = "partly supported"
     UNSUPPORTED = "unsupported"
     CONTRADICTED = "contradicted"
+    SOURCE_REMOVED = "source removed"
+    """Only ever derived when an answer is shown: what it quotes no longer stands where it stood."""
 
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """One checkable statement: ``text`` is ``answer[start:end]``, ``citations`` the evidence numbers it names."""
+    """One checkable statement; its positions are in the texts of the answer's parts, put one behind the other."""
 
     text: str
     start: int
@@ -336,6 +356,7 @@ class Attempt:
     verdict: Verdict | None
     plan: SearchPlan | None = None
     evidence: tuple[Evidence, ...] = ()
+    parts: tuple[AnswerPart, ...] = ()
 
 
 # ---------------------------------------------------------------- sessions, turns, traces, reviews
@@ -397,6 +418,7 @@ class Review:
     """Why the decision no longer holds (a cited document changed or went); empty while it does."""
     undone_at: str = ""
     """When somebody took it back; then it counts no more."""
+    parts: tuple[AnswerPart, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -459,6 +481,7 @@ class Exchange:
     turn_id: str
     question: str
     answer: str
+    """Without markers: their numbers count another turn's evidence."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -477,7 +500,11 @@ class Turn:
     started_at: str
     finished_at: str = ""
     intent: Intent | None = None
+    asked: str = ""
+    """The question as it was searched and judged: mentions resolved, what it leans on put in."""
     answer: str = ""
+    """For people to read: the parts as one text, with markers like [2]. Nothing is ever read out of it again."""
+    parts: tuple[AnswerPart, ...] = ()
     citations: tuple[Citation, ...] = ()
     verdict: Verdict | None = None
     attempts: tuple[Attempt, ...] = ()
@@ -506,8 +533,8 @@ class TurnSnapshot:
     turn: Turn
     steps: tuple[str, ...] = ()
     """What is being and was done, in plain words ("Searching 3 documents…"), newest last."""
-    draft: str = ""
-    """The text streamed so far in the current attempt."""
+    draft: tuple[AnswerPart, ...] = ()
+    """What was streamed so far in the current attempt."""
 
     @property
     def running(self) -> bool:

@@ -143,7 +143,7 @@ def draw_draft(app: Pincite, turn: Turn) -> None:
     if turn.review and turn.review.stale:
         st.info(f"Decided before by {escape(turn.review.reviewer)}; stale since: {escape(turn.review.stale)}")
     if st.session_state.get("editing") != turn.id:
-        answer = answer_markdown(turn.answer, turn.verdict, verbatim=turn.engine == "quoting")
+        answer = answer_markdown(turn.parts, turn.verdict)
         with st.container(border=True):
             st.markdown(answer or "There is no draft: nothing in the documents was good enough to answer from.")
 
@@ -248,7 +248,7 @@ def draw_decided(app: Pincite, decided: Sequence[ReviewedLine]) -> None:
                 stale = f" — no longer holds: {escape(review.stale)}" if review.stale else ""
                 st.markdown(f"**{DECISION_WORDS[review.decision].capitalize()}** by {escape(review.reviewer)}, "
                             f"{moment(review.decided_at)}.{note}{stale}")  # fmt: skip
-                st.markdown(answer_markdown(review.final_answer, None, verbatim=False))
+                st.markdown(answer_markdown(review.parts, None))
             with st.container(horizontal=True):
                 st.page_link("pages/chat.py", label="Open the conversation", icon=":material/forum:",
                              query_params={"session": turn.session_id})  # fmt: skip

@@ -74,7 +74,7 @@ def draw_turn(app: Pincite) -> None:
     with search:
         draw_search(turn)
     with answer:
-        st.markdown(answer_markdown(turn.answer, turn.verdict, verbatim=turn.engine == "quoting") or "No answer.")
+        st.markdown(answer_markdown(turn.parts, turn.verdict) or "No answer.")
         draw_evaluation(turn)
     with attempts:
         draw_attempts(turn.attempts)
@@ -129,7 +129,7 @@ def draw_attempts(attempts: Sequence[Attempt]) -> None:
             if attempt.plan:
                 draw_plan(attempt.plan)
             st.caption(f"{len(attempt.evidence)} passages")
-            st.markdown(answer_markdown(attempt.answer, verdict, verbatim=False))
+            st.markdown(answer_markdown(attempt.parts, verdict))
             if verdict:
                 problems = [f"- {escape(reason)}" for reason in (*verdict.reasons, *verdict.gaps)]
                 st.markdown("\n".join([*(claim_line(claim) for claim in verdict.claims), *problems]))

@@ -20,7 +20,7 @@ from pincite.tests.pdfs import locked
 from pincite.tests.serving import free_port, pincite_command, running_app
 
 QUESTION = "What are the late payment penalties?"
-JSON_KEYS = ["answer", "citations", "verdict", "confidence", "requires_review", "reasons", "path", "trace"]
+JSON_KEYS = ["answer", "parts", "citations", "verdict", "confidence", "requires_review", "reasons", "path", "trace"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from pincite.core.errors import TurnError
+from pincite.core.grounding.marks import plain_text
 from pincite.core.types import Turn, TurnStatus
 from pincite.tests.graph.world import ScriptedModel, World
 
@@ -38,7 +39,7 @@ def test_two_tabs_see_the_same_running_turn(held: tuple[World, ScriptedModel]) -
     assert model.begun.wait(20)
     one, other = world.runner.snapshot(turn_id), world.runner.snapshot(turn_id)
     assert one.running and one == other
-    assert one.draft == "Overdue"
+    assert plain_text(one.draft) == "Overdue"
     assert one.steps[1] == "Searching 2 documents…"
     assert world.runner.running(world.session.id) == turn_id
     assert model.gate is not None

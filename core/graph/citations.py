@@ -1,24 +1,17 @@
-"""Turn markers like [2] in an answer into citations that were found in the page, and drop those that point nowhere.
+"""Find in the pages what the parts of an answer cite, tie each claim to what bears it out, and count the evidence anew.
 
 A quotation is always cut out of the page's own text; what cannot be found there gets no citation.
 """
 
-import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from pincite.core.grounding.claims import citation_numbers as citation_numbers
+from pincite.core.grounding.claims import extract_claims
+from pincite.core.grounding.judge import bearing
+from pincite.core.grounding.marks import marked_text, read_marks, with_mark
 from pincite.core.grounding.quotations import best_quotation, locate
-from pincite.core.grounding.sentences import split_sentences
-from pincite.core.grounding.terms import content_terms
-from pincite.core.types import Citation, Evidence, Span
-
-MARKER = re.compile(r"\[(\d{1,3}(?:\s*[,;–-]\s*\d{1,3})*)\]")
-_LENTICULAR = str.maketrans("【】", "[]")
-"""Some models write 【2】."""
-_NUMBER = re.compile(r"\d[\d.,]*")
-STRONG_SUPPORT = 0.75
-"""Share of a sentence's terms that a quotation must hold before it is attached to a sentence without a marker."""
+from pincite.core.grounding.sources import Sources
+from pincite.core.types import AnswerPart, Citation, Evidence, Span
 
 PageText = Callable[[str, int], str]
 
@@ -27,29 +20,83 @@ PageText = Callable[[str, int], str]
 class CitedAnswer:
     """``removed`` counts markers that pointed to no evidence."""
 
-    text: str
+    parts: tuple[AnswerPart, ...]
     citations: tuple[Citation, ...]
-    removed: int
+    removed: int = 0
+
+    @property
+    def text(self) -> str:
+        return marked_text(self.parts)
 
 
-def without_markers(text: str) -> str:
-    return " ".join(MARKER.sub(" ", text).split())
+def read_typed(text: str, evidence: Sequence[Evidence]) -> tuple[tuple[AnswerPart, ...], int]:
+    """The parts of what a model or a person typed, and how many of its markers point to no evidence."""
+    return read_marks(text, {item.number: item.passage.text for item in evidence})
 
 
-def cite(answer: str, evidence: Sequence[Evidence], page_text: PageText, *, attach: bool = True) -> CitedAnswer:
-    """Locate a quotation for every marker. ``attach`` marks strongly supported sentences that carry none."""
+def cite_typed(text: str, evidence: Sequence[Evidence], page_text: PageText) -> CitedAnswer:
+    """A person's text with its citations: where it cites, it is left as it is."""
+    parts, removed = read_typed(text, evidence)
+    cited = cite(parts, evidence, page_text, recite=False)
+    return replace(cited, removed=removed)
+
+
+def cite(
+    parts: Sequence[AnswerPart],
+    evidence: Sequence[Evidence],
+    page_text: PageText,
+    *,
+    question: str = "",
+    recite: bool = True,
+) -> CitedAnswer:
+    """Locate a quotation for every number that a claim cites; a claim that cites nothing is tied to what bears it out.
+
+    ``recite`` also cites anew what is borne out by another passage than the cited one.
+    """
     known = {item.number: item for item in evidence}
-    text, removed = _drop_unknown(answer.strip().translate(_LENTICULAR), known)
-    if attach:
-        text = _attach(text, evidence)
+    parts = _tied(tuple(parts), known, page_text, question, recite=recite)
     citations: list[Citation] = []
-    for span in split_sentences(text):
-        sentence = text[span.start : span.end]
-        for number in citation_numbers(sentence):
-            citation = quotation_for(without_markers(sentence), known[number], page_text)
+    for claim in extract_claims(parts):
+        for number in claim.citations:
+            citation = citation_of(claim.bare, claim.text, known[number], page_text, verbatim=claim.verbatim)
             if citation is not None and citation not in citations:
                 citations.append(citation)
-    return CitedAnswer(text, tuple(citations), removed)
+    return CitedAnswer(parts, tuple(citations))
+
+
+def _tied(
+    parts: tuple[AnswerPart, ...],
+    known: Mapping[int, Evidence],
+    page_text: PageText,
+    question: str,
+    *,
+    recite: bool,
+) -> tuple[AnswerPart, ...]:
+    """Let every claim of prose cite what bears it out, and nothing else cite anything."""
+    claims = extract_claims(parts)
+    told = [claim for claim in claims if not claim.verbatim and (recite or not claim.citations)]
+    numbers = {index: part.numbers for index, part in enumerate(parts)}
+    of_claims = {index for claim in claims for index in claim.parts}
+    numbers |= {index: () for index in numbers if index not in of_claims}
+    added: list[tuple[int, tuple[int, ...]]] = []
+    ordered = sorted(known)
+    pool = Sources.of(source_texts([known[number] for number in ordered]) if told else (), question)
+    for claim in told:
+        placed = replace(claim, citations=tuple(ordered.index(number) + 1 for number in claim.citations))
+        borne = tuple(ordered[place - 1] for place in bearing(placed, pool))
+        found = tuple(n for n in borne if citation_of(claim.bare, claim.text, known[n], page_text, verbatim=False))
+        if not found or set(found) == set(claim.citations):
+            continue
+        if not claim.parts:
+            added.append((claim.end, found))
+        elif not claim.context:  # the cells of a table share what their row cites
+            kept = {index: tuple(n for n in numbers[index] if n in found) for index in claim.parts}
+            missing = tuple(n for n in found if not any(n in one for one in kept.values()))
+            numbers |= kept | {claim.parts[-1]: (*kept[claim.parts[-1]], *missing)}
+    tied: Sequence[AnswerPart] = [replace(part, numbers=numbers[index]) for index, part in enumerate(parts)]
+    for position, found in added:
+        tied = with_mark(tied, position, found)
+    return tuple(tied)
 
 
 def renumbered(answer: CitedAnswer, evidence: Sequence[Evidence]) -> tuple[CitedAnswer, tuple[Evidence, ...]]:
@@ -57,20 +104,35 @@ def renumbered(answer: CitedAnswer, evidence: Sequence[Evidence]) -> tuple[Cited
 
     Every number in the answer must be one of the evidence's.
     """
-    numbers = dict.fromkeys([*citation_numbers(answer.text), *(item.number for item in evidence)])
+    cited = [number for part in answer.parts for number in part.numbers]
+    numbers = dict.fromkeys([*cited, *(item.number for item in evidence)])
     places = {number: place for place, number in enumerate(numbers, start=1)}
-
-    def count(match: re.Match[str]) -> str:
-        return f"[{', '.join(str(place) for place in sorted(places[n] for n in citation_numbers(match.group())))}]"
-
+    parts = tuple(
+        replace(part, numbers=tuple(sorted(places[number] for number in part.numbers))) for part in answer.parts
+    )
     citations = tuple(replace(citation, number=places[citation.number]) for citation in answer.citations)
-    counted = CitedAnswer(MARKER.sub(count, answer.text), citations, answer.removed)
     items = (replace(item, number=places[item.number]) for item in evidence)
-    return counted, tuple(sorted(items, key=lambda item: item.number))
+    return CitedAnswer(parts, citations, answer.removed), tuple(sorted(items, key=lambda item: item.number))
 
 
-def quotation_for(claim: str, item: Evidence, page_text: PageText) -> Citation | None:
-    """The words of one passage that back a claim best, as they stand in the page; None when nothing does."""
+def source_texts(evidence: Sequence[Evidence]) -> list[str]:
+    """The passages, each with what stands around it on the page: headings and column heads bear claims out too."""
+    ordered = sorted(evidence, key=lambda item: item.number)
+    return [
+        f"{item.passage.text}\n\n{item.passage.context}" if item.passage.context else item.passage.text
+        for item in ordered
+    ]
+
+
+def citation_of(claim: str, text: str, item: Evidence, page_text: PageText, *, verbatim: bool) -> Citation | None:
+    """The words of one passage that back a claim best, as they stand in the page; None when nothing does.
+
+    Of what is quoted, exactly the quoted ``text``.
+    """
+    if verbatim:
+        start = item.passage.text.find(text)
+        found = quotation_at(item, Span(start, start + len(text)), page_text) if start >= 0 else None
+        return found if found is not None and found.quotation == text else None
     span = locate(claim, item.passage.text)
     if span is None:
         best = best_quotation(claim, [item.passage.text])
@@ -102,45 +164,3 @@ def quotation_at(item: Evidence, span: Span, page_text: PageText) -> Citation | 
         start=placed.start,
         end=placed.end,
     )
-
-
-def support(claim: str, text: str) -> float:
-    """Share of a claim's terms that a text holds; 0 when a number of the claim is missing from it."""
-    terms = set(content_terms(claim))
-    if not terms or set(_figures(claim)) - set(_figures(text)):
-        return 0.0
-    return len(terms & set(content_terms(text))) / len(terms)
-
-
-def _figures(text: str) -> list[str]:
-    return [match.group().rstrip(".,").replace(",", "") for match in _NUMBER.finditer(text)]
-
-
-def _drop_unknown(text: str, known: dict[int, Evidence]) -> tuple[str, int]:
-    removed = 0
-
-    def keep(match: re.Match[str]) -> str:
-        nonlocal removed
-        numbers = citation_numbers(match.group())
-        kept = [number for number in numbers if number in known]
-        removed += len(numbers) - len(kept)
-        return f"[{', '.join(map(str, kept))}]" if kept else ""
-
-    cleaned = MARKER.sub(keep, text)
-    return (re.sub(r"(?<![ \t])[ \t]++([.,;:!?])", r"\1", cleaned) if removed else cleaned), removed
-
-
-def _attach(text: str, evidence: Sequence[Evidence]) -> str:
-    pieces: list[str] = []
-    position = 0
-    for span in split_sentences(text):
-        sentence = text[span.start : span.end]
-        pieces.append(text[position : span.end])
-        position = span.end
-        if MARKER.search(sentence) or len(content_terms(sentence)) < 3:
-            continue
-        strengths = [(support(sentence, item.passage.text), -item.number) for item in evidence]
-        strength, number = max(strengths, default=(0.0, 0))
-        if strength >= STRONG_SUPPORT:
-            pieces.append(f" [{-number}]")
-    return "".join(pieces) + text[position:]

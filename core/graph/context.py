@@ -9,7 +9,7 @@ from pincite.core.errors import StoppedError
 from pincite.core.ports import ChatModel
 from pincite.core.settings import Settings
 from pincite.core.store.reviews import Recalled
-from pincite.core.types import Document, Passage, SearchPlan, SearchResult, TraceStep
+from pincite.core.types import AnswerPart, Document, Passage, SearchPlan, SearchResult, TraceStep
 
 
 class TurnStopped(StoppedError):
@@ -41,8 +41,8 @@ class Progress(Protocol):
     def step(self, text: str) -> None:
         """Tell in plain words what is being done."""
 
-    def draft(self, text: str) -> None:
-        """Show the text streamed so far in this attempt."""
+    def draft(self, parts: Sequence[AnswerPart]) -> None:
+        """Show what was streamed so far in this attempt."""
 
     def visited(self, step: TraceStep) -> None:
         """Keep one node's visit."""

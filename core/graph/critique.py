@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from pincite.core.graph.citations import without_markers
 from pincite.core.graph.prompts import Critique
 from pincite.core.grounding.judge import WORTH
 from pincite.core.grounding.quotations import locate
@@ -36,7 +35,7 @@ def weigh(
         overall=verdict.overall * kept,
         confidence=confidence,
         accepted=verdict.accepted and not bad and confidence >= threshold,
-        reasons=(*verdict.reasons, *(f"“{without_markers(claim.text)}”: {claim.reason}" for claim in bad)),
+        reasons=(*verdict.reasons, *(f"“{' '.join(claim.text.split())}”: {claim.reason}" for claim in bad)),
         gaps=tuple(dict.fromkeys([*verdict.gaps, *critique.missing])),
         critic=critic,
     )
@@ -44,8 +43,7 @@ def weigh(
 
 def _lowered(claim: Claim, status: ClaimStatus, reason: str, critic: str, evidence: Sequence[Evidence]) -> Claim:
     """A claim that stands word for word in its evidence is supported, whatever a critic says."""
-    bare = without_markers(claim.text)
-    if WORTH[status] >= WORTH[claim.status] or any(locate(bare, item.passage.text) for item in evidence):
+    if WORTH[status] >= WORTH[claim.status] or any(locate(claim.text, item.passage.text) for item in evidence):
         return claim
     return replace(claim, status=status, reason=f"{critic}: {reason or status.value}")
 

@@ -5,7 +5,8 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import ClassVar
 
-from pincite.core.graph.verdict import source_texts
+from pincite.core.graph.citations import source_texts
+from pincite.core.graph.verdict import judged_question
 from pincite.core.grounding.confidence import (
     Recalibration,
     ReliabilityBin,
@@ -57,7 +58,7 @@ def learn(turns: Iterable[Turn]) -> OwnReviews:
     right, wrong = stood.count(True), stood.count(False)
     if right + wrong < OwnReviews.needed or min(right, wrong) < OwnReviews.needed_of_each:
         return OwnReviews(right, wrong)
-    scores = [judge_answer(turn.question, turn.answer, source_texts(turn.evidence)).score for turn, _ in drafts]
+    scores = [judge_answer(judged_question(turn), turn.parts, source_texts(turn.evidence)).score for turn, _ in drafts]
     shipped = [Recalibration().confidence(score) for score in scores]
     refitted = list(shipped)
     for fold in range(_FOLDS):

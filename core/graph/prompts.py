@@ -4,6 +4,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from pincite.core.grounding.judge import WORTH
+from pincite.core.grounding.marks import veiled
 from pincite.core.language.prompts import defused, in_line
 from pincite.core.types import Claim, ClaimStatus, Evidence
 
@@ -41,7 +43,7 @@ CRITIC_SCHEMA: Mapping[str, Any] = {
                 "type": "object",
                 "properties": {
                     "number": {"type": "integer"},
-                    "status": {"type": "string", "enum": [status.value for status in ClaimStatus]},
+                    "status": {"type": "string", "enum": [status.value for status in WORTH]},
                     "reason": {"type": "string"},
                 },
                 "required": ["number", "status"],
@@ -67,7 +69,9 @@ class Critique:
 
 def critic_content(question: str, claims: Sequence[Claim], evidence: Sequence[Evidence]) -> str:
     """The question, the passages and the numbered claims, as the critic reads them."""
-    passages = "\n".join(f"<passage>\n[{item.number}] {defused(item.passage.text)}\n</passage>" for item in evidence)
+    passages = "\n".join(
+        f"<passage>\n[{item.number}] {veiled(defused(item.passage.text))}\n</passage>" for item in evidence
+    )
     numbered = "\n".join(f"{number}. {in_line(claim.text)}" for number, claim in enumerate(claims, start=1))
     return f"<passages>\n{passages}\n</passages>\n\nQuestion: {question}\n\nClaims:\n{numbered}"
 
@@ -78,7 +82,7 @@ def read_critique(reply: Mapping[str, Any] | None, count: int) -> Critique | Non
         return None
     found: dict[int, tuple[ClaimStatus, str]] = {}
     for entry in reply["claims"]:
-        if not isinstance(entry, dict) or entry.get("status") not in list(ClaimStatus):
+        if not isinstance(entry, dict) or entry.get("status") not in list(WORTH):
             continue
         number, reason = entry.get("number"), entry.get("reason")
         if isinstance(number, int) and 1 <= number <= count:

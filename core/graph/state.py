@@ -8,7 +8,8 @@ from pydantic import TypeAdapter
 from typing_extensions import TypedDict
 
 from pincite.core import types
-from pincite.core.types import Attempt, Citation, Evidence, Exchange, Intent, Mode, SearchPlan, Verdict
+from pincite.core.grounding.marks import marked_text
+from pincite.core.types import AnswerPart, Attempt, Citation, Evidence, Exchange, Intent, Mode, SearchPlan, Verdict
 
 
 class TurnUpdate(TypedDict, total=False):
@@ -23,7 +24,7 @@ class TurnUpdate(TypedDict, total=False):
     evidence: tuple[Evidence, ...]
     nearest: tuple[Evidence, ...]
     absent: tuple[str, ...]
-    draft: str
+    parts: tuple[AnswerPart, ...]
     removed_markers: int
     citations: tuple[Citation, ...]
     verdict: Verdict | None
@@ -57,7 +58,7 @@ class TurnState(TypedDict):
     """Where nothing was good enough: what came closest."""
     absent: tuple[str, ...]
     """Telling words of the question that no passage found holds."""
-    draft: str
+    parts: tuple[AnswerPart, ...]
     removed_markers: int
     citations: tuple[Citation, ...]
     verdict: Verdict | None
@@ -96,7 +97,7 @@ def opening_state(
         evidence=(),
         nearest=(),
         absent=(),
-        draft="",
+        parts=(),
         removed_markers=0,
         citations=(),
         verdict=None,
@@ -114,6 +115,20 @@ def restored(values: Mapping[str, Any]) -> TurnState:
     """Turn a checkpoint's values back into what they were: msgpack knows lists only, our values hold tuples."""
     adapter = TypeAdapter(TurnState)
     return adapter.validate_json(adapter.dump_json(values, warnings=False))  # type: ignore[arg-type]
+
+
+def attempt_of(state: TurnState, verdict: Verdict | None) -> Attempt:
+    """This pass of generator and judge, as it is kept beside the others."""
+    parts = state["parts"]
+    return Attempt(
+        number=state["attempt"],
+        answer=marked_text(parts),
+        citations=state["citations"],
+        verdict=verdict,
+        plan=state["plan"],
+        evidence=state["evidence"],
+        parts=parts,
+    )
 
 
 CHECKPOINTED: tuple[type, ...] = tuple(

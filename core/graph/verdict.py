@@ -3,19 +3,19 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from pincite.core.graph.citations import quotation_at, without_markers
+from pincite.core.graph.citations import citation_of, source_texts
 from pincite.core.graph.context import Documents
-from pincite.core.grounding.claims import declines
+from pincite.core.grounding.claims import bare_text
 from pincite.core.grounding.confidence import Recalibration
 from pincite.core.grounding.judge import (
     CAP_CONTRADICTION,
     CAP_INVALID_CITATION,
+    WORTH,
     AnswerFindings,
     CheckedClaim,
     judge_answer,
 )
-from pincite.core.language.quoting import NOT_FOUND
-from pincite.core.types import Claim, ClaimStatus, Evidence, Score, Verdict
+from pincite.core.types import AnswerPart, Citation, Claim, ClaimStatus, Evidence, Intent, Score, Turn, Verdict
 
 RULES_ONLY = "No language model checked it; the checks are made by rule."
 WEAK_RELEVANCE = 0.5
@@ -25,9 +25,14 @@ DECLINED_CONFIDENCE = 0.75
 _BAD = (ClaimStatus.UNSUPPORTED, ClaimStatus.CONTRADICTED)
 
 
+def judged_question(turn: Turn) -> str:
+    """What a turn's answer was judged against; no page holds the words of a question about whole documents."""
+    return "" if turn.intent is Intent.SURVEY else turn.asked or turn.question
+
+
 def verdict_of(
     question: str,
-    answer: str,
+    answer: Sequence[AnswerPart],
     evidence: Sequence[Evidence],
     *,
     removed_markers: int,
@@ -40,10 +45,10 @@ def verdict_of(
     findings = judge_answer(
         question, answer, source_texts(ordered), citations_expected=True, recalibration=recalibration
     )
-    if declined_by(answer, findings):
+    if findings.declined:
         return _declined(findings)
     claims = tuple(_claim(checked, ordered, documents) for checked in findings.claims)
-    faithfulness, validity = findings.faithfulness, findings.citation_validity
+    faithfulness, validity = _kept(findings.faithfulness, findings, claims), findings.citation_validity
     reasons = [f"“{_short(claim.text)}”: {claim.reason}." for claim in claims if claim.status in _BAD]
     if removed_markers:
         told = f"{removed_markers} citation{'s' if removed_markers > 1 else ''} pointed to no passage"
@@ -76,15 +81,10 @@ def verdict_of(
         confidence=confidence,
         accepted=accepted,
         reasons=() if accepted else tuple(dict.fromkeys(reasons)),
-        gaps=tuple(dict.fromkeys([*(without_markers(c.text) for c in claims if c.status in _BAD), *findings.gaps])),
+        gaps=tuple(dict.fromkeys([*(_flat(c.text) for c in claims if c.status in _BAD), *findings.gaps])),
         critic=RULES_ONLY,
     )
     return verdict if accepted else replace(verdict, question_back=_question_back(findings))
-
-
-def declined_by(answer: str, findings: AnswerFindings) -> bool:
-    """Say whether the answer is, as a whole, that the documents do not say; a quoted sentence is never that."""
-    return answer.startswith(NOT_FOUND) or (findings.declined and declines(without_markers(answer)))
 
 
 def _declined(findings: AnswerFindings) -> Verdict:
@@ -103,20 +103,44 @@ def _declined(findings: AnswerFindings) -> Verdict:
     )
 
 
-def source_texts(evidence: Sequence[Evidence]) -> list[str]:
-    """The passages, each with what stands around it on the page: headings and column heads bear claims out too."""
-    ordered = sorted(evidence, key=lambda item: item.number)
-    return [
-        f"{item.passage.text}\n\n{item.passage.context}" if item.passage.context else item.passage.text
-        for item in ordered
-    ]
-
-
 def _claim(checked: CheckedClaim, evidence: Sequence[Evidence], documents: Documents) -> Claim:
-    quotation = None
-    if checked.source_number is not None and checked.quotation is not None:
-        quotation = quotation_at(evidence[checked.source_number - 1], checked.quotation, documents.page_text)
-    return Claim(checked.text, checked.start, checked.end, checked.status, checked.reason, checked.citations, quotation)
+    """Nothing counts as supported without a quotation, found on its page, for all that it cites."""
+    status, reason = checked.status, checked.reason
+    located = {number: _located(checked, number, evidence, documents) for number in checked.citations}
+    missing = [number for number, citation in located.items() if citation is None]
+    if WORTH[status] and not located:
+        status, reason = ClaimStatus.UNSUPPORTED, "it is tied to no page"
+    elif WORTH[status] and missing:
+        status, reason = ClaimStatus.UNSUPPORTED, f"no quotation for it was found on the page of [{missing[0]}]"
+    found = [citation for citation in located.values() if citation is not None]
+    best = next((citation for citation in found if citation.number == checked.source_number), None)
+    return Claim(
+        checked.text,
+        checked.start,
+        checked.end,
+        status,
+        reason,
+        checked.citations,
+        best or (found[0] if found else None),
+    )
+
+
+def _located(checked: CheckedClaim, number: int, evidence: Sequence[Evidence], documents: Documents) -> Citation | None:
+    item = next((item for item in evidence if item.number == number), None)
+    if item is None:
+        return None
+    bare = checked.text if checked.verbatim else bare_text(checked.text)
+    return citation_of(bare, checked.text, item, documents.page_text, verbatim=checked.verbatim)
+
+
+def _kept(faithfulness: Score, findings: AnswerFindings, claims: Sequence[Claim]) -> Score:
+    """What is left of the judge's score once claims without a located quotation are worth nothing."""
+    before = sum(WORTH[claim.status] for claim in findings.claims)
+    after = sum(WORTH[claim.status] for claim in claims)
+    if after == before:
+        return faithfulness
+    lost = sum(claim.status is not checked.status for claim, checked in zip(claims, findings.claims, strict=True))
+    return Score(faithfulness.value * after / before, f"of {len(claims)} claims {lost} have no located quotation")
 
 
 def _capped(score: Score, reason: str) -> Score:
@@ -133,5 +157,9 @@ def _question_back(findings: AnswerFindings) -> str:
 
 
 def _short(text: str) -> str:
-    plain = without_markers(text)
+    plain = _flat(text)
     return plain if len(plain) <= 90 else plain[:87].rsplit(" ", 1)[0] + "…"
+
+
+def _flat(text: str) -> str:
+    return " ".join(text.split())

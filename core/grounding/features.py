@@ -15,6 +15,7 @@ from pincite.core.grounding.claims import ClaimText, extract_claims
 from pincite.core.grounding.numbers import quantities
 from pincite.core.grounding.sources import Sentence, Sources
 from pincite.core.grounding.terms import FUNCTION_WORDS, root, specificity, stem, words
+from pincite.core.types import AnswerPart
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,9 +28,9 @@ class ClaimMeasure:
     features: Mapping[str, float]
 
 
-def measure_claims(answer: str, sources: Sources) -> tuple[ClaimMeasure, ...]:
-    """Return one measure per claim of `answer`."""
-    claims = extract_claims(answer)
+def measure_claims(answer: str | Sequence[AnswerPart], sources: Sources) -> tuple[ClaimMeasure, ...]:
+    """Return one measure per claim of `answer`; a bare text is prose that cites nothing."""
+    claims = extract_claims((AnswerPart(answer),) if isinstance(answer, str) else answer)
     return tuple(_measure(claim, position, len(claims), sources) for position, claim in enumerate(claims))
 
 

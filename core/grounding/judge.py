@@ -8,19 +8,22 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from pincite.core.grounding.checks import CONTRADICTIONS, Finding, FindingKind, check_claim
-from pincite.core.grounding.claims import ClaimText, citation_numbers, declines
+from pincite.core.grounding.claims import ClaimText, declines
 from pincite.core.grounding.confidence import ConfidenceModels, Recalibration, shipped_models
 from pincite.core.grounding.features import ClaimMeasure, measure_answer, measure_claims
+from pincite.core.grounding.marks import plain_text
 from pincite.core.grounding.quotations import best_quotation
 from pincite.core.grounding.sentences import split_sentences
 from pincite.core.grounding.sources import Source, Sources
 from pincite.core.grounding.terms import content_terms, root, specificity
-from pincite.core.types import ClaimStatus, Score, Span
+from pincite.core.types import AnswerPart, ClaimStatus, PartKind, Score, Span
 
 DOUBTED, DOUBTFUL = 0.4, 0.25
 """From these doubts on a claim counts as unsupported, or as partly supported."""
 _BARELY_HELD, _HELD = 0.25, 0.45
 """Shares of a claim's terms: under the first the evidence hardly speaks of it; cited evidence must hold the second."""
+ATTACHED = 0.75
+"""Share of a claim's terms that a source must hold to be cited for a claim that cites nothing itself."""
 WORTH = {
     ClaimStatus.SUPPORTED: 1.0,
     ClaimStatus.PARTLY_SUPPORTED: 0.5,
@@ -57,6 +60,7 @@ class CheckedClaim:
     """Which source (1-based) holds the best quotation."""
     quotation: Span | None
     """Where in that source's text it stands."""
+    verbatim: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,29 +85,31 @@ class AnswerFindings:
 
 def judge_answer(
     question: str,
-    answer: str,
+    answer: str | Sequence[AnswerPart],
     sources: Sequence[str],
     *,
     citations_expected: bool = False,
     models: ConfidenceModels | None = None,
     recalibration: Recalibration | None = None,
 ) -> AnswerFindings:
-    """Judge `answer`; a mark [n] in it points to ``sources[n - 1]``.
+    """Judge `answer`; the number n of a part points to ``sources[n - 1]``. A bare text is prose that cites nothing.
 
     With `citations_expected` a claim without a mark costs faithfulness and citation validity.
     """
     models = models or shipped_models()
     prepared = [Source(text) for text in sources]
     pool = Sources(prepared, question)
-    measures = measure_claims(answer, pool)
+    parts = (AnswerPart(answer),) if isinstance(answer, str) else tuple(answer)
+    measures = measure_claims(parts, pool)
     doubts = [float(doubt) for doubt in models.claim.probabilities([measure.features for measure in measures])]
     claims = tuple(_check(measure, doubt, pool, sources) for measure, doubt in zip(measures, doubts, strict=True))
     features = measure_answer(measures, doubts, pool)
-    invalid = tuple(number for number in citation_numbers(answer) if not 1 <= number <= len(sources))
-    declined = not claims and any(declines(answer[span.start : span.end]) for span in split_sentences(answer))
+    named = dict.fromkeys(number for part in parts for number in part.numbers)
+    invalid = tuple(number for number in named if not 1 <= number <= len(sources))
+    declined = not claims and any(map(_declines, parts))
     uncited = [claim for claim in claims if citations_expected and not claim.citations]
     faithfulness = _faithfulness(claims, invalid, uncited, declined)
-    relevance, completeness, gaps = _answering(question, answer, declined)
+    relevance, completeness, gaps = _answering(question, plain_text(parts), declined)
     validity = _citation_validity(claims, invalid, uncited, citations_expected)
     score = -float(models.answer.log_odds([features])[0])
     reasons = [score.reason for score in (faithfulness, validity, completeness) if score.value < 0.75]
@@ -124,13 +130,22 @@ def judge_answer(
     )
 
 
+def _declines(part: AnswerPart) -> bool:
+    """Say whether a part tells that the documents do not answer; what is quoted never does, whatever its words."""
+    if part.kind is not PartKind.PROSE:
+        return part.kind is PartKind.DECLINE
+    return any(declines(part.text[span.start : span.end]) for span in split_sentences(part.text))
+
+
 def _check(measure: ClaimMeasure, doubt: float, pool: Sources, texts: Sequence[str]) -> CheckedClaim:
     claim = measure.claim
     cited = [number for number in claim.citations if 1 <= number <= len(pool.sources)]
     findings = measure.findings
     status, reason = _status(findings, doubt, measure.features["coverage"])
-    if any(pool.sources[number - 1].normalized.locate(claim.bare) for number in cited):
+    if any(_repeats(claim, pool.sources[number - 1]) for number in cited):
         status, reason = ClaimStatus.SUPPORTED, "stands word for word in what it cites"
+    elif claim.verbatim:
+        status, reason = ClaimStatus.UNSUPPORTED, "its words do not stand in what it cites"
     elif cited:
         evidence = Sources([pool.sources[number - 1] for number in cited], pool.question)
         held = _held(claim, evidence)
@@ -138,10 +153,7 @@ def _check(measure: ClaimMeasure, doubt: float, pool: Sources, texts: Sequence[s
         cited_status, cited_reason = _status(findings, doubt, held)
         better = _other_source(claim, pool, cited, held)
         if status is ClaimStatus.SUPPORTED and (cited_status is not ClaimStatus.SUPPORTED or held < _HELD) and better:
-            status, reason = (
-                ClaimStatus.PARTLY_SUPPORTED,
-                f"the support is in [{better}], not in the cited {_marks(cited)}",
-            )
+            status, reason = ClaimStatus.UNSUPPORTED, f"the support is in [{better}], not in the cited {_marks(cited)}"
         elif held < _HELD and not any(finding.kind is FindingKind.COMPUTED for finding in findings):
             status, reason = ClaimStatus.UNSUPPORTED, f"the cited {_marks(cited)} says nothing of it"
         elif WORTH[cited_status] <= WORTH[status]:
@@ -150,8 +162,34 @@ def _check(measure: ClaimMeasure, doubt: float, pool: Sources, texts: Sequence[s
         status, reason = ClaimStatus.UNSUPPORTED, f"{_marks(claim.citations)} is no source of this answer"
     number, quotation = _quotation(claim, cited, pool, texts)
     return CheckedClaim(
-        claim.told, claim.start, claim.end, claim.citations, status, reason, doubt, findings, number, quotation
-    )
+        claim.told, claim.start, claim.end, claim.citations, status, reason, doubt, findings, number, quotation,
+        claim.verbatim,
+    )  # fmt: skip
+
+
+def _repeats(claim: ClaimText, source: Source) -> bool:
+    """Say whether a source holds a claim word for word; for what is quoted, character for character."""
+    return claim.text in source.given if claim.verbatim else source.normalized.locate(claim.bare) is not None
+
+
+def bearing(claim: ClaimText, pool: Sources) -> tuple[int, ...]:
+    """Return the numbers of the sources that bear a claim out: of those it cites, or else the one other that does.
+
+    Where none does, what it cites. What cites nothing is tied to a source only where that holds nearly all of it.
+    """
+    cited = tuple(number for number in claim.citations if 1 <= number <= len(pool.sources))
+    if not cited:
+        other = _other_source(claim, pool, cited, ATTACHED - 0.2)
+        return (other,) if other else ()
+    if any(_repeats(claim, pool.sources[number - 1]) for number in cited):
+        return tuple(number for number in cited if _held(claim, Sources([pool.sources[number - 1]])) >= _BARELY_HELD)
+    evidence = Sources([pool.sources[number - 1] for number in cited], pool.question)
+    held = _held(claim, evidence)
+    against = any(finding.kind is not FindingKind.COMPUTED for finding in check_claim(claim.bare, evidence))
+    other = _other_source(claim, pool, cited, 0.0 if against else held) if against or held < _HELD else None
+    if other:
+        return (other,)
+    return tuple(n for n in cited if _held(claim, Sources([pool.sources[n - 1]])) >= _BARELY_HELD) or cited
 
 
 def _status(findings: Sequence[Finding], doubt: float, held: float) -> tuple[ClaimStatus, str]:

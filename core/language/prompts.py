@@ -3,6 +3,7 @@
 import re
 from collections.abc import Sequence
 
+from pincite.core.grounding.marks import veiled
 from pincite.core.ports import AnswerRequest, Message
 from pincite.core.types import Evidence, Intent
 
@@ -24,7 +25,8 @@ def messages_for(request: AnswerRequest, *, history_characters: int = 2_000) -> 
     system = _CHAT if request.intent is Intent.CHAT else _ANSWER
     messages = [{"role": "system", "content": system}]
     messages += [
-        {"role": message.role, "content": message.text} for message in _recent(request.history, history_characters)
+        {"role": message.role, "content": veiled(message.text)}
+        for message in _recent(request.history, history_characters)
     ]
     return [*messages, {"role": "user", "content": _user_text(request)}]
 
@@ -46,7 +48,7 @@ def _user_text(request: AnswerRequest) -> str:
 def _passage(item: Evidence) -> str:
     passage = item.passage
     where = " › ".join([item.document_name, *passage.heading_path, f"page {passage.page_label}"])
-    return f"<passage>\n[{item.number}] ({in_line(where)})\n{defused(passage.text)}\n</passage>"
+    return f"<passage>\n[{item.number}] ({veiled(in_line(where))})\n{veiled(defused(passage.text))}\n</passage>"
 
 
 _OPENS_TAG = re.compile(r"<(?!=|\s*[$€£]?\s*[+−-]?[\d.])")

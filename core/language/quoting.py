@@ -8,7 +8,7 @@ from typing import Any
 from pincite.core.language.selection import Scored, Unit, absent_terms, score_units, too_much_absent, units_of
 from pincite.core.ports import AnswerRequest
 from pincite.core.retrieval.overview import SUMMARY
-from pincite.core.types import Evidence, Intent
+from pincite.core.types import AnswerPart, Evidence, Intent, PartKind
 
 MOST_QUOTES = 8
 MOST_WORDS = 140
@@ -26,7 +26,7 @@ NO_MODEL = "No language model is connected, so I answer by quoting your document
 
 @dataclass(frozen=True, slots=True)
 class Quote:
-    """One stretch of the evidence, word for word, and the number that its marker names."""
+    """One stretch of the evidence as it stands there, white space included, and the evidence's number."""
 
     text: str
     number: int
@@ -42,21 +42,25 @@ class Quoting:
     def __init__(self, context_characters: int = 12_000) -> None:
         self.context_characters = context_characters
 
-    def answer(self, request: AnswerRequest, stopped: Callable[[], bool]) -> Iterator[str]:
+    def answer(self, request: AnswerRequest, stopped: Callable[[], bool]) -> Iterator[AnswerPart]:
+        if stopped():
+            return
         if request.intent is Intent.CHAT:
-            yield _small_talk(request)
+            yield AnswerPart(_small_talk(request))
             return
         if request.intent is Intent.SURVEY:
             quotes = lead_quotes(request.evidence)
         else:
             quotes = select_quotes(request.question, request.evidence, absent=request.absent)
         if not quotes:
-            yield NOT_FOUND
+            yield AnswerPart(NOT_FOUND, kind=PartKind.DECLINE)
             return
         for position, quote in enumerate(quotes):
             if stopped():
                 return
-            yield ("\n\n" if position else "") + f"{quote.text} [{quote.number}]"
+            if position:
+                yield AnswerPart("\n\n")
+            yield AnswerPart(quote.text, (quote.number,), PartKind.VERBATIM)
 
     def structured(self, instructions: str, content: str, schema: Mapping[str, Any]) -> Mapping[str, Any] | None:
         return None
@@ -92,7 +96,7 @@ def select_quotes(question: str, evidence: Sequence[Evidence], *, absent: Sequen
             break
     pages = list(dict.fromkeys(map(_page, chosen)))
     chosen.sort(key=lambda unit: (pages.index(_page(unit)), unit.item.passage.start + unit.start))
-    return [Quote(unit.text, unit.item.number) for unit in chosen]
+    return [Quote(unit.quoted, unit.item.number) for unit in chosen]
 
 
 def lead_quotes(evidence: Sequence[Evidence]) -> list[Quote]:
@@ -103,8 +107,8 @@ def lead_quotes(evidence: Sequence[Evidence]) -> list[Quote]:
     in_turn = [item for group in zip_longest(*by_document.values()) for item in group if item is not None]
     quotes: list[Quote] = []
     for item in in_turn:
-        sentences = [unit.text for unit in units_of(item) if _is_sentence(unit.text)]
-        if sentences and not any(sentences[0] == quote.text for quote in quotes):
+        sentences = [unit.quoted for unit in units_of(item) if _is_sentence(unit.text)]
+        if sentences and not any(sentences[0].split() == quote.text.split() for quote in quotes):
             quotes.append(Quote(sentences[0], item.number))
         if len(quotes) >= max(MOST_LEADS, len(by_document)):
             break

@@ -98,7 +98,13 @@ class Unit:
     start: int
     end: int
     text: str
+    """With white space drawn together, as it is measured."""
     terms: tuple[str, ...]
+
+    @property
+    def quoted(self) -> str:
+        """The words as they stand, character for character."""
+        return self.item.passage.text[self.start : self.end]
 
 
 @dataclass(frozen=True, slots=True)

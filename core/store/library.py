@@ -14,6 +14,7 @@ from pincite.core.store.page_layout import decode_layout
 from pincite.core.types import (
     BLANK_PAGE,
     Box,
+    Citation,
     Document,
     DocumentStatus,
     MetadataField,
@@ -119,6 +120,11 @@ class Library:
             "SELECT text FROM pages WHERE document_id = ? AND page_index = ?", (document_id, page_index)
         ).fetchone()
         return row["text"] if row else ""
+
+    def stands(self, citation: Citation) -> bool:
+        """Whether the quoted words are still where they were found."""
+        text = self.page_text(citation.document_id, citation.page_index)
+        return bool(citation.quotation) and text[citation.start : citation.end] == citation.quotation
 
     def passages(self, ids: Sequence[str]) -> Passages:
         """In the order asked; those that are gone are left out."""

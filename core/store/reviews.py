@@ -9,12 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pincite.core.errors import TurnError
+from pincite.core.grounding.marks import marked_text
 from pincite.core.grounding.terms import content_terms
 from pincite.core.ports import Embedder
 from pincite.core.store.codec import to_json
 from pincite.core.store.database import Database
 from pincite.core.store.turns import Turns, now, review_of
 from pincite.core.types import (
+    AnswerPart,
     Citation,
     FeedbackKind,
     Review,
@@ -55,7 +57,8 @@ _LATEST = (
 )
 _HOLDS = f"review.stale = '' AND {_LATEST}"
 
-Cite = Callable[[Turn, str], tuple[Citation, ...]]
+Parts = tuple[AnswerPart, ...]
+Cite = Callable[[Turn, str], tuple[Parts, tuple[Citation, ...]]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +67,7 @@ class Recalled:
 
     turn_id: str
     question: str
-    answer: str
+    parts: tuple[AnswerPart, ...]
     citations: tuple[Citation, ...]
     verdict: Verdict | None
     reviewer: str
@@ -73,7 +76,7 @@ class Recalled:
 
 
 class Reviews:
-    """``cite`` finds an edited answer's citations."""
+    """``cite`` reads an edited answer."""
 
     def __init__(
         self,
@@ -98,13 +101,22 @@ class Reviews:
         if decision is ReviewDecision.EDITED and not final_answer.strip():
             raise TurnError("An edited answer needs a text.", hint="Write the answer, or reject the draft.")
         turn = self._undecided(turn_id, decision)
-        text, citations = self._final(turn, decision, final_answer)
-        review = Review(turn_id, decision, text, note.strip(), reviewer.strip() or "local", now(), citations)
+        parts, citations = self._final(turn, decision, final_answer)
+        review = Review(
+            turn_id,
+            decision,
+            marked_text(parts),
+            note.strip(),
+            reviewer.strip() or "local",
+            now(),
+            citations,
+            parts=parts,
+        )
         with self._database.transaction() as connection:
             turn = self._undecided(turn_id, decision)  # again, now that nobody else can write
             connection.execute(
-                "INSERT INTO reviews (turn_id, decision, final_answer, note, reviewer, decided_at, citations) "
-                "VALUES (?, ?, ?, ?, ?, ?, ?)",
+                "INSERT INTO reviews (turn_id, decision, final_answer, note, reviewer, decided_at, citations, parts) "
+                "VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
                 (
                     turn_id,
                     review.decision,
@@ -113,6 +125,7 @@ class Reviews:
                     review.reviewer,
                     review.decided_at,
                     to_json(review.citations, tuple[Citation, ...]),
+                    to_json(review.parts, Parts),
                 ),
             )
             connection.execute("DELETE FROM drafts WHERE turn_id = ?", (turn_id,))
@@ -251,7 +264,7 @@ class Reviews:
         return Recalled(
             turn_id=turn.id,
             question=turn.question,
-            answer=review.final_answer,
+            parts=review.parts,
             citations=review.citations,
             verdict=turn.verdict,
             reviewer=review.reviewer,
@@ -322,12 +335,12 @@ class Reviews:
             )
         return turn
 
-    def _final(self, turn: Turn, decision: ReviewDecision, text: str) -> tuple[str, tuple[Citation, ...]]:
-        if decision is ReviewDecision.REJECTED:
-            return text.strip() or "A reviewer rejected this answer.", self._cite(turn, text) if text.strip() else ()
+    def _final(self, turn: Turn, decision: ReviewDecision, text: str) -> tuple[Parts, tuple[Citation, ...]]:
+        if decision is ReviewDecision.REJECTED and not text.strip():
+            return (AnswerPart("A reviewer rejected this answer."),), ()
         if decision is ReviewDecision.APPROVED or text.strip() == turn.answer.strip():
-            return turn.answer, turn.citations
-        return text.strip(), self._cite(turn, text)
+            return turn.parts, turn.citations
+        return self._cite(turn, text)
 
     def _flag(self, turn: Turn, reason: str) -> None:
         reasons = tuple(dict.fromkeys([reason, *turn.reasons]))

@@ -1,30 +1,33 @@
 """Sessions in SQLite: create, find, rename, delete, and export as Markdown."""
 
-import re
 import sqlite3
 import uuid
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from itertools import zip_longest
 
 from pincite.core.errors import TurnError
-from pincite.core.markdown import escape, tame
+from pincite.core.markdown import escape, tame, verbatim
 from pincite.core.store.codec import from_json, to_json
 from pincite.core.store.database import Database
 from pincite.core.store.turns import Turns, containing, now
-from pincite.core.types import Citation, Session, Turn, TurnStatus
+from pincite.core.types import AnswerPart, Citation, PartKind, Session, Turn, TurnStatus
 
 NEW_TITLE = "New session"
 LONGEST_TITLE = 60
-_TAMED_MARKER = re.compile(r"\\\[(\d{1,3}(?:\s*[,;–-]\s*\d{1,3})*)\\\](?![(:])")
 
 
 Scrubs = list[str]
 
 
 class Sessions:
-    """The rows of ``sessions``; turns, traces and reviews go with them."""
+    """The rows of ``sessions``; turns, traces and reviews go with them.
 
-    def __init__(self, database: Database) -> None:
+    ``stands`` tells whether the words of a citation are still on their page.
+    """
+
+    def __init__(self, database: Database, *, stands: Callable[[Citation], bool] = lambda citation: True) -> None:
         self._database = database
+        self._stands = stands
 
     def create(self, title: str = NEW_TITLE, document_ids: Sequence[str] = ()) -> Session:
         moment = now()
@@ -106,7 +109,7 @@ class Sessions:
             f"Exported from Pincite; begun {session.created_at[:16].replace('T', ' ')} UTC.",
         ]
         for turn in Turns(self._database).of_session(session_id):
-            parts += _turn_markdown(turn)
+            parts += _turn_markdown(turn, self._stands)
         return "\n\n".join(parts) + "\n"
 
     def _set(self, session_id: str, column: str, value: str) -> None:
@@ -114,36 +117,42 @@ class Sessions:
             connection.execute(f"UPDATE sessions SET {column} = ? WHERE id = ?", (value, session_id))
 
 
-def _turn_markdown(turn: Turn) -> list[str]:
-    reviewed = turn.review is not None and turn.status is TurnStatus.REVIEWED
-    answer = turn.review.final_answer if turn.review and reviewed else turn.answer
-    citations = turn.review.citations if turn.review and reviewed else turn.citations
-    told = _answer_markdown(answer) or f"*{turn.status.capitalize()}.* {escape(turn.error)}".strip()
+def _turn_markdown(turn: Turn, stands: Callable[[Citation], bool]) -> list[str]:
+    review = turn.review if turn.status is TurnStatus.REVIEWED else None
+    shown, citations = (review.parts, review.citations) if review else (turn.parts, turn.citations)
+    told = _answer_markdown(shown) or f"*{turn.status.capitalize()}.* {escape(turn.error)}".strip()
     parts = [f"## {escape(turn.question)}", told]
-    if turn.review and reviewed:
-        who = escape(turn.review.reviewer)
-        parts.append(f"*Reviewed ({turn.review.decision}) by {who}, {turn.review.decided_at[:10]}.*")
+    if review:
+        parts.append(f"*Reviewed ({review.decision}) by {escape(review.reviewer)}, {review.decided_at[:10]}.*")
     elif turn.status is TurnStatus.FLAGGED:
-        parts.append("*Flagged for review:* " + escape(" ".join(turn.reasons)))
-    if turn.verdict and not reviewed:
+        parts.append("*Flagged for review, do not rely on it yet:* " + escape(" ".join(turn.reasons)))
+    elif turn.verdict:
         parts.append(f"*Confidence {turn.verdict.confidence:.0%}.*")
     if citations:
-        parts.append("\n".join(_citation_line(citation) for citation in citations))
+        parts.append("\n".join(_citation_line(citation, stands(citation)) for citation in citations))
     return parts
 
 
-def _answer_markdown(answer: str) -> str:
-    """Markers like [2] stay as they are, unless what follows would make them links."""
-    return _TAMED_MARKER.sub(r"[\1]", tame(answer))
+def _answer_markdown(parts: Sequence[AnswerPart]) -> str:
+    """What is quoted stands apart from what was written; a marker is never followed by what would make it a link."""
+    pieces = []
+    for part, after in zip_longest(parts, parts[1:], fillvalue=AnswerPart("")):
+        quoted = part.kind is PartKind.VERBATIM
+        pieces.append(f"> {verbatim(part.text)}" if quoted else tame(part.text))
+        if part.numbers:
+            marker = ", ".join(map(str, part.numbers))
+            pieces.append(f" \\[{marker}\\]" if after.text.startswith(("(", ":")) else f" [{marker}]")
+    return "".join(pieces)
 
 
-def _citation_line(citation: Citation) -> str:
+def _citation_line(citation: Citation, stands: bool) -> str:
     position = (
         "" if citation.page_label == str(citation.page_index + 1) else f" (page {citation.page_index + 1} of the file)"
     )
+    gone = "" if stands else " (source removed)"
     return (
-        f"- [{citation.number}] {escape(citation.document_name)}, page {escape(citation.page_label)}{position}: "
-        f"“{escape(citation.quotation)}”"
+        f"- [{citation.number}] {escape(citation.document_name)}, page {escape(citation.page_label)}{position}{gone}: "
+        f"“{verbatim(citation.quotation)}”"
     )
 
 

@@ -9,10 +9,13 @@ from dataclasses import replace
 from datetime import UTC, datetime
 
 from pincite.core.errors import TurnError
+from pincite.core.grounding.marks import plain_text
 from pincite.core.store.codec import from_json, to_json
 from pincite.core.store.database import Database
+from pincite.core.store.older import parts_of, with_parts
 from pincite.core.store.workers import is_alive, this_worker
 from pincite.core.types import (
+    AnswerPart,
     Citation,
     Exchange,
     FeedbackKind,
@@ -151,17 +154,20 @@ class Turns:
         ``before``: only those of turns at earlier positions.
         """
         rows = self._database.connection.execute(
-            """SELECT id, question, answer FROM (
-                 SELECT id, question, position, COALESCE(
-                   (SELECT final_answer FROM reviews WHERE turn_id = turns.id AND undone_at = ''
-                    ORDER BY reviews.id DESC LIMIT 1),
-                   CASE WHEN json_valid(body) THEN body ->> '$.answer' END
-                 ) AS answer
-                 FROM turns WHERE session_id = ? AND status IN (?, ?, ?) AND position < ?
-               ) WHERE answer IS NOT NULL ORDER BY position DESC LIMIT ?""",
+            """SELECT turns.id, question,
+                 CASE WHEN review.id IS NULL THEN body ->> '$.answer' ELSE final_answer END AS answer,
+                 CASE WHEN review.id IS NULL THEN body -> '$.parts' ELSE parts END AS parts
+               FROM turns LEFT JOIN reviews AS review ON review.id =
+                 (SELECT MAX(id) FROM reviews WHERE turn_id = turns.id AND undone_at = '')
+               WHERE session_id = ? AND turns.status IN (?, ?, ?) AND position < ?
+                 AND (review.id IS NOT NULL OR (json_valid(body) AND body ->> '$.answer' IS NOT NULL))
+               ORDER BY position DESC LIMIT ?""",
             (session_id, TurnStatus.ANSWERED, TurnStatus.FLAGGED, TurnStatus.REVIEWED, before, MOST_EXCHANGES),
         )
-        return tuple(Exchange(*row) for row in reversed(rows.fetchall()))
+        return tuple(
+            Exchange(row["id"], row["question"], plain_text(_parts(row["parts"])) or row["answer"])
+            for row in reversed(rows.fetchall())
+        )
 
     def running(self) -> list[str]:
         """Ids of the turns that some process has not brought to an end."""
@@ -213,7 +219,7 @@ class Turns:
     def _read(self, condition: str, values: Sequence[object], *, trace: bool = True) -> list[Turn]:
         connection = self._database.connection
         rows = connection.execute(f"SELECT id, body FROM turns WHERE {condition}", tuple(values)).fetchall()
-        return [self._whole(connection, from_json(Turn, row["body"]), with_trace=trace) for row in rows]
+        return [self._whole(connection, with_parts(from_json(Turn, row["body"])), with_trace=trace) for row in rows]
 
     def _whole(self, connection: sqlite3.Connection, turn: Turn, *, with_trace: bool) -> Turn:
         trace = _trace(connection, turn.id) if with_trace else ()
@@ -239,7 +245,12 @@ def _gone() -> TurnError:
     return TurnError("This turn is no longer stored.", hint="Its session may have been deleted.")
 
 
+def _parts(text: str | None) -> tuple[AnswerPart, ...]:
+    return from_json(tuple[AnswerPart, ...], text) if text else ()
+
+
 def review_of(row: sqlite3.Row) -> Review:
+    citations = from_json(tuple[Citation, ...], row["citations"])
     return Review(
         turn_id=row["turn_id"],
         decision=ReviewDecision(row["decision"]),
@@ -247,9 +258,10 @@ def review_of(row: sqlite3.Row) -> Review:
         note=row["note"],
         reviewer=row["reviewer"],
         decided_at=row["decided_at"],
-        citations=from_json(tuple[Citation, ...], row["citations"]),
+        citations=citations,
         stale=row["stale"],
         undone_at=row["undone_at"],
+        parts=_parts(row["parts"]) or parts_of(row["final_answer"], citations),
     )
 
 

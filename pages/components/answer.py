@@ -1,73 +1,84 @@
 """An answer as Markdown: every claim followed by its mark and the numbers of its sources, everything else harmless."""
 
-import re
-from collections.abc import Callable
+from collections.abc import Iterator, Sequence
+from itertools import groupby
 
 import streamlit as st
 
-from pincite.core.graph.citations import MARKER, citation_numbers
-from pincite.core.types import Attempt, Claim, Score, Verdict
+from pincite.core.types import AnswerPart, Attempt, Claim, ClaimStatus, PartKind, Score, Verdict
 from pincite.pages.components.words import CLAIM_MARKS, escape, escape_lines, page_name, plain_headings, tame
 
-_SPACED_MARKER = re.compile(rf"(?<!\s)\s*+{MARKER.pattern}")
-_LEADING_MARKERS = re.compile(rf"^(?:\s*(?:{MARKER.pattern}))+")
+
+def answer_markdown(parts: Sequence[AnswerPart], verdict: Verdict | None) -> str:
+    """Each claim is followed by one badge; numbers that belong to no judged claim stand in a gray one."""
+    claims = sorted(verdict.claims if verdict else (), key=lambda claim: claim.start)
+    shown: list[str] = []
+    start = 0
+    for verbatim, run in groupby(parts, key=lambda part: part.kind is PartKind.VERBATIM):
+        for stretch in [[part] for part in run] if verbatim else [list(run)]:
+            end = start + sum(len(part.text) for part in stretch)
+            own = [claim for claim in claims if start <= claim.start < end]
+            shown += _quoted(stretch[0], own) if verbatim else [plain_headings("".join(_prose(stretch, own, start)))]
+            start = end
+    return "".join(shown)
 
 
-def answer_markdown(answer: str, verdict: Verdict | None, *, verbatim: bool) -> str:
-    """``verbatim`` answers repeat documents and hold no Markdown of their own."""
-    neutral = escape_keeping_edges if verbatim else tame
-    pieces: list[str] = []
+def _quoted(part: AnswerPart, claims: Sequence[Claim]) -> list[str]:
+    """Words of a page: none of them is Markdown, and none of them ours."""
+    after = badge(claims[0], part.numbers) if claims else _numbers(part.numbers)
+    return [escape_lines(" ".join(part.text.split())), f" {after}" if after else ""]
+
+
+def _prose(parts: Sequence[AnswerPart], claims: Sequence[Claim], start: int) -> Iterator[str]:
+    """Yield the words with a badge after every claim, and the numbers between the claims where they stand."""
+    text = "".join(part.text for part in parts)
+    ends: list[tuple[int, str]] = []
     position = 0
-    for claim in sorted(verdict.claims if verdict else (), key=lambda claim: claim.start):
-        if claim.start < position:
-            continue
-        pieces.append(_unjudged(answer[position : claim.start], neutral))
-        stated = answer[claim.start : claim.end]
-        after = _LEADING_MARKERS.match(answer[claim.end :])
-        position = claim.end + (after.end() if after else 0)
-        numbers = citation_numbers(answer[claim.start : position]) or claim.citations
-        words = _SPACED_MARKER.sub("", stated)
-        bare = words.rstrip()
-        pieces.append(f"{neutral(bare)} {badge(claim, numbers)}{words[len(bare) :]}")
-    pieces.append(_unjudged(answer[position:], neutral))
-    text = "".join(pieces)
-    return text if verbatim else plain_headings(text)
-
-
-def escape_keeping_edges(text: str) -> str:
-    """Escape, but keep the white space and list dashes around: claims are pieces of a larger text."""
-    lines = text.split("\n")
-    return "\n".join(_escape_line(line) for line in lines)
-
-
-def _escape_line(line: str) -> str:
-    before, bullet, rest = re.match(r"^(\s*)((?:[-•*]\s+)?)(.*)$", line, re.DOTALL).groups()  # type: ignore[union-attr]
-    kept = rest.rstrip()
-    return f"{before}{'- ' if bullet else ''}{escape_lines(kept)}{rest[len(kept) :]}"
-
-
-def _unjudged(text: str, neutral: Callable[[str], str]) -> str:
-    pieces: list[str] = []
+    for part in parts:
+        position += len(part.text)
+        if part.numbers and not any(_carries(claim, text, start, position) for claim in claims):
+            ends.append((position, _numbers(part.numbers)))
+    ends += [(claim.end - start, badge(claim, claim.citations)) for claim in claims]
     position = 0
-    for match in MARKER.finditer(text):
-        numbers = " ".join(map(str, citation_numbers(match.group())))
-        pieces += [neutral(text[position : match.start()]), f":gray-badge[{numbers}]"]
-        position = match.end()
-    return "".join([*pieces, neutral(text[position:])])
+    for end, after in sorted(ends, key=lambda pair: pair[0]):
+        words = text[position:end]
+        kept = words.rstrip()
+        yield f"{tame(kept)} {after}{words[len(kept) :]}"
+        position = end
+    yield tame(text[position:])
 
 
-def badge(claim: Claim, numbers: tuple[int, ...]) -> str:
-    mark, color = CLAIM_MARKS[claim.status]
+def _carries(claim: Claim, text: str, start: int, place: int) -> bool:
+    """Say whether a number at a place of the text stands in a claim or right behind it."""
+    begin, end = claim.start - start, claim.end - start
+    return begin < place and (place <= end or not text[end:place].strip())
+
+
+def _numbers(numbers: Sequence[int]) -> str:
+    return f":gray-badge[{' '.join(map(str, numbers))}]" if numbers else ""
+
+
+def badge(claim: Claim, numbers: Sequence[int]) -> str:
+    """The mark of a claim; that it is borne out is never shown without the citation that bears it."""
+    mark, color = claim_mark(claim)
     said = " ".join(map(str, numbers)) or ("" if mark == "✓" else str(claim.status))
+    if claim.status is ClaimStatus.SOURCE_REMOVED:
+        said = f"{said} {claim.status}" if numbers else said
     return f":{color}-badge[{mark} {said}]".replace(" ]", "]")
+
+
+def claim_mark(claim: Claim) -> tuple[str, str]:
+    bare = claim.status is ClaimStatus.SUPPORTED and not (claim.citations and claim.quotation)
+    return CLAIM_MARKS[ClaimStatus.UNSUPPORTED if bare else claim.status]
 
 
 def claim_line(claim: Claim) -> str:
     """One claim with its verdict, the reason, and the best quotation with its page."""
-    mark, color = CLAIM_MARKS[claim.status]
-    text = tame(" ".join(_SPACED_MARKER.sub("", claim.text).lstrip("-*•# ").split()))
+    mark, color = claim_mark(claim)
+    status = claim.status if mark == CLAIM_MARKS[claim.status][0] else "not cited"
+    text = tame(" ".join(claim.text.lstrip("-*•# ").split()))
     reason = f" — {escape(claim.reason)}" if claim.reason else ""
-    line = f"- :{color}-badge[{mark} {claim.status}] {text}{reason}"
+    line = f"- :{color}-badge[{mark} {status}] {text}{reason}"
     if claim.quotation is None:
         return line
     page = page_name(claim.quotation.page_label, claim.quotation.page_index)

@@ -1,11 +1,12 @@
 """One question and its answer, live or finished: the same drawing serves both, so that nothing jumps at the end."""
 
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import streamlit as st
 
 from pincite.core.runtime import Pincite
-from pincite.core.types import FeedbackKind, Mode, ReviewDecision, Turn, TurnSnapshot, TurnStatus
+from pincite.core.types import ClaimStatus, FeedbackKind, Mode, ReviewDecision, Turn, TurnSnapshot, TurnStatus
 from pincite.pages.components.answer import answer_markdown, claim_line, confidence_history, draw_scores
 from pincite.pages.components.page_view import draw_chips, passages_found
 from pincite.pages.components.words import (
@@ -48,29 +49,27 @@ def draw_live(snapshot: TurnSnapshot) -> None:
     with st.status(f"{escape(current)}{waited}", state="running", type="compact"):
         st.markdown("  \n".join(f"✓ {escape(step)}" for step in done) or "Nothing is finished yet.")
     if snapshot.draft:
-        st.markdown(answer_markdown(snapshot.draft, None, verbatim=snapshot.turn.engine == "quoting"))
+        st.markdown(answer_markdown(snapshot.draft, None))
         st.badge("Draft, not checked yet", icon=":material/edit_note:", color="gray")
 
 
 def draw_answer(app: Pincite, turn: Turn, document_names: dict[str, str], slot: str) -> None:
     """Draw a finished turn: how sure it is, the answer, its sources, and what can be done with it."""
+    draft, turn = turn, app.as_it_stands(turn)
     _draw_headline(app, turn)
-    review, verbatim = turn.review, turn.engine == "quoting"
+    review = turn.review
     if review is None:
-        st.markdown(answer_markdown(turn.answer, turn.verdict, verbatim=verbatim))
+        st.markdown(answer_markdown(turn.parts, turn.verdict))
         draw_chips(turn.citations, document_names, slot, turn.id)
         if turn.evidence and not turn.citations:
             st.caption("The nearest passages that the search found:")
             draw_chips(passages_found(turn)[:3], document_names, slot, turn.id)
     else:
-        edited = review.final_answer != turn.answer
-        own = app.check_edit(turn.id, review.final_answer) if review.decision is ReviewDecision.EDITED else None
-        verdict = own if edited else turn.verdict
-        st.markdown(answer_markdown(review.final_answer, verdict, verbatim=verbatim and not edited))
+        st.markdown(answer_markdown(review.parts, turn.verdict))
         draw_chips(review.citations, document_names, slot, turn.id)
-        if edited:
+        if review.parts != turn.parts:
             with st.expander("The draft before the review", type="compact"):
-                st.markdown(answer_markdown(turn.answer, turn.verdict, verbatim=verbatim))
+                st.markdown(answer_markdown(draft.parts, app.as_it_stands(replace(draft, review=None)).verdict))
     _draw_state(turn)
     if turn.notices:
         st.caption("  \n".join(f":material/info: {escape(notice)}" for notice in turn.notices))
@@ -88,7 +87,9 @@ def _draw_headline(app: Pincite, turn: Turn) -> None:
     elif turn.reused_from:
         label = f":material/verified_user: Repeats a reviewed answer · {sure.lower()}"
     elif turn.status is TurnStatus.FLAGGED:
-        label = f":material/warning: {sure} · waiting for review"
+        label = ":material/warning: Waiting for review"
+    elif any(claim.status is ClaimStatus.SOURCE_REMOVED for claim in verdict.claims):
+        label = f":material/link_off: {claims_in_words(verdict)}"
     elif verdict.declined:
         label = ":material/do_not_disturb_on: The documents do not say"
     else:

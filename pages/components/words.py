@@ -14,6 +14,7 @@ CLAIM_MARKS: dict[ClaimStatus, tuple[str, str]] = {
     ClaimStatus.PARTLY_SUPPORTED: ("◐", "orange"),
     ClaimStatus.UNSUPPORTED: ("?", "gray"),
     ClaimStatus.CONTRADICTED: ("✗", "red"),
+    ClaimStatus.SOURCE_REMOVED: ("–", "gray"),
 }
 """A sign that reads without its colour, and Streamlit's name for the colour."""
 

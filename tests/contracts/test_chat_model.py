@@ -11,6 +11,7 @@ import pytest
 
 from pincite.core.errors import ModelInterruptedError, ModelUnavailableError
 from pincite.core.graph.prompts import critic_content
+from pincite.core.grounding.marks import marked_text
 from pincite.core.language.engines import choose_engine, look_for_engines
 from pincite.core.language.ollama import OllamaChat, chat_models, host_of
 from pincite.core.language.prompts import messages_for
@@ -18,7 +19,7 @@ from pincite.core.language.quoting import Quoting
 from pincite.core.language.selection import score_units
 from pincite.core.ports import AnswerRequest, ChatModel
 from pincite.core.settings import Settings
-from pincite.core.types import Claim, ClaimStatus, Evidence, Intent, Passage
+from pincite.core.types import AnswerPart, Claim, ClaimStatus, Evidence, Intent, Passage
 
 TEXT = "Overdue amounts bear interest at 1.5 % per month. Invoices are payable within 30 days."
 SCHEMA = {
@@ -34,6 +35,11 @@ def evidence(text: str = TEXT, number: int = 1) -> Evidence:
 
 def asked(question: str = "What interest do overdue amounts bear?", *items: Evidence) -> AnswerRequest:
     return AnswerRequest(question, Intent.DOCUMENT_SEARCH, items or (evidence(),))
+
+
+def said_by(pieces: Iterator[str | AnswerPart]) -> str:
+    """What an engine says, as people read it."""
+    return "".join(piece if isinstance(piece, str) else marked_text((piece,)) for piece in pieces)
 
 
 def never() -> bool:
@@ -52,15 +58,15 @@ def model(request: pytest.FixtureRequest) -> ChatModel:
 
 
 def test_it_streams_an_answer_in_pieces(model: ChatModel) -> None:
-    assert "".join(model.answer(asked(), never)).strip()
+    assert said_by(model.answer(asked(), never)).strip()
 
 
 def test_it_writes_nothing_once_stopped(model: ChatModel) -> None:
-    assert "".join(model.answer(asked(), lambda: True)) == ""
+    assert said_by(model.answer(asked(), lambda: True)) == ""
 
 
 def test_it_answers_small_talk_without_evidence(model: ChatModel) -> None:
-    assert "".join(model.answer(AnswerRequest("Hello!", Intent.CHAT), never)).strip()
+    assert said_by(model.answer(AnswerRequest("Hello!", Intent.CHAT), never)).strip()
 
 
 def test_its_evidence_budget_is_a_sensible_size(model: ChatModel) -> None:
@@ -85,7 +91,7 @@ def test_models_that_only_embed_are_not_offered() -> None:
 
 
 def test_quoting_repeats_the_answering_sentence_word_for_word() -> None:
-    answer = "".join(Quoting().answer(asked(), never))
+    answer = said_by(Quoting().answer(asked(), never))
     assert answer.startswith("Overdue amounts bear interest at 1.5 % per month. [1]")
     for quote in answer.split("\n\n"):
         assert quote.removesuffix(" [1]") in TEXT
@@ -96,30 +102,30 @@ def test_quoting_keeps_the_order_of_a_page() -> None:
     passage = evidence("The discount is 2 %. Interest on overdue amounts is 1.5 %. Overdue amounts bear a fee of $40.")
     best = max(score_units(question, [passage]), key=lambda scored: scored.probability)
     assert best.unit.text.endswith("$40.")
-    answer = "".join(Quoting().answer(asked(question, passage), never))
+    answer = said_by(Quoting().answer(asked(question, passage), never))
     assert 0 <= answer.index("1.5 %") < answer.index("$40")
 
 
 def test_quoting_says_when_nothing_fits() -> None:
-    answer = "".join(Quoting().answer(asked("Which zebra won the lottery?"), never))
+    answer = said_by(Quoting().answer(asked("Which zebra won the lottery?"), never))
     assert answer.startswith("These documents do not say")
 
 
 def test_quoting_takes_a_table_row_that_holds_the_figure() -> None:
     table = "Revenue by segment, in millions\nSegment    2022    2023\nTurbines    41.5    47.9\nPumps    12.0    11.2"
     request = asked("What was the revenue of turbines in 2023?", evidence(table))
-    assert "Turbines 41.5 47.9" in "".join(Quoting().answer(request, never))
+    assert "Turbines 41.5 47.9" in said_by(Quoting().answer(request, never))
 
 
 def test_quoting_declines_when_two_telling_words_stand_nowhere() -> None:
     request = asked("What interest do overdue amounts bear?")
-    assert "1.5 %" in "".join(Quoting().answer(replace(request, absent=("overdu",)), never))
-    declined = "".join(Quoting().answer(replace(request, absent=("zebra", "lottery")), never))
+    assert "1.5 %" in said_by(Quoting().answer(replace(request, absent=("overdu",)), never))
+    declined = said_by(Quoting().answer(replace(request, absent=("zebra", "lottery")), never))
     assert declined.startswith("These documents do not say")
 
 
 def test_quoting_says_that_no_language_model_is_connected() -> None:
-    answer = "".join(Quoting().answer(AnswerRequest("What can you do?", Intent.CHAT), never))
+    answer = said_by(Quoting().answer(AnswerRequest("What can you do?", Intent.CHAT), never))
     assert "No language model is connected" in answer
 
 
@@ -203,7 +209,7 @@ def said(text: str, *, done: bool = False, **more: object) -> bytes:
 
 def test_a_server_that_is_not_there_is_named() -> None:
     with pytest.raises(ModelUnavailableError, match=r"127\.0\.0\.1:9 does not answer") as caught:
-        "".join(OllamaChat("http://127.0.0.1:9", "m").answer(asked(), never))
+        said_by(OllamaChat("http://127.0.0.1:9", "m").answer(asked(), never))
     assert caught.value.can_retry and "quoting" in caught.value.hint
 
 
@@ -224,12 +230,12 @@ def test_a_broken_stream_interrupts(troubled: Callable[..., str]) -> None:
 def test_a_missing_model_is_named(troubled: Callable[..., str]) -> None:
     host = troubled([json.dumps({"error": "model 'm' not found"}).encode()], status=404)
     with pytest.raises(ModelUnavailableError, match="no model called m"):
-        "".join(OllamaChat(host, "m").answer(asked(), never))
+        said_by(OllamaChat(host, "m").answer(asked(), never))
 
 
 def test_a_prompt_that_the_server_cut_is_told(troubled: Callable[..., str]) -> None:
     model = OllamaChat(troubled([said("Yes."), said("", done=True, prompt_eval_count=2048)]), "m")
-    assert "".join(model.answer(asked(), never)) == "Yes."
+    assert said_by(model.answer(asked(), never)) == "Yes."
     assert any("could not read all of the evidence" in notice for notice in model.notices)
 
 
@@ -249,16 +255,16 @@ def test_auto_falls_back_to_quoting_without_a_server(settings: Settings) -> None
 
 def test_quoting_declines_when_a_name_stands_nowhere() -> None:
     request = replace(asked("What interest does Zebulon bear on overdue amounts?"), absent=("zebulon",))
-    assert "".join(Quoting().answer(request, never)).startswith("These documents do not say")
+    assert said_by(Quoting().answer(request, never)).startswith("These documents do not say")
 
 
 def test_quoting_declines_when_nothing_of_the_question_was_found() -> None:
     request = replace(asked("How big is it?"), absent=("big",))
-    assert "".join(Quoting().answer(request, never)).startswith("These documents do not say")
+    assert said_by(Quoting().answer(request, never)).startswith("These documents do not say")
 
 
 def test_quoting_prefers_what_looks_like_what_is_asked() -> None:
     text = "The office of the supplier is in Bristol. Call the office of the supplier at 0117 496 0000."
     item = evidence(text)
-    answer = "".join(Quoting().answer(asked("What is the phone number of the supplier's office?", item), never))
+    answer = said_by(Quoting().answer(asked("What is the phone number of the supplier's office?", item), never))
     assert answer.startswith("Call the office")

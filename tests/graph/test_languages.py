@@ -1,18 +1,19 @@
 """Quoting answers in the language of the documents, with no model that knows it, and says so when they are silent."""
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import pytest
 
 from pincite.core.graph.build import build_graph
 from pincite.core.graph.context import TurnContext
 from pincite.core.graph.state import TurnState, opening_state
+from pincite.core.grounding.marks import marked_text
 from pincite.core.language.quoting import NOT_FOUND, Quoting
 from pincite.core.retrieval.search import Retriever
 from pincite.core.settings import Settings
 from pincite.core.store.library import Library
-from pincite.core.types import Mode, TraceStep
+from pincite.core.types import AnswerPart, Mode, TraceStep
 from pincite.tests.retrieval.shelf import make_retriever
 
 DOCUMENTS = {
@@ -34,7 +35,7 @@ class Nobody:
 
     def step(self, text: str) -> None: ...
 
-    def draft(self, text: str) -> None: ...
+    def draft(self, parts: Sequence[AnswerPart]) -> None: ...
 
     def visited(self, step: TraceStep) -> None: ...
 
@@ -62,7 +63,7 @@ def answer_to(question: str, library: Opened) -> str:
     state: TurnState = build_graph().invoke(  # type: ignore[assignment]  # declared as dict
         opening_state("turn", question, mode=Mode.AUTO, document_ids=()), context=context
     )
-    return state["draft"]
+    return marked_text(state["parts"])
 
 
 @pytest.mark.parametrize(

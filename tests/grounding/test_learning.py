@@ -6,6 +6,7 @@ from pathlib import Path
 from pincite.core.graph.learning import OwnReviews, learn
 from pincite.core.graph.verdict import verdict_of
 from pincite.core.grounding.confidence import Recalibration
+from pincite.core.grounding.marks import read_marks
 from pincite.core.types import Evidence, Mode, Passage, Review, ReviewDecision, Turn, TurnStatus
 
 TEXT = "The tenant pays a rent of 900 euros on the first day of each month. The tenant may keep one cat."
@@ -22,9 +23,10 @@ class NoPages:
 
 def decided(number: int, answer: str, decision: ReviewDecision) -> Turn:
     evidence = (Evidence(1, Passage("p", "d", 0, "1", TEXT, 0, len(TEXT)), "lease.pdf"),)
+    parts = read_marks(answer)[0]
     verdict = verdict_of(
         "What is the rent?",
-        answer,
+        parts,
         evidence,
         removed_markers=0,
         documents=NoPages(),  # type: ignore[arg-type]  # only page_text is asked of it
@@ -33,7 +35,7 @@ def decided(number: int, answer: str, decision: ReviewDecision) -> Turn:
     review = Review(str(number), decision, answer, "", "anna", "2026-01-01T00:00:00+00:00")
     return Turn(
         str(number), "s", number, "What is the rent?", Mode.DOCUMENTS, ("d",), "ollama", TurnStatus.REVIEWED, "",
-        answer=answer, verdict=verdict, evidence=evidence, review=review,
+        answer=answer, parts=parts, verdict=verdict, evidence=evidence, review=review,
     )  # fmt: skip
 
 
@@ -63,7 +65,7 @@ def test_a_learned_correction_reaches_the_verdict(tmp_path: Path) -> None:
     assert turn.verdict is not None
     doubting = verdict_of(
         turn.question,
-        turn.answer,
+        turn.parts,
         turn.evidence,
         removed_markers=0,
         documents=NoPages(),  # type: ignore[arg-type]  # only page_text is asked of it

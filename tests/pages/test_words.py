@@ -1,12 +1,16 @@
 """Foreign text cannot become Markdown, and figures read as people write them."""
 
 import re
+from typing import Any
 
 import pytest
 
-from pincite.core.types import Claim, ClaimStatus, Score, Verdict
-from pincite.pages.components.answer import answer_markdown
-from pincite.pages.components.words import duration, escape, page_name, shorten, size, tame
+from pincite.core.grounding.marks import read_marks
+from pincite.core.types import AnswerPart, Citation, Claim, ClaimStatus, PartKind, Score, Verdict
+from pincite.pages.components.answer import answer_markdown, claim_line
+from pincite.pages.components.words import duration, escape, escape_lines, page_name, shorten, size, tame
+
+QUOTED = Citation(1, "d", "rates.pdf", 0, "1", "d:0:0", "It is 5 %.", 0, 10)
 
 
 def verdict(*claims: Claim) -> Verdict:
@@ -64,29 +68,43 @@ def test_mentions_keep_their_sign() -> None:
 
 def test_lists_tables_and_emphasis_of_a_model_survive() -> None:
     text = "- **one**\n- two\n\n| a | b |\n|---|---|\n| 1 | 2 |"
-    assert answer_markdown(text, None, verbatim=False) == text
+    assert answer_markdown((AnswerPart(text),), None) == text
 
 
 def test_document_text_is_shown_exactly() -> None:
     assert escape("1 * 2_3 # x") == r"1 \* 2\_3 \# x"
-    assert answer_markdown("# Not a heading\n\n- item", None, verbatim=True) == "\\# Not a heading\n\n- item"
+    quoted = AnswerPart("# Not a heading\n\n1. item [11]", (1,), PartKind.VERBATIM)
+    assert answer_markdown((quoted,), None) == "\\# Not a heading 1. item \\[11\\] :gray-badge[1]"
+    assert escape_lines("1. item") == "1\\. item"
 
 
 def test_each_claim_carries_a_mark_that_reads_without_colour() -> None:
-    answer = "It is 5 % [1]. It is 9 %. It may end [2, 3]."
+    parts, _ = read_marks("It is 5 % [1]. It is 9 %. It may end [2, 3].")
     claims = (
-        Claim("It is 5 % [1].", 0, 14, ClaimStatus.SUPPORTED, citations=(1,)),
-        Claim("It is 9 %.", 15, 25, ClaimStatus.UNSUPPORTED),
-        Claim("It may end [2, 3].", 26, 44, ClaimStatus.CONTRADICTED, citations=(2, 3)),
+        Claim("It is 5 %.", 0, 10, ClaimStatus.SUPPORTED, citations=(1,), quotation=QUOTED),
+        Claim("It is 9 %.", 11, 21, ClaimStatus.UNSUPPORTED),
+        Claim("It may end.", 22, 33, ClaimStatus.CONTRADICTED, citations=(2, 3)),
     )
-    shown = answer_markdown(answer, verdict(*claims), verbatim=False)
-    assert shown == ("It is 5 %. :green-badge[✓ 1] It is 9 %. :gray-badge[? unsupported] It may end. :red-badge[✗ 2 3]")
+    shown = answer_markdown(parts, verdict(*claims))
+    assert shown == "It is 5 %. :green-badge[✓ 1] It is 9 %. :gray-badge[? unsupported] It may end. :red-badge[✗ 2 3]"
 
 
 def test_markers_after_a_claim_belong_to_it() -> None:
-    answer = "It is 5 %. [1] [2] Then more."
-    claims = (Claim("It is 5 %.", 0, 10, ClaimStatus.PARTLY_SUPPORTED),)
-    assert answer_markdown(answer, verdict(*claims), verbatim=True) == "It is 5 %. :orange-badge[◐ 1 2] Then more."
+    parts, _ = read_marks("It is 5 %. [1] [2] Then more.")
+    claims = (Claim("It is 5 %.", 0, 10, ClaimStatus.PARTLY_SUPPORTED, citations=(1, 2)),)
+    assert answer_markdown(parts, verdict(*claims)) == "It is 5 %. :orange-badge[◐ 1 2] Then more."
+
+
+@pytest.mark.parametrize("citations, quotation", [((), None), ((1,), None)])
+def test_no_claim_is_ticked_without_a_citation_that_was_found(citations: Any, quotation: Any) -> None:
+    claim = Claim("It is 5 %.", 0, 10, ClaimStatus.SUPPORTED, citations=citations, quotation=quotation)
+    assert "✓" not in answer_markdown((AnswerPart("It is 5 %.", citations),), verdict(claim)) + claim_line(claim)
+
+
+def test_a_claim_whose_source_is_gone_reads_so() -> None:
+    claim = Claim("It is 5 %.", 0, 10, ClaimStatus.SOURCE_REMOVED, citations=(1,), quotation=QUOTED)
+    shown = answer_markdown((AnswerPart("It is 5 %.", (1,)),), verdict(claim)), claim_line(claim)
+    assert all("source removed" in text and "✓" not in text for text in shown)
 
 
 def test_pages_show_the_printed_label_and_the_position_where_they_differ() -> None:

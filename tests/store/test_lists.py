@@ -102,7 +102,7 @@ def test_what_changes_is_read_again_and_nothing_else(shelf: Shelf) -> None:
         shelf.decoded = 0
         newest = shelf.turns.newest(shelf.session.id, 20)[-1]
         assert newest == replace(fresh, trace=(), path=())
-        assert shelf.decoded <= 2, "the turn and a review's citations"
+        assert shelf.decoded <= 3, "the turn, and a review's citations and parts"
     assert newest.feedback is None and newest.review is None
 
 

@@ -10,12 +10,13 @@ import pytest
 from markdown_it import MarkdownIt
 
 from pincite.core.errors import TurnError
-from pincite.core.graph.citations import cite
+from pincite.core.graph.citations import cite_typed
+from pincite.core.grounding.marks import plain_text, read_marks
 from pincite.core.ports import Vectors
 from pincite.core.retrieval.embed import MiniLmEmbedder
 from pincite.core.store.codec import from_json
 from pincite.core.store.reviews import Reviews
-from pincite.core.types import Citation, FeedbackKind, ReviewDecision, Turn, TurnStatus
+from pincite.core.types import AnswerPart, Citation, FeedbackKind, ReviewDecision, Turn, TurnStatus
 from pincite.tests.graph.world import ScriptedModel, World
 
 RIGHT = "Overdue amounts bear interest at 1.5 % per month. [1]"
@@ -41,8 +42,9 @@ class Desk:
             cite=self._cite,
         )
 
-    def _cite(self, turn: Turn, text: str) -> tuple[Citation, ...]:
-        return cite(text, turn.evidence, self.world.shelf.page_text).citations
+    def _cite(self, turn: Turn, text: str) -> tuple[tuple[AnswerPart, ...], tuple[Citation, ...]]:
+        cited = cite_typed(text, turn.evidence, self.world.shelf.page_text)
+        return cited.parts, cited.citations
 
 
 @pytest.fixture
@@ -94,13 +96,14 @@ def test_the_export_keeps_lists_and_markers_but_no_image_link_or_html(tmp_path: 
     answer = (
         f"- **Late:** [1](http://evil.example) {hostile}\n- 1.5 % [1, 2]. [2]\n\n[1]: http://evil.example\n\n|a|\n|-|"
     )
+    parts, _ = read_marks(answer, {1: "", 2: ""})
     world = World(tmp_path, ScriptedModel(RIGHT))
     turn = world.ask(PENALTY).turn
     citation = replace(turn.citations[0], document_name=hostile, page_label="<b>", quotation=hostile)
     world.sessions.rename(world.session.id, hostile)
     for status in (TurnStatus.ANSWERED, TurnStatus.FLAGGED):
         world.turns.save(
-            replace(turn, status=status, question=hostile, answer=answer, citations=(citation,), reasons=(hostile,))
+            replace(turn, status=status, question=hostile, parts=parts, citations=(citation,), reasons=(hostile,))
         )
         text = world.sessions.export_markdown(world.session.id)
         blocks = MarkdownIt().enable("table").parse(text)
@@ -108,13 +111,15 @@ def test_the_export_keeps_lists_and_markers_but_no_image_link_or_html(tmp_path: 
         assert kinds >= {"strong_open", "bullet_list_open", "table_open"}
         assert not kinds & {"image", "link_open", "html_block", "html_inline"}
         assert "- 1.5 % [1, 2]. [2]" in text
-        assert not re.search(r"://|www\.|\w@", text), "viewers make links of bare addresses"
+        outside_code = re.sub(r"`[^`]*`", "", text)
+        assert not re.search(r"://|www\.|\w@", outside_code), "viewers make links of bare addresses, though not in code"
+        assert hostile in text, "the quotation is there character for character"
     world.close()
 
 
 def test_what_failed_and_who_reviewed_is_no_markdown_in_the_export(flagged: tuple[Desk, Turn]) -> None:
     desk, turn = flagged
-    desk.world.turns.save(replace(turn, status=TurnStatus.FAILED, answer="", error="Lost <b>"))
+    desk.world.turns.save(replace(turn, status=TurnStatus.FAILED, answer="", parts=(), error="Lost <b>"))
     assert "*Failed.* Lost \\<b\\>" in desk.world.sessions.export_markdown(turn.session_id)
     desk.world.turns.save(turn)
     desk.reviews.decide(turn.id, ReviewDecision.EDITED, final_answer=f"<i>{RIGHT}", reviewer="<b>")
@@ -141,7 +146,7 @@ def test_later_turns_build_on_the_reviewed_answer(flagged: tuple[Desk, Turn]) ->
     desk.reviews.decide(turn.id, ReviewDecision.EDITED, final_answer=RIGHT)
     desk.model.answers = [RIGHT]
     desk.world.ask("And how is it paid?")
-    assert [message.text for message in desk.model.requests[-1].history] == [PENALTY, RIGHT]
+    assert [message.text for message in desk.model.requests[-1].history] == [PENALTY, RIGHT.removesuffix(" [1]")]
 
 
 def test_the_same_question_gets_the_reviewed_answer_until_its_document_goes(flagged: tuple[Desk, Turn]) -> None:
@@ -269,7 +274,7 @@ def test_every_decision_can_be_taken_back(flagged: tuple[Desk, Turn], decision: 
     assert desk.reviews.history(turn.id)[0].undone_at, "what was decided is kept on record"
     desk.model.answers = [RIGHT]
     desk.world.ask("And how is it paid?")
-    assert [message.text for message in desk.model.requests[-1].history] == [PENALTY, turn.answer]
+    assert [message.text for message in desk.model.requests[-1].history] == [PENALTY, plain_text(turn.parts)]
     with pytest.raises(TurnError, match="no decision"):
         desk.reviews.undo(turn.id)
 
@@ -301,9 +306,9 @@ def test_a_question_is_looked_up_without_reading_or_embedding_the_reviews_again(
         found = desk.reviews.reviewed_match(reworded, EVERYTHING)
         assert found is not None and found.turn_id == turn.id
     assert embedded == [PENALTY, *[reworded] * 3], "the reviewed question is embedded once"
-    assert len(decoded) <= 2, "of 31 reviewed turns the one that answers is decoded, once"
+    assert decoded.count(Turn) <= 1, "of 31 reviewed turns the one that answers is decoded, once"
     desk.reviews.reviewed_match("Who measured the turbine?", EVERYTHING)
-    assert len(embedded) == 4 and len(decoded) <= 2, "a question like no other costs neither"
+    assert len(embedded) == 4 and decoded.count(Turn) <= 1, "a question like no other costs neither"
 
 
 def test_nothing_to_search_recalls_nothing(flagged: tuple[Desk, Turn]) -> None:

@@ -9,13 +9,13 @@ from typing import Literal
 
 from langgraph.runtime import Runtime
 
-from pincite.core.graph.citations import cite, renumbered
+from pincite.core.graph.citations import CitedAnswer, cite, read_typed, renumbered
 from pincite.core.graph.context import TurnContext, TurnStopped
 from pincite.core.graph.nodes.rewriter import messages_of, question_to_answer
 from pincite.core.graph.state import TurnState, TurnUpdate
 from pincite.core.ports import AnswerRequest, ChatModel
 from pincite.core.store.codec import to_plain
-from pincite.core.types import Intent, Verdict
+from pincite.core.types import AnswerPart, Intent, Verdict
 
 
 def generator(state: TurnState, runtime: Runtime[TurnContext]) -> TurnUpdate:
@@ -26,44 +26,56 @@ def generator(state: TurnState, runtime: Runtime[TurnContext]) -> TurnUpdate:
     verb = "Writing" if context.model.writes_prose else "Selecting quotations"
     context.progress.step(f"{verb}…" if chat else f"{verb} from {len(request.evidence)} passages…")
     engine, silence = context.model, []
-    draft = _written(engine, request, context)
-    if not draft.strip() and engine.writes_prose:
+    parts, removed = _written(engine, request, context)
+    if not parts and engine.writes_prose:
         engine, silence = context.stand_in, [_silence(context)]
-        draft = _written(engine, request, context)
+        parts, removed = _written(engine, request, context)
     give_up = "The time for this turn was used up." if context.out_of_time and not chat else state["give_up"]
-    found = cite(draft, request.evidence, context.documents.page_text, attach=engine.writes_prose and not chat)
+    found = (
+        CitedAnswer(parts, ())
+        if chat
+        else cite(parts, request.evidence, context.documents.page_text, question=request.question)
+    )
     cited, evidence = renumbered(found, request.evidence)
-    context.progress.draft(cited.text)
+    context.progress.draft(cited.parts)
     context.note(
         read={"engine": engine.name, "evidence": [item.number for item in request.evidence],
               "critique": list(request.critique), "notes": list(request.notes)},
         returned={"draft": cited.text, "evidence": [item.passage.id for item in evidence],
                   "citations": [to_plain(citation) for citation in cited.citations],
-                  "removed markers": cited.removed},
+                  "removed markers": removed},
     )  # fmt: skip
     return TurnUpdate(
-        draft=cited.text,
+        parts=cited.parts,
         evidence=evidence,
         citations=cited.citations,
-        removed_markers=cited.removed,
+        removed_markers=removed,
         give_up=give_up,
         notices=tuple(dict.fromkeys([*state["notices"], *silence, *context.model.notices])),
     )
 
 
-def _written(engine: ChatModel, request: AnswerRequest, context: TurnContext) -> str:
-    """Quoting takes no time worth limiting."""
+def _written(engine: ChatModel, request: AnswerRequest, context: TurnContext) -> tuple[tuple[AnswerPart, ...], int]:
+    """What an engine writes, as parts, and how many of its markers point to no evidence; prose is read here, once.
+
+    Quoting takes no time worth limiting.
+    """
     halted = context.halted if engine.writes_prose else context.stopped
-    draft = ""
-    context.progress.draft(draft)
+    whole: list[AnswerPart] = []
+    prose = ""
+    context.progress.draft(())
     for piece in engine.answer(request, halted):
-        draft += piece
-        context.progress.draft(draft)
+        if isinstance(piece, str):
+            prose += piece
+        else:
+            whole.append(piece)
+        context.progress.draft((*whole, AnswerPart(prose)) if prose else whole)
         if halted():
             break
     if context.stopped():
         raise TurnStopped("The turn was stopped.")
-    return draft
+    read, removed = read_typed(prose, request.evidence)
+    return (*whole, *read), removed
 
 
 def _silence(context: TurnContext) -> str:

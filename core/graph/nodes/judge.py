@@ -9,11 +9,11 @@ from pincite.core.graph.context import TurnContext
 from pincite.core.graph.critique import weigh
 from pincite.core.graph.nodes.rewriter import question_to_answer
 from pincite.core.graph.prompts import CRITIC_INSTRUCTIONS, CRITIC_SCHEMA, critic_content, read_critique
-from pincite.core.graph.state import TurnState, TurnUpdate
+from pincite.core.graph.state import TurnState, TurnUpdate, attempt_of
 from pincite.core.graph.verdict import verdict_of
 from pincite.core.grounding.confidence import Recalibration
 from pincite.core.store.codec import to_plain
-from pincite.core.types import Attempt, Intent
+from pincite.core.types import Intent
 
 
 def judge(state: TurnState, runtime: Runtime[TurnContext]) -> TurnUpdate:
@@ -27,7 +27,7 @@ def judge(state: TurnState, runtime: Runtime[TurnContext]) -> TurnUpdate:
     about_whole = state["intent"] is Intent.SURVEY
     verdict = verdict_of(
         "" if about_whole else question,  # no page holds the words of a question about whole documents
-        state["draft"],
+        state["parts"],
         state["evidence"],
         removed_markers=state["removed_markers"],
         documents=context.documents,
@@ -51,7 +51,7 @@ def judge(state: TurnState, runtime: Runtime[TurnContext]) -> TurnUpdate:
     elif verdict.declined and context.model.writes_prose and not state["attempt"] and context.settings.max_retries:
         reason = "The first, stricter search may have missed it."
         verdict = replace(verdict, accepted=False, reasons=(reason,))
-    attempt = Attempt(state["attempt"], state["draft"], state["citations"], verdict, state["plan"], state["evidence"])
+    attempt = attempt_of(state, verdict)
     if not verdict.accepted and not give_up:
         if context.out_of_time:
             give_up = "The time for this turn was used up."
@@ -59,7 +59,7 @@ def judge(state: TurnState, runtime: Runtime[TurnContext]) -> TurnUpdate:
             give_up = f"{state['attempt'] + 1} attempts did not lead to an answer that can be relied on."
     decision = "accept" if verdict.accepted else "give up" if give_up else "retry"
     context.note(
-        read={"draft": state["draft"], "evidence": [item.number for item in state["evidence"]]},
+        read={"draft": attempt.answer, "evidence": [item.number for item in state["evidence"]]},
         decided={"decision": decision, "because": give_up or list(verdict.reasons)},
         returned={"verdict": to_plain(verdict)},
     )

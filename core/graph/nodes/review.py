@@ -4,8 +4,9 @@ from langgraph.runtime import Runtime
 
 from pincite.core.graph.context import TurnContext
 from pincite.core.graph.nodes.retriever import evidence_line
-from pincite.core.graph.state import TurnState, TurnUpdate
-from pincite.core.types import Attempt
+from pincite.core.graph.state import TurnState, TurnUpdate, attempt_of
+from pincite.core.grounding.marks import marked_text
+from pincite.core.types import AnswerPart, Attempt, PartKind
 
 NOTHING_FOUND = "These documents do not say."
 NOTHING_FOUND_REASON = "No passage was found that answers the question."
@@ -16,15 +17,16 @@ def review(state: TurnState, runtime: Runtime[TurnContext]) -> TurnUpdate:
     context = runtime.context
     context.progress.step("Marking the answer for review…")
     best = best_attempt(state["attempts"])
-    if best is None and state["draft"]:
-        best = Attempt(state["attempt"], state["draft"], state["citations"], None, state["plan"], state["evidence"])
+    if best is None and state["parts"]:
+        best = attempt_of(state, None)
     if best is None:
-        update = TurnUpdate(draft=NOTHING_FOUND, citations=(), verdict=None, reasons=(NOTHING_FOUND_REASON,))
+        update = TurnUpdate(citations=(), verdict=None, reasons=(NOTHING_FOUND_REASON,))
+        update["parts"] = (AnswerPart(NOTHING_FOUND, kind=PartKind.DECLINE),)
         update["evidence"] = state["nearest"]
     else:
         verdict = best.verdict
         update = TurnUpdate(
-            draft=best.answer,
+            parts=best.parts,
             citations=best.citations,
             verdict=verdict,
             evidence=best.evidence,
@@ -36,7 +38,7 @@ def review(state: TurnState, runtime: Runtime[TurnContext]) -> TurnUpdate:
         read={"attempts": [_attempt_line(attempt) for attempt in state["attempts"]], "gave up": state["give_up"]},
         decided={"kept attempt": best.number if best else None, "reasons": list(update["reasons"])},
         returned={
-            "draft": update["draft"],
+            "draft": marked_text(update["parts"]),
             "question back": update["question_back"],
             "evidence": [evidence_line(item) for item in (best.evidence if best else ())],
         },

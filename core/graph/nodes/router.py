@@ -86,7 +86,7 @@ def router(state: TurnState, runtime: Runtime[TurnContext]) -> TurnUpdate:
     context.note(returned={"reviewed answer": recalled.turn_id, "similarity": round(recalled.similarity, 3)})
     said = f"Answered from a review by {recalled.reviewer} on {recalled.decided_at[:10]} of “{recalled.question}”."
     update["reused_from"] = recalled.turn_id
-    update["draft"] = recalled.answer
+    update["parts"] = recalled.parts
     update["citations"] = recalled.citations
     update["verdict"] = recalled.verdict
     update["notices"] = (*update["notices"], said)
