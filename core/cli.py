@@ -7,6 +7,7 @@ import argparse
 import getpass
 import json
 import os
+import sqlite3
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, closing
@@ -16,6 +17,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from pincite import __version__
 from pincite.core.errors import DocumentError, PasswordNeededError, PinciteError, StorageError
+from pincite.core.upkeep_cli import add_commands
 
 if TYPE_CHECKING:
     from pincite.core.health import Look
@@ -38,9 +40,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _complain(str(error))
     except KeyboardInterrupt:
         return INTERRUPTED
+    except sqlite3.DatabaseError as error:
+        return _complain(f"A database cannot be used ({error}). `pincite verify` says more.")
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return FAILED
+    except OSError as error:
+        return _complain(f"{error.filename or 'A file'} cannot be used ({error.strerror or error}).")
 
 
 class _Parser(argparse.ArgumentParser):
@@ -119,6 +125,7 @@ def _parser() -> argparse.ArgumentParser:
     command(
         "passphrase", _choose_passphrase, "choose what lets other machines in (read from the terminal or from stdin)"
     )
+    add_commands(command)
     command("doctor", _doctor, "show what works, what does not, and what to do about it")
     return parser
 

@@ -87,6 +87,16 @@ class BusyError(StorageError):
     can_retry = True
 
 
+class FullDiskError(StorageError):
+    """There is no space left for what was to be written; what was there before is as it was."""
+
+    can_retry = True
+
+
+class DamagedDatabaseError(StorageError):
+    """Bytes of a database are not what was written."""
+
+
 class NewerDatabaseError(StorageError):
     """The database was written by a version to come."""
 

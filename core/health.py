@@ -15,6 +15,7 @@ from pincite.core.settings import Settings
 from pincite.core.store.data_dir import QUARANTINE, check_ours, quarantined, strays
 from pincite.core.store.database import Database, ReadOnlyDatabase
 from pincite.core.store.library import Library
+from pincite.core.store.witness import check_whole
 from pincite.core.types import DocumentStatus, HealthCheck
 
 LEAST_FREE_MIB = 500
@@ -53,6 +54,7 @@ def look_into(settings: Settings) -> Iterator[Look]:
     Raises StorageError.
     """
     check_ours(settings)
+    check_whole(settings)
     database = ReadOnlyDatabase(settings.database_path)
     try:
         yield Look(settings, database, Library(database, settings), lambda: look_for_engines(settings))

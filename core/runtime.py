@@ -41,6 +41,7 @@ from pincite.core.store.purge import purge, quoting, scrub
 from pincite.core.store.reviews import Recalled, Reviews
 from pincite.core.store.sessions import Sessions
 from pincite.core.store.turns import Turns
+from pincite.core.store.witness import check_whole, note_closing, note_opening
 from pincite.core.turns import CLOSING_SECONDS, Equipment, TurnRunner
 from pincite.core.types import (
     AnswerPart,
@@ -94,6 +95,7 @@ class Pincite:
 
     def __init__(self, settings: Settings, *, at_work: bool = True) -> None:
         check_ours(settings)
+        check_whole(settings)
         self.settings = settings
         _settle_in(settings.data_dir)
         self._at_work = at_work
@@ -102,6 +104,7 @@ class Pincite:
         self.library = Library(self.database, settings)
         self.turns = Turns(self.database)
         self._checkpointer = open_checkpointer(settings.checkpoints_path)
+        self._opening = note_opening(settings, self.database)
         self.sessions = Sessions(self.database, stands=self.library.stands)
         self._keywords = Fts5Index(self.database)
         self.indexes = Indexes(self.database, settings)
@@ -337,6 +340,7 @@ class Pincite:
         empty_log(self._checkpointer.conn)
         self._checkpointer.conn.close()
         self.database.close()
+        note_closing(self.settings, self._opening)
 
     def quarantined(self) -> list[Path]:
         """PDFs that lay among the library's files and are none of its documents."""

@@ -141,10 +141,15 @@ def default_data_dir() -> Path:
     return Path(platformdirs.user_data_dir("pincite", appauthor=False))
 
 
+def find_data_dir(chosen: Path | None = None) -> Path:
+    """As chosen, else by PINCITE_DATA_DIR, else the default."""
+    directory = chosen or Path(os.environ.get("PINCITE_DATA_DIR") or default_data_dir())
+    return directory.expanduser().resolve()
+
+
 def load_settings(data_dir: Path | None = None) -> Settings:
     """Raises SettingsError when a stored choice or a variable has a value that cannot work."""
-    directory = data_dir or Path(os.environ.get("PINCITE_DATA_DIR") or default_data_dir())
-    settings = Settings(data_dir=directory.expanduser().resolve())
+    settings = Settings(data_dir=find_data_dir(data_dir))
     settings = _apply(settings, _stored_choices(settings.choices_path), origin=str(settings.choices_path))
     names = [field.name for field in fields(Settings) if field.name != "data_dir"]
     variables = {

@@ -14,12 +14,12 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("core.types", "core.errors", "core.ports", "core.settings", "core.markdown"),
     ("core.store", "core.grounding", "core.marking"),
     ("core.documents", "core.retrieval", "core.language"),
-    ("core.graph", "core.health", "core.regression"),
+    ("core.graph", "core.health", "core.regression", "core.upkeep"),
     ("core.turns",),
     ("core.runtime",),
     ("web",),
     ("serve",),
-    ("core.cli", "pages", "app"),
+    ("core.cli", "core.upkeep_cli", "pages", "app"),
 )
 FACADE_AND_VOCABULARY = ("core.runtime", "core.types", "core.errors", "core.settings", "core.markdown", "pages")
 THE_SERVER = ("web", "serve", "app")

@@ -35,9 +35,10 @@ def _modes(folder: Path) -> dict[str, int]:
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no such modes")
 def test_only_the_owner_can_read_the_data_directory(settings: Settings, tmp_path: Path) -> None:
     data = settings.data_dir
-    data.mkdir(mode=0o777)
-    (data / "files").mkdir(mode=0o777)
+    open_pincite(settings).close()
     (data / "files" / "left-open.pdf").write_bytes(b"from an older version")
+    for path in [data, *data.rglob("*")]:
+        path.chmod(0o777)
     (data / "pincite.db").touch()
     with closing(open_pincite(settings)) as pincite:
         document = pincite.ingest.add(make_pdf(tmp_path / "lease.pdf", [SENTENCE]), "lease.pdf").document

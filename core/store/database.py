@@ -6,20 +6,49 @@ import tempfile
 import threading
 import weakref
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from importlib import resources
 from pathlib import Path
 from typing import Any
 
-from pincite.core.errors import BusyError, NewerDatabaseError, StorageError
+from pincite.core.errors import BusyError, DamagedDatabaseError, FullDiskError, NewerDatabaseError, StorageError
 
 BUSY_SECONDS = 30
 _BUSY = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
+_DAMAGES = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
+_UNDECODED = "Could not decode"
+DAMAGE_HINT = (
+    "Nothing was changed. `pincite verify` says more, `pincite restore FILE` brings back a backup in a new folder, "
+    "`pincite repair` keeps what can be read."
+)
 _OUR_MISTAKES = (sqlite3.SQLITE_ERROR, sqlite3.SQLITE_CONSTRAINT, sqlite3.SQLITE_MISUSE, sqlite3.SQLITE_MISMATCH)
+
+
+class _Cursor(sqlite3.Cursor):
+    """Rows are read as they are asked for, and a damage is met only then."""
+
+    def __next__(self) -> Any:
+        with _told():
+            return super().__next__()
+
+    def fetchone(self) -> Any:
+        with _told():
+            return super().fetchone()
+
+    def fetchmany(self, size: int | None = None) -> list[Any]:
+        with _told():
+            return super().fetchmany(size or self.arraysize)
+
+    def fetchall(self) -> list[Any]:
+        with _told():
+            return super().fetchall()
 
 
 class _Connection(sqlite3.Connection):
     """Says what SQLite cannot do in errors of ours: the one place where they are translated."""
+
+    def cursor(self, factory: Any = None) -> Any:
+        return super().cursor(factory or _Cursor)
 
     def execute(self, sql: str, parameters: Any = (), /) -> sqlite3.Cursor:
         with _told():
@@ -37,6 +66,10 @@ def _told() -> Iterator[None]:
         yield
     except sqlite3.DatabaseError as error:
         code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF
+        if code in _DAMAGES or str(error).startswith(_UNDECODED):
+            raise DamagedDatabaseError(f"The database is damaged ({error}).", hint=DAMAGE_HINT) from error
+        if code == sqlite3.SQLITE_FULL:
+            raise FullDiskError("The disk is full.", hint="Free some space, then try again.") from error
         if code in _BUSY:
             raise BusyError(
                 "Another part of Pincite is writing to the library.", hint="Try again in a moment."
@@ -139,8 +172,10 @@ class Database:
         try:
             yield
         except (OSError, sqlite3.Error, StorageError) as error:
-            if isinstance(error, (BusyError, NewerDatabaseError)):
+            if isinstance(error, (BusyError, NewerDatabaseError, FullDiskError)):
                 raise
+            if isinstance(error, DamagedDatabaseError):
+                raise DamagedDatabaseError(f"{path} is damaged ({error.__cause__}).", hint=DAMAGE_HINT) from error
             raise StorageError(
                 f"The database {path} cannot be used ({error.__cause__ or error}).",
                 hint="Check that the folder can be written to and has space, or choose another with --data-dir.",
@@ -168,6 +203,16 @@ class Database:
                 hint="Install that version again, or choose another folder with --data-dir.",
             )
         return version
+
+
+def has_our_tables(connection: sqlite3.Connection) -> bool:
+    """Whether the tables and columns are those that the migrations make; a damaged list of them may lack some."""
+    columns = "SELECT m.name, c.name FROM sqlite_master AS m, pragma_table_info(m.name) AS c WHERE m.type = 'table'"
+    with closing(sqlite3.connect(":memory:", isolation_level=None)) as fresh:
+        for script in _migrations():
+            fresh.executescript(script)
+        wanted = {tuple(row) for row in fresh.execute(columns)}
+    return wanted <= {tuple(row) for row in connection.execute(columns)}
 
 
 class ReadOnlyDatabase(Database):

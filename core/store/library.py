@@ -8,7 +8,7 @@ from sqlite3 import Row
 
 from pincite.core.errors import UnknownDocumentError
 from pincite.core.settings import Settings
-from pincite.core.store.codec import from_json
+from pincite.core.store.codec import decoding, from_json
 from pincite.core.store.database import Database
 from pincite.core.store.page_layout import decode_layout
 from pincite.core.types import (
@@ -185,6 +185,7 @@ class Library:
         return {identity: tuple(fields) for identity, fields in grouped.items()}
 
 
+@decoding("A page")
 def stored_page(row: Row) -> Page:
     words, blocks = decode_layout(row["layout"])
     return Page(
@@ -199,6 +200,7 @@ def stored_page(row: Row) -> Page:
     )
 
 
+@decoding("A passage")
 def stored_passage(row: Row) -> Passage:
     """``row`` is of passages, joined with the page's label and text."""
     return Passage(
@@ -221,6 +223,7 @@ def _notes(text: str) -> tuple[str, ...]:
     return tuple(json.loads(text))
 
 
+@decoding("The entry of a document")
 def _document(row: Row, metadata: tuple[MetadataField, ...]) -> Document:
     return Document(
         id=row["id"],

@@ -10,6 +10,7 @@ OURS = (
     "checkpoints.db*",
     "settings.*",
     "pincite-data.*",
+    "left.*",
     "pincite.log*",
     "ingest.lock",
     "files",

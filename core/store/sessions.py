@@ -7,7 +7,7 @@ from itertools import zip_longest
 
 from pincite.core.errors import TurnError
 from pincite.core.markdown import escape, tame, verbatim
-from pincite.core.store.codec import from_json, to_json
+from pincite.core.store.codec import decoding, from_json, to_json
 from pincite.core.store.database import Database
 from pincite.core.store.turns import Turns, containing, now
 from pincite.core.types import AnswerPart, Citation, PartKind, Session, Turn, TurnStatus
@@ -156,6 +156,7 @@ def _citation_line(citation: Citation, stands: bool) -> str:
     )
 
 
+@decoding("A session")
 def _session(row: sqlite3.Row) -> Session:
     return Session(
         id=row["id"],

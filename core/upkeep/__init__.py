@@ -1,0 +1,1 @@
+"""Looking after a data directory: verify, repair, back up, restore."""

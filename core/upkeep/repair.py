@@ -1,0 +1,217 @@
+"""Mends a data directory from what is kept in it. Nothing is deleted: what is replaced goes to ``damaged/``."""
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing, contextmanager, suppress
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import filelock
+
+from pincite.core.errors import DamagedDatabaseError, DocumentError, StorageError
+from pincite.core.retrieval.keywords import Fts5Index
+from pincite.core.settings import Settings
+from pincite.core.store.data_dir import check_ours
+from pincite.core.store.database import Database
+from pincite.core.store.library import Library, stored_passage
+from pincite.core.store.page_layout import decode_layout
+from pincite.core.store.private import keep_private
+from pincite.core.store.witness import Trouble, misplaced, opening_of, trouble_of, witness_of
+from pincite.core.types import Document
+from pincite.core.upkeep.findings import FindingKind
+from pincite.core.upkeep.salvage import drop_orphans, salvage
+from pincite.core.upkeep.verify import (
+    PASSAGES,
+    PASSAGES_OF_DOCUMENT,
+    UNDECODABLE,
+    digest_of,
+    same_passage,
+    verify,
+    words_are_sound,
+)
+
+if TYPE_CHECKING:
+    from pincite.core.runtime import Pincite
+
+PASSAGES_AT_ONCE = 500
+
+
+class Repair:
+    """One repair of one directory; ``said`` holds what was done and what could not be saved."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._aside = settings.data_dir / "damaged" / datetime.now(UTC).strftime("%Y%m%dT%H%M%S%f")
+        self._mended = settings.database_path.with_name("pincite.db.mended")
+        self.read_again: dict[str, list[int]] = {}
+        """Pages that are to be read again, by document."""
+
+    def files(self) -> Iterator[str]:
+        """Bring the directory to where it can be opened, and say what was done. Raises StorageError."""
+        settings = self._settings
+        with suppress(DamagedDatabaseError):
+            check_ours(settings)
+        with _alone(settings):
+            keep_private(settings.data_dir)
+            for path in misplaced(settings):
+                yield self._set_aside(path)
+            found = list(verify(settings))
+            kinds = {finding.kind for finding in found}
+            if FindingKind.SETTINGS_UNREADABLE in kinds:
+                yield f"{self._set_aside(settings.choices_path)} The defaults hold again."
+            if FindingKind.CHECKPOINTS_DAMAGED in kinds:
+                for path in _with_log(settings.checkpoints_path):
+                    self._set_aside(path)
+                yield "Set checkpoints.db aside; no answer is in it."
+            trouble = trouble_of(settings) if FindingKind.DATABASE_DAMAGED not in kinds else None
+            if FindingKind.DATABASE_DAMAGED in kinds or trouble or self._mended.exists():
+                yield self._mend_database(trouble)
+            if settings.database_path.exists():
+                yield from self._mend_rows()
+                yield from self._mend_memory()
+
+    def _mend_database(self, trouble: Trouble | None) -> str:
+        """Put a new database with all that can be read in the place of the old one; killed, it goes on from there."""
+        path = self._settings.database_path
+        if not self._mended.exists():
+            partial = self._mended.with_suffix(".partial")
+            for left in _with_log(partial):
+                left.unlink()
+            saved = salvage(path, partial)
+            with closing(sqlite3.connect(partial)) as connection:
+                opening = max(witness_of(self._settings).opening, opening_of(connection))
+                connection.execute("UPDATE openings SET number = ?", (opening,))
+                connection.commit()
+            partial.rename(self._mended)
+        else:
+            with closing(sqlite3.connect(self._mended)) as connection:
+                tables = ("documents", "sessions", "turns", "reviews")
+                saved = {t: connection.execute(f"SELECT count(*) FROM {t}").fetchone()[0] for t in tables}
+        for old in _with_log(path):
+            self._set_aside(old)
+        self._mended.rename(path)
+        counts = ", ".join(f"{saved.get(table, 0)} {table}" for table in ("documents", "sessions", "turns", "reviews"))
+        was = "was older than the rest" if trouble is Trouble.OLDER else "could not be used as it was"
+        return f"pincite.db {was}; what can be read of it is in a new one: {counts}. Anything else is lost to it."
+
+    def _mend_rows(self) -> Iterator[str]:
+        """Mend what is wrong inside a sound database."""
+        with closing(Database(self._settings.database_path)) as database:
+            library = Library(database, self._settings)
+            orphans = drop_orphans(database.connection)
+            if orphans:
+                yield f"Dropped {orphans} rows that belonged to nothing."
+            for document in _readable(database, library):
+                pages = _wrong_pages(database, document)
+                lacking = document.page_count - len(library.receipts(document.id))
+                if pages or lacking > 0:
+                    self.read_again[document.id] = sorted(pages)
+            if not words_are_sound(database.connection) or _words_differ(database.connection):
+                yield f"Made the keyword index again, of {_index_words(database)} passages."
+
+    def _set_aside(self, path: Path) -> str:
+        self._aside.mkdir(parents=True, exist_ok=True)
+        path.rename(self._aside / path.name)
+        return f"Moved {path.name} to {self._aside.relative_to(self._settings.data_dir)}."
+
+    def _mend_memory(self) -> Iterator[str]:
+        """Take the checkpoints of answers that are deleted out of their file."""
+        path = self._settings.checkpoints_path
+        if not path.exists():
+            return
+        with closing(sqlite3.connect(path, timeout=30)) as connection:
+            connection.execute("ATTACH ? AS library", (str(self._settings.database_path),))
+            gone = "thread_id NOT IN (SELECT id FROM library.turns)"
+            connection.execute(f"DELETE FROM writes WHERE {gone}")
+            forgotten = connection.execute(f"DELETE FROM checkpoints WHERE {gone}").rowcount
+            connection.commit()
+        if forgotten:
+            yield "Deleted the checkpoints of answers that are no longer there."
+
+
+def go_on(pincite: "Pincite", repair: Repair) -> Iterator[str]:
+    """Read again what has to be, and take in PDFs that the library does not know; say what happened."""
+    for document_id, pages in repair.read_again.items():
+        document = pincite.library.get(document_id)
+        try:
+            sound = digest_of(pincite.library.file_path(document_id)) == document_id
+        except OSError:
+            sound = False
+        if sound:
+            pincite.ingest.retry(document_id, pages)
+            yield f"Reading {document.name} again where pages were missing or damaged."
+        else:
+            yield f"{document.name} has damaged pages, and its PDF is not there to read them again: add it again."
+    for path in pincite.quarantined():
+        try:
+            added = pincite.ingest.add(path, path.name)
+            yield f"Took in {path.name}, which the library did not know, as {added.document.name}."
+        except DocumentError as error:
+            yield f"{path.name} stays in quarantine: {error}"
+    pincite.ingest.wait()
+
+
+def _with_log(path: Path) -> list[Path]:
+    return [file for suffix in ("", "-wal", "-shm") if (file := Path(f"{path}{suffix}")).exists()]
+
+
+@contextmanager
+def _alone(settings: Settings) -> Iterator[None]:
+    try:
+        with filelock.FileLock(settings.data_dir / "ingest.lock", timeout=0):
+            yield
+    except filelock.Timeout as error:
+        raise StorageError(f"Pincite is running on {settings.data_dir}.", hint="Stop it, then repair.") from error
+
+
+def _readable(database: Database, library: Library) -> Iterator[Document]:
+    """Every document; an entry that cannot be decoded loses what is wrong with it and is queued anew."""
+    for row in database.connection.execute("SELECT id FROM documents").fetchall():
+        try:
+            yield library.get(row["id"])
+        except UNDECODABLE:
+            database.connection.execute(
+                "UPDATE documents SET status = 'queued', notes = '[]', outline = '[]' WHERE id = ?", (row["id"],)
+            )
+            database.connection.execute("DELETE FROM metadata WHERE document_id = ?", (row["id"],))
+            yield library.get(row["id"])
+
+
+def _wrong_pages(database: Database, document: Document) -> set[int]:
+    wrong: set[int] = set()
+    pages = "SELECT page_index, layout FROM pages WHERE document_id = ?"
+    for row in database.connection.execute(pages, (document.id,)):
+        try:
+            decode_layout(row["layout"])
+        except UNDECODABLE:
+            wrong.add(row["page_index"])
+    for row in database.connection.execute(PASSAGES_OF_DOCUMENT, (document.id,)):
+        try:
+            same_passage(row)
+        except UNDECODABLE:
+            wrong.add(row["page_index"])
+    return wrong
+
+
+def _words_differ(connection: sqlite3.Connection) -> bool:
+    """A passage that waits to be read has words with it, so that the two always agree."""
+    found: int = connection.execute(
+        """SELECT EXISTS (SELECT 1 FROM passages WHERE number NOT IN (SELECT id FROM passage_words_content))
+           OR EXISTS (SELECT 1 FROM passage_words_content WHERE id NOT IN (SELECT number FROM passages))"""
+    ).fetchone()[0]
+    return bool(found)
+
+
+def _index_words(database: Database) -> int:
+    """Make the keyword index anew; all of it or, killed, the old one."""
+    keywords, count = Fts5Index(database), 0
+    with database.transaction() as connection:
+        made = connection.execute("SELECT sql FROM sqlite_master WHERE name = 'passage_words'").fetchone()[0]
+        connection.execute("DROP TABLE passage_words")
+        connection.execute(made)
+        rows = connection.execute(PASSAGES)
+        while some := rows.fetchmany(PASSAGES_AT_ONCE):
+            keywords.add([stored_passage(row) for row in some])
+            count += len(some)
+    return count

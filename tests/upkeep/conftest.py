@@ -1,0 +1,32 @@
+"""A library with two documents and an answer, made once; each test works on a copy."""
+
+import shutil
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from pincite.core.runtime import open_pincite
+from pincite.core.settings import Settings
+
+QUESTION = "What are the late payment penalties?"
+
+
+@pytest.fixture(scope="session")
+def _made(samples: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    settings = Settings(data_dir=tmp_path_factory.mktemp("made") / "data", engine="quoting", ocr=False)
+    with closing(open_pincite(settings)) as pincite:
+        for name in ("service-contract.pdf", "technical-report.pdf"):
+            pincite.ingest.add(samples / name, name)
+        assert pincite.ingest.wait(timeout_seconds=120)
+        session = pincite.sessions.create()
+        pincite.runner.wait(pincite.runner.ask(session.id, QUESTION), 120)
+    return settings.data_dir
+
+
+@pytest.fixture
+def library(_made: Path, tmp_path: Path) -> Iterator[Settings]:
+    settings = Settings(data_dir=tmp_path / "library", engine="quoting", ocr=False)
+    shutil.copytree(_made, settings.data_dir)
+    yield settings

@@ -1,0 +1,129 @@
+"""Promises about a damaged data directory: nothing is lost without a word, and nobody sees a traceback."""
+
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from pincite.benchmarks.attacks.damages import campaign
+from pincite.core import cli
+from pincite.core.errors import StorageError
+from pincite.core.runtime import open_pincite
+from pincite.core.settings import Settings
+from pincite.core.store.wal import lost_from_log
+from pincite.core.upkeep.findings import FindingKind
+from pincite.core.upkeep.verify import verify
+
+SHORT = (
+    "pincite.db: missing",
+    "pincite.db: flipped at the start",
+    "checkpoints.db: cut",
+    "settings.json: empty",
+    "vectors: missing",
+    "pincite.db-wal: missing",
+    "ingest.lock: a folder",
+)
+
+
+def test_damages_lose_nothing_without_a_word_and_show_no_traceback() -> None:
+    outcomes = list(campaign(600, SHORT))
+    assert {outcome.name for outcome in outcomes} == set(SHORT)
+    assert [outcome for outcome in outcomes if outcome.silent or outcome.tracebacks] == []
+
+
+def _kinds(settings: Settings) -> set[FindingKind]:
+    return {finding.kind for finding in verify(settings)}
+
+
+def _execute(path: Path, statement: str) -> None:
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute(statement)
+
+
+def _repair(settings: Settings) -> int:
+    return cli.main(["repair", "--data-dir", str(settings.data_dir)])
+
+
+def test_a_sound_library_has_nothing_to_find_and_is_not_changed(library: Settings) -> None:
+    before = {path: path.read_bytes() for path in library.data_dir.rglob("*") if path.is_file()}
+    assert _kinds(library) == set()
+    assert {path: path.read_bytes() for path in library.data_dir.rglob("*") if path.is_file()} == before
+
+
+@pytest.mark.parametrize(
+    ("statement", "kind"),
+    [
+        ("UPDATE pages SET text = replace(text, '30 days', '90 days')", FindingKind.PASSAGES_WRONG),
+        ("UPDATE pages SET layout = x'00' WHERE page_index = 1", FindingKind.PAGE_UNREADABLE),
+        ("DELETE FROM pages WHERE page_index = 2", FindingKind.PAGES_LACKING),
+        ("DELETE FROM passage_words_content WHERE id < 5", FindingKind.WORDS_WRONG),
+        ("UPDATE passage_words_data SET block = zeroblob(9) WHERE id > 100", FindingKind.WORDS_WRONG),
+        ("UPDATE documents SET status = 'redy'", FindingKind.DOCUMENT_UNREADABLE),
+        (
+            "INSERT INTO passages SELECT 999, 'x:0:0', 'nobody', 0, 0, 1, '[]', '[]', '', x'00'",
+            FindingKind.ROWS_ORPHANED,
+        ),
+    ],
+)
+def test_what_is_wrong_in_the_database_is_found_and_mended(
+    library: Settings, statement: str, kind: FindingKind
+) -> None:
+    with closing(open_pincite(library)) as pincite:
+        truth = {
+            d.id: [pincite.library.page_text(d.id, at) for at in range(d.page_count)] for d in pincite.library.list()
+        }
+    _execute(library.database_path, statement)
+    assert kind in _kinds(library)
+    assert _repair(library) == 0
+    assert _kinds(library) == set()
+    with closing(open_pincite(library)) as pincite:
+        documents = pincite.library.list()
+        now = {d.id: [pincite.library.page_text(d.id, at) for at in range(d.page_count)] for d in documents}
+    assert now == truth
+
+
+def test_a_turn_that_cannot_be_read_is_told_and_stays(library: Settings) -> None:
+    _execute(library.database_path, "UPDATE turns SET body = '{broken'")
+    assert FindingKind.TURN_UNREADABLE in _kinds(library)
+    assert _repair(library) == 1
+
+
+def test_an_older_database_is_not_taken_for_todays(library: Settings) -> None:
+    yesterday = library.database_path.read_bytes()
+    with closing(open_pincite(library)) as pincite:
+        pincite.sessions.create(title="Today")
+    library.database_path.write_bytes(yesterday)
+    with pytest.raises(StorageError, match="older than the rest"):
+        open_pincite(library)
+    assert _kinds(library) == {FindingKind.DATABASE_OLDER}
+    assert _repair(library) == 0
+    open_pincite(library).close()
+
+
+def test_a_changed_byte_is_found_wherever_it_is(library: Settings) -> None:
+    data = bytearray(library.database_path.read_bytes())
+    at = data.rindex(b"late payment")
+    data[at : at + 4] = b"fate"
+    library.database_path.write_bytes(data)
+    assert _kinds(library)
+
+
+def test_a_log_without_its_last_changes_is_noticed(library: Settings) -> None:
+    path = library.database_path
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("UPDATE sessions SET title = 'in the log'")
+        connection.commit()
+        log = path.with_name("pincite.db-wal").read_bytes()
+        assert not lost_from_log(path)
+        path.with_name("pincite.db-wal").write_bytes(log[:-4000])
+        assert lost_from_log(path)
+        path.with_name("pincite.db-wal").write_bytes(log)
+        assert not lost_from_log(path)
+
+
+def test_nothing_is_repaired_under_a_running_app(library: Settings) -> None:
+    with closing(open_pincite(library)) as pincite:
+        while not pincite.ingest._owns_lock():
+            pass
+        assert _repair(library) == cli.USAGE
