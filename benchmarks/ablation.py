@@ -9,8 +9,10 @@ from typing import Any
 from benchmarks.corpus import open_corpus
 from benchmarks.measures import Found, read_questions, select, summary
 from benchmarks.retrieval import search_all, split_tags
-from pincite.core.ports import Embedder, KeywordIndex, PassageIndex, Reranker, Vectors
+from pincite.core.errors import PinciteError
+from pincite.core.ports import Embedder, KeywordIndex, PassageIndex, Reranker
 from pincite.core.retrieval import search as searching
+from pincite.core.retrieval.exact import NoMeaning
 from pincite.core.retrieval.keywords import Fts5Index
 from pincite.core.retrieval.rerank import BuiltInReranker
 from pincite.core.retrieval.search import Retriever
@@ -36,18 +38,6 @@ class NoKeywords:
     def add(self, passages: Sequence[Passage]) -> None: ...
 
     def remove_document(self, document_id: str) -> None: ...
-
-
-class NoVectors(NoKeywords):
-    """A vector index that finds nothing."""
-
-    def search(self, vector: Vectors, *, document_ids: Sequence[str], limit: int) -> list[tuple[str, float]]:  # type: ignore[override] # stands for another port
-        return []
-
-    def add(self, passages: Sequence[Passage], vectors: Vectors | None = None) -> None: ...
-
-    def count(self, document_id: str | None = None) -> int:
-        return 0
 
 
 class FusedOrder:
@@ -126,7 +116,7 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
     rows = {
         "everything": measure(whole, searcher()),
         "without keyword search": measure(whole, searcher(keywords=NoKeywords())),
-        "without dense search": measure(whole, searcher(vectors=NoVectors())),
+        "without dense search": measure(whole, searcher(vectors=NoMeaning(PinciteError("left out")))),
         "without the reranker": measure(whole, searcher(reranker=FusedOrder())),
         "without variations": measure(one_wording, searcher()),
         "without sub-queries": measure(main_query_only, searcher()),

@@ -18,11 +18,12 @@ from benchmarks.measures import Question, quantile, read_questions, select
 from benchmarks.retrieval import search_all
 from pincite.core.documents.shelf import Shelf
 from pincite.core.ports import PdfInfo, Vectors
-from pincite.core.retrieval.embed import embedded_text
+from pincite.core.retrieval.embed import embedded_text, embedding_key
 from pincite.core.retrieval.indexes import Indexes
 from pincite.core.retrieval.keywords import Fts5Index
 from pincite.core.retrieval.rerank import BuiltInReranker
 from pincite.core.retrieval.search import Retriever
+from pincite.core.retrieval.vector_cache import VectorCache
 from pincite.core.settings import Settings
 from pincite.core.store.database import Database
 from pincite.core.store.library import Library
@@ -55,11 +56,17 @@ def _measure(corpus: Corpus, questions: Sequence[Question], size: int) -> dict[s
         settings = Settings(data_dir=Path(scratch))
         database = Database(settings.database_path)
         indexes = Indexes(database, settings)
-        library, count = Library(database, settings), 0
+        library, cache, count = Library(database, settings), VectorCache(database), 0
         for document, pages, passages, vectors in _copies(corpus, size):
             _shelve(Shelf(database, Fts5Index(database), indexes), document, pages, passages)
-            indexes.active()[1].add(passages, vectors)
+            stamp = indexes.active()[1].stamp
+            cache.put(dict(zip(map(embedding_key, passages), vectors, strict=True)), stamp)
             count += len(passages)
+        indexes.expect_lacking()
+        while batch := indexes.pending(limit=len(vectors)):
+            indexes.store(batch)
+        while indexes.keep_in_step(lambda: False):
+            pass
         embedder, index = indexes.active()
         retriever = Retriever(
             library=library,

@@ -23,7 +23,7 @@ from pincite.core.documents.ingest import Ingest
 from pincite.core.documents.metadata import describe
 from pincite.core.documents.reader import ProcessReader
 from pincite.core.errors import DocumentError
-from pincite.core.ports import Embedder, Vectors
+from pincite.core.ports import Embedder
 from pincite.core.retrieval.embed import embedded_text, make_embedder
 from pincite.core.retrieval.indexes import Indexes, PendingPassages
 from pincite.core.retrieval.keywords import Fts5Index
@@ -156,13 +156,13 @@ class TimedIndexes(Indexes):
         super().__init__(database, settings, lambda name, chosen: embedder)
         self._timed = timed
 
-    def embed(self, batch: PendingPassages, stopped: Callable[[], bool]) -> dict[bytes, Vectors] | None:
+    def embed(self, batch: PendingPassages, stopped: Callable[[], bool]) -> bool:
         with self._timed.stage("embed"):
             return super().embed(batch, stopped)
 
-    def store(self, batch: PendingPassages, vectors: Mapping[bytes, Vectors]) -> None:
+    def keep_in_step(self, stopped: Callable[[], bool]) -> bool:
         with self._timed.stage("vectors"):
-            super().store(batch, vectors)
+            return super().keep_in_step(stopped)
 
 
 def ingest(files: Sequence[Path], settings: Settings) -> Run:

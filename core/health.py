@@ -10,7 +10,7 @@ from pincite.core.errors import PinciteError
 from pincite.core.language.engines import EngineState, look_for_engines
 from pincite.core.retrieval.embed import make_embedder
 from pincite.core.retrieval.flash import LICENCE, SIZE_MB, is_cached
-from pincite.core.retrieval.vectors import stored_vectors
+from pincite.core.retrieval.indexes import Indexes
 from pincite.core.settings import Settings
 from pincite.core.store.data_dir import QUARANTINE, check_ours, quarantined, strays
 from pincite.core.store.database import Database, ReadOnlyDatabase
@@ -76,22 +76,16 @@ def _database(look: Look) -> HealthCheck:
 
 
 def _embeddings(look: Look) -> HealthCheck:
-    connection = look.database.connection
-    index = connection.execute("SELECT * FROM vector_indexes WHERE role = 'active'").fetchone()
+    indexes = Indexes(look.database, look.settings)
     try:
-        embedder = make_embedder(index["embedder"] if index else look.settings.embedding_model, look.settings)
+        embedder = make_embedder(indexes.chosen_name, look.settings)
         length = embedder.embed(["A test of the embedder."]).shape[1]
     except PinciteError as error:
-        return HealthCheck("embeddings", False, error.message, error.hint)
-    stored = stored_vectors(look.settings.vectors_dir, f"passages-{index['id']}") if index else 0
-    wanted = connection.execute(
-        "SELECT (SELECT count(*) FROM passages) - (SELECT count(*) FROM pending_vectors WHERE index_id = ?)",
-        (index["id"] if index else 0,),
-    ).fetchone()[0]
-    whole = stored >= wanted if index else True
-    detail = f"{embedder.name}, {length} dimensions, {stored:,} vectors"
-    detail += "" if whole else f"; {wanted - stored:,} are missing"
-    return HealthCheck("embeddings", whole, detail, "They are made again when the app is open.")
+        detail = f"{error.message} Questions are searched by words alone."
+        return HealthCheck("embeddings", False, detail, error.hint)
+    troubles = indexes.check()
+    detail = " ".join([f"{embedder.name}, {length} dimensions, {indexes.count():,} vectors.", *troubles])
+    return HealthCheck("embeddings", not troubles, detail, "It is made good in the background while the app is open.")
 
 
 def _reranker(look: Look) -> HealthCheck:

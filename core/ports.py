@@ -88,16 +88,16 @@ class Embedder(Protocol):
 
 
 class PassageIndex(Protocol):
-    """Vectors by passage id, filtered by document."""
-
-    def add(self, passages: Sequence[Passage], vectors: Vectors) -> None: ...
+    """Vectors by passage id, filtered by document. ``document_ids`` empty: all documents."""
 
     def search(self, vector: Vectors, *, document_ids: Sequence[str], limit: int) -> list[tuple[str, float]]:
-        """(passage id, cosine similarity), best first. ``document_ids`` empty: all documents."""
+        """(passage id, cosine similarity), best first."""
 
-    def remove_document(self, document_id: str) -> None: ...
+    def count(self, document_id: str | None = None) -> int:
+        """Passages with a vector."""
 
-    def count(self, document_id: str | None = None) -> int: ...
+    def lacking(self, document_ids: Sequence[str]) -> int:
+        """Passages without a vector, which no search by meaning finds."""
 
 
 class KeywordIndex(Protocol):

@@ -13,7 +13,13 @@ import langsmith
 from pincite.core.documents.ingest import Ingest
 from pincite.core.documents.metadata import describe
 from pincite.core.documents.reader import ProcessReader
-from pincite.core.errors import PinciteError, StoppedError, StorageError
+from pincite.core.errors import (
+    IndexMismatchError,
+    ModelUnavailableError,
+    PinciteError,
+    StoppedError,
+    StorageError,
+)
 from pincite.core.graph.build import build_graph, forget_runs, open_checkpointer
 from pincite.core.graph.citations import CitedAnswer, cite_typed
 from pincite.core.graph.learning import OwnReviews as OwnReviews
@@ -26,7 +32,8 @@ from pincite.core.health import Look
 from pincite.core.language.client import stoppable
 from pincite.core.language.engines import EngineState, choose_engine, look_for_engines
 from pincite.core.marking import mark_words
-from pincite.core.ports import Reranker
+from pincite.core.ports import Embedder, PassageIndex, Reranker
+from pincite.core.retrieval.exact import NoMeaning
 from pincite.core.retrieval.flash import LICENCE, MODEL, SIZE_MB, FlashReranker, download, is_cached
 from pincite.core.retrieval.indexes import Indexes
 from pincite.core.retrieval.keywords import Fts5Index
@@ -300,8 +307,16 @@ class Pincite:
 
     @property
     def retriever(self) -> Retriever:
-        """On the index that is active now: it changes when a new embedder's index is whole."""
-        embedder, vectors = self.indexes.active()
+        """On the index that is active now: it changes when a new embedder's index is whole.
+
+        Where its embedder cannot be used, words are searched all the same.
+        """
+        embedder: Embedder
+        vectors: PassageIndex
+        try:
+            embedder, vectors = self.indexes.active()
+        except (ModelUnavailableError, IndexMismatchError) as error:
+            embedder = vectors = NoMeaning(error)
         with self._lock:
             if self._retriever is None or self._retriever[0] is not vectors:
                 made = Retriever(
@@ -385,7 +400,10 @@ class Pincite:
 
     def _recall(self, question: str, document_ids: Sequence[str]) -> Recalled | None:
         """The reviewed answer to the same question; an edited one with a verdict of its own, not the draft's."""
-        recalled = self.reviews.reviewed_match(question, document_ids)
+        try:
+            recalled = self.reviews.reviewed_match(question, document_ids)
+        except (ModelUnavailableError, IndexMismatchError):  # the search, which follows, says so
+            return None
         if recalled is None or not all(map(self.library.stands, recalled.citations)):
             return None
         turn = self.turns.without_trace(recalled.turn_id)

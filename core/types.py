@@ -248,6 +248,8 @@ class SearchResult:
     reranker: str = ""
     score_floor: float = 0.0
     notes: tuple[str, ...] = ()
+    notices: tuple[str, ...] = ()
+    """What people are told of this search: what it could not do."""
 
 
 # ---------------------------------------------------------------- answers and verdicts

@@ -91,6 +91,7 @@ class Ingest:
         self._steps = {
             "read": self._read_next,
             "embed": self._vector_work.embed_next,
+            "keep": self._vector_work.keep_in_step,
             "recognise": self._page_work.recognise_next,
         }
         self._threads: list[threading.Thread] = []
@@ -198,7 +199,7 @@ class Ingest:
         self._announce()
         for thread in self._threads:
             thread.join()
-        self._vector_work.close()
+        self._indexes.let_go()
         self._lock.release()
 
     def _take_away(self, document_id: str) -> None:

@@ -1,32 +1,36 @@
 """The vector indexes: which embedder's is in use, the one that is being built beside it, and the one before it.
 
-Passages that an index lacks wait in ``pending_vectors``; whoever runs ingest takes them from there.
+Vectors are kept in SQLite, where every process searches them. Passages that lack one wait in ``pending_vectors``;
+whoever runs ingest takes them from there, and keeps Chroma's folder in step for approximate search.
 """
 
 import threading
-from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+import time
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from sqlite3 import Connection, Row
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import numpy as np
 
+from pincite.core.errors import ModelUnavailableError
 from pincite.core.ports import Embedder, Vectors
+from pincite.core.retrieval.approximate import Approximate
 from pincite.core.retrieval.embed import embedded_text, embedding_key, make_embedder
+from pincite.core.retrieval.exact import MeaningIndex
 from pincite.core.retrieval.vector_cache import VectorCache
-from pincite.core.retrieval.vectors import ChromaIndex, IndexStamp, drop_collection, mismatch, open_chroma
+from pincite.core.retrieval.vectors import IndexStamp, mismatch
 from pincite.core.settings import Settings
 from pincite.core.store.database import Database
 from pincite.core.store.library import stored_passage
 from pincite.core.types import Passage
 
-if TYPE_CHECKING:
-    from chromadb.api.client import Client
-
 Role = Literal["active", "building", "previous"]
 TEXTS_AT_ONCE = 64
-_RUNNING_JOBS = "JOIN jobs ON jobs.document_id = passages.document_id AND jobs.status = 'running'"
+PAUSE_SECONDS = 60.0
+"""How long after an embedder failed only new documents are tried with it."""
+_NOT_RUNNING = "<> 'running'"
+_STOPPED = "IN ('cancelled', 'failed')"
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +48,6 @@ class PendingPassages:
     """Passages that the index ``index_id`` lacks, by their numbers."""
 
     index_id: int
-    building: bool
     numbers: tuple[int, ...]
     passages: tuple[Passage, ...]
 
@@ -63,23 +66,23 @@ class Indexes:
         self._cache = VectorCache(database)
         self._make_embedder = embedders
         self._embedders: dict[str, Embedder] = {}
-        self._opened: dict[int, ChromaIndex] = {}
-        self._client: Client | None = None
+        self._opened: dict[int, MeaningIndex] = {}
+        self._approximate = Approximate(database, self._cache, settings.vectors_dir)
         self._lock = threading.RLock()
-        self._writing = threading.RLock()
         self._trouble = ""
-        self._caching = ThreadPoolExecutor(1, thread_name_prefix="cache-vectors")
-        """Writes made vectors while the next are being made."""
+        self._paused_until = 0.0
 
     def close(self) -> None:
-        """Let go of Chroma's files and memory; the next use opens them again."""
-        with self._writing, self._lock:
+        """Let go of Chroma's files and of memory; the next use opens them again."""
+        self._approximate.let_go()
+        with self._lock:
             self._opened.clear()
-            if self._client is not None:
-                self._client.close()
-                self._client = None
 
-    def active(self) -> tuple[Embedder, ChromaIndex]:
+    def let_go(self) -> None:
+        """Ingest no longer runs here: leave Chroma's folder to whoever is next."""
+        self._approximate.let_go()
+
+    def active(self) -> tuple[Embedder, MeaningIndex]:
         """Raises IndexMismatchError when the embedder is no longer the one that the index was built with."""
         return self._open(self._ensure_active())
 
@@ -95,6 +98,18 @@ class Indexes:
         row = self._row("building") or self._row("active")
         return row["embedder"] if row else self._settings.embedding_model
 
+    @property
+    def chosen_name(self) -> str:
+        """The active embedder, or the one that will be; asks neither."""
+        row = self._row("active")
+        name: str = row["embedder"] if row else self._settings.embedding_model
+        return name
+
+    def count(self) -> int:
+        """Passages that can be found by meaning."""
+        row = self._row("active")
+        return MeaningIndex(self._database, _stamp(row)).count() if row else 0
+
     def use(self, settings: Settings) -> None:
         """Reach the embedders by these settings from now on."""
         with self._lock:
@@ -107,12 +122,12 @@ class Indexes:
 
         Raises ModelUnavailableError when the embedder cannot be reached, SettingsError when there is none such.
         """
-        with self._lock:
-            stamp = IndexStamp.of(self._embedder(embedder_name))
-            self._trouble = ""
+        stamp = IndexStamp.of(self._embedder(embedder_name))
+        with self._lock, self._database.transaction():
+            self._trouble, self._paused_until = "", 0.0
             active, building, previous = (self._row(role) for role in ("active", "building", "previous"))
             if active is None:
-                self._create(embedder_name, "active")
+                self._create(stamp, "active")
                 return
             if building is None and _stamp(active) == stamp:
                 return
@@ -123,12 +138,12 @@ class Indexes:
                 if previous is not None and _stamp(previous) == stamp:
                     self._set_role(previous["id"], "building")
                 else:
-                    self._create(embedder_name, "building")
+                    self._create(stamp, "building")
         self.finish_build()
 
     def roll_back(self) -> bool:
         """Stop a build, or return to the index before the last switch; False when there is neither."""
-        with self._lock:
+        with self._lock, self._database.transaction():
             building, previous = self._row("building"), self._row("previous")
             if building is not None:
                 self._drop(building)
@@ -163,7 +178,9 @@ class Indexes:
 
     def report_trouble(self, message: str) -> None:
         """Say what stopped the build; ``switch_to`` the same embedder goes on with it."""
-        self._trouble = message
+        self._paused_until = time.monotonic() + PAUSE_SECONDS
+        if self._row("building") is not None:
+            self._trouble = message
 
     # ------------------------------------------------------------ for ingest
 
@@ -194,120 +211,122 @@ class Indexes:
         count: int = self._database.connection.execute(f"SELECT count(*) FROM {table} {where}", values).fetchone()[0]
         return count
 
-    def pending(self, *, limit: int, after: tuple[int, int] = (0, 0)) -> PendingPassages | None:
-        """The next passages to embed: of the active index and jobs that go on, then of the index being built.
+    def pending(self, *, limit: int) -> PendingPassages | None:
+        """The next passages to embed: of the active index and no job that was stopped, then of the index being built.
 
-        ``after`` is the (index id, passage number) up to which they are taken already.
+        Raises ModelUnavailableError where there is no index yet and its embedder cannot be reached.
         """
-        self._ensure_active()
-        for role, jobs in (("active", _RUNNING_JOBS), ("building", "")):
+        connection = self._database.connection
+        paused = time.monotonic() < self._paused_until
+        left_out = "status <> 'running'" if paused else "status IN ('cancelled', 'failed')"
+        of_jobs = f"AND passages.document_id NOT IN (SELECT document_id FROM jobs WHERE {left_out})"
+        if self._row("active") is None:
+            if connection.execute(f"SELECT 1 FROM passages WHERE 1 {of_jobs} LIMIT 1").fetchone() is None:
+                return None
+            self._ensure_active()
+        for role, condition in (("active", of_jobs), ("building", "")):
             row = self._row(role)
             if row is None or (role == "building" and self._trouble):
                 continue
-            rows = self._database.connection.execute(
+            rows = connection.execute(
                 f"""SELECT passages.*, pages.page_label, pages.text AS page_text
                     FROM pending_vectors JOIN passages ON passages.number = pending_vectors.passage_number
-                    JOIN pages USING (document_id, page_index) {jobs}
-                    WHERE pending_vectors.index_id = ? AND pending_vectors.passage_number > ?
+                    JOIN pages USING (document_id, page_index)
+                    WHERE pending_vectors.index_id = ? {condition}
                     ORDER BY pending_vectors.passage_number LIMIT ?""",
-                (row["id"], after[1] if after[0] == row["id"] else 0, limit),
+                (row["id"], limit),
             ).fetchall()
             if rows:
-                numbers = tuple(found["number"] for found in rows)
-                return PendingPassages(row["id"], role == "building", numbers, tuple(map(stored_passage, rows)))
+                return PendingPassages(
+                    row["id"], tuple(found["number"] for found in rows), tuple(map(stored_passage, rows))
+                )
         return None
 
-    def embed(self, batch: PendingPassages, stopped: Callable[[], bool]) -> dict[bytes, Vectors] | None:
-        """The vectors of a batch by embedding key, from the cache where they are; None once ``stopped()`` is true.
+    def embed(self, batch: PendingPassages, stopped: Callable[[], bool]) -> bool:
+        """Make those vectors of a batch that are not kept yet; False once ``stopped()`` is true.
 
         Raises ModelUnavailableError.
         """
-        row = self._row_of(batch)
-        if row is None:
-            return {}
+        row = next((row for row in self._rows() if row["id"] == batch.index_id), None)
+        if row is None:  # the index was given up meanwhile
+            return True
         embedder, _ = self._open(row)
+        stamp = _stamp(row)
         texts = {embedding_key(passage): embedded_text(passage) for passage in batch.passages}
-        vectors = self._cache.get(list(texts), _stamp(row))
-        missing = [key for key in texts if key not in vectors]
-        cached: list[Future[None]] = []
-        try:
-            for at in range(0, len(missing), TEXTS_AT_ONCE):
-                if stopped():
-                    return None
-                part = missing[at : at + TEXTS_AT_ONCE]
-                made = dict(zip(part, embedder.embed([texts[key] for key in part]), strict=True))
-                cached.append(self._caching.submit(self._cache.put, made, _stamp(row)))
-                vectors |= made
-        finally:
-            for written in cached:
-                written.result()
-        return vectors
+        kept = self._cache.get(list(texts), stamp)
+        missing = [key for key in texts if key not in kept]
+        for at in range(0, len(missing), TEXTS_AT_ONCE):
+            if stopped():
+                return False
+            part = missing[at : at + TEXTS_AT_ONCE]
+            made = _checked(embedder, [texts[key] for key in part], stamp)
+            self._cache.put(dict(zip(part, made, strict=True)), stamp)
+        return True
 
-    def store(self, batch: PendingPassages, vectors: Mapping[bytes, Vectors]) -> None:
-        """Index the vectors of those passages of a batch that still exist; may be repeated after a kill."""
-        with self._writing:
-            self.clear_removed()
-            row = self._row_of(batch)
-            if row is None:
-                return
-            alive = self._alive(batch)
-            _, index = self._open(row)
-            if alive:
-                index.add(alive, np.stack([vectors[embedding_key(passage)] for passage in alive]))
-            with self._database.transaction() as connection:
-                connection.executemany(
-                    "DELETE FROM pending_vectors WHERE index_id = ? AND passage_number = ?",
-                    [(batch.index_id, number) for number in batch.numbers],
-                )
+    def store(self, batch: PendingPassages) -> None:
+        """Note that those passages of an embedded batch which still exist wait no more; may be repeated."""
+        with self._database.transaction() as connection:
+            connection.executemany(
+                "DELETE FROM pending_vectors WHERE index_id = ? AND passage_number = ?",
+                [(batch.index_id, number) for number in batch.numbers],
+            )
 
-    def tidy(self) -> None:
-        """Make the collections agree with the tables, whatever happened to either."""
-        with self._writing:
-            self.clear_removed()
-            names = {_collection_name(row) for row in self._rows()}
-            for collection in self._chroma().list_collections():
-                if collection.name not in names:
-                    drop_collection(self._chroma(), collection.name)
-            for row in self._rows():
-                stored = self._collection(row).count()
-                with self._database.transaction() as connection:
-                    expected = connection.execute("SELECT count(*) FROM passages").fetchone()[0]
-                    if stored < expected - self.pending_count(row["id"]):
-                        _expect_all(connection, row["id"])
+    def expect_lacking(self) -> int:
+        """Look through all vectors; what has none, or one that cannot be right, waits for one. Says how many."""
+        for row in self._rows():
+            self._cache.drop_unsound(_stamp(row))
+        with self._database.transaction() as connection:
+            return sum(_expect_lacking(connection, row) for row in self._rows())
+
+    def keep_in_step(self, stopped: Callable[[], bool]) -> bool:
+        """Bring Chroma's folder in step, once nothing waits to be embedded; only where ingest runs."""
+        row = self._row("active")
+        if row is None or self.pending(limit=1) is not None:
+            return False
+        return self._approximate.keep_in_step(row["id"], _stamp(row), stopped)
 
     def clear_removed(self) -> None:
-        """Take the vectors of removed passages out of every index."""
-        connection = self._database.connection
-        with self._writing:
-            rows = connection.execute("SELECT subject FROM removals WHERE kind = 'passage'").fetchall()
-            if not rows:
-                return
-            subjects = [row["subject"] for row in rows]
-            for row in self._rows():
-                self._collection(row).remove(subjects)
-            with self._database.transaction():
-                connection.executemany("DELETE FROM removals WHERE subject = ?", [(subject,) for subject in subjects])
+        """Take the vectors of removed passages out of Chroma's folder; only where ingest runs."""
+        self._approximate.clear_removed()
+
+    # ------------------------------------------------------------ looking after it
+
+    def check(self, *, deep: bool = False) -> list[str]:
+        """What is wrong with the vectors, a sentence each; ``deep`` compares Chroma's with those in SQLite too.
+
+        Needs no embedder, and changes nothing.
+        """
+        row = self._row("active")
+        if row is None:
+            return []
+        stamp, found = _stamp(row), []
+        if lacking := MeaningIndex(self._database, stamp).lacking(()):
+            found.append(f"{lacking:,} passages have no vector and are found by words alone.")
+        if self._approximate.is_damaged():
+            found.append("The folder of vectors is not as it was left; searches are exact until it is made anew.")
+        elif deep and (different := self._approximate.differences(row["id"], stamp)):
+            found.append(f"The folder of vectors differs from the database in {len(different):,} passages.")
+        if self._approximate.trouble:
+            found.append(self._approximate.trouble)
+        return found
+
+    def rebuild(self) -> int:
+        """Have Chroma's folder made anew from SQLite, and vectors that are missing there embedded again.
+
+        The process that works on the library does both. Says how many passages wait to be embedded.
+        """
+        self._approximate.make_anew()
+        return self.expect_lacking()
 
     # ------------------------------------------------------------ rows and adapters
 
-    def _alive(self, batch: PendingPassages) -> list[Passage]:
-        """Those of a batch that were not removed since it was taken."""
-        marks = ",".join("?" * len(batch.numbers))
-        rows = self._database.connection.execute(
-            f"SELECT number FROM passages WHERE number IN ({marks})", batch.numbers
-        )
-        known = {row["number"] for row in rows}
-        return [passage for number, passage in zip(batch.numbers, batch.passages, strict=True) if number in known]
-
     def _ensure_active(self) -> Row:
-        row = self._row("active")
-        if row is None:
-            with self._lock:
-                row = self._row("active") or self._create(self._settings.embedding_model, "active")
-        return row
+        return self._row("active") or self._create(
+            IndexStamp.of(self._embedder(self._settings.embedding_model)), "active"
+        )
 
-    def _create(self, embedder_name: str, role: Role) -> Row:
-        stamp = IndexStamp.of(self._embedder(embedder_name))
+    def _create(self, stamp: IndexStamp, role: Role) -> Row:
+        """The index in this role, made if no other thread or process was first."""
         with self._database.transaction() as connection:
             connection.execute(
                 "INSERT OR IGNORE INTO vector_indexes (embedder, version, dimensions, role) VALUES (?, ?, ?, ?)",
@@ -315,48 +334,28 @@ class Indexes:
             )
             row = self._row(role)
             assert row is not None
-            _expect_all(connection, row["id"])
+            _expect_lacking(connection, row)
         return row
 
     def _drop(self, row: Row) -> None:
-        """Forget an index and the vectors cached for it; ``tidy`` removes its collection."""
+        """Forget an index and the vectors cached for it."""
         with self._database.transaction() as connection:
             connection.execute("DELETE FROM vector_indexes WHERE id = ?", (row["id"],))
             if not any(_stamp(kept) == _stamp(row) for kept in self._rows()):
                 self._cache.drop(_stamp(row))
 
-    def _open(self, row: Row) -> tuple[Embedder, ChromaIndex]:
+    def _open(self, row: Row) -> tuple[Embedder, MeaningIndex]:
         embedder = self._embedder(row["embedder"])
         built, asked = _stamp(row), IndexStamp.of(embedder)
         if built != asked:
             raise mismatch(built, asked)
-        return embedder, self._collection(row)
-
-    def _collection(self, row: Row) -> ChromaIndex:
+        index_id = row["id"]
         with self._lock:
-            if row["id"] not in self._opened:
-                stamp = _stamp(row)
-                self._opened[row["id"]] = ChromaIndex(
-                    self._chroma(),
-                    _collection_name(row),
-                    stamp,
-                    self._version_of,
-                    lambda document_id: self._cache.of_document(document_id, stamp),
+            if index_id not in self._opened:
+                self._opened[index_id] = MeaningIndex(
+                    self._database, built, lambda vector, limit: self._approximate.nearest(index_id, vector, limit)
                 )
-            return self._opened[row["id"]]
-
-    def _version_of(self, document_id: str) -> str:
-        """When the document's job last went on: each change of vectors, in any process, is followed by such a step."""
-        row = self._database.connection.execute(
-            "SELECT updated_at FROM jobs WHERE document_id = ?", (document_id,)
-        ).fetchone()
-        return row["updated_at"] if row else ""
-
-    def _chroma(self) -> "Client":
-        with self._lock:
-            if self._client is None:
-                self._client = open_chroma(self._settings.vectors_dir)
-            return self._client
+            return embedder, self._opened[index_id]
 
     def _embedder(self, name: str) -> Embedder:
         with self._lock:
@@ -382,15 +381,24 @@ class Indexes:
             connection.execute("UPDATE vector_indexes SET role = ? WHERE id = ?", (role, index_id))
 
 
-def _expect_all(connection: Connection, index_id: int) -> None:
-    connection.execute(
-        "INSERT OR IGNORE INTO pending_vectors (index_id, passage_number) SELECT ?, number FROM passages", (index_id,)
-    )
+def _checked(embedder: Embedder, texts: Sequence[str], stamp: IndexStamp) -> Vectors:
+    """What the embedder makes of the texts; raises ModelUnavailableError when that is not a vector for each."""
+    vectors = embedder.embed(texts)
+    if vectors.shape != (len(texts), stamp.dimensions) or not np.isfinite(vectors).all():
+        raise ModelUnavailableError(
+            f"The embedding model {stamp.embedder} did not give {len(texts)} vectors of {stamp.dimensions} numbers.",
+            hint="Check the model at its server, or choose another embedding model in the settings.",
+        )
+    return vectors
+
+
+def _expect_lacking(connection: Connection, row: Row) -> int:
+    return connection.execute(
+        """INSERT OR IGNORE INTO pending_vectors (index_id, passage_number) SELECT ?, number FROM passages
+           WHERE NOT EXISTS (SELECT 1 FROM embeddings WHERE key = passages.embedding_key AND model = ?)""",
+        (row["id"], _stamp(row).model),
+    ).rowcount
 
 
 def _stamp(row: Row) -> IndexStamp:
     return IndexStamp(row["embedder"], row["version"], row["dimensions"])
-
-
-def _collection_name(row: Row) -> str:
-    return f"passages-{row['id']}"

@@ -5,6 +5,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import Protocol
 
+from pincite.core.errors import IndexMismatchError, ModelUnavailableError
 from pincite.core.grounding.terms import content_terms
 from pincite.core.ports import Embedder, KeywordIndex, PassageIndex, Reranker
 from pincite.core.retrieval.features import FEATURES, PageKey, describe_candidates
@@ -12,7 +13,16 @@ from pincite.core.retrieval.fuse import fuse_rankings
 from pincite.core.retrieval.library import DECISIVE_MATCH, match_documents
 from pincite.core.retrieval.pack import Chosen, fill_budget, keep_best, to_evidence
 from pincite.core.settings import Settings
-from pincite.core.types import Candidate, Document, Passage, SearchPlan, SearchResult, document_of, page_of
+from pincite.core.types import (
+    Candidate,
+    Document,
+    DocumentStatus,
+    Passage,
+    SearchPlan,
+    SearchResult,
+    document_of,
+    page_of,
+)
 
 SEARCH_DEPTH = 60
 """Results asked of each index per wording."""
@@ -21,6 +31,8 @@ MOST_OPENED_TARGETS = 3
 
 DOCUMENT_PULL = 1.0
 """How much a document's share of all results raises each of its passages."""
+
+_NOT_INDEXED_YET = (DocumentStatus.QUEUED, DocumentStatus.READING, DocumentStatus.EMBEDDING, DocumentStatus.FAILED)
 
 Ranking = list[tuple[str, float]]
 
@@ -47,6 +59,8 @@ class _Rankings:
     keyword: list[Ranking]
     printed: list[Ranking]
     dense: list[Ranking]
+    trouble: str
+    """Why there was no search by meaning, if there was none."""
 
 
 class Retriever:
@@ -113,7 +127,16 @@ class Retriever:
             reranker=self._reranker.name,
             score_floor=floor,
             notes=tuple(f"The question names {documents[identity].name}." for identity in named if identity not in ids),
+            notices=self._notices(rankings, [documents[i] for i in ids] if ids else list(documents.values())),
         )
+
+    def _notices(self, rankings: _Rankings, searched: Sequence[Document]) -> tuple[str, ...]:
+        """What the search by meaning left out, but for documents of which their status says so."""
+        if rankings.trouble:
+            return (f"Only words were searched, not meaning: {rankings.trouble}",)
+        whole = [document.id for document in searched if document.status not in _NOT_INDEXED_YET]
+        lacking = self._vectors.lacking(whole) if whole else 0
+        return (f"{lacking:,} passages were searched by words alone; indexing goes on.",) if lacking else ()
 
     def _run_indexes(self, plan: SearchPlan, ids: Sequence[str], named: Sequence[str]) -> _Rankings:
         """Ask both indexes at once for all wordings, within the named documents where there are any.
@@ -132,10 +155,14 @@ class Retriever:
         keyword = [by_words(text, narrow) for text in _different_words(own)]
         keyword += [by_words(own[0], scope) for scope in wide]
         expanded = [by_words(text, narrow) for text in printed[-1:]]
-        vectors = self._embedder.embed(own)
-        dense = [self._vectors.search(vector, document_ids=narrow, limit=SEARCH_DEPTH) for vector in vectors]
-        dense += [self._vectors.search(vectors[0], document_ids=scope, limit=SEARCH_DEPTH) for scope in wide]
-        return _Rankings([found.result() for found in keyword], [found.result() for found in expanded], dense)
+        dense, trouble = list[Ranking](), ""
+        try:
+            vectors = self._embedder.embed(own)
+            dense += [self._vectors.search(vector, document_ids=narrow, limit=SEARCH_DEPTH) for vector in vectors]
+            dense += [self._vectors.search(vectors[0], document_ids=scope, limit=SEARCH_DEPTH) for scope in wide]
+        except (ModelUnavailableError, IndexMismatchError) as error:
+            dense, trouble = [], str(error)
+        return _Rankings([found.result() for found in keyword], [found.result() for found in expanded], dense, trouble)
 
     def _asked_pages(
         self, plan: SearchPlan, document_ids: Sequence[str], documents: Mapping[str, Document]

@@ -1,19 +1,26 @@
-"""The vector index: one embedded Chroma collection for each embedder stamp."""
+"""Chroma: its folder, opened only when it is as it was left, and the one collection in it.
 
+Chroma knows one process at a time, and its native code trusts its files: with damaged ones it may panic, read beyond
+its memory or find something else. So the folder is digested when it is closed, and no other one is opened. Nothing is
+kept only there.
+"""
+
+import hashlib
+import re
+import shutil
 import sqlite3
 import threading
-from collections import OrderedDict
-from collections.abc import Callable, Sequence
-from contextlib import closing, suppress
+import uuid
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from pincite.core.errors import IndexMismatchError, StorageError
 from pincite.core.ports import Embedder, Vectors
-from pincite.core.types import Passage, document_of
 
 if TYPE_CHECKING:
     from chromadb.api.client import Client
@@ -27,9 +34,17 @@ GRAPH_SETTINGS: "CreateHNSWConfiguration" = {
     "num_threads": 1,
     "sync_threshold": 5_000,
 }
-FEW_DOCUMENTS = 32
-MATRIX_BYTES = 64 * 2**20
-"""Memory for the vectors of documents that were searched by themselves."""
+_BOOKS = "chroma.sqlite3"
+_OPENINGS = "acquire_write"
+"""Chroma's table of how often it was opened: the only thing that reading changes."""
+_GRAPH_KEPT = "index_metadata.pickle"
+"""Beside a graph that Chroma has written out; before that it draws the graph anew each time, from its SQLite file."""
+_OWN = re.compile(r"chroma\.sqlite3(-\w+)?|[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+_ASIDE = "vectors-aside-"
+
+
+class VectorsDamagedError(StorageError):
+    """Chroma could not do what it was asked: its folder is to be made again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,214 +72,163 @@ def mismatch(built: IndexStamp, asked: IndexStamp) -> IndexMismatchError:
     )
 
 
-def open_chroma(directory: Path) -> "Client":
-    """Raises StorageError when the folder cannot be used. The import takes a second, so it waits for the first need."""
-    import chromadb
-    from chromadb.api.client import Client
-    from chromadb.config import Settings
-    from chromadb.errors import ChromaError
+class ChromaFolder:
+    """Chroma's files. Whoever calls holds ``lock``, and is the one process that works on the library."""
 
-    try:
-        directory.mkdir(parents=True, exist_ok=True)
-        client = chromadb.PersistentClient(str(directory), settings=Settings(anonymized_telemetry=False))
-    except (OSError, ValueError, ChromaError) as error:
-        raise StorageError(
-            f"The vectors in {directory} cannot be opened ({error}).", hint="Check that the folder can be written to."
-        ) from error
-    assert isinstance(client, Client)  # its declared type lacks close()
-    return client
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._client: Client | None = None
+        self._collection: ChromaIndex | None = None
+        self.lock = threading.RLock()
 
+    def collection(self, name: str, made_for: IndexStamp | None = None) -> "ChromaIndex":
+        """The one collection; ``made_for`` an embedder, it is made where it is missing, and others are dropped."""
+        with _chroma():
+            if self._collection is None or self._collection.name != name:
+                client = self._opened()
+                if made_for is not None:
+                    for other in client.list_collections():
+                        if other.name != name:
+                            client.delete_collection(other.name)
+                self._collection = ChromaIndex(client, name, made_for)
+            return self._collection
 
-def stored_vectors(directory: Path, collection: str) -> int:
-    """How many vectors Chroma's own database lists: Chroma itself changes its files whenever it opens them."""
-    file = directory / "chroma.sqlite3"
-    if not file.exists():
-        return 0
-    counted = """SELECT count(*) FROM embeddings JOIN segments ON segments.id = embeddings.segment_id
-                 JOIN collections ON collections.id = segments.collection WHERE collections.name = ?"""
-    try:
-        with closing(sqlite3.connect(f"{file.resolve().as_uri()}?mode=ro", uri=True)) as connection:
-            return int(connection.execute(counted, (collection,)).fetchone()[0])
-    except sqlite3.DatabaseError:
-        return 0
+    def close(self) -> None:
+        """Let go of Chroma's files and memory; the next use opens them again."""
+        client, self._client, self._collection = self._client, None, None
+        if client is not None:
+            with _chroma():
+                client.close()
 
+    def digest(self) -> str:
+        """SHA-256 of what is in the folder; empty when it is not there or cannot be read."""
+        if not self._folder.is_dir():
+            return ""
+        digest = hashlib.sha256()
+        try:
+            for path in sorted(path for path in self._folder.rglob("*") if path.is_file()):
+                if not path.name.startswith(_BOOKS) and (path.parent / _GRAPH_KEPT).exists():
+                    digest.update(str(path.relative_to(self._folder)).encode())
+                    with path.open("rb") as file:
+                        digest.update(hashlib.file_digest(file, "sha256").digest())
+            for line in _entries(self._folder / _BOOKS):
+                digest.update(line)
+        except (OSError, sqlite3.Error):
+            return ""
+        return digest.hexdigest()
 
-def drop_collection(client: "Client", name: str) -> None:
-    """Delete a collection if it is there."""
-    from chromadb.errors import NotFoundError
+    def set_aside(self) -> bool:
+        """Make room for a new folder; True when there was one. Raises StorageError."""
+        self.close()
+        if not self._folder.exists():
+            return False
+        try:
+            self._folder.rename(self._folder.with_name(f"{_ASIDE}{uuid.uuid4().hex[:8]}"))
+        except OSError as error:
+            raise _damaged(error) from error
+        return True
 
-    with suppress(NotFoundError):
-        client.delete_collection(name)
+    def discard_aside(self) -> None:
+        """Delete what was set aside, but for what Chroma did not write."""
+        for aside in self._folder.parent.glob(f"{_ASIDE}*"):
+            for path in aside.iterdir() if aside.is_dir() else ():
+                if _OWN.fullmatch(path.name):
+                    shutil.rmtree(path) if path.is_dir() else path.unlink()
+            if aside.is_dir() and not any(aside.iterdir()):
+                aside.rmdir()
 
+    def _opened(self) -> "Client":
+        """The import takes a second, so it waits for the first need."""
+        if self._client is None:
+            import chromadb
+            from chromadb.api.client import Client
+            from chromadb.config import Settings
 
-def _out_of_step(why: str) -> StorageError:
-    """Chroma knows one process at a time: what another one writes, it finds listed and cannot find."""
-    return StorageError(
-        f"The vectors cannot be read now ({why}); another Pincite may be adding documents to the same folder.",
-        hint="Ask again when it is done, or restart this Pincite.",
-    )
-
-
-DocumentVectors: TypeAlias = tuple[list[str], Vectors]
-"""Passage ids, and a row for each."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Matrix:
-    """The vectors of one document as they were at one version of it."""
-
-    version: str
-    passage_ids: list[str]
-    vectors: Vectors
+            self._folder.mkdir(parents=True, exist_ok=True)
+            client = chromadb.PersistentClient(str(self._folder), settings=Settings(anonymized_telemetry=False))
+            assert isinstance(client, Client)  # its declared type lacks close()
+            self._client = client
+        return self._client
 
 
 class ChromaIndex:
-    """Approximate search over everything; exact search within a few documents.
+    """Approximate search over all passages of one embedder."""
 
-    Chroma's own filter costs a fifth of a second over a dozen documents, while a product of the documents' own
-    vectors, which this keeps while they are in use, is exact and takes a millisecond.
-    """
-
-    def __init__(
-        self,
-        client: "Client",
-        name: str,
-        stamp: IndexStamp,
-        version_of: Callable[[str], str] = lambda document_id: "",
-        vectors_of: Callable[[str], DocumentVectors | None] = lambda document_id: None,
-    ) -> None:
-        """``version_of`` a document changes with its vectors, whichever process writes them.
-
-        ``vectors_of`` a document hands out what is kept of it elsewhere, if anything: in a tenth of Chroma's time.
-        """
-        self.stamp = stamp
-        self._version_of = version_of
-        self._vectors_of = vectors_of
-        self._collection = client.get_or_create_collection(
-            name,
-            embedding_function=None,
-            metadata=asdict(stamp),
-            configuration={"hnsw": GRAPH_SETTINGS},
-        )
-        built = IndexStamp(**(self._collection.metadata or {}))
-        if built != stamp:
-            raise mismatch(built, stamp)
-        self._matrices: OrderedDict[str, _Matrix] = OrderedDict()
-        self._lock = threading.RLock()
-        """Held for every call that reads or writes vectors: what is read in mid-write lacks some."""
-
-    def add(self, passages: Sequence[Passage], vectors: Vectors) -> None:
-        if not passages:
-            return
-        self._check(vectors)
-        with self._lock:
-            self._collection.upsert(
-                ids=[passage.id for passage in passages],
-                embeddings=vectors,
-                metadatas=[{"document_id": passage.document_id} for passage in passages],
+    def __init__(self, client: "Client", name: str, made_for: IndexStamp | None) -> None:
+        self.name = name
+        if made_for is not None:
+            self._collection = client.get_or_create_collection(
+                name, embedding_function=None, metadata=asdict(made_for), configuration={"hnsw": GRAPH_SETTINGS}
             )
-        self._forget({passage.document_id for passage in passages})
+        else:
+            self._collection = client.get_collection(name, embedding_function=None)
 
-    def search(self, vector: Vectors, *, document_ids: Sequence[str], limit: int) -> list[tuple[str, float]]:
-        """Raises IndexMismatchError when the vector has other dimensions than the index."""
-        self._check(vector)
-        vector = vector.reshape(-1)
-        if not document_ids:
-            return self._nearest(vector, limit)
-        if len(document_ids) > FEW_DOCUMENTS:
-            found = self._nearest_within(vector, frozenset(document_ids), limit)
-            if found is not None:
-                return found
-        return self._exact(vector, document_ids, limit)
+    def add(self, passage_ids: Sequence[str], vectors: Vectors) -> None:
+        with _chroma():
+            self._collection.upsert(ids=list(passage_ids), embeddings=vectors)
 
     def remove(self, passage_ids: Sequence[str]) -> None:
         if passage_ids:
-            with self._lock:
+            with _chroma():
                 self._collection.delete(ids=list(passage_ids))
-            self._forget({document_of(passage_id) for passage_id in passage_ids})
 
-    def remove_document(self, document_id: str) -> None:
-        self.remove(self._ids(document_id))
+    def ids(self) -> set[str]:
+        with _chroma():
+            return set(self._collection.get(include=[])["ids"])
 
-    def count(self, document_id: str | None = None) -> int:
-        return self._collection.count() if document_id is None else len(self._ids(document_id))
+    def vectors(self, passage_ids: Sequence[str]) -> dict[str, Vectors]:
+        with _chroma():
+            found: Any = self._collection.get(ids=list(passage_ids), include=["embeddings"])
+            rows = np.asarray(found["embeddings"], dtype=np.float32)
+            return dict(zip(found["ids"], rows, strict=True))
 
-    def _ids(self, document_id: str) -> list[str]:
-        return self._collection.get(where={"document_id": document_id}, include=[])["ids"]
-
-    def _nearest(self, vector: Vectors, limit: int) -> list[tuple[str, float]]:
+    def nearest(self, vector: Vectors, limit: int) -> list[tuple[str, float]]:
+        """(passage id, cosine similarity), best first; too few where the graph has islands, as hnswlib's may have."""
         from chromadb.errors import InternalError
 
-        query = vector[None, :]
-        wanted = limit
-        while wanted > 0:
+        with _chroma():
             try:
-                with self._lock:
-                    found = self._collection.query(query_embeddings=query, n_results=wanted, include=["distances"])
+                found = self._collection.query(query_embeddings=vector[None, :], n_results=limit, include=["distances"])
             except InternalError as error:
-                # Many identical vectors cut the graph into islands, of which the search reaches too few (hnswlib).
                 if "contigious 2D array" not in str(error):
-                    raise _out_of_step(str(error)) from error
-                wanted //= 2
-                continue
+                    raise
+                return []
             distances = (found["distances"] or [[]])[0]
             return [(name, 1.0 - float(distance)) for name, distance in zip(found["ids"][0], distances, strict=True)]
-        return []
 
-    def _nearest_within(
-        self, vector: Vectors, document_ids: frozenset[str], limit: int
-    ) -> list[tuple[str, float]] | None:
-        """Take from the nearest of all what lies in the scope; None when that is too little of them."""
-        for wanted in (4 * limit, 32 * limit):
-            found = [pair for pair in self._nearest(vector, wanted) if document_of(pair[0]) in document_ids]
-            if len(found) >= limit:
-                return found[:limit]
-        return None
 
-    def _exact(self, vector: Vectors, document_ids: Sequence[str], limit: int) -> list[tuple[str, float]]:
-        scored: list[tuple[str, float]] = []
-        for document_id in dict.fromkeys(document_ids):
-            matrix = self._matrix(document_id)
-            similarities = matrix.vectors @ vector
-            best = np.argsort(-similarities, kind="stable")[:limit]
-            scored.extend((matrix.passage_ids[at], float(similarities[at])) for at in best)
-        return sorted(scored, key=lambda pair: -pair[1])[:limit]
+@contextmanager
+def _chroma() -> Iterator[None]:
+    """Turn what Chroma raises into VectorsDamagedError, the panics of its native half too."""
+    from chromadb.errors import ChromaError
 
-    def _matrix(self, document_id: str) -> "_Matrix":
-        """The document's passage ids and vectors, from memory when it was searched lately and has not changed since."""
-        version = self._version_of(document_id)
-        with self._lock:
-            kept = self._matrices.get(document_id)
-            if kept is not None and kept.version == version:
-                self._matrices.move_to_end(document_id)
-                return kept
-            matrix = _Matrix(version, *(self._vectors_of(document_id) or self._stored(document_id)))
-            self._matrices[document_id] = matrix
-            self._matrices.move_to_end(document_id)
-            while len(self._matrices) > 1 and sum(m.vectors.nbytes for m in self._matrices.values()) > MATRIX_BYTES:
-                self._matrices.popitem(last=False)
-            return matrix
+    try:
+        yield
+    except (ChromaError, OSError, ValueError, sqlite3.Error, RuntimeError) as error:
+        raise _damaged(error) from error
+    except BaseException as error:
+        # Its class derives from BaseException and cannot be imported (PyO3/pyo3#2880).
+        if type(error).__module__ != "pyo3_runtime":
+            raise
+        raise _damaged(error) from error
 
-    def _stored(self, document_id: str) -> DocumentVectors:
-        from chromadb.errors import InternalError
 
-        try:
-            found: Any = self._collection.get(where={"document_id": document_id}, include=["embeddings"])
-        except InternalError as error:
-            raise _out_of_step(str(error)) from error
-        if len(found["embeddings"]) != len(found["ids"]):
-            raise _out_of_step(f"{len(found['ids'])} listed, {len(found['embeddings'])} there")
-        vectors = np.asarray(found["embeddings"], dtype=np.float32)
-        return found["ids"], vectors.reshape(len(found["ids"]), self.stamp.dimensions)
+def _damaged(error: BaseException) -> VectorsDamagedError:
+    return VectorsDamagedError(
+        f"The folder of vectors cannot be used ({error}).",
+        hint="Searches go on without it; check that the data directory can be written to and has space.",
+    )
 
-    def _forget(self, document_ids: set[str]) -> None:
-        with self._lock:
-            for document_id in document_ids:
-                self._matrices.pop(document_id, None)
 
-    def _check(self, vectors: Vectors) -> None:
-        if vectors.shape[-1] != self.stamp.dimensions:
-            raise IndexMismatchError(
-                f"A vector of {vectors.shape[-1]} numbers was put to an index of {self.stamp.dimensions}.",
-                hint="Choose the embedding model again in the settings to build a new index.",
-            )
+def _entries(books: Path) -> Iterator[bytes]:
+    """What Chroma's own SQLite file says, whichever way it is laid out. Raises sqlite3.Error when it is damaged."""
+    with closing(sqlite3.connect(f"{books.resolve().as_uri()}?mode=ro", uri=True)) as connection:
+        if connection.execute("PRAGMA integrity_check(1)").fetchone()[0] != "ok":
+            raise sqlite3.DatabaseError("damaged")
+        tables = connection.execute(
+            "SELECT name FROM sqlite_master WHERE type = 'table' AND sql NOT LIKE 'CREATE VIRTUAL%' ORDER BY name"
+        ).fetchall()
+        for (name,) in tables:
+            if name != _OPENINGS:
+                yield name.encode()
+                yield from (repr(row).encode() for row in connection.execute(f'SELECT * FROM "{name}"'))

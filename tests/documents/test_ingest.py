@@ -17,8 +17,8 @@ from pincite.core.errors import (
     TooLargeError,
     UnknownDocumentError,
 )
+from pincite.core.retrieval.exact import MeaningIndex
 from pincite.core.retrieval.indexes import Indexes
-from pincite.core.retrieval.vectors import ChromaIndex
 from pincite.core.settings import Settings
 from pincite.core.types import DocumentStatus, JobStage, JobStatus, Page, PageStatus, Passage
 from pincite.tests.documents.pdfium_reader import PdfiumReader
@@ -200,7 +200,7 @@ def test_another_application_on_the_same_library_searches_no_stale_vectors(setti
         other = Indexes(shop.database, settings)
         dragons = embedder.embed(["a dragon sleeps on a heap of gold"])[0]
 
-        def nearest(index: ChromaIndex) -> list[tuple[str, float]]:
+        def nearest(index: MeaningIndex) -> list[tuple[str, float]]:
             return index.search(dragons, document_ids=[document.id], limit=2)
 
         before = nearest(other.active()[1])

@@ -44,10 +44,9 @@ def make_retriever(
             identity, pages, list(split_pages(pages, document_id=identity, title=name)), recognise=frozenset()
         )
     embedder, vectors = indexes.active()
-    passages = [
-        p for name, texts in documents.items() for i in range(len(texts)) for p in library.page_passages(id_of(name), i)
-    ]
-    vectors.add(passages, embedder.embed([f"{p.context}\n{p.text}" for p in passages]))
+    while batch := indexes.pending(limit=256):
+        indexes.embed(batch, lambda: False)
+        indexes.store(batch)
     retriever = Retriever(
         library=library,
         keywords=keywords,

@@ -36,7 +36,8 @@ def retriever(state: TurnState, runtime: Runtime[TurnContext]) -> TurnUpdate:
         plan, context_characters=context.model.context_characters, scope=state["document_ids"]
     )
     drawn_on = {item.passage.document_id for item in result.evidence}
-    notices = tuple(dict.fromkeys([*state["notices"], *_holes(searched, context.documents, drawn_on)]))
+    holes = _holes(searched, context.documents, drawn_on)
+    notices = tuple(dict.fromkeys([*state["notices"], *result.notices, *holes]))
     context.note(
         read={"queries": [query.text for query in plan.sub_queries], "documents": [d.name for d in searched]},
         decided={
