@@ -58,6 +58,7 @@ class Nameless:
         self.passages = library.passages
         self.page_passages = library.page_passages
         self.passages_of_pages = library.passages_of_pages
+        self.pages_labelled = library.pages_labelled
 
     def list(self) -> Sequence[Document]:
         return [replace(document, name="", metadata=()) for document in self._library.list()]

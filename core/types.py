@@ -249,7 +249,7 @@ class SearchResult:
     score_floor: float = 0.0
     notes: tuple[str, ...] = ()
     notices: tuple[str, ...] = ()
-    """What people are told of this search: what it could not do."""
+    """What people are told of this search: what it could not do, and how the question was taken."""
 
 
 # ---------------------------------------------------------------- answers and verdicts

@@ -32,12 +32,13 @@ _FORMAT_WORDS = re.compile(
 _LEAD_IN = re.compile(
     r"^\W*(?:here'?s the question:|question:|(?:according to|based on|from|in|per|as (?:per|stated in)|using|among)\b"
     r"[^,?]{0,140}?\b(?:report|paper|document|article|slides?|presentation|survey|manual|guide|handbook|deck|study|text|"
-    r"statements?|sheet|filing|details|information|10-?k|pdf|file|data|p&l)\b[^,?]{0,80},|hi|hello|hey|ok|okay|so)\s*,?\s*",
+    r"statements?|sheet|filing|details|information|10-?k|pdf|file|data|p&l)\b[^,?]{0,80},"
+    r"|(?:hi|hello|hey|ok|okay)[,!]|so\b[,\s])\s*",
     re.IGNORECASE,
 )
 _PLACE = re.compile(
-    r"\s{0,4},?\s{0,4}\b(?:according to|based on|in|from|of|mentioned in|shown in|given in) (?:the|this|that) "
-    r"(?:report|paper|document|article|slides?|presentation|survey|manual|guide|handbook|deck|study|text|pdf|file)\b",
+    r"\s{0,4},?\s{0,4}\b(?:according to|based on|in|from|mentioned in|shown in|given in) (?:the|this|that) "
+    r"(?:document|pdf|file)\b",
     re.IGNORECASE,
 )
 _FORMAT_TAIL = re.compile(
@@ -45,10 +46,17 @@ _FORMAT_TAIL = re.compile(
     r"(?:the |an? )?(?:list|string|integer|float|int) form(?:at)?)|round(?:ed)?(?: your answer)? to [^?.]*)\)?",
     re.IGNORECASE,
 )
-_PAGES = re.compile(
-    r"\b(?i:pages?|pp?\.|slides?)\s*(?i:no\.?|numbers?|#)?\s*\(?(\d{1,4}|[ivxlc]{1,6}\b|[A-Z]-?\d{1,3}\b)"
-    r"(?:\s*(?:-|–|to|and|&|,)\s*(?i:pages?|slides?)?\s*(\d{1,4}))?"
+_PAGE = r"(?:\d{1,4}|[ivxlc]{1,7}|[IVXLC]{2,7}|[A-Z]{1,2}-?\d{1,3})(?!\w|\.\d)"
+_BETWEEN = (
+    r"\s{0,3}(?:(?i:to|through|until|and|or)\b|[-–—&,])\s{0,3}(?:(?i:and|or)\s{1,3})?(?i:pages?|slides?|pp?\.)?\s{0,3}"
 )
+_PAGES = re.compile(
+    rf"\b(?P<kind>(?i:pages?|pp?\.|slides?|pp))\s{{0,3}}(?i:no\.?|numbers?|#)?\s{{0,3}}\(?"
+    rf"(?P<list>{_PAGE}(?:{_BETWEEN}{_PAGE}){{0,30}})"
+)
+_ONE_PAGE = re.compile(_PAGE)
+_ROMAN = {"i": 1, "v": 5, "x": 10, "l": 50, "c": 100}
+MOST_PAGES_OF_A_RANGE = 40
 _NUMBERS = "one two three four five six seven eight nine ten".split()
 _ORDINALS = "first second third fourth fifth sixth seventh eighth ninth tenth".split()
 _PLACES = {
@@ -71,12 +79,41 @@ _FISCAL_YEAR = re.compile(r"\bFY\s?['’]?((?:19|20)?\d{2})\b")
 _SHORT_YEAR = re.compile(r"\bFY\s?['’]?(\d{2})\b")
 _QUOTED = re.compile(r"[\"“”]([^\"“”]{2,80})[\"“”]|(?<!\w)['‘]([^'‘’]{2,60})['’](?!\w)")
 _NAME = re.compile(r"\b(?:[A-Z][\w&.'’-]*[\w]|[A-Z]{2,})(?:\s+(?:(?:of|and|the|for|de|&)\s+)?[A-Z0-9][\w&'’-]*)*")
-_FOLLOW_UP = re.compile(
-    r"^\W*(?:and|but|so|or|also|what about|how about|why|then|what else|anything else|who else|more|ok|okay|yes|no|"
-    r"sure)\b|"
-    r"\b(?:it|its|they|them|their|theirs|he|him|his|she|her|hers|this|that|these|those|there|one|ones|same|former|"
-    r"latter|above|previous|such|another|other|else|instead)\b",
+_OPENING = re.compile(
+    r"^\W*(?:and|but|or|also|then|what about|how about|what else|anything else|who else|why not)\b", re.I
+)
+_PRONOUN = re.compile(r"\b(?:it|its|they|them|their|theirs|he|him|his|she|her|hers)\b", re.IGNORECASE)
+_BACK_POINTING = re.compile(
+    r"\b(?:the former|the latter|(?:the|that) (?:same|other|previous|above)|the (?:first|second|other) ones?)\b"
+    r"|\b(?:this|these|those)\b(?! (?:documents?|files?|pdfs?|reports?|papers?|contracts?|agreements?|manuals?)\b)"
+    r"|\b(?:in|of|for|at|on|by|with|from|about|to|is|was|does|did|why|how) that\b",
     re.IGNORECASE,
+)
+_REST = re.compile(
+    r"^\W*(?:in|for|of|by|per|with|without|at|on|from|under|during|after|before|since|until|yes|no|sure|ok)\b", re.I
+)
+"""With few words of its own such an opening leaves out what the question before said ("For the second year?")."""
+_NOUN_PHRASE = re.compile(r"\b(?i:the|an?|each|every|all|which|what|of|our|my)\s+\w{3,}|(?<=\s)[A-Z]\w+")
+_MEASURES = frozenset(
+    "much many long often far exactly ago more else happened sure yes no ok okay please again".split()
+)
+MOST_WORDS_OF_A_REST = 3
+_ABOUT_PLACE = frozenset(
+    "here question according based using among stated given report paper document article slide slides presentation "
+    "survey manual guide handbook deck study text statement statements sheet filing details information pdf file data "
+    "in per from as use shown okay ok hi hello hey so".split()
+)
+"""Words that only say where to look."""
+_ABOUT_FORM = _ABOUT_PLACE | frozenset(
+    "please answer answers respond reply round rounded return write give express provide output format formatted "
+    "calculate compute use utilize utilise directly decimal decimals place places percent percents percentage integer "
+    "float string number numbers unit units list order shown line item items names name million millions billion "
+    "billions thousand thousands usd dollars concise concisely sentence sentences word words explain one two three "
+    "enumerate address perspective".split()
+)
+"""Words that only say how to answer."""
+_ASKING_VERB = re.compile(
+    r"^\W*(?:give|report|provide|use|utili[sz]e|address|enumerate|list|we want to)\b", re.IGNORECASE
 )
 
 
@@ -114,12 +151,25 @@ def plan_question(
 
 
 def resolve_follow_up(question: str, history: Sequence[Message]) -> str:
-    """Put the previous question of the person before one that leans on it (pronouns, openings, very few own words)."""
+    """Put the previous question of the person before one that cannot be understood without it."""
     earlier = [message.text for message in history if message.role == "user" and message.text.strip()]
-    own_words = [word for word in words(question) if word.lower() not in FUNCTION_WORDS]
-    if not earlier or not (_FOLLOW_UP.search(question) or len(own_words) <= 3):
+    if not earlier or not leans_on_the_last(question):
         return question
     return f"{earlier[-1].strip()} {question.strip()}"
+
+
+def leans_on_the_last(question: str) -> bool:
+    """Say whether a question points back (pronouns, openings) or leaves out what it is about."""
+    own_words = _content(question)
+    if all(word.lower() in _MEASURES or word.isdigit() for word in own_words):
+        return True  # "Why?", "How long?", "And 2019?"
+    if _BACK_POINTING.search(question):
+        return True
+    few = len(own_words) <= MOST_WORDS_OF_A_REST
+    if (few and _REST.search(question)) or _OPENING.search(question):
+        return True
+    pronoun = _PRONOUN.search(question)
+    return pronoun is not None and (len(own_words) < 3 or not _NOUN_PHRASE.search(question, 0, pronoun.start()))
 
 
 def core_question(question: str) -> str:
@@ -127,13 +177,37 @@ def core_question(question: str) -> str:
     kept = []
     for sentence in _SENTENCE.split(question):
         for _ in range(2):
-            sentence = _LEAD_IN.sub("", sentence, count=1)
-        if _INSTRUCTION.search(sentence) and _FORMAT_WORDS.search(sentence) and "?" not in sentence:
+            lead = _LEAD_IN.match(sentence)
+            sentence = sentence[lead.end() :] if lead and _says_only_where(lead.group()) else sentence
+        if _says_only_how(sentence):
             continue
         sentence = _PLACE.sub("", _FORMAT_TAIL.sub("", sentence)).strip()
-        if any(word.lower() not in FUNCTION_WORDS for word in words(sentence)):
+        if _content(sentence):
             kept.append(sentence)
     return _FISCAL_YEAR.sub(_plain_year, " ".join(kept) or question.strip())
+
+
+def _content(text: str) -> list[str]:
+    return [word for word in words(text) if word.lower() not in FUNCTION_WORDS]
+
+
+def _says_only_how(sentence: str) -> bool:
+    if "?" in sentence or not (_INSTRUCTION.search(sentence) and _FORMAT_WORDS.search(sentence)):
+        return False
+    return not _ASKING_VERB.search(sentence) or _is_said_elsewhere(sentence, _ABOUT_FORM)
+
+
+def _says_only_where(lead: str) -> bool:
+    """A lead-in that names something ("In the 2019 report of Acme, ...") is part of what is asked."""
+    return _is_said_elsewhere(lead, _ABOUT_PLACE)
+
+
+def _is_said_elsewhere(text: str, known: frozenset[str]) -> bool:
+    """Say whether all words of a text say how or where only, or name a section that the plan looks under anyway."""
+    left = " ".join(text.lower().split())
+    for name in SECTION_NAMES:
+        left = left.replace(name, " ")
+    return all(word in known for word in _content(left))
 
 
 def _plain_year(match: re.Match[str]) -> str:
@@ -194,23 +268,63 @@ def _section_queries(question: str, terms: Sequence[Term]) -> list[str]:
 
 
 def pages_in(question: str) -> tuple[str, ...]:
-    """Pages that a question names, as printed numbers or as ``first``, ``last``."""
+    """Pages that a question names, as printed or as ``first``, ``last``; ranges filled in."""
     found: list[str] = []
     for match in _PAGES.finditer(question):
-        first, last = match.groups()
-        if (
-            last
-            and first.isdigit()
-            and int(first) < int(last) <= int(first) + 20
-            and not re.search(r"and|&|,", match.group())
-        ):
-            found += [str(number) for number in range(int(first), int(last) + 1)]
-        else:
-            found += [page for page in (first, last) if page]
+        listed = match["list"]
+        previous: re.Match[str] | None = None
+        for page in _ONE_PAGE.finditer(listed):
+            between = listed[previous.end() : page.start()] if previous else ""
+            if previous and "," in between and match["kind"].lower() in ("page", "slide"):
+                break  # "On page 3, 5 people sign"
+            if previous and not re.search(r"[,&]|\b(?:and|or)\b", between, re.IGNORECASE):
+                found += _pages_between(previous.group(), page.group())
+            found.append(page.group())
+            previous = page
     for match in _ORDINAL_PAGE.finditer(question):
         word = (match.group(1) or match.group(2)).lower()
         found.append(_PLACES.get(word, word))
     return tuple(dict.fromkeys(found))
+
+
+def _pages_between(first: str, last: str) -> list[str]:
+    """The pages between the ends of a range: 3 to 5, iv to vi, A-1 to A-3; none where the ends do not match."""
+    (style, low), (other, high) = _counted(first), _counted(last)
+    if style != other or not low < high <= low + MOST_PAGES_OF_A_RANGE:
+        return []
+    between = range(low + 1, high)
+    if style == "roman":
+        return [_as_roman(number) for number in between]
+    return [f"{style}{number}" for number in between]
+
+
+def _counted(page: str) -> tuple[str, int]:
+    """Part a page's name into what is counted and the number."""
+    digits = page.lstrip("ABCDEFGHIJKLMNOPQRSTUVWXYZ-")
+    if digits.isdigit():
+        return page[: len(page) - len(digits)], int(digits)
+    values = [_ROMAN[letter] for letter in page.lower()]
+    return "roman", sum(
+        -value if value < after else value for value, after in zip(values, [*values[1:], 0], strict=True)
+    )
+
+
+def _as_roman(number: int) -> str:
+    text = ""
+    for value, letters in (
+        (100, "c"),
+        (90, "xc"),
+        (50, "l"),
+        (40, "xl"),
+        (10, "x"),
+        (9, "ix"),
+        (5, "v"),
+        (4, "iv"),
+        (1, "i"),
+    ):
+        text += letters * (number // value)
+        number %= value
+    return text
 
 
 def years_in(question: str) -> tuple[str, ...]:

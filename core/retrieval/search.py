@@ -48,6 +48,9 @@ class Library(Protocol):
     def page_passages(self, document_id: str, page_index: int) -> Sequence[Passage]:
         """In reading order; none for a page that is not there."""
 
+    def pages_labelled(self, document_id: str, label: str) -> Sequence[int]:
+        """Positions of the pages that carry this printed number."""
+
     def passages_of_pages(self, pages: Sequence[PageKey]) -> Sequence[Passage]:
         """All passages of (document id, page index) pairs, in reading order."""
 
@@ -103,7 +106,7 @@ class Retriever:
         affinity = {match.document_id: match.score for match in matches}
         named = [match.document_id for match in matches if match.score >= DECISIVE_MATCH]
         rankings = self._run_indexes(plan, ids, named)
-        asked = self._asked_pages(plan, ids or named, documents)
+        asked, page_notices = self._asked_pages(plan, ids or named, documents)
         best = self._fuse(rankings, asked, affinity)[:width]
         pages = self._pages_of([identity for identity, _ in best])
         fused = _candidates(best, rankings, affinity, pages)
@@ -127,7 +130,10 @@ class Retriever:
             reranker=self._reranker.name,
             score_floor=floor,
             notes=tuple(f"The question names {documents[identity].name}." for identity in named if identity not in ids),
-            notices=self._notices(rankings, [documents[i] for i in ids] if ids else list(documents.values())),
+            notices=(
+                *page_notices,
+                *self._notices(rankings, [documents[i] for i in ids] if ids else list(documents.values())),
+            ),
         )
 
     def _notices(self, rankings: _Rankings, searched: Sequence[Document]) -> tuple[str, ...]:
@@ -166,26 +172,40 @@ class Retriever:
 
     def _asked_pages(
         self, plan: SearchPlan, document_ids: Sequence[str], documents: Mapping[str, Document]
-    ) -> list[str]:
-        """Passages on pages that the question names by position, where it is clear which documents are meant."""
+    ) -> tuple[dict[str, float], list[str]]:
+        """Passages on pages that the question names, where it is clear which documents are meant, and what to tell.
+
+        A printed number goes before a position in the file; where both exist and differ, both are searched.
+        """
+        asked: dict[str, float] = {}
+        notices: list[str] = []
         if not plan.wanted_pages or not 0 < len(document_ids) <= MOST_OPENED_TARGETS:
-            return []
-        keys = []
+            return asked, notices
         for identity in document_ids:
             last = documents[identity].page_count
             for name in plan.wanted_pages:
                 position = {"first": 1, "last": last}.get(name) or (int(name) if name.isdigit() else 0)
-                keys += [(identity, position - 1)] if 0 < position <= last else []
-        return [passage.id for passage in self._library.passages_of_pages(keys)]
+                printed = [] if name in ("first", "last") else self._library.pages_labelled(identity, name)
+                placed = [position - 1] if 0 < position <= last else []
+                for index in [*printed, *placed]:
+                    score = 1.0 if index in printed or not printed else 0.9
+                    for passage in self._library.passages_of_pages([(identity, index)]):
+                        asked.setdefault(passage.id, score)
+                if printed and placed and placed[0] not in printed:
+                    notices.append(
+                        f"“Page {name}” was taken for the page with {name} printed on it, page {printed[0] + 1} of "
+                        f"{documents[identity].name}; page {name} of the file was searched too."
+                    )
+        return asked, notices
 
-    def _fuse(self, rankings: _Rankings, asked: Sequence[str], affinity: Mapping[str, float]) -> Ranking:
+    def _fuse(self, rankings: _Rankings, asked: Mapping[str, float], affinity: Mapping[str, float]) -> Ranking:
         """Passages of pages that were asked for, then all others by rank in every ranking and by their document."""
         fused = fuse_rankings(
             ([identity for identity, _ in ranking], weight / max(len(group), 1))
             for group, weight in ((rankings.keyword, 1.0), (rankings.printed, 1.0), (rankings.dense, 1.5))
             for ranking in group
         )
-        fused = [*((identity, 1.0) for identity in asked), *((i, score) for i, score in fused if i not in set(asked))]
+        fused = [*asked.items(), *((identity, score) for identity, score in fused if identity not in asked)]
         weights = _document_weights(fused[: self._settings.candidates], affinity)
         weighted = ((identity, score * weights.get(document_of(identity), 1.0)) for identity, score in fused)
         return sorted(weighted, key=lambda pair: (-pair[1], pair[0]))

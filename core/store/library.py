@@ -108,6 +108,14 @@ class Library:
             raise UnknownDocumentError(f"Page {page_index + 1} is not in the library.", hint="It may not be read yet.")
         return stored_page(row)
 
+    def pages_labelled(self, document_id: str, label: str) -> Sequence[int]:
+        """The positions of the pages on which this number is printed, whatever its case."""
+        rows = self._database.connection.execute(
+            "SELECT page_index FROM pages WHERE document_id = ? AND lower(page_label) = lower(?) ORDER BY page_index",
+            (document_id, label),
+        )
+        return [row["page_index"] for row in rows]
+
     def has_page(self, document_id: str, page_index: int) -> bool:
         rows = self._database.connection.execute(
             "SELECT 1 FROM pages WHERE document_id = ? AND page_index = ?", (document_id, page_index)

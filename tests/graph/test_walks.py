@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from pincite.core.errors import ModelInterruptedError
-from pincite.core.graph.nodes.router import resolve_mentions
+from pincite.core.graph.nodes.router import _by_rule, resolve_mentions
 from pincite.core.language.quoting import Quoting
 from pincite.core.types import Document, DocumentStatus, Intent, Mode, SearchPlan, SearchResult, TurnStatus
 from pincite.tests.graph.world import CONTRACT, REPORT, ScriptedModel, Shelf, WordSearch, World
@@ -293,3 +293,34 @@ def test_a_decline_is_accepted_once_a_looser_search_agrees(world: Any) -> None:
 def test_a_looser_search_can_turn_a_decline_into_an_answer(world: Any) -> None:
     turn = world(ScriptedModel("These documents do not say.", RIGHT)).ask(PENALTY).turn
     assert turn.status is TurnStatus.ANSWERED and turn.answer == RIGHT
+
+
+@pytest.mark.parametrize("mode", [Mode.AUTO, Mode.DOCUMENTS])
+@pytest.mark.parametrize("question", ["What is the capital of France?", "capital of France", "Tell me a fact"])
+def test_without_documents_no_model_answers_a_question(world: Any, mode: Mode, question: str) -> None:
+    model = ScriptedModel("Paris is the capital of France.")
+    turn = world(model, shelf=Shelf({})).ask(question, mode=mode).turn
+    assert turn.status is TurnStatus.FAILED and "Paris" not in turn.answer
+    assert "no documents to search" in turn.error and "Add a PDF" in turn.error
+    assert not model.requests
+
+
+def test_documents_mode_answers_nothing_from_general_knowledge(world: Any) -> None:
+    model = ScriptedModel("Hello!", "Paris is the capital of France.")
+    one = world(model)
+    for question in ("Thank you!", "capital of France"):
+        assert one.ask(question, mode=Mode.DOCUMENTS).turn.intent is not Intent.CHAT
+
+
+def test_small_talk_needs_no_documents(world: Any) -> None:
+    assert world(ScriptedModel("Hello!"), shelf=Shelf({})).ask("Hi there, thank you!").turn.answer == "Hello!"
+
+
+def test_an_unclear_reply_sends_a_question_to_the_documents(world: Any) -> None:
+    turn = world(ScriptedModel("Paris.")).ask("capital of France").turn
+    assert turn.intent is Intent.DOCUMENT_SEARCH and "Paris" not in turn.answer
+
+
+def test_repeated_thanks_are_small_talk_at_once(world: Any) -> None:
+    assert _by_rule("thank you " * 500, Mode.AUTO, (), ())[0] is Intent.CHAT
+    assert _by_rule("thank you " * 500 + "x", Mode.AUTO, (), ())[0] is None

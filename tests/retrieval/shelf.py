@@ -29,7 +29,11 @@ def page(index: int, text: str, *, label: str = "") -> Page:
 
 
 def make_retriever(
-    directory: Path, documents: Mapping[str, Sequence[str]], *, settings: Settings | None = None
+    directory: Path,
+    documents: Mapping[str, Sequence[str]],
+    *,
+    settings: Settings | None = None,
+    labels: Sequence[str] = (),
 ) -> tuple[Retriever, Library]:
     """Documents by name, each with its pages' texts; a document's id is its name's letters."""
     settings = settings or Settings(data_dir=directory)
@@ -39,7 +43,7 @@ def make_retriever(
     for name, texts in documents.items():
         identity = id_of(name)
         shelf.add_document(identity, name, 1, PdfInfo(len(texts), (), (), {}), added_at="2026-01-01T00:00:00Z")
-        pages = [page(index, text) for index, text in enumerate(texts)]
+        pages = [page(index, text, label=labels[index] if labels else "") for index, text in enumerate(texts)]
         shelf.put_pages(
             identity, pages, list(split_pages(pages, document_id=identity, title=name)), recognise=frozenset()
         )

@@ -1,8 +1,11 @@
 """A question becomes a plan without a model: what is asked, in several wordings, and where to look."""
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from pincite.core.graph.planning import core_question, plan_question, resolve_follow_up
+from pincite.core.graph.planning import core_question, pages_in, plan_question, resolve_follow_up
+from pincite.core.grounding.terms import content_terms, words
 from pincite.core.ports import Message
 
 
@@ -88,3 +91,82 @@ def test_parts_and_gaps_become_sub_queries() -> None:
     texts = [query.text for query in plan.sub_queries]
     assert "What is the price?" in texts and "Who sells the spare parts?" in texts and texts[-1] == "delivery time"
     assert plan.attempt == 1
+
+
+@pytest.mark.parametrize(
+    ("question", "pages"),
+    [
+        ("Compare pages 3, 5 and 7.", ("3", "5", "7")),
+        ("Compare pages 3,5,7 and page 9.", ("3", "5", "7", "9")),
+        ("What do pp. 3–5 say?", ("4", "3", "5")),
+        ("Who signs on p. 3?", ("3",)),
+        ("What is on pages A-1 to A-3?", ("A-1", "A-2", "A-3")),
+        ("What is on pages iii to vi?", ("iii", "iv", "v", "vi")),
+        ("On page 3, 5 people sign. Who?", ("3",)),
+        ("Pages 2 to 4 and 8?", ("2", "3", "4", "8")),
+        ("Which pages in 1999 were lost?", ()),
+    ],
+)
+def test_every_page_of_a_list_or_range_is_wanted(question: str, pages: tuple[str, ...]) -> None:
+    assert sorted(pages_in(question)) == sorted(pages)
+
+
+WORD_BEGINNINGS = ("So", "Hi", "Ok", "Hey", "In", "Per", "From", "As", "Hello", "Format", "Answer", "And", "It", "No")
+words_like_openings = st.builds(
+    lambda opening, rest: opening + rest, st.sampled_from(WORD_BEGINNINGS), st.text("lmnrtz", min_size=3, max_size=8)
+)
+content_words = st.one_of(words_like_openings, st.text("bcdfgklmprtvz", min_size=4, max_size=9))
+SHAPES = (
+    "{} {} {}",
+    "What is the {} of {} {}?",
+    "{}, {} and {}?",
+    "So {} {} {}?",
+    "In {} {}, which {}?",
+    "Hi, {} {} {}",
+)
+
+
+@given(st.sampled_from(SHAPES), st.lists(content_words, min_size=3, max_size=3))
+def test_planning_drops_and_changes_no_content_word(shape: str, chosen: list[str]) -> None:
+    core = plan_question(shape.format(*chosen)).sub_queries[0].text
+    assert set(chosen) <= set(words(core))
+
+
+@given(st.lists(st.integers(1, 999), min_size=1, max_size=9, unique=True), st.sampled_from(("and", "or", "&")))
+def test_no_page_of_a_list_is_lost(numbers: list[int], last: str) -> None:
+    listed = ", ".join(map(str, numbers[:-1])) + (f" {last} " if numbers[1:] else "") + str(numbers[-1])
+    assert pages_in(f"What do pages {listed} say?") == tuple(map(str, numbers))
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "Solar panel efficiency at noon?",
+        "In the Acme report of 2019, who is the chair?",
+        "From the survey of Lisbon, how many answered?",
+        "Give the names of all directors of Acme.",
+        "What is the aim of the study?",
+    ],
+)
+def test_an_opening_that_names_something_is_kept(question: str) -> None:
+    named = [word for word in content_terms(question) if word not in ("report", "give", "name")]
+    assert set(named) <= set(content_terms(core_question(question)))
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "Who signed the lease?",
+        "Solar panel efficiency",
+        "Does the turbine reach its nominal efficiency in winter?",
+        "Which tenants say that they pay late?",
+        "Is there another entrance to the warehouse in Porto?",
+    ],
+)
+def test_another_topic_is_not_joined_with_the_last_question(question: str) -> None:
+    assert resolve_follow_up(question, HISTORY) == question
+
+
+@pytest.mark.parametrize("question", ["What is the price of it?", "And in 2019?", "What about the cable?", "How long?"])
+def test_a_question_that_leans_is_joined(question: str) -> None:
+    assert resolve_follow_up(question, HISTORY) != question

@@ -132,3 +132,14 @@ def test_other_scripts_are_found_by_keyword(tmp_path: Path) -> None:
     for question, page in (("保修期多长?", 0), ("Какова гарантия?", 1), ("كم مدة الضمان؟", 2)):
         found = retriever.search(plan_question(question), context_characters=6000)
         assert places(found, "keyword")[0] == (id_of("warranty.pdf"), page)
+
+
+def test_a_printed_page_number_goes_before_the_position_and_both_are_searched(tmp_path: Path) -> None:
+    pages = [f"The boiler of model {name} is filled by hand every morning." for name in "ABCDE"]
+    retriever, _ = make_retriever(tmp_path, {"manual.pdf": pages}, labels=("i", "ii", "1", "2", "3"))
+    result = search(retriever, "What does page 3 of the manual say of the boiler?", "manual.pdf")
+    fused = [candidate.passage.page_index for candidate in result.rankings["fused"]]
+    assert fused[:2] == [4, 2]
+    assert any("page 5 of manual.pdf" in notice for notice in result.notices)
+    roman = search(retriever, "What does page ii say of the boiler?", "manual.pdf")
+    assert roman.rankings["fused"][0].passage.page_index == 1 and not roman.notices

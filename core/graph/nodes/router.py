@@ -66,6 +66,8 @@ def router(state: TurnState, runtime: Runtime[TurnContext]) -> TurnUpdate:
         notices = (*notices, f"No longer in the library: {gone} of the {len(set(scope))} chosen documents.")
 
     intent, why = _by_rule(text, state["mode"], mentioned, in_scope)
+    if intent is not Intent.CHAT and not any(document.searchable for document in in_scope):
+        raise _nothing_to_search(in_scope)
     if intent is None:
         intent, why = _by_probe(text, state, context)
     update = TurnUpdate(
@@ -159,8 +161,6 @@ def _by_rule(
 ) -> tuple[Intent | None, str]:
     if mode is Mode.CHAT and not mentioned:
         return Intent.CHAT, "the mode is chat"
-    if not documents:
-        return Intent.CHAT, "there are no documents to search"
     small_talk = bool(_SMALL_TALK.match(text))
     if _SURVEY.search(text) and not small_talk and not _topic(text, documents):
         return Intent.SURVEY, "the question is about whole documents"
@@ -173,6 +173,16 @@ def _by_rule(
     if _QUESTION.search(text):
         return Intent.DOCUMENT_SEARCH, "it has the shape of a question"
     return None, ""
+
+
+def _nothing_to_search(documents: Sequence[Document]) -> TurnError:
+    """No model is asked then: what it knows by itself would be told as if a document said it."""
+    if not documents:
+        return TurnError("There are no documents to search yet.", hint="Add a PDF, then ask again.")
+    return TurnError(
+        "None of the documents that were to be searched has text yet.",
+        hint="Wait until they are read, or see under Documents why they could not be.",
+    )
 
 
 def _topic(text: str, documents: Sequence[Document]) -> set[str]:
@@ -192,6 +202,6 @@ def _by_probe(text: str, state: TurnState, context: TurnContext) -> tuple[Intent
         return Intent.DOCUMENT_SEARCH, f"a probe found {found[0].document_name}, page {found[0].passage.page_label}"
     if context.model.writes_prose:
         reply = context.model.structured(INTENT_INSTRUCTIONS, text, INTENT_SCHEMA)
-        if reply is not None:
-            return (Intent.CHAT if is_chat(reply) else Intent.DOCUMENT_SEARCH), f"{context.model.name} said so"
+        chat = reply is not None and is_chat(reply)
+        return (Intent.CHAT if chat else Intent.DOCUMENT_SEARCH), f"{context.model.name} said so"
     return Intent.CHAT, "a probe of the documents found nothing like it"
