@@ -12,6 +12,48 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+GUARD = """
+import os, sys
+
+HERE = ("127.0.0.1", "::1", "localhost", "0.0.0.0", "::", "", None)
+
+def refuse(event, arguments):
+    if event in ("socket.connect", "socket.sendto"):
+        address = arguments[1]
+        host = address[0] if isinstance(address, tuple) else None
+    elif event in ("socket.getaddrinfo", "socket.gethostbyname"):
+        host = arguments[0]
+    else:
+        return
+    host = host.decode() if isinstance(host, bytes) else host
+    if host not in HERE:
+        with open(os.environ["NETWORK_LOG"], "a") as log:
+            log.write(f"{event} {host}\\n")
+        raise OSError(f"the network is forbidden: {host}")
+
+sys.addaudithook(refuse)
+"""
+
+
+def without_network(folder: Path) -> dict[str, str]:
+    """The environment of a process without a network; what it tried stands in ``folder/network.log``."""
+    guard = folder / "guard"
+    guard.mkdir()
+    (guard / "sitecustomize.py").write_text(GUARD, encoding="utf-8")
+    log = folder / "network.log"
+    log.touch()
+    outside = {name: value for name, value in os.environ.items() if name not in ("CI", "ORT_DISABLE_TELEMETRY")}
+    return {
+        **outside,
+        "HOME": str(folder / "home"),
+        "XDG_CACHE_HOME": str(folder / "home" / "cache"),
+        "PYTHONPATH": os.pathsep.join([str(guard), *filter(None, [os.environ.get("PYTHONPATH")])]),
+        "NETWORK_LOG": str(log),
+        "PYTHONUNBUFFERED": "1",
+        "LANGSMITH_TRACING": "true",  # as the shell of somebody who traces other programs has it
+        "LANGSMITH_API_KEY": "a key",
+    }
+
 
 def free_port() -> int:
     with socket.socket() as probe:

@@ -4,7 +4,6 @@ An audit hook, inherited by every child process, refuses and notes each address 
 """
 
 import json
-import os
 import signal
 import subprocess
 import sys
@@ -14,50 +13,13 @@ from pathlib import Path
 import pytest
 
 from pincite.core.settings import PACKAGE_ROOT
-from pincite.tests.serving import free_port, pincite_command, running_app
-
-GUARD = """
-import os, sys
-
-HERE = ("127.0.0.1", "::1", "localhost", "0.0.0.0", "::", "", None)
-
-def refuse(event, arguments):
-    if event in ("socket.connect", "socket.sendto"):
-        address = arguments[1]
-        host = address[0] if isinstance(address, tuple) else None
-    elif event in ("socket.getaddrinfo", "socket.gethostbyname"):
-        host = arguments[0]
-    else:
-        return
-    host = host.decode() if isinstance(host, bytes) else host
-    if host not in HERE:
-        with open(os.environ["NETWORK_LOG"], "a") as log:
-            log.write(f"{event} {host}\\n")
-        raise OSError(f"the network is forbidden: {host}")
-
-sys.addaudithook(refuse)
-"""
+from pincite.tests.serving import free_port, pincite_command, running_app, without_network
 
 
 @pytest.fixture
 def forbidden(tmp_path: Path) -> Mapping[str, str]:
     """The environment of a process without a network; what it tried stands in ``tmp_path/network.log``."""
-    guard = tmp_path / "guard"
-    guard.mkdir()
-    (guard / "sitecustomize.py").write_text(GUARD, encoding="utf-8")
-    log = tmp_path / "network.log"
-    log.touch()
-    outside = {name: value for name, value in os.environ.items() if name not in ("CI", "ORT_DISABLE_TELEMETRY")}
-    return {
-        **outside,
-        "HOME": str(tmp_path / "home"),
-        "XDG_CACHE_HOME": str(tmp_path / "home" / "cache"),
-        "PYTHONPATH": os.pathsep.join([str(guard), *filter(None, [os.environ.get("PYTHONPATH")])]),
-        "NETWORK_LOG": str(log),
-        "PYTHONUNBUFFERED": "1",
-        "LANGSMITH_TRACING": "true",  # as the shell of somebody who traces other programs has it
-        "LANGSMITH_API_KEY": "a key",
-    }
+    return without_network(tmp_path)
 
 
 def test_the_guard_refuses_and_notes(forbidden: Mapping[str, str], tmp_path: Path) -> None:

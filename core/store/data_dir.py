@@ -13,7 +13,10 @@ from pincite.core.store.database import Database, ReadOnlyDatabase
 STAMP = "pincite-data.json"
 FORMAT = 1
 QUARANTINE = "quarantine"
-_BEFORE_THE_FIRST_START = {"samples", "models", "settings.json", "pincite.log", "lost+found"}
+_BEFORE_THE_FIRST_START = {
+    *("samples", "models", "settings.json", "pincite.log", "lost+found"),
+    *("app.lock", "app.json", "passphrase.json"),
+}
 
 
 def check_ours(settings: Settings) -> None:
