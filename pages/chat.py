@@ -9,6 +9,7 @@ from pincite.core.types import Mode, Session
 from pincite.pages.components.facade import errors_told, pincite
 from pincite.pages.components.layout import BESIDE, CONVERSATION
 from pincite.pages.components.page_view import draw_page_panel, shown_page
+from pincite.pages.components.scope import NEW, add_to_scope, chosen_documents, draw_lost_scope, draw_scope
 from pincite.pages.components.sessions import draw_session_list, draw_session_menu, open_session
 from pincite.pages.components.turn import draw_actions, draw_answer, draw_live, draw_question
 from pincite.pages.components.uploads import draw_intake, draw_job, intake, open_jobs, take_in
@@ -16,6 +17,7 @@ from pincite.pages.components.words import count, escape
 
 SLOT = "chat_page"
 MODES = {Mode.AUTO: "Auto", Mode.DOCUMENTS: "Documents", Mode.CHAT: "Chat"}
+TURNS_A_PAGE = 20
 SAMPLE_QUESTION = "What are the late payment penalties?"
 
 
@@ -44,9 +46,10 @@ def main() -> None:
 def draw_conversation(app: Pincite, session: Session | None, names: dict[str, str]) -> None:
     # Asked first: a turn that ends in between is then watched, and the watch draws the page anew.
     running = app.runner.running(session.id) if session else None
-    turns = app.turns.of_session(session.id) if session else []
+    turns = app.turns.newest(session.id, _shown(session)) if session else []
     if session and turns:
         draw_session_menu(app, session)
+        draw_earlier(app, session, len(turns))
     for turn in turns:
         draw_question(turn, names)
         with st.chat_message("assistant", avatar=":material/fact_check:"):
@@ -62,9 +65,27 @@ def draw_conversation(app: Pincite, session: Session | None, names: dict[str, st
             with errors_told():
                 app.runner.run_again(turn.id, engine="quoting" if asked == "quoting" else None)
                 st.rerun()
+    draw_lost_scope(session, names)
     draw_intake(app)
     if not turns:
         draw_welcome(app, session, names)
+
+
+def _shown(session: Session) -> int:
+    shown: int = st.session_state.get(f"shown_{session.id}", TURNS_A_PAGE)
+    return shown
+
+
+def _show_more(session: Session) -> None:
+    st.session_state[f"shown_{session.id}"] = _shown(session) + TURNS_A_PAGE
+
+
+def draw_earlier(app: Pincite, session: Session, drawn: int) -> None:
+    """A long conversation opens with its end."""
+    earlier = app.turns.count(session.id) - drawn
+    if earlier > 0:
+        st.button(f"Show earlier ({count(earlier, 'more question')})", key="earlier", type="tertiary",
+                  icon=":material/expand_less:", on_click=_show_more, args=(session,))  # fmt: skip
 
 
 def watch(app: Pincite, turn_id: str) -> None:
@@ -106,7 +127,7 @@ def draw_welcome(app: Pincite, session: Session | None, names: dict[str, str]) -
             f"Answers repeat your documents word for word. {escape(engine.message)}",
             icon=":material/format_quote:",
         )
-    if searched := [f"**{escape(names[id_])}**" for id_ in (session.document_ids if session else ()) if id_ in names]:
+    if searched := [f"**{escape(names[id_])}**" for id_ in chosen_documents(session) if id_ in names]:
         more = f" and {count(len(searched) - 3, 'more document')}" if len(searched) > 3 else ""
         st.markdown(f":material/check_circle: Your question goes to {', '.join(searched[:3])}{more}.")
     if open_jobs(app):
@@ -115,7 +136,8 @@ def draw_welcome(app: Pincite, session: Session | None, names: dict[str, str]) -
     if samples and st.button("Try it with the sample contract", icon=":material/play_circle:", type="primary"):
         with errors_told():
             document = app.ingest.add(samples[0].read_bytes(), samples[0].name).document
-            ask(app, session, SAMPLE_QUESTION, Mode.AUTO, (document.id,))
+            add_to_scope(app, session, [document.id])
+            ask(app, session, SAMPLE_QUESTION, Mode.AUTO)
 
 
 def draw_input(app: Pincite, session: Session | None, names: dict[str, str]) -> None:
@@ -127,7 +149,7 @@ def draw_input(app: Pincite, session: Session | None, names: dict[str, str]) -> 
             "Mode", MODES, format_func=lambda value: MODES[value], default=Mode.AUTO, required=True, key=f"mode_{key}",
             label_visibility="collapsed", help="Auto decides by itself whether a question goes to the documents.",
         )  # fmt: skip
-        chosen = draw_scope(app, session, names, key)
+        draw_scope(app, session, names, mode or Mode.AUTO)
         st.caption(f"{escape(app.engines().name)} {escape(app.engines().model)}", width="content")
     value = st.chat_input(
         "The answer is being written…" if running else "Ask a question, @name a document, or drop PDFs here",
@@ -138,49 +160,38 @@ def draw_input(app: Pincite, session: Session | None, names: dict[str, str]) -> 
         disabled=running,
     )
     if isinstance(value, ChatInputValue):
-        receive(app, session, value, mode or Mode.AUTO, tuple(chosen))
+        receive(app, session, value, mode or Mode.AUTO)
 
 
-def draw_scope(app: Pincite, session: Session | None, names: dict[str, str], key: str) -> list[str]:
-    stored = [id_ for id_ in (session.document_ids if session else ()) if id_ in names]
-    scope_key = f"scope_{key}_{'_'.join(id_[:6] for id_ in stored)}"
-    chosen: list[str] = [id_ for id_ in st.session_state.get(scope_key, stored) if id_ in names]
-    if st.session_state.get(scope_key) != chosen:
-        st.session_state[scope_key] = chosen
-    label = "All documents" if not chosen else names[chosen[0]] if len(chosen) == 1 else count(len(chosen), "document")
-    with st.popover(escape(label), icon=":material/folder_open:", type="tertiary"):
-        chosen = st.multiselect(
-            "Documents to search", list(names), format_func=lambda id_: names[id_], key=scope_key,
-            placeholder=f"All {count(len(names), 'document')}",
-            help="Leave empty to search everything.",
-        )  # fmt: skip
-    if session and list(chosen) != stored:
-        app.sessions.set_documents(session.id, tuple(chosen))
-        st.rerun()
-    return chosen
-
-
-def receive(app: Pincite, session: Session | None, value: ChatInputValue, mode: Mode, chosen: tuple[str, ...]) -> None:
-    new = take_in(app, value.files) if value.files else []
+def receive(app: Pincite, session: Session | None, value: ChatInputValue, mode: Mode) -> None:
+    new = take_in(app, value.files, session_id=session.id if session else "") if value.files else []
     intake().known.clear()  # asking about a file that is here already needs no message
-    if new:
-        chosen = tuple(dict.fromkeys([*chosen, *(document.id for document in new)]))
-        if session:
-            app.sessions.set_documents(session.id, chosen)
-    if value.text.strip():
-        ask(app, session, value.text.strip(), mode, chosen)
-    elif value.files:
-        if new and session is None:
-            st.session_state["session_id"] = app.sessions.create(document_ids=chosen).id
+    with errors_told():
+        if new:
+            add_to_scope(app, session, [document.id for document in new])
+        if value.text.strip():
+            ask(app, session, value.text.strip(), mode)
+        elif new and session is None:
+            begin(app)
+    if value.files and not value.text.strip():
         st.rerun()
 
 
-def ask(app: Pincite, session: Session | None, question: str, mode: Mode, document_ids: tuple[str, ...]) -> None:
-    """Start a turn; one about documents that are still being read waits for them by itself."""
-    session = session or app.sessions.create(document_ids=document_ids)
+def begin(app: Pincite) -> Session:
+    """Open a session on what was chosen for it; files that still wait for a password will join it."""
+    session = app.sessions.create(document_ids=chosen_documents(None))
+    st.session_state["session_id"] = session.id
+    st.session_state.pop(NEW, None)
+    intake().belong_to(session.id)
+    return session
+
+
+def ask(app: Pincite, session: Session | None, question: str, mode: Mode) -> None:
+    """Start a turn on the session's documents; one about documents that are still being read waits by itself."""
+    session = session or begin(app)
     st.session_state["session_id"] = session.id
     with errors_told():
-        app.runner.ask(session.id, question, mode=mode, document_ids=document_ids)
+        app.runner.ask(session.id, question, mode=mode)
         st.rerun()
 
 

@@ -1,14 +1,24 @@
 """The review queue: answers that Pincite was not sure of, their evidence, and a person's decision."""
 
 import getpass
-from collections.abc import Sequence
-from datetime import UTC, datetime
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
+from functools import partial
 
 import streamlit as st
 
 from pincite.core.errors import PinciteError
 from pincite.core.runtime import Pincite
-from pincite.core.types import ReviewDecision, ReviewedLine, Turn, TurnStatus
+from pincite.core.types import (
+    ReviewDecision,
+    ReviewDraft,
+    ReviewedLine,
+    Turn,
+    TurnFilter,
+    TurnLine,
+    TurnStatus,
+)
 from pincite.pages.components.answer import answer_markdown, claim_line
 from pincite.pages.components.facade import errors_told, pincite, tell
 from pincite.pages.components.layout import CASE
@@ -28,48 +38,56 @@ from pincite.pages.components.words import confidence, escape, escape_lines, mom
 
 SLOT = "review_page"
 QUEUE = "review_queue"
-SHOWN_DECISIONS = 20
-AGES = {"Any age": 36_500, "Last day": 1, "Last 7 days": 7, "Last 30 days": 30}
+AGES = {"Any age": 0, "Last day": 1, "Last 7 days": 7, "Last 30 days": 30}
+LINES_A_PAGE = 50
+DECISIONS_A_PAGE = 20
+IDS, SHOWN, SHOWN_DECIDED = "review_ids", "review_shown", "decided_shown"
+EDITING, LAST, TOLD = "editing", "last_decision", "review_told"
 
 
 def main() -> None:
     app = pincite()
     st.header("Review", anchor=False)
-    flagged = app.turns.flagged()
-    decided = app.reviews.decided(most=SHOWN_DECISIONS)
-    waiting, done = st.tabs([f"Waiting ({len(flagged)})", f"Decided ({app.reviews.count_decided()})"])
+    draw_told(app)
+    flagged, decided = app.turns.count_flagged(), app.reviews.count_decided()
+    waiting, done = st.tabs([f"Waiting ({flagged})", f"Decided ({decided})"])
     with waiting:
         draw_waiting(app, flagged)
     with done:
         draw_decided(app, decided)
 
 
-def draw_waiting(app: Pincite, flagged: Sequence[Turn]) -> None:
+def draw_told(app: Pincite) -> None:
+    """What became of the last decision, with the way back."""
+    if (error := st.session_state.pop(TOLD, None)) is not None:
+        tell(error)
+    if (last := st.session_state.get(LAST)) is None:
+        return
+    turn_id, decision, question = last
+    with st.container(horizontal=True, vertical_alignment="center", gap="small", border=True):
+        done = DECISION_WORDS[decision].capitalize()
+        st.markdown(f":material/task_alt: **{done}:** {escape(shorten(question, 90))}", width="stretch")
+        st.button("Undo", key=f"undo_{turn_id}", icon=":material/undo:", type="tertiary",
+                  on_click=_undo, args=(app, turn_id))  # fmt: skip
+
+
+def draw_waiting(app: Pincite, flagged: int) -> None:
     if not flagged:
         st.success("Nothing waits for review. Answers with low confidence, and those you send here, appear here.",
                    icon=":material/task_alt:")  # fmt: skip
         return
     names = {document.id: document.name for document in app.library.list()}
-    turns = filtered(flagged, names)
-    if not turns:
+    wanted = draw_filters(names)
+    lines = app.turns.lines(wanted, most=st.session_state.get(SHOWN, LINES_A_PAGE))
+    if not lines:
         st.caption("No waiting answer fits these filters.")
         return
-    rows = [
-        {
-            "Question": turn.question,
-            "Why": turn.reasons[0] if turn.reasons else "",
-            "Documents": ", ".join(sorted({citation.document_name for citation in turn.citations})) or "none cited",
-            "Confidence": round(turn.verdict.confidence * 100) if turn.verdict else None,
-            "Asked": parse_time(turn.started_at).astimezone(),
-        }
-        for turn in turns
-    ]
-    last = len(turns) - 1
-    position = min(_position(), last)
-    st.session_state[QUEUE] = {"selection": {"rows": [position]}}
+    position = _position(app, lines)
+    drafted = app.reviews.drafted()
     st.dataframe(
-        rows, hide_index=True, key=QUEUE, on_select="rerun", selection_mode="single-row-required",
-        height="content" if len(rows) <= 6 else 250,
+        [_row(line, drafted=line.id in drafted) for line in lines],
+        hide_index=True, key=QUEUE, on_select="rerun", selection_mode="single-row-required",
+        height="content" if len(lines) <= 6 else 250,
         column_config={
             "Question": st.column_config.TextColumn(width=330),
             "Why": st.column_config.TextColumn(width=260),
@@ -78,22 +96,60 @@ def draw_waiting(app: Pincite, flagged: Sequence[Turn]) -> None:
             "Asked": st.column_config.DatetimeColumn(format="D MMM, HH:mm", width=100),
         },
     )  # fmt: skip
-    draw_case(app, turns[position], position, last, names)
+    if (more := app.turns.count_lines(wanted) - len(lines)) > 0:
+        st.button(f"Show more ({more:,} wait)", type="tertiary", on_click=_grow, args=(SHOWN, LINES_A_PAGE))
+    draw_case(app, app.turns.without_trace(lines[position].id), position, len(lines) - 1, names)
 
 
-def _position() -> int:
+def _row(line: TurnLine, *, drafted: bool) -> dict[str, object]:
+    return {
+        "Question": line.question,
+        "Why": ("Edited, not saved. " if drafted else "") + (line.reasons[0] if line.reasons else ""),
+        "Documents": ", ".join(sorted(line.cited_names)) or "none cited",
+        "Confidence": None if line.confidence is None else round(line.confidence * 100),
+        "Asked": parse_time(line.started_at).astimezone(),
+    }
+
+
+def _position(app: Pincite, lines: Sequence[TurnLine]) -> int:
+    """Where the chosen case stands now: by its id, as the queue may have changed in another tab."""
     state = st.session_state.get(QUEUE) or {}
     rows = state.get("selection", {}).get("rows", [])
-    return rows[0] if rows else 0
+    row, before = rows[0] if rows else 0, st.session_state.get(IDS, [])
+    ids = [line.id for line in lines]
+    case = before[row] if row < len(before) else ""
+    position = ids.index(case) if case in ids else min(row, len(ids) - 1)
+    if case and case not in ids:
+        _tell_decided_elsewhere(app, case)
+    st.session_state[IDS] = ids
+    st.session_state[QUEUE] = {"selection": {"rows": [position]}}
+    return position
+
+
+def _tell_decided_elsewhere(app: Pincite, turn_id: str) -> None:
+    last = st.session_state.get(LAST)
+    if last is not None and last[0] == turn_id:
+        return
+    try:
+        turn = app.turns.without_trace(turn_id)
+    except PinciteError:
+        return
+    if turn.status is TurnStatus.REVIEWED and turn.review:
+        st.info(f"“{escape(shorten(turn.question, 60))}” was {DECISION_WORDS[turn.review.decision]} by "
+                f"{escape(turn.review.reviewer)} meanwhile.", icon=":material/info:")  # fmt: skip
 
 
 def _move_to(position: int) -> None:
     st.session_state[QUEUE] = {"selection": {"rows": [position]}}
-    st.session_state.pop("editing", None)
+    st.session_state.pop(EDITING, None)
     st.session_state[SLOT] = None
 
 
-def filtered(flagged: Sequence[Turn], names: dict[str, str]) -> list[Turn]:
+def _grow(key: str, by: int) -> None:
+    st.session_state[key] = st.session_state.get(key, by) + by
+
+
+def draw_filters(names: dict[str, str]) -> TurnFilter:
     with st.container(horizontal=True, vertical_alignment="bottom"):
         words = st.text_input(
             "Question or reason", type="search", live=True, placeholder="Any words", key="review_words"
@@ -101,48 +157,157 @@ def filtered(flagged: Sequence[Turn], names: dict[str, str]) -> list[Turn]:
         document = st.selectbox("Document", ["", *names], format_func=lambda id_: names.get(id_, "Any document"))
         age = st.selectbox("Age", list(AGES), width=150)
         most = st.slider("Confidence up to", 0, 100, 100, step=5, format="%d%%", width=200)
-    now = datetime.now(UTC)
-    return [
-        turn
-        for turn in flagged
-        if (words or "").lower() in " ".join([turn.question, *turn.reasons]).lower()
-        and (not document or any(citation.document_id == document for citation in turn.citations))
-        and (now - parse_time(turn.started_at)).days < AGES[age]
-        and (turn.verdict is None or turn.verdict.confidence * 100 <= most)
-    ]
+    return TurnFilter(
+        status=TurnStatus.FLAGGED,
+        words=words or "",
+        document_id=document or "",
+        since=(datetime.now(UTC) - timedelta(days=days)).isoformat() if (days := AGES[age]) else "",
+        confidence_up_to=most / 100,
+    )
 
 
 def draw_case(app: Pincite, turn: Turn, position: int, last: int, names: dict[str, str]) -> None:
+    draft = app.reviews.draft(turn.id)
+    editing = draft is not None or st.session_state.get(EDITING) == turn.id
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        approve = st.button("Approve", icon=":material/check:", type="primary", shortcut="A", disabled=not turn.answer)
-        edit = st.button("Edit", icon=":material/edit:", shortcut="E")
-        reject = st.button("Reject", icon=":material/block:", shortcut="X")
+        if editing:
+            draw_editing_bar(app, turn, draft)
+        else:
+            draw_deciding_bar(app, turn)
         st.space("stretch")
         st.button("", key="previous", icon=":material/arrow_upward:", type="tertiary", shortcut="K",
                   help="Previous answer", disabled=position == 0, on_click=_move_to, args=(position - 1,))  # fmt: skip
         st.button("", key="next", icon=":material/arrow_downward:", type="tertiary", shortcut="J",
                   help="Next answer", disabled=position == last, on_click=_move_to, args=(position + 1,))  # fmt: skip
-    if edit:
-        st.session_state["editing"] = turn.id
     with st.container(key=CASE):
         left, right = st.columns([11, 9], gap="medium")
     with left:
-        draw_draft(app, turn)
-        draw_decision_form(app, turn, approve=approve, reject=reject)
+        draw_draft(app, turn, editing=editing)
+        if editing:
+            draw_editor(app, turn, draft)
+        draw_signature(turn)
         draw_checks(turn)
         draw_hint(app, turn)
     with right:
-        draw_evidence(app, turn, names)
+        draw_evidence(app, turn, names, editing=editing)
 
 
-def draw_draft(app: Pincite, turn: Turn) -> None:
+def draw_deciding_bar(app: Pincite, turn: Turn) -> None:
+    """Each button is this case's own: a press that comes late can decide no other."""
+    st.button("Approve", key=f"approve_{turn.id}", icon=":material/check:", type="primary", shortcut="A",
+              disabled=not turn.answer.strip(), on_click=_decide,
+              args=(app, turn.id, ReviewDecision.APPROVED))  # fmt: skip
+    st.button("Edit", key=f"open_{turn.id}", icon=":material/edit:", shortcut="E", on_click=_edit, args=(turn.id,))
+    st.button("Reject", key=f"reject_{turn.id}", icon=":material/block:", shortcut="X",
+              on_click=_decide, args=(app, turn.id, ReviewDecision.REJECTED))  # fmt: skip
+
+
+def draw_editing_bar(app: Pincite, turn: Turn, draft: ReviewDraft | None) -> None:
+    """No shortcut decides here, and nothing here approves the original by mistake."""
+    st.button("Save and approve", key=f"save_{turn.id}", icon=":material/save:", type="primary",
+              on_click=_save, args=(app, turn.id))  # fmt: skip
+    st.button("Discard", key=f"discard_{turn.id}", icon=":material/delete_history:",
+              on_click=_discard, args=(app, turn.id))  # fmt: skip
+    if draft and draft.text.strip() != turn.answer.strip():
+        st.badge("Edited, not saved", icon=":material/edit_note:", color="orange")
+        st.caption(f"kept {moment(draft.updated_at)}", width="content")
+
+
+def draw_editor(app: Pincite, turn: Turn, draft: ReviewDraft | None) -> None:
+    key = _editor(turn.id)
+    st.session_state.setdefault(key, draft.text if draft else turn.answer)
+    text = live_text_area(
+        "The final answer; write [2] to cite passage 2", height=160, key=key,
+        on_change=partial(_keep_draft, app, turn.id),
+    )  # fmt: skip
+    draw_recheck(app, turn, text)
+    if turn.evidence:
+        with st.expander("Passages that can be cited, by number", icon=":material/format_list_numbered:"):
+            draw_rows(evidence_rows(turn.evidence), key=f"citable_{turn.id}")
+
+
+def _editor(turn_id: str) -> str:
+    return f"edit_{turn_id}"
+
+
+def draw_signature(turn: Turn) -> None:
+    """What goes with the decision."""
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        st.text_input("Note", key=f"note_{turn.id}", placeholder="Optional: why you decide so")
+        st.text_input("Reviewer", value=_user_name(), key="reviewer", persist_state="session", width=140)
+
+
+def _edit(turn_id: str) -> None:
+    st.session_state[EDITING] = turn_id
+
+
+def _keep_draft(app: Pincite, turn_id: str) -> None:
+    with _told_later():
+        app.reviews.keep_draft(turn_id, st.session_state[_editor(turn_id)] or "")
+
+
+def _discard(app: Pincite, turn_id: str) -> None:
+    with _told_later():
+        app.reviews.discard_draft(turn_id)
+        _close_editor(turn_id)
+
+
+def _close_editor(turn_id: str) -> None:
+    st.session_state.pop(EDITING, None)
+    st.session_state.pop(_editor(turn_id), None)
+
+
+def _save(app: Pincite, turn_id: str) -> None:
+    with _told_later():
+        text = st.session_state.get(_editor(turn_id)) or ""
+        _conclude(app, turn_id, ReviewDecision.EDITED, text)
+
+
+def _decide(app: Pincite, turn_id: str, decision: ReviewDecision) -> None:
+    """A second key pressed before the editor was drawn must not decide."""
+    if st.session_state.get(EDITING) != turn_id:
+        with _told_later():
+            _conclude(app, turn_id, decision)
+
+
+def _conclude(app: Pincite, turn_id: str, decision: ReviewDecision, text: str = "") -> None:
+    note = st.session_state.get(f"note_{turn_id}") or ""
+    reviewer = st.session_state.get("reviewer") or "local"
+    turn = app.turns.without_trace(turn_id)
+    if decision is ReviewDecision.EDITED and text.strip() == turn.answer.strip():
+        decision = ReviewDecision.APPROVED  # nothing was changed in the box
+    app.reviews.decide(turn_id, decision, final_answer=text, note=note, reviewer=reviewer)
+    st.session_state[LAST] = (turn_id, decision, turn.question)
+    _close_editor(turn_id)
+
+
+def _undo(app: Pincite, turn_id: str) -> None:
+    """Take the decision back and show its case again."""
+    with _told_later():
+        if (last := st.session_state.get(LAST)) is not None and last[0] == turn_id:
+            st.session_state.pop(LAST)
+        st.session_state[IDS] = [turn_id]
+        _move_to(0)
+        app.reviews.undo(turn_id)
+
+
+@contextmanager
+def _told_later() -> Iterator[None]:
+    """An error in a callback is told above the queue, where the page is drawn next."""
+    try:
+        yield
+    except PinciteError as error:
+        st.session_state[TOLD] = error
+
+
+def draw_draft(app: Pincite, turn: Turn, *, editing: bool) -> None:
     st.markdown(f"**{escape_lines(turn.question)}**")
     reasons = "\n".join(f"- {escape(reason)}" for reason in turn.reasons)
-    sure = confidence(turn.verdict.confidence, app.settings.review_threshold) if turn.verdict else "Not judged"
-    st.warning(f"{sure}\n{reasons}", icon=":material/warning:")
+    judged = "" if turn.verdict else "Not judged\n"
+    st.warning(f"{judged}{reasons}", icon=":material/warning:")
     if turn.review and turn.review.stale:
         st.info(f"Decided before by {escape(turn.review.reviewer)}; stale since: {escape(turn.review.stale)}")
-    if st.session_state.get("editing") != turn.id:
+    if not editing:
         answer = answer_markdown(turn.parts, turn.verdict)
         with st.container(border=True):
             st.markdown(answer or "There is no draft: nothing in the documents was good enough to answer from.")
@@ -154,42 +319,6 @@ def draw_checks(turn: Turn) -> None:
     st.page_link(
         "pages/traces.py", label="Open the trace", icon=":material/account_tree:", query_params={"turn": turn.id}
     )
-
-
-def draw_decision_form(app: Pincite, turn: Turn, *, approve: bool, reject: bool) -> None:
-    text = turn.answer
-    editing = st.session_state.get("editing") == turn.id
-    if editing:
-        text = live_text_area(
-            "The final answer; write [2] to cite passage 2", turn.answer, height=160, key=f"edit_{turn.id}"
-        )
-        draw_recheck(app, turn, text)
-        if turn.evidence:
-            with st.expander("Passages that can be cited, by number", icon=":material/format_list_numbered:"):
-                draw_rows(evidence_rows(turn.evidence), key=f"citable_{turn.id}")
-    with st.container(horizontal=True, vertical_alignment="bottom"):
-        note = st.text_input("Note", key=f"note_{turn.id}", placeholder="Optional: why you decide so")
-        reviewer = st.text_input("Reviewer", value=_user_name(), key="reviewer", persist_state="session", width=140)
-    save = editing and st.button("Save the edited answer", icon=":material/save:", type="primary")
-    decision = (
-        ReviewDecision.EDITED if save else
-        ReviewDecision.APPROVED if approve else
-        ReviewDecision.REJECTED if reject else None
-    )  # fmt: skip
-    if decision is None:
-        return
-    try:
-        app.reviews.decide(
-            turn.id, decision, final_answer=text if save else "", note=note or "", reviewer=reviewer or "local"
-        )
-    except PinciteError as error:
-        tell(error)
-        return
-    st.session_state.pop("editing", None)
-    st.toast(
-        f"{DECISION_WORDS[decision].capitalize()}: {escape(shorten(turn.question, 60))}", icon=":material/task_alt:"
-    )
-    st.rerun()
 
 
 def _user_name() -> str:
@@ -218,8 +347,8 @@ def draw_hint(app: Pincite, turn: Turn) -> None:
                 st.switch_page("pages/chat.py", query_params={"session": turn.session_id})
 
 
-def draw_evidence(app: Pincite, turn: Turn, names: dict[str, str]) -> None:
-    editing = st.session_state.get("editing") == turn.id  # then any passage may be cited instead: show them all
+def draw_evidence(app: Pincite, turn: Turn, names: dict[str, str], *, editing: bool) -> None:
+    # While editing, any passage may be cited instead: show them all.
     places = (() if editing else turn.citations) or passages_found(turn)
     citations = [place for place in places if place.document_id in names]
     if not citations:
@@ -236,27 +365,38 @@ def draw_evidence(app: Pincite, turn: Turn, names: dict[str, str]) -> None:
     draw_picture(document, shown)
 
 
-def draw_decided(app: Pincite, decided: Sequence[ReviewedLine]) -> None:
+def draw_decided(app: Pincite, count: int) -> None:
     """Decisions that hold, newest first, each with all that was decided on it before."""
-    if not decided:
+    if not count:
         st.caption("No decision yet. Reviewed answers are offered again when somebody asks the same.")
-    for turn in decided:
-        outcome = f"{DECISION_WORDS[turn.review.decision]}, {moment(turn.review.decided_at)}"
-        with st.expander(f"{escape(shorten(turn.question, 90))} · {outcome}", icon=":material/verified_user:"):
-            for review in app.reviews.history(turn.turn_id):
-                note = f" “{escape(review.note)}”" if review.note else ""
-                stale = f" — no longer holds: {escape(review.stale)}" if review.stale else ""
-                st.markdown(f"**{DECISION_WORDS[review.decision].capitalize()}** by {escape(review.reviewer)}, "
-                            f"{moment(review.decided_at)}.{note}{stale}")  # fmt: skip
-                st.markdown(answer_markdown(review.parts, None))
-            with st.container(horizontal=True):
-                st.page_link("pages/chat.py", label="Open the conversation", icon=":material/forum:",
-                             query_params={"session": turn.session_id})  # fmt: skip
-                if turn.status is TurnStatus.REVIEWED and st.button(
-                    "Review again", key=f"reopen_{turn.turn_id}", type="tertiary", icon=":material/undo:"
-                ):
-                    app.reviews.send(turn.turn_id, "Sent back to review.")
-                    st.rerun()
+        return
+    lines = app.reviews.decided(most=st.session_state.get(SHOWN_DECIDED, DECISIONS_A_PAGE))
+    drafted = app.reviews.drafted()
+    for line in lines:
+        outcome = f"{DECISION_WORDS[line.review.decision]}, {moment(line.review.decided_at)}"
+        with st.expander(f"{escape(shorten(line.question, 90))} · {outcome}", icon=":material/verified_user:"):
+            draw_decision(app, line, drafted=line.turn_id in drafted)
+    if count > len(lines):
+        st.button(f"Show earlier ({count - len(lines):,} more)", type="tertiary", key="earlier_decisions",
+                  on_click=_grow, args=(SHOWN_DECIDED, DECISIONS_A_PAGE))  # fmt: skip
+
+
+def draw_decision(app: Pincite, line: ReviewedLine, *, drafted: bool) -> None:
+    for review in app.reviews.history(line.turn_id):
+        note = f" “{escape(review.note)}”" if review.note else ""
+        stale = f" — no longer holds: {escape(review.stale)}" if review.stale else ""
+        undone = f" — taken back {moment(review.undone_at)}" if review.undone_at else ""
+        st.markdown(f"**{DECISION_WORDS[review.decision].capitalize()}** by {escape(review.reviewer)}, "
+                    f"{moment(review.decided_at)}.{note}{stale}{undone}")  # fmt: skip
+        st.markdown(answer_markdown(review.parts, None))
+    if drafted:
+        st.caption("An edit of this answer is not saved; take the decision back to go on with it.")
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.page_link("pages/chat.py", label="Open the conversation", icon=":material/forum:",
+                     query_params={"session": line.session_id})  # fmt: skip
+        if line.status is TurnStatus.REVIEWED:
+            st.button("Take back", key=f"take_back_{line.turn_id}", type="tertiary", icon=":material/undo:",
+                      on_click=_undo, args=(app, line.turn_id))  # fmt: skip
 
 
 main()

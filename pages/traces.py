@@ -6,10 +6,11 @@ from dataclasses import asdict
 
 import streamlit as st
 
+from pincite.core.errors import PinciteError
 from pincite.core.runtime import Pincite
-from pincite.core.types import Attempt, SearchPlan, Turn
+from pincite.core.types import Attempt, SearchPlan, Turn, TurnFilter, TurnLine
 from pincite.pages.components.answer import answer_markdown, claim_line, confidence_history
-from pincite.pages.components.facade import errors_told, pincite
+from pincite.pages.components.facade import errors_told, pincite, tell
 from pincite.pages.components.trace_view import (
     candidate_rows,
     draw_path,
@@ -21,7 +22,8 @@ from pincite.pages.components.trace_view import (
 from pincite.pages.components.turn import draw_evaluation
 from pincite.pages.components.words import STATUS_WORDS, escape, moment, shorten
 
-MOST_TURNS = 300
+TURNS_A_PAGE = 50
+SHOWN = "traces_shown"
 
 
 def main() -> None:
@@ -35,21 +37,15 @@ def main() -> None:
 
 
 def draw_turn(app: Pincite) -> None:
-    turns = {turn.id: turn for turn in app.turns.recent(MOST_TURNS)}
-    wanted = st.query_params.get("turn", "")
-    if wanted and wanted not in turns:
-        with errors_told():
-            turns[wanted] = app.turns.get(wanted)
-    if not turns:
-        st.info("No question was asked yet. Each answer leaves a trace here.", icon=":material/account_tree:")
+    chosen = choose_turn(app)
+    if not chosen:
         return
-    ids = list(turns)
-    chosen = st.selectbox(
-        "Question", ids, index=ids.index(wanted) if wanted in turns else 0, format_func=lambda id_: _title(turns[id_]),
-        key=f"turn_{wanted}", label_visibility="collapsed", icon=":material/search:",
-    )  # fmt: skip
     st.query_params["turn"] = chosen
-    turn = turns[chosen]
+    try:
+        turn = app.turns.get(chosen)
+    except PinciteError as error:
+        tell(error)
+        return
     if turn.id == app.runner.running(turn.session_id):
         turn = app.runner.snapshot(turn.id).turn
     with st.container(horizontal=True, vertical_alignment="center"):
@@ -80,7 +76,41 @@ def draw_turn(app: Pincite) -> None:
         draw_attempts(turn.attempts)
 
 
-def _title(turn: Turn) -> str:
+def choose_turn(app: Pincite) -> str:
+    """The id of the turn to look at, from a list of columns; what the address names need not be on its page."""
+    if not app.turns.lines(most=1):
+        st.info("No question was asked yet. Each answer leaves a trace here.", icon=":material/account_tree:")
+        return ""
+    most = st.session_state.get(SHOWN, TURNS_A_PAGE)
+    with st.container(horizontal=True, vertical_alignment="center"):
+        words = st.text_input("Find", type="search", live=True, placeholder="Words of a question", width=220,
+                              label_visibility="collapsed", key="trace_words")  # fmt: skip
+        lines = {line.id: line for line in app.turns.lines(TurnFilter(words=words or ""), most=most + 1)}
+        further = len(lines) > most
+        titles = {turn_id: _title(line) for turn_id, line in list(lines.items())[:most]}
+        wanted = st.query_params.get("turn", "")
+        if wanted and wanted not in titles and not words:
+            titles[wanted] = "An earlier question"
+        if not titles:
+            st.caption("No question has these words.")
+            return ""
+        ids = list(titles)
+        chosen = st.selectbox(
+            "Question", ids, index=ids.index(wanted) if wanted in ids else 0,
+            format_func=lambda id_: titles.get(id_, ""), key=f"turn_{wanted}_{words}", label_visibility="collapsed",
+            icon=":material/account_tree:",
+        )  # fmt: skip
+        if further:
+            st.button("Earlier", key="earlier", icon=":material/history:", type="tertiary", on_click=_show_more,
+                      help="Offer earlier questions too")  # fmt: skip
+    return chosen or ""
+
+
+def _show_more() -> None:
+    st.session_state[SHOWN] = st.session_state.get(SHOWN, TURNS_A_PAGE) + TURNS_A_PAGE
+
+
+def _title(turn: TurnLine) -> str:
     return f"{shorten(turn.question, 90)}  ·  {STATUS_WORDS[turn.status]}, {moment(turn.started_at)}"
 
 

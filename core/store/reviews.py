@@ -152,12 +152,14 @@ class Reviews:
             self._turns.save(replace(turn, status=TurnStatus.FLAGGED, reasons=reasons))
 
     def keep_draft(self, turn_id: str, text: str) -> None:
-        """Keep what a reviewer has written so far; it decides nothing."""
+        """Keep what a reviewer has written so far; it decides nothing. What was just saved needs no draft."""
         with self._database.transaction() as connection:
             connection.execute(
-                "INSERT INTO drafts (turn_id, text, updated_at) SELECT id, ?, ? FROM turns WHERE id = ? "
+                "INSERT INTO drafts (turn_id, text, updated_at) SELECT id, ?1, ?2 FROM turns WHERE id = ?3 "
+                f"AND NOT EXISTS (SELECT 1 FROM reviews AS review WHERE turn_id = ?3 AND final_answer = ?4 AND {_HOLDS}"
+                " AND status = ?5) "
                 "ON CONFLICT (turn_id) DO UPDATE SET text = excluded.text, updated_at = excluded.updated_at",
-                (text, now(), turn_id),
+                (text, now(), turn_id, text.strip(), TurnStatus.REVIEWED),
             )
 
     def discard_draft(self, turn_id: str) -> None:
@@ -181,10 +183,11 @@ class Reviews:
 
     def send(self, turn_id: str, reason: str = "A person asked for a review.") -> None:
         """Put any finished turn into the queue. Raises TurnError."""
-        turn = self._turns.get(turn_id)
-        if turn.status not in (TurnStatus.ANSWERED, TurnStatus.REVIEWED, TurnStatus.FLAGGED):
-            raise TurnError("Only an answered turn can be reviewed.", hint="Run the question again first.")
-        self._flag(turn, reason)
+        with self._database.transaction():
+            turn = self._turns.get(turn_id)
+            if turn.status not in (TurnStatus.ANSWERED, TurnStatus.REVIEWED, TurnStatus.FLAGGED):
+                raise TurnError("Only an answered turn can be reviewed.", hint="Run the question again first.")
+            self._flag(turn, reason)
 
     def feedback(self, turn_id: str, kind: FeedbackKind | None) -> None:
         """Thumb up or down; None takes it back."""

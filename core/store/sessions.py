@@ -58,10 +58,14 @@ class Sessions:
 
     def get(self, session_id: str) -> Session:
         """Raises TurnError when there is no such session."""
-        row = self._database.connection.execute("SELECT * FROM sessions WHERE id = ?", (session_id,)).fetchone()
-        if row is None:
+        session = self.find(session_id)
+        if session is None:
             raise TurnError("This session is no longer stored.", hint="Choose another, or begin a new one.")
-        return _session(row)
+        return session
+
+    def find(self, session_id: str) -> Session | None:
+        row = self._database.connection.execute("SELECT * FROM sessions WHERE id = ?", (session_id,)).fetchone()
+        return _session(row) if row else None
 
     def rename(self, session_id: str, title: str) -> None:
         if title.strip():
@@ -126,7 +130,7 @@ def _turn_markdown(turn: Turn, stands: Callable[[Citation], bool]) -> list[str]:
         parts.append(f"*Reviewed ({review.decision}) by {escape(review.reviewer)}, {review.decided_at[:10]}.*")
     elif turn.status is TurnStatus.FLAGGED:
         parts.append("*Flagged for review, do not rely on it yet:* " + escape(" ".join(turn.reasons)))
-    elif turn.verdict:
+    elif turn.verdict and turn.status is TurnStatus.ANSWERED:
         parts.append(f"*Confidence {turn.verdict.confidence:.0%}.*")
     if citations:
         parts.append("\n".join(_citation_line(citation, stands(citation)) for citation in citations))

@@ -1,5 +1,7 @@
 """A text area that sends its text while it is typed: Streamlit's own waits for Ctrl+Enter or for the focus to leave."""
 
+from collections.abc import Callable
+
 import streamlit as st
 
 _PRESS_CTRL_ENTER_AFTER_A_PAUSE = """
@@ -23,8 +25,11 @@ export default function ({ data }) {
 _watcher = st.components.v2.component("pincite_live_text", js=_PRESS_CTRL_ENTER_AFTER_A_PAUSE)
 
 
-def live_text_area(label: str, value: str, *, height: int, key: str) -> str:
-    """Draw the area and return its text; without the script it still works with Ctrl+Enter."""
-    text = st.text_area(label, value=value, height=height, key=key)
+def live_text_area(label: str, *, height: int, key: str, on_change: Callable[[], None]) -> str:
+    """Draw the area and return its text, which begins as the session state has it under ``key``.
+
+    Without the script it still works with Ctrl+Enter.
+    """
+    text = st.text_area(label, height=height, key=key, on_change=on_change)
     _watcher(data={"key": key}, key=f"{key}_live")
     return text or ""

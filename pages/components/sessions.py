@@ -5,9 +5,9 @@ import streamlit as st
 from pincite.core.runtime import Pincite
 from pincite.core.types import Session
 from pincite.pages.components.layout import SESSION_LIST
-from pincite.pages.components.words import count, escape
+from pincite.pages.components.words import escape
 
-SHOWN_AT_FIRST = 15
+SESSIONS_A_PAGE = 15
 
 
 def open_session(app: Pincite) -> Session | None:
@@ -15,13 +15,16 @@ def open_session(app: Pincite) -> Session | None:
 
     The address keeps it, so that a reload or a second tab shows the same conversation.
     """
-    sessions = {session.id: session for session in app.sessions.list()}
     wanted = st.query_params.get("session")
     if "session_id" not in st.session_state or (wanted and wanted != st.session_state.get("addressed")):
-        st.session_state["session_id"] = wanted or next(iter(sessions), "")
-    session = sessions.get(st.session_state["session_id"])
+        st.session_state["session_id"] = wanted or _newest(app)
+    session = app.sessions.find(st.session_state["session_id"])
     _address(session.id if session else "")
     return session
+
+
+def _newest(app: Pincite) -> str:
+    return next((session.id for session in app.sessions.list(most=1)), "")
 
 
 def _address(session_id: str) -> None:
@@ -44,15 +47,19 @@ def draw_session_list(app: Pincite, current: Session | None) -> None:
                   on_click=_choose, args=("",))  # fmt: skip
         wanted = st.text_input("Search sessions", type="search", live=True, placeholder="Search sessions",
                                label_visibility="collapsed")  # fmt: skip
-        found = app.sessions.list(wanted or "")
+        shown = st.session_state.get("sessions_shown", SESSIONS_A_PAGE)
+        found = app.sessions.list(wanted or "", most=shown + 1)
         if not found:
             st.caption("No session has these words." if wanted else "No sessions yet.")
-        everything = st.session_state.get("all_sessions", False)
         with st.container(key=SESSION_LIST, gap=None):
-            for session in found if everything else found[:SHOWN_AT_FIRST]:
+            for session in found[:shown]:
                 _draw_entry(session, chosen=current is not None and session.id == current.id)
-        if len(found) > SHOWN_AT_FIRST and not everything:
-            st.button(f"Show all {count(len(found), 'session')}", type="tertiary", key="all_sessions")
+        if len(found) > shown:
+            st.button("Show more sessions", type="tertiary", key="more_sessions", on_click=_show_more)
+
+
+def _show_more() -> None:
+    st.session_state["sessions_shown"] = st.session_state.get("sessions_shown", SESSIONS_A_PAGE) + SESSIONS_A_PAGE
 
 
 def _draw_entry(session: Session, *, chosen: bool) -> None:
@@ -104,4 +111,4 @@ def confirm_delete(app: Pincite, session: Session) -> None:
 
 def _delete(app: Pincite, session: Session) -> None:
     app.delete_session(session.id)
-    _choose(next((other.id for other in app.sessions.list()), ""))
+    _choose(_newest(app))

@@ -39,6 +39,8 @@ def draw_question(turn: Turn, document_names: dict[str, str]) -> None:
         elif named and len(named) < len(document_names):
             more = f" and {count(len(named) - 2, 'more document')}" if len(named) > 2 else ""
             st.caption(f"Asked of {escape(', '.join(named[:2]))}{more}")
+        elif turn.document_ids and not named:
+            st.caption(f"Asked of {count(len(turn.document_ids), 'document')}, removed since")
 
 
 def draw_live(snapshot: TurnSnapshot) -> None:
@@ -81,15 +83,19 @@ def _draw_headline(app: Pincite, turn: Turn) -> None:
         return
     threshold = app.settings.review_threshold
     sure = confidence(verdict.confidence, threshold)
-    if turn.review:
+    if turn.review and turn.review.stale:
+        label = ":material/history: Reviewed, but it no longer holds"
+    elif turn.review:
         decided = f"{DECISION_WORDS[turn.review.decision]} by {escape(turn.review.reviewer)}"
         label = f":material/verified_user: Reviewed · {decided}"
-    elif turn.reused_from:
-        label = f":material/verified_user: Repeats a reviewed answer · {sure.lower()}"
     elif turn.status is TurnStatus.FLAGGED:
         label = ":material/warning: Waiting for review"
+    elif turn.status is not TurnStatus.ANSWERED:
+        label = f":material/warning: {STATUS_WORDS[turn.status]}"
     elif any(claim.status is ClaimStatus.SOURCE_REMOVED for claim in verdict.claims):
         label = f":material/link_off: {claims_in_words(verdict)}"
+    elif turn.reused_from:
+        label = f":material/verified_user: Repeats a reviewed answer · {sure.lower()}"
     elif verdict.declined:
         label = ":material/do_not_disturb_on: The documents do not say"
     else:
@@ -103,6 +109,7 @@ def draw_evaluation(turn: Turn) -> None:
     verdict = turn.verdict
     if verdict is None:
         return
+    st.caption(f"Confidence of this draft: {verdict.confidence:.0%}")
     draw_scores(verdict)
     if history := confidence_history(turn.attempts):
         st.caption(history)

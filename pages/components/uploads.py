@@ -2,7 +2,7 @@
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import streamlit as st
 from streamlit.runtime.uploaded_file_manager import UploadedFile
@@ -11,7 +11,18 @@ from pincite.core.errors import DocumentError, PasswordNeededError
 from pincite.core.runtime import Pincite
 from pincite.core.types import Document, Job, JobStatus
 from pincite.pages.components.facade import errors_told
+from pincite.pages.components.scope import NEW, chosen_documents
 from pincite.pages.components.words import duration, escape
+
+
+@dataclass(frozen=True, slots=True)
+class Locked:
+    """A file that waits for its password."""
+
+    name: str
+    content: bytes
+    session_id: str | None
+    """The conversation that it was dropped into, empty for one that has not begun; None: into the library alone."""
 
 
 @dataclass(slots=True)
@@ -22,8 +33,12 @@ class Intake:
     known: list[Document] = field(default_factory=list)
     replacing: list[tuple[Document, Document]] = field(default_factory=list)
     """(old, new) documents of one name."""
-    locked: list[tuple[str, bytes]] = field(default_factory=list)
+    locked: list[Locked] = field(default_factory=list)
     refused: list[tuple[str, str]] = field(default_factory=list)
+
+    def belong_to(self, session_id: str) -> None:
+        """The conversation that the waiting files were dropped into has begun."""
+        self.locked = [replace(file, session_id=session_id) if file.session_id == "" else file for file in self.locked]
 
 
 def intake() -> Intake:
@@ -31,27 +46,30 @@ def intake() -> Intake:
     return kept
 
 
-def take_in(app: Pincite, files: Sequence[UploadedFile]) -> list[Document]:
-    """Add files one after the other; a bad one leaves a message and does not stop the rest."""
+def take_in(app: Pincite, files: Sequence[UploadedFile], *, session_id: str | None = None) -> list[Document]:
+    """Add files one after the other; a bad one leaves a message and does not stop the rest.
+
+    ``session_id`` is the conversation that a locked file joins once it is opened; empty: one that has not begun.
+    """
     documents: list[Document] = []
     bar = st.progress(0.0)
     for position, file in enumerate(files):
         bar.progress(position / len(files), text=f"Adding {escape(file.name)}…")
-        document = take_in_one(app, file.name, file.getvalue())
+        document = take_in_one(app, Locked(file.name, file.getvalue(), session_id))
         documents += [document] if document else []
     bar.empty()
     return documents
 
 
-def take_in_one(app: Pincite, name: str, content: bytes, password: str | None = None) -> Document | None:
-    kept = intake()
+def take_in_one(app: Pincite, file: Locked, password: str | None = None) -> Document | None:
+    kept, name, content = intake(), file.name, file.content
     try:
         outcome = app.ingest.add(content, name, password=password)
     except PasswordNeededError as error:
-        if (name, content) not in kept.locked:
-            kept.locked.append((name, content))
+        if file not in kept.locked:
+            kept.locked.append(file)
         if password:
-            st.session_state[f"wrong_{_password_key(name, content)}"] = str(error)
+            st.session_state[f"wrong_{_password_key(file)}"] = str(error)
         return None
     except DocumentError as error:
         kept.refused.append((name, str(error)))
@@ -73,8 +91,8 @@ def draw_intake(app: Pincite) -> None:
         )
     for old, new in kept.replacing:
         _draw_replacement(app, old, new)
-    for name, content in kept.locked:
-        _draw_password(app, name, content)
+    for file in kept.locked:
+        _draw_password(app, file)
     if (kept.refused or kept.known) and st.button("Dismiss messages", type="tertiary", icon=":material/close:"):
         kept.refused.clear()
         kept.known.clear()
@@ -97,12 +115,24 @@ def _draw_replacement(app: Pincite, old: Document, new: Document) -> None:
         st.rerun()
 
 
-def _password_key(name: str, content: bytes) -> str:
-    return f"password_{name}_{hashlib.sha256(content).hexdigest()}"
+def _password_key(file: Locked) -> str:
+    return f"password_{file.name}_{hashlib.sha256(file.content).hexdigest()}_{file.session_id}"
 
 
-def _draw_password(app: Pincite, name: str, content: bytes) -> None:
-    key = _password_key(name, content)
+def _join(app: Pincite, session_id: str | None, document: Document) -> None:
+    """What was dropped into a conversation is searched there, also when it came in late."""
+    if session_id:
+        with errors_told():
+            app.sessions.add_documents(session_id, [document.id])
+    elif session_id == "":
+        session = app.sessions.create(document_ids=(*chosen_documents(None), document.id))
+        st.session_state["session_id"] = session.id
+        st.session_state.pop(NEW, None)
+        intake().belong_to(session.id)
+
+
+def _draw_password(app: Pincite, file: Locked) -> None:
+    key, name = _password_key(file), file.name
     with st.form(key, border=True):
         st.markdown(f":material/lock: **{escape(name)}** is protected. The password is used once and not stored.")
         if wrong := st.session_state.pop(f"wrong_{key}", ""):
@@ -112,11 +142,12 @@ def _draw_password(app: Pincite, name: str, content: bytes) -> None:
             opened = st.form_submit_button("Open", type="primary")
             skipped = st.form_submit_button("Leave it out")
     if opened and password:
-        intake().locked.remove((name, content))
-        take_in_one(app, name, content, password)
+        intake().locked.remove(file)
+        if document := take_in_one(app, file, password):
+            _join(app, file.session_id, document)
         st.rerun()
     if skipped:
-        intake().locked.remove((name, content))
+        intake().locked.remove(file)
         st.rerun()
 
 

@@ -36,7 +36,7 @@ def test_a_reviewed_answer_outlives_a_restart_answers_again_and_goes_stale(tmp_p
         expect(page.get_by_text("9 % does not occur in the evidence")).to_have_count(0)
         expect(page.get_by_text("✓ supported").filter(visible=True)).to_be_visible()
         page.get_by_label("Reviewer").fill("Maria")
-        page.get_by_role("button", name="Save the edited answer").click()
+        page.get_by_role("button", name="Save and approve").click()
         expect(page.get_by_text("Nothing waits for review.")).to_be_visible()
         page.goto(conversation)
         expect(page.get_by_text(re.compile("Reviewed and edited by Maria"))).to_be_visible()

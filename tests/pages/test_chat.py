@@ -3,17 +3,21 @@
 import re
 import threading
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from pincite.core.errors import ModelInterruptedError
 from pincite.core.runtime import Pincite
-from pincite.core.types import Document, ReviewDecision, Turn, TurnStatus
+from pincite.core.store.codec import from_json
+from pincite.core.types import Document, Mode, ReviewDecision, Turn, TurnStatus
+from pincite.tests import pdfs
 from pincite.tests.graph.world import ScriptedModel
 from pincite.tests.pages.conftest import PENALTIES, SECONDS, WRONG, Ask, Screen
 
 Speak = Callable[..., ScriptedModel]
+SCOPE_ICONS = ("folder_open:", "warning:")
 
 
 @pytest.fixture
@@ -85,29 +89,148 @@ def test_a_turn_that_ends_while_the_page_is_drawn_shows_its_answer(
     turn_id = app.runner.ask(session.id, PENALTIES)
     assert held.begun.wait(SECONDS)
     screen = Screen("chat", session=session.id)
-    read = app.turns.of_session
+    read = app.turns.newest
 
-    def read_then_end(session_id: str) -> list[Turn]:
-        turns = read(session_id)
+    def read_then_end(session_id: str, most: int) -> list[Turn]:
+        turns = read(session_id, most)
         assert held.gate is not None
         held.gate.set()
         app.runner.wait(turn_id, SECONDS)
         return turns
 
-    monkeypatch.setattr(app.turns, "of_session", read_then_end)
+    monkeypatch.setattr(app.turns, "newest", read_then_end)
     screen.test.run()
     assert "1.5 % per month" in screen.words()
     screen.assert_sound()
 
 
-def test_a_chosen_document_that_goes_is_chosen_no_more(app: Pincite, contract: Document) -> None:
-    screen = Screen("chat")
-    (scope,) = screen.test.multiselect
-    scope.set_value([contract.id]).run()
+def _scope(screen: Screen) -> str:
+    """What the control says that the next question searches."""
+    (popover,) = [block for block in screen.test.get("popover") if block.proto.popover.icon.endswith(SCOPE_ICONS)]
+    return str(popover.proto.popover.label).replace("\\", "")
+
+
+def test_the_scope_says_what_is_searched_and_adding_adds(app: Pincite, contract: Document) -> None:
+    second, third = (_add(app, number) for number in (2, 3))
+    session = app.sessions.create()
+    screen = Screen("chat", session=session.id)
+    assert _scope(screen) == "All 3 documents"
+    screen.test.multiselect[0].set_value([contract.id]).run()
+    assert app.sessions.get(session.id).document_ids == (contract.id,) and _scope(screen) == "service-contract.pdf"
+    screen.test.multiselect[0].set_value([contract.id, second]).run()
+    assert app.sessions.get(session.id).document_ids == (contract.id, second) and _scope(screen) == "2 of 3 documents"
+    app.sessions.add_documents(session.id, [third])  # another tab
+    screen.test.multiselect[0].set_value([second]).run()
+    assert app.sessions.get(session.id).document_ids == (second, third) and _scope(screen) == "2 of 3 documents"
+    screen.test.button(key=f"scope_{session.id}_all").click().run()
+    assert app.sessions.get(session.id).document_ids == () and _scope(screen) == "All 3 documents"
+    screen.test.segmented_control[0].set_value(Mode.CHAT).run()
+    assert _scope(screen) == "Searches no documents"
+    screen.assert_sound()
+
+
+def test_a_chosen_document_that_goes_never_turns_the_choice_into_all(app: Pincite, contract: Document) -> None:
+    second = _add(app, 2)
+    session = app.sessions.create(document_ids=(contract.id, second))
+    screen = Screen("chat", session=session.id)
+    app.ingest.remove(second)
+    screen.test.run()
+    assert _scope(screen) == "service-contract.pdf, 1 removed"
+    third = _add(app, 3)
     app.ingest.remove(contract.id)
     screen.test.run()
-    assert screen.test.multiselect[0].value == []
+    assert _scope(screen) == "Nothing to search" and screen.test.multiselect[0].value == []
+    assert "Nothing is searched." in screen.words()
+    screen.test.chat_input[0].set_value("What is the late fee?").run()
+    (turn,) = app.turns.of_session(session.id)
+    assert app.runner.wait(turn.id, SECONDS).turn.status is TurnStatus.FAILED
+    screen.test.run()
+    assert "None of the documents chosen for this question is in the library any more" in screen.words()
+    screen.test.multiselect[0].set_value([third]).run()
+    assert app.sessions.get(session.id).document_ids == (third,) and _scope(screen) == "lease 3.pdf"
     screen.assert_sound()
+
+
+def test_a_new_session_keeps_its_choice_over_a_page_switch_and_begins_with_it(app: Pincite, contract: Document) -> None:
+    second = _add(app, 2)
+    screen = Screen("chat")
+    screen.test.multiselect[0].set_value([second]).run()
+    screen.test.switch_page("pages/documents.py").run()
+    screen.test.switch_page("pages/chat.py").run()
+    assert _scope(screen) == "lease 2.pdf"
+    screen.test.chat_input[0].set_value("What is the late fee?").run()
+    (session,) = app.sessions.list()
+    assert session.document_ids == (second,) and _scope(screen) == "lease 2.pdf"
+    (turn,) = app.turns.of_session(session.id)
+    app.runner.wait(turn.id, SECONDS)
+    screen.assert_sound()
+
+
+@pytest.mark.parametrize("begun", [True, False])
+def test_an_unlocked_file_joins_the_conversation_it_was_dropped_into(
+    app: Pincite, contract: Document, begun: bool
+) -> None:
+    session = app.sessions.create(document_ids=(contract.id,)) if begun else None
+    screen = Screen("chat", **({"session": session.id} if session else {}))
+    secret = pdfs.locked(pdfs.prose(["The late fee is 7 dollars."]), "sesame")
+    box = screen.test.chat_input[0]
+    box.upload("secret.pdf", secret, "application/pdf")
+    box.run()
+    for password in ("wrong", "sesame"):
+        next(field for field in screen.test.text_input if field.label == "Password").set_value(password)
+        screen.press("Open")
+    (opened,) = [document.id for document in app.library.list() if document.name == "secret.pdf"]
+    scopes = [kept.document_ids for kept in app.sessions.list()]
+    assert scopes == [(contract.id, opened) if begun else (opened,)]
+    assert _scope(screen) == ("2 of 2 documents" if begun else "secret.pdf")
+    screen.assert_sound()
+
+
+def test_a_long_conversation_opens_with_its_end_and_decodes_no_turn_twice(
+    app: Pincite, contract: Document, ask: Ask, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    turn = ask()
+    for number in range(1, 201):
+        app.turns.save(app.turns.create(replace(turn, id=f"copy{number}", question=f"Question {number}?")))
+    decoded = list[object]()
+
+    def counted(kind: object, text: str) -> object:
+        decoded.append(kind)
+        return from_json(kind, text)  # type: ignore[arg-type] # a kind as the codec takes it
+
+    monkeypatch.setattr("pincite.core.store.turns.from_json", counted)
+    screen = Screen("chat", session=turn.session_id)
+    assert "Question 200?" in screen.words() and "Question 181?" in screen.words()
+    assert "Question 180?" not in screen.words() and "Show earlier (181 more questions)" in screen.words()
+    assert len(decoded) == 20
+    screen.test.run()
+    assert len(decoded) == 20, "what has not changed is not read again"
+    screen.press("Show earlier")
+    assert "Question 161?" in screen.words() and len(decoded) == 40
+    screen.assert_sound()
+
+
+def test_a_flagged_answer_shows_no_percentage_beside_its_warning(
+    app: Pincite, contract: Document, ask: Ask, speak: Speak
+) -> None:
+    speak(WRONG, WRONG, WRONG)
+    turn = ask()
+    screen = Screen("chat", session=turn.session_id)
+    told = [*(box.label for box in screen.test.expander), *(box.value for box in screen.test.warning)]
+    assert not [words for words in told if re.search(r"confidence, \d", words)]
+    assert "Confidence of this draft" in screen.words(), "it stands in the details"
+    app.reviews.decide(turn.id, ReviewDecision.REJECTED)
+    screen.test.run()
+    assert not [box.label for box in screen.test.expander if "%" in box.label]
+    assert "%" not in app.sessions.export_markdown(turn.session_id).partition("*Reviewed")[2].partition("\n")[0]
+    screen.assert_sound()
+
+
+def _add(app: Pincite, number: int) -> str:
+    content = pdfs.prose([f"The late fee of lease {number} is {number} dollars a day."])
+    document = app.ingest.add(content, f"lease {number}.pdf").document
+    assert app.ingest.wait([document.id], timeout_seconds=SECONDS)
+    return document.id
 
 
 def test_failed_says_why_and_offers_to_run_again(app: Pincite, contract: Document, ask: Ask, speak: Speak) -> None:

@@ -2,10 +2,12 @@
 
 import threading
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 
 from pincite.core.runtime import Pincite
+from pincite.core.store.codec import from_json
 from pincite.core.types import Document, ReviewDecision, Turn, TurnStatus
 from pincite.tests.graph.world import ScriptedModel
 from pincite.tests.pages.conftest import SECONDS, WRONG, Ask, Screen
@@ -39,7 +41,7 @@ def test_failed_decision_says_what_is_missing(app: Pincite, flagged: Turn) -> No
     screen = Screen("review")
     screen.press("Edit")
     screen.test.text_area[0].set_value(" ").run()
-    screen.press("Save the edited answer")
+    screen.press("Save and approve")
     assert "An edited answer needs a text." in screen.words()
     assert app.turns.get(flagged.id).status is TurnStatus.FLAGGED
     screen.assert_sound()
@@ -52,7 +54,7 @@ def test_done_keeps_an_edit_with_its_reviewer_and_note(app: Pincite, flagged: Tu
     assert "Checked again as you type" in screen.words()
     next(box for box in screen.test.text_input if box.label == "Note").set_value("Read clause 6.1")
     next(box for box in screen.test.text_input if box.label == "Reviewer").set_value("Maria")
-    screen.press("Save the edited answer")
+    screen.press("Save and approve")
     review = app.turns.get(flagged.id).review
     assert review is not None and review.decision is ReviewDecision.EDITED
     assert (review.reviewer, review.note) == ("Maria", "Read clause 6.1")
@@ -83,6 +85,136 @@ def test_one_press_decides(app: Pincite, flagged: Turn, button: str, decision: R
     screen.press(button)
     review = app.turns.get(flagged.id).review
     assert review is not None and review.decision is decision
+    screen.assert_sound()
+
+
+RIGHT = "The penalty is 1.5 % of the overdue amount per month [1]."
+
+
+def _buttons(screen: Screen) -> set[str]:
+    return {button.label for button in screen.test.button}
+
+
+def _edit(screen: Screen, text: str = RIGHT) -> None:
+    screen.press("Edit")
+    screen.test.text_area[0].set_value(text).run()
+
+
+def test_while_editing_the_bar_can_only_save_or_discard(app: Pincite, flagged: Turn) -> None:
+    screen = Screen("review")
+    screen.press("Edit")
+    assert {"Save and approve", "Discard"} <= _buttons(screen) and not {"Approve", "Reject", "Edit"} & _buttons(screen)
+    assert not [button for button in screen.test.button if button.proto.shortcut in ("a", "x", "A", "X")]
+    screen.test.text_area[0].set_value(RIGHT).run()
+    screen.press("Discard")
+    assert {"Approve", "Reject", "Edit"} <= _buttons(screen) and app.reviews.draft(flagged.id) is None
+    screen.press("Edit")
+    assert screen.test.text_area[0].value == flagged.answer
+    screen.assert_sound()
+
+
+def test_a_draft_survives_pages_reloads_and_restarts_and_is_shown_as_not_saved(app: Pincite, flagged: Turn) -> None:
+    screen = Screen("review")
+    _edit(screen)
+    screen.test.switch_page("pages/chat.py").run()
+    screen.test.switch_page("pages/review.py").run()
+    for seen in (screen, Screen("review")):
+        assert seen.test.text_area[0].value == RIGHT
+        assert "Edited, not saved" in seen.words() and "Approve" not in _buttons(seen)
+        (queue,) = [table.value for table in seen.test.dataframe if "Why" in table.value.columns]
+        assert queue["Why"][0].startswith("Edited, not saved.")
+        seen.assert_sound()
+    screen.press("Save and approve")
+    assert app.turns.get(flagged.id).review is not None and app.reviews.drafted() == set()
+
+
+def test_a_draft_survives_another_case(app: Pincite, flagged: Turn, ask: Ask, speak: Speak) -> None:
+    speak(*[WRONG] * 3)
+    second = ask()
+    screen = Screen("review")
+    _edit(screen)
+    screen.test.button(key="next").click().run()
+    assert not screen.test.text_area and app.turns.get(second.id).status is TurnStatus.FLAGGED
+    screen.test.button(key="previous").click().run()
+    assert screen.test.text_area[0].value == RIGHT
+    screen.assert_sound()
+
+
+def test_an_edit_that_changed_nothing_is_an_approval(app: Pincite, flagged: Turn) -> None:
+    screen = Screen("review")
+    _edit(screen, f" {flagged.answer} ")
+    screen.press("Save and approve")
+    review = app.turns.get(flagged.id).review
+    assert review is not None and review.decision is ReviewDecision.APPROVED
+    screen.assert_sound()
+
+
+@pytest.mark.parametrize("button", ["Approve", "Reject", "Save and approve"])
+def test_every_decision_can_be_taken_back_with_its_draft(app: Pincite, flagged: Turn, button: str) -> None:
+    screen = Screen("review")
+    if button.startswith("Save"):
+        _edit(screen)
+    screen.press(button)
+    screen.press("Undo")
+    assert app.turns.get(flagged.id).status is TurnStatus.FLAGGED
+    assert [area.value for area in screen.test.text_area] == ([RIGHT] if button.startswith("Save") else [])
+    screen.assert_sound()
+
+
+def test_a_decision_of_another_day_is_taken_back_from_the_list(app: Pincite, flagged: Turn) -> None:
+    app.reviews.decide(flagged.id, ReviewDecision.REJECTED)
+    screen = Screen("review")
+    screen.press("Take back")
+    assert app.turns.get(flagged.id).status is TurnStatus.FLAGGED and "Approve" in _buttons(screen)
+    screen.assert_sound()
+
+
+@pytest.mark.parametrize("button", ["Approve", "Reject"])
+def test_the_second_of_two_tabs_is_told_and_decides_no_other_case(
+    app: Pincite, flagged: Turn, ask: Ask, speak: Speak, button: str
+) -> None:
+    speak(*[WRONG] * 3)
+    other = ask()
+    first, second = Screen("review"), Screen("review")
+    first.press("Approve")
+    second.press(button)
+    assert "approved this answer already" in second.words()
+    assert len(app.reviews.history(flagged.id)) == 1
+    assert app.turns.get(other.id).status is TurnStatus.FLAGGED, "the press was meant for the first case"
+    second.assert_sound()
+
+
+def test_the_second_tab_keeps_its_edit_of_a_case_that_was_decided(app: Pincite, flagged: Turn) -> None:
+    first, second = Screen("review"), Screen("review")
+    _edit(second)
+    app.reviews.discard_draft(flagged.id)
+    first.press("Reject")
+    second.press("Save and approve")
+    assert "rejected this answer already" in second.words()
+    (review,) = app.reviews.history(flagged.id)
+    assert review.decision is ReviewDecision.REJECTED
+    second.assert_sound()
+
+
+def test_a_long_queue_is_shown_in_pages_and_decodes_one_case(
+    app: Pincite, flagged: Turn, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number in range(120):
+        app.turns.save(replace(app.turns.create(replace(flagged, id=f"copy{number}")), status=TurnStatus.FLAGGED))
+    for number in range(40):
+        app.reviews.decide(f"copy{number}", ReviewDecision.REJECTED)
+    decoded = list[object]()
+
+    def counted(kind: type[Turn], text: str) -> object:
+        decoded.extend([kind] if kind is Turn else [])
+        return from_json(kind, text)
+
+    monkeypatch.setattr("pincite.core.store.turns.from_json", counted)
+    screen = Screen("review")
+    (queue,) = [table.value for table in screen.test.dataframe if "Why" in table.value.columns]
+    assert len(queue) == 50 and "Show more (31 wait)" in screen.words()
+    assert "Show earlier (20 more)" in screen.words()
+    assert len(decoded) <= 20 + 1, "what the chat shows, which opens first, and the case"
     screen.assert_sound()
 
 

@@ -3,10 +3,14 @@
 import re
 import threading
 from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
 
 from pincite.core.errors import ModelInterruptedError
 from pincite.core.runtime import Pincite
-from pincite.core.types import Document
+from pincite.core.store.codec import from_json
+from pincite.core.types import Document, Turn
 from pincite.tests.graph.world import ScriptedModel
 from pincite.tests.pages.conftest import PENALTIES, SECONDS, WRONG, Ask, Screen
 
@@ -73,3 +77,32 @@ def test_the_playground_shows_each_stages_ranking(app: Pincite, contract: Docume
     assert len(rankings) >= 3
     assert all(list(ranking["Rank"]) == list(range(1, len(ranking) + 1)) for ranking in rankings)
     screen.assert_sound()
+
+
+def test_many_turns_are_listed_in_pages_and_one_is_decoded(
+    app: Pincite, contract: Document, ask: Ask, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    turn = ask()
+    for number in range(120):
+        app.turns.save(app.turns.create(replace(turn, id=f"copy{number}", question=f"Question {number}?")))
+    decoded = list[object]()
+
+    def counted(kind: type[Turn], text: str) -> object:
+        decoded.extend([kind] if kind is Turn else [])
+        return from_json(kind, text)
+
+    monkeypatch.setattr("pincite.core.store.turns.from_json", counted)
+    screen = Screen("traces")
+    decoded.clear()
+    screen.test.run()
+    assert len(decoded) == 1
+    (choice,) = screen.test.selectbox
+    assert len(choice.options) == 50
+    screen.press("Earlier")
+    assert len(screen.test.selectbox[0].options) == 100
+    next(box for box in screen.test.text_input if box.label == "Find").set_value("Question 7?").run()
+    assert len(screen.test.selectbox[0].options) == 1
+    beyond = Screen("traces", turn=turn.id)
+    assert beyond.test.selectbox[0].value == turn.id
+    beyond.assert_sound()
+    assert "no longer stored" in Screen("traces", turn="no-such-turn").words()

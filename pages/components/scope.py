@@ -1,0 +1,104 @@
+"""Which documents the next question searches: the control beside the input, and what it says of the stored choice.
+
+The choice is the session's, in the database; a conversation that has not begun keeps its own until it does.
+"""
+
+from collections.abc import Sequence
+
+import streamlit as st
+
+from pincite.core.errors import PinciteError
+from pincite.core.runtime import Pincite
+from pincite.core.types import Mode, Session
+from pincite.pages.components.facade import tell
+from pincite.pages.components.words import count, escape, shorten
+
+NEW = "new_scope"
+LONGEST_NAME = 32
+
+
+def chosen_documents(session: Session | None) -> tuple[str, ...]:
+    """What was chosen, also what is gone since; empty: all documents."""
+    chosen: tuple[str, ...] = session.document_ids if session else st.session_state.get(NEW, ())
+    return chosen
+
+
+def add_to_scope(app: Pincite, session: Session | None, document_ids: Sequence[str]) -> None:
+    """Search these too; a conversation that has not begun and chose nothing begins with these."""
+    if session:
+        app.sessions.add_documents(session.id, document_ids)
+    else:
+        st.session_state[NEW] = tuple(dict.fromkeys([*chosen_documents(None), *document_ids]))
+
+
+def draw_scope(app: Pincite, session: Session | None, names: dict[str, str], mode: Mode) -> None:
+    chosen = chosen_documents(session)
+    here = [id_ for id_ in chosen if id_ in names]
+    key = f"scope_{session.id if session else 'new'}"
+    # The stored choice is the truth, whatever the control held: another tab or a dropped file may have changed it.
+    st.session_state[key] = here
+    st.session_state[f"{key}_shown"] = tuple(here)
+    icon = ":material/warning:" if chosen and not here else ":material/folder_open:"
+    with st.popover(escape(scope_in_words(chosen, names, mode)), icon=icon, type="tertiary"):
+        st.multiselect(
+            "Documents to search", list(names), format_func=lambda id_: names[id_], key=key,
+            placeholder="None of the chosen is here" if chosen else f"All {count(len(names), 'document')}",
+            on_change=_choose, args=(app, session.id if session else "", key),
+        )  # fmt: skip
+        if gone := len(chosen) - len(here):
+            st.caption(f":material/warning: {count(gone, 'chosen document')} {_were(gone)} removed from the library.")
+        if chosen:
+            st.button("Search all documents", key=f"{key}_all", type="tertiary", icon=":material/select_all:",
+                      on_click=_keep, args=(app, session.id if session else "", ()))  # fmt: skip
+        st.caption("Leave it empty to search all. A question that names a document with @ goes to that one alone.")
+
+
+def draw_lost_scope(session: Session | None, names: dict[str, str]) -> None:
+    """Say where nothing of what was chosen is left: such a question is not answered from other documents."""
+    chosen = chosen_documents(session)
+    if chosen and not any(id_ in names for id_ in chosen):
+        st.warning(
+            f"**Nothing is searched.** The {count(len(chosen), 'document')} chosen for this conversation "
+            f"{_were(len(chosen))} removed from the library. Choose others below, or search all documents.",
+            icon=":material/folder_off:",
+        )
+
+
+def scope_in_words(chosen: Sequence[str], names: dict[str, str], mode: Mode) -> str:
+    """What the next question searches, as short as a button."""
+    here = [id_ for id_ in chosen if id_ in names]
+    if mode is Mode.CHAT:
+        return "Searches no documents"
+    if not chosen:
+        return f"All {count(len(names), 'document')}" if names else "No documents yet"
+    if not here:
+        return "Nothing to search"
+    several = f"{len(here)} of {count(len(names), 'document')}"
+    said = shorten(names[here[0]], LONGEST_NAME) if len(here) == 1 else several
+    return said if len(here) == len(chosen) else f"{said}, {len(chosen) - len(here)} removed"
+
+
+def _were(number: int) -> str:
+    return "was" if number == 1 else "were"
+
+
+def _choose(app: Pincite, session_id: str, key: str) -> None:
+    """Adding adds and removing removes, also where the choice was changed elsewhere since this control was drawn."""
+    before, after = st.session_state[f"{key}_shown"], st.session_state[key]
+    here = {document.id for document in app.library.list()}
+    try:
+        stored = app.sessions.get(session_id).document_ids if session_id else chosen_documents(None)
+    except PinciteError as error:
+        tell(error)
+        return
+    kept = [id_ for id_ in stored or before if id_ in after or id_ not in before]
+    scope = tuple(dict.fromkeys([*kept, *(id_ for id_ in after if id_ not in before)]))
+    # What is gone is let go with the next choice, unless nothing else is left: then empty would mean everything.
+    _keep(app, session_id, tuple(id_ for id_ in scope if id_ in here) or scope)
+
+
+def _keep(app: Pincite, session_id: str, scope: tuple[str, ...]) -> None:
+    if session_id:
+        app.sessions.set_documents(session_id, scope)
+    else:
+        st.session_state[NEW] = scope
