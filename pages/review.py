@@ -209,8 +209,8 @@ def draw_editing_bar(app: Pincite, turn: Turn, draft: ReviewDraft | None) -> Non
     st.button("Discard", key=f"discard_{turn.id}", icon=":material/delete_history:",
               on_click=_discard, args=(app, turn.id))  # fmt: skip
     if draft and draft.text.strip() != turn.answer.strip():
-        st.badge("Edited, not saved", icon=":material/edit_note:", color="orange")
-        st.caption(f"kept {moment(draft.updated_at)}", width="content")
+        st.badge("Edited, not saved", icon=":material/edit_note:", color="orange",
+                 help=f"Kept {moment(draft.updated_at)}; it stays until it is saved or discarded.")  # fmt: skip
 
 
 def draw_editor(app: Pincite, turn: Turn, draft: ReviewDraft | None) -> None:
