@@ -215,7 +215,8 @@ def draw_editing_bar(app: Pincite, turn: Turn, draft: ReviewDraft | None) -> Non
 
 def draw_editor(app: Pincite, turn: Turn, draft: ReviewDraft | None) -> None:
     key = _editor(turn.id)
-    st.session_state.setdefault(key, draft.text if draft else turn.answer)
+    if st.session_state.get(key) is None:
+        st.session_state[key] = draft.text if draft else turn.answer
     text = live_text_area(
         "The final answer; write [2] to cite passage 2", height=160, key=key,
         on_change=partial(_keep_draft, app, turn.id),
@@ -242,8 +243,10 @@ def _edit(turn_id: str) -> None:
 
 
 def _keep_draft(app: Pincite, turn_id: str) -> None:
-    with _told_later():
-        app.reviews.keep_draft(turn_id, st.session_state[_editor(turn_id)] or "")
+    text = st.session_state.get(_editor(turn_id))
+    if text is not None:  # else the same press has saved or discarded it
+        with _told_later():
+            app.reviews.keep_draft(turn_id, text)
 
 
 def _discard(app: Pincite, turn_id: str) -> None:

@@ -152,14 +152,12 @@ class Reviews:
             self._turns.save(replace(turn, status=TurnStatus.FLAGGED, reasons=reasons))
 
     def keep_draft(self, turn_id: str, text: str) -> None:
-        """Keep what a reviewer has written so far; it decides nothing. What was just saved needs no draft."""
+        """Keep what a reviewer has written so far; it decides nothing."""
         with self._database.transaction() as connection:
             connection.execute(
-                "INSERT INTO drafts (turn_id, text, updated_at) SELECT id, ?1, ?2 FROM turns WHERE id = ?3 "
-                f"AND NOT EXISTS (SELECT 1 FROM reviews AS review WHERE turn_id = ?3 AND final_answer = ?4 AND {_HOLDS}"
-                " AND status = ?5) "
+                "INSERT INTO drafts (turn_id, text, updated_at) SELECT id, ?, ? FROM turns WHERE id = ? "
                 "ON CONFLICT (turn_id) DO UPDATE SET text = excluded.text, updated_at = excluded.updated_at",
-                (text, now(), turn_id, text.strip(), TurnStatus.REVIEWED),
+                (text, now(), turn_id),
             )
 
     def discard_draft(self, turn_id: str) -> None:
