@@ -209,16 +209,22 @@ class Pincite:
         return self._judged(turn, cite_typed(text, turn.evidence, self.library.page_text))
 
     def as_it_stands(self, turn: Turn) -> Turn:
-        """The turn as it can be shown today: an edited review with the verdict on its own text, and no claim that
-        counts as borne out by words which no longer stand on their page.
-        """
-        review, verdict, citations = turn.review, turn.verdict, turn.citations
-        if review is not None and review.parts != turn.parts:
-            citations = review.citations
-            rejected = review.decision is ReviewDecision.REJECTED
-            verdict = None if rejected else self._judged(turn, CitedAnswer(review.parts, citations))
+        """The turn as it can be shown today: no claim counts as borne out by words that no longer stand on their page."""
+        attempts = (replace(one, verdict=self._standing(one.verdict, one.citations)) for one in turn.attempts)
+        return replace(turn, verdict=self._standing(turn.verdict, turn.citations), attempts=tuple(attempts))
+
+    def verdict_on_review(self, turn: Turn) -> Verdict | None:
+        """What can be said today of the text that a reviewer approved or wrote; None of a rejection."""
+        review = turn.review
+        if review is None or review.decision is ReviewDecision.REJECTED:
+            return None
+        own = review.parts != turn.parts
+        verdict = self._judged(turn, CitedAnswer(review.parts, review.citations)) if own else turn.verdict
+        return self._standing(verdict, review.citations)
+
+    def _standing(self, verdict: Verdict | None, citations: Sequence[Citation]) -> Verdict | None:
         lost = {citation.number for citation in citations if not self.library.stands(citation)}
-        return replace(turn, verdict=verdict and _without_sources(verdict, lost, self.library.stands))
+        return verdict and _without_sources(verdict, lost, self.library.stands)
 
     def _judged(self, turn: Turn, cited: CitedAnswer) -> Verdict:
         return verdict_of(

@@ -18,6 +18,7 @@ from pincite.core.store.turns import Turns, now, review_of
 from pincite.core.types import (
     AnswerPart,
     Citation,
+    Evidence,
     FeedbackKind,
     Review,
     ReviewDecision,
@@ -70,6 +71,8 @@ class Recalled:
     parts: tuple[AnswerPart, ...]
     citations: tuple[Citation, ...]
     verdict: Verdict | None
+    evidence: tuple[Evidence, ...]
+    """What its numbers count."""
     reviewer: str
     decided_at: str
     similarity: float
@@ -268,6 +271,7 @@ class Reviews:
             parts=review.parts,
             citations=review.citations,
             verdict=turn.verdict,
+            evidence=turn.evidence,
             reviewer=review.reviewer,
             decided_at=review.decided_at,
             similarity=float(similarities[best]),

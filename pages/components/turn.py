@@ -57,9 +57,10 @@ def draw_live(snapshot: TurnSnapshot) -> None:
 
 def draw_answer(app: Pincite, turn: Turn, document_names: dict[str, str], slot: str) -> None:
     """Draw a finished turn: how sure it is, the answer, its sources, and what can be done with it."""
-    draft, turn = turn, app.as_it_stands(turn)
-    _draw_headline(app, turn)
+    turn = app.as_it_stands(turn)
     review = turn.review
+    own = app.verdict_on_review(turn)
+    _draw_headline(app, replace(turn, verdict=own or turn.verdict))
     if review is None:
         st.markdown(answer_markdown(turn.parts, turn.verdict))
         draw_chips(turn.citations, document_names, slot, turn.id)
@@ -67,11 +68,11 @@ def draw_answer(app: Pincite, turn: Turn, document_names: dict[str, str], slot: 
             st.caption("The nearest passages that the search found:")
             draw_chips(passages_found(turn)[:3], document_names, slot, turn.id)
     else:
-        st.markdown(answer_markdown(review.parts, turn.verdict))
+        st.markdown(answer_markdown(review.parts, own))
         draw_chips(review.citations, document_names, slot, turn.id)
         if review.parts != turn.parts:
             with st.expander("The draft before the review", type="compact"):
-                st.markdown(answer_markdown(draft.parts, app.as_it_stands(replace(draft, review=None)).verdict))
+                st.markdown(answer_markdown(turn.parts, turn.verdict))
     _draw_state(turn)
     if turn.notices:
         st.caption("  \n".join(f":material/info: {escape(notice)}" for notice in turn.notices))

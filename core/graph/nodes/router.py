@@ -89,6 +89,7 @@ def router(state: TurnState, runtime: Runtime[TurnContext]) -> TurnUpdate:
     said = f"Answered from a review by {recalled.reviewer} on {recalled.decided_at[:10]} of “{recalled.question}”."
     update["reused_from"] = recalled.turn_id
     update["parts"] = recalled.parts
+    update["evidence"] = recalled.evidence
     update["citations"] = recalled.citations
     update["verdict"] = recalled.verdict
     update["notices"] = (*update["notices"], said)
