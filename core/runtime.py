@@ -209,7 +209,7 @@ class Pincite:
         return self._judged(turn, cite_typed(text, turn.evidence, self.library.page_text))
 
     def as_it_stands(self, turn: Turn) -> Turn:
-        """The turn as it can be shown today: no claim counts as borne out by words that no longer stand on their page."""
+        """The turn as it can be shown today: words that no longer stand on their page bear no claim out."""
         attempts = (replace(one, verdict=self._standing(one.verdict, one.citations)) for one in turn.attempts)
         return replace(turn, verdict=self._standing(turn.verdict, turn.citations), attempts=tuple(attempts))
 

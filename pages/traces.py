@@ -48,6 +48,7 @@ def draw_turn(app: Pincite) -> None:
         return
     if turn.id == app.runner.running(turn.session_id):
         turn = app.runner.snapshot(turn.id).turn
+    turn = app.as_it_stands(turn)
     with st.container(horizontal=True, vertical_alignment="center"):
         st.markdown(f"{STATUS_WORDS[turn.status]} · {escape(turn.engine)} · {moment(turn.started_at)}", width="content")
         st.page_link("pages/chat.py", label="Open the conversation", icon=":material/forum:",

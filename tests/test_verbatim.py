@@ -215,8 +215,8 @@ def test_a_reviewers_text_keeps_the_pages_own_numbers(app: Pincite) -> None:
     assert review.final_answer == typed
     assert (review.parts[0].text[:9], review.parts[0].numbers) == ("HyDE [11]", (number,))
     assert {citation.number for citation in review.citations} == {number}
-    shown = app.as_it_stands(app.turns.get(turn.id))
-    assert shown.verdict and [claim.status for claim in shown.verdict.claims] == [ClaimStatus.SUPPORTED]
+    verdict = app.verdict_on_review(app.turns.get(turn.id))
+    assert verdict and [claim.status for claim in verdict.claims] == [ClaimStatus.SUPPORTED]
 
 
 def test_an_edit_is_judged_on_the_question_that_the_draft_was_judged_on(

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 from pincite.core.graph.citations import citation_of, source_texts
 from pincite.core.graph.context import Documents
+from pincite.core.grounding.checks import FindingKind
 from pincite.core.grounding.claims import bare_text
 from pincite.core.grounding.confidence import Recalibration
 from pincite.core.grounding.judge import (
@@ -14,6 +15,7 @@ from pincite.core.grounding.judge import (
     AnswerFindings,
     CheckedClaim,
     judge_answer,
+    speaks_of,
 )
 from pincite.core.types import AnswerPart, Citation, Claim, ClaimStatus, Evidence, Intent, Score, Turn, Verdict
 
@@ -113,6 +115,9 @@ def _claim(checked: CheckedClaim, evidence: Sequence[Evidence], documents: Docum
     elif WORTH[status] and missing:
         status, reason = ClaimStatus.UNSUPPORTED, f"no quotation for it was found on the page of [{missing[0]}]"
     found = [citation for citation in located.values() if citation is not None]
+    bare = bare_text(checked.text)
+    if WORTH[status] and not checked.verbatim and not any(_bears(bare, checked, citation) for citation in found):
+        status, reason = ClaimStatus.UNSUPPORTED, "no words on the cited page bear it out"
     best = next((citation for citation in found if citation.number == checked.source_number), None)
     return Claim(
         checked.text,
@@ -123,6 +128,12 @@ def _claim(checked: CheckedClaim, evidence: Sequence[Evidence], documents: Docum
         checked.citations,
         best or (found[0] if found else None),
     )
+
+
+def _bears(bare: str, checked: CheckedClaim, citation: Citation) -> bool:
+    """What was computed shares figures with the words that it comes from, and hardly a word."""
+    computed = any(finding.kind is FindingKind.COMPUTED for finding in checked.findings)
+    return computed or speaks_of(bare, citation.quotation)
 
 
 def _located(checked: CheckedClaim, number: int, evidence: Sequence[Evidence], documents: Documents) -> Citation | None:

@@ -172,6 +172,11 @@ def _repeats(claim: ClaimText, source: Source) -> bool:
     return claim.text in source.given if claim.verbatim else source.normalized.locate(claim.bare) is not None
 
 
+def speaks_of(claim: str, text: str) -> bool:
+    """Say whether a text holds enough of a bare claim to be shown for it."""
+    return _share_held(claim, Sources.of([text])) >= _BARELY_HELD
+
+
 def bearing(claim: ClaimText, pool: Sources) -> tuple[int, ...]:
     """Return the numbers of the sources that bear a claim out: of those it cites, or else the one other that does.
 
@@ -214,7 +219,11 @@ def _status(findings: Sequence[Finding], doubt: float, held: float) -> tuple[Cla
 
 def _held(claim: ClaimText, evidence: Sources) -> float:
     """Return how much of a claim, by telling terms, some sentences of the evidence hold between them."""
-    terms = frozenset(content_terms(claim.bare))
+    return _share_held(claim.bare, evidence)
+
+
+def _share_held(bare: str, evidence: Sources) -> float:
+    terms = frozenset(content_terms(bare))
     top = frozenset(term for _, sentence in evidence.ranked(terms)[:3] for term in sentence.terms)
     roots = {root(term) for term in top}
     total = sum(specificity(term) for term in terms) or 1.0

@@ -1,0 +1,45 @@
+"""What older versions stored still opens: their markers are read once, and claims find their place without them."""
+
+import json
+from pathlib import Path
+
+from pincite.core.grounding.marks import plain_text
+from pincite.core.types import ReviewDecision
+from pincite.tests.graph.world import ScriptedModel, World
+
+RIGHT = "Overdue amounts bear interest at 1.5 % per month [1]. It is due at once [1]."
+
+
+def test_a_turn_without_parts_gets_them_and_its_claims_their_place(tmp_path: Path) -> None:
+    world = World(tmp_path, ScriptedModel(RIGHT), max_retries=0)
+    turn = world.ask("What interest do overdue amounts bear?").turn
+    body = json.loads(world.database.connection.execute("SELECT body FROM turns").fetchone()["body"])
+    del body["parts"], body["asked"]
+    for holder in (body, *body["attempts"]):
+        holder.pop("parts", None)
+        place = 0
+        for claim, text in zip(holder["verdict"]["claims"], RIGHT.split(". "), strict=True):
+            stated = f"{text.rstrip('.')}."
+            claim |= {
+                "text": stated,
+                "start": RIGHT.index(stated, place),
+                "end": RIGHT.index(stated, place) + len(stated),
+            }
+            place = claim["end"]
+    with world.database.transaction() as connection:
+        connection.execute("UPDATE turns SET body = ?", (json.dumps(body),))
+        connection.execute(
+            "INSERT INTO reviews (turn_id, decision, final_answer, reviewer, decided_at, citations) "
+            "VALUES (?, ?, ?, 'Ada', '2026-01-01T00:00:00+00:00', ?)",
+            (turn.id, ReviewDecision.EDITED, RIGHT, json.dumps(body["citations"])),
+        )
+    world.close()
+
+    world = World(tmp_path)
+    old = world.turns.get(turn.id)
+    assert (old.parts, old.answer) == (turn.parts, turn.answer) and old.attempts[0].parts == turn.parts
+    assert old.verdict is not None and turn.verdict is not None
+    for claim in old.verdict.claims:
+        assert plain_text(old.parts)[claim.start : claim.end] == claim.text
+    assert old.review is not None and old.review.parts == turn.parts
+    world.close()
