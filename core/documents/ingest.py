@@ -199,7 +199,7 @@ class Ingest:
         self._announce()
         for thread in self._threads:
             thread.join()
-        self._indexes.let_go()
+        self._vector_work.close()
         self._lock.release()
 
     def _take_away(self, document_id: str) -> None:

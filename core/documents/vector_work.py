@@ -1,5 +1,7 @@
 """The work on vectors: embedding the passages that lack one, and keeping Chroma in step with what was embedded."""
 
+from contextlib import suppress
+
 from pincite.core.documents.workplace import Workplace
 from pincite.core.errors import PinciteError, StoppedError
 from pincite.core.language.client import stoppable
@@ -38,6 +40,13 @@ class VectorWork:
     def keep_in_step(self) -> bool:
         """Bring Chroma in step with what is embedded, some passages at a time."""
         return self._looked_through and self._place.indexes.keep_in_step(self._place.closing.is_set)
+
+    def close(self) -> None:
+        """Leave Chroma to the next process, in step where that is soon done."""
+        if self._looked_through:
+            with suppress(PinciteError):
+                self._place.indexes.keep_in_step(lambda: False)
+        self._place.indexes.let_go()
 
     def _embed_batch(self) -> bool:
         indexes = self._place.indexes

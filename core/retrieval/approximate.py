@@ -13,6 +13,7 @@ from sqlite3 import Row
 
 import numpy as np
 
+from pincite.core.errors import StorageError
 from pincite.core.ports import Vectors
 from pincite.core.retrieval.exact import Ranking
 from pincite.core.retrieval.vector_cache import VectorCache
@@ -94,7 +95,7 @@ class Approximate:
 
     def let_go(self) -> None:
         """Leave the folder so that the next process can tell that it is whole."""
-        with self._folder.lock, suppress(VectorsDamagedError):
+        with self._folder.lock, suppress(StorageError):
             if self._writing:
                 self._seal(0, -1)
             self._folder.close()

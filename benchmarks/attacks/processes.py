@@ -1,0 +1,298 @@
+"""Two applications and a command line on one data directory at once: whatever one changes, the others must see.
+
+After each change every other process searches. What was added must be found by words and by meaning, or the search
+must say that it was not whole; nothing of what was removed may be evidence; no process may end or answer with an error.
+"""
+
+import contextlib
+import functools
+import io
+import multiprocessing
+import random
+import tempfile
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from multiprocessing.connection import Connection
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from fpdf import FPDF
+
+from pincite.core import cli, runtime
+from pincite.core.errors import PinciteError
+from pincite.core.ports import Embedder, Vectors
+from pincite.core.retrieval.embed import MiniLmEmbedder, make_embedder
+from pincite.core.retrieval.indexes import Indexes
+from pincite.core.settings import Settings
+from pincite.core.types import TurnStatus
+
+SEED = 17
+PATIENCE_SECONDS = 120.0
+TURNED = "turned"
+SUBJECTS = (
+    ("The tenant pays interest of nine percent on late rent.", "What does it cost to pay the rent too late?"),
+    ("Dogs must be kept on a lead in the courtyard.", "Where do pets have to be leashed?"),
+    ("The machine is oiled every six weeks by the night shift.", "How often is the equipment lubricated?"),
+    ("The ferry to the island leaves at noon on Sundays.", "When can one travel by boat at the weekend?"),
+    ("Visitors sign the book at the porter's lodge.", "Where do guests have to register?"),
+    ("The orchestra rehearses in the old riding school.", "In which building do the musicians practise?"),
+)
+
+
+class TurnedEmbedder:
+    """A second embedder that needs no server: the first with its numbers turned round."""
+
+    name, version, dimensions = TURNED, "1", MiniLmEmbedder.dimensions
+    languages: frozenset[str] | None = None
+
+    def __init__(self) -> None:
+        self._minilm = MiniLmEmbedder()
+
+    def embed(self, texts: Sequence[str]) -> Vectors:
+        return np.ascontiguousarray(self._minilm.embed(texts)[:, ::-1])
+
+
+@dataclass
+class Counts:
+    processes: int = 0
+    changes: int = 0
+    looks: int = 0
+    stale: int = 0
+    errors: int = 0
+    told: list[str] = field(default_factory=list)
+
+
+@dataclass
+class Application:
+    """A process with the library open, which does as it is told."""
+
+    process: multiprocessing.process.BaseProcess
+    pipe: "Connection[Any, Any]"
+
+    def tell(self, *order: object) -> Any:
+        self.pipe.send(order)
+        if not self.pipe.poll(PATIENCE_SECONDS):
+            raise TimeoutError(f"{order[0]} was not answered.")
+        return self.pipe.recv()
+
+
+def run(budget_seconds: float) -> dict[str, int | float]:
+    """``stale``: looks that missed what was there or found what was gone; ``errors``: of any process."""
+    started, counts, chance = time.monotonic(), Counts(), random.Random(SEED)
+    with tempfile.TemporaryDirectory(prefix="pincite-processes-") as scratch, _applications(Path(scratch)) as apps:
+        counts.processes = len(apps)
+        _Campaign(Path(scratch), apps, counts, chance).go_on_until(started + budget_seconds)
+    return {
+        "processes": counts.processes,
+        "changes": counts.changes,
+        "looks": counts.looks,
+        "stale": counts.stale,
+        "errors": counts.errors,
+        "seconds": round(time.monotonic() - started, 1),
+    }
+
+
+class _Campaign:
+    def __init__(self, folder: Path, apps: list[Application], counts: Counts, chance: random.Random) -> None:
+        self._folder = folder
+        self._apps = apps
+        self._counts = counts
+        self._chance = chance
+        self._there: dict[str, tuple[str, str]] = {}
+        """By the document's id: its code word and the question about its subject."""
+        self._gone: set[str] = set()
+        self._made = 0
+
+    def go_on_until(self, end: float) -> None:
+        """One change after the other; each kind at least once, whatever the time."""
+        kinds = [self._add, self._add, self._add_by_command, self._rename, self._remove, self._switch]
+        for kind in kinds:
+            self._change(kind)
+        while time.monotonic() < end:
+            self._change(self._chance.choice([*kinds, self._remove_by_command]))
+
+    def _change(self, kind: Any) -> None:
+        self._counts.changes += 1
+        who = self._chance.randrange(len(self._apps))
+        try:
+            kind(self._apps[who])
+            for app in self._apps:
+                self._look(app)
+        except (TimeoutError, EOFError, OSError) as error:
+            self._wrong(f"{kind.__name__}: {error!r}")
+
+    def _add(self, app: Application) -> None:
+        path, word, question = self._pdf()
+        self._there[self._answer(app.tell("add", str(path)))] = (word, question)
+
+    def _add_by_command(self, app: Application) -> None:
+        path, word, question = self._pdf()
+        self._command("add", str(path))
+        self._there[self._answer(app.tell("find", path.name))] = (word, question)
+
+    def _rename(self, app: Application) -> None:
+        if self._there:
+            self._answer(app.tell("rename", self._chance.choice(sorted(self._there)), f"Renamed {self._made}.pdf"))
+
+    def _remove(self, app: Application) -> None:
+        if len(self._there) > 1:
+            gone = self._forget()
+            self._answer(app.tell("remove", gone))
+
+    def _remove_by_command(self, app: Application) -> None:
+        if len(self._there) > 1:
+            self._command("remove", self._forget())
+
+    def _switch(self, app: Application) -> None:
+        self._answer(app.tell("switch"))
+
+    def _forget(self) -> str:
+        gone = self._chance.choice(sorted(self._there))
+        del self._there[gone]
+        self._gone.add(gone)
+        return gone
+
+    def _look(self, app: Application) -> None:
+        """Ask for one document by its code word, and by its subject in other words; and a turn now and then."""
+        document_id = self._chance.choice(sorted(self._there))
+        word, question = self._there[document_id]
+        for query in (f"Who mentions {word}?", question):
+            self._counts.looks += 1
+            by_words, by_meaning, evidence, notices = self._answer(app.tell("search", query))
+            if self._gone & {*evidence}:
+                self._stale(f"{query}: evidence of a removed document")
+            if query != question and document_id not in by_words:
+                self._stale(f"{query}: not found by words")
+            if document_id not in by_meaning and not notices:
+                self._stale(f"{query}: not found by meaning, and nothing said")
+        if self._counts.changes % 3 == 0 and (said := self._answer(app.tell("ask", question))):
+            self._wrong(f"{question}: {said}")
+
+    def _pdf(self) -> tuple[Path, str, str]:
+        sentence, question = SUBJECTS[self._made % len(SUBJECTS)]
+        self._made += 1
+        word = f"codeword{self._made}"
+        document = FPDF()
+        for text in (f"{sentence} It was noted by {word}.", f"Appendix {self._made} of {word}, left blank on purpose."):
+            document.add_page()
+            document.set_font("helvetica", size=11)
+            document.multi_cell(0, 6, text)
+        path = self._folder / f"paper {self._made}.pdf"
+        document.output(str(path))
+        return path, word, question
+
+    def _command(self, *arguments: str) -> None:
+        """Run the command line in a process of its own."""
+        self._counts.processes += 1
+        ours, theirs = multiprocessing.get_context("spawn").Pipe()
+        process = multiprocessing.get_context("spawn").Process(
+            target=_run_command, args=(theirs, self._folder, arguments)
+        )
+        process.start()
+        status, said = ours.recv() if ours.poll(PATIENCE_SECONDS) else (-1, "no answer")
+        process.join(PATIENCE_SECONDS)
+        if status != 0 or "Traceback" in said:
+            self._wrong(f"{arguments[0]}: {status} {said}")
+
+    def _answer(self, told: tuple[str, Any]) -> Any:
+        kind, value = told
+        if kind == "error":
+            raise OSError(value)
+        return value
+
+    def _stale(self, said: str) -> None:
+        self._counts.stale += 1
+        self._counts.told.append(said)
+        print(f"stale: {said}", flush=True)
+
+    def _wrong(self, said: str) -> None:
+        self._counts.errors += 1
+        self._counts.told.append(said)
+        print(f"error: {said}", flush=True)
+
+
+@contextlib.contextmanager
+def _applications(folder: Path) -> Iterator[list[Application]]:
+    context = multiprocessing.get_context("spawn")
+    apps = []
+    for _ in range(2):
+        ours, theirs = context.Pipe()
+        process = context.Process(target=_serve, args=(theirs, folder), daemon=True)
+        process.start()
+        apps.append(Application(process, ours))
+    try:
+        yield apps
+    finally:
+        for app in apps:
+            with contextlib.suppress(OSError):
+                app.pipe.send(("close",))
+            app.process.join(PATIENCE_SECONDS)
+
+
+def _choose(name: str, settings: Settings) -> Embedder:
+    return TurnedEmbedder() if name == TURNED else make_embedder(name, settings)
+
+
+def _know_both_embedders() -> None:
+    vars(runtime)["Indexes"] = functools.partial(Indexes, embedders=_choose)
+
+
+def _settings(folder: Path) -> Settings:
+    return Settings(data_dir=folder / "data", ocr=False, engine="quoting")
+
+
+def _run_command(pipe: "Connection[Any, Any]", folder: Path, arguments: tuple[str, ...]) -> None:
+    _know_both_embedders()
+    said = io.StringIO()
+    with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
+        status = cli.main(["--data-dir", str(folder / "data"), *arguments])
+    pipe.send((status, said.getvalue()))
+
+
+def _serve(pipe: "Connection[Any, Any]", folder: Path) -> None:
+    _know_both_embedders()
+    app = runtime.open_pincite(_settings(folder))
+    while (order := pipe.recv())[0] != "close":
+        try:
+            pipe.send(("done", _obey(app, *order)))
+        except PinciteError as error:
+            pipe.send(("error", str(error)))
+    app.close()
+
+
+def _obey(app: runtime.Pincite, order: str, *arguments: str) -> object:
+    match order, arguments:
+        case "add", (path,):
+            document = app.ingest.add(Path(path), Path(path).name).document
+            app.ingest.wait([document.id], timeout_seconds=PATIENCE_SECONDS)
+            return document.id
+        case "find", (name,):
+            return app.library.find(name).id
+        case "rename", (document_id, name):
+            app.library.rename(document_id, name)
+        case "remove", (document_id,):
+            app.ingest.remove(document_id)
+        case "switch", ():
+            _switch(app)
+        case "search", (query,):
+            _, result = app.search(query)
+            found = {stage: [c.passage.document_id for c in result.rankings[stage]] for stage in ("keyword", "dense")}
+            evidence = [item.passage.document_id for item in result.evidence]
+            return found["keyword"], found["dense"], evidence, result.notices
+        case "ask", (question,):
+            turn = app.runner.wait(app.runner.ask(app.sessions.create("").id, question), PATIENCE_SECONDS).turn
+            return "" if turn.status in (TurnStatus.ANSWERED, TurnStatus.FLAGGED) else f"{turn.status} {turn.answer}"
+    return None
+
+
+def _switch(app: runtime.Pincite) -> None:
+    """Change to the other embedder and wait until its index is in use."""
+    wanted = "minilm" if app.indexes.active_name == TURNED else TURNED
+    app.indexes.switch_to(wanted)
+    waited = threading.Event()
+    end = time.monotonic() + PATIENCE_SECONDS
+    while app.indexes.active_name != wanted and time.monotonic() < end:
+        waited.wait(0.1)
