@@ -1,0 +1,9 @@
+"""Many sessions at once, while documents come in: no word of one in another, no error, no threads left behind."""
+
+from pincite.benchmarks.attacks import sessions
+
+
+def test_sessions_at_once_keep_to_their_own_documents() -> None:
+    counts = sessions.run(300, sessions=8, turns=40, warm_up=16)
+    assert (counts["turns"], counts["errors"], counts["leaks"]) == (40, 0, 0)
+    assert counts["descriptor_growth"] <= 8 and counts["thread_growth"] <= 2
