@@ -16,6 +16,8 @@ from pincite.core.store.database import Database
 from pincite.core.store.library import Library
 from pincite.core.types import Job, JobStage, JobStatus
 
+_BEING_READ = (JobStage.PARSE, JobStage.KEYWORDS)
+
 
 class Reader(PageReader, Protocol):
     """A page reader that can also take the password off a file."""
@@ -62,7 +64,7 @@ class Workplace:
         """Say what an already read document waits for, or that it is ready."""
         with self.database.transaction():
             job = self.jobs.get(document_id)
-            if job is None or job.stage is JobStage.PARSE or job.status is not JobStatus.RUNNING:
+            if job is None or job.stage in _BEING_READ or job.status is not JobStatus.RUNNING:
                 return
             pending = self.indexes.pending_count(document_id=document_id)
             total = self.library.get(document_id).passage_count

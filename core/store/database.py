@@ -235,7 +235,7 @@ class ReadOnlyDatabase(Database):
 
     def _prepare(self) -> None:
         self._how = _way_to_look(self.path)
-        if not self._how or self._version() < len(_migrations()):
+        if not self._how or not self._can_be_read_so():
             super().close()
             self._how = ""
             self._copy = tempfile.TemporaryDirectory(prefix="pincite-")
@@ -246,6 +246,15 @@ class ReadOnlyDatabase(Database):
             self.path = place
             self._migrate()
 
+    def _can_be_read_so(self) -> bool:
+        """A kill may leave an index of the log that only a writer may mend."""
+        try:
+            return self._version() == len(_migrations())
+        except NewerDatabaseError:
+            raise
+        except StorageError:
+            return False
+
     def _connect(self) -> sqlite3.Connection:
         return _open(f"{self.path.resolve().as_uri()}?{self._how}") if self._how else super()._connect()
 
@@ -254,8 +263,9 @@ def _way_to_look(path: Path) -> str:
     """SQLite's own options for looking without a trace; empty where there are none."""
     if not path.exists() or path.stat().st_size == 0:
         return ""
-    if not _log_of(path).exists():
-        return "mode=ro&immutable=1"  # nobody has it open: who does keeps a log
+    log = _log_of(path)
+    if not log.exists() or log.stat().st_size == 0:  # who writes keeps a log
+        return "mode=ro&immutable=1"
     return "mode=ro&readonly_shm=1" if path.with_name(f"{path.name}-shm").exists() else ""
 
 
