@@ -13,10 +13,11 @@ from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, closing
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn, TextIO
 
 from pincite import __version__
 from pincite.core.errors import DocumentError, PasswordNeededError, PinciteError, StorageError
+from pincite.core.plain import LogFormatter, shown
 from pincite.core.upkeep_cli import add_commands
 
 if TYPE_CHECKING:
@@ -53,7 +54,7 @@ class _Parser(argparse.ArgumentParser):
     """Complain in one line."""
 
     def error(self, message: str) -> NoReturn:
-        self.exit(USAGE, f"{self.prog}: {message} (see {self.prog} --help)\n")
+        self.exit(USAGE, f"{self.prog}: {shown(message)} (see {self.prog} --help)\n")
 
 
 class _CommandParser(_Parser):
@@ -150,8 +151,13 @@ def _port(text: str) -> int:
     return int(text)
 
 
+def _tell(text: str, *, lines: bool = False, file: TextIO | None = None, flush: bool = False) -> None:
+    """The one way to the terminal: it shows what documents, models and file names say, and obeys none of it."""
+    print(shown(text, lines=lines), file=file, flush=flush)
+
+
 def _complain(message: str) -> int:
-    print(f"pincite: {' '.join(message.split())}", file=sys.stderr)
+    _tell(f"pincite: {' '.join(message.split())}", file=sys.stderr)
     return USAGE
 
 
@@ -187,7 +193,7 @@ def _settings(chosen: argparse.Namespace) -> "Settings":
     log = logging.handlers.RotatingFileHandler(
         settings.data_dir / "pincite.log", maxBytes=LOG_BYTES, backupCount=1, encoding="utf-8", delay=True
     )
-    log.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
+    log.setFormatter(LogFormatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
     logging.getLogger("pincite").handlers[:] = [log]
     return settings
 
@@ -215,7 +221,7 @@ def _choose_passphrase(chosen: argparse.Namespace) -> int:
     else:
         given = sys.stdin.readline().rstrip("\n")
     Passphrase(settings.data_dir).choose(given)
-    print("The passphrase is chosen. Whoever is signed in stays so until the app is started anew.")
+    _tell("The passphrase is chosen. Whoever is signed in stays so until the app is started anew.")
     return ANSWERED
 
 
@@ -250,9 +256,9 @@ def _add_one(pincite: "Pincite", path: Path, password: str | None) -> str:
         error.hint = "Give the password with --password; it is used to open the file and not kept."
         raise
     if outcome.known:
-        print(f"{path.name} is there already, as {outcome.document.name}.", file=sys.stderr)
+        _tell(f"{path.name} is there already, as {outcome.document.name}.", file=sys.stderr)
     elif outcome.replaces:
-        print(f"{path.name}: an older version stays; `pincite remove {outcome.replaces.id}` drops it.", file=sys.stderr)
+        _tell(f"{path.name}: an older version stays; `pincite remove {outcome.replaces.id}` drops it.", file=sys.stderr)
     return outcome.document.id
 
 
@@ -263,9 +269,9 @@ def _tell_outcome(pincite: "Pincite", document_id: str) -> int:
     if document.status in (DocumentStatus.FAILED, DocumentStatus.CANCELLED):
         return _complain(f"{document.name}: {document.message}")
     pages, passages = document.page_count, document.passage_count
-    print(f"{document.name}: {pages} page{'s' * (pages != 1)}, {passages} passage{'s' * (passages != 1)}")
+    _tell(f"{document.name}: {pages} page{'s' * (pages != 1)}, {passages} passage{'s' * (passages != 1)}")
     for note in document.notes:
-        print(f"  {note}")
+        _tell(f"  {note}")
     return ANSWERED
 
 
@@ -273,11 +279,11 @@ def _list(chosen: argparse.Namespace) -> int:
     with _looked_at(chosen) as look:
         documents = look.library.list()
     if not documents:
-        print("There are no documents yet. Add one with `pincite add FILE.pdf`.")
+        _tell("There are no documents yet. Add one with `pincite add FILE.pdf`.")
         return ANSWERED
     width = max(len(document.name) for document in documents)
     for document in documents:
-        print(
+        _tell(
             f"{document.name:<{width}}  {document.page_count:>5} pages  {document.passage_count:>6} passages  "
             f"{document.byte_size / 1024:>8,.0f} KiB  {document.added_at[:10]}  {document.status}"
         )
@@ -289,12 +295,12 @@ def _remove(chosen: argparse.Namespace) -> int:
         document = pincite.library.find(chosen.name)
         if not chosen.purge_answers:
             pincite.ingest.remove(document.id)
-            print(f"Removed {document.name}. Answers that quote it keep their text.")
+            _tell(f"Removed {document.name}. Answers that quote it keep their text.")
             return ANSWERED
         purged = pincite.remove_with_answers(document.id)
-    print(f"Removed {document.name} and {purged.answers} answer{'s' * (purged.answers != 1)} that quoted it.")
+    _tell(f"Removed {document.name} and {purged.answers} answer{'s' * (purged.answers != 1)} that quoted it.")
     if not purged.scrubbed:
-        print("Deleted text may stay in unused parts of the files: another Pincite is at work on them.")
+        _tell("Deleted text may stay in unused parts of the files: another Pincite is at work on them.")
     return ANSWERED
 
 
@@ -354,9 +360,9 @@ def _tell_turn(turn: "Turn", *, as_json: bool) -> int:
         _complain(turn.error or f"The turn was {turn.status}.")
         return FAILED
     if as_json:
-        print(json.dumps(turn_as_json(turn), ensure_ascii=False, indent=2))
+        _tell(json.dumps(turn_as_json(turn), ensure_ascii=False, indent=2), lines=True)
     else:
-        print(turn_as_text(turn))
+        _tell(turn_as_text(turn), lines=True)
     return FLAGGED if turn.status is TurnStatus.FLAGGED else ANSWERED
 
 
@@ -424,10 +430,10 @@ def _check(chosen: argparse.Namespace) -> int:
         for comparison in check_reviewed(pincite):
             total += 1
             changed += bool(comparison.changes)
-            print(f"{'changed' if comparison.changes else 'same   '}  {comparison.reviewed.question}", flush=True)
+            _tell(f"{'changed' if comparison.changes else 'same   '}  {comparison.reviewed.question}", flush=True)
             for change in comparison.changes:
-                print(f"         {change}")
-    print(f"{changed} of {total} reviewed answers changed." if total else "There are no reviewed answers yet.")
+                _tell(f"         {change}")
+    _tell(f"{changed} of {total} reviewed answers changed." if total else "There are no reviewed answers yet.")
     return FLAGGED if changed else ANSWERED
 
 
@@ -437,13 +443,13 @@ def _check(chosen: argparse.Namespace) -> int:
 def _doctor(chosen: argparse.Namespace) -> int:
     with _looked_at(chosen) as look:
         checks, storage = look.health(), look.storage()
-    print(f"Pincite {__version__}, Python {sys.version.split()[0]}, data in {look.settings.data_dir}")
+    _tell(f"Pincite {__version__}, Python {sys.version.split()[0]}, data in {look.settings.data_dir}")
     for check in checks:
-        print(f"{'ok  ' if check.ok else 'FAIL'}  {check.part}: {check.detail}")
+        _tell(f"{'ok  ' if check.ok else 'FAIL'}  {check.part}: {check.detail}")
         if check.hint and not check.ok:
-            print(f"      {check.hint}")
+            _tell(f"      {check.hint}")
     for part, size in storage.items():
-        print(f"      {part}: {size / 2**20:,.1f} MiB")
+        _tell(f"      {part}: {size / 2**20:,.1f} MiB")
     return ANSWERED if all(check.ok for check in checks) else FAILED
 
 

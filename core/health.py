@@ -15,10 +15,23 @@ from pincite.core.settings import Settings
 from pincite.core.store.data_dir import QUARANTINE, check_ours, quarantined, strays
 from pincite.core.store.database import Database, ReadOnlyDatabase
 from pincite.core.store.library import Library
+from pincite.core.store.turns import Turns
 from pincite.core.store.witness import check_whole
-from pincite.core.types import DocumentStatus, HealthCheck
+from pincite.core.types import DocumentStatus, HealthCheck, TurnStatus
 
 LEAST_FREE_MIB = 500
+TURNS_TRIED = 100
+"""So many of the newest turns are read to the end, which takes a fraction of a second."""
+JSON_COLUMNS = (
+    *(
+        ("turns", "body"),
+        ("trace_steps", "body"),
+        ("reviews", "citations"),
+        ("reviews", "parts"),
+        ("sessions", "document_ids"),
+    ),
+    *(("documents", "notes"), ("documents", "outline"), ("passages", "heading_path"), ("passages", "boxes")),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +45,7 @@ class Look:
 
     def health(self) -> list[HealthCheck]:
         """Look at every part; none of the looks needs the network, but for the language model's server."""
-        parts = (_storage, _database, _embeddings, _reranker, _language_model, _documents, _files)
+        parts = (_storage, _database, _embeddings, _reranker, _language_model, _documents, _files, _records)
         return [look(self) for look in parts]
 
     def storage(self) -> Mapping[str, int]:
@@ -121,6 +134,20 @@ def _files(look: Look) -> HealthCheck:
     place = look.settings.files_dir / QUARANTINE
     detail = f"{len(unknown)} belonging to no document, kept aside in {place}; none is deleted"
     return HealthCheck("files", False, detail, "Add them on the documents page or with `pincite add`.")
+
+
+def _records(look: Look) -> HealthCheck:
+    connection = look.database.connection
+    damaged = [
+        f"{count:,} of {table} ({column})"
+        for table, column in JSON_COLUMNS
+        if (count := connection.execute(f"SELECT count(*) FROM {table} WHERE NOT json_valid({column})").fetchone()[0])
+    ]
+    unreadable = sum(turn.status is TurnStatus.UNREADABLE for turn in Turns(look.database).recent(TURNS_TRIED))
+    if unreadable:
+        damaged.append(f"{unreadable} of the newest turns")
+    detail = f"cannot be read, and are kept as they are: {', '.join(damaged)}" if damaged else "all can be read"
+    return HealthCheck("records", not damaged, detail, "What they say is missing elsewhere; restore a backup.")
 
 
 def _size_of(path: Path) -> int:

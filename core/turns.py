@@ -11,13 +11,14 @@ from typing import cast
 from langchain_core.runnables import RunnableConfig
 from langgraph.errors import GraphRecursionError
 
-from pincite.core.errors import PinciteError, StoppedError, TurnError
+from pincite.core.errors import PinciteError, StoppedError, StorageError, TurnError
 from pincite.core.graph.build import TurnGraph
 from pincite.core.graph.context import Documents, Memory, Searcher, TurnContext, TurnStopped
 from pincite.core.graph.nodes.rewriter import question_to_answer
 from pincite.core.graph.state import TurnState, TurnUpdate, opening_state, restored
 from pincite.core.grounding.marks import marked_text
 from pincite.core.language.client import stoppable
+from pincite.core.plain import storable
 from pincite.core.ports import ChatModel
 from pincite.core.settings import Settings
 from pincite.core.store.sessions import Sessions
@@ -191,7 +192,8 @@ class TurnRunner:
         history: tuple[Exchange, ...] | None = None,
     ) -> str:
         """``scope`` empty: all documents."""
-        if not question.strip():
+        question, hint = storable(question).strip(), storable(hint)
+        if not question:
             raise TurnError("There is no question to answer.", hint="Type one first.")
         if len(question) > LONGEST_QUESTION:
             raise TurnError(
@@ -206,7 +208,7 @@ class TurnRunner:
             id=uuid.uuid4().hex,
             session_id=session_id,
             position=0,
-            question=question.strip(),
+            question=question,
             mode=mode,
             document_ids=scope or tuple(document.id for document in equipment.documents.list()),
             scope=scope,
@@ -255,7 +257,10 @@ class TurnRunner:
 
     def _end(self, live: LiveTurn, turn: Turn) -> None:
         try:
-            live.finish(turn)
+            try:
+                live.finish(turn)
+            except StorageError as error:  # what came of it cannot be kept: that it failed still can
+                live.finish(_without_result(turn, str(error)))
         finally:
             with self._lock:
                 self._live.pop(turn.id, None)
@@ -322,6 +327,22 @@ def _answered(turn: Turn, final: TurnState) -> Turn:
         question_back=final["question_back"],
         notices=final["notices"],
         reused_from=final["reused_from"],
+    )
+
+
+def _without_result(turn: Turn, error: str) -> Turn:
+    return Turn(
+        id=turn.id,
+        session_id=turn.session_id,
+        position=turn.position,
+        question=turn.question,
+        mode=turn.mode,
+        document_ids=turn.document_ids,
+        engine=turn.engine,
+        status=TurnStatus.FAILED,
+        started_at=turn.started_at,
+        error=error,
+        owner=turn.owner,
     )
 
 

@@ -397,6 +397,8 @@ class TurnStatus(StrEnum):
     STOPPED = "stopped"
     FAILED = "failed"
     INTERRUPTED = "interrupted"
+    UNREADABLE = "unreadable"
+    """What is stored of it is damaged; it is never written again."""
 
 
 class ReviewDecision(StrEnum):

@@ -11,7 +11,7 @@ import pytest
 from pincite.core.settings import PACKAGE_ROOT
 
 LAYERS: tuple[tuple[str, ...], ...] = (
-    ("core.types", "core.errors", "core.ports", "core.settings", "core.markdown"),
+    ("core.types", "core.errors", "core.ports", "core.settings", "core.markdown", "core.plain"),
     ("core.store", "core.grounding", "core.marking"),
     ("core.documents", "core.retrieval", "core.language"),
     ("core.graph", "core.health", "core.regression", "core.upkeep"),

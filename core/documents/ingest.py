@@ -23,6 +23,7 @@ from pincite.core.documents.shelf import Shelf
 from pincite.core.documents.vector_work import VectorWork
 from pincite.core.documents.workplace import Reader, Workplace
 from pincite.core.errors import DocumentError, EmptyFileError, PasswordNeededError, TooLargeError
+from pincite.core.plain import storable
 from pincite.core.ports import KeywordIndex, PdfInfo
 from pincite.core.retrieval.indexes import Indexes
 from pincite.core.settings import Settings
@@ -114,7 +115,7 @@ class Ingest:
 
     def add(self, source: Path | bytes, name: str, *, password: str | None = None) -> AddOutcome:
         """Take a PDF in and queue it; raises a DocumentError that says why it cannot become a document."""
-        name = " ".join(name.split()) or "document.pdf"
+        name = " ".join(storable(name).split()) or "document.pdf"
         partial = self._settings.files_dir / f"{uuid.uuid4().hex}.partial"
         try:
             document_id, size = self._copy(source, partial, name)

@@ -1,5 +1,7 @@
 """Values to JSON and back, by their types; the one place where stored JSON becomes a value again."""
 
+import json
+import re
 import struct
 import zlib
 from collections.abc import Callable
@@ -7,12 +9,15 @@ from functools import wraps
 from typing import Any, ParamSpec, TypeVar
 
 from pydantic import TypeAdapter
+from pydantic_core import PydanticSerializationError
+from pydantic_core import from_json as parsed
 
-from pincite.core.errors import DamagedDatabaseError
+from pincite.core.errors import DamagedDatabaseError, StorageError
 
 Given = ParamSpec("Given")
 Value = TypeVar("Value")
 _adapters: dict[Any, TypeAdapter[Any]] = {}
+_PERHAPS_NOT_FINITE = re.compile(r"NaN|Infinity|[eE]\+?[0-9]{3}")
 
 
 def _adapter(kind: Any) -> TypeAdapter[Any]:
@@ -22,8 +27,21 @@ def _adapter(kind: Any) -> TypeAdapter[Any]:
 
 
 def to_json(value: Any, kind: Any = None) -> str:
-    """``kind`` is the declared type where the value's own class does not tell, such as ``tuple[Citation, ...]``."""
-    return _adapter(kind or type(value)).dump_json(value).decode()
+    """``kind`` is the declared type where the value's own class does not tell, such as ``tuple[Citation, ...]``.
+
+    Raises StorageError for what could not be read again, such as a score that is NaN or a broken character.
+    """
+    declared = kind or type(value)
+    try:
+        text = _adapter(declared).dump_json(value).decode()
+        from_json(declared, text)
+    except (PydanticSerializationError, ValueError) as error:
+        raise StorageError(
+            f"A {getattr(declared, '__name__', 'value').lower()} could not be stored: a figure or a character in it is "
+            "broken.",
+            hint="Run the question again, or run it with quoting.",
+        ) from error
+    return text
 
 
 def to_plain(value: Any, kind: Any = None) -> Any:
@@ -32,8 +50,10 @@ def to_plain(value: Any, kind: Any = None) -> Any:
 
 
 def from_json(kind: type[Value], text: str | bytes) -> Value:
-    """Raises pydantic.ValidationError when the text does not describe a ``kind``."""
+    """Raises ValueError when the text does not describe a ``kind`` with finite figures."""
     value: Value = _adapter(kind).validate_json(text)
+    if isinstance(text, str) and _PERHAPS_NOT_FINITE.search(text):
+        json.dumps(parsed(text, allow_inf_nan=False), allow_nan=False)
     return value
 
 
@@ -52,3 +72,11 @@ def decoding(what: str) -> Callable[[Callable[Given, Value]], Callable[Given, Va
         return decoded
 
     return wrap
+
+
+def readable(kind: type[Value], text: str | bytes) -> Value | None:
+    """None where the text does not describe a ``kind``: what is stored may be damaged, and the rest is shown."""
+    try:
+        return from_json(kind, text)
+    except ValueError:
+        return None

@@ -1,16 +1,16 @@
 """The documents, their pages and passages as stored. Owns their rows; how they come and go is ingest's work."""
 
-import json
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from pathlib import Path
 from sqlite3 import Row
 
 from pincite.core.errors import UnknownDocumentError
+from pincite.core.plain import storable
 from pincite.core.settings import Settings
-from pincite.core.store.codec import decoding, from_json
+from pincite.core.store.codec import decoding, readable
 from pincite.core.store.database import Database
-from pincite.core.store.page_layout import decode_layout
+from pincite.core.store.page_layout import PackedWords, decode_layout
 from pincite.core.types import (
     BLANK_PAGE,
     Box,
@@ -36,6 +36,7 @@ _PASSAGES_OF = """WITH wanted (document_id, page_index) AS (VALUES {})
 _MANY = 500
 """Values in one IN list."""
 
+_Edges = tuple[tuple[float, float, float, float], ...]
 Passages = list[Passage]
 Receipts = list[PageReceipt]
 
@@ -78,7 +79,9 @@ class Library:
 
     def rename(self, document_id: str, name: str) -> None:
         with self._database.transaction() as connection:
-            connection.execute("UPDATE documents SET name = ? WHERE id = ?", (" ".join(name.split()), document_id))
+            connection.execute(
+                "UPDATE documents SET name = ? WHERE id = ?", (" ".join(storable(name).split()), document_id)
+            )
 
     def receipts(self, document_id: str) -> Receipts:
         rows = self._database.connection.execute(
@@ -86,7 +89,11 @@ class Library:
                FROM pages WHERE document_id = ? ORDER BY page_index""",
             (document_id,),
         )
-        return [PageReceipt(**{**dict(row), "status": PageStatus(row["status"])}) for row in rows]
+        known = list(PageStatus)
+        return [
+            PageReceipt(**{**dict(row), "status": PageStatus(row["status"] if row["status"] in known else "failed")})
+            for row in rows
+        ]
 
     def coverage(self, document_id: str) -> float:
         """Share of the document's pages whose text can be used, or that are blank; 0 before anything was read."""
@@ -163,7 +170,7 @@ class Library:
 
     def outline(self, document_id: str) -> tuple[OutlineEntry, ...]:
         row = self._database.connection.execute("SELECT outline FROM documents WHERE id = ?", (document_id,)).fetchone()
-        return from_json(tuple[OutlineEntry, ...], row["outline"]) if row else ()
+        return (readable(tuple[OutlineEntry, ...], row["outline"]) or ()) if row else ()
 
     def set_metadata(self, document_id: str, fields: Iterable[MetadataField]) -> None:
         """Put these in place of all that the document has."""
@@ -188,6 +195,8 @@ class Library:
         grouped: dict[str, list[MetadataField]] = {}
         condition, values = ("WHERE document_id = ?", (document_id,)) if document_id else ("", ())
         for row in self._database.connection.execute(f"SELECT * FROM metadata {condition} ORDER BY rowid", values):
+            if row["source"] not in list(MetadataSource):
+                continue
             field = MetadataField(row["name"], row["value"], MetadataSource(row["source"]))
             grouped.setdefault(row["document_id"], []).append(field)
         return {identity: tuple(fields) for identity, fields in grouped.items()}
@@ -195,15 +204,20 @@ class Library:
 
 @decoding("A page")
 def stored_page(row: Row) -> Page:
-    words, blocks = decode_layout(row["layout"])
+    try:
+        words, blocks = decode_layout(row["layout"])
+        status, reason = PageStatus(row["status"]), row["reason"]
+    except ValueError:
+        words, blocks = PackedWords(b"", b""), ()
+        status, reason = PageStatus.FAILED, "What was read of this page is damaged; it is kept as it is."
     return Page(
         page_index=row["page_index"],
         page_label=row["page_label"],
         text=row["text"],
         words=words,
         blocks=blocks,
-        status=PageStatus(row["status"]),
-        reason=row["reason"],
+        status=status,
+        reason=reason,
         seconds=row["seconds"],
     )
 
@@ -219,8 +233,8 @@ def stored_passage(row: Row) -> Passage:
         text=row["page_text"][row["start"] : row["end"]],
         start=row["start"],
         end=row["end"],
-        heading_path=tuple(json.loads(row["heading_path"])),
-        boxes=tuple(Box(*edges) for edges in json.loads(row["boxes"])),
+        heading_path=readable(tuple[str, ...], row["heading_path"]) or (),
+        boxes=tuple(Box(*edges) for edges in readable(_Edges, row["boxes"]) or ()),
         context=row["context"],
     )
 
@@ -228,7 +242,8 @@ def stored_passage(row: Row) -> Passage:
 @lru_cache(maxsize=256)
 def _notes(text: str) -> tuple[str, ...]:
     """Most documents have none, many the same."""
-    return tuple(json.loads(text))
+    notes = readable(tuple[str, ...], text)
+    return ("The notes about it cannot be read; they are kept as they are.",) if notes is None else notes
 
 
 @decoding("The entry of a document")
@@ -240,7 +255,7 @@ def _document(row: Row, metadata: tuple[MetadataField, ...]) -> Document:
         page_count=row["page_count"],
         passage_count=row["passage_count"],
         added_at=row["added_at"],
-        status=DocumentStatus(row["status"]),
+        status=DocumentStatus(row["status"]) if row["status"] in list(DocumentStatus) else DocumentStatus.FAILED,
         searchable=bool(row["searchable"]),
         message=row["message"],
         notes=_notes(row["notes"]),

@@ -75,9 +75,14 @@ def encode_layout(words: Sequence[Word], blocks: Sequence[Block]) -> bytes:
 
 
 def decode_layout(blob: bytes) -> tuple[PackedWords, tuple[Block, ...]]:
-    raw = zlib.decompress(blob)
-    body = 4 + int.from_bytes(raw[:4], "little")
-    count, plain = json.loads(raw[4:body])
-    words = PackedWords(raw[body : body + 8 * count], raw[body + 8 * count :])
-    blocks = tuple(Block(start, end, BlockKind(kind), level, heads) for start, end, kind, level, heads in plain)
-    return words, blocks
+    """Raises ValueError for anything but what ``encode_layout`` made."""
+    try:
+        raw = zlib.decompress(blob)
+        body = 4 + int.from_bytes(raw[:4], "little")
+        count, plain = json.loads(raw[4:body])
+        blocks = tuple(Block(start, end, BlockKind(kind), level, heads) for start, end, kind, level, heads in plain)
+    except (zlib.error, TypeError, RecursionError) as error:
+        raise ValueError("no page layout") from error
+    if len(raw) != body + 16 * count:
+        raise ValueError("a page layout that is cut")
+    return PackedWords(raw[body : body + 8 * count], raw[body + 8 * count :]), blocks

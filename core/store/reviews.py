@@ -1,7 +1,7 @@
 """Decisions of people on turns, kept for good; feedback; and finding a reviewed answer to the same question again."""
 
-import json
 import re
+import sqlite3
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -11,10 +11,11 @@ from numpy.typing import NDArray
 from pincite.core.errors import TurnError
 from pincite.core.grounding.marks import marked_text
 from pincite.core.grounding.terms import content_terms
+from pincite.core.plain import storable
 from pincite.core.ports import Embedder
-from pincite.core.store.codec import to_json
+from pincite.core.store.codec import readable, to_json
 from pincite.core.store.database import Database
-from pincite.core.store.turns import Turns, now, review_of
+from pincite.core.store.turns import Turns, now, review_of, status_of
 from pincite.core.types import (
     AnswerPart,
     Citation,
@@ -104,13 +105,13 @@ class Reviews:
         if decision is ReviewDecision.EDITED and not final_answer.strip():
             raise TurnError("An edited answer needs a text.", hint="Write the answer, or reject the draft.")
         turn = self._undecided(turn_id, decision)
-        parts, citations = self._final(turn, decision, final_answer)
+        parts, citations = self._final(turn, decision, storable(final_answer))
         review = Review(
             turn_id,
             decision,
             marked_text(parts),
-            note.strip(),
-            reviewer.strip() or "local",
+            storable(note).strip(),
+            storable(reviewer).strip() or "local",
             now(),
             citations,
             parts=parts,
@@ -180,7 +181,7 @@ class Reviews:
         rows = self._database.connection.execute(
             "SELECT * FROM reviews WHERE turn_id = ? ORDER BY id", (turn_id,)
         ).fetchall()
-        return [review_of(row) for row in rows]
+        return [review for row in rows if (review := review_of(row))]
 
     def send(self, turn_id: str, reason: str = "A person asked for a review.") -> None:
         """Put any finished turn into the queue. Raises TurnError."""
@@ -223,8 +224,9 @@ class Reviews:
             (most, skip),
         ).fetchall()
         return [
-            ReviewedLine(row["turn_id"], row["session_id"], row["question"], TurnStatus(row["status"]), review_of(row))
+            ReviewedLine(row["turn_id"], row["session_id"], row["question"], status_of(row), review)
             for row in rows
+            if (review := review_of(row))
         ]
 
     def count_decided(self) -> int:
@@ -280,17 +282,11 @@ class Reviews:
     def _within(self, review_ids: Sequence[int], scope: set[str]) -> set[int]:
         """Those reviews whose answers speak of nothing but documents of the scope."""
         rows = self._database.connection.execute(
-            "SELECT review.id, document_ids, (SELECT json_group_array(DISTINCT json_extract(value, '$.document_id')) "
-            "FROM json_each(review.citations)) AS cited FROM reviews AS review JOIN turn_lines USING (turn_id) "
-            f"WHERE json_valid(review.citations) AND review.id IN ({', '.join('?' * len(review_ids))})",
+            "SELECT review.id, document_ids, review.citations FROM reviews AS review JOIN turn_lines USING (turn_id) "
+            f"WHERE review.id IN ({', '.join('?' * len(review_ids))})",
             tuple(review_ids),
         ).fetchall()
-        return {
-            row["id"]
-            for row in rows
-            if (cited := set(json.loads(row["cited"]))) <= scope
-            and (cited or scope <= set(json.loads(row["document_ids"])))
-        }
+        return {row["id"] for row in rows if _speaks_of(row, scope)}
 
     def _question_vectors(self, questions: Mapping[str, str]) -> dict[str, NDArray[np.float32]]:
         """By turn; each question is embedded once with each embedder."""
@@ -348,8 +344,20 @@ class Reviews:
         return self._cite(turn, text)
 
     def _flag(self, turn: Turn, reason: str) -> None:
+        if turn.status is TurnStatus.UNREADABLE:
+            return
         reasons = tuple(dict.fromkeys([reason, *turn.reasons]))
         self._turns.save(replace(turn, status=TurnStatus.FLAGGED, reasons=reasons))
+
+
+def _speaks_of(row: sqlite3.Row, scope: set[str]) -> bool:
+    """Nothing of a review that is damaged is repeated."""
+    citations = readable(tuple[Citation, ...], row["citations"])
+    searched = readable(tuple[str, ...], row["document_ids"])
+    if citations is None or searched is None:
+        return False
+    cited = {citation.document_id for citation in citations}
+    return cited <= scope and bool(cited or scope <= set(searched))
 
 
 def _same_details(one: str, other: str) -> bool:

@@ -7,9 +7,10 @@ from itertools import zip_longest
 
 from pincite.core.errors import TurnError
 from pincite.core.markdown import escape, tame, verbatim
-from pincite.core.store.codec import decoding, from_json, to_json
+from pincite.core.plain import storable
+from pincite.core.store.codec import readable, to_json
 from pincite.core.store.database import Database
-from pincite.core.store.turns import Turns, containing, now
+from pincite.core.store.turns import UNREADABLE_SCOPE, Turns, containing, now
 from pincite.core.types import AnswerPart, Citation, PartKind, Session, Turn, TurnStatus
 
 NEW_TITLE = "New session"
@@ -31,7 +32,7 @@ class Sessions:
 
     def create(self, title: str = NEW_TITLE, document_ids: Sequence[str] = ()) -> Session:
         moment = now()
-        session = Session(uuid.uuid4().hex, title.strip() or NEW_TITLE, moment, moment, tuple(document_ids))
+        session = Session(uuid.uuid4().hex, storable(title).strip() or NEW_TITLE, moment, moment, tuple(document_ids))
         with self._database.transaction() as connection:
             connection.execute(
                 "INSERT INTO sessions (id, title, created_at, updated_at, document_ids, owner) "
@@ -69,7 +70,7 @@ class Sessions:
 
     def rename(self, session_id: str, title: str) -> None:
         if title.strip():
-            self._set(session_id, "title", " ".join(title.split()))
+            self._set(session_id, "title", " ".join(storable(title).split()))
 
     def title_after(self, session_id: str, question: str) -> None:
         """Name a session that nobody named after its first question."""
@@ -160,14 +161,14 @@ def _citation_line(citation: Citation, stands: bool) -> str:
     )
 
 
-@decoding("A session")
 def _session(row: sqlite3.Row) -> Session:
+    chosen = readable(tuple[str, ...], row["document_ids"])
     return Session(
         id=row["id"],
         title=row["title"],
         created_at=row["created_at"],
         updated_at=row["updated_at"],
-        document_ids=from_json(tuple[str, ...], row["document_ids"]),
+        document_ids=UNREADABLE_SCOPE if chosen is None else chosen,
         owner=row["owner"],
     )
 

@@ -1,6 +1,5 @@
 """Turns and their traces in SQLite, saved as they go, and which process runs the unfinished ones."""
 
-import json
 import sqlite3
 import threading
 from collections import OrderedDict
@@ -10,7 +9,7 @@ from datetime import UTC, datetime
 
 from pincite.core.errors import TurnError
 from pincite.core.grounding.marks import plain_text
-from pincite.core.store.codec import from_json, to_json
+from pincite.core.store.codec import readable, to_json
 from pincite.core.store.database import Database
 from pincite.core.store.older import parts_of, with_parts
 from pincite.core.store.workers import is_alive, this_worker
@@ -19,6 +18,7 @@ from pincite.core.types import (
     Citation,
     Exchange,
     FeedbackKind,
+    Mode,
     Review,
     ReviewDecision,
     TraceStep,
@@ -28,6 +28,11 @@ from pincite.core.types import (
     TurnStatus,
 )
 
+UNREADABLE_TURN = "This turn cannot be read; it is kept as it is."
+UNREADABLE_STEP = "This step cannot be read; it is kept as it is."
+UNREADABLE_REVIEW = "The decision on this answer cannot be read; it is kept as it is."
+UNREADABLE_SCOPE = ("unreadable",)
+"""The id of no document: what was chosen is not known, and must not become all documents."""
 EVERY_TURN = TurnFilter()
 KEPT_IN_MEMORY = 200
 """Finished turns that are not read again from the database until they change."""
@@ -165,7 +170,7 @@ class Turns:
             (session_id, TurnStatus.ANSWERED, TurnStatus.FLAGGED, TurnStatus.REVIEWED, before, MOST_EXCHANGES),
         )
         return tuple(
-            Exchange(row["id"], row["question"], plain_text(_parts(row["parts"])) or row["answer"])
+            Exchange(row["id"], row["question"], plain_text(_parts(row["parts"]) or ()) or row["answer"])
             for row in reversed(rows.fetchall())
         )
 
@@ -212,45 +217,75 @@ class Turns:
             rows = connection.execute("SELECT id, worker FROM turns WHERE status = ?", (TurnStatus.RUNNING,)).fetchall()
             gone = [row["id"] for row in rows if row["id"] in lost or not is_alive(row["worker"])]
             for turn in self._read(f"id IN ({', '.join('?' * len(gone))})", gone) if gone else ():
+                if turn.status is TurnStatus.UNREADABLE:
+                    connection.execute("UPDATE turns SET status = ? WHERE id = ?", (turn.status, turn.id))
+                    continue
                 message = "Pincite was closed while it worked on this answer. Run the question again."
                 self.save(replace(turn, status=TurnStatus.INTERRUPTED, error=message, finished_at=now()))
         return gone
 
     def _read(self, condition: str, values: Sequence[object], *, trace: bool = True) -> list[Turn]:
         connection = self._database.connection
-        rows = connection.execute(f"SELECT id, body FROM turns WHERE {condition}", tuple(values)).fetchall()
-        return [self._whole(connection, with_parts(from_json(Turn, row["body"])), with_trace=trace) for row in rows]
+        rows = connection.execute(f"SELECT * FROM turns WHERE {condition}", tuple(values)).fetchall()
+        return [self._whole(connection, with_parts(_turn(row)), with_trace=trace) for row in rows]
 
     def _whole(self, connection: sqlite3.Connection, turn: Turn, *, with_trace: bool) -> Turn:
-        trace = _trace(connection, turn.id) if with_trace else ()
-        review = connection.execute(
+        trace = _trace(connection, turn) if with_trace else ()
+        row = connection.execute(
             "SELECT * FROM reviews WHERE turn_id = ? AND undone_at = '' ORDER BY id DESC LIMIT 1", (turn.id,)
         ).fetchone()
+        review = review_of(row) if row else None
+        if row and review is None and turn.status is TurnStatus.REVIEWED:  # else a rejected draft would look approved
+            turn = replace(turn, status=TurnStatus.FLAGGED, reasons=(UNREADABLE_REVIEW, *turn.reasons))
         feedback = connection.execute("SELECT kind FROM feedback WHERE turn_id = ?", (turn.id,)).fetchone()
+        known = feedback is not None and feedback["kind"] in list(FeedbackKind)
         return replace(
             turn,
             trace=trace,
             path=tuple(step.node for step in trace),
-            review=review_of(review) if review else None,
-            feedback=FeedbackKind(feedback["kind"]) if feedback else None,
+            review=review,
+            feedback=FeedbackKind(feedback["kind"]) if known else None,
         )
 
 
-def _trace(connection: sqlite3.Connection, turn_id: str) -> tuple[TraceStep, ...]:
-    rows = connection.execute("SELECT body FROM trace_steps WHERE turn_id = ? ORDER BY position", (turn_id,))
-    return tuple(from_json(TraceStep, row["body"]) for row in rows)
+def _turn(row: sqlite3.Row) -> Turn:
+    turn = readable(Turn, row["body"])
+    if turn is not None and turn.id == row["id"]:
+        return turn
+    return Turn(
+        id=row["id"],
+        session_id=row["session_id"],
+        position=row["position"],
+        question=row["question"],
+        mode=Mode.AUTO,
+        document_ids=UNREADABLE_SCOPE,
+        engine="",
+        status=TurnStatus.UNREADABLE,
+        started_at=row["started_at"],
+        error=UNREADABLE_TURN,
+        owner=row["owner"],
+    )
+
+
+def _trace(connection: sqlite3.Connection, turn: Turn) -> tuple[TraceStep, ...]:
+    rows = connection.execute("SELECT body FROM trace_steps WHERE turn_id = ? ORDER BY position", (turn.id,))
+    damaged = TraceStep("unreadable", 0, turn.started_at, 0.0, error=UNREADABLE_STEP)
+    return tuple(readable(TraceStep, row["body"]) or damaged for row in rows)
 
 
 def _gone() -> TurnError:
     return TurnError("This turn is no longer stored.", hint="Its session may have been deleted.")
 
 
-def _parts(text: str | None) -> tuple[AnswerPart, ...]:
-    return from_json(tuple[AnswerPart, ...], text) if text else ()
+def _parts(text: str | None) -> tuple[AnswerPart, ...] | None:
+    return readable(tuple[AnswerPart, ...], text) if text else ()
 
 
-def review_of(row: sqlite3.Row) -> Review:
-    citations = from_json(tuple[Citation, ...], row["citations"])
+def review_of(row: sqlite3.Row) -> Review | None:
+    """None where it is damaged."""
+    citations, parts = readable(tuple[Citation, ...], row["citations"]), _parts(row["parts"])
+    if citations is None or parts is None or row["decision"] not in list(ReviewDecision):
+        return None
     return Review(
         turn_id=row["turn_id"],
         decision=ReviewDecision(row["decision"]),
@@ -261,8 +296,12 @@ def review_of(row: sqlite3.Row) -> Review:
         citations=citations,
         stale=row["stale"],
         undone_at=row["undone_at"],
-        parts=_parts(row["parts"]) or parts_of(row["final_answer"], citations),
+        parts=parts or parts_of(row["final_answer"], citations),
     )
+
+
+def status_of(row: sqlite3.Row) -> TurnStatus:
+    return TurnStatus(row["status"]) if row["status"] in list(TurnStatus) else TurnStatus.UNREADABLE
 
 
 def _body(turn: Turn) -> str:
@@ -278,7 +317,12 @@ def _condition(wanted: TurnFilter) -> tuple[str, list[object]]:
         pattern = containing(wanted.words)
         parts.append((r"(question LIKE ? ESCAPE '\' OR reasons LIKE ? ESCAPE '\')", (pattern, pattern)))
     if wanted.document_id:
-        parts.append(("EXISTS (SELECT 1 FROM json_each(cited_ids) WHERE value = ?)", (wanted.document_id,)))
+        parts.append(
+            (
+                "EXISTS (SELECT 1 FROM json_each(iif(json_valid(cited_ids), cited_ids, '[]')) WHERE value = ?)",
+                (wanted.document_id,),
+            )
+        )
     if wanted.since:
         parts.append(("started_at >= ?", (wanted.since,)))
     if wanted.confidence_up_to < 1:
@@ -296,9 +340,9 @@ def _line(row: sqlite3.Row) -> TurnLine:
         id=row["id"],
         session_id=row["session_id"],
         question=row["question"],
-        status=TurnStatus(row["status"]),
+        status=status_of(row),
         started_at=row["started_at"],
         confidence=row["confidence"],
-        cited_names=tuple(json.loads(row["cited_names"])),
-        reasons=tuple(json.loads(row["reasons"])),
+        cited_names=readable(tuple[str, ...], row["cited_names"]) or (),
+        reasons=readable(tuple[str, ...], row["reasons"]) or (),
     )

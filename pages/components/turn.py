@@ -137,6 +137,8 @@ def _draw_state(turn: Turn) -> None:
         st.warning(
             f"**Do not rely on this answer yet.** It waits for review:\n{reasons}{back}", icon=":material/warning:"
         )
+    elif turn.status is TurnStatus.UNREADABLE:
+        st.error(f"**{escape(turn.error)}** Ask the question again to get an answer.", icon=":material/error:")
     elif turn.status is TurnStatus.FAILED:
         st.error(f"**This answer failed.** {escape(turn.error)}", icon=":material/error:")
     elif turn.status in (TurnStatus.INTERRUPTED, TurnStatus.STOPPED):
@@ -156,7 +158,7 @@ def draw_actions(app: Pincite, turn: Turn) -> str | None:
                 asked = "again"
             if turn.engine != "quoting" and st.button("Run again with quoting", key=f"quoting_{turn.id}"):
                 asked = "quoting"
-        else:
+        elif turn.status is not TurnStatus.UNREADABLE:
             given = {FeedbackKind.GOOD: 1, FeedbackKind.BAD: 0}.get(turn.feedback) if turn.feedback else None
             st.feedback(
                 "thumbs", key=f"feedback_{turn.id}", default=given, on_change=_keep_feedback, args=(app, turn.id)

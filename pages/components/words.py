@@ -115,4 +115,5 @@ STATUS_WORDS: dict[TurnStatus, str] = {
     TurnStatus.STOPPED: "Stopped",
     TurnStatus.FAILED: "Failed",
     TurnStatus.INTERRUPTED: "Interrupted",
+    TurnStatus.UNREADABLE: "Cannot be read",
 }

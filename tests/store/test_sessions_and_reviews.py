@@ -14,7 +14,7 @@ from pincite.core.graph.citations import cite_typed
 from pincite.core.grounding.marks import plain_text, read_marks
 from pincite.core.ports import Vectors
 from pincite.core.retrieval.embed import MiniLmEmbedder
-from pincite.core.store.codec import from_json
+from pincite.core.store.codec import readable
 from pincite.core.store.reviews import Reviews
 from pincite.core.types import AnswerPart, Citation, FeedbackKind, ReviewDecision, Turn, TurnStatus
 from pincite.tests.graph.world import ScriptedModel, World
@@ -297,10 +297,10 @@ def test_a_question_is_looked_up_without_reading_or_embedding_the_reviews_again(
 
     def noted(kind: object, text: str) -> object:
         decoded.append(kind)
-        return from_json(kind, text)  # type: ignore[arg-type] # a kind as the codec takes it
+        return readable(kind, text)  # type: ignore[arg-type] # a kind as the codec takes it
 
     monkeypatch.setattr(MiniLmEmbedder, "embed", counted)
-    monkeypatch.setattr("pincite.core.store.turns.from_json", noted)
+    monkeypatch.setattr("pincite.core.store.turns.readable", noted)
     reworded = "Which interest do overdue amounts bear?"
     for _ in range(3):
         found = desk.reviews.reviewed_match(reworded, EVERYTHING)

@@ -13,6 +13,7 @@ from pincite.core.graph.citations import CitedAnswer, cite, read_typed, renumber
 from pincite.core.graph.context import TurnContext, TurnStopped
 from pincite.core.graph.nodes.rewriter import messages_of, question_to_answer
 from pincite.core.graph.state import TurnState, TurnUpdate
+from pincite.core.plain import storable
 from pincite.core.ports import AnswerRequest, ChatModel
 from pincite.core.store.codec import to_plain
 from pincite.core.types import AnswerPart, Intent, Verdict
@@ -66,7 +67,7 @@ def _written(engine: ChatModel, request: AnswerRequest, context: TurnContext) ->
     context.progress.draft(())
     for piece in engine.answer(request, halted):
         if isinstance(piece, str):
-            prose += piece
+            prose += storable(piece)
         else:
             whole.append(piece)
         context.progress.draft((*whole, AnswerPart(prose)) if prose else whole)

@@ -1,0 +1,132 @@
+"""What is damaged in the database is shown as damaged and kept as it is; everything else is there as before."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+
+import pytest
+
+from pincite.core.errors import StorageError
+from pincite.core.health import JSON_COLUMNS
+from pincite.core.runtime import Pincite
+from pincite.core.store.codec import from_json, to_json
+from pincite.core.store.turns import UNREADABLE_SCOPE, UNREADABLE_STEP, UNREADABLE_TURN
+from pincite.core.types import Document, ReviewDecision, Score, Turn, TurnStatus, Verdict
+from pincite.tests.pages.conftest import Ask, Screen
+from pincite.tests.pages.conftest import app as app
+from pincite.tests.pages.conftest import ask as ask
+from pincite.tests.pages.conftest import contract as contract
+
+GARBAGE = ("", "garbage", "null", "{}", "5", '"x"', '[1, {"a": NaN}]', '{"id": 1e999}', "[[[[", "\x00", "NaN")
+PAGES_OF = {
+    "turns": ("chat", "review", "traces", "settings"),
+    "trace_steps": ("traces",),
+    "reviews": ("chat", "review"),
+    "sessions": ("chat",),
+    "documents": ("documents",),
+    "passages": ("documents",),
+    "pages": ("documents",),
+}
+
+
+def damage(app: Pincite, table: str, column: str, garbage: object) -> None:
+    with app.database.transaction() as connection:
+        connection.execute(f"UPDATE {table} SET {column} = ?", (garbage,))
+
+
+def everything_opens(app: Pincite, session_id: str, turn_id: str, pages: Sequence[str] = ()) -> str:
+    """Every list, page and export; returns all that they say."""
+    said = []
+    app.library.list(), app.turns.recent(10), app.reviews.decided(most=10), app.sessions.list()
+    for document in app.library.list():
+        app.library.receipts(document.id), app.library.page(document.id, 0), app.library.outline(document.id)
+        app.library.opening_passages(document.id, 5)
+    app.reviews.reviewed_match("What are the late payment penalties?", [d.id for d in app.library.list()])
+    for page in pages:
+        screen = Screen(page, session=session_id, turn=turn_id)
+        screen.assert_sound()
+        said.append(screen.words())
+    said.append(app.sessions.export_markdown(session_id))
+    said += [f"{check.detail}" for check in app.health()]
+    return "\n".join(said)
+
+
+@pytest.fixture
+def reviewed(app: Pincite, contract: Document, ask: Ask) -> Turn:
+    turn = ask()
+    app.reviews.send(turn.id)
+    app.reviews.decide(turn.id, ReviewDecision.APPROVED)
+    return app.turns.get(turn.id)
+
+
+def test_damage_in_any_column_is_told_and_the_rest_opens(app: Pincite, reviewed: Turn) -> None:
+    rows = app.database.connection
+    for table, column in (*JSON_COLUMNS, ("pages", "layout")):
+        before = rows.execute(f"SELECT rowid, {column} FROM {table}").fetchall()
+        garbage = b"garbage" if column == "layout" else "garbage"
+        damage(app, table, column, garbage)
+        said = everything_opens(app, reviewed.session_id, reviewed.id, PAGES_OF[table])
+        assert column == "layout" or f"of {table} ({column})" in said
+        kept = {row[0] for row in rows.execute(f"SELECT {column} FROM {table}")}
+        assert kept == {garbage}, "it is kept as it is"
+        rows.executemany(f"UPDATE {table} SET {column} = ? WHERE rowid = ?", [(row[1], row[0]) for row in before])
+
+
+@pytest.mark.parametrize("garbage", GARBAGE)
+def test_a_turn_that_cannot_be_read_stands_beside_the_others(
+    garbage: str, app: Pincite, contract: Document, ask: Ask
+) -> None:
+    one = ask()
+    session_id = one.session_id
+    other = app.runner.wait(app.runner.ask(session_id, "When are invoices due?"), 60).turn
+    with app.database.transaction() as connection:
+        connection.execute("UPDATE turns SET body = ? WHERE id = ?", (garbage, one.id))
+    first, second = app.turns.of_session(session_id)
+    assert (first.status, first.error, first.question) == (TurnStatus.UNREADABLE, UNREADABLE_TURN, one.question)
+    assert second.answer == other.answer and first.document_ids == UNREADABLE_SCOPE
+    assert UNREADABLE_TURN.rstrip(".") in app.sessions.export_markdown(session_id).replace("\\", "")
+    app.ingest.remove(contract.id)
+    app.turns.mark_interrupted([one.id])
+    stored = app.database.connection.execute("SELECT body FROM turns WHERE id = ?", (one.id,)).fetchone()[0]
+    assert stored == garbage
+
+
+@pytest.mark.parametrize("garbage", GARBAGE)
+def test_a_step_a_scope_and_a_decision_that_cannot_be_read_are_told(garbage: str, app: Pincite, reviewed: Turn) -> None:
+    damage(app, "trace_steps", "body", garbage)
+    assert {step.error for step in app.turns.get(reviewed.id).trace} == {UNREADABLE_STEP}
+    damage(app, "sessions", "document_ids", garbage)
+    assert app.sessions.get(reviewed.session_id).document_ids == UNREADABLE_SCOPE, "never all documents instead"
+    damage(app, "reviews", "citations", garbage)
+    turn = app.turns.get(reviewed.id)
+    assert turn.status is TurnStatus.FLAGGED and "decision on this answer cannot be read" in turn.reasons[0]
+
+
+def test_words_for_closed_sets_that_are_none_are_taken_for_damage(app: Pincite, reviewed: Turn) -> None:
+    for table, column in (("turns", "status"), ("reviews", "decision"), ("documents", "status"), ("pages", "status"),
+                          ("metadata", "source")):  # fmt: skip
+        damage(app, table, column, "nonsense")
+        everything_opens(app, reviewed.session_id, reviewed.id)
+
+
+NOT_FINITE = (math.nan, math.inf, -math.inf)
+
+
+@pytest.mark.parametrize("figure", NOT_FINITE)
+def test_what_could_not_be_read_again_is_not_written(figure: float) -> None:
+    fine = Score(0.5, "half")
+    verdict = Verdict((), fine, fine, fine, fine, 0.5, 0.5, True)
+    assert from_json(Verdict, to_json(verdict)) == verdict
+    with pytest.raises(StorageError):
+        to_json(replace(verdict, confidence=figure))
+    with pytest.raises(StorageError):
+        to_json(Score(figure, "none"))
+    with pytest.raises(StorageError):
+        to_json(Score(0.5, "half a character: \ud800"))
+
+
+@pytest.mark.parametrize("figure", ["NaN", "Infinity", "-Infinity", "1e999", "-1E+9999", "null"])
+def test_a_figure_that_is_none_is_not_read(figure: str) -> None:
+    with pytest.raises(ValueError):
+        from_json(Score, f'{{"value": {figure}, "reason": "NaN"}}')
+    assert from_json(Score, '{"value": 1e100, "reason": "NaN and Infinity are words"}').value == 1e100
