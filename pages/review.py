@@ -98,7 +98,7 @@ def draw_waiting(app: Pincite, flagged: int) -> None:
     )  # fmt: skip
     if (more := app.turns.count_lines(wanted) - len(lines)) > 0:
         st.button(f"Show more ({more:,} wait)", type="tertiary", on_click=_grow, args=(SHOWN, LINES_A_PAGE))
-    draw_case(app, app.turns.without_trace(lines[position].id), position, len(lines) - 1, names)
+    draw_case(app, app.as_it_stands(app.turns.without_trace(lines[position].id)), position, len(lines) - 1, names)
 
 
 def _row(line: TurnLine, *, drafted: bool) -> dict[str, object]:

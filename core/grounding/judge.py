@@ -37,6 +37,11 @@ UNCITED_PENALTY = 0.5
 _PART = re.compile(
     r"[?;]|,?\s(?:and|as well as|und)\s(?=(?:what|who|when|where|why|how|which|whether|is|are|does|do|did)\b)", re.I
 )
+_DENIES = re.compile(
+    r"\b(?:not?|never|neither|nor|none|without|cannot|unless|den(?:y|ies|ied)|false|untrue|wrong(?:ly)?|kein\w*|nicht|"
+    r"ohne)\b|n['’]t\b",
+    re.IGNORECASE,
+)
 _EMPTY_WORDS = frozenset(
     content_terms(
         "document file page tell show explain describe summarise summarize give list find please mention name text say"
@@ -146,6 +151,8 @@ def _check(measure: ClaimMeasure, doubt: float, pool: Sources, texts: Sequence[s
         status, reason = ClaimStatus.SUPPORTED, "stands word for word in what it cites"
     elif claim.verbatim:
         status, reason = ClaimStatus.UNSUPPORTED, "its words do not stand in what it cites"
+    elif denial := next(filter(None, (_denial(claim, pool.sources[number - 1]) for number in cited)), ""):
+        status, reason = ClaimStatus.UNSUPPORTED, f"it leaves out “{denial}” of the sentence that it repeats"
     elif cited:
         evidence = Sources([pool.sources[number - 1] for number in cited], pool.question)
         held = _held(claim, evidence)
@@ -169,7 +176,19 @@ def _check(measure: ClaimMeasure, doubt: float, pool: Sources, texts: Sequence[s
 
 def _repeats(claim: ClaimText, source: Source) -> bool:
     """Say whether a source holds a claim word for word; for what is quoted, character for character."""
-    return claim.text in source.given if claim.verbatim else source.normalized.locate(claim.bare) is not None
+    if claim.verbatim:
+        return claim.text in source.given
+    return source.normalized.locate(claim.bare) is not None and not _denial(claim, source)
+
+
+def _denial(claim: ClaimText, source: Source) -> str:
+    """Return the word before a repeated claim in its sentence that denies it there, and that it leaves out."""
+    span = source.normalized.locate(claim.bare)
+    if span is None:
+        return ""
+    start = max((s.start for s in split_sentences(source.text) if s.start <= span.start), default=span.start)
+    denies = _DENIES.search(source.text[start : span.start])
+    return denies.group() if denies else ""
 
 
 def speaks_of(claim: str, text: str) -> bool:

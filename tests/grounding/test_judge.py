@@ -118,3 +118,17 @@ def test_an_answer_without_any_source_is_unsupported() -> None:
     findings = judge_answer("Who won?", "Red Star Belgrade won the 1991 European Cup in Bari.", [])
     assert [claim.status for claim in findings.claims] == [ClaimStatus.UNSUPPORTED]
     assert findings.confidence < 0.5
+
+
+@pytest.mark.parametrize(
+    "source",
+    ["It is not true that overdue amounts bear interest at 1.5 % per month.",
+     "Never do overdue amounts bear interest at 1.5 % per month."],
+)  # fmt: skip
+def test_words_cut_out_of_a_sentence_that_denies_them_are_not_supported(source: str) -> None:
+    assert statuses("overdue amounts bear interest at 1.5 % per month [1]", source) == [ClaimStatus.UNSUPPORTED]
+
+
+def test_words_that_a_sentence_only_goes_on_from_stay_supported() -> None:
+    source = "7.3 Late payment. Overdue amounts bear interest at 1.5 % per month from the due date."
+    assert statuses("Overdue amounts bear interest at 1.5 % per month. [1]", source) == [ClaimStatus.SUPPORTED]
