@@ -4,13 +4,13 @@ Each disagreement is a finding with a line for people. How the findings add up t
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 
-from pincite.core.grounding.numbers import Quantity, derivation, quantities, same
+from pincite.core.grounding.numbers import MEASURES, Quantity, derivation, quantities, same
 from pincite.core.grounding.sources import Sentence, Sources
-from pincite.core.grounding.terms import content_terms, root
+from pincite.core.grounding.terms import FUNCTION_WORDS, content_terms, root, stem, words
 
 
 class FindingKind(StrEnum):
@@ -81,6 +81,15 @@ _OPPOSITES = tuple(
         (r"include[sd]?|including", r"exclude[sd]?|excluding"),
     )
 )
+_COMPUTES = re.compile(
+    r"\b(?:sum|total\w*|combined|together|altogether|aggregate|average\w*|mean|differ\w*|ratio|times|twice|doubl\w*|tripl\w*|"
+    r"half|share|proportion|margin|percent\w*|change\w*|increas\w*|decreas\w*|declin\w*|reduc\w*|grew|grow\w*|rose|rises?|"
+    r"rising|fell|falls?|falling|drop\w*|more|less|fewer|higher|lower|gain\w*|gap|net|comput\w*|calculat\w*|equals?)\b|%|=",
+    re.IGNORECASE,
+)
+"""Words that say that a figure was worked out of others."""
+_CAPITAL = re.compile(r"\b[A-Z][\w’']*")
+_MEASURES = frozenset(map(stem, MEASURES))
 _ALIKE, _SAME = 0.6, 0.75
 """Weighted share of a claim's terms that a sentence must hold before the two count as being about the same thing."""
 
@@ -105,7 +114,7 @@ def check_claim(claim: str, evidence: Sources) -> tuple[Finding, ...]:
     ]
     if closest is not None:
         findings.extend(_wording_findings(claim, closest.text))
-        findings.extend(_rival_findings(claim, ranked, evidence))
+    findings.extend(_rival_findings(claim, evidence))
     return tuple(dict.fromkeys(findings))
 
 
@@ -174,15 +183,17 @@ def _number_findings(claim: str, evidence: Sources, ranked: list[tuple[float, Se
                 yield from _attachment_findings(claim, quantity, years, holders, evidence)
         elif any(same(quantity, given) for given in asked) or _is_told(quantity, evidence):
             continue
-        elif formula := _derived(quantity, years, ranked):
+        elif formula := _derived(claim, quantity, years, ranked):
             yield Finding(FindingKind.COMPUTED, formula)
         else:
             kind = FindingKind.DATE if quantity.kind == "date" else FindingKind.NUMBER
             yield Finding(kind, f"{quantity.text.strip()} does not occur in the evidence" + _rival(quantity, ranked))
 
 
-def _derived(quantity: Quantity, years: set[int], ranked: list[tuple[float, Sentence]]) -> str:
+def _derived(claim: str, quantity: Quantity, years: set[int], ranked: list[tuple[float, Sentence]]) -> str:
     """Return the formula that gives a figure, from the closest sentences or the column of the year it is told of."""
+    if not _COMPUTES.search(claim):
+        return ""
     nearest = [sentence for _, sentence in ranked[:4]]
     given = [figure for sentence in nearest for figure in sentence.quantities]
     table = nearest[0].source.sentences if nearest and years else []
@@ -199,7 +210,9 @@ def _is_told(quantity: Quantity, evidence: Sources) -> bool:
     if quantity.unit == "d" and quantity.value <= 7 and any(source.record for source in evidence.sources):
         return True  # "seven days a week": its schedule is checked day by day
     spelled = {1.0: "one", 2.0: "two"}.get(quantity.value, "")
-    return bool(evidence.counts[spelled]) or (quantity.value == len(evidence.sources) and quantity.step == 0)
+    return bool(spelled and evidence.counts[spelled]) or (
+        quantity.value == len(evidence.sources) and quantity.step == 0
+    )
 
 
 def _rival(quantity: Quantity, ranked: list[tuple[float, Sentence]]) -> str:
@@ -240,22 +253,59 @@ def _attachment_findings(
             return
 
 
-def _rival_findings(claim: str, ranked: list[tuple[float, Sentence]], evidence: Sources) -> Iterator[Finding]:
-    """Find a figure of another sentence where the sentence that says the same gives its own of that unit."""
+def _rival_findings(claim: str, evidence: Sources) -> Iterator[Finding]:
+    """Find what a claim changes of a sentence that says the same otherwise: a figure, a date or a name."""
+    twins = _twins(claim, evidence)
+    if not twins:
+        return
     claimed = quantities(claim)
-    near = [sentence for share, sentence in ranked if share >= _SAME]
+    ranked = [(1.0, twin) for twin in twins]
+    years = {quantity.year for quantity in claimed if quantity.kind == "date" and quantity.year}
     for quantity in claimed:
-        if quantity.kind == "date" or any(_gives(sentence, quantity) for sentence in near):
+        if any(_gives(twin, quantity) for twin in twins):
             continue
         rivals = [
             given.text.strip()
-            for given in near[0].quantities
-            if (given.kind, given.unit) == (quantity.kind, quantity.unit)
-            and not any(same(other, given, near[0].source.scales) for other in claimed)
+            for given in twins[0].quantities
+            if (given.kind == "date") == (quantity.kind == "date")
+            and not any(same(other, given, twins[0].source.scales) for other in claimed)
         ]
-        if rivals and any(_gives(sentence, quantity) for sentence in evidence.sentences):
-            detail = f"{quantity.text.strip()} is said of something else; of this the evidence says {rivals[0]}"
+        if rivals and not _derived(claim, quantity, years, ranked):
+            detail = f"{quantity.text.strip()} is not said of this; of this the evidence says {rivals[0]}"
             yield Finding(FindingKind.ATTACHMENT, detail)
+    mine, theirs = _capitals(claim), [name for twin in twins for name in _capitals(twin.text)]
+    for name in [name for name in mine if not any(stem(name) in map(stem, words(twin.text)) for twin in twins)]:
+        missing = [other for other in theirs if stem(other) not in map(stem, words(claim))]
+        if missing and not _NO_NAME.match(name) and not _initials(name, missing):
+            yield Finding(FindingKind.ATTACHMENT, f"of this the evidence says “{missing[0]}”, not “{name}”")
+            return
+
+
+def _twins(claim: str, evidence: Sources) -> list[Sentence]:
+    """Return the sentences with nearly all words of the claim and hardly any others, whatever their figures."""
+    wanted = _wording(content_terms(claim))
+    total = sum(evidence.weight(term) for term in wanted)
+    found = []
+    for sentence in evidence.sentences:
+        terms = _wording(sentence.terms)
+        shared = sum(evidence.weight(term) for term in wanted & terms)
+        if shared and shared >= _SAME * total and len(wanted & terms) >= _SAME * len(terms):
+            found.append((shared, sentence))
+    most = max((shared for shared, _ in found), default=0.0)
+    return [sentence for shared, sentence in found if shared == most]
+
+
+def _wording(terms: Iterable[str]) -> frozenset[str]:
+    return frozenset(term for term in terms if term not in _MEASURES and not any(map(str.isdigit, term)))
+
+
+def _capitals(text: str) -> list[str]:
+    return [name for name in _CAPITAL.findall(text) if len(name) > 1 and name.lower() not in FUNCTION_WORDS]
+
+
+def _initials(name: str, others: list[str]) -> bool:
+    letters = "".join(other[0] for other in others)
+    return name in letters or any(other in name for other in letters.split() if len(other) > 1)
 
 
 def _gives(sentence: Sentence, quantity: Quantity) -> bool:
@@ -283,6 +333,9 @@ def _wording_findings(claim: str, sentence: str) -> Iterator[Finding]:
         yield Finding(FindingKind.NEGATION, f"only the claim says “{mine_denied.group()}”")
     if theirs_denied and not mine_denied and _denies_shared(sentence, theirs_denied.end(), claim):
         yield Finding(FindingKind.NEGATION, f"only the evidence says “{theirs_denied.group()}”")
+    counts = [len(_NEGATOR.findall(text)) for text in (claim, sentence)]
+    if min(counts) and counts[0] != counts[1]:
+        yield Finding(FindingKind.NEGATION, f"the claim denies {counts[0]} times, the evidence {counts[1]} times")
     for one, other in _OPPOSITES:
         for mine, theirs in ((one, other), (other, one)):
             said = mine.search(claim)

@@ -84,13 +84,32 @@ _UNITS = {
     }.items()
     for spelling in spellings.split()
 }  # fmt: skip
-_UNIT = re.compile(rf"[ \t-]?({'|'.join(sorted(map(re.escape, _UNITS), key=len, reverse=True))})\b", re.IGNORECASE)
+_UNIT = re.compile(
+    r"\)?[ \t-]?(?:\([^()\n]{1,20}\)[ \t])?"
+    r"(?:(?:business|calendar|working|trading|banking|consecutive|full|further|additional|more)[ \t])?"
+    rf"({'|'.join(sorted(map(re.escape, _UNITS), key=len, reverse=True))})\b",
+    re.IGNORECASE,
+)
+_CURRENCIES = {
+    "$": "USD", "us$": "USD", "usd": "USD", "dollar": "USD", "dollars": "USD", "€": "EUR", "eur": "EUR", "euro": "EUR",
+    "euros": "EUR", "£": "GBP", "gbp": "GBP", "pound": "GBP", "pounds": "GBP", "chf": "CHF", "¥": "JPY", "₹": "INR",
+    "rs": "INR", "rs.": "INR", "₽": "RUB",
+}  # fmt: skip
+_BARE = re.compile(
+    r"\s{0,4}(?:$|[\d(|—–$€£¥%.,;:)\]-]"
+    r"|(?:to|and|or|in|of|for|from|as|at|on|by|per|was|were|is|are|than|the|versus|vs)\b)"
+)
 _NAMED = re.compile(r"[^\W\d_]-?$")
+_LETTER = re.compile(r"[A-Z]\b")
 _BULLET = re.compile(
     r"^[ \t]*(?:\(\d{1,2}\)|\d{1,3}[.)])(?=\s)|\b24/7\b|(?i:\bstep\s\d+|\bout of (?:5|10|100)\b)"
     r"|(?i:\b40[13]\s?\(?[kb]\)?(?![a-z]))|\[\d{1,3}(?:\s*[,;–-]\s*\d{1,3})*\]",
     re.MULTILINE,
 )
+
+
+MEASURES = frozenset([*_UNITS, *_SMALL_NUMBERS, *_TENS, *_CURRENCIES, *_SCALES]) - {"in", "m", "s"}
+"""Words that belong to a figure and not to what it is said of."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +125,9 @@ class Quantity:
     """The unit of the last written digit: how far rounding may have moved the value."""
     date: tuple[int, int, int] = (0, 0, 0)
     unit: str = ""
+    """What is measured, or the currency."""
+    bare: bool = False
+    """Nothing behind it says what it counts: a figure of a table, or the first of "5 to 10 days"."""
 
     @property
     def year(self) -> int:
@@ -142,13 +164,20 @@ def same(claimed: Quantity, given: Quantity, scales: frozenset[float] = frozense
         plain = given if claimed.kind == "date" else claimed
         dated = claimed if claimed.kind == "date" else given
         return plain.kind == "number" and dated.date[1:] == (0, 0) and plain.value == dated.year
-    if (claimed.kind == "percent") != (given.kind == "percent") and claimed.kind != "number" and given.kind != "number":
-        return False
-    if (claimed.kind == "time") != (given.kind == "time") or (
-        claimed.unit and given.unit and claimed.unit != given.unit
-    ):
+    if not _comparable(claimed, given):
         return False
     return any(_close(claimed, given.value * scale) for scale in scales)
+
+
+def _comparable(one: Quantity, other: Quantity) -> bool:
+    """Say whether two figures count the same kind of thing, as far as both say what they count."""
+    if one.unit and other.unit and one.unit != other.unit:
+        return False
+    if one.kind == other.kind:
+        return True
+    plain = one if one.kind == "number" else other
+    # A bare figure of a table may be an amount or a share; "five days" is neither.
+    return plain.kind == "number" and not plain.unit and "time" not in (one.kind, other.kind) and plain.bare
 
 
 def derivation(claimed: Quantity, given: Sequence[Quantity], scales: frozenset[float]) -> str:
@@ -160,6 +189,10 @@ def derivation(claimed: Quantity, given: Sequence[Quantity], scales: frozenset[f
     if claimed.unit in ("C", "F"):
         return ""  # nobody adds temperatures
     for first, second in permutations(figures, 2):
+        if not (first.unit == second.unit and _comparable(first, second)) or (
+            claimed.kind != "percent" and not _comparable(claimed, first)
+        ):
+            continue
         for sign, value in _results(first.value, second.value, as_percent=claimed.kind == "percent"):
             if any(_close(claimed, value * scale) for scale in (scales if claimed.kind != "percent" else {1.0})):
                 return f"{first.text.strip()} {sign} {second.text.strip()} = {claimed.text.strip()}"
@@ -219,7 +252,7 @@ def _figures(text: str) -> Iterator[Quantity]:
     for match in _NUMBER.finditer(text):
         if _NAMED.search(text, max(0, match.start("digits") - 3), match.start("digits")) and not match["money"]:
             continue  # "Q3", "B12", "COVID-19": part of a name
-        if re.match(r"[A-Z]\b", text[match.end() :]) and not match["scale"]:
+        if _LETTER.match(text, match.end()) and not match["scale"]:
             continue  # "2D"
         digits = match["digits"]
         if re.fullmatch(r"\d{1,15},\d{1,2}", digits):
@@ -234,20 +267,25 @@ def _figures(text: str) -> Iterator[Quantity]:
         kind: Kind = "percent" if match["percent"] else "money" if match["money"] or match["after"] else "number"
         value = float(digits) * scale * (-1 if negative else 1)
         step = scale * 10.0**-decimals
-        yield Quantity(match.group(), *match.span(), kind, value, step, unit=_unit_after(text, match.end()))
+        unit = _unit_after(text, match.end())
+        if kind == "money":
+            unit = _CURRENCIES.get((match["money"] or match["after"]).strip().lower(), "")
+        bare = _BARE.match(text, match.end()) is not None
+        yield Quantity(match.group(), *match.span(), kind, value, step, unit=unit, bare=bare)
 
 
 def _spelled(text: str) -> Iterator[Quantity]:
     for match in _WORD_NUMBER.finditer(text):
         tens, unit = (match["tens"] or "").lower(), (match["unit"] or match["alone"] or "").lower()
-        if unit in ("one", "two") and not (match["scale"] or match["percent"] or tens):
+        measured = _unit_after(text, match.end())
+        if unit in ("one", "two") and not (match["scale"] or match["percent"] or tens or measured):
             continue  # "one of the two" counts nothing that a source would write as a figure
         scale = (match["scale"] or "").lower()
         value = (_TENS.get(tens, 0) + _SMALL_NUMBERS.get(unit, 0)) * (
             12 if scale == "dozen" else _SCALES.get(scale, 1.0)
         )
         kind: Kind = "percent" if match["percent"] else "number"
-        yield Quantity(match.group(), *match.span(), kind, float(value), unit=_unit_after(text, match.end()))
+        yield Quantity(match.group(), *match.span(), kind, float(value), unit=measured)
 
 
 def _unit_after(text: str, end: int) -> str:

@@ -69,6 +69,21 @@ def test_right_claims_are_left_alone(claim: str, source: str) -> None:
     assert kinds(claim, source) == set()
 
 
+@pytest.mark.parametrize(
+    ("claim", "source"),
+    [
+        ("Interest of 5 % is due within a week.", "Interest is due within five Business Days of a week."),
+        ("The fee of the audit is €900.", "The fee of the audit is $900."),
+        ("The lease of the hall runs 12 months.", "The lease of the hall runs 12 years. The loan runs 12 months."),
+        ("The chair Marlow opened the hall in Porto.", "The chair Marlow opened the hall in Lisbon. Porto followed."),
+        ("The hall closed on 4 May 2021.", "The hall closed on 9 May 2021. It opened on 4 May 2021 in part."),
+        ("The share of the tenants is 15.25 %.", "The share of the tenants is 6.1 %, of 40 rooms."),
+    ],
+)
+def test_a_figure_is_borne_out_by_what_is_said_of_the_same_thing_alone(claim: str, source: str) -> None:
+    assert kinds(claim, source) - {FindingKind.COMPUTED}
+
+
 def test_a_computed_figure_is_told_with_its_formula() -> None:
     findings = check_claim("Revenue grew by 134 from 2022 to 2023.", Sources.of([TABLE]))
     assert [finding.kind for finding in findings] == [FindingKind.COMPUTED]

@@ -42,6 +42,13 @@ def test_one_value_in_two_spellings_agrees(claimed: str, given: str) -> None:
         ("1.25 billion", "1,234 million"),
         ("5 pm", "5:00"),
         ("12 percent", "$12"),
+        ("5 %", "five Business Days"),
+        ("5 %", "5 days"),
+        ("$30", "30 days"),
+        ("$30", "€30"),
+        ("30 days", "30 months"),
+        ("30 business days", "30 (thirty) months"),
+        ("12 employees", "12 %"),
     ],
 )
 def test_another_value_does_not_agree(claimed: str, given: str) -> None:
@@ -64,6 +71,11 @@ def test_list_numbers_and_citation_marks_are_no_figures() -> None:
 def test_what_follows_from_the_evidence_by_arithmetic_is_told_with_its_formula(claimed: str, given: str) -> None:
     formula = derivation(quantities(claimed)[0], quantities(given), frozenset({1.0}))
     assert formula.endswith(f"= {claimed}")
+
+
+def test_figures_of_different_kinds_give_no_other() -> None:
+    assert derivation(quantities("15 %")[0], quantities("6.1 km and 40 employees"), frozenset({1.0})) == ""
+    assert derivation(quantities("$46")[0], quantities("$6 and 40 days"), frozenset({1.0})) == ""
 
 
 def test_small_whole_numbers_are_not_derived_from_anything() -> None:
