@@ -1,4 +1,4 @@
-"""The command line: `pincite` opens the app; `ask`, `add`, `list`, `remove`, `check` and `doctor` work without it.
+"""The command line: `pincite` opens the app; everything else works without it.
 
 Whatever is heavy is imported by the command that needs it, so that ``--help`` and ``--version`` answer at once.
 """
@@ -117,6 +117,8 @@ def _parser() -> argparse.ArgumentParser:
     add.add_argument("pdfs", nargs="+", type=Path, metavar="PDF")
     add.add_argument("--password", help="of the PDFs, where they need one; it is not stored")
 
+    retry = command("retry", _retry, "read failed pages again and finish what is unfinished of a document")
+    retry.add_argument("name", metavar="NAME", help="its name or id")
     command("list", _list, "list the documents")
     remove = command("remove", _remove, "remove a document and everything derived from it")
     remove.add_argument("name", metavar="NAME", help="its name or id")
@@ -193,6 +195,7 @@ def _settings(chosen: argparse.Namespace) -> "Settings":
     log = logging.handlers.RotatingFileHandler(
         settings.data_dir / "pincite.log", maxBytes=LOG_BYTES, backupCount=1, encoding="utf-8", delay=True
     )
+    logging.raiseExceptions = False  # a log that cannot be written, on a full disk, is no reason for a traceback
     log.setFormatter(LogFormatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
     logging.getLogger("pincite").handlers[:] = [log]
     return settings
@@ -245,6 +248,8 @@ def _add(chosen: argparse.Namespace) -> int:
 
 def _add_one(pincite: "Pincite", path: Path, password: str | None) -> str:
     """Return the document's id. Raises DocumentError."""
+    from pincite.core.types import DocumentStatus
+
     if not path.is_file():
         stored = any(document.name == str(path) for document in pincite.library.list())
         raise DocumentError(
@@ -255,7 +260,10 @@ def _add_one(pincite: "Pincite", path: Path, password: str | None) -> str:
     except PasswordNeededError as error:
         error.hint = "Give the password with --password; it is used to open the file and not kept."
         raise
-    if outcome.known:
+    if outcome.known and outcome.document.status is not DocumentStatus.READY:
+        _tell(f"{path.name} is there already, not finished; going on with it.", file=sys.stderr)
+        pincite.ingest.retry(outcome.document.id)
+    elif outcome.known:
         _tell(f"{path.name} is there already, as {outcome.document.name}.", file=sys.stderr)
     elif outcome.replaces:
         _tell(f"{path.name}: an older version stays; `pincite remove {outcome.replaces.id}` drops it.", file=sys.stderr)
@@ -273,6 +281,14 @@ def _tell_outcome(pincite: "Pincite", document_id: str) -> int:
     for note in document.notes:
         _tell(f"  {note}")
     return ANSWERED
+
+
+def _retry(chosen: argparse.Namespace) -> int:
+    with _opened(_settings(chosen)) as pincite:
+        document = pincite.library.find(chosen.name)
+        pincite.ingest.retry(document.id)
+        pincite.ingest.wait([document.id])
+        return _tell_outcome(pincite, document.id)
 
 
 def _list(chosen: argparse.Namespace) -> int:
@@ -357,7 +373,8 @@ def _tell_turn(turn: "Turn", *, as_json: bool) -> int:
     from pincite.core.types import TurnStatus
 
     if turn.status not in (TurnStatus.ANSWERED, TurnStatus.REVIEWED, TurnStatus.FLAGGED):
-        _complain(turn.error or f"The turn was {turn.status}.")
+        unstored = "The answer could not be stored. Check that the disk has space, then ask again."
+        _complain(turn.error or (unstored if turn.status is TurnStatus.RUNNING else f"The turn was {turn.status}."))
         return FAILED
     if as_json:
         _tell(json.dumps(turn_as_json(turn), ensure_ascii=False, indent=2), lines=True)

@@ -4,6 +4,7 @@ import json
 import os
 import re
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any, Literal
@@ -166,10 +167,18 @@ def save_choices(data_dir: Path, values: Mapping[str, Any]) -> None:
     defaults = Settings(data_dir=data_dir)
     stored = _stored_choices(defaults.choices_path) | dict(values)
     chosen = {name: value for name, value in stored.items() if value != getattr(defaults, name, None)}
-    data_dir.mkdir(parents=True, exist_ok=True)
     partial = defaults.choices_path.with_suffix(".partial")
-    partial.write_text(json.dumps(chosen, indent=2), encoding="utf-8")
-    partial.replace(defaults.choices_path)
+    try:
+        data_dir.mkdir(parents=True, exist_ok=True)
+        partial.write_text(json.dumps(chosen, indent=2), encoding="utf-8")
+        partial.replace(defaults.choices_path)
+    except OSError as error:
+        with suppress(OSError):
+            partial.unlink(missing_ok=True)
+        raise SettingsError(
+            f"The settings could not be kept ({error.strerror}); those before hold.",
+            hint="Check that the disk has space and that the folder can be written to.",
+        ) from error
 
 
 def _stored_choices(path: Path) -> dict[str, Any]:

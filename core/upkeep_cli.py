@@ -1,4 +1,4 @@
-"""The commands that look after a data directory: `verify`, `repair`, `backup`, `restore` and `retry`."""
+"""The commands that look after a data directory: `verify`, `repair`, `backup` and `restore`."""
 
 import argparse
 import json
@@ -8,6 +8,8 @@ from contextlib import closing
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from pincite.core.plain import shown
 
 if TYPE_CHECKING:
     from pincite.core.settings import Settings
@@ -30,10 +32,10 @@ def _verify(chosen: argparse.Namespace) -> int:
 
     found = list(verify(_bare_settings(chosen)))
     if chosen.json:
-        print(json.dumps([asdict(finding) for finding in found], ensure_ascii=False, indent=2))
+        print(json.dumps([asdict(finding) for finding in found], indent=2))
         return WRONG if found else SOUND
     for finding in found:
-        print(f"{finding.kind}: {finding.sentence}")
+        print(shown(f"{finding.kind}: {finding.sentence}"))
     if not found:
         print("Everything is as it should be.")
     elif any(finding.repairable for finding in found):
@@ -53,16 +55,16 @@ def _repair(chosen: argparse.Namespace) -> int:
     said = 0
     for sentence in repair.files():
         said += 1
-        print(sentence, flush=True)
+        print(shown(sentence), flush=True)
     settings = load_settings(settings.data_dir)
     if settings.database_path.exists():
         with closing(open_pincite(settings)) as pincite:
             for sentence in go_on(pincite, repair):
                 said += 1
-                print(sentence, flush=True)
+                print(shown(sentence), flush=True)
     left = list(verify(settings))
     for finding in left:
-        print(f"Not mended: {finding.sentence}")
+        print(shown(f"Not mended: {finding.sentence}"))
     if not left:
         print("Everything is as it should be." if said else "There was nothing to mend.")
     return WRONG if left else SOUND
@@ -74,7 +76,7 @@ def _backup(chosen: argparse.Namespace) -> int:
     done = backup(_bare_settings(chosen), chosen.file)
     print(f"{chosen.file}: {done.documents} documents, {done.sessions} sessions, {done.bytes / 2**20:,.1f} MiB.")
     for name in done.missing:
-        print(f"The PDF of {name} is missing or changed; what was read from it is in the backup.")
+        print(shown(f"The PDF of {name} is missing or changed; what was read from it is in the backup."))
     return WRONG if done.missing else SOUND
 
 

@@ -22,7 +22,7 @@ from pincite.core.documents.page_work import Describe, PageWork
 from pincite.core.documents.shelf import Shelf
 from pincite.core.documents.vector_work import VectorWork
 from pincite.core.documents.workplace import Reader, Workplace
-from pincite.core.errors import DocumentError, EmptyFileError, PasswordNeededError, TooLargeError
+from pincite.core.errors import DocumentError, EmptyFileError, FullDiskError, PasswordNeededError, TooLargeError
 from pincite.core.plain import storable
 from pincite.core.ports import KeywordIndex, PdfInfo
 from pincite.core.retrieval.indexes import Indexes
@@ -39,6 +39,8 @@ POLL_SECONDS = 0.5
 """How often a worker without work looks for jobs of other processes."""
 _PARTIAL = re.compile(r"[0-9a-f]{32}(?:\.opened)?\.partial")
 """How a file that is being copied is called; others are not ours."""
+FULL_SECONDS = 5.0
+"""How often a worker that found the disk full tries again."""
 FORGOTTEN_SECONDS = 3600
 """Age at which a half-copied file is nobody's any more."""
 
@@ -96,6 +98,8 @@ class Ingest:
             "recognise": self._page_work.recognise_next,
         }
         self._threads: list[threading.Thread] = []
+        self._full: dict[Callable[[], bool], FullDiskError] = {}
+        """The steps that found the disk full when they were last tried."""
         if at_work:
             self.start()
 
@@ -183,10 +187,15 @@ class Ingest:
         searchable_only: bool = False,
         timeout_seconds: float | None = None,
     ) -> bool:
-        """Wait until these documents (or all) are done, failed or cancelled; False when the time was not enough."""
+        """Wait until these documents (or all) are done, failed or cancelled; False when the time was not enough.
+
+        Raises FullDiskError: the work goes on by itself once there is space, which nobody should wait for.
+        """
         deadline = None if timeout_seconds is None else time.monotonic() + timeout_seconds
         while any(self._unfinished(job, searchable_only) for job in self._jobs.list_of(document_ids)):
             self.start()
+            if self._full:
+                raise next(iter(self._full.values()))
             left = POLL_SECONDS if deadline is None else min(POLL_SECONDS, deadline - time.monotonic())
             if left <= 0:
                 return False
@@ -268,6 +277,10 @@ class Ingest:
         while not self._closing.is_set():
             try:
                 worked = self._owns_lock() and step()
+                self._full.pop(step, None)
+            except FullDiskError as error:
+                self._full[step] = error
+                worked = False
             except Exception:
                 log.exception("A step of ingest failed.")
                 worked = False
@@ -275,7 +288,7 @@ class Ingest:
                 if worked:
                     self._changed.notify_all()
                 elif not self._closing.is_set():
-                    self._changed.wait(POLL_SECONDS)
+                    self._changed.wait(FULL_SECONDS if step in self._full else POLL_SECONDS)
 
     def _owns_lock(self) -> bool:
         with self._taking_lock:
@@ -300,6 +313,7 @@ class Ingest:
             set_aside(self._settings, [*documents, *self._shelf.files_to_remove()])
 
     def _announce(self) -> None:
+        self._full.clear()  # what was asked for now is worth a try
         with self._changed:
             self._changed.notify_all()
 

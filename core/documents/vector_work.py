@@ -3,7 +3,7 @@
 from contextlib import suppress
 
 from pincite.core.documents.workplace import Workplace
-from pincite.core.errors import PinciteError, StoppedError
+from pincite.core.errors import FullDiskError, PinciteError, StoppedError
 from pincite.core.language.client import stoppable
 from pincite.core.types import JobStage
 
@@ -22,6 +22,8 @@ class VectorWork:
                 return self._embed_next()
         except StoppedError:
             return False
+        except FullDiskError:
+            raise
         except PinciteError as error:
             self._stop_embedding(str(error))
         except Exception:

@@ -8,7 +8,7 @@ from typing import Protocol
 
 from pincite.core.documents.jobs import Jobs
 from pincite.core.documents.shelf import Shelf
-from pincite.core.errors import PinciteError
+from pincite.core.errors import FullDiskError, PinciteError
 from pincite.core.ports import PageReader
 from pincite.core.retrieval.indexes import Indexes
 from pincite.core.settings import Settings
@@ -48,6 +48,8 @@ class Workplace:
             work(job)
         except JobStoppedError:
             return
+        except FullDiskError:
+            raise  # the job is not to blame, and goes on once there is space
         except PinciteError as error:
             self._fail(job, str(error))
         except Exception:

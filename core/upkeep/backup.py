@@ -22,7 +22,7 @@ from typing import IO
 
 import filelock
 
-from pincite.core.errors import StorageError
+from pincite.core.errors import FullDiskError, StorageError
 from pincite.core.settings import Settings
 from pincite.core.store.data_dir import STAMP, check_ours
 from pincite.core.store.database import ReadOnlyDatabase
@@ -135,6 +135,9 @@ def _copied(path: Path, copy: Path) -> Path | None:
             target.execute("PRAGMA journal_mode = DELETE")
             sound = target.execute("PRAGMA quick_check(1)").fetchone()[0]
     except sqlite3.DatabaseError as error:
+        if error.sqlite_errorcode & 0xFF in (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR):
+            hint = "Free some space, or choose another place for the backup."
+            raise FullDiskError(f"There is no space for a backup ({error}).", hint=hint) from error
         sound = str(error)
     if sound != "ok":
         hint = "`pincite verify` says what is wrong, `pincite repair` mends what it can."

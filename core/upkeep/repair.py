@@ -15,7 +15,6 @@ from pincite.core.settings import Settings
 from pincite.core.store.data_dir import check_ours
 from pincite.core.store.database import Database
 from pincite.core.store.library import Library, stored_passage
-from pincite.core.store.page_layout import decode_layout
 from pincite.core.store.private import keep_private
 from pincite.core.store.witness import Trouble, misplaced, opening_of, trouble_of, witness_of
 from pincite.core.types import Document
@@ -27,6 +26,8 @@ from pincite.core.upkeep.verify import (
     UNDECODABLE,
     digest_of,
     same_passage,
+    strict_document,
+    strict_page,
     verify,
     words_are_sound,
 )
@@ -167,23 +168,22 @@ def _alone(settings: Settings) -> Iterator[None]:
 
 def _readable(database: Database, library: Library) -> Iterator[Document]:
     """Every document; an entry that cannot be decoded loses what is wrong with it and is queued anew."""
-    for row in database.connection.execute("SELECT id FROM documents").fetchall():
+    for row in database.connection.execute("SELECT * FROM documents").fetchall():
         try:
-            yield library.get(row["id"])
+            strict_document(row)
         except UNDECODABLE:
             database.connection.execute(
                 "UPDATE documents SET status = 'queued', notes = '[]', outline = '[]' WHERE id = ?", (row["id"],)
             )
-            database.connection.execute("DELETE FROM metadata WHERE document_id = ?", (row["id"],))
-            yield library.get(row["id"])
+        yield library.get(row["id"])
 
 
 def _wrong_pages(database: Database, document: Document) -> set[int]:
     wrong: set[int] = set()
-    pages = "SELECT page_index, layout FROM pages WHERE document_id = ?"
+    pages = "SELECT * FROM pages WHERE document_id = ?"
     for row in database.connection.execute(pages, (document.id,)):
         try:
-            decode_layout(row["layout"])
+            strict_page(row)
         except UNDECODABLE:
             wrong.add(row["page_index"])
     for row in database.connection.execute(PASSAGES_OF_DOCUMENT, (document.id,)):

@@ -27,7 +27,7 @@ from pincite.core.store.page_layout import decode_layout
 from pincite.core.store.turns import review_of
 from pincite.core.store.wal import lost_from_log
 from pincite.core.store.witness import Trouble, crc_of, misplaced, opening_of, trouble_of, witness_of
-from pincite.core.types import Document, DocumentStatus, TraceStep, Turn
+from pincite.core.types import Document, DocumentStatus, OutlineEntry, PageStatus, TraceStep, Turn
 from pincite.core.upkeep.findings import Finding, FindingKind
 
 UNREADABLE = (sqlite3.DatabaseError, StorageError)
@@ -134,13 +134,12 @@ def _orphaned_rows(settings: Settings, database: Database) -> Iterator[Finding]:
 def _documents(settings: Settings, database: Database) -> Iterator[Finding]:
     library = Library(database, settings)
     known = []
-    for row in database.connection.execute("SELECT id, name FROM documents ORDER BY name").fetchall():
+    for row in database.connection.execute("SELECT * FROM documents ORDER BY name").fetchall():
         known.append(row["id"])
-        try:
-            document = library.get(row["id"])
-        except UNDECODABLE:
+        if _unreadable(strict_document, row):
             yield Finding(FindingKind.DOCUMENT_UNREADABLE, f"The entry of {row['name']} is damaged.", True, row["id"])
             continue
+        document = library.get(row["id"])
         yield from _file(library, document)
         yield from _pages(database, document)
         yield from _passages(database, document)
@@ -177,7 +176,7 @@ def _pages(database: Database, document: Document) -> Iterator[Finding]:
     stored = 0
     for row in rows:
         stored += 1
-        if _unreadable(lambda found: decode_layout(found["layout"]), row):
+        if _unreadable(strict_page, row):
             sentence = f"Page {row['page_index'] + 1} of {document.name} is stored damaged."
             yield Finding(FindingKind.PAGE_UNREADABLE, sentence, True, document.id)
     lacking = document.page_count - stored
@@ -206,8 +205,28 @@ def _passages(database: Database, document: Document) -> Iterator[Finding]:
 
 def same_passage(row: sqlite3.Row) -> None:
     passage = stored_passage(row)
+    from_json(tuple[str, ...], row["heading_path"])
+    from_json(tuple[tuple[float, float, float, float], ...], row["boxes"])
     if embedding_key(passage) != row["embedding_key"]:
         raise ValueError(passage.id)
+
+
+def strict_document(row: sqlite3.Row) -> None:
+    """Raises one of UNDECODABLE where the library would show the entry as damaged."""
+    DocumentStatus(row["status"])
+    from_json(tuple[str, ...], row["notes"])
+    from_json(tuple[OutlineEntry, ...], row["outline"])
+
+
+def strict_page(row: sqlite3.Row) -> None:
+    """Raises one of UNDECODABLE where the library would show the page as damaged."""
+    PageStatus(row["status"])
+    decode_layout(row["layout"])
+
+
+def _strict_review(row: sqlite3.Row) -> None:
+    if review_of(row) is None:
+        raise ValueError(row["turn_id"])
 
 
 def _unreadable(decode: Callable[[sqlite3.Row], object], row: sqlite3.Row) -> bool:
@@ -268,7 +287,7 @@ def _values(settings: Settings, database: Database) -> Iterator[Finding]:
     looks: tuple[tuple[str, str, Callable[[sqlite3.Row], object]], ...] = (
         ("answer", "SELECT id, body FROM turns", lambda row: from_json(Turn, row["body"])),
         ("trace", "SELECT turn_id AS id, body FROM trace_steps", lambda row: from_json(TraceStep, row["body"])),
-        ("review", "SELECT turn_id AS id, reviews.* FROM reviews", review_of),
+        ("review", "SELECT turn_id AS id, reviews.* FROM reviews", _strict_review),
         ("session", "SELECT id, document_ids FROM sessions", lambda row: json.loads(row["document_ids"])),
     )
     for what, query, decode in looks:

@@ -1,0 +1,74 @@
+"""Promises about a full disk: a sentence instead of a traceback or a hang, nothing lost, and on it goes afterwards."""
+
+import contextlib
+import errno
+import os
+import threading
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pincite.benchmarks.attacks.disk_full import campaign
+from pincite.core import cli
+from pincite.core.documents.shelf import Shelf
+from pincite.core.errors import FullDiskError, SettingsError
+from pincite.core.runtime import open_pincite
+from pincite.core.settings import Settings, load_settings, save_choices
+from pincite.core.types import DocumentStatus
+
+
+def test_a_full_disk_ends_in_sentences_and_loses_nothing() -> None:
+    [level] = campaign(600, [200])
+    assert (level.tracebacks, level.lost, level.hung) == ([], [], False)
+
+
+def test_ingest_goes_on_by_itself_once_there_is_space(
+    library: Settings, samples: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    full = threading.Event()
+    full.set()
+    put_pages = Shelf.put_pages
+
+    def put_where_there_is_space(shelf: Shelf, *given: Any, **named: Any) -> bool:
+        if full.is_set():
+            raise FullDiskError("The disk is full.")
+        return put_pages(shelf, *given, **named)
+
+    monkeypatch.setattr(Shelf, "put_pages", put_where_there_is_space)
+    with closing(open_pincite(library)) as pincite:
+        document = pincite.ingest.add(samples / "scanned-letter.pdf", "scanned-letter.pdf").document
+        with pytest.raises(FullDiskError):
+            pincite.ingest.wait([document.id], timeout_seconds=120)
+        full.clear()
+        while pincite.library.get(document.id).status is not DocumentStatus.READY:
+            with contextlib.suppress(FullDiskError):  # until the next try, five seconds later at most
+                assert pincite.ingest.wait([document.id], timeout_seconds=120)
+
+
+def test_settings_that_cannot_be_kept_leave_the_old_ones(library: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
+    save_choices(library.data_dir, {"kept": 7})
+
+    def full(path: Path, *given: object, **named: object) -> int:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(Path, "write_text", full)
+    with pytest.raises(SettingsError, match="No space left"):
+        save_choices(library.data_dir, {"kept": 9})
+    assert load_settings(library.data_dir).kept == 7
+
+
+def test_an_unfinished_document_is_gone_on_with(
+    library: Settings, samples: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with closing(open_pincite(library)) as pincite:
+        document = pincite.library.find("service-contract.pdf")
+        pincite.ingest.close()
+        pincite.ingest._jobs.enqueue(document.id)
+        pincite.ingest._jobs.fail(document.id, "The disk was full.")
+    add = ["add", "--data-dir", str(library.data_dir), str(samples / "service-contract.pdf")]
+    assert cli.main(add) == cli.ANSWERED
+    assert "there already, not finished" in capsys.readouterr().err
+    assert cli.main(["retry", "--data-dir", str(library.data_dir), "service-contract.pdf"]) == cli.ANSWERED
+    assert "4 pages" in capsys.readouterr().out
