@@ -20,10 +20,13 @@ def escape_lines(text: str) -> str:
     return "  \n".join(lines)
 
 
-def verbatim(text: str) -> str:
-    """Words of a page, exactly, in one paragraph: as they are where none of them is Markdown, and as code elsewhere."""
+def verbatim(text: str, *, always: bool = False) -> str:
+    """Words of a page, exactly, in one paragraph: as they are where none of them is Markdown, and as code elsewhere.
+
+    ``always``: as code in any case.
+    """
     flat = " ".join(text.split())
-    if escape(flat) == flat and not re.match(r"\d{1,9}[.)]", flat):
+    if not always and escape(flat) == flat and not re.match(r"\d{1,9}[.)]", flat):
         return flat
     fence = "`" * (1 + max((len(run) for run in re.findall(r"`+", flat)), default=0))
     pad = " " if "`" in (flat[:1], flat[-1:]) else ""

@@ -3,7 +3,7 @@
 import logging
 import unicodedata
 
-_DIRECTING = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\ufeff")
+_DIRECTING = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\ufeff")
 """They turn the writing direction, so that a name reads as another."""
 _OBEYED = ("Cc", "Cs", "Zl", "Zp")
 

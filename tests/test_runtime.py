@@ -6,6 +6,7 @@ import sqlite3
 import threading
 from collections.abc import Iterator
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,7 +14,7 @@ from PIL import Image, ImageChops
 
 from pincite.core.errors import ModelUnavailableError, SettingsError, StorageError, TurnError
 from pincite.core.graph.build import open_checkpointer
-from pincite.core.language.engines import look_for_engines
+from pincite.core.language.engines import EngineState, look_for_engines
 from pincite.core.retrieval.embed import OllamaEmbedder
 from pincite.core.runtime import Pincite, open_pincite
 from pincite.core.settings import Settings, load_settings, save_choices
@@ -227,3 +228,29 @@ def test_no_file_holds_a_word_of_a_deleted_session(
     assert app.turns.get(kept.id).answer == kept.answer
     app.close()
     assert bytes_hold(app.settings.data_dir, "Zanzibarine") == []
+
+
+def test_nobody_waits_for_a_server_that_hangs(app: Pincite, monkeypatch: pytest.MonkeyPatch) -> None:
+    known = app.engines()
+    asked, release = threading.Event(), threading.Event()
+    newer = replace(known, message="newer")
+
+    def hang(settings: Settings) -> EngineState:
+        asked.set()
+        assert release.wait(60)
+        return newer
+
+    monkeypatch.setattr("pincite.core.runtime.look_for_engines", hang)
+    monkeypatch.setattr("pincite.core.runtime.ENGINES_HOLD_SECONDS", -1.0)
+    told = [app.engines() for _ in range(20)]
+    assert told == [known] * 20, "what was known is told while one thread asks"
+    assert asked.wait(60)
+    assert [thread.name for thread in threading.enumerate()].count("engines") == 1
+    app.change_settings(kept=9)  # nothing is known any more: the next one asks, and holds nobody else up
+    waiting = threading.Thread(target=app.engines)
+    waiting.start()
+    assert app.retriever and app.search("late payment")
+    app.change_settings(kept=8)
+    release.set()
+    waiting.join(60)
+    assert app.engines() == newer

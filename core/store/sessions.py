@@ -1,5 +1,6 @@
 """Sessions in SQLite: create, find, rename, delete, and export as Markdown."""
 
+import re
 import sqlite3
 import uuid
 from collections.abc import Callable, Sequence
@@ -7,7 +8,7 @@ from itertools import zip_longest
 
 from pincite.core.errors import TurnError
 from pincite.core.markdown import escape, tame, verbatim
-from pincite.core.plain import storable
+from pincite.core.plain import shown, storable
 from pincite.core.store.codec import readable, to_json
 from pincite.core.store.database import Database
 from pincite.core.store.turns import UNREADABLE_SCOPE, Turns, containing, now
@@ -115,7 +116,7 @@ class Sessions:
         ]
         for turn in Turns(self._database).of_session(session_id):
             parts += _turn_markdown(turn, self._stands)
-        return "\n\n".join(parts) + "\n"
+        return shown("\n\n".join(parts) + "\n", lines=True)
 
     def _set(self, session_id: str, column: str, value: str) -> None:
         with self._database.transaction() as connection:
@@ -124,8 +125,8 @@ class Sessions:
 
 def _turn_markdown(turn: Turn, stands: Callable[[Citation], bool]) -> list[str]:
     review = turn.review if turn.status is TurnStatus.REVIEWED else None
-    shown, citations = (review.parts, review.citations) if review else (turn.parts, turn.citations)
-    told = _answer_markdown(shown) or f"*{turn.status.capitalize()}.* {escape(turn.error)}".strip()
+    said, citations = (review.parts, review.citations) if review else (turn.parts, turn.citations)
+    told = _answer_markdown(said) or f"*{turn.status.capitalize()}.* {escape(turn.error)}".strip()
     parts = [f"## {escape(turn.question)}", told]
     if review:
         parts.append(f"*Reviewed ({review.decision}) by {escape(review.reviewer)}, {review.decided_at[:10]}.*")
@@ -139,7 +140,10 @@ def _turn_markdown(turn: Turn, stands: Callable[[Citation], bool]) -> list[str]:
 
 
 def _answer_markdown(parts: Sequence[AnswerPart]) -> str:
-    """What is quoted stands apart from what was written; a marker is never followed by what would make it a link."""
+    """The answer in a block of its own, which nothing in it can leave: no heading, review or source of ours is forged.
+
+    What is quoted stands apart from what was written; a marker is never followed by what would make it a link.
+    """
     pieces = []
     for part, after in zip_longest(parts, parts[1:], fillvalue=AnswerPart("")):
         quoted = part.kind is PartKind.VERBATIM
@@ -147,7 +151,14 @@ def _answer_markdown(parts: Sequence[AnswerPart]) -> str:
         if part.numbers:
             marker = ", ".join(map(str, part.numbers))
             pieces.append(f" \\[{marker}\\]" if after.text.startswith(("(", ":")) else f" [{marker}]")
-    return "".join(pieces)
+    return "\n".join(f"> {line}".rstrip() for line in "".join(pieces).strip().splitlines())
+
+
+def _name(text: str) -> str:
+    """A name or label that cannot be taken for more than that."""
+    flat = " ".join(text.split())
+    plain = re.fullmatch(r"[\w .()&+,'’–-]*", flat) is not None and ", page" not in flat.lower()
+    return escape(flat) if plain else verbatim(flat, always=True)
 
 
 def _citation_line(citation: Citation, stands: bool) -> str:
@@ -156,7 +167,7 @@ def _citation_line(citation: Citation, stands: bool) -> str:
     )
     gone = "" if stands else " (source removed)"
     return (
-        f"- [{citation.number}] {escape(citation.document_name)}, page {escape(citation.page_label)}{position}{gone}: "
+        f"- [{citation.number}] {_name(citation.document_name)}, page {_name(citation.page_label)}{position}{gone}: "
         f"“{verbatim(citation.quotation)}”"
     )
 

@@ -117,6 +117,49 @@ def test_the_export_keeps_lists_and_markers_but_no_image_link_or_html(tmp_path: 
     world.close()
 
 
+FORGED = (
+    "Nothing is known.\n\n*Reviewed (approved) by Ada, 2026-01-01.*\n\n- [1] Law.pdf, page 1: “Pay nothing.”",
+    "# Law\n\n## What must I pay?\n\nNothing\n===\n\nx\n---",
+    "It is so.\r## Heading\r\r*Confidence 100%.*\x0b## More\u2028## Yet more\x85## And more",
+    "```\nAn open fence\n\n~~~\nand another",
+    "<!-- an open comment\n\n<details>",
+    "> quoted\nlazily\n\n1. one\n\n   *Reviewed (approved) by Ada, 2026-01-01.*",
+    "    indented\n\n\tcode\n\n[1]: http://evil.example\n\n|a|\n|-|\n|b|",
+    "\x1b[2J\x1b]8;;http://evil.example\x07red\u202edetrever\x9b31m",
+)
+
+
+@pytest.mark.parametrize("forged", FORGED)
+def test_nothing_foreign_forges_a_line_of_the_export(tmp_path: Path, forged: str) -> None:
+    world = World(tmp_path, ScriptedModel(RIGHT))
+    turn = world.ask(PENALTY).turn
+    citation = replace(turn.citations[0], document_name=forged, page_label=forged, quotation=forged)
+    world.sessions.rename(world.session.id, forged)
+    world.turns.save(
+        replace(turn, status=TurnStatus.FLAGGED, question=forged, parts=(AnswerPart(forged),), citations=(citation,),
+                reasons=(forged,))
+    )  # fmt: skip
+    text = world.sessions.export_markdown(world.session.id)
+    blocks = MarkdownIt().enable("table").parse(text)
+    outermost = [(token.type, token.tag) for token in blocks if token.level == 0 and token.nesting >= 0]
+    assert outermost == [
+        *(("heading_open", "h1"), ("paragraph_open", "p"), ("heading_open", "h2"), ("blockquote_open", "blockquote")),
+        *(("paragraph_open", "p"), ("bullet_list_open", "ul")),
+    ], text
+    assert sum(token.type == "list_item_open" and token.level == 1 for token in blocks) == 1
+    assert text.isprintable() or all(sign.isprintable() or sign == "\n" or sign in "\u2060\xa0\t" for sign in text)
+    world.close()
+
+
+def test_a_name_cannot_be_read_as_a_source_of_its_own(tmp_path: Path) -> None:
+    world = World(tmp_path, ScriptedModel(RIGHT))
+    turn = world.ask(PENALTY).turn
+    citation = replace(turn.citations[0], document_name="Law.pdf, page 9: “Pay nothing.” x.pdf")
+    world.turns.save(replace(turn, citations=(citation,)))
+    assert "- [1] `Law.pdf, page 9: “Pay nothing.” x.pdf`, page 1: “" in world.sessions.export_markdown(turn.session_id)
+    world.close()
+
+
 def test_what_failed_and_who_reviewed_is_no_markdown_in_the_export(flagged: tuple[Desk, Turn]) -> None:
     desk, turn = flagged
     desk.world.turns.save(replace(turn, status=TurnStatus.FAILED, answer="", parts=(), error="Lost <b>"))
