@@ -29,6 +29,12 @@ PagesManager.uses_pages_directory = False
 
 MESSAGE_MB = 50
 """Of one message over a socket, where Streamlit's own limit is 200."""
+OPENING = {
+    "STREAMLIT_SERVER_ADDRESS": "server.address",
+    "STREAMLIT_SERVER_ALLOWED_HOSTS": "server.allowedHosts",
+    "STREAMLIT_SERVER_SSL_CERT_FILE": "server.sslCertFile",
+    "STREAMLIT_SERVER_SSL_KEY_FILE": "server.sslKeyFile",
+}
 ADDRESS_FILE = "app.json"
 """In the data directory while the app is open: its whole address, for whoever may read that directory."""
 
@@ -74,7 +80,8 @@ def entrance(port: int) -> str:
     address = config.get_option("server.address") or "0.0.0.0"
     host = "127.0.0.1" if address in ("0.0.0.0", "::") else f"[{address}]" if ":" in address else address
     door = the_door()
-    return f"http://{host}:{port}/" + (f"?{TOKEN}={door.token}" if door.passphrase is None else "")
+    scheme = "https" if config.get_option("server.sslCertFile") else "http"
+    return f"{scheme}://{host}:{port}/" + (f"?{TOKEN}={door.token}" if door.passphrase is None else "")
 
 
 def open_app(settings: Settings, *, port: int, headless: bool) -> None:
@@ -95,7 +102,7 @@ def open_app(settings: Settings, *, port: int, headless: bool) -> None:
 
 def _options(settings: Settings, port: int) -> dict[str, Any]:
     """Over what the environment and other configuration files say."""
-    return {
+    return _from_environment() | {
         "server.port": port,
         "server.maxUploadSize": settings.max_file_mib,
         "server.maxMessageSize": MESSAGE_MB,
@@ -103,6 +110,13 @@ def _options(settings: Settings, port: int) -> dict[str, Any]:
         "browser.gatherUsageStats": False,
         "logger.hideWelcomeMessage": True,  # for which it would ask for this machine's address outside
     }
+
+
+def _from_environment() -> dict[str, Any]:
+    """What opens the app to others; such variables are read by Streamlit's command, and not where it is embedded."""
+    given = {name: os.environ.get(variable, "") for variable, name in OPENING.items()}
+    hosts = given.pop("server.allowedHosts").replace(",", " ").split()
+    return {name: value for name, value in given.items() if value} | ({"server.allowedHosts": hosts} if hosts else {})
 
 
 @contextmanager

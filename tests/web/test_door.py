@@ -98,7 +98,7 @@ def test_no_route_can_be_framed_sniffed_or_followed(inside: Attacker, route: str
             assert reply.all("x-frame-options") == ["DENY"], reply
             assert "frame-ancestors 'none'" in reply.all("content-security-policy")[0]
             assert reply.all("x-content-type-options") == ["nosniff"]
-            assert reply.all("referrer-policy") == ["no-referrer"]
+            assert reply.all("referrer-policy") == ["same-origin"]
 
 
 @pytest.mark.parametrize("pattern", HOSTS)
