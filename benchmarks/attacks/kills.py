@@ -22,6 +22,7 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from importlib import resources
+from multiprocessing.connection import wait
 from multiprocessing.context import ForkServerContext
 from pathlib import Path
 from typing import Any
@@ -41,6 +42,7 @@ SEED = 11
 LANES = 2
 SETTLE_SECONDS = 60.0
 CHILD_SECONDS = 120.0
+MOMENTS_OF_A_START = 250
 DIMENSIONS = 32
 SECRET = "Zanzibarine"
 """A word of the session that is deleted; it stands nowhere else."""
@@ -451,6 +453,8 @@ class _Campaign:
         self.kills = dict.fromkeys(SCENES, 0)
         self.faults: list[str] = []
         self._lock = threading.Lock()
+        self._asking = threading.Lock()
+        """Starting a process asks after all others, and only one may read how another ended."""
 
     def prepare(self) -> None:
         self._run(_furnish, self._folder / "base")
@@ -465,13 +469,19 @@ class _Campaign:
         self._examine(place, scene, "without a kill")
 
     def kill(self, scene: str, number: int) -> None:
-        moment = random.Random(f"{SEED} {scene} {number}").randint(1, self._lengths[scene])
+        """Kill once; every other time again, while the next start puts in order what the first kill left."""
+        lot = random.Random(f"{SEED} {scene} {number}")
+        moment, again = lot.randint(1, self._lengths[scene]), lot.randint(1, MOMENTS_OF_A_START)
         place = self._place(scene, str(number))
-        status = self._run(_doomed, place, scene, moment, place.with_suffix(".report"), may_die=True)
-        if status == -signal.SIGKILL:
+        report = place.with_suffix(".report")
+        killed = self._run(_doomed, place, scene, moment, report, may_die=True) == -signal.SIGKILL
+        twice = killed and number % 2 == 1
+        if twice:
+            twice = self._run(_doomed, place, "start", again, report, may_die=True) == -signal.SIGKILL
+        if killed:
             with self._lock:
-                self.kills[scene] += 1
-            self._examine(place, scene, f"at {moment} of {self._lengths[scene]}")
+                self.kills[scene] += killed + twice
+            self._examine(place, scene, f"at {moment} of {self._lengths[scene]}, then at {again if twice else 'none'}")
         shutil.rmtree(place.parent, ignore_errors=True)
 
     def _place(self, scene: str, name: str) -> Path:
@@ -488,15 +498,18 @@ class _Campaign:
 
     def _run(self, target: Callable[..., None], *arguments: object, may_die: bool = False) -> int | None:
         process = self._context.Process(target=target, args=arguments)
-        process.start()
-        process.join(CHILD_SECONDS)
-        if process.exitcode is None:
-            process.kill()
-            process.join()
-            raise TimeoutError(f"{target.__name__} {arguments[1:]} hangs")
-        if process.exitcode != 0 and not (may_die and process.exitcode == -signal.SIGKILL):
-            raise RuntimeError(f"{target.__name__} {arguments[1:]} ended with {process.exitcode}")
-        return process.exitcode
+        with self._asking:
+            process.start()
+        ended = wait([process.sentinel], CHILD_SECONDS)
+        with self._asking:
+            status = process.exitcode if ended else None
+            if status is None:
+                process.kill()
+                process.join()
+                raise TimeoutError(f"{target.__name__} {arguments[1:]} hangs")
+        if status != 0 and not (may_die and status == -signal.SIGKILL):
+            raise RuntimeError(f"{target.__name__} {arguments[1:]} ended with {status}")
+        return status
 
 
 def run(budget_seconds: float, *, scenes: Sequence[str] = tuple(SCENES), most: int = 100_000) -> dict[str, int | float]:
