@@ -19,6 +19,7 @@ from pincite.core.cli import turn_as_json, turn_as_text
 from pincite.core.graph.citations import cite_typed
 from pincite.core.graph.verdict import verdict_of
 from pincite.core.language.quoting import Quoting
+from pincite.core.plain import shown
 from pincite.core.runtime import Pincite, open_pincite
 from pincite.core.settings import Settings
 from pincite.core.types import (
@@ -145,9 +146,10 @@ def test_every_quotation_stands_on_its_page_wherever_it_is_shown(
     screen = answer_markdown(turn.parts, turn.verdict)
     unescaped = re.sub(r"\\(.)", r"\1", screen).replace("\u2060", "")
     for citation in turn.citations:
-        assert flat(citation.quotation) in text
-        assert flat(citation.quotation) in flat(export)
-        assert flat(citation.quotation) in unescaped
+        quotation = flat(citation.quotation)
+        assert quotation in text
+        assert shown(quotation) in shown(flat(export)), "where signs that would turn the writing are shown as such"
+        assert quotation in unescaped
     badges = [int(number) for found in re.findall(r"-badge\[[^\d\]]*([\d ]+)\]", screen) for number in found.split()]
     assert badges == [number for part in quoted for number in part.numbers]
 
@@ -241,6 +243,20 @@ def test_an_edit_is_judged_on_the_question_that_the_draft_was_judged_on(
         turn = app.runner.wait(app.runner.ask(session.id, question), 60).turn
         app.check_edit(turn.id, "It constructs hypothetical documents.")
         assert len(set(questions)) == 1, question
+
+
+def test_a_reviewed_answer_is_not_repeated_once_its_page_reads_otherwise(app: Pincite) -> None:
+    question = "What do the indexes of sparse methods have in common?"
+    turn = asked(app, question)
+    app.reviews.decide(turn.id, ReviewDecision.APPROVED, reviewer="Ada")
+    again = asked(app, question)
+    assert again.reused_from == turn.id and again.parts == turn.parts and again.evidence == turn.evidence
+    citation = turn.citations[0]
+    before = app.library.page_text(citation.document_id, citation.page_index)
+    for text, reused in ((f"Read anew. {before}", ""), (before, turn.id)):
+        with app.database.transaction() as connection:
+            connection.execute("UPDATE pages SET text = ? WHERE page_index = ?", (text, citation.page_index))
+        assert asked(app, question).reused_from == reused
 
 
 def test_the_tick_is_withdrawn_when_the_page_or_its_document_goes(app: Pincite) -> None:

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from pincite.core.cli import turn_as_text
 from pincite.core.language.prompts import messages_for
 from pincite.core.language.quoting import NOT_FOUND, Quoting
 from pincite.core.types import AnswerPart, ClaimStatus, PartKind, TurnStatus
@@ -123,3 +124,9 @@ def test_a_model_is_shown_foreign_numbers_in_another_dress(ask: Any) -> None:
 def test_a_retry_is_judged_on_what_was_asked_and_kept_with_the_turn(ask: Any) -> None:
     turn = ask(ScriptedModel(f"{RATE}. [1]"), f"@contract.pdf {PENALTY}")
     assert turn.asked == PENALTY and turn.question != PENALTY
+
+
+def test_no_percentage_stands_beside_an_answer_that_is_not_to_be_relied_on(ask: Any) -> None:
+    turn = ask(ScriptedModel("The managing director went to prison. [1]"))
+    assert turn.status is TurnStatus.FLAGGED and turn.verdict.confidence > 0
+    assert "Flagged for review" in turn_as_text(turn) and "Confidence" not in turn_as_text(turn)
