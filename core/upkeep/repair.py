@@ -151,6 +151,10 @@ def go_on(pincite: "Pincite", repair: Repair) -> Iterator[str]:
         except DocumentError as error:
             yield f"{path.name} stays in quarantine: {error}"
     pincite.ingest.wait()
+    if pincite.indexes.check(deep=True):
+        pincite.indexes.rebuild()
+        pincite.ingest.wait()
+        yield "Made the folder of vectors anew."
 
 
 def _with_log(path: Path) -> list[Path]:

@@ -18,6 +18,7 @@ from pincite.core.errors import (
     StorageError,
 )
 from pincite.core.retrieval.embed import embedding_key
+from pincite.core.retrieval.indexes import Indexes
 from pincite.core.settings import Settings, load_settings
 from pincite.core.store.codec import from_json
 from pincite.core.store.data_dir import quarantined, strays
@@ -88,7 +89,7 @@ def _database(settings: Settings) -> Iterator[Finding]:
         yield _damaged(path, str(error))
         return
     with closing(database):
-        for check in (_sound, _orphaned_rows, _documents, _words, _values):
+        for check in (_sound, _orphaned_rows, _documents, _words, _vectors, _values):
             try:
                 yield from check(settings, database)
             except UNREADABLE as error:
@@ -248,15 +249,27 @@ def _words(settings: Settings, database: Database) -> Iterator[Finding]:
     extra = connection.execute(
         "SELECT count(*) FROM passage_words_content WHERE id NOT IN (SELECT number FROM passages)"
     ).fetchone()[0]
-    unfinished = connection.execute(
-        "SELECT count(*) FROM documents WHERE status IN ('queued', 'reading', 'failed', 'cancelled')"
-    ).fetchone()[0]
-    if lacking and not unfinished:
+    if lacking and not _unfinished(connection):
         yield Finding(FindingKind.WORDS_WRONG, f"The keyword index lacks {lacking} passages.", True)
     if extra:
         yield Finding(FindingKind.WORDS_WRONG, f"The keyword index has {extra} passages that are gone.", True)
     if not words_are_sound(connection):
         yield Finding(FindingKind.WORDS_WRONG, "The keyword index is damaged.", True)
+
+
+def _unfinished(connection: sqlite3.Connection) -> bool:
+    """Whether a document is still being worked on, or waits to be retried: then something of it may lack."""
+    found: int = connection.execute("SELECT EXISTS (SELECT 1 FROM documents WHERE status <> 'ready')").fetchone()[0]
+    return bool(found)
+
+
+def _vectors(settings: Settings, database: Database) -> Iterator[Finding]:
+    """Vectors are in the database, and in Chroma's folder once more."""
+    if _unfinished(database.connection):
+        return
+    with closing(Indexes(database, settings)) as indexes:
+        for sentence in indexes.check(deep=True):
+            yield Finding(FindingKind.VECTORS_WRONG, sentence, True, settings.vectors_dir.name)
 
 
 def words_are_sound(connection: sqlite3.Connection) -> bool:
