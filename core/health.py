@@ -128,6 +128,9 @@ def _documents(look: Look) -> HealthCheck:
 
 def _files(look: Look) -> HealthCheck:
     documents = look.library.list()
+    if missing := look.library.files_missing():
+        detail = f"missing or changed: {', '.join(missing)}; what was read of them can still be searched"
+        return HealthCheck("files", False, detail, "Add the same files again; `pincite verify` looks closer.")
     unknown = [*quarantined(look.settings), *strays(look.settings, [document.id for document in documents])]
     if not unknown:
         return HealthCheck("files", True, "every PDF here belongs to a document")

@@ -30,6 +30,7 @@ def main() -> None:
     draw_uploader(app)
     draw_intake(app)
     draw_quarantine(app)
+    draw_missing_files(app)
     if open_jobs(app):
         st.fragment(draw_progress, run_every=0.7)(app)
     documents = sorted(app.library.list(), key=lambda document: document.added_at, reverse=True)
@@ -72,6 +73,17 @@ def draw_quarantine(app: Pincite) -> None:
             with errors_told():
                 app.add_quarantined()
                 st.rerun()
+
+
+def draw_missing_files(app: Pincite) -> None:
+    """Documents whose PDF went: their text is there, their pages cannot be shown."""
+    if missing := app.library.files_missing():
+        names = escape(", ".join(missing))
+        st.warning(
+            f"The PDF is missing or has changed: {names}. What was read can still be searched. Add the same file "
+            "again to see its pages.",
+            icon=":material/warning:",
+        )
 
 
 def draw_progress(app: Pincite) -> None:

@@ -29,9 +29,9 @@ from pincite.core.retrieval.indexes import Indexes
 from pincite.core.settings import Settings
 from pincite.core.store.data_dir import QUARANTINE, set_aside
 from pincite.core.store.database import Database
-from pincite.core.store.library import Library
+from pincite.core.store.library import Library, sha256_of
 from pincite.core.store.turns import now
-from pincite.core.types import Document, Job, JobStage, JobStatus, PageStatus
+from pincite.core.types import Document, DocumentStatus, Job, JobStage, JobStatus, PageStatus
 
 log = logging.getLogger(__name__)
 
@@ -124,6 +124,7 @@ class Ingest:
         try:
             document_id, size = self._copy(source, partial, name)
             if self._shelf.exists(document_id):
+                self._put_back(document_id, partial, name, password)
                 self._taken_in(source)
                 return AddOutcome(self._library.get(document_id), known=True, replaces=None)
             info = self._open(partial, name, password)
@@ -131,7 +132,7 @@ class Ingest:
                 if not self._shelf.exists(document_id):
                     self._shelf.add_document(document_id, name, size, info, added_at=now())
                     self._jobs.enqueue(document_id)
-                    partial.replace(self._library.file_path(document_id))
+                    self._keep(document_id, partial)
         except DocumentError as error:
             error.message = error.message.replace(partial.name, name)
             raise
@@ -260,6 +261,21 @@ class Ingest:
                 hint="Raise max_pages in the settings, or split the file.",
             )
         return info
+
+    def _keep(self, document_id: str, partial: Path) -> None:
+        """Put the file in its place, and note its hash where a password was taken off it."""
+        with self._database.transaction():
+            self._library.keep_sha256(document_id, sha256_of(partial))
+            partial.replace(self._library.file_path(document_id))
+
+    def _put_back(self, document_id: str, partial: Path, name: str, password: str | None) -> None:
+        """These are a document's bytes: where its PDF is missing or has changed, keep them again."""
+        if self._library.file_is_sound(document_id):
+            return
+        self._open(partial, name, password)
+        self._keep(document_id, partial)
+        if self._library.get(document_id).status in (DocumentStatus.FAILED, DocumentStatus.QUEUED):
+            self.retry(document_id)
 
     def _taken_in(self, source: Path | bytes) -> None:
         """What was set aside and is now in the library need not be kept twice."""

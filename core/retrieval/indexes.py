@@ -27,6 +27,7 @@ from pincite.core.types import Passage
 
 Role = Literal["active", "building", "previous"]
 TEXTS_AT_ONCE = 64
+_READY = "SELECT id FROM documents WHERE status IN ('ready', 'recognising')"
 PAUSE_SECONDS = 60.0
 """How long after an embedder failed only new documents are tried with it."""
 _NOT_RUNNING = "<> 'running'"
@@ -300,7 +301,9 @@ class Indexes:
         if row is None:
             return []
         stamp, found = _stamp(row), []
-        if lacking := MeaningIndex(self._database, stamp).lacking(()):
+        ready = [found["id"] for found in self._database.connection.execute(_READY)]
+        lacking = MeaningIndex(self._database, stamp).lacking(ready) if ready else 0
+        if lacking:
             found.append(f"{lacking:,} passages have no vector and are found by words alone.")
         if self._approximate.is_damaged():
             found.append("The folder of vectors is not as it was left; searches are exact until it is made anew.")

@@ -1,5 +1,6 @@
 """The documents, their pages and passages as stored. Owns their rows; how they come and go is ingest's work."""
 
+import hashlib
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from pathlib import Path
@@ -39,6 +40,7 @@ _MANY = 500
 _Edges = tuple[tuple[float, float, float, float], ...]
 Passages = list[Passage]
 Receipts = list[PageReceipt]
+Names = list[str]
 
 
 class Library:
@@ -76,6 +78,35 @@ class Library:
         if matches:
             raise UnknownDocumentError(f"Several documents are called {name!r}.", hint="Rename one, or use its id.")
         raise UnknownDocumentError(f"No document is called {name!r}.", hint="`pincite list` shows the names.")
+
+    def keep_sha256(self, document_id: str, digest: str) -> None:
+        """Note what the kept PDF's hash is, where it is not the document's id."""
+        self._database.connection.execute(
+            "UPDATE documents SET kept_sha256 = iif(?1 = id, '', ?1) WHERE id = ?2", (digest, document_id)
+        )
+
+    def file_is_sound(self, document_id: str) -> bool:
+        """Whether the document's PDF is there as it was taken in. Reads all of it."""
+        row = self._database.connection.execute(
+            "SELECT kept_sha256 FROM documents WHERE id = ?", (document_id,)
+        ).fetchone()
+        try:
+            digest = sha256_of(self.file_path(document_id))
+        except OSError:
+            return False
+        return row is not None and digest == (row["kept_sha256"] or document_id)
+
+    def files_missing(self) -> Names:
+        """Names of documents whose PDF is not there, or not of its size: a look that reads none of them."""
+        missing = []
+        for row in self._database.connection.execute("SELECT id, name, byte_size, kept_sha256 FROM documents"):
+            try:
+                size = self.file_path(row["id"]).stat().st_size
+            except (OSError, UnknownDocumentError):
+                size = -1
+            if size < 0 or (not row["kept_sha256"] and size != row["byte_size"]):
+                missing.append(row["name"])
+        return missing
 
     def rename(self, document_id: str, name: str) -> None:
         with self._database.transaction() as connection:
@@ -200,6 +231,12 @@ class Library:
             field = MetadataField(row["name"], row["value"], MetadataSource(row["source"]))
             grouped.setdefault(row["document_id"], []).append(field)
         return {identity: tuple(fields) for identity, fields in grouped.items()}
+
+
+def sha256_of(path: Path) -> str:
+    """Raises OSError."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 @decoding("A page")

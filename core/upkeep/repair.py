@@ -24,7 +24,6 @@ from pincite.core.upkeep.verify import (
     PASSAGES,
     PASSAGES_OF_DOCUMENT,
     UNDECODABLE,
-    digest_of,
     same_passage,
     strict_document,
     strict_page,
@@ -135,11 +134,7 @@ def go_on(pincite: "Pincite", repair: Repair) -> Iterator[str]:
     """Read again what has to be, and take in PDFs that the library does not know; say what happened."""
     for document_id, pages in repair.read_again.items():
         document = pincite.library.get(document_id)
-        try:
-            sound = digest_of(pincite.library.file_path(document_id)) == document_id
-        except OSError:
-            sound = False
-        if sound:
+        if pincite.library.file_is_sound(document_id):
             pincite.ingest.retry(document_id, pages)
             yield f"Reading {document.name} again where pages were missing or damaged."
         else:

@@ -1,6 +1,5 @@
 """What is wrong with a data directory, found without changing anything in it."""
 
-import hashlib
 import json
 import sqlite3
 import struct
@@ -144,6 +143,8 @@ def _documents(settings: Settings, database: Database) -> Iterator[Finding]:
         yield from _file(library, document)
         yield from _pages(database, document)
         yield from _passages(database, document)
+    for sentence in Indexes(database, settings).check(deep=True):
+        yield Finding(FindingKind.VECTORS_WRONG, sentence, True)
     for path in strays(settings, known):
         sentence = f"{path.name} is none of the documents; the next start sets it aside, and nothing deletes it."
         yield Finding(FindingKind.FILE_UNKNOWN, sentence, True, path.name)
@@ -152,21 +153,15 @@ def _documents(settings: Settings, database: Database) -> Iterator[Finding]:
 def _file(library: Library, document: Document) -> Iterator[Finding]:
     try:
         path = library.file_path(document.id)
-        digest = digest_of(path)
+        path.open("rb").close()
     except (OSError, PinciteError) as error:
         why = "is missing" if isinstance(error, FileNotFoundError) else f"cannot be read ({error})"
         sentence = f"The PDF of {document.name} {why}; add it again, then its pages can be shown and read again."
         yield Finding(FindingKind.FILE_MISSING, sentence, False, document.id)
         return
-    if digest != document.id:
+    if not library.file_is_sound(document.id):
         sentence = f"The PDF of {document.name} is not the file that was added: its bytes have changed; add it again."
         yield Finding(FindingKind.FILE_CHANGED, sentence, False, document.id)
-
-
-def digest_of(path: Path) -> str:
-    """The SHA-256 of a file. Raises OSError."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _pages(database: Database, document: Document) -> Iterator[Finding]:
