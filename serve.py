@@ -95,9 +95,20 @@ def open_app(settings: Settings, *, port: int, headless: bool) -> None:
     with _claimed(settings, port, where):
         _refuse_a_taken_port(config.get_option("server.address") or "0.0.0.0", port)
         sys.argv = [str(PACKAGE_ROOT / "app.py")]
+        _allow_many_connections()
         os.environ["FORWARDED_ALLOW_IPS"] = ""  # uvicorn would believe any local program about who is calling
         with suppress(KeyboardInterrupt):
             app.run(config=options | {"server.allowedHosts": []})
+
+
+def _allow_many_connections() -> None:
+    """Files share their limit with connections, and strangers can hold those open."""
+    if sys.platform != "win32":
+        import resource
+
+        most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+        with suppress(ValueError, OSError):
+            resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
 
 
 def _options(settings: Settings, port: int) -> dict[str, Any]:
@@ -144,11 +155,15 @@ def _claimed(settings: Settings, port: int, where: str) -> Iterator[None]:
 
 
 def _tell_of_the_other(note: Path, port: int) -> None:
-    other = json.loads(note.read_text(encoding="utf-8")) if note.exists() else {}
-    if other.get("port") == port:
+    try:
+        other = json.loads(note.read_text(encoding="utf-8"))
+        where, taken = str(other["address"]), other["port"]
+    except (OSError, ValueError, TypeError, KeyError):  # it has not got so far, or is just leaving
+        where, taken = "another address", 0
+    if taken == port:
         hint = "(`--port` opens the same data a second time)"
-        raise StorageError(f"Pincite is running already: open {other['address']}", hint=hint)
-    print(f"The same data is open at {other.get('address', 'another port')} too.", flush=True)
+        raise StorageError(f"Pincite is running already: open {where}", hint=hint)
+    print(f"The same data is open at {where} too.", flush=True)
 
 
 def _refuse_a_taken_port(address: str, port: int) -> None:
