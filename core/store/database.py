@@ -59,13 +59,19 @@ class _Connection(sqlite3.Connection):
             return super().executemany(sql, parameters)
 
 
+def _code(error: BaseException) -> int:
+    """SQLite's own; none of its numbers for any other error."""
+    known = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) if isinstance(error, sqlite3.Error) else -1
+    return known & 0xFF
+
+
 @contextmanager
 def _told() -> Iterator[None]:
     """A mistake of ours, such as a broken constraint, stays what it is. Raises StorageError."""
     try:
         yield
     except sqlite3.DatabaseError as error:
-        code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF
+        code = _code(error)
         if code in _DAMAGES or str(error).startswith(_UNDECODED):
             raise DamagedDatabaseError(f"The database is damaged ({error}).", hint=DAMAGE_HINT) from error
         if code == sqlite3.SQLITE_FULL:
@@ -174,8 +180,11 @@ class Database:
         except (OSError, sqlite3.Error, StorageError) as error:
             if isinstance(error, (BusyError, NewerDatabaseError, FullDiskError)):
                 raise
-            if isinstance(error, DamagedDatabaseError):
-                raise DamagedDatabaseError(f"{path} is damaged ({error.__cause__}).", hint=DAMAGE_HINT) from error
+            # A migration that does not fit what is there: the number that says which were made is wrong.
+            if isinstance(error, DamagedDatabaseError) or _code(error) == sqlite3.SQLITE_ERROR:
+                raise DamagedDatabaseError(
+                    f"{path} is damaged ({error.__cause__ or error}).", hint=DAMAGE_HINT
+                ) from error
             raise StorageError(
                 f"The database {path} cannot be used ({error.__cause__ or error}).",
                 hint="Check that the folder can be written to and has space, or choose another with --data-dir.",

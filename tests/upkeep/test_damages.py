@@ -83,6 +83,16 @@ def test_what_is_wrong_in_the_database_is_found_and_mended(
     assert now == truth
 
 
+def test_a_wrong_number_of_migrations_is_mended(library: Settings) -> None:
+    _execute(library.database_path, "PRAGMA user_version = 1")
+    with pytest.raises(StorageError, match="repair"):
+        open_pincite(library)
+    assert FindingKind.DATABASE_DAMAGED in _kinds(library)
+    assert _repair(library) == 0
+    with closing(open_pincite(library)) as pincite:
+        assert len(pincite.library.list()) == 2 and len(pincite.sessions.list()) == 1
+
+
 def test_a_turn_that_cannot_be_read_is_told_and_stays(library: Settings) -> None:
     _execute(library.database_path, "UPDATE turns SET body = '{broken'")
     assert FindingKind.TURN_UNREADABLE in _kinds(library)
