@@ -42,7 +42,7 @@ AGES = {"Any age": 0, "Last day": 1, "Last 7 days": 7, "Last 30 days": 30}
 LINES_A_PAGE = 50
 DECISIONS_A_PAGE = 20
 IDS, SHOWN, SHOWN_DECIDED = "review_ids", "review_shown", "decided_shown"
-EDITING, LAST, TOLD = "editing", "last_decision", "review_told"
+EDITING, LAST, TOLD, NAME = "editing", "last_decision", "review_told", "reviewer_name"
 
 
 def main() -> None:
@@ -235,7 +235,13 @@ def draw_signature(turn: Turn) -> None:
     """What goes with the decision."""
     with st.container(horizontal=True, vertical_alignment="bottom"):
         st.text_input("Note", key=f"note_{turn.id}", placeholder="Optional: why you decide so")
-        st.text_input("Reviewer", value=_user_name(), key="reviewer", persist_state="session", width=140)
+        st.text_input(
+            "Reviewer",
+            value=st.session_state.get(NAME) or _user_name(),
+            key="reviewer",
+            persist_state="session",
+            width=140,
+        )
 
 
 def _edit(turn_id: str) -> None:
@@ -275,7 +281,8 @@ def _decide(app: Pincite, turn_id: str, decision: ReviewDecision) -> None:
 
 def _conclude(app: Pincite, turn_id: str, decision: ReviewDecision, text: str = "") -> None:
     note = st.session_state.get(f"note_{turn_id}") or ""
-    reviewer = st.session_state.get("reviewer") or "local"
+    reviewer = st.session_state.get("reviewer") or st.session_state.get(NAME) or _user_name()
+    st.session_state[NAME] = reviewer  # the field goes with the last case, and may not be drawn yet with the next
     turn = app.turns.without_trace(turn_id)
     if decision is ReviewDecision.EDITED and text.strip() == turn.answer.strip():
         decision = ReviewDecision.APPROVED  # nothing was changed in the box

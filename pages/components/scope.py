@@ -39,7 +39,7 @@ def draw_scope(app: Pincite, session: Session | None, names: dict[str, str], mod
     st.session_state[key] = here
     st.session_state[f"{key}_shown"] = tuple(here)
     icon = ":material/warning:" if chosen and not here else ":material/folder_open:"
-    with st.popover(escape(scope_in_words(chosen, names, mode)), icon=icon, type="tertiary"):
+    with st.popover(escape(scope_in_words(chosen, names, mode)), icon=icon):
         st.multiselect(
             "Documents to search", list(names), format_func=lambda id_: names[id_], key=key,
             placeholder="None of the chosen is here" if chosen else f"All {count(len(names), 'document')}",

@@ -85,7 +85,7 @@ def _draw_headline(app: Pincite, turn: Turn) -> None:
     threshold = app.settings.review_threshold
     sure = confidence(verdict.confidence, threshold)
     if turn.review and turn.review.stale:
-        label = ":material/history: Reviewed, but it no longer holds"
+        label = ":material/history: Review out of date"
     elif turn.review:
         decided = f"{DECISION_WORDS[turn.review.decision]} by {escape(turn.review.reviewer)}"
         label = f":material/verified_user: Reviewed · {decided}"
