@@ -198,7 +198,7 @@ def test_a_long_conversation_opens_with_its_end_and_decodes_no_turn_twice(
         decoded.append(kind)
         return from_json(kind, text)  # type: ignore[arg-type] # a kind as the codec takes it
 
-    monkeypatch.setattr("pincite.core.store.turns.from_json", counted)
+    monkeypatch.setattr("pincite.core.store.turns.readable", counted)
     screen = Screen("chat", session=turn.session_id)
     assert "Question 200?" in screen.words() and "Question 181?" in screen.words()
     assert "Question 180?" not in screen.words() and "Show earlier (181 more questions)" in screen.words()

@@ -209,7 +209,7 @@ def test_a_long_queue_is_shown_in_pages_and_decodes_one_case(
         decoded.extend([kind] if kind is Turn else [])
         return from_json(kind, text)
 
-    monkeypatch.setattr("pincite.core.store.turns.from_json", counted)
+    monkeypatch.setattr("pincite.core.store.turns.readable", counted)
     screen = Screen("review")
     (queue,) = [table.value for table in screen.test.dataframe if "Why" in table.value.columns]
     assert len(queue) == 50 and "Show more (31 wait)" in screen.words()

@@ -91,7 +91,7 @@ def test_many_turns_are_listed_in_pages_and_one_is_decoded(
         decoded.extend([kind] if kind is Turn else [])
         return from_json(kind, text)
 
-    monkeypatch.setattr("pincite.core.store.turns.from_json", counted)
+    monkeypatch.setattr("pincite.core.store.turns.readable", counted)
     screen = Screen("traces")
     decoded.clear()
     screen.test.run()
