@@ -186,7 +186,7 @@ def _stored_choices(path: Path) -> dict[str, Any]:
         chosen = json.loads(path.read_text(encoding="utf-8"))
     except (FileNotFoundError, NotADirectoryError):
         return {}
-    except (OSError, json.JSONDecodeError, UnicodeDecodeError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise SettingsError(f"{path} cannot be read ({error}).", hint="Mend or delete it.") from error
     if not isinstance(chosen, dict):
         raise SettingsError(f"{path} does not hold settings.", hint="Mend or delete it.")
@@ -210,5 +210,5 @@ def _convert(name: str, value: Any, kind: type[Any], origin: str) -> Any:
         return value.lower() in ("1", "true", "yes", "on")
     try:
         return kind(value)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise SettingsError(f"{origin} sets {name} to {value!r}.", hint=f"It must be a {kind.__name__}.") from error

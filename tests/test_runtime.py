@@ -254,3 +254,12 @@ def test_nobody_waits_for_a_server_that_hangs(app: Pincite, monkeypatch: pytest.
     release.set()
     waiting.join(60)
     assert app.engines() == newer
+
+
+@pytest.mark.parametrize(
+    "stored", ['{"kept": Infinity}', '{"kept": NaN}', '{"review_threshold": NaN}', "[" * 100_000, "null"]
+)
+def test_settings_that_cannot_be_read_are_told_plainly(tmp_path: Path, stored: str) -> None:
+    (tmp_path / "settings.json").write_text(stored, encoding="utf-8")
+    with pytest.raises(SettingsError):
+        load_settings(tmp_path)

@@ -2,6 +2,7 @@
 
 import shutil
 import zipfile
+import zlib
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -13,6 +14,8 @@ from pincite.core.types import Candidate
 
 MODEL = "ms-marco-MiniLM-L-12-v2"
 SIZE_MB = 22
+MOST_BYTES = 400 * 2**20
+"""Of the archive, and of what comes out of it."""
 LICENCE = "Apache-2.0 (model), CC BY-SA (FlashRank's hosting)"
 SOURCE = "https://huggingface.co/prithivida/flashrank/resolve/main/{}.zip"
 
@@ -62,11 +65,23 @@ def download(
             done = 0
             for chunk in reply.iter_content(chunk_size=65536):
                 done += file.write(chunk)
+                if done > MOST_BYTES:
+                    raise OSError("more was sent than the weights can be")
                 progress(done / total if total else 0.0)
         with zipfile.ZipFile(archive) as bundle:
+            if sum(entry.file_size for entry in bundle.infolist()) > MOST_BYTES:
+                raise OSError("it unpacks to more than the weights can be")
             bundle.extractall(unpacked)
         shutil.move(str(unpacked / model), str(models_dir / model))
-    except (requests.RequestException, zipfile.BadZipFile, OSError) as error:
+    except (
+        requests.RequestException,
+        zipfile.BadZipFile,
+        zlib.error,
+        EOFError,
+        OSError,
+        ValueError,
+        RuntimeError,
+    ) as error:
         raise ModelUnavailableError(
             f"The weights of {model} could not be fetched ({error}).",
             hint="Check the network and try again; search goes on with the built-in reranker.",
