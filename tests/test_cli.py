@@ -158,6 +158,8 @@ def _decide(data_dir: Path, decision: ReviewDecision, final_answer: str = "") ->
     """Review the only turn there is."""
     with closing(open_pincite(Settings(data_dir=data_dir))) as pincite:
         [turn] = pincite.turns.recent(10)
+        if turn.review:
+            pincite.reviews.undo(turn.id)
         pincite.reviews.decide(turn.id, decision, final_answer=final_answer, reviewer="Ada")
 
 

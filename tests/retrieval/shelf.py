@@ -47,6 +47,8 @@ def make_retriever(
         shelf.put_pages(
             identity, pages, list(split_pages(pages, document_id=identity, title=name)), recognise=frozenset()
         )
+        with database.transaction():
+            shelf.mark_searchable(identity)
     embedder, vectors = indexes.active()
     while batch := indexes.pending(limit=256):
         indexes.embed(batch, lambda: False)
