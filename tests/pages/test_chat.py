@@ -10,7 +10,7 @@ import pytest
 
 from pincite.core.errors import ModelInterruptedError
 from pincite.core.runtime import Pincite
-from pincite.core.store.codec import from_json
+from pincite.core.store.codec import readable
 from pincite.core.types import Document, Mode, ReviewDecision, Turn, TurnStatus
 from pincite.tests import pdfs
 from pincite.tests.graph.world import ScriptedModel
@@ -196,7 +196,7 @@ def test_a_long_conversation_opens_with_its_end_and_decodes_no_turn_twice(
 
     def counted(kind: object, text: str) -> object:
         decoded.append(kind)
-        return from_json(kind, text)  # type: ignore[arg-type] # a kind as the codec takes it
+        return readable(kind, text)  # type: ignore[arg-type] # a kind as the codec takes it
 
     monkeypatch.setattr("pincite.core.store.turns.readable", counted)
     screen = Screen("chat", session=turn.session_id)

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from pincite.core.runtime import Pincite
-from pincite.core.store.codec import from_json
+from pincite.core.store.codec import readable
 from pincite.core.types import Document, ReviewDecision, Turn, TurnStatus
 from pincite.tests.graph.world import ScriptedModel
 from pincite.tests.pages.conftest import SECONDS, WRONG, Ask, Screen
@@ -207,7 +207,7 @@ def test_a_long_queue_is_shown_in_pages_and_decodes_one_case(
 
     def counted(kind: type[Turn], text: str) -> object:
         decoded.extend([kind] if kind is Turn else [])
-        return from_json(kind, text)
+        return readable(kind, text)
 
     monkeypatch.setattr("pincite.core.store.turns.readable", counted)
     screen = Screen("review")

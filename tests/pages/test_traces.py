@@ -9,7 +9,7 @@ import pytest
 
 from pincite.core.errors import ModelInterruptedError
 from pincite.core.runtime import Pincite
-from pincite.core.store.codec import from_json
+from pincite.core.store.codec import readable
 from pincite.core.types import Document, Turn
 from pincite.tests.graph.world import ScriptedModel
 from pincite.tests.pages.conftest import PENALTIES, SECONDS, WRONG, Ask, Screen
@@ -89,7 +89,7 @@ def test_many_turns_are_listed_in_pages_and_one_is_decoded(
 
     def counted(kind: type[Turn], text: str) -> object:
         decoded.extend([kind] if kind is Turn else [])
-        return from_json(kind, text)
+        return readable(kind, text)
 
     monkeypatch.setattr("pincite.core.store.turns.readable", counted)
     screen = Screen("traces")
