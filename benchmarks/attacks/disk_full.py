@@ -15,6 +15,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -23,6 +24,8 @@ from pincite.core.settings import PACKAGE_ROOT
 FREE_KIB = (0, 512, 64, 4096, 200, 1500, 24, 2600)
 """Space that is left when the work begins."""
 DISK_MIB = 48
+AT_ONCE = 3
+"""Levels side by side: most of the time is spent on starting processes."""
 LEVEL_SECONDS = 150
 SAMPLES = PACKAGE_ROOT / "data" / "samples"
 QUESTION = "What are the late payment penalties?"
@@ -73,11 +76,15 @@ def campaign(budget_seconds: float, levels: Sequence[int] = FREE_KIB) -> Iterato
         _child(
             "work", before, [("add", str(SAMPLES / "service-contract.pdf")), ("ask", "--engine", "quoting", QUESTION)]
         )
-        for number, free_kib in enumerate(levels):
+
+        def attack(free_kib: int) -> Level | None:
             if time.monotonic() > deadline:
-                return
-            with _small_disk(Path(folder) / f"disk-{number}") as disk:
-                yield _level(free_kib, before, disk)
+                return None
+            with _small_disk(Path(folder) / f"disk-{free_kib}") as disk:
+                return _level(free_kib, before, disk)
+
+        with ThreadPoolExecutor(AT_ONCE) as pool:
+            yield from (level for level in pool.map(attack, levels) if level is not None)
 
 
 def _level(free_kib: int, before: Path, disk: Path) -> Level:
