@@ -90,6 +90,8 @@ _COMPUTES = re.compile(
 """Words that say that a figure was worked out of others."""
 _CAPITAL = re.compile(r"\b[A-Z][\w’']*")
 _MEASURES = frozenset(map(stem, MEASURES))
+MOST_FIGURES = 150
+"""In one claim; with more it is no statement that anybody could check."""
 _ALIKE, _SAME = 0.6, 0.75
 """Weighted share of a claim's terms that a sentence must hold before the two count as being about the same thing."""
 
@@ -174,6 +176,9 @@ def _record_findings(claim: str, evidence: Sources) -> Iterator[Finding]:
 
 def _number_findings(claim: str, evidence: Sources, ranked: list[tuple[float, Sentence]]) -> Iterator[Finding]:
     claimed = quantities(claim)
+    if len(claimed) > MOST_FIGURES:
+        yield Finding(FindingKind.NUMBER, f"it holds {len(claimed):,} figures, too many to check")
+        return
     years = {quantity.year for quantity in claimed if quantity.kind == "date" and quantity.year}
     asked = quantities(evidence.question) if claimed else ()
     for quantity in claimed:
@@ -256,9 +261,9 @@ def _attachment_findings(
 def _rival_findings(claim: str, evidence: Sources) -> Iterator[Finding]:
     """Find what a claim changes of a sentence that says the same otherwise: a figure, a date or a name."""
     twins = _twins(claim, evidence)
-    if not twins:
-        return
     claimed = quantities(claim)
+    if not twins or len(claimed) > MOST_FIGURES:
+        return
     ranked = [(1.0, twin) for twin in twins]
     years = {quantity.year for quantity in claimed if quantity.kind == "date" and quantity.year}
     for quantity in claimed:

@@ -51,7 +51,7 @@ def _passage(item: Evidence) -> str:
     return f"<passage>\n[{item.number}] ({veiled(in_line(where))})\n{veiled(defused(passage.text))}\n</passage>"
 
 
-_OPENS_TAG = re.compile(r"<(?!=|\s*[$€£]?\s*[+−-]?[\d.])")
+_OPENS_TAG = re.compile(r"<(?!=|\s{0,3}[$€£]?\s{0,3}[+−-]?[\d.])")
 """Any < that does not compare figures."""
 
 

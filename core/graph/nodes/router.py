@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Sequence
+from itertools import islice
 from typing import Literal
 
 from langgraph.runtime import Runtime
@@ -15,6 +16,8 @@ from pincite.core.graph.state import TurnState, TurnUpdate
 from pincite.core.grounding.terms import content_terms
 from pincite.core.types import Document, Intent, Mode
 
+MOST_MENTIONS = 20
+LONGEST_NAME = 300
 _SMALL_TALK = re.compile(
     r"^\W*+(?:(?>hi|hello|hey|hallo|bonjour|hola|good (?:morning|afternoon|evening|day)|greetings|thanks?|"
     r"thank you|thx|cheers|great|nice|cool|ok(?:ay)?|got it|perfect|bye|goodbye|see you|how are you|who are you|"
@@ -116,10 +119,10 @@ def resolve_mentions(question: str, documents: Sequence[Document]) -> tuple[str,
     notices: list[str] = []
     pieces: list[str] = []
     position = 0
-    for at in re.finditer(r"(?<![\w.])@(?=\S)", question):
+    for at in islice(re.finditer(r"(?<![\w.])@(?=\S)", question), MOST_MENTIONS):
         if at.start() < position:
             continue
-        rest = question[at.end() :]
+        rest = question[at.end() : at.end() + LONGEST_NAME]
         quoted = re.match(r"[\"“'‘]([^\"”'’]{1,300})[\"”'’]", rest)
         name = quoted.group(1) if quoted else _longest_name(rest, names)
         pieces.append(question[position : at.start()])
