@@ -4,12 +4,12 @@ Each disagreement is a finding with a line for people. How the findings add up t
 """
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 
-from pincite.core.grounding.numbers import MEASURES, Quantity, derivation, quantities, same
-from pincite.core.grounding.sources import Sentence, Sources
+from pincite.core.grounding.numbers import Quantity, derivation, quantities, same
+from pincite.core.grounding.sources import Sentence, Sources, wording
 from pincite.core.grounding.terms import FUNCTION_WORDS, content_terms, root, stem, words
 
 
@@ -89,7 +89,6 @@ _COMPUTES = re.compile(
 )
 """Words that say that a figure was worked out of others."""
 _CAPITAL = re.compile(r"\b[A-Z][\w’']*")
-_MEASURES = frozenset(map(stem, MEASURES))
 MOST_FIGURES = 150
 """In one claim; with more it is no statement that anybody could check."""
 _ALIKE, _SAME = 0.6, 0.75
@@ -288,20 +287,16 @@ def _rival_findings(claim: str, evidence: Sources) -> Iterator[Finding]:
 
 def _twins(claim: str, evidence: Sources) -> list[Sentence]:
     """Return the sentences with nearly all words of the claim and hardly any others, whatever their figures."""
-    wanted = _wording(content_terms(claim))
+    wanted = wording(content_terms(claim))
     total = sum(evidence.weight(term) for term in wanted)
     found = []
     for sentence in evidence.sentences:
-        terms = _wording(sentence.terms)
+        terms = sentence.wording
         shared = sum(evidence.weight(term) for term in wanted & terms)
         if shared and shared >= _SAME * total and len(wanted & terms) >= _SAME * len(terms):
             found.append((shared, sentence))
     most = max((shared for shared, _ in found), default=0.0)
     return [sentence for shared, sentence in found if shared == most]
-
-
-def _wording(terms: Iterable[str]) -> frozenset[str]:
-    return frozenset(term for term in terms if term not in _MEASURES and not any(map(str.isdigit, term)))
 
 
 def _capitals(text: str) -> list[str]:

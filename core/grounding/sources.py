@@ -2,11 +2,11 @@
 
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from itertools import pairwise
 
-from pincite.core.grounding.numbers import Quantity, quantities, stated_scales
+from pincite.core.grounding.numbers import MEASURES, Quantity, quantities, stated_scales
 from pincite.core.grounding.quotations import NormalizedText
 from pincite.core.grounding.records import Record, read_record
 from pincite.core.grounding.sentences import split_sentences
@@ -25,6 +25,14 @@ _STATES = (
 _YEAR_HEAD = re.compile(r"\b(?:19|20)\d\d\b")
 
 
+_MEASURES = frozenset(map(stem, MEASURES))
+
+
+def wording(terms: Iterable[str]) -> frozenset[str]:
+    """Return the terms that are no figures or units."""
+    return frozenset(term for term in terms if term not in _MEASURES and not any(map(str.isdigit, term)))
+
+
 class Sentence:
     """One sentence, row or list item of a source."""
 
@@ -35,6 +43,11 @@ class Sentence:
         self.position = position
         self.content = content_terms(text)
         self.terms = frozenset(self.content)
+
+    @cached_property
+    def wording(self) -> frozenset[str]:
+        """Return its terms without figures and their units: what the figures are said of."""
+        return wording(self.terms)
 
     @cached_property
     def quantities(self) -> tuple[Quantity, ...]:
