@@ -20,6 +20,7 @@ from streamlit.web import bootstrap
 
 from pincite.core.errors import PinciteError, SettingsError, StorageError
 from pincite.core.settings import PACKAGE_ROOT, Settings, load_settings
+from pincite.core.writing import write_whole
 from pincite.web.door import TOKEN, Door, is_loopback
 from pincite.web.passphrase import Passphrase
 
@@ -140,14 +141,8 @@ def _claimed(settings: Settings, port: int, where: str) -> Iterator[None]:
         _tell_of_the_other(note, port)
         yield
         return
-    except OSError as error:
-        raise StorageError(
-            f"{settings.data_dir} cannot be used ({error.strerror}).", hint="Choose a folder with --data-dir."
-        ) from error
     try:
-        note.unlink(missing_ok=True)
-        with os.fdopen(os.open(note, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as file:
-            json.dump({"port": port, "address": where}, file)
+        write_whole(note, json.dumps({"port": port, "address": where}))
         yield
     finally:
         note.unlink(missing_ok=True)

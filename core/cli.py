@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, TextIO
 
 from pincite import __version__
-from pincite.core.errors import DocumentError, PasswordNeededError, PinciteError, StorageError
+from pincite.core.errors import DocumentError, PasswordNeededError, PinciteError
 from pincite.core.plain import LogFormatter, shown
 from pincite.core.upkeep_cli import add_commands
 
@@ -187,11 +187,7 @@ def _settings(chosen: argparse.Namespace) -> "Settings":
 
     settings = load_settings(chosen.data_dir)
     check_ours(settings)
-    try:
-        keep_private(settings.data_dir)
-    except OSError as error:
-        problem = f"{settings.data_dir} cannot be used ({error.strerror})."
-        raise StorageError(problem, hint="Choose a folder with --data-dir.") from error
+    keep_private(settings.data_dir)
     log = logging.handlers.RotatingFileHandler(
         settings.data_dir / "pincite.log", maxBytes=LOG_BYTES, backupCount=1, encoding="utf-8", delay=True
     )

@@ -79,10 +79,6 @@ class Embedder(Protocol):
     @property
     def dimensions(self) -> int: ...
 
-    @property
-    def languages(self) -> frozenset[str] | None:
-        """ISO 639-1 codes it understands; None: not known."""
-
     def embed(self, texts: Sequence[str]) -> Vectors:
         """Shape (len(texts), dimensions), float32, each row of length 1."""
 

@@ -18,7 +18,6 @@ from pincite.core.errors import (
     ModelUnavailableError,
     PinciteError,
     StoppedError,
-    StorageError,
 )
 from pincite.core.graph.build import build_graph, forget_runs, open_checkpointer
 from pincite.core.graph.citations import CitedAnswer, cite_typed
@@ -104,7 +103,7 @@ class Pincite:
         check_ours(settings)
         check_whole(settings)
         self.settings = settings
-        _settle_in(settings.data_dir)
+        keep_private(settings.data_dir)
         self._at_work = at_work
         self.database = Database(settings.database_path)
         claim(settings, self.database)
@@ -439,14 +438,6 @@ def open_pincite(settings: Settings | None = None, *, at_work: bool = True) -> P
     # LangGraph would send whole turns to LangSmith where the user's environment asks that of other programs.
     langsmith.configure(enabled=False)
     return Pincite(settings or load_settings(), at_work=at_work)
-
-
-def _settle_in(data_dir: Path) -> None:
-    try:
-        keep_private(data_dir)
-    except OSError as error:
-        problem = f"{data_dir} cannot be used ({error.strerror})."
-        raise StorageError(problem, hint="Choose a folder with --data-dir.") from error
 
 
 def _without_sources(verdict: Verdict, lost: Set[int], stands: Callable[[Citation], bool]) -> Verdict:

@@ -4,7 +4,6 @@ import json
 import os
 import re
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any, Literal
@@ -12,6 +11,7 @@ from typing import Any, Literal
 import platformdirs
 
 from pincite.core.errors import SettingsError
+from pincite.core.writing import write_whole
 
 PACKAGE_ROOT = Path(__file__).resolve().parent.parent
 Engine = Literal["auto", "quoting", "ollama"]
@@ -167,14 +167,10 @@ def save_choices(data_dir: Path, values: Mapping[str, Any]) -> None:
     defaults = Settings(data_dir=data_dir)
     stored = _stored_choices(defaults.choices_path) | dict(values)
     chosen = {name: value for name, value in stored.items() if value != getattr(defaults, name, None)}
-    partial = defaults.choices_path.with_suffix(".partial")
     try:
         data_dir.mkdir(parents=True, exist_ok=True)
-        partial.write_text(json.dumps(chosen, indent=2), encoding="utf-8")
-        partial.replace(defaults.choices_path)
+        write_whole(defaults.choices_path, json.dumps(chosen, indent=2))
     except OSError as error:
-        with suppress(OSError):
-            partial.unlink(missing_ok=True)
         raise SettingsError(
             f"The settings could not be kept ({error.strerror}); those before hold.",
             hint="Check that the disk has space and that the folder can be written to.",

@@ -256,11 +256,12 @@ class TurnRunner:
             return _ended(live, TurnStatus.FAILED, message)
 
     def _end(self, live: LiveTurn, turn: Turn) -> None:
+        before = live.snapshot.turn
         try:
             try:
                 live.finish(turn)
             except StorageError as error:  # what came of it cannot be kept: that it failed still can
-                live.finish(_without_result(turn, str(error)))
+                live.finish(replace(before, status=TurnStatus.FAILED, error=str(error)))
         finally:
             with self._lock:
                 self._live.pop(turn.id, None)
@@ -327,22 +328,6 @@ def _answered(turn: Turn, final: TurnState) -> Turn:
         question_back=final["question_back"],
         notices=final["notices"],
         reused_from=final["reused_from"],
-    )
-
-
-def _without_result(turn: Turn, error: str) -> Turn:
-    return Turn(
-        id=turn.id,
-        session_id=turn.session_id,
-        position=turn.position,
-        question=turn.question,
-        mode=turn.mode,
-        document_ids=turn.document_ids,
-        engine=turn.engine,
-        status=TurnStatus.FAILED,
-        started_at=turn.started_at,
-        error=error,
-        owner=turn.owner,
     )
 
 

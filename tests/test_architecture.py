@@ -11,7 +11,7 @@ import pytest
 from pincite.core.settings import PACKAGE_ROOT
 
 LAYERS: tuple[tuple[str, ...], ...] = (
-    ("core.types", "core.errors", "core.ports", "core.settings", "core.markdown", "core.plain"),
+    ("core.types", "core.errors", "core.ports", "core.settings", "core.markdown", "core.plain", "core.writing"),
     ("core.store", "core.grounding", "core.marking"),
     ("core.documents", "core.retrieval", "core.language"),
     ("core.graph", "core.health", "core.regression", "core.upkeep"),
@@ -21,7 +21,15 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("serve",),
     ("core.cli", "core.upkeep_cli", "pages", "app"),
 )
-FACADE_AND_VOCABULARY = ("core.runtime", "core.types", "core.errors", "core.settings", "core.markdown", "pages")
+FACADE_AND_VOCABULARY = (
+    "core.runtime",
+    "core.types",
+    "core.errors",
+    "core.settings",
+    "core.markdown",
+    "core.writing",
+    "pages",
+)
 THE_SERVER = ("web", "serve", "app")
 THE_GRAPH_AS_DRAWN = ("core.graph.build", "core.graph.citations")
 WORKERS = {"core.turns", "core.documents.ingest", "web.door"}

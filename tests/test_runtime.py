@@ -172,7 +172,7 @@ def test_a_reviewed_answer_returns_to_the_queue_when_its_document_goes(app: Pinc
     app.reviews.decide(turn.id, ReviewDecision.APPROVED, reviewer="Ada")
     assert ask(app, "Please tell me: what are the late payment penalties?").reused_from == turn.id
     app.ingest.remove(app.library.find(CONTRACT).id)
-    assert [waiting.id for waiting in app.turns.flagged() if waiting.id == turn.id] == [turn.id]
+    assert app.turns.get(turn.id).status is TurnStatus.FLAGGED
     assert ask(app, PENALTIES).reused_from == ""
     app.ingest.add(samples / CONTRACT, CONTRACT)
     assert app.ingest.wait(timeout_seconds=120)

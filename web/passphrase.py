@@ -4,7 +4,6 @@ import asyncio
 import hashlib
 import ipaddress
 import json
-import os
 import secrets
 import time
 import unicodedata
@@ -13,6 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from pincite.core.errors import SettingsError
+from pincite.core.writing import write_whole
 
 SHORTEST = 12
 LONGEST = 1024
@@ -54,11 +54,7 @@ class Passphrase:
             hint = f"Use at least {SHORTEST} characters; a few words that nobody would guess are best."
             raise SettingsError("The passphrase was not changed.", hint=hint)
         salt = secrets.token_bytes(16)
-        partial = self._path.with_suffix(".partial")
-        partial.unlink(missing_ok=True)
-        with os.fdopen(os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as file:
-            json.dump({"salt": salt.hex(), "hash": _hash(text, salt).hex()}, file)
-        partial.replace(self._path)
+        write_whole(self._path, json.dumps({"salt": salt.hex(), "hash": _hash(text, salt).hex()}))
 
     def matches(self, text: str) -> bool:
         """Raises SettingsError when there is none to match."""

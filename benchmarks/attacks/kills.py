@@ -87,7 +87,6 @@ class HashEmbedder:
 
     version = "1"
     dimensions = DIMENSIONS
-    languages: frozenset[str] | None = None
 
     def __init__(self, name: str) -> None:
         self.name = name

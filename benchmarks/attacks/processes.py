@@ -46,7 +46,6 @@ class TurnedEmbedder:
     """A second embedder that needs no server: the first with its numbers turned round."""
 
     name, version, dimensions = TURNED, "1", MiniLmEmbedder.dimensions
-    languages: frozenset[str] | None = None
 
     def __init__(self) -> None:
         self._minilm = MiniLmEmbedder()
@@ -290,9 +289,9 @@ def _obey(app: runtime.Pincite, order: str, *arguments: str) -> object:
 
 def _switch(app: runtime.Pincite) -> None:
     """Change to the other embedder and wait until its index is in use."""
-    wanted = "minilm" if app.indexes.active_name == TURNED else TURNED
+    wanted = "minilm" if app.indexes.chosen_name == TURNED else TURNED
     app.indexes.switch_to(wanted)
     waited = threading.Event()
     end = time.monotonic() + PATIENCE_SECONDS
-    while app.indexes.active_name != wanted and time.monotonic() < end:
+    while app.indexes.chosen_name != wanted and time.monotonic() < end:
         waited.wait(0.1)

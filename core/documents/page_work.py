@@ -1,5 +1,6 @@
 """The work on pages: reading those that are missing, recognising those that are scans, shelving what comes of it."""
 
+import re
 import time
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import closing
@@ -193,14 +194,10 @@ def _needs_ocr(page: Page) -> bool:
 
 def _storable(page: Page) -> Page:
     """SQLite text holds neither NUL nor lone surrogates: each becomes one other character, so that spans stay right."""
-    text = page.text
-    if "\x00" in text:
-        text = text.replace("\x00", " ")
-    if any("\ud800" <= character <= "\udfff" for character in text):
-        text = "".join("\ufffd" if "\ud800" <= character <= "\udfff" else character for character in text)
+    text = re.sub("[\ud800-\udfff]", "\ufffd", page.text.replace("\x00", " "))
     if len(text) > LONGEST_PAGE:
         return _cut_off(page, text)
-    return page if text is page.text else replace(page, text=text)
+    return page if text == page.text else replace(page, text=text)
 
 
 def _cut_off(page: Page, text: str) -> Page:

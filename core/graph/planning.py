@@ -55,7 +55,7 @@ _PAGES = re.compile(
     rf"(?P<list>{_PAGE}(?:{_BETWEEN}{_PAGE}){{0,30}})"
 )
 _ONE_PAGE = re.compile(_PAGE)
-_ROMAN = {"i": 1, "v": 5, "x": 10, "l": 50, "c": 100}
+_ROMAN = dict(zip("c xc l xl x ix v iv i".split(), (100, 90, 50, 40, 10, 9, 5, 4, 1), strict=True))
 MOST_PAGES_OF_A_RANGE = 40
 _NUMBERS = "one two three four five six seven eight nine ten".split()
 _ORDINALS = "first second third fourth fifth sixth seventh eighth ninth tenth".split()
@@ -222,7 +222,7 @@ def parts_of(core: str) -> tuple[str, ...]:
         part.strip() for part in re.split(r"(?<=\?)\s+|,?\s{1,4}and (?=(?:what|who|when|where|which|how|why)\b)", core)
     ]
     parts = [part for part in parts if part.endswith("?") or "?" not in core]
-    parts = [part for part in parts if sum(word.lower() not in FUNCTION_WORDS for word in words(part)) >= 1]
+    parts = [part for part in parts if _content(part)]
     return tuple(parts) if len(parts) > 1 else ()
 
 
@@ -311,17 +311,7 @@ def _counted(page: str) -> tuple[str, int]:
 
 def _as_roman(number: int) -> str:
     text = ""
-    for value, letters in (
-        (100, "c"),
-        (90, "xc"),
-        (50, "l"),
-        (40, "xl"),
-        (10, "x"),
-        (9, "ix"),
-        (5, "v"),
-        (4, "iv"),
-        (1, "i"),
-    ):
+    for letters, value in _ROMAN.items():
         text += letters * (number // value)
         number %= value
     return text
@@ -353,6 +343,6 @@ def entities_in(core: str) -> tuple[str, ...]:
 
 def _variations(core: str, terms: Sequence[Term]) -> tuple[str, ...]:
     """The words that carry meaning alone, and those with what documents print for the question's terms."""
-    content = " ".join(word for word in words(core) if word.lower() not in FUNCTION_WORDS)
+    content = " ".join(_content(core))
     printed = " ".join(term.wordings for term in terms)
     return tuple(dict.fromkeys(text for text in (content, f"{content} {printed}".strip()) if text))

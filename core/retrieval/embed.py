@@ -71,7 +71,6 @@ class MiniLmEmbedder:
     name = MINILM
     version = MODEL_FILE[2][:12]
     dimensions = 384
-    languages: frozenset[str] | None = frozenset({"en"})
 
     def __init__(self, *, workers: int | None = None) -> None:
         """Raises StorageError when the wheels' files are missing or not the expected ones."""
@@ -122,8 +121,6 @@ class MiniLmEmbedder:
 
 class OllamaEmbedder:
     """An embedding model of an Ollama server; its version is the digest of the model's files."""
-
-    languages: frozenset[str] | None = None
 
     def __init__(self, model: str, *, host: str = "") -> None:
         self.model = model

@@ -38,7 +38,6 @@ class NoMeaning:
     """Stands for an embedder and its index where the embedder cannot be used."""
 
     name, version, dimensions = "none", "", 0
-    languages: frozenset[str] | None = None
 
     def __init__(self, trouble: PinciteError) -> None:
         self._trouble = trouble

@@ -30,8 +30,6 @@ TEXTS_AT_ONCE = 64
 _READY = "SELECT id FROM documents WHERE status IN ('ready', 'recognising')"
 PAUSE_SECONDS = 60.0
 """How long after an embedder failed only new documents are tried with it."""
-_NOT_RUNNING = "<> 'running'"
-_STOPPED = "IN ('cancelled', 'failed')"
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,12 +84,6 @@ class Indexes:
     def active(self) -> tuple[Embedder, MeaningIndex]:
         """Raises IndexMismatchError when the embedder is no longer the one that the index was built with."""
         return self._open(self._ensure_active())
-
-    @property
-    def active_name(self) -> str:
-        """Which embedder's index is in use, whether or not that embedder can be reached."""
-        name: str = self._ensure_active()["embedder"]
-        return name
 
     @property
     def wanted_name(self) -> str:
@@ -272,12 +264,13 @@ class Indexes:
                 [(batch.index_id, number) for number in batch.numbers],
             )
 
-    def expect_lacking(self) -> int:
-        """Look through all vectors; what has none, or one that cannot be right, waits for one. Says how many."""
+    def expect_lacking(self) -> None:
+        """Look through all vectors; what has none, or one that cannot be right, waits for one."""
         for row in self._rows():
             self._cache.drop_unsound(_stamp(row))
         with self._database.transaction() as connection:
-            return sum(_expect_lacking(connection, row) for row in self._rows())
+            for row in self._rows():
+                _expect_lacking(connection, row)
 
     def keep_in_step(self, stopped: Callable[[], bool]) -> bool:
         """Bring Chroma's folder in step, once nothing waits to be embedded; only where ingest runs."""
@@ -313,13 +306,13 @@ class Indexes:
             found.append(self._approximate.trouble)
         return found
 
-    def rebuild(self) -> int:
+    def rebuild(self) -> None:
         """Have Chroma's folder made anew from SQLite, and vectors that are missing there embedded again.
 
-        The process that works on the library does both. Says how many passages wait to be embedded.
+        The process that works on the library does both.
         """
         self._approximate.make_anew()
-        return self.expect_lacking()
+        self.expect_lacking()
 
     # ------------------------------------------------------------ rows and adapters
 
@@ -366,10 +359,6 @@ class Indexes:
                 self._embedders[name] = self._make_embedder(name, self._settings)
             return self._embedders[name]
 
-    def _row_of(self, batch: PendingPassages) -> Row | None:
-        """None when the index was given up meanwhile."""
-        return next((row for row in self._rows() if row["id"] == batch.index_id), None)
-
     def _row(self, role: str) -> Row | None:
         found: Row | None = self._database.connection.execute(
             "SELECT * FROM vector_indexes WHERE role = ?", (role,)
@@ -395,12 +384,12 @@ def _checked(embedder: Embedder, texts: Sequence[str], stamp: IndexStamp) -> Vec
     return vectors
 
 
-def _expect_lacking(connection: Connection, row: Row) -> int:
-    return connection.execute(
+def _expect_lacking(connection: Connection, row: Row) -> None:
+    connection.execute(
         """INSERT OR IGNORE INTO pending_vectors (index_id, passage_number) SELECT ?, number FROM passages
            WHERE NOT EXISTS (SELECT 1 FROM embeddings WHERE key = passages.embedding_key AND model = ?)""",
         (row["id"], _stamp(row).model),
-    ).rowcount
+    )
 
 
 def _stamp(row: Row) -> IndexStamp:

@@ -40,14 +40,13 @@ class VectorCache:
                 rows,
             )
 
-    def drop_unsound(self, stamp: IndexStamp) -> int:
-        """Forget what is no vector of this embedder, and say how much that was."""
+    def drop_unsound(self, stamp: IndexStamp) -> None:
+        """Forget what is no vector of this embedder."""
         rows = self._database.connection.execute("SELECT key, vector FROM embeddings WHERE model = ?", (stamp.model,))
         unsound = [(row["key"], stamp.model) for row in rows if read_vector(row["vector"], stamp) is None]
         if unsound:
             with self._database.transaction() as connection:
                 connection.executemany("DELETE FROM embeddings WHERE key = ? AND model = ?", unsound)
-        return len(unsound)
 
     def drop(self, stamp: IndexStamp) -> None:
         self._database.connection.execute("DELETE FROM embeddings WHERE model = ?", (stamp.model,))

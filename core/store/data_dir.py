@@ -9,6 +9,7 @@ from pathlib import Path
 from pincite.core.errors import ForeignDirectoryError, NewerDatabaseError, StorageError
 from pincite.core.settings import Settings
 from pincite.core.store.database import Database, ReadOnlyDatabase
+from pincite.core.writing import write_whole
 
 STAMP = "pincite-data.json"
 FORMAT = 1
@@ -54,9 +55,7 @@ def claim(settings: Settings, database: Database) -> None:
     with _directory_told(settings.data_dir), database.transaction():
         owner = database.owner_id
         identity = owner or stamped or 1 + secrets.randbelow(2**31 - 1)
-        partial = settings.data_dir / f"{STAMP}.partial"
-        partial.write_text(json.dumps({"id": identity, "format": FORMAT}), encoding="utf-8")
-        partial.replace(settings.data_dir / STAMP)
+        write_whole(settings.data_dir / STAMP, json.dumps({"id": identity, "format": FORMAT}))
         if not owner:
             database.belong_to(identity)
 

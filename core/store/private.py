@@ -5,6 +5,8 @@ from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
+from pincite.core.errors import StorageError
+
 OURS = (
     "pincite.db*",
     "checkpoints.db*",
@@ -22,20 +24,24 @@ OURS = (
 
 
 def keep_private(data_dir: Path) -> None:
-    """Make the directory if it is new, and take from others what an older version left open. Raises OSError.
+    """Make the directory if it is new, and take from others what an older version left open. Raises StorageError.
 
     SQLite, Chroma and the log make files by themselves, so that the process's umask is what holds for all of them.
     File systems without owners (FAT, some network drives) refuse, and Windows knows no such modes: that is ignored.
     """
     os.umask(0o077)
-    data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
-    for path in _kept(data_dir):
-        with suppress(OSError):
-            status = path.lstat()
-            mine = not hasattr(os, "geteuid") or status.st_uid == os.geteuid()
-            # A sticky folder, such as /tmp, is meant for everybody.
-            if mine and status.st_mode & 0o077 and not status.st_mode & 0o1000 and not path.is_symlink():
-                path.chmod(status.st_mode & 0o700)
+    try:
+        data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
+        for path in _kept(data_dir):
+            with suppress(OSError):
+                status = path.lstat()
+                mine = not hasattr(os, "geteuid") or status.st_uid == os.geteuid()
+                # A sticky folder, such as /tmp, is meant for everybody.
+                if mine and status.st_mode & 0o077 and not status.st_mode & 0o1000 and not path.is_symlink():
+                    path.chmod(status.st_mode & 0o700)
+    except OSError as error:
+        problem = f"{data_dir} cannot be used ({error.strerror})."
+        raise StorageError(problem, hint="Choose a folder with --data-dir.") from error
 
 
 def _kept(data_dir: Path) -> Iterator[Path]:

@@ -44,11 +44,6 @@ class Sessions:
 
     def list(self, search: str = "", *, most: int = -1) -> list[Session]:
         """The most recently used first, all or so many; ``search`` looks in titles and questions."""
-        if not search.strip():
-            rows = self._database.connection.execute(
-                "SELECT * FROM sessions ORDER BY updated_at DESC, rowid DESC LIMIT ?", (most,)
-            ).fetchall()
-            return [_session(row) for row in rows]
         pattern = containing(search)
         rows = self._database.connection.execute(
             "SELECT * FROM sessions WHERE title LIKE ? ESCAPE '\\' OR id IN "

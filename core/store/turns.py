@@ -184,10 +184,6 @@ class Turns:
         count: int = rows.fetchone()[0]
         return count
 
-    def flagged(self) -> list[Turn]:
-        """The review queue, oldest first, with everything; a page asks for ``lines``."""
-        return self._read("status = ? ORDER BY started_at", (TurnStatus.FLAGGED,))
-
     def recent(self, limit: int) -> list[Turn]:
         return self._read("1 ORDER BY started_at DESC LIMIT ?", (limit,))
 

@@ -8,7 +8,7 @@ import json
 import sqlite3
 import zlib
 from collections.abc import Mapping
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
@@ -18,6 +18,7 @@ from pincite.core.settings import Settings
 from pincite.core.store.data_dir import STAMP, stamp_of
 from pincite.core.store.database import Database, ReadOnlyDatabase, has_our_tables
 from pincite.core.store.wal import lost_from_log
+from pincite.core.writing import write_whole
 
 NAME = "left.json"
 HINT = (
@@ -131,11 +132,6 @@ def crc_of(path: Path) -> int:
 
 
 def _write(settings: Settings, witness: Witness) -> None:
-    """Whole or not at all; where the disk is full the old one stays, which is behind and says nothing."""
-    path = settings.data_dir / NAME
-    partial = path.with_suffix(".partial")
-    try:
-        partial.write_text(json.dumps({"opening": witness.opening, "sums": dict(witness.sums)}), encoding="utf-8")
-        partial.replace(path)
-    except OSError:
-        partial.unlink(missing_ok=True)
+    """Where the disk is full the old one stays, which is behind and says nothing."""
+    with suppress(OSError):
+        write_whole(settings.data_dir / NAME, json.dumps({"opening": witness.opening, "sums": dict(witness.sums)}))

@@ -38,7 +38,7 @@ PASSAGES_AT_ONCE = 500
 
 
 class Repair:
-    """One repair of one directory; ``said`` holds what was done and what could not be saved."""
+    """One repair of one directory."""
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
@@ -78,22 +78,21 @@ class Repair:
             partial = self._mended.with_suffix(".partial")
             for left in _with_log(partial):
                 left.unlink()
-            saved = salvage(path, partial)
+            salvage(path, partial)
             with closing(sqlite3.connect(partial)) as connection:
                 opening = max(witness_of(self._settings).opening, opening_of(connection))
                 connection.execute("UPDATE openings SET number = ?", (opening,))
                 connection.commit()
             partial.rename(self._mended)
-        else:
-            with closing(sqlite3.connect(self._mended)) as connection:
-                tables = ("documents", "sessions", "turns", "reviews")
-                saved = {t: connection.execute(f"SELECT count(*) FROM {t}").fetchone()[0] for t in tables}
+        with closing(sqlite3.connect(self._mended)) as connection:
+            tables = ("documents", "sessions", "turns", "reviews")
+            saved = [f"{connection.execute(f'SELECT count(*) FROM {t}').fetchone()[0]} {t}" for t in tables]
         for old in _with_log(path):
             self._set_aside(old)
         self._mended.rename(path)
-        counts = ", ".join(f"{saved.get(table, 0)} {table}" for table in ("documents", "sessions", "turns", "reviews"))
         was = "was older than the rest" if trouble is Trouble.OLDER else "could not be used as it was"
-        return f"pincite.db {was}; what can be read of it is in a new one: {counts}. Anything else is lost to it."
+        what = f"what can be read of it is in a new one: {', '.join(saved)}"
+        return f"pincite.db {was}; {what}. Anything else is lost to it."
 
     def _mend_rows(self) -> Iterator[str]:
         """Mend what is wrong inside a sound database."""
@@ -107,7 +106,7 @@ class Repair:
                 lacking = document.page_count - len(library.receipts(document.id))
                 if pages or lacking > 0:
                     self.read_again[document.id] = sorted(pages)
-            if not words_are_sound(database.connection) or _words_differ(database.connection):
+            if not words_are_sound(database.connection):
                 yield f"Made the keyword index again, of {_index_words(database)} passages."
 
     def _set_aside(self, path: Path) -> str:
@@ -191,15 +190,6 @@ def _wrong_pages(database: Database, document: Document) -> set[int]:
         except UNDECODABLE:
             wrong.add(row["page_index"])
     return wrong
-
-
-def _words_differ(connection: sqlite3.Connection) -> bool:
-    """A passage that waits to be read has words with it, so that the two always agree."""
-    found: int = connection.execute(
-        """SELECT EXISTS (SELECT 1 FROM passages WHERE number NOT IN (SELECT id FROM passage_words_content))
-           OR EXISTS (SELECT 1 FROM passage_words_content WHERE id NOT IN (SELECT number FROM passages))"""
-    ).fetchone()[0]
-    return bool(found)
 
 
 def _index_words(database: Database) -> int:

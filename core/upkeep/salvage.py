@@ -3,7 +3,7 @@
 import shutil
 import sqlite3
 import tempfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Sequence
 from contextlib import closing, suppress
 from pathlib import Path
 
@@ -15,13 +15,14 @@ _HEADER, _MOST_GAPS = 100, 10_000
 Row = tuple[object, ...]
 
 
-def salvage(damaged: Path, target: Path) -> Mapping[str, int]:
-    """Make ``target`` a database with every row that can still be read; returns how many of each table."""
+def salvage(damaged: Path, target: Path) -> None:
+    """Make ``target`` a database with every row that can still be read."""
     database = Database(target)
     try:
         with tempfile.TemporaryDirectory(prefix="pincite-") as folder:
-            sources = list(_openings(damaged, Path(folder), target))
-            return {table: _save(sources, database.connection, table) for table in _tables(database.connection)}
+            sources = list(_copies(damaged, Path(folder), target))
+            for table in _tables(database.connection):
+                _save(sources, database.connection, table)
     finally:
         drop_orphans(database.connection)
         database.close()
@@ -32,7 +33,7 @@ def _tables(connection: sqlite3.Connection) -> list[str]:
     return [row[0] for row in rows if not row[0].startswith(_DERIVED)]
 
 
-def _openings(damaged: Path, folder: Path, fresh: Path) -> Iterator[Callable[[], sqlite3.Connection]]:
+def _copies(damaged: Path, folder: Path, fresh: Path) -> Iterator[Path]:
     """Ways to look into it: as it is, with a sound header, and with the whole first page of a new database."""
     if not damaged.is_file():
         return
@@ -49,7 +50,7 @@ def _openings(damaged: Path, folder: Path, fresh: Path) -> Iterator[Callable[[],
                 shutil.copyfile(f"{damaged}{suffix}", f"{place}{suffix}")
         if graft:
             _graft(place, graft, len(page))
-        yield lambda place=place: _open(place)  # type: ignore[misc]  # mypy: default of a lambda
+        yield place
 
 
 def _page_size(path: Path) -> int:
@@ -76,17 +77,15 @@ def _open(place: Path) -> sqlite3.Connection:
     return connection
 
 
-def _save(sources: list[Callable[[], sqlite3.Connection]], target: sqlite3.Connection, table: str) -> int:
+def _save(sources: Sequence[Path], target: sqlite3.Connection, table: str) -> None:
     """Copy a table from the first source that has rows of it."""
     for source in sources:
         try:
-            with closing(source()) as connection:
-                saved = _copy(connection, target, table)
+            with closing(_open(source)) as connection:
+                if _copy(connection, target, table):
+                    return
         except sqlite3.DatabaseError:
             continue
-        if saved:
-            return saved
-    return 0
 
 
 def _copy(source: sqlite3.Connection, target: sqlite3.Connection, table: str) -> int:

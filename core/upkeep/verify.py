@@ -42,6 +42,8 @@ _KINDS = {
     Trouble.EMPTY: FindingKind.DATABASE_MISSING,
     Trouble.OLDER: FindingKind.DATABASE_OLDER,
 }
+_WORDS_DIFFER = """SELECT EXISTS (SELECT number FROM passages EXCEPT SELECT id FROM passage_words_content)
+  OR EXISTS (SELECT id FROM passage_words_content EXCEPT SELECT number FROM passages)"""
 _WORDS_PARTS = ("data", "idx", "content", "docsize", "config")
 
 
@@ -143,8 +145,6 @@ def _documents(settings: Settings, database: Database) -> Iterator[Finding]:
         yield from _file(library, document)
         yield from _pages(database, document)
         yield from _passages(database, document)
-    for sentence in Indexes(database, settings).check(deep=True):
-        yield Finding(FindingKind.VECTORS_WRONG, sentence, True)
     for path in strays(settings, known):
         sentence = f"{path.name} is none of the documents; the next start sets it aside, and nothing deletes it."
         yield Finding(FindingKind.FILE_UNKNOWN, sentence, True, path.name)
@@ -237,31 +237,13 @@ def _unreadable(decode: Callable[[sqlite3.Row], object], row: sqlite3.Row) -> bo
 
 
 def _words(settings: Settings, database: Database) -> Iterator[Finding]:
-    connection = database.connection
-    lacking = connection.execute(
-        "SELECT count(*) FROM passages WHERE number NOT IN (SELECT id FROM passage_words_content)"
-    ).fetchone()[0]
-    extra = connection.execute(
-        "SELECT count(*) FROM passage_words_content WHERE id NOT IN (SELECT number FROM passages)"
-    ).fetchone()[0]
-    if lacking and not _unfinished(connection):
-        yield Finding(FindingKind.WORDS_WRONG, f"The keyword index lacks {lacking} passages.", True)
-    if extra:
-        yield Finding(FindingKind.WORDS_WRONG, f"The keyword index has {extra} passages that are gone.", True)
-    if not words_are_sound(connection):
-        yield Finding(FindingKind.WORDS_WRONG, "The keyword index is damaged.", True)
-
-
-def _unfinished(connection: sqlite3.Connection) -> bool:
-    """Whether a document is still being worked on, or waits to be retried: then something of it may lack."""
-    found: int = connection.execute("SELECT EXISTS (SELECT 1 FROM documents WHERE status <> 'ready')").fetchone()[0]
-    return bool(found)
+    if not words_are_sound(database.connection):
+        sentence = "The keyword index is damaged, or does not hold the same passages as the library."
+        yield Finding(FindingKind.WORDS_WRONG, sentence, True)
 
 
 def _vectors(settings: Settings, database: Database) -> Iterator[Finding]:
     """Vectors are in the database, and in Chroma's folder once more."""
-    if _unfinished(database.connection):
-        return
     with closing(Indexes(database, settings)) as indexes:
         for sentence in indexes.check(deep=True):
             yield Finding(FindingKind.VECTORS_WRONG, sentence, True, settings.vectors_dir.name)
@@ -270,7 +252,7 @@ def _vectors(settings: Settings, database: Database) -> Iterator[Finding]:
 def words_are_sound(connection: sqlite3.Connection) -> bool:
     """FTS5 checks itself only where it may write, and so a copy of its tables does it."""
     made = connection.execute("SELECT sql FROM sqlite_master WHERE name = 'passage_words'").fetchone()
-    if made is None:
+    if made is None or connection.execute(_WORDS_DIFFER).fetchone()[0]:
         return False
     with closing(sqlite3.connect("", isolation_level=None)) as copy:
         try:

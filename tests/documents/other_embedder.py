@@ -20,7 +20,6 @@ class OtherEmbedder:
     name = "other"
     version = "1"
     dimensions = 384
-    languages: frozenset[str] | None = None
 
     def __init__(self, *, kill_after: int = 0) -> None:
         self._minilm = MiniLmEmbedder()

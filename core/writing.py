@@ -1,0 +1,19 @@
+"""Small files written whole or not at all: a kill or a full disk leaves the one before."""
+
+import os
+from contextlib import suppress
+from pathlib import Path
+
+
+def write_whole(path: Path, text: str) -> None:
+    """Put a file in the place of another, for its owner alone, whole or not at all. Raises OSError."""
+    partial = path.with_suffix(".partial")
+    try:
+        partial.unlink(missing_ok=True)
+        with os.fdopen(os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as file:
+            file.write(text)
+        partial.replace(path)
+    except OSError:
+        with suppress(OSError):
+            partial.unlink(missing_ok=True)
+        raise
