@@ -145,7 +145,10 @@ class ChromaFolder:
             from chromadb.config import Settings
 
             self._folder.mkdir(parents=True, exist_ok=True)
-            client = chromadb.PersistentClient(str(self._folder), settings=Settings(anonymized_telemetry=False))
+            try:
+                client = chromadb.PersistentClient(str(self._folder), settings=Settings(anonymized_telemetry=False))
+            except AttributeError as error:  # from stop(), which takes for granted that start() came to its end
+                raise _damaged(error.__context__ or error) from error
             assert isinstance(client, Client)  # its declared type lacks close()
             self._client = client
         return self._client
