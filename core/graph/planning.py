@@ -33,14 +33,15 @@ _LEAD_IN = re.compile(
     r"^\W*(?:here'?s the question:|question:|(?:according to|based on|from|in|per|as (?:per|stated in)|using|among)\b"
     r"[^,?]{0,140}?\b(?:report|paper|document|article|slides?|presentation|survey|manual|guide|handbook|deck|study|text|"
     r"statements?|sheet|filing|details|information|10-?k|pdf|file|data|p&l)\b[^,?]{0,80},"
-    r"|(?:hi|hello|hey|ok|okay)[,!]|so\b[,\s])\s*",
+    r"|(?:hi|hello|hey|ok|okay)[,!]|so(?:,|\s+(?=(?-i:what|who|which|when|where|why|how|is|are|does|do)\b)))\s*",
     re.IGNORECASE,
 )
 _PLACE = re.compile(
     r"\s{0,4},?\s{0,4}\b(?:according to|based on|in|from|mentioned in|shown in|given in) (?:the|this|that) "
-    r"(?:document|pdf|file)\b",
+    r"(?:document|pdf|file)\b(?=\s{0,4}(?:[?.,;:!)]|$))",
     re.IGNORECASE,
 )
+"""Not in "in the pdf format section"."""
 _FORMAT_TAIL = re.compile(
     r"[,(]?\s{0,4}\b(?:e\.g\.?,?\s{0,4}\[.*|in (?:units? of [^?.)]*|"
     r"(?:the |an? )?(?:list|string|integer|float|int) form(?:at)?)|round(?:ed)?(?: your answer)? to [^?.]*)\)?",
@@ -48,13 +49,15 @@ _FORMAT_TAIL = re.compile(
 )
 _PAGE = r"(?:\d{1,4}|[ivxlc]{1,7}|[IVXLC]{2,7}|[A-Z]{1,2}-?\d{1,3})(?!\w|\.\d)"
 _BETWEEN = (
-    r"\s{0,3}(?:(?i:to|through|until|and|or)\b|[-–—&,])\s{0,3}(?:(?i:and|or)\s{1,3})?(?i:pages?|slides?|pp?\.)?\s{0,3}"
+    r"\s{0,3}(?:(?i:to|through|until|and|or)\b|[-–—&,;/])\s{0,3}(?:(?i:and|or)\s{1,3})?"
+    r"(?i:pages?|slides?|pp?\.)?\s{0,3}"
 )
 _PAGES = re.compile(
-    rf"\b(?P<kind>(?i:pages?|pp?\.|slides?|pp))\s{{0,3}}(?i:no\.?|numbers?|#)?\s{{0,3}}\(?"
+    rf"\b(?P<kind>(?i:pages?|pp?\.|pgs?\.?|slides?|pp))\s{{0,3}}(?i:no\.?|numbers?|#)?\s{{0,3}}\(?"
     rf"(?P<list>{_PAGE}(?:{_BETWEEN}{_PAGE}){{0,30}})"
 )
 _ONE_PAGE = re.compile(_PAGE)
+_ENDS = re.compile(r"\)?\s{0,3}(?:[?.!:;,]|$)")
 _ROMAN = dict(zip("c xc l xl x ix v iv i".split(), (100, 90, 50, 40, 10, 9, 5, 4, 1), strict=True))
 MOST_PAGES_OF_A_RANGE = 40
 _NUMBERS = "one two three four five six seven eight nine ten".split()
@@ -82,20 +85,28 @@ _NAME = re.compile(r"\b(?:[A-Z][\w&.'’-]*[\w]|[A-Z]{2,})(?:\s+(?:(?:of|and|the
 _OPENING = re.compile(
     r"^\W*(?:and|but|or|also|then|what about|how about|what else|anything else|who else|why not)\b", re.I
 )
-_PRONOUN = re.compile(r"\b(?:it|its|they|them|their|theirs|he|him|his|she|her|hers)\b", re.IGNORECASE)
+_PRONOUN = re.compile(
+    r"\b(?:it|its|they|them|their|theirs|he|him|his|she|her|hers)\b|^\W*(?:It|Its|They|Their|He|His|She|Her)\b"
+)
+"""Not IT, nor Her Majesty."""
 _BACK_POINTING = re.compile(
     r"\b(?:the former|the latter|(?:the|that) (?:same|other|previous|above)|the (?:first|second|other) ones?)\b"
-    r"|\b(?:this|these|those)\b(?! (?:documents?|files?|pdfs?|reports?|papers?|contracts?|agreements?|manuals?)\b)"
+    r"|(?-i:\b(?:this|these|those)\b|^\W*(?:This|These|Those)\b)"
+    r"(?! (?:documents?|files?|pdfs?|reports?|papers?|contracts?|agreements?|manuals?|years?|quarters?|months?|"
+    r"weeks?)\b)"
     r"|\b(?:in|of|for|at|on|by|with|from|about|to|is|was|does|did|why|how) that\b",
     re.IGNORECASE,
 )
 _REST = re.compile(
-    r"^\W*(?:in|for|of|by|per|with|without|at|on|from|under|during|after|before|since|until|yes|no|sure|ok)\b", re.I
+    r"^\W*(?:in|for|of|by|per|with|without|at|on|from|under|during|after|before|since|until|yes|no|sure|ok)\b"
+    r"(?! (?:which|what|whom|whose)\b)",
+    re.I,
 )
 """With few words of its own such an opening leaves out what the question before said ("For the second year?")."""
 _NOUN_PHRASE = re.compile(r"\b(?i:the|an?|each|every|all|which|what|of|our|my)\s+\w{3,}|(?<=\s)[A-Z]\w+")
 _MEASURES = frozenset(
-    "much many long often far exactly ago more else happened sure yes no ok okay please again".split()
+    "much many long often far exactly ago more else happened sure yes no ok okay please again explain elaborate detail "
+    "details clarify continue".split()
 )
 MOST_WORDS_OF_A_REST = 3
 _ABOUT_PLACE = frozenset(
@@ -181,10 +192,22 @@ def core_question(question: str) -> str:
             sentence = sentence[lead.end() :] if lead and _says_only_where(lead.group()) else sentence
         if _says_only_how(sentence):
             continue
-        sentence = _PLACE.sub("", _FORMAT_TAIL.sub("", sentence)).strip()
-        if _content(sentence):
+        sentence = _without(_PLACE, _without(_FORMAT_TAIL, sentence)).strip()
+        if words(sentence):
             kept.append(sentence)
     return _FISCAL_YEAR.sub(_plain_year, " ".join(kept) or question.strip())
+
+
+def _without(pattern: re.Pattern[str], text: str) -> str:
+    """Leave out what a pattern finds, but nothing of what is quoted."""
+    quoted = bytearray(len(text))
+    for match in _QUOTED.finditer(text):
+        quoted[match.start() : match.end()] = b"\1" * len(match.group())
+
+    def kept(match: re.Match[str]) -> str:
+        return match.group() if any(quoted[match.start() : match.end()]) else ""
+
+    return pattern.sub(kept, text)
 
 
 def _content(text: str) -> list[str]:
@@ -271,15 +294,16 @@ def pages_in(question: str) -> tuple[str, ...]:
     """Pages that a question names, as printed or as ``first``, ``last``; ranges filled in."""
     found: list[str] = []
     for match in _PAGES.finditer(question):
-        listed = match["list"]
+        listed, rest = match["list"], question[match.end("list") :]
         previous: re.Match[str] | None = None
         for page in _ONE_PAGE.finditer(listed):
             between = listed[previous.end() : page.start()] if previous else ""
-            if previous and "," in between and match["kind"].lower() in ("page", "slide"):
+            if previous and "," in between and match["kind"].lower() in ("page", "slide") and not _ENDS.match(rest):
                 break  # "On page 3, 5 people sign"
-            if previous and not re.search(r"[,&]|\b(?:and|or)\b", between, re.IGNORECASE):
+            if previous and not re.search(r"[,;/&]|\b(?:and|or)\b", between, re.IGNORECASE):
                 found += _pages_between(previous.group(), page.group())
-            found.append(page.group())
+            if not page.group().isalpha() or _is_counted(page.group()):
+                found.append(page.group())
             previous = page
     for match in _ORDINAL_PAGE.finditer(question):
         word = (match.group(1) or match.group(2)).lower()
@@ -307,6 +331,11 @@ def _counted(page: str) -> tuple[str, int]:
     return "roman", sum(
         -value if value < after else value for value, after in zip(values, [*values[1:], 0], strict=True)
     )
+
+
+def _is_counted(page: str) -> bool:
+    """Letters alone name a page only as a number in Roman figures; "civil" is none."""
+    return _as_roman(_counted(page)[1]) == page.lower()
 
 
 def _as_roman(number: int) -> str:

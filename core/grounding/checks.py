@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 
+from pincite.core.grounding.changed import changes
 from pincite.core.grounding.numbers import Quantity, derivation, quantities, same
 from pincite.core.grounding.sources import Sentence, Sources, wording
 from pincite.core.grounding.terms import FUNCTION_WORDS, content_terms, root, stem, words
@@ -27,6 +28,7 @@ class FindingKind(StrEnum):
     RECORD_AFFIRMS = "record affirms"
     SCHEDULE = "schedule"
     COMPUTED = "computed"
+    WORDING = "wording"
 
 
 CONTRADICTIONS = frozenset(
@@ -116,6 +118,7 @@ def check_claim(claim: str, evidence: Sources) -> tuple[Finding, ...]:
     if closest is not None:
         findings.extend(_wording_findings(claim, closest.text))
     findings.extend(_rival_findings(claim, evidence))
+    findings.extend(_changed_findings(claim, ranked))
     return tuple(dict.fromkeys(findings))
 
 
@@ -283,6 +286,15 @@ def _rival_findings(claim: str, evidence: Sources) -> Iterator[Finding]:
         if missing and not _NO_NAME.match(name) and not _initials(name, missing):
             yield Finding(FindingKind.ATTACHMENT, f"of this the evidence says “{missing[0]}”, not “{name}”")
             return
+
+
+def _changed_findings(claim: str, ranked: list[tuple[float, Sentence]]) -> Iterator[Finding]:
+    """Find what stands in the place of the words of a sentence that the claim repeats otherwise."""
+    claim = _PLAIN_NO.sub("", claim)
+    found = [changed for _, sentence in ranked[:5] if (changed := changes(claim, sentence.text)) is not None]
+    for change in min(found, key=len, default=()):
+        kind = FindingKind.ATTACHMENT if change.binding else FindingKind.WORDING
+        yield Finding(kind, f"of this the evidence says “{change.theirs}”, not “{change.mine}”")
 
 
 def _twins(claim: str, evidence: Sources) -> list[Sentence]:

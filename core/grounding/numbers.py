@@ -80,7 +80,7 @@ _UNITS = {
         "min": "minutes minute mins min", "h": "hours hour hrs", "d": "days day",
         "w": "weeks week", "mo": "months month", "y": "years year", "bp": "bps basis",
         "C": "°c", "F": "°f", "cup": "cups cup", "tbsp": "tbsp tablespoons tablespoon", "tsp": "tsp teaspoons teaspoon",
-        "kw": "kw", "mw": "mw", "gb": "gb", "mb": "mb",
+        "kw": "kw kilowatts kilowatt", "mw": "mw", "gb": "gb gigabytes gigabyte", "mb": "mb megabytes megabyte",
     }.items()
     for spelling in spellings.split()
 }  # fmt: skip
@@ -112,6 +112,15 @@ MEASURES = frozenset([*_UNITS, *_SMALL_NUMBERS, *_TENS, *_CURRENCIES, *_SCALES])
 """Words that belong to a figure and not to what it is said of."""
 
 
+def one_spelling(word: str) -> str:
+    """Spell a unit, currency or counting word the one way in which all its spellings meet; others as they are."""
+    if word in _TENS or (word in _SMALL_NUMBERS and word != "half"):
+        return f"{_TENS.get(word) or _SMALL_NUMBERS[word]:g}"
+    if word in _UNITS and word != "in":
+        return next(spelling for spelling, unit in _UNITS.items() if unit == _UNITS[word])
+    return "%" if word in ("percent", "pct") else _CURRENCIES.get(word, word).lower()
+
+
 @dataclass(frozen=True, slots=True)
 class Quantity:
     """One figure as written: ``value`` with sign and scale applied; a date is (year, month, day) with 0 for unsaid."""
@@ -140,10 +149,13 @@ def quantities(text: str) -> tuple[Quantity, ...]:
     blanked = _BULLET.sub(lambda match: " " * len(match.group()), text)
     found: list[Quantity] = []
     for reader in (_dates, _times, _figures, _spelled):
-        for quantity in reader(blanked):
-            found.append(quantity)
-            # Not with spaces: what is left of "April 18-26" must not read as minus 26.
-            blanked = blanked[: quantity.start] + "_" * (quantity.end - quantity.start) + blanked[quantity.end :]
+        read = list(reader(blanked))
+        found += read
+        # Not with spaces: what is left of "April 18-26" must not read as minus 26.
+        signs = list(blanked)
+        for quantity in read:
+            signs[quantity.start : quantity.end] = "_" * (quantity.end - quantity.start)
+        blanked = "".join(signs)
     return tuple(sorted(found, key=lambda quantity: quantity.start))
 
 
@@ -222,16 +234,16 @@ def _close(claimed: Quantity, value: float) -> bool:
 
 
 def _dates(text: str) -> Iterator[Quantity]:
-    taken: list[tuple[int, int]] = []
+    taken = bytearray(len(text))
     for pattern in _DATES:
         for match in pattern.finditer(text):
-            if any(match.start() < end and start < match.end() for start, end in taken):
+            if any(taken[match.start() : match.end()]):
                 continue
             parts = match.groupdict()
             year = int(parts["year"] or 0)
             month_text = (parts.get("month") or "0").lower()
             month = int(month_text) if month_text.isdigit() else _MONTHS[month_text[:3]]
-            taken.append(match.span())
+            taken[match.start() : match.end()] = b"\1" * (match.end() - match.start())
             date = (2000 + year if 0 < year < 100 else year, month, int(parts.get("day") or 0))
             yield Quantity(match.group(), *match.span(), "date", float(date[0]), 0.0, date)
             if not date[0] and (last := _LAST_DAY.match(text, match.end())):

@@ -170,3 +170,39 @@ def test_another_topic_is_not_joined_with_the_last_question(question: str) -> No
 @pytest.mark.parametrize("question", ["What is the price of it?", "And in 2019?", "What about the cable?", "How long?"])
 def test_a_question_that_leans_is_joined(question: str) -> None:
     assert resolve_follow_up(question, HISTORY) != question
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "So Young Kim wrote which paper?",
+        "What happened on 3. May?",
+        "Who is Dr. No? What does he want?",
+        "What is written in the pdf format section?",
+        "What does “in the document” mean for the lease?",
+    ],
+)
+def test_what_looks_like_a_phrase_to_leave_out_and_is_none_stays(question: str) -> None:
+    assert core_question(question) == question
+
+
+def test_lists_of_pages_in_other_signs_and_words_that_are_no_numbers() -> None:
+    assert pages_in("pages 3; 5 / 7") == ("3", "5", "7")
+    assert pages_in("page 3, 5 and 7?") == ("3", "5", "7")
+    assert pages_in("On page 3, 5 people sign") == ("3",)
+    assert pages_in("pgs. 3-5") == ("3", "4", "5")
+    assert pages_in("page civil") == ()
+
+
+def test_names_are_not_taken_for_words_that_point_back() -> None:
+    history = [Message("user", "What is the fee?")]
+    for question in (
+        "In which year was Acme founded?",
+        "Does the IT department exist?",
+        "Who is Her Majesty?",
+        "Where does This American Life air?",
+        "What was this year's profit at Acme?",
+    ):
+        assert resolve_follow_up(question, history) == question
+    for question in ("Explain.", "Can you elaborate?", "It costs what?", "Is this so?", "More details please"):
+        assert resolve_follow_up(question, history) != question
