@@ -108,6 +108,7 @@ class _Evidence:
 
     def __init__(self, sources: Mapping[int, str]) -> None:
         self._sources = sources
+        self._known: dict[str, bool] = {}
 
     @cached_property
     def _normalized(self) -> list[NormalizedText]:
@@ -131,7 +132,9 @@ class _Evidence:
         return bool(after) and self._stands(before[-1] + gap + bracket + next_gap + after[0])
 
     def _stands(self, words: str) -> bool:
-        return any(source.locate(words) for source in self._normalized)
+        if words not in self._known:  # a text of thousands of markers has few surroundings
+            self._known[words] = any(source.locate(words) for source in self._normalized)
+        return self._known[words]
 
 
 def _behind_words(plain: str, place: int) -> int:
