@@ -14,6 +14,7 @@ from pincite.core.documents.ingest import Ingest
 from pincite.core.documents.metadata import describe
 from pincite.core.documents.reader import ProcessReader
 from pincite.core.errors import (
+    DocumentError,
     IndexMismatchError,
     ModelUnavailableError,
     PinciteError,
@@ -366,10 +367,15 @@ class Pincite:
         """PDFs that lay among the library's files and are none of its documents."""
         return quarantined(self.settings)
 
-    def add_quarantined(self) -> None:
-        """Take in what was set aside; stops with a DocumentError at the first that cannot become a document."""
+    def add_quarantined(self) -> list[tuple[str, DocumentError]]:
+        """Take in what was set aside; return the names that cannot become documents, and why. Those stay there."""
+        stayed: list[tuple[str, DocumentError]] = []
         for path in self.quarantined():
-            self.ingest.add(path, path.name)
+            try:
+                self.ingest.add(path, path.name)
+            except DocumentError as error:
+                stayed.append((path.name, error))
+        return stayed
 
     def _ingest(self) -> Ingest:
         return Ingest(

@@ -17,10 +17,11 @@ from pincite.pages.components.page_view import (
     show_page,
     shown_page,
 )
-from pincite.pages.components.uploads import draw_intake, draw_job, open_jobs, take_in
+from pincite.pages.components.uploads import draw_intake, draw_job, intake, open_jobs, take_in
 from pincite.pages.components.words import count, escape, moment, page_name, parse_time, size
 
 SLOT = "documents_page"
+TABLE, IDS = "documents", "document_ids"
 METADATA_NAMES = ("title", "author", "date", "language", "document type", "company", "year")
 
 
@@ -63,15 +64,17 @@ def draw_quarantine(app: Pincite) -> None:
     found = app.quarantined()
     if not found:
         return
+    them = "it" if len(found) == 1 else "them"
     with st.container(border=True):
         st.warning(
-            f"**{count(len(found), 'PDF')} in the data directory belonged to no document** and was set aside. Nothing "
-            "is deleted: add them, or remove them yourself from the folder below.", icon=":material/folder_special:",
+            f"**{count(len(found), 'PDF')} in the data directory belonged to no document** and "
+            f"{'was' if len(found) == 1 else 'were'} set aside. Nothing is deleted: add {them} here, or remove {them} "
+            "yourself from the folder below.", icon=":material/folder_special:",
         )  # fmt: skip
         st.code(str(found[0].parent), language=None)
-        if st.button("Add them", icon=":material/add:"):
+        if st.button(f"Add {them}", icon=":material/add:"):
             with errors_told():
-                app.add_quarantined()
+                intake().refused += [(name, str(error)) for name, error in app.add_quarantined()]
                 st.rerun()
 
 
@@ -108,6 +111,7 @@ def draw_progress(app: Pincite) -> None:
 
 
 def draw_table(app: Pincite, documents: Sequence[Document]) -> Document | None:
+    _keep_chosen([document.id for document in documents])
     rows = [
         {
             "Document": document.name,
@@ -124,7 +128,7 @@ def draw_table(app: Pincite, documents: Sequence[Document]) -> Document | None:
         rows,
         hide_index=True,
         height="content" if len(rows) <= 8 else 320,
-        key="documents",
+        key=TABLE,
         on_select="rerun",
         selection_mode="single-row",
         column_config={
@@ -138,6 +142,16 @@ def draw_table(app: Pincite, documents: Sequence[Document]) -> Document | None:
     )
     chosen = [index for index in event["selection"]["rows"] if index < len(documents)]
     return documents[chosen[0]] if chosen else documents[0] if len(documents) == 1 else None
+
+
+def _keep_chosen(ids: Sequence[str]) -> None:
+    """The chosen row follows its document when the list changes, here or in another tab."""
+    before = st.session_state.get(IDS, ids)
+    st.session_state[IDS] = ids
+    rows = (st.session_state.get(TABLE) or {}).get("selection", {}).get("rows", [])
+    if rows and before != ids:
+        chosen = before[rows[0]] if rows[0] < len(before) else ""
+        st.session_state[TABLE] = {"selection": {"rows": [ids.index(chosen)] if chosen in ids else []}}
 
 
 def status_in_words(document: Document) -> str:

@@ -174,3 +174,20 @@ def test_what_a_user_corrects_counts_as_theirs(app: Pincite, contract: Document)
     first = app.library.get(contract.id).metadata
     assert ("Master agreement", MetadataSource.USER) in {(field.value, field.source) for field in first}
     screen.assert_sound()
+
+
+def test_the_chosen_document_stays_chosen_when_the_list_changes(
+    app: Pincite, contract: Document, samples: Path
+) -> None:
+    report = app.ingest.add(samples / "technical-report.pdf", "technical-report.pdf").document
+    assert app.ingest.wait([report.id], timeout_seconds=SECONDS)
+    screen = Screen("documents")
+    _choose(screen, row=1)
+    assert [shown.value.replace("\\", "") for shown in screen.test.subheader] == [contract.name]
+    app.ingest.add(samples / "scanned-letter.pdf", "scanned-letter.pdf")
+    screen.test.run()
+    assert [shown.value.replace("\\", "") for shown in screen.test.subheader] == [contract.name]
+    app.ingest.remove(contract.id)
+    screen.test.run()
+    assert not screen.test.subheader, "a document that nobody chose"
+    screen.assert_sound()

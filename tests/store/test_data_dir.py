@@ -93,11 +93,22 @@ def test_what_was_set_aside_is_taken_in_again(library: Settings) -> None:
     with closing(open_pincite(library)) as app:
         while not app.ingest._owns_lock():
             pass
-        app.add_quarantined()
+        assert app.add_quarantined() == []
         assert app.ingest.wait(timeout_seconds=LONG_SECONDS)
         (document,) = app.library.list()
         assert app.library.file_path(document.id).exists() and not app.quarantined()
         assert [check.part for check in app.health() if not check.ok] == []
+
+
+def test_one_that_cannot_be_read_keeps_no_other_in_quarantine(library: Settings) -> None:
+    _execute(library.database_path, "DELETE FROM documents")
+    (library.files_dir / "0.pdf").write_bytes(b"%PDF-1.4 mine")
+    with closing(open_pincite(library)) as app:
+        while not app.ingest._owns_lock():
+            pass
+        ((name, error),) = app.add_quarantined()
+        assert name == "0.pdf" and name in str(error)
+        assert [path.name for path in app.quarantined()] == ["0.pdf"] and len(app.library.list()) == 1
 
 
 def test_files_of_one_name_do_not_overwrite_each_other_in_quarantine(library: Settings) -> None:
