@@ -23,15 +23,10 @@ LEAST_FREE_MIB = 500
 TURNS_TRIED = 100
 """So many of the newest turns are read to the end, which takes a fraction of a second."""
 JSON_COLUMNS = (
-    *(
-        ("turns", "body"),
-        ("trace_steps", "body"),
-        ("reviews", "citations"),
-        ("reviews", "parts"),
-        ("sessions", "document_ids"),
-    ),
-    *(("documents", "notes"), ("documents", "outline"), ("passages", "heading_path"), ("passages", "boxes")),
-)
+    ("turns", "body"), ("trace_steps", "body"), ("reviews", "citations"), ("reviews", "parts"),
+    ("sessions", "document_ids"), ("documents", "notes"), ("documents", "outline"), ("passages", "heading_path"),
+    ("passages", "boxes"),
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from langgraph.errors import GraphRecursionError
 
 from pincite.core.errors import PinciteError, StoppedError, StorageError, TurnError
 from pincite.core.graph.build import TurnGraph
-from pincite.core.graph.context import Documents, Memory, Searcher, TurnContext, TurnStopped
+from pincite.core.graph.context import Documents, Memory, Searcher, TurnContext
 from pincite.core.graph.nodes.rewriter import question_to_answer
 from pincite.core.graph.state import TurnState, TurnUpdate, opening_state, restored
 from pincite.core.grounding.marks import marked_text
@@ -125,18 +125,15 @@ class TurnRunner:
         *,
         mode: Mode = Mode.AUTO,
         document_ids: Sequence[str] = (),
-        engine: str | None = None,
-        hint: str = "",
         fresh: bool = False,
         history: tuple[Exchange, ...] | None = None,
     ) -> str:
         """Start a turn and return its id. ``document_ids`` empty: the session's. Raises TurnError.
 
-        ``fresh``, or a hint, keeps a reviewed answer from being repeated. ``history``: in place of the session's.
+        ``fresh`` keeps a reviewed answer from being repeated. ``history``: in place of the session's.
         """
-        fresh = fresh or bool(hint)
         scope = tuple(document_ids) or self._sessions.get(session_id).document_ids
-        return self._start(session_id, question, mode, scope, engine, hint, fresh=fresh, history=history)
+        return self._start(session_id, question, mode, scope, None, "", fresh=fresh, history=history)
 
     def run_again(self, turn_id: str, *, engine: str | None = None, hint: str = "") -> str:
         """Ask a turn's question anew, as a new turn; a reviewed answer is not repeated. Raises TurnError."""
@@ -295,7 +292,7 @@ class TurnRunner:
         live.step("Reading the documents before answering…")
         while not equipment.await_documents(scope, POLL_SECONDS):
             if live.stop.is_set():
-                raise TurnStopped("The turn was stopped.")
+                raise StoppedError("The turn was stopped.")
 
     def _walk(self, state: TurnState, context: TurnContext) -> TurnState:
         """Walk the graph to its end; the step limit makes the turn give up and go to review with its best draft."""

@@ -9,10 +9,10 @@ from pincite.core.types import Mode, Session
 from pincite.pages.components.facade import errors_told, pincite
 from pincite.pages.components.layout import BESIDE, CONVERSATION
 from pincite.pages.components.page_view import draw_page_panel, shown_page
-from pincite.pages.components.scope import NEW, add_to_scope, chosen_documents, draw_lost_scope, draw_scope
+from pincite.pages.components.scope import add_to_scope, chosen_documents, draw_lost_scope, draw_scope
 from pincite.pages.components.sessions import draw_session_list, draw_session_menu, open_session
 from pincite.pages.components.turn import draw_actions, draw_answer, draw_live, draw_question
-from pincite.pages.components.uploads import draw_intake, draw_job, intake, open_jobs, take_in
+from pincite.pages.components.uploads import begin, draw_intake, draw_job, intake, open_jobs, take_in
 from pincite.pages.components.words import count, escape
 
 SLOT = "chat_page"
@@ -175,15 +175,6 @@ def receive(app: Pincite, session: Session | None, value: ChatInputValue, mode: 
             begin(app)
     if value.files and not value.text.strip():
         st.rerun()
-
-
-def begin(app: Pincite) -> Session:
-    """Open a session on what was chosen for it; files that still wait for a password will join it."""
-    session = app.sessions.create(document_ids=chosen_documents(None))
-    st.session_state["session_id"] = session.id
-    st.session_state.pop(NEW, None)
-    intake().belong_to(session.id)
-    return session
 
 
 def ask(app: Pincite, session: Session | None, question: str, mode: Mode) -> None:

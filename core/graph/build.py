@@ -13,8 +13,8 @@ from langgraph.graph import END, START, StateGraph
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.runtime import Runtime
 
-from pincite.core.errors import StorageError
-from pincite.core.graph.context import Notes, TurnContext, TurnStopped
+from pincite.core.errors import StoppedError, StorageError
+from pincite.core.graph.context import Notes, TurnContext
 from pincite.core.graph.nodes.generator import after_generator, generator
 from pincite.core.graph.nodes.judge import after_judge, judge
 from pincite.core.graph.nodes.retriever import after_retriever, retriever
@@ -60,7 +60,7 @@ def traced(name: str, node: Node) -> Node:
     def visit(state: TurnState, runtime: Runtime[TurnContext]) -> TurnUpdate:
         context = runtime.context
         if context.stopped():
-            raise TurnStopped("The turn was stopped.")
+            raise StoppedError("The turn was stopped.")
         notes = context.notes
         notes.read, notes.decided, notes.returned = {}, {}, {}
         started_at = datetime.now(UTC).isoformat(timespec="milliseconds")

@@ -5,15 +5,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeAlias
 
-from pincite.core.errors import StoppedError
 from pincite.core.ports import ChatModel
 from pincite.core.settings import Settings
 from pincite.core.store.reviews import Recalled
 from pincite.core.types import AnswerPart, Document, Passage, SearchPlan, SearchResult, TraceStep
-
-
-class TurnStopped(StoppedError):
-    """The user stopped the turn."""
 
 
 class Documents(Protocol):

@@ -44,9 +44,9 @@ def to_json(value: Any, kind: Any = None) -> str:
     return text
 
 
-def to_plain(value: Any, kind: Any = None) -> Any:
+def to_plain(value: Any) -> Any:
     """The value as JSON-ready dicts, lists, strings and numbers."""
-    return _adapter(kind or type(value)).dump_python(value, mode="json")
+    return _adapter(type(value)).dump_python(value, mode="json")
 
 
 def from_json(kind: type[Value], text: str | bytes) -> Value:

@@ -216,12 +216,12 @@ class Reviews:
                 self._flag(self._turns.get(turn_id), why)
         return touched
 
-    def decided(self, *, most: int, skip: int = 0) -> list[ReviewedLine]:
+    def decided(self, *, most: int) -> list[ReviewedLine]:
         """Turns whose latest decision holds, newest decision first; no turn is decoded."""
         rows = self._database.connection.execute(
             "SELECT review.*, session_id, question, status FROM reviews AS review JOIN turns ON turns.id = turn_id "
-            f"WHERE {_HOLDS} ORDER BY review.id DESC LIMIT ? OFFSET ?",
-            (most, skip),
+            f"WHERE {_HOLDS} ORDER BY review.id DESC LIMIT ?",
+            (most,),
         ).fetchall()
         return [
             ReviewedLine(row["turn_id"], row["session_id"], row["question"], status_of(row), review)
@@ -234,10 +234,11 @@ class Reviews:
         count: int = rows.fetchone()[0]
         return count
 
-    def decision_times(self, most: int = MOST_COMPARED) -> tuple[tuple[str, str], ...]:
+    def decision_times(self) -> tuple[tuple[str, str], ...]:
         """Ids of the turns whose latest decision holds, newest first, and when it was made."""
         rows = self._database.connection.execute(
-            f"SELECT turn_id, decided_at FROM reviews AS review WHERE {_HOLDS} ORDER BY id DESC LIMIT ?", (most,)
+            f"SELECT turn_id, decided_at FROM reviews AS review WHERE {_HOLDS} ORDER BY id DESC LIMIT ?",
+            (MOST_COMPARED,),
         ).fetchall()
         return tuple((row["turn_id"], row["decided_at"]) for row in rows)
 

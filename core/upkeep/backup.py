@@ -99,13 +99,12 @@ def _write(settings: Settings, folder: Path, partial: Path) -> BackedUp:
     """The databases first: a file that was added after them is no part of the backup."""
     copies = [_copied(path, folder / path.name) for path in (settings.database_path, settings.checkpoints_path)]
     with closing(sqlite3.connect(copies[0] or "")) as connection:
-        ids = [row[0] for row in connection.execute("SELECT id FROM documents")]
         names = dict(connection.execute("SELECT id, name FROM documents"))
         sessions = connection.execute("SELECT count(*) FROM sessions").fetchone()[0]
     paths = [path for path in copies if path]
     paths += [path for path in (settings.choices_path, settings.data_dir / STAMP) if path.is_file()]
     entries = {path.name: path for path in paths}
-    files = {f"files/{identity}.pdf": settings.files_dir / f"{identity}.pdf" for identity in ids}
+    files = {f"files/{identity}.pdf": settings.files_dir / f"{identity}.pdf" for identity in names}
     entries |= {name: path for name, path in files.items() if path.is_file()}
     descriptor = os.open(partial, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
     sums: dict[str, list[object]] = {}
@@ -119,7 +118,7 @@ def _write(settings: Settings, folder: Path, partial: Path) -> BackedUp:
         out.close()
         file.flush()
         os.fsync(file.fileno())
-    return BackedUp(len(ids), sessions, partial.stat().st_size, tuple(names[files[name].stem] for name in unlike))
+    return BackedUp(len(names), sessions, partial.stat().st_size, tuple(names[files[name].stem] for name in unlike))
 
 
 def _copied(path: Path, copy: Path) -> Path | None:

@@ -22,11 +22,10 @@ from pincite.core.upkeep.findings import FindingKind
 from pincite.core.upkeep.salvage import drop_orphans, salvage
 from pincite.core.upkeep.verify import (
     PASSAGES,
-    PASSAGES_OF_DOCUMENT,
-    UNDECODABLE,
-    same_passage,
+    changed_pages,
+    damaged_pages,
     strict_document,
-    strict_page,
+    unreadable,
     verify,
     words_are_sound,
 )
@@ -102,7 +101,7 @@ class Repair:
             if orphans:
                 yield f"Dropped {orphans} rows that belonged to nothing."
             for document in _readable(database, library):
-                pages = _wrong_pages(database, document)
+                pages = {*damaged_pages(database.connection, document), *changed_pages(database.connection, document)}
                 lacking = document.page_count - len(library.receipts(document.id))
                 if pages or lacking > 0:
                     self.read_again[document.id] = sorted(pages)
@@ -167,29 +166,11 @@ def _alone(settings: Settings) -> Iterator[None]:
 def _readable(database: Database, library: Library) -> Iterator[Document]:
     """Every document; an entry that cannot be decoded loses what is wrong with it and is queued anew."""
     for row in database.connection.execute("SELECT * FROM documents").fetchall():
-        try:
-            strict_document(row)
-        except UNDECODABLE:
+        if unreadable(strict_document, row):
             database.connection.execute(
                 "UPDATE documents SET status = 'queued', notes = '[]', outline = '[]' WHERE id = ?", (row["id"],)
             )
         yield library.get(row["id"])
-
-
-def _wrong_pages(database: Database, document: Document) -> set[int]:
-    wrong: set[int] = set()
-    pages = "SELECT * FROM pages WHERE document_id = ?"
-    for row in database.connection.execute(pages, (document.id,)):
-        try:
-            strict_page(row)
-        except UNDECODABLE:
-            wrong.add(row["page_index"])
-    for row in database.connection.execute(PASSAGES_OF_DOCUMENT, (document.id,)):
-        try:
-            same_passage(row)
-        except UNDECODABLE:
-            wrong.add(row["page_index"])
-    return wrong
 
 
 def _index_words(database: Database) -> int:

@@ -32,11 +32,10 @@ from pincite.core.upkeep.findings import Finding, FindingKind
 
 UNREADABLE = (sqlite3.DatabaseError, StorageError)
 """What a damaged database raises while it is read."""
-UNDECODABLE = (DamagedDatabaseError, ValueError, TypeError, KeyError, IndexError, zlib.error, struct.error)
+_UNDECODABLE = (DamagedDatabaseError, ValueError, TypeError, KeyError, IndexError, zlib.error, struct.error)
 """What a damaged value raises while it is decoded."""
 PASSAGES = """SELECT passages.*, coalesce(pages.page_label, '') AS page_label, coalesce(pages.text, '') AS page_text
   FROM passages LEFT JOIN pages USING (document_id, page_index)"""
-PASSAGES_OF_DOCUMENT = f"{PASSAGES} WHERE document_id = ?"
 _KINDS = {
     Trouble.MISSING: FindingKind.DATABASE_MISSING,
     Trouble.EMPTY: FindingKind.DATABASE_MISSING,
@@ -138,7 +137,7 @@ def _documents(settings: Settings, database: Database) -> Iterator[Finding]:
     known = []
     for row in database.connection.execute("SELECT * FROM documents ORDER BY name").fetchall():
         known.append(row["id"])
-        if _unreadable(strict_document, row):
+        if unreadable(strict_document, row):
             yield Finding(FindingKind.DOCUMENT_UNREADABLE, f"The entry of {row['name']} is damaged.", True, row["id"])
             continue
         document = library.get(row["id"])
@@ -166,40 +165,40 @@ def _file(library: Library, document: Document) -> Iterator[Finding]:
 
 def _pages(database: Database, document: Document) -> Iterator[Finding]:
     """Pages lack only where the work on a document is said to be done."""
-    rows = database.connection.execute(
-        "SELECT page_index, layout, status FROM pages WHERE document_id = ? ORDER BY page_index", (document.id,)
-    )
-    stored = 0
-    for row in rows:
-        stored += 1
-        if _unreadable(strict_page, row):
-            sentence = f"Page {row['page_index'] + 1} of {document.name} is stored damaged."
-            yield Finding(FindingKind.PAGE_UNREADABLE, sentence, True, document.id)
-    lacking = document.page_count - stored
+    for index in damaged_pages(database.connection, document):
+        sentence = f"Page {index + 1} of {document.name} is stored damaged."
+        yield Finding(FindingKind.PAGE_UNREADABLE, sentence, True, document.id)
+    stored = database.connection.execute("SELECT count(*) FROM pages WHERE document_id = ?", (document.id,))
+    lacking = document.page_count - stored.fetchone()[0]
     if lacking > 0 and document.status is DocumentStatus.READY:
         sentence = f"{lacking} of {document.page_count} pages of {document.name} are not in the library."
         yield Finding(FindingKind.PAGES_LACKING, sentence, True, document.id)
 
 
 def _passages(database: Database, document: Document) -> Iterator[Finding]:
-    """Each passage carries the hash of its text, which finds a changed letter of a page."""
-    rows = database.connection.execute(PASSAGES_OF_DOCUMENT, (document.id,))
-    count = 0
-    changed: set[int] = set()
-    for row in rows:
-        count += 1
-        if _unreadable(same_passage, row):
-            changed.add(row["page_index"])
-    if changed:
-        pages = ", ".join(str(index + 1) for index in sorted(changed))
+    if changed := changed_pages(database.connection, document):
+        pages = ", ".join(str(index + 1) for index in changed)
         sentence = f"The text of {document.name} is not what was read from it, on page {pages}."
         yield Finding(FindingKind.PASSAGES_WRONG, sentence, True, document.id)
-    if count != document.passage_count:
+    rows = database.connection.execute("SELECT count(*) FROM passages WHERE document_id = ?", (document.id,))
+    if (count := rows.fetchone()[0]) != document.passage_count:
         sentence = f"{document.name} has {count} passages and should have {document.passage_count}."
         yield Finding(FindingKind.PASSAGES_WRONG, sentence, True, document.id)
 
 
-def same_passage(row: sqlite3.Row) -> None:
+def damaged_pages(connection: sqlite3.Connection, document: Document) -> list[int]:
+    """Pages that are stored so that they cannot be read."""
+    rows = connection.execute("SELECT * FROM pages WHERE document_id = ? ORDER BY page_index", (document.id,))
+    return [row["page_index"] for row in rows if unreadable(_strict_page, row)]
+
+
+def changed_pages(connection: sqlite3.Connection, document: Document) -> list[int]:
+    """Pages whose passages are others now: each carries the hash of its text, which finds a changed letter."""
+    rows = connection.execute(f"{PASSAGES} WHERE document_id = ?", (document.id,))
+    return sorted({row["page_index"] for row in rows if unreadable(_same_passage, row)})
+
+
+def _same_passage(row: sqlite3.Row) -> None:
     passage = stored_passage(row)
     from_json(tuple[str, ...], row["heading_path"])
     from_json(tuple[tuple[float, float, float, float], ...], row["boxes"])
@@ -208,14 +207,14 @@ def same_passage(row: sqlite3.Row) -> None:
 
 
 def strict_document(row: sqlite3.Row) -> None:
-    """Raises one of UNDECODABLE where the library would show the entry as damaged."""
+    """Raises one of _UNDECODABLE where the library would show the entry as damaged."""
     DocumentStatus(row["status"])
     from_json(tuple[str, ...], row["notes"])
     from_json(tuple[OutlineEntry, ...], row["outline"])
 
 
-def strict_page(row: sqlite3.Row) -> None:
-    """Raises one of UNDECODABLE where the library would show the page as damaged."""
+def _strict_page(row: sqlite3.Row) -> None:
+    """Raises one of _UNDECODABLE where the library would show the page as damaged."""
     PageStatus(row["status"])
     decode_layout(row["layout"])
 
@@ -225,10 +224,10 @@ def _strict_review(row: sqlite3.Row) -> None:
         raise ValueError(row["turn_id"])
 
 
-def _unreadable(decode: Callable[[sqlite3.Row], object], row: sqlite3.Row) -> bool:
+def unreadable(decode: Callable[[sqlite3.Row], object], row: sqlite3.Row) -> bool:
     try:
         decode(row)
-    except UNDECODABLE:
+    except _UNDECODABLE:
         return True
     return False
 
@@ -281,7 +280,7 @@ def _values(settings: Settings, database: Database) -> Iterator[Finding]:
         ("session", "SELECT id, document_ids FROM sessions", lambda row: json.loads(row["document_ids"])),
     )
     for what, query, decode in looks:
-        damaged = [row["id"] for row in connection.execute(query) if _unreadable(decode, row)]
+        damaged = [row["id"] for row in connection.execute(query) if unreadable(decode, row)]
         for identity in dict.fromkeys(damaged):
             question = connection.execute(
                 "SELECT question FROM turns WHERE id = ?1 UNION SELECT title FROM sessions WHERE id = ?1", (identity,)

@@ -9,7 +9,7 @@ from streamlit.runtime.uploaded_file_manager import UploadedFile
 
 from pincite.core.errors import DocumentError, PasswordNeededError
 from pincite.core.runtime import Pincite
-from pincite.core.types import Document, Job, JobStatus
+from pincite.core.types import Document, Job, JobStatus, Session
 from pincite.pages.components.facade import errors_told
 from pincite.pages.components.scope import NEW, chosen_documents
 from pincite.pages.components.words import duration, escape
@@ -44,6 +44,15 @@ class Intake:
 def intake() -> Intake:
     kept: Intake = st.session_state.setdefault("intake", Intake())
     return kept
+
+
+def begin(app: Pincite, *document_ids: str) -> Session:
+    """Open a session on what was chosen for it and these; files that still wait for a password will join it."""
+    session = app.sessions.create(document_ids=(*chosen_documents(None), *document_ids))
+    st.session_state["session_id"] = session.id
+    st.session_state.pop(NEW, None)
+    intake().belong_to(session.id)
+    return session
 
 
 def take_in(app: Pincite, files: Sequence[UploadedFile], *, session_id: str | None = None) -> list[Document]:
@@ -125,10 +134,7 @@ def _join(app: Pincite, session_id: str | None, document: Document) -> None:
         with errors_told():
             app.sessions.add_documents(session_id, [document.id])
     elif session_id == "":
-        session = app.sessions.create(document_ids=(*chosen_documents(None), document.id))
-        st.session_state["session_id"] = session.id
-        st.session_state.pop(NEW, None)
-        intake().belong_to(session.id)
+        begin(app, document.id)
 
 
 def _draw_password(app: Pincite, file: Locked) -> None:

@@ -9,8 +9,9 @@ from typing import Literal
 
 from langgraph.runtime import Runtime
 
+from pincite.core.errors import StoppedError
 from pincite.core.graph.citations import CitedAnswer, cite, read_typed, renumbered
-from pincite.core.graph.context import TurnContext, TurnStopped
+from pincite.core.graph.context import TurnContext
 from pincite.core.graph.nodes.rewriter import messages_of, question_to_answer
 from pincite.core.graph.state import TurnState, TurnUpdate
 from pincite.core.plain import storable
@@ -74,7 +75,7 @@ def _written(engine: ChatModel, request: AnswerRequest, context: TurnContext) ->
         if halted():
             break
     if context.stopped():
-        raise TurnStopped("The turn was stopped.")
+        raise StoppedError("The turn was stopped.")
     read, removed = read_typed(prose, request.evidence)
     return (*whole, *read), removed
 
