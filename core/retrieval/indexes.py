@@ -152,8 +152,7 @@ class Indexes:
         row = self._row("building")
         if row is None:
             return None
-        connection = self._database.connection
-        total = connection.execute("SELECT count(*) FROM passages").fetchone()[0]
+        total = self._database.number("SELECT count(*) FROM passages")
         return BuildProgress(row["embedder"], total - self.pending_count(row["id"]), total, self._trouble)
 
     def finish_build(self) -> bool:
@@ -201,8 +200,7 @@ class Indexes:
             conditions.append("passage_number IN (SELECT number FROM passages WHERE document_id = ?)")
             values.append(document_id)
         where = f"WHERE {' AND '.join(conditions)}" if conditions else ""
-        count: int = self._database.connection.execute(f"SELECT count(*) FROM {table} {where}", values).fetchone()[0]
-        return count
+        return self._database.number(f"SELECT count(*) FROM {table} {where}", values)
 
     def pending(self, *, limit: int) -> PendingPassages | None:
         """The next passages to embed: of the active index and no job that was stopped, then of the index being built.

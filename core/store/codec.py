@@ -16,6 +16,8 @@ from pincite.core.errors import DamagedDatabaseError, StorageError
 
 Given = ParamSpec("Given")
 Value = TypeVar("Value")
+UNDECODABLE = (ValueError, TypeError, KeyError, IndexError, zlib.error, struct.error)
+"""What a damaged value raises while it is decoded."""
 _adapters: dict[Any, TypeAdapter[Any]] = {}
 _PERHAPS_NOT_FINITE = re.compile(r"NaN|Infinity|[eE]\+?[0-9]{3}")
 
@@ -65,7 +67,7 @@ def decoding(what: str) -> Callable[[Callable[Given, Value]], Callable[Given, Va
         def decoded(*given: Given.args, **named: Given.kwargs) -> Value:
             try:
                 return decode(*given, **named)
-            except (ValueError, TypeError, KeyError, IndexError, zlib.error, struct.error) as error:
+            except UNDECODABLE as error:
                 hint = "`pincite verify` says which, `pincite repair` mends what it can."
                 raise DamagedDatabaseError(f"{what} is stored damaged.", hint=hint) from error
 

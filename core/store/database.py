@@ -5,7 +5,7 @@ import sqlite3
 import tempfile
 import threading
 import weakref
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from importlib import resources
 from pathlib import Path
@@ -134,11 +134,15 @@ class Database:
         connection.execute("PRAGMA secure_delete = ON")
         return connection
 
+    def number(self, query: str, values: Sequence[object] = ()) -> int:
+        """The one number that a query gives."""
+        found: int = self.connection.execute(query, tuple(values)).fetchone()[0]
+        return found
+
     @property
     def owner_id(self) -> int:
         """Of which data directory this is the database; 0 where nobody has said yet."""
-        found: int = self.connection.execute("PRAGMA application_id").fetchone()[0]
-        return found
+        return self.number("PRAGMA application_id")
 
     def belong_to(self, owner_id: int) -> None:
         self.connection.execute(f"PRAGMA application_id = {owner_id:d}")
@@ -205,7 +209,7 @@ class Database:
 
     def _version(self) -> int:
         """How many migrations it has seen. Raises NewerDatabaseError."""
-        version: int = self.connection.execute("PRAGMA user_version").fetchone()[0]
+        version = self.number("PRAGMA user_version")
         if version > len(_migrations()):
             raise NewerDatabaseError(
                 f"The database {self.path} was written by a newer Pincite.",

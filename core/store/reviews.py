@@ -230,9 +230,7 @@ class Reviews:
         ]
 
     def count_decided(self) -> int:
-        rows = self._database.connection.execute(f"SELECT count(*) FROM reviews AS review WHERE {_HOLDS}")
-        count: int = rows.fetchone()[0]
-        return count
+        return self._database.number(f"SELECT count(*) FROM reviews AS review WHERE {_HOLDS}")
 
     def decision_times(self) -> tuple[tuple[str, str], ...]:
         """Ids of the turns whose latest decision holds, newest first, and when it was made."""

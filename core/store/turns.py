@@ -126,9 +126,7 @@ class Turns:
         return [self.without_trace(row["id"]) for row in reversed(rows)]
 
     def count(self, session_id: str) -> int:
-        rows = self._database.connection.execute("SELECT count(*) FROM turns WHERE session_id = ?", (session_id,))
-        count: int = rows.fetchone()[0]
-        return count
+        return self._database.number("SELECT count(*) FROM turns WHERE session_id = ?", (session_id,))
 
     def without_trace(self, turn_id: str) -> Turn:
         """The turn as conversations show it; decoded once for each version of it. Raises TurnError."""
@@ -180,32 +178,28 @@ class Turns:
         return [row["id"] for row in rows]
 
     def count_flagged(self) -> int:
-        rows = self._database.connection.execute("SELECT count(*) FROM turns WHERE status = ?", (TurnStatus.FLAGGED,))
-        count: int = rows.fetchone()[0]
-        return count
+        return self._database.number("SELECT count(*) FROM turns WHERE status = ?", (TurnStatus.FLAGGED,))
 
     def recent(self, limit: int) -> list[Turn]:
         return self._read("1 ORDER BY started_at DESC LIMIT ?", (limit,))
 
-    def lines(self, wanted: TurnFilter = EVERY_TURN, *, most: int, skip: int = 0) -> list[TurnLine]:
-        """One page of a list of turns, newest first, of the flagged ones oldest first; no body is read."""
+    def lines(self, wanted: TurnFilter = EVERY_TURN, *, most: int) -> list[TurnLine]:
+        """The first of a list of turns, newest first, of the flagged ones oldest first; no body is read."""
         condition, values = _condition(wanted)
         direction = "" if wanted.status is TurnStatus.FLAGGED else "DESC"
         rows = self._database.connection.execute(
             "SELECT id, session_id, question, status, started_at, confidence, cited_names, reasons "
             f"FROM turns JOIN turn_lines ON turn_id = id WHERE {condition} "
-            f"ORDER BY started_at {direction}, turns.rowid {direction} LIMIT ? OFFSET ?",
-            (*values, most, skip),
+            f"ORDER BY started_at {direction}, turns.rowid {direction} LIMIT ?",
+            (*values, most),
         ).fetchall()
         return [_line(row) for row in rows]
 
     def count_lines(self, wanted: TurnFilter = EVERY_TURN) -> int:
         condition, values = _condition(wanted)
-        rows = self._database.connection.execute(
+        return self._database.number(
             f"SELECT count(*) FROM turns JOIN turn_lines ON turn_id = id WHERE {condition}", values
         )
-        count: int = rows.fetchone()[0]
-        return count
 
     def mark_interrupted(self, lost: Collection[str] = ()) -> list[str]:
         """Turns whose process is gone, or that are ``lost``, read ``interrupted`` from now on; returns their ids."""

@@ -2,8 +2,6 @@
 
 import json
 import sqlite3
-import struct
-import zlib
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
@@ -19,7 +17,7 @@ from pincite.core.errors import (
 from pincite.core.retrieval.embed import embedding_key
 from pincite.core.retrieval.indexes import Indexes
 from pincite.core.settings import Settings, load_settings
-from pincite.core.store.codec import from_json
+from pincite.core.store.codec import UNDECODABLE, from_json
 from pincite.core.store.data_dir import quarantined, strays
 from pincite.core.store.database import Database, ReadOnlyDatabase
 from pincite.core.store.library import Library, stored_passage
@@ -32,8 +30,6 @@ from pincite.core.upkeep.findings import Finding, FindingKind
 
 UNREADABLE = (sqlite3.DatabaseError, StorageError)
 """What a damaged database raises while it is read."""
-_UNDECODABLE = (DamagedDatabaseError, ValueError, TypeError, KeyError, IndexError, zlib.error, struct.error)
-"""What a damaged value raises while it is decoded."""
 PASSAGES = """SELECT passages.*, coalesce(pages.page_label, '') AS page_label, coalesce(pages.text, '') AS page_text
   FROM passages LEFT JOIN pages USING (document_id, page_index)"""
 _KINDS = {
@@ -168,8 +164,8 @@ def _pages(database: Database, document: Document) -> Iterator[Finding]:
     for index in damaged_pages(database.connection, document):
         sentence = f"Page {index + 1} of {document.name} is stored damaged."
         yield Finding(FindingKind.PAGE_UNREADABLE, sentence, True, document.id)
-    stored = database.connection.execute("SELECT count(*) FROM pages WHERE document_id = ?", (document.id,))
-    lacking = document.page_count - stored.fetchone()[0]
+    stored = database.number("SELECT count(*) FROM pages WHERE document_id = ?", (document.id,))
+    lacking = document.page_count - stored
     if lacking > 0 and document.status is DocumentStatus.READY:
         sentence = f"{lacking} of {document.page_count} pages of {document.name} are not in the library."
         yield Finding(FindingKind.PAGES_LACKING, sentence, True, document.id)
@@ -180,8 +176,8 @@ def _passages(database: Database, document: Document) -> Iterator[Finding]:
         pages = ", ".join(str(index + 1) for index in changed)
         sentence = f"The text of {document.name} is not what was read from it, on page {pages}."
         yield Finding(FindingKind.PASSAGES_WRONG, sentence, True, document.id)
-    rows = database.connection.execute("SELECT count(*) FROM passages WHERE document_id = ?", (document.id,))
-    if (count := rows.fetchone()[0]) != document.passage_count:
+    count = database.number("SELECT count(*) FROM passages WHERE document_id = ?", (document.id,))
+    if count != document.passage_count:
         sentence = f"{document.name} has {count} passages and should have {document.passage_count}."
         yield Finding(FindingKind.PASSAGES_WRONG, sentence, True, document.id)
 
@@ -207,14 +203,14 @@ def _same_passage(row: sqlite3.Row) -> None:
 
 
 def strict_document(row: sqlite3.Row) -> None:
-    """Raises one of _UNDECODABLE where the library would show the entry as damaged."""
+    """Raises one of UNDECODABLE where the library would show the entry as damaged."""
     DocumentStatus(row["status"])
     from_json(tuple[str, ...], row["notes"])
     from_json(tuple[OutlineEntry, ...], row["outline"])
 
 
 def _strict_page(row: sqlite3.Row) -> None:
-    """Raises one of _UNDECODABLE where the library would show the page as damaged."""
+    """Raises one of UNDECODABLE where the library would show the page as damaged."""
     PageStatus(row["status"])
     decode_layout(row["layout"])
 
@@ -227,7 +223,7 @@ def _strict_review(row: sqlite3.Row) -> None:
 def unreadable(decode: Callable[[sqlite3.Row], object], row: sqlite3.Row) -> bool:
     try:
         decode(row)
-    except _UNDECODABLE:
+    except (DamagedDatabaseError, *UNDECODABLE):
         return True
     return False
 
