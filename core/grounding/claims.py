@@ -23,6 +23,10 @@ _LEADING = re.compile(r"^[ \t]*(?:[-*+•▪◦●‣–—][ \t]+|\(?(?:\d{1,3}
 _NUMBERED = re.compile(r"[ \t]{0,40}+\(?(?P<number>\d{1,3})[.)](?:[ \t]|$)")
 _NEXT_NUMBER = re.compile(r"(?<!\s)\s++(?P<number>\d{1,2})\.$")
 _HEADING = re.compile(r"^(?:#{1,6}\s.*|\*\*[^*]+\*\*:?|[^.!?]{0,80}:\**)$")
+_LABELS = re.compile(
+    r"(?:\\?[\[({<【]{1,2}\s{0,2}\^?\w{1,3}\s{0,2}\\?[\])}>】]{1,2}[\s.,;]{0,3}|[\u2460-\u24ff]\s{0,3})++"
+)
+"""Marks of another kind than ours, such as (1), [^1] and ①: they state nothing."""
 _CELL = re.compile(r"(?<=\|)[^|]+(?=\|)")
 _SEPARATOR_ROW = re.compile(r"^\|?[\s:|+=-]*\|?$")
 _SMALL_TALK = re.compile(
@@ -191,7 +195,7 @@ def is_claim(text: str) -> bool:
     statement = bare_text(text)
     if _SEPARATOR_ROW.match(statement) or statement.endswith(("?", "？", "؟")):
         return False
-    if not content_terms(statement) or re.fullmatch(r"\d{1,3}[.)]", statement):
+    if not content_terms(statement) or re.fullmatch(r"\d{1,3}[.)]", statement) or _LABELS.fullmatch(statement):
         return False
     if _HEADING.match(_LEADING.sub("", text).strip()) or _is_filler(statement):
         return False

@@ -2,7 +2,7 @@
 
 import pytest
 
-from pincite.core.grounding.claims import ClaimText, bare_text, declines
+from pincite.core.grounding.claims import ClaimText, bare_text, declines, is_claim
 from pincite.core.grounding.claims import extract_claims as claims_of_parts
 from pincite.core.grounding.marks import citation_numbers, plain_text, read_marks
 
@@ -74,3 +74,9 @@ def test_citation_marks_are_read_once_each_and_in_ranges() -> None:
     assert citation_numbers("a [2] b [1-3] c [2]") == (2, 1, 3)
     assert citation_numbers("a [link](http://x) and [7](url)") == ()
     assert bare_text("- **Profit** rose [3].") == "Profit rose [3].", "a number in brackets is the text's own"
+
+
+def test_marks_of_another_kind_state_nothing() -> None:
+    for mark in ("(1)", "[^1]", "[1 ]", "①", "<1>", "{1}", "\\[1\\]", "[a][b]"):
+        assert not is_claim(mark)
+    assert is_claim("12") and is_claim("(12) days")
