@@ -34,13 +34,17 @@ def draw_question(turn: Turn, document_names: dict[str, str]) -> None:
     with st.chat_message("user", avatar=":material/person:"):
         st.markdown(escape_lines(turn.question))
         named = [shown for id_ in turn.document_ids if (shown := document_names.get(id_))]
+        gone = len(turn.document_ids) - len(named)
+        if turn.status is TurnStatus.UNREADABLE:
+            return  # what it was asked of cannot be read either
         if turn.mode is Mode.CHAT:
             st.caption("Chat only, no documents searched")
-        elif named and len(named) < len(document_names):
+        elif named and (gone or len(named) < len(document_names)):
             more = f" and {count(len(named) - 2, 'more document')}" if len(named) > 2 else ""
-            st.caption(f"Asked of {escape(', '.join(named[:2]))}{more}")
-        elif turn.document_ids and not named:
-            st.caption(f"Asked of {count(len(turn.document_ids), 'document')}, removed since")
+            since = f"; {gone:,} more removed since" if gone else ""
+            st.caption(f"Asked of {escape(', '.join(named[:2]))}{more}{since}")
+        elif gone:
+            st.caption(f"Asked of {count(gone, 'document')}, removed since")
 
 
 def draw_live(snapshot: TurnSnapshot) -> None:

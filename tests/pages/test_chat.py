@@ -294,6 +294,18 @@ def test_a_removed_source_is_named_as_removed(app: Pincite, contract: Document, 
     screen.assert_sound()
 
 
+def test_a_question_tells_that_documents_it_was_asked_of_are_gone(
+    app: Pincite, contract: Document, samples: Path, ask: Ask
+) -> None:
+    report = app.ingest.add(samples / "technical-report.pdf", "technical-report.pdf").document
+    assert app.ingest.wait([report.id], timeout_seconds=SECONDS)
+    ask()
+    app.ingest.remove(report.id)
+    assert "Asked of service-contract.pdf; 1 more removed since" in Screen("chat").words()
+    app.ingest.remove(contract.id)
+    assert "Asked of 2 documents, removed since" in Screen("chat").words()
+
+
 def test_files_dropped_into_the_question_are_read_and_a_bad_one_stops_no_other(app: Pincite, samples: Path) -> None:
     screen = Screen("chat")
     content = (samples / "service-contract.pdf").read_bytes()

@@ -85,6 +85,7 @@ def test_a_turn_that_cannot_be_read_stands_beside_the_others(
     assert (first.status, first.error, first.question) == (TurnStatus.UNREADABLE, UNREADABLE_TURN, one.question)
     assert second.answer == other.answer and first.document_ids == UNREADABLE_SCOPE
     assert UNREADABLE_TURN.rstrip(".") in app.sessions.export_markdown(session_id).replace("\\", "")
+    assert "Asked of" not in Screen("chat", session=session_id).words(), "what it was asked of cannot be read either"
     app.ingest.remove(contract.id)
     app.turns.mark_interrupted([one.id])
     stored = app.database.connection.execute("SELECT body FROM turns WHERE id = ?", (one.id,)).fetchone()[0]
