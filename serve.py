@@ -13,20 +13,25 @@ from pathlib import Path
 from typing import Any
 
 import streamlit as st
+import uvicorn.config
 from filelock import FileLock, Timeout
 from streamlit import cli_util, config
 from streamlit.runtime.pages_manager import PagesManager
 from streamlit.web import bootstrap
 
 from pincite.core.errors import PinciteError, SettingsError, StorageError
+from pincite.core.plain import shown
 from pincite.core.settings import PACKAGE_ROOT, Settings, load_settings
-from pincite.core.writing import write_whole
+from pincite.core.writing import NOT_OURS, write_whole
 from pincite.web.door import TOKEN, Door, is_loopback
 from pincite.web.passphrase import Passphrase
 
 # Until st.navigation has run once in a process, Streamlit takes the folder pages/ beside the main script for its older
 # kind of multipage app, and an address such as /documents would open without the frame.
 PagesManager.uses_pages_directory = False
+# Uvicorn's faster reader of requests keeps addresses and headers of any length: a stranger's gigabyte, too.
+uvicorn.config.HTTP_PROTOCOLS["auto"] = "uvicorn.protocols.http.h11_impl:H11Protocol"
+os.environ["FORWARDED_ALLOW_IPS"] = ""  # uvicorn would believe any local program about who is calling
 
 MESSAGE_MB = 50
 """Of one message over a socket, where Streamlit's own limit is 200."""
@@ -62,7 +67,7 @@ async def serving(_: st.App) -> AsyncIterator[None]:
     """What happens once when the server starts, whoever starts it."""
     threading.Thread(target=open_library, name="open-library", daemon=True).start()
     where = entrance(config.get_option("server.port"))
-    print(f"Pincite is at {where} (Ctrl-C stops it). Data: {load_settings().data_dir}", flush=True)
+    print(shown(f"Pincite is at {where} (Ctrl-C stops it). Data: {load_settings().data_dir}"), flush=True)
     if not config.get_option("server.headless"):
         cli_util.open_browser(where)
     yield
@@ -97,7 +102,6 @@ def open_app(settings: Settings, *, port: int, headless: bool) -> None:
         _refuse_a_taken_port(config.get_option("server.address") or "0.0.0.0", port)
         sys.argv = [str(PACKAGE_ROOT / "app.py")]
         _allow_many_connections()
-        os.environ["FORWARDED_ALLOW_IPS"] = ""  # uvicorn would believe any local program about who is calling
         with suppress(KeyboardInterrupt):
             app.run(config=options | {"server.allowedHosts": []})
 
@@ -153,12 +157,12 @@ def _tell_of_the_other(note: Path, port: int) -> None:
     try:
         other = json.loads(note.read_text(encoding="utf-8"))
         where, taken = str(other["address"]), other["port"]
-    except (OSError, ValueError, TypeError, KeyError):  # it has not got so far, or is just leaving
+    except (OSError, *NOT_OURS):  # it has not got so far, or is just leaving
         where, taken = "another address", 0
     if taken == port:
         hint = "(`--port` opens the same data a second time)"
         raise StorageError(f"Pincite is running already: open {where}", hint=hint)
-    print(f"The same data is open at {where} too.", flush=True)
+    print(shown(f"The same data is open at {where} too."), flush=True)
 
 
 def _refuse_a_taken_port(address: str, port: int) -> None:

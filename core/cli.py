@@ -412,26 +412,36 @@ def turn_as_json(turn: "Turn") -> dict[str, Any]:
 
 
 def turn_as_text(turn: "Turn") -> str:
-    """The answer, its sources, and plainly whether it can be relied on."""
+    """The answer, its sources, and plainly whether it can be relied on.
+
+    The answer is indented, and only what Pincite says begins a line: nothing in an answer looks like it.
+    """
     from pincite.core.types import TurnStatus
 
-    parts = [turn.answer, "\n".join(_source(citation) for citation in turn.citations)]
+    answer = "\n".join(f"  {line}".rstrip() for line in turn.answer.strip().splitlines())
+    parts = [answer, "\n".join(_source(citation) for citation in turn.citations)]
     if turn.verdict and turn.status is not TurnStatus.FLAGGED:
         parts.append(f"Confidence {turn.verdict.confidence:.0%}")
     if turn.status is TurnStatus.FLAGGED:
         parts.append(
-            "\n".join(["Flagged for review:", *(f"- {reason}" for reason in turn.reasons), turn.question_back])
+            "\n".join(
+                ["Flagged for review:", *(f"- {_flat(reason)}" for reason in turn.reasons), _flat(turn.question_back)]
+            )
         )
-    parts += [f"Note: {notice}" for notice in turn.notices]
-    return "\n\n".join(part.strip() for part in parts if part.strip())
+    parts += [f"Note: {_flat(notice)}" for notice in turn.notices]
+    return "\n\n".join(part.rstrip() for part in parts if part.strip())
+
+
+def _flat(text: str) -> str:
+    return " ".join(text.split())
 
 
 def _source(citation: "Citation") -> str:
     position = (
         "" if citation.page_label == str(citation.page_index + 1) else f" (page {citation.page_index + 1} of the file)"
     )
-    quotation = " ".join(citation.quotation.split())
-    return f'[{citation.number}] {citation.document_name}, page {citation.page_label}{position}: "{quotation}"'
+    name, label, quotation = map(_flat, (citation.document_name, citation.page_label, citation.quotation))
+    return f'[{citation.number}] {name}, page {label}{position}: "{quotation}"'
 
 
 def _check(chosen: argparse.Namespace) -> int:

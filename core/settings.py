@@ -11,6 +11,7 @@ from typing import Any, Literal
 import platformdirs
 
 from pincite.core.errors import SettingsError
+from pincite.core.plain import storable
 from pincite.core.writing import write_whole
 
 PACKAGE_ROOT = Path(__file__).resolve().parent.parent
@@ -205,6 +206,10 @@ def _convert(name: str, value: Any, kind: type[Any], origin: str) -> Any:
             raise SettingsError(f"{origin} sets {name} to {value!r}.", hint="Use true or false.")
         return value.lower() in ("1", "true", "yes", "on")
     try:
+        if (kind is str and storable(value) != value) or (kind is bool and value not in (True, False)):
+            raise ValueError
         return kind(value)
-    except (TypeError, ValueError, OverflowError) as error:
-        raise SettingsError(f"{origin} sets {name} to {value!r}.", hint=f"It must be a {kind.__name__}.") from error
+    except (TypeError, ValueError, AttributeError, OverflowError) as error:
+        raise SettingsError(
+            f"{origin} sets {name} to {repr(value)[:100]}.", hint=f"It must be a {kind.__name__}."
+        ) from error

@@ -74,7 +74,8 @@ def _backup(chosen: argparse.Namespace) -> int:
     from pincite.core.upkeep.backup import backup
 
     done = backup(_bare_settings(chosen), chosen.file)
-    print(f"{chosen.file}: {done.documents} documents, {done.sessions} sessions, {done.bytes / 2**20:,.1f} MiB.")
+    size = f"{done.bytes / 2**20:,.1f} MiB"
+    print(shown(f"{chosen.file}: {done.documents} documents, {done.sessions} sessions, {size}."))
     for name in done.missing:
         print(shown(f"The PDF of {name} is missing or changed; what was read from it is in the backup."))
     return WRONG if done.missing else SOUND
@@ -85,7 +86,7 @@ def _restore(chosen: argparse.Namespace) -> int:
 
     settings = _bare_settings(chosen)
     done = restore(chosen.file, settings.data_dir)
-    print(f"Restored {done.documents} documents and {done.sessions} sessions into {settings.data_dir}.")
+    print(shown(f"Restored {done.documents} documents and {done.sessions} sessions into {settings.data_dir}."))
     return SOUND
 
 

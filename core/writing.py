@@ -4,6 +4,9 @@ import os
 from contextlib import suppress
 from pathlib import Path
 
+NOT_OURS = (ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError)
+"""What reading a small JSON file raises when it holds something else: other kinds, infinity, lists without an end."""
+
 
 def write_whole(path: Path, text: str) -> None:
     """Put a file in the place of another, for its owner alone, whole or not at all. Raises OSError."""

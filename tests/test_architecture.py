@@ -27,6 +27,7 @@ FACADE_AND_VOCABULARY = (
     "core.errors",
     "core.settings",
     "core.markdown",
+    "core.plain",
     "core.writing",
     "pages",
 )

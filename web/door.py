@@ -11,11 +11,13 @@ import ipaddress
 import logging
 import secrets
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from string import Template
 from urllib.parse import parse_qs, parse_qsl, quote, urlencode
 
+from h11 import LocalProtocolError
 from starlette.datastructures import MutableHeaders
 from starlette.requests import HTTPConnection, Request
 from starlette.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response
@@ -104,7 +106,8 @@ class Doorkeeper:
         elif scope["type"] == "websocket":
             await self._admit_socket(scope, receive, send)
         else:
-            await self._admit_request(scope, receive, send)
+            with suppress(LocalProtocolError):  # the rest of the request was none, and has been refused already
+                await self._admit_request(scope, receive, send)
 
     async def _admit_socket(self, scope: Scope, receive: Receive, send: Send) -> None:
         connection = HTTPConnection(scope)
@@ -165,6 +168,8 @@ class Doorkeeper:
             return "Pincite does not answer to this host name."
         if not path.startswith("/") or path.startswith("//"):
             return "This address does not exist."
+        if "content-length" in connection.headers and "transfer-encoding" in connection.headers:
+            return "This request has two lengths."
         if origins not in ([f"http://{hosts[0]}"], [f"https://{hosts[0]}"]) and (origins or origin_needed):
             return "Pincite does not answer to other pages."
         kind = connection.headers.get("sec-fetch-dest", "document")

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from pincite.core.errors import SettingsError
-from pincite.core.writing import write_whole
+from pincite.core.writing import NOT_OURS, write_whole
 
 SHORTEST = 12
 LONGEST = 1024
@@ -92,7 +92,7 @@ class Passphrase:
         try:
             kept = json.loads(self._path.read_text(encoding="utf-8"))
             salt, right = bytes.fromhex(kept["salt"]), bytes.fromhex(kept["hash"])
-        except (OSError, ValueError, TypeError, KeyError) as error:
+        except (OSError, *NOT_OURS) as error:
             raise SettingsError(f"{self._path} does not hold a passphrase.", hint=_MEND) from error
         if not salt or len(right) != 64:
             raise SettingsError(f"{self._path} does not hold a passphrase.", hint=_MEND)

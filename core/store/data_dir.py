@@ -9,7 +9,7 @@ from pathlib import Path
 from pincite.core.errors import ForeignDirectoryError, NewerDatabaseError, StorageError
 from pincite.core.settings import Settings
 from pincite.core.store.database import Database, ReadOnlyDatabase
-from pincite.core.writing import write_whole
+from pincite.core.writing import NOT_OURS, write_whole
 
 STAMP = "pincite-data.json"
 FORMAT = 1
@@ -66,7 +66,7 @@ def stamp_of(directory: Path) -> int | None:
         try:
             stamp = json.loads((directory / STAMP).read_text(encoding="utf-8"))
             identity, version = int(stamp["id"]), int(stamp["format"])
-        except (FileNotFoundError, NotADirectoryError, ValueError, KeyError, TypeError):
+        except (FileNotFoundError, NotADirectoryError, *NOT_OURS):
             return None
     if version > FORMAT:
         raise NewerDatabaseError(

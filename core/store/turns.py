@@ -163,7 +163,7 @@ class Turns:
                FROM turns LEFT JOIN reviews AS review ON review.id =
                  (SELECT MAX(id) FROM reviews WHERE turn_id = turns.id AND undone_at = '')
                WHERE session_id = ? AND turns.status IN (?, ?, ?) AND position < ?
-                 AND (review.id IS NOT NULL OR (json_valid(body) AND body ->> '$.answer' IS NOT NULL))
+                 AND (review.id IS NOT NULL OR (json_valid(body) AND json_type(body, '$.answer') = 'text'))
                ORDER BY position DESC LIMIT ?""",
             (session_id, TurnStatus.ANSWERED, TurnStatus.FLAGGED, TurnStatus.REVIEWED, before, MOST_EXCHANGES),
         )

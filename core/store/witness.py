@@ -18,9 +18,10 @@ from pincite.core.settings import Settings
 from pincite.core.store.data_dir import STAMP, stamp_of
 from pincite.core.store.database import Database, ReadOnlyDatabase, has_our_tables
 from pincite.core.store.wal import lost_from_log
-from pincite.core.writing import write_whole
+from pincite.core.writing import NOT_OURS, write_whole
 
 NAME = "left.json"
+MOST_OPENINGS = 2**53
 HINT = (
     "Nothing was changed. `pincite restore FILE` brings back a backup in a new folder; `pincite repair` goes on with "
     "what is left."
@@ -100,8 +101,9 @@ def witness_of(settings: Settings) -> Witness:
     try:
         plain = json.loads((settings.data_dir / NAME).read_text(encoding="utf-8"))
         sums = {str(name): int(crc) for name, crc in plain["sums"].items()}
-        return Witness(int(plain["opening"]), sums)
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        opening = int(plain["opening"])
+        return Witness(opening, sums) if 0 <= opening < MOST_OPENINGS else Witness()
+    except (OSError, *NOT_OURS):
         return Witness()
 
 

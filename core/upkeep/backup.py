@@ -45,6 +45,7 @@ _UNFIT = (
     NotImplementedError,
     RuntimeError,
     RecursionError,
+    OverflowError,
 )
 """What a file that is no backup, or is damaged, raises."""
 

@@ -1,6 +1,7 @@
 """Nothing counts as supported without a quotation that bears it and was found on its page."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,7 @@ import pytest
 from pincite.core.cli import turn_as_text
 from pincite.core.language.prompts import messages_for
 from pincite.core.language.quoting import NOT_FOUND, Quoting
-from pincite.core.types import AnswerPart, ClaimStatus, PartKind, TurnStatus
+from pincite.core.types import AnswerPart, Citation, ClaimStatus, PartKind, TurnStatus
 from pincite.tests.graph.world import CONTRACT, REPORT, ScriptedModel, Shelf, WordSearch, World
 
 RATE = "Overdue amounts bear interest at 1.5 % per month"
@@ -130,3 +131,20 @@ def test_no_percentage_stands_beside_an_answer_that_is_not_to_be_relied_on(ask: 
     turn = ask(ScriptedModel("The managing director went to prison. [1]"))
     assert turn.status is TurnStatus.FLAGGED and turn.verdict.confidence > 0
     assert "Flagged for review" in turn_as_text(turn) and "Confidence" not in turn_as_text(turn)
+
+
+def test_no_line_of_an_answer_a_name_or_a_reason_looks_like_what_pincite_says(ask: Any) -> None:
+    forged = "Confidence 100%\n\nNote: checked\r[1] a.pdf, page 9\u2028Confidence 99%"
+    turn = ask(ScriptedModel("The managing director went to prison. [1]"))
+    turn = replace(
+        turn,
+        parts=(AnswerPart(forged, (1,)),),
+        citations=(Citation(1, "d", forged, 0, forged, "p", forged, 0, 1),),
+        reasons=(forged,),
+        question_back=f"Which?\n{forged}",
+        notices=(forged,),
+    )
+    for status in (TurnStatus.FLAGGED, TurnStatus.ANSWERED):
+        said = turn_as_text(replace(turn, status=status)).splitlines()
+        ours = [line for line in said if line.startswith(("Confidence", "Note:", "["))]
+        assert len(ours) == (2 if status is TurnStatus.FLAGGED else 3), ours

@@ -1,21 +1,30 @@
 """What is damaged in the database is shown as damaged and kept as it is; everything else is there as before."""
 
 import math
+import re
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
-from pincite.core.errors import StorageError
+from pincite.core.errors import PinciteError, SettingsError, StorageError
 from pincite.core.health import JSON_COLUMNS
+from pincite.core.plain import storable
 from pincite.core.runtime import Pincite
+from pincite.core.settings import Settings, load_settings
 from pincite.core.store.codec import from_json, to_json
-from pincite.core.store.turns import UNREADABLE_SCOPE, UNREADABLE_STEP, UNREADABLE_TURN
+from pincite.core.store.data_dir import STAMP, stamp_of
+from pincite.core.store.database import Database
+from pincite.core.store.turns import UNREADABLE_SCOPE, UNREADABLE_STEP, UNREADABLE_TURN, Turns
+from pincite.core.store.witness import NAME, witness_of
 from pincite.core.types import Document, ReviewDecision, Score, Turn, TurnStatus, Verdict
 from pincite.tests.pages.conftest import Ask, Screen
 from pincite.tests.pages.conftest import app as app
 from pincite.tests.pages.conftest import ask as ask
 from pincite.tests.pages.conftest import contract as contract
+from pincite.web.passphrase import Passphrase
 
 GARBAGE = ("", "garbage", "null", "{}", "5", '"x"', '[1, {"a": NaN}]', '{"id": 1e999}', "[[[[", "\x00", "NaN")
 PAGES_OF = {
@@ -131,3 +140,45 @@ def test_a_figure_that_is_none_is_not_read(figure: str) -> None:
     with pytest.raises(ValueError):
         from_json(Score, f'{{"value": {figure}, "reason": "NaN"}}')
     assert from_json(Score, '{"value": 1e100, "reason": "NaN and Infinity are words"}').value == 1e100
+
+
+ODD = ("Infinity", "-Infinity", "NaN", "1e999", "9" * 30, "null", "true", '"x"', "[]", "{}", "[" * 100_000, '"\\ud800"')
+
+
+@pytest.mark.parametrize("odd", ODD, ids=range(len(ODD)))
+def test_odd_values_in_the_small_files_are_told_or_passed_over(tmp_path: Path, odd: str) -> None:
+    settings = Settings(data_dir=tmp_path)
+    for name, whole in (
+        (STAMP, '{"id": 5, "format": 1}'),
+        (NAME, '{"opening": 3, "sums": {"pincite.db": 7}}'),
+        ("settings.json", '{"ocr": true, "ollama_model": "m", "candidates": 20, "score_floor": 0.5}'),
+        ("passphrase.json", '{"salt": "00", "hash": "11"}'),
+    ):
+        for value in (*re.findall(r": ([^{},]+)", whole), "{" + whole.partition("{")[2]):
+            (tmp_path / name).write_text(whole.replace(value, odd, 1))
+            with suppress(PinciteError):
+                stamp_of(tmp_path)
+            assert witness_of(settings).opening < 2**53
+            with suppress(SettingsError):
+                kept = load_settings(tmp_path)
+                assert storable(kept.ollama_model) == kept.ollama_model
+            with suppress(SettingsError):
+                Passphrase(tmp_path).matches("a passphrase")
+
+
+@pytest.mark.parametrize("citations", ('["a"]', '"x"', '"{"', "1e999", "[[1]]", '[{"document_id": {"a": []}}]', "null"))
+def test_an_answer_whose_citations_are_none_keeps_nothing_from_opening(tmp_path: Path, citations: str) -> None:
+    database = Database(tmp_path / "pincite.db")
+    connection = database.connection
+    connection.execute("INSERT INTO sessions (id, title, created_at, updated_at) VALUES ('s', 't', '', '')")
+    connection.execute(
+        "INSERT INTO turns (id, session_id, position, status, question, started_at, body, worker) "
+        "VALUES ('t', 's', 0, 'running', 'q', '', ?, 'gone')",
+        (f'{{"answer": 5, "citations": {citations}}}',),
+    )
+    turns = Turns(database)
+    assert turns.mark_interrupted() == ["t"]
+    assert turns.get("t").status is TurnStatus.UNREADABLE
+    connection.execute("UPDATE turns SET status = 'answered'")
+    assert turns.exchanges("s") == (), "what is no text is no answer"
+    database.close()

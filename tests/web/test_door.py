@@ -295,3 +295,36 @@ def test_on_the_port_that_browsers_leave_out_the_bare_name_is_ours() -> None:
     assert door.is_ours("[2001:db8::1]:8501", ("2001:db8::1", 8501))
     assert door.is_ours("192.0.2.1:8501", ("::ffff:192.0.2.1", 8501))
     assert not door.is_ours("localhost", ("127.0.0.1", 8501)) and not door.is_ours("", ("", 0))
+
+
+@pytest.mark.parametrize("kind", ("address", "header", "headers", "extension", "trailers"))
+def test_a_head_without_an_end_is_refused_before_it_fills_the_memory(inside: Attacker, kind: str) -> None:
+    chunked = b"POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n"
+    begin, more = {
+        "address": (b"GET /", b"a" * 65536),
+        "header": (b"GET / HTTP/1.1\r\nX: ", b"a" * 65536),
+        "headers": (b"GET / HTTP/1.1\r\n", b"Xabc: d\r\n" * 7000),
+        "extension": (chunked + b"5;", b"a" * 65536),
+        "trailers": (chunked + b"0\r\n", b"Xabc: d\r\n" * 7000),
+    }[kind]
+    with socket.create_connection(("127.0.0.1", inside.port), timeout=60) as connection:
+        connection.sendall(begin)
+        with pytest.raises(ConnectionError):
+            for _ in range(64 * 2**20 // len(more)):
+                connection.sendall(more)
+
+
+@pytest.mark.parametrize(
+    "body",
+    (
+        "Transfer-Encoding: chunked\r\n\r\nZZ\r\n",
+        "Transfer-Encoding: chunked\r\nContent-Length: 4\r\n\r\n0\r\n\r\nGET / HTTP/1.1\r\n\r\n",
+        "Content-Length: 4\r\nContent-Length: 5\r\n\r\nabcd\r\n",
+        "Content-Length: -4\r\n\r\n",
+        "Transfer-Encoding: xchunked\r\n\r\n0\r\n\r\n",
+        "Transfer-Encoding : chunked\r\n\r\n0\r\n\r\n",
+    ),
+)
+def test_a_body_without_one_length_is_refused(inside: Attacker, body: str) -> None:
+    head = "".join(f"{name}: {value}\r\n" for name, value in (inside.host, inside.origin, inside.cookie))
+    assert 400 <= inside.raw(f"POST / HTTP/1.1\r\n{head}{body}".encode()).status < 502

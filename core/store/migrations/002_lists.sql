@@ -15,9 +15,11 @@ CREATE TRIGGER turn_written AFTER UPDATE OF body, status ON turns BEGIN
     reasons = coalesce(json_extract(new.body, '$.reasons'), '[]'),
     cited_ids = (
       SELECT json_group_array(DISTINCT json_extract(value, '$.document_id')) FROM json_each(new.body, '$.citations')
+      WHERE type = 'object'
     ),
     cited_names = (
       SELECT json_group_array(DISTINCT json_extract(value, '$.document_name')) FROM json_each(new.body, '$.citations')
+      WHERE type = 'object'
     )
   WHERE turn_id = new.id AND json_valid(new.body);
 END;
