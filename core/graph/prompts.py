@@ -73,7 +73,7 @@ def critic_content(question: str, claims: Sequence[Claim], evidence: Sequence[Ev
         f"<passage>\n[{item.number}] {veiled(defused(item.passage.text))}\n</passage>" for item in evidence
     )
     numbered = "\n".join(f"{number}. {in_line(claim.text)}" for number, claim in enumerate(claims, start=1))
-    return f"<passages>\n{passages}\n</passages>\n\nQuestion: {question}\n\nClaims:\n{numbered}"
+    return f"<passages>\n{passages}\n</passages>\n\nQuestion: {in_line(question)}\n\nClaims:\n{numbered}"
 
 
 def read_critique(reply: Mapping[str, Any] | None, count: int) -> Critique | None:

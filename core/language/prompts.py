@@ -26,7 +26,7 @@ def messages_for(request: AnswerRequest) -> list[dict[str, str]]:
     system = _CHAT if request.intent is Intent.CHAT else _ANSWER
     messages = [{"role": "system", "content": system}]
     messages += [
-        {"role": message.role, "content": veiled(message.text)}
+        {"role": message.role, "content": veiled(defused(message.text))}
         for message in _recent(request.history, HISTORY_CHARACTERS)
     ]
     return [*messages, {"role": "user", "content": _user_text(request)}]
@@ -52,8 +52,8 @@ def _passage(item: Evidence) -> str:
     return f"<passage>\n[{item.number}] ({veiled(in_line(where))})\n{veiled(defused(passage.text))}\n</passage>"
 
 
-_OPENS_TAG = re.compile(r"<(?!=|\s{0,3}[$€£]?\s{0,3}[+−-]?[\d.])")
-"""Any < that does not compare figures."""
+_OPENS_TAG = re.compile(r"[＜﹤]|<(?!=|\s{0,3}[$€£]?\s{0,3}[+−-]?[\d.])")
+"""Any < that does not compare figures, and what a model may read as one."""
 
 
 def defused(text: str) -> str:
