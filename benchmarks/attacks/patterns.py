@@ -29,8 +29,10 @@ from pincite.core.documents.metadata import describe
 from pincite.core.documents.passages import split_pages
 from pincite.core.graph.nodes import router
 from pincite.core.graph.planning import plan_question
+from pincite.core.grounding.changed import changes
 from pincite.core.grounding.claims import extract_claims
 from pincite.core.grounding.judge import judge_answer
+from pincite.core.grounding.marks import read_marks
 from pincite.core.grounding.numbers import quantities
 from pincite.core.grounding.quotations import best_quotation, locate
 from pincite.core.grounding.sentences import split_sentences
@@ -39,6 +41,7 @@ from pincite.core.language.quoting import select_quotes
 from pincite.core.ports import Message, PdfInfo
 from pincite.core.retrieval.keywords import index_terms
 from pincite.core.types import AnswerPart, Evidence, Mode, Page, PageStatus, Passage
+from pincite.pages.components.answer import answer_markdown
 from pincite.pages.components.words import plain_headings
 
 ROOT = Path(__file__).parents[2]
@@ -430,6 +433,9 @@ def functions() -> dict[str, Callable[[str], object]]:
         "split_pages": lambda text: list(split_pages([_page(text)], document_id="d", title=text[:100])),
         "escape": lambda text: (markdown.escape(text), markdown.escape_lines(text), markdown.tame(text)),
         "plain_headings": plain_headings,
+        "answer_markdown": lambda text: answer_markdown((AnswerPart(text, (1,)),), None),
+        "read_marks": lambda text: read_marks(text, {1: page}),
+        "changes": lambda text: (changes(text, page), changes(page, text)),
         "index_terms": lambda text: list(index_terms(text)),
         "garbling": garbling,
         "language": detect_language,
