@@ -68,6 +68,8 @@ ENGINES_HOLD_SECONDS = 10.0
 """How long an answer about the engines is given again without asking the server."""
 ENGINES_STALE_SECONDS = 60.0
 """How long it is still given while the server is asked."""
+SCRUBBED_AT_ONCE_BYTES = 32 * 2**20
+"""Size up to which the database is written anew with every deleted session; a larger one is when Pincite closes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,8 +109,10 @@ class Pincite:
         keep_private(settings.data_dir)
         self._at_work = at_work
         self.database = Database(settings.database_path)
-        claim(settings, self.database)
         self.library = Library(self.database, settings)
+        if not self.database.owner_id:  # what an older version left
+            self.library.note_unlocked_files()
+        claim(settings, self.database)
         self.turns = Turns(self.database)
         self._checkpointer = open_checkpointer(settings.checkpoints_path)
         self._opening = note_opening(settings, self.database)
@@ -283,15 +287,17 @@ class Pincite:
             self.runner.stop(running)
             self.runner.wait(running, CLOSING_SECONDS)
         self.sessions.delete(session_id)
-        self._scrub_deleted()
+        self._scrub_deleted(most_bytes=SCRUBBED_AT_ONCE_BYTES)
 
-    def _scrub_deleted(self, *, words: bool = False) -> bool:
+    def _scrub_deleted(self, *, words: bool = False, most_bytes: int | None = None) -> bool:
         """Leave nothing of deleted sessions in the files; where another process is in the way, the next start does."""
         deleted = self.sessions.to_scrub()
         if not deleted and not words:
             return True
         with self._checkpointer.lock:
-            scrubbed = scrub(self._checkpointer.conn) and scrub(self.database.connection, words=words)
+            scrubbed = scrub(self._checkpointer.conn) and scrub(
+                self.database.connection, words=words, most_bytes=most_bytes
+            )
         if scrubbed:
             self.sessions.scrubbed(deleted)
         return scrubbed

@@ -167,6 +167,22 @@ def test_a_session_is_deleted_in_mid_answer(app: Pincite, monkeypatch: pytest.Mo
     assert rows.fetchone()[0] == 0
 
 
+def test_a_session_of_a_large_library_is_deleted_at_once_and_its_words_go_when_pincite_closes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("pincite.core.runtime.SCRUBBED_AT_ONCE_BYTES", 0)
+    settings = Settings(data_dir=tmp_path / "data", engine="quoting")
+    with closing(open_pincite(settings, at_work=False)) as pincite:
+        session = pincite.sessions.create(title="Zanzibar")
+        statements: list[str] = []
+        pincite.database.connection.set_trace_callback(statements.append)
+        pincite.delete_session(session.id)
+        assert "VACUUM" not in statements
+        assert pincite.sessions.to_scrub() == [session.id]
+    assert "VACUUM" in statements
+    assert b"Zanzibar" not in settings.database_path.read_bytes()
+
+
 def test_a_reviewed_answer_returns_to_the_queue_when_its_document_goes(app: Pincite, samples: Path) -> None:
     turn = ask(app, PENALTIES)
     app.reviews.decide(turn.id, ReviewDecision.APPROVED, reviewer="Ada")

@@ -115,6 +115,10 @@ class Ingest:
         for thread in self._threads:
             thread.start()
 
+    def take_charge(self) -> bool:
+        """Whether this process does the work; then what is unknown has been set aside."""
+        return self._owns_lock()
+
     # ------------------------------------------------------------ what people ask for
 
     def add(self, source: Path | bytes, name: str, *, password: str | None = None) -> AddOutcome:

@@ -11,7 +11,14 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
-from pincite.core.errors import BusyError, DamagedDatabaseError, FullDiskError, NewerDatabaseError, StorageError
+from pincite.core.errors import (
+    BusyError,
+    DamagedDatabaseError,
+    ForeignDirectoryError,
+    FullDiskError,
+    NewerDatabaseError,
+    StorageError,
+)
 
 BUSY_SECONDS = 30
 _BUSY = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
@@ -182,7 +189,7 @@ class Database:
         try:
             yield
         except (OSError, sqlite3.Error, StorageError) as error:
-            if isinstance(error, (BusyError, NewerDatabaseError, FullDiskError)):
+            if isinstance(error, (BusyError, ForeignDirectoryError, NewerDatabaseError, FullDiskError)):
                 raise
             # A migration that does not fit what is there: the number that says which were made is wrong.
             if isinstance(error, DamagedDatabaseError) or _code(error) == sqlite3.SQLITE_ERROR:
@@ -208,8 +215,13 @@ class Database:
                 connection.execute(f"PRAGMA user_version = {number}")
 
     def _version(self) -> int:
-        """How many migrations it has seen. Raises NewerDatabaseError."""
+        """How many migrations it has seen. Raises NewerDatabaseError or ForeignDirectoryError."""
         version = self.number("PRAGMA user_version")
+        tables = {row[0] for row in self.connection.execute("SELECT name FROM sqlite_master")} if not version else set()
+        if tables and "documents" not in tables:
+            raise ForeignDirectoryError(
+                f"{self.path} was not made by Pincite; nothing was changed.", hint="Choose a folder with --data-dir."
+            )
         if version > len(_migrations()):
             raise NewerDatabaseError(
                 f"The database {self.path} was written by a newer Pincite.",
@@ -263,7 +275,7 @@ class ReadOnlyDatabase(Database):
         """A kill may leave an index of the log that only a writer may mend."""
         try:
             return self._version() == len(_migrations())
-        except NewerDatabaseError:
+        except (ForeignDirectoryError, NewerDatabaseError):
             raise
         except StorageError:
             return False

@@ -2,6 +2,7 @@
 
 import hashlib
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
 from sqlite3 import Row
@@ -84,6 +85,18 @@ class Library:
         self._database.connection.execute(
             "UPDATE documents SET kept_sha256 = iif(?1 = id, '', ?1) WHERE id = ?2", (digest, document_id)
         )
+
+    def note_unlocked_files(self) -> None:
+        """Note the hashes that an older version did not: of PDFs that a password was taken off.
+
+        Such a file is whole, and of another size than the one that was added.
+        """
+        rows = self._database.connection.execute("SELECT id, byte_size FROM documents WHERE kept_sha256 = ''")
+        for row in rows.fetchall():
+            with suppress(OSError, UnknownDocumentError):
+                path = self.file_path(row["id"])
+                if path.stat().st_size != row["byte_size"] and _is_whole(path):
+                    self.keep_sha256(row["id"], sha256_of(path))
 
     def file_is_sound(self, document_id: str) -> bool:
         """Whether the document's PDF is there as it was taken in. Reads all of it."""
@@ -237,6 +250,14 @@ def sha256_of(path: Path) -> str:
     """Raises OSError."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _is_whole(path: Path) -> bool:
+    """Whether a PDF has its beginning and its end. Raises OSError."""
+    with path.open("rb") as file:
+        head = file.read(5)
+        file.seek(max(0, path.stat().st_size - 1024))
+        return head == b"%PDF-" and b"%%EOF" in file.read()
 
 
 @decoding("A page")

@@ -59,12 +59,16 @@ def purge(database: Database, found: Purge) -> None:
         )
 
 
-def scrub(connection: sqlite3.Connection, *, words: bool = False) -> bool:
+def scrub(connection: sqlite3.Connection, *, words: bool = False, most_bytes: int | None = None) -> bool:
     """Write the file anew without what was deleted from it; False while another process keeps that from happening.
 
     ``secure_delete`` overwrites rows, but not the words of a full-text index nor copies that moved within a page.
+    A file of more than ``most_bytes`` is not written anew: only its log is emptied, and there is more to do (False).
     """
     try:
+        if most_bytes is not None and _bytes(connection) > most_bytes:
+            connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+            return False
         if words:
             connection.execute("INSERT INTO passage_words(passage_words) VALUES ('optimize')")
         connection.commit()
@@ -73,6 +77,12 @@ def scrub(connection: sqlite3.Connection, *, words: bool = False) -> bool:
     except (sqlite3.OperationalError, StorageError):
         return False
     return not busy
+
+
+def _bytes(connection: sqlite3.Connection) -> int:
+    pages: int = connection.execute("PRAGMA page_count").fetchone()[0]
+    size: int = connection.execute("PRAGMA page_size").fetchone()[0]
+    return pages * size
 
 
 def _quotes(body: str, document_id: str) -> bool:

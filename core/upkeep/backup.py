@@ -101,6 +101,7 @@ def _write(settings: Settings, folder: Path, partial: Path) -> BackedUp:
     copies = [_copied(path, folder / path.name) for path in (settings.database_path, settings.checkpoints_path)]
     with closing(sqlite3.connect(copies[0] or "")) as connection:
         names = dict(connection.execute("SELECT id, name FROM documents"))
+        kept = _kept_hashes(connection)
         sessions = connection.execute("SELECT count(*) FROM sessions").fetchone()[0]
     paths = [path for path in copies if path]
     paths += [path for path in (settings.choices_path, settings.data_dir / STAMP) if path.is_file()]
@@ -113,13 +114,20 @@ def _write(settings: Settings, folder: Path, partial: Path) -> BackedUp:
         for name, path in entries.items():
             with path.open("rb") as source, out.open(name, "w", force_zip64=True) as sink:
                 sums[name] = list(_hashed(source, sink))
-        unlike = [name for name, path in files.items() if name not in sums or sums[name][0] != path.stem]
+        unlike = [name for name, path in files.items() if name not in sums or sums[name][0] != kept[path.stem]]
         out.writestr(MANIFEST, json.dumps({"format": FORMAT, "files": sums}))
         # On the disk before it has its name.
         out.close()
         file.flush()
         os.fsync(file.fileno())
     return BackedUp(len(names), sessions, partial.stat().st_size, tuple(names[files[name].stem] for name in unlike))
+
+
+def _kept_hashes(connection: sqlite3.Connection) -> dict[str, str]:
+    """The SHA-256 that each document's PDF should have; its id, unless a password was taken off it."""
+    columns = {row[1] for row in connection.execute("PRAGMA table_info(documents)")}
+    kept = "iif(kept_sha256 = '', id, kept_sha256)" if "kept_sha256" in columns else "id"
+    return dict(connection.execute(f"SELECT id, {kept} FROM documents"))
 
 
 def _copied(path: Path, copy: Path) -> Path | None:
@@ -134,6 +142,7 @@ def _copied(path: Path, copy: Path) -> Path | None:
             source.backup(target)
             target.execute("PRAGMA journal_mode = DELETE")
             sound = target.execute("PRAGMA quick_check(1)").fetchone()[0]
+            _without_vectors(target)
     except sqlite3.DatabaseError as error:
         if error.sqlite_errorcode & 0xFF in (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR):
             hint = "Free some space, or choose another place for the backup."
@@ -143,6 +152,13 @@ def _copied(path: Path, copy: Path) -> Path | None:
         hint = "`pincite verify` says what is wrong, `pincite repair` mends what it can."
         raise StorageError(f"{path.name} cannot be backed up as it is ({sound}).", hint=hint)
     return copy
+
+
+def _without_vectors(copy: sqlite3.Connection) -> None:
+    """Chroma's folder is no part of a backup, and the copy must not say that it is there."""
+    if copy.execute("SELECT 1 FROM sqlite_master WHERE name = 'vector_state'").fetchone():
+        copy.execute("UPDATE vector_state SET chroma_index = 0, chroma_generation = -1, seal = ''")
+        copy.commit()
 
 
 def restore(source: Path, data_dir: Path) -> BackedUp:

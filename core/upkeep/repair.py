@@ -130,6 +130,7 @@ class Repair:
 
 def go_on(pincite: "Pincite", repair: Repair) -> Iterator[str]:
     """Read again what has to be, and take in PDFs that the library does not know; say what happened."""
+    pincite.ingest.take_charge()
     for document_id, pages in repair.read_again.items():
         document = pincite.library.get(document_id)
         if pincite.library.file_is_sound(document_id):

@@ -275,3 +275,14 @@ def test_pages_lost_by_an_earlier_version_are_read_again(settings: Settings, tmp
             pass
         shop.finish()
         assert shop.rows()["pages"] == 4
+
+
+@pytest.mark.parametrize("command", [["list"], ["verify"], ["repair"], ["doctor"], ["add", "a.pdf"]])
+def test_another_programs_database_of_our_name_is_left_alone(settings: Settings, command: list[str]) -> None:
+    settings.data_dir.mkdir()
+    with closing(sqlite3.connect(settings.database_path)) as connection:
+        connection.execute("CREATE TABLE theirs (x)")
+    before = settings.database_path.read_bytes()
+    assert main([*command, "--data-dir", str(settings.data_dir)]) == 2
+    assert [path.name for path in settings.data_dir.iterdir()] == ["pincite.db"]
+    assert settings.database_path.read_bytes() == before

@@ -2,6 +2,7 @@
 
 import io
 import json
+import sqlite3
 import stat
 import threading
 import zipfile
@@ -15,6 +16,7 @@ import pytest
 from pincite.core.errors import StorageError
 from pincite.core.runtime import open_pincite
 from pincite.core.settings import Settings
+from pincite.core.store.data_dir import STAMP
 from pincite.core.upkeep.backup import FORMAT, MANIFEST, backup, restore
 from pincite.core.upkeep.verify import verify
 
@@ -198,3 +200,25 @@ def test_two_backups_at_once_to_one_name_leave_one(library: Settings, tmp_path: 
         thread.join()
     assert sorted(outcomes) in (["refused", "written"],)
     restore(tmp_path / "library.zip", tmp_path / "place")
+
+
+def test_what_was_restored_is_sound_before_it_is_opened(library: Settings, tmp_path: Path) -> None:
+    backup(library, tmp_path / "library.zip")
+    restore(tmp_path / "library.zip", tmp_path / "restored")
+    assert list(verify(Settings(data_dir=tmp_path / "restored"))) == []
+
+
+def test_a_pdf_that_a_password_was_taken_off_by_an_older_version_is_no_changed_one(
+    library: Settings, tmp_path: Path
+) -> None:
+    whole, cut = sorted(library.files_dir.glob("*.pdf"))
+    whole.write_bytes(whole.read_bytes() + b"% opened\n")
+    cut.write_bytes(cut.read_bytes()[:-2000])
+    (library.data_dir / STAMP).unlink()
+    with closing(sqlite3.connect(library.database_path)) as connection:
+        connection.execute("PRAGMA application_id = 0")
+    with closing(open_pincite(library, at_work=False)) as pincite:
+        assert pincite.library.file_is_sound(whole.stem)
+        cut_name = pincite.library.get(cut.stem).name
+    assert [finding.subject for finding in verify(library)] == [cut.stem]
+    assert backup(library, tmp_path / "library.zip").missing == (cut_name,)
