@@ -106,8 +106,12 @@ class Doorkeeper:
         elif scope["type"] == "websocket":
             await self._admit_socket(scope, receive, send)
         else:
-            with suppress(LocalProtocolError):  # the rest of the request was none, and has been refused already
-                await self._admit_request(scope, receive, send)
+
+            async def sending(message: Message) -> None:
+                with suppress(LocalProtocolError):  # the rest of the request was none, and has been refused already
+                    await send(message)
+
+            await self._admit_request(scope, receive, sending)
 
     async def _admit_socket(self, scope: Scope, receive: Receive, send: Send) -> None:
         connection = HTTPConnection(scope)
