@@ -122,7 +122,7 @@ def test_limits_on_size_and_pages_name_themselves(tmp_path: Path) -> None:
 
 
 def test_an_endless_page_costs_itself_only(tmp_path: Path) -> None:
-    reader = ProcessReader(Settings(data_dir=tmp_path, page_seconds=8))
+    reader = ProcessReader(Settings(data_dir=tmp_path, page_seconds=8, reader_memory_mib=8192))
     try:
         first, second = reader.read(_file(tmp_path, pdfs.endless()), [0, 1])
     finally:
