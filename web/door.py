@@ -71,8 +71,13 @@ class Door:
     """The cookie's value."""
 
     def is_ours(self, authority: str, listening: tuple[str, int]) -> bool:
-        """Whether a Host header names exactly this server: a name of ours, or the address that was called."""
+        """Whether a Host header names exactly this server: a name of ours, or the address that was called.
+
+        Where other machines can call it, whatever started the server, none is ours without a passphrase.
+        """
         address, port = listening[0].removeprefix("::ffff:"), listening[1]
+        if self.passphrase is None and not is_loopback(address):
+            return False
         literal = f"[{address}]" if ":" in address else address
         return authority in (f"{literal}:{port}", *self._authorities(port)) or (
             port in (80, 443) and authority == literal

@@ -50,10 +50,10 @@ def test_ingest_goes_on_by_itself_once_there_is_space(
 def test_settings_that_cannot_be_kept_leave_the_old_ones(library: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
     save_choices(library.data_dir, {"kept": 7})
 
-    def full(path: Path, *given: object, **named: object) -> int:
+    def full(path: Path, target: Path) -> Path:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    monkeypatch.setattr(Path, "write_text", full)
+    monkeypatch.setattr(Path, "replace", full)
     with pytest.raises(SettingsError, match="No space left"):
         save_choices(library.data_dir, {"kept": 9})
     assert load_settings(library.data_dir).kept == 7

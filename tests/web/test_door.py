@@ -13,6 +13,7 @@ from starlette.types import Message, Receive, Scope, Send
 from pincite.tests.serving import RunningApp, free_port, pincite_command, running_app, without_network
 from pincite.tests.web.attacker import HANDSHAKE, Attacker, let_in
 from pincite.web.door import Door, Doorkeeper
+from pincite.web.passphrase import Passphrase
 
 FORBIDDEN = HTTPStatus.FORBIDDEN
 ROUTES = (
@@ -288,13 +289,20 @@ def test_a_fault_inside_shows_no_traceback_and_keeps_the_headers() -> None:
     assert b"secret" not in sent[1]["body"]
 
 
-def test_on_the_port_that_browsers_leave_out_the_bare_name_is_ours() -> None:
-    door = Door(frozenset({"localhost", "pincite.example"}))
+def test_on_the_port_that_browsers_leave_out_the_bare_name_is_ours(tmp_path: Path) -> None:
+    door = Door(frozenset({"localhost", "pincite.example"}), Passphrase(tmp_path))
     assert door.is_ours("localhost", ("127.0.0.1", 80)) and door.is_ours("127.0.0.1", ("127.0.0.1", 443))
     assert door.is_ours("pincite.example", ("127.0.0.1", 8501)), "a proxy in front of it has the usual port"
     assert door.is_ours("[2001:db8::1]:8501", ("2001:db8::1", 8501))
     assert door.is_ours("192.0.2.1:8501", ("::ffff:192.0.2.1", 8501))
     assert not door.is_ours("localhost", ("127.0.0.1", 8501)) and not door.is_ours("", ("", 0))
+
+
+def test_where_other_machines_can_call_it_no_name_is_ours_without_a_passphrase() -> None:
+    door = Door(frozenset({"localhost"}))
+    assert door.is_ours("localhost:8501", ("127.0.0.1", 8501)) and door.is_ours("localhost:8501", ("::1", 8501))
+    assert not door.is_ours("192.0.2.1:8501", ("192.0.2.1", 8501))
+    assert not door.is_ours("localhost:8501", ("192.0.2.1", 8501))
 
 
 @pytest.mark.parametrize("kind", ("address", "header", "headers", "extension", "trailers"))
