@@ -15,9 +15,11 @@ from typing import Any
 import streamlit as st
 import uvicorn.config
 from filelock import FileLock, Timeout
+from h11 import LocalProtocolError
 from streamlit import cli_util, config
 from streamlit.runtime.pages_manager import PagesManager
 from streamlit.web import bootstrap
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from pincite.core.errors import PinciteError, SettingsError, StorageError
 from pincite.core.plain import shown
@@ -29,9 +31,20 @@ from pincite.web.passphrase import Passphrase
 # Until st.navigation has run once in a process, Streamlit takes the folder pages/ beside the main script for its older
 # kind of multipage app, and an address such as /documents would open without the frame.
 PagesManager.uses_pages_directory = False
-# Uvicorn's faster reader of requests keeps addresses and headers of any length: a stranger's gigabyte, too.
-uvicorn.config.HTTP_PROTOCOLS["auto"] = "uvicorn.protocols.http.h11_impl:H11Protocol"
 os.environ["FORWARDED_ALLOW_IPS"] = ""  # uvicorn would believe any local program about who is calling
+
+
+class BoundedProtocol(H11Protocol):
+    """Uvicorn's faster reader of requests keeps addresses and headers of any length: a stranger's gigabyte, too."""
+
+    def send_400_response(self, msg: str) -> None:
+        try:
+            super().send_400_response(msg)
+        except LocalProtocolError:  # the answer to the request's head is on its way, or there already
+            self.transport.close()
+
+
+uvicorn.config.HTTP_PROTOCOLS["auto"] = f"{__name__}:BoundedProtocol"
 
 MESSAGE_MB = 50
 """Of one message over a socket, where Streamlit's own limit is 200."""

@@ -336,3 +336,13 @@ def test_a_head_without_an_end_is_refused_before_it_fills_the_memory(inside: Att
 def test_a_body_without_one_length_is_refused(inside: Attacker, body: str) -> None:
     head = "".join(f"{name}: {value}\r\n" for name, value in (inside.host, inside.origin, inside.cookie))
     assert 400 <= inside.raw(f"POST / HTTP/1.1\r\n{head}{body}".encode()).status < 502
+
+
+def test_a_body_that_goes_wrong_after_the_answer_ends_its_connection_and_nothing_else(inside: Attacker) -> None:
+    head = "".join(f"{name}: {value}\r\n" for name, value in (inside.host, inside.origin))
+    with socket.create_connection(("127.0.0.1", inside.port), timeout=60) as connection:
+        connection.sendall(f"PUT / HTTP/1.1\r\n{head}Transfer-Encoding: chunked\r\n\r\n".encode())
+        assert b" 403 " in connection.recv(65536)
+        connection.sendall(b"ZZ\r\n")
+        while connection.recv(65536):
+            pass
