@@ -1,9 +1,10 @@
-"""Pincite: chat with PDFs, with a checked quotation from a named page behind every sentence."""
+"""Pincite: chat with PDFs, with a checked quotation from a named page behind every sentence.
 
-import os
+Its parts are imported by the names that they have in a checkout (``core``, ``pages``, ``web``), which every editor and
+tool resolves; importing this package puts their folder on the path.
+"""
 
-__version__ = "0.1.0"
+import sys
+from pathlib import Path
 
-# ONNX Runtime reports each session to its maker unless this is set before it is loaded, here or in a child process
-# (https://github.com/microsoft/onnxruntime/pull/27379).
-os.environ["ORT_DISABLE_TELEMETRY"] = "1"
+sys.path.insert(0, str(Path(__file__).parent))

@@ -6,11 +6,11 @@ import streamlit as st
 from starlette.middleware import Middleware
 from streamlit import runtime
 
-from pincite.core.errors import PinciteError
-from pincite.pages.components.facade import pincite, tell
-from pincite.pages.components.layout import apply_layout
-from pincite.serve import serving, the_door
-from pincite.web.door import Doorkeeper
+from core.domain.errors import PinciteError
+from pages.components.facade import pincite, tell
+from pages.components.layout import apply_layout
+from serve import serving, the_door
+from web.door import Doorkeeper
 
 DRAWINGS = Path(__file__).parent / "pages" / "components"
 ICON = (DRAWINGS / "icon.svg").read_text(encoding="utf-8")

@@ -21,12 +21,12 @@ from streamlit.runtime.pages_manager import PagesManager
 from streamlit.web import bootstrap
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from pincite.core.errors import PinciteError, SettingsError, StorageError
-from pincite.core.plain import shown
-from pincite.core.settings import PACKAGE_ROOT, Settings, load_settings
-from pincite.core.writing import NOT_OURS, write_whole
-from pincite.web.door import TOKEN, Door, is_loopback
-from pincite.web.passphrase import Passphrase
+from core.domain.errors import PinciteError, SettingsError, StorageError
+from core.domain.settings import PACKAGE_ROOT, Settings, load_settings
+from core.domain.writing import NOT_OURS, write_whole
+from core.text.plain import shown
+from web.door import TOKEN, Door, is_loopback
+from web.passphrase import Passphrase
 
 # Until st.navigation has run once in a process, Streamlit takes the folder pages/ beside the main script for its older
 # kind of multipage app, and an address such as /documents would open without the frame.
@@ -88,7 +88,7 @@ async def serving(_: st.App) -> AsyncIterator[None]:
 
 def open_library() -> None:
     """Open what all pages share before anyone asks for a page: ingest goes on where an earlier run was ended."""
-    from pincite.pages.components.facade import pincite
+    from pages.components.facade import pincite
 
     with suppress(PinciteError):  # the first page will tell
         pincite()
@@ -105,7 +105,7 @@ def entrance(port: int) -> str:
 
 def open_app(settings: Settings, *, port: int, headless: bool) -> None:
     """Serve until Ctrl-C. Raises SettingsError or StorageError, before anything is served."""
-    from pincite.app import app  # which tells Streamlit where its configuration lies
+    from app import app
 
     options = _options(settings, port) | ({"server.headless": True} if headless else {})
     bootstrap.load_config_options(options)

@@ -9,14 +9,15 @@ from typing import Any
 from benchmarks.corpus import open_corpus
 from benchmarks.measures import Found, read_questions, select, summary
 from benchmarks.retrieval import search_all, split_tags
-from pincite.core.errors import PinciteError
-from pincite.core.ports import Embedder, KeywordIndex, PassageIndex, Reranker
-from pincite.core.retrieval import search as searching
-from pincite.core.retrieval.exact import NoMeaning
-from pincite.core.retrieval.keywords import Fts5Index
-from pincite.core.retrieval.rerank import BuiltInReranker
-from pincite.core.retrieval.search import Retriever
-from pincite.core.types import Candidate, Document, Passage, SearchPlan, SubQuery
+from core.domain.documents import Document, Passage
+from core.domain.errors import PinciteError
+from core.domain.ports import Embedder, KeywordIndex, PassageIndex, Reranker
+from core.domain.search import Candidate, SearchPlan, SubQuery
+from core.models.rerank import BuiltInReranker
+from core.search import retriever as searching
+from core.search.retriever import Retriever
+from core.store.exact import NoMeaning
+from core.store.keywords import Fts5Index
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

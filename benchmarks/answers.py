@@ -12,15 +12,17 @@ from typing import Any
 
 from benchmarks.corpus import Corpus, open_corpus
 from benchmarks.measures import Question, read_questions
-from pincite.core.graph.build import TurnGraph, build_graph
-from pincite.core.graph.context import TurnContext
-from pincite.core.graph.state import TurnState, opening_state
-from pincite.core.grounding.marks import plain_text
-from pincite.core.grounding.numbers import quantities, same, stated_scales
-from pincite.core.grounding.quotations import NormalizedText
-from pincite.core.language.engines import choose_engine
-from pincite.core.ports import ChatModel
-from pincite.core.types import AnswerPart, Mode, PartKind, TraceStep
+from core.domain.answers import AnswerPart, PartKind
+from core.domain.ports import ChatModel
+from core.domain.search import Mode
+from core.domain.turns import TraceStep
+from core.graph.build import TurnGraph, build_graph
+from core.graph.context import TurnContext
+from core.graph.state import TurnState, opening_state
+from core.models.engines import choose_engine
+from core.text.marks import plain_text
+from core.text.numbers import quantities, same, stated_scales
+from core.text.quotations import NormalizedText
 
 SECONDS_PER_QUESTION = 600.0
 

@@ -13,10 +13,10 @@ from pathlib import Path
 import numpy as np
 import platformdirs
 
-from pincite.core.ports import Vectors
-from pincite.core.retrieval.search import Retriever
-from pincite.core.runtime import Pincite, open_pincite
-from pincite.core.settings import Settings
+from core.domain.ports import Vectors
+from core.domain.settings import Settings
+from core.search.retriever import Retriever
+from core.services.bootstrap import Pincite, open_pincite
 
 POLL_SECONDS = 20.0
 EMBED_AT_ONCE = 1000

@@ -15,13 +15,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pincite.core.documents.passages import split_pages
-from pincite.core.documents.reader import ProcessReader
-from pincite.core.grounding.claims import is_claim
-from pincite.core.grounding.judge import judge_answer
-from pincite.core.grounding.sentences import split_sentences
-from pincite.core.settings import Settings
-from pincite.core.types import AnswerPart, ClaimStatus, Page, PageStatus, Passage
+from core.documents.passages import split_pages
+from core.documents.reader import ProcessReader
+from core.domain.answers import AnswerPart, ClaimStatus
+from core.domain.documents import Page, PageStatus, Passage
+from core.domain.settings import Settings
+from core.judge.claims import is_claim
+from core.judge.judge import judge_answer
+from core.text.sentences import split_sentences
 
 SAMPLES = Path(__file__).parents[1] / "data" / "samples"
 WRITTEN_DOCUMENTS = 40

@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.groundedness import LabelledAnswer, measure_set, read_answers
-from pincite.core.grounding.confidence import QuadraticModel, expand, reliability, tabulated, threshold_effect
-from pincite.core.grounding.features import ClaimMeasure, measure_answer, measure_claims
-from pincite.core.grounding.sources import Sources
+from core.judge.confidence import QuadraticModel, expand, reliability, tabulated, threshold_effect
+from core.judge.features import ClaimMeasure, measure_answer, measure_claims
+from core.judge.sources import Sources
 
 Numbers = NDArray[np.float64]
 OUTPUT = Path(__file__).parents[1] / "core" / "grounding" / "confidence.json"

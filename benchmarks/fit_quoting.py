@@ -14,8 +14,8 @@ from sklearn.preprocessing import StandardScaler
 from benchmarks.answers import contains, gold_answers, held_items
 from benchmarks.corpus import Corpus, open_corpus
 from benchmarks.measures import Question, mean, read_questions
-from pincite.core.graph.planning import plan_question
-from pincite.core.language.selection import WEIGHTS, measure, units_of
+from core.models.selection import WEIGHTS, measure, units_of
+from core.search.plan import plan_question
 
 Matrix = NDArray[np.float64]
 STRENGTH = 0.05

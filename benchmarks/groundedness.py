@@ -11,13 +11,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pincite.core.graph.prompts import CRITIC_INSTRUCTIONS, CRITIC_SCHEMA, critic_content, read_critique
-from pincite.core.grounding.confidence import calibration_error, threshold_effect
-from pincite.core.grounding.judge import WORTH, AnswerFindings, judge_answer
-from pincite.core.language.engines import choose_engine
-from pincite.core.ports import ChatModel
-from pincite.core.settings import load_settings
-from pincite.core.types import Claim, ClaimStatus, Evidence, Passage
+from core.domain.answers import Claim, ClaimStatus
+from core.domain.documents import Passage
+from core.domain.ports import ChatModel
+from core.domain.search import Evidence
+from core.domain.settings import load_settings
+from core.graph.prompts import CRITIC_INSTRUCTIONS, CRITIC_SCHEMA, critic_content, read_critique
+from core.judge.confidence import calibration_error, threshold_effect
+from core.judge.judge import WORTH, AnswerFindings, judge_answer
+from core.models.engines import choose_engine
 
 THRESHOLD = 0.65
 """The review threshold that ships: answers less confident than this are flagged."""

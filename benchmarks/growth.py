@@ -16,18 +16,18 @@ import numpy as np
 from benchmarks.corpus import Corpus, open_corpus
 from benchmarks.measures import Question, quantile, read_questions, select
 from benchmarks.retrieval import search_all
-from pincite.core.documents.shelf import Shelf
-from pincite.core.ports import PdfInfo, Vectors
-from pincite.core.retrieval.embed import embedded_text, embedding_key
-from pincite.core.retrieval.indexes import Indexes
-from pincite.core.retrieval.keywords import Fts5Index
-from pincite.core.retrieval.rerank import BuiltInReranker
-from pincite.core.retrieval.search import Retriever
-from pincite.core.retrieval.vector_cache import VectorCache
-from pincite.core.settings import Settings
-from pincite.core.store.database import Database
-from pincite.core.store.library import Library
-from pincite.core.types import Document, Page, Passage
+from core.domain.documents import Document, Page, Passage
+from core.domain.ports import PdfInfo, Vectors
+from core.domain.settings import Settings
+from core.ingest.shelf import Shelf
+from core.models.embed import embedded_text, embedding_key
+from core.models.rerank import BuiltInReranker
+from core.search.retriever import Retriever
+from core.store.database import Database
+from core.store.indexes import Indexes
+from core.store.keywords import Fts5Index
+from core.store.library import Library
+from core.store.vector_cache import VectorCache
 
 TURN = 0.02
 """Standard deviation of what is added to each number of a copy's unit vector."""

@@ -18,9 +18,10 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
-from pincite.core.documents.garbling import garbling
-from pincite.core.documents.reader import ProcessReader
-from pincite.core.errors import (
+from core.documents.formats.pdf.garbling import garbling
+from core.documents.reader import ProcessReader
+from core.domain.documents import Page, PageStatus
+from core.domain.errors import (
     DocumentError,
     EmptyFileError,
     NotAPdfError,
@@ -29,8 +30,7 @@ from pincite.core.errors import (
     TooLargeError,
     UnreadablePdfError,
 )
-from pincite.core.settings import Settings
-from pincite.core.types import Page, PageStatus
+from core.domain.settings import Settings
 
 HANG_SECONDS = 30.0
 LEAST_RECALL = 0.8

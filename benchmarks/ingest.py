@@ -19,18 +19,18 @@ from typing import Any
 
 import pypdfium2
 
-from pincite.core.documents.ingest import Ingest
-from pincite.core.documents.metadata import describe
-from pincite.core.documents.reader import ProcessReader
-from pincite.core.errors import DocumentError
-from pincite.core.ports import Embedder
-from pincite.core.retrieval.embed import embedded_text, make_embedder
-from pincite.core.retrieval.indexes import Indexes, PendingPassages
-from pincite.core.retrieval.keywords import Fts5Index
-from pincite.core.settings import Settings
-from pincite.core.store.database import Database
-from pincite.core.store.library import Library
-from pincite.core.types import Page, Passage
+from core.documents.metadata import describe
+from core.documents.reader import ProcessReader
+from core.domain.documents import Page, Passage
+from core.domain.errors import DocumentError
+from core.domain.ports import Embedder
+from core.domain.settings import Settings
+from core.ingest.pipeline import Ingest
+from core.models.embed import embedded_text, make_embedder
+from core.store.database import Database
+from core.store.indexes import Indexes, PendingPassages
+from core.store.keywords import Fts5Index
+from core.store.library import Library
 
 SAMPLE_SECONDS = 0.1
 _PAGE_MIB = os.sysconf("SC_PAGE_SIZE") / 2**20

@@ -9,8 +9,8 @@ from typing import Any
 from benchmarks.baselines import rank_plainly
 from benchmarks.corpus import Corpus, open_corpus
 from benchmarks.measures import Found, PageRef, Question, quantile, read_questions, select, summary
-from pincite.core.graph.planning import plan_question
-from pincite.core.types import Candidate, SearchPlan
+from core.domain.search import Candidate, SearchPlan
+from core.search.plan import plan_question
 
 STAGES = ("keyword", "dense", "fused", "reranked", "packed")
 

@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 
 from benchmarks.corpus import open_corpus
 from benchmarks.measures import PageRef, mean, read_questions, recall, select
-from pincite.core.graph.planning import plan_question
-from pincite.core.retrieval.features import EITHER_WAY, FEATURES
-from pincite.core.retrieval.rerank import RelevanceModel, feature_rows
+from core.models.rank_features import EITHER_WAY, FEATURES
+from core.models.rerank import RelevanceModel, feature_rows
+from core.search.plan import plan_question
 
 Matrix = NDArray[np.float64]
 RIDGE = 10.0

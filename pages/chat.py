@@ -3,17 +3,18 @@
 import streamlit as st
 from streamlit.typing import ChatInputValue
 
-from pincite.core.runtime import Pincite
-from pincite.core.settings import PACKAGE_ROOT
-from pincite.core.types import Mode, Session
-from pincite.pages.components.facade import errors_told, pincite
-from pincite.pages.components.layout import BESIDE, CONVERSATION
-from pincite.pages.components.page_view import draw_page_panel, shown_page
-from pincite.pages.components.scope import add_to_scope, chosen_documents, draw_lost_scope, draw_scope
-from pincite.pages.components.sessions import draw_session_list, draw_session_menu, open_session
-from pincite.pages.components.turn import draw_actions, draw_answer, draw_live, draw_question
-from pincite.pages.components.uploads import begin, draw_intake, draw_job, intake, open_jobs, take_in
-from pincite.pages.components.words import count, escape
+from core.domain.search import Mode
+from core.domain.settings import PACKAGE_ROOT
+from core.domain.turns import Session
+from core.services.bootstrap import Pincite
+from pages.components.facade import errors_told, pincite
+from pages.components.layout import BESIDE, CONVERSATION
+from pages.components.page_view import draw_page_panel, shown_page
+from pages.components.scope import add_to_scope, chosen_documents, draw_lost_scope, draw_scope
+from pages.components.sessions import draw_session_list, draw_session_menu, open_session
+from pages.components.turn import draw_actions, draw_answer, draw_live, draw_question
+from pages.components.uploads import begin, draw_intake, draw_job, intake, open_jobs, take_in
+from pages.components.words import count, escape
 
 SLOT = "chat_page"
 MODES = {Mode.AUTO: "Auto", Mode.DOCUMENTS: "Documents", Mode.CHAT: "Chat"}

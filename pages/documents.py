@@ -4,11 +4,11 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from pincite.core.runtime import Pincite
-from pincite.core.types import Document, DocumentStatus, MetadataField, MetadataSource, PageReceipt
-from pincite.pages.components.facade import errors_told, pincite
-from pincite.pages.components.page_map import TROUBLED, draw_page_map, summary
-from pincite.pages.components.page_view import (
+from core.domain.documents import Document, DocumentStatus, MetadataField, MetadataSource, PageReceipt
+from core.services.bootstrap import Pincite
+from pages.components.facade import errors_told, pincite
+from pages.components.page_map import TROUBLED, draw_page_map, summary
+from pages.components.page_view import (
     ShownPage,
     draw_file_button,
     draw_pager,
@@ -17,8 +17,8 @@ from pincite.pages.components.page_view import (
     show_page,
     shown_page,
 )
-from pincite.pages.components.uploads import draw_intake, draw_job, intake, open_jobs, take_in
-from pincite.pages.components.words import count, escape, moment, page_name, parse_time, size
+from pages.components.uploads import draw_intake, draw_job, intake, open_jobs, take_in
+from pages.components.words import count, escape, moment, page_name, parse_time, size
 
 SLOT = "documents_page"
 TABLE, IDS = "documents", "document_ids"

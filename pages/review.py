@@ -8,22 +8,14 @@ from functools import partial
 
 import streamlit as st
 
-from pincite.core.errors import PinciteError
-from pincite.core.runtime import Pincite
-from pincite.core.types import (
-    ReviewDecision,
-    ReviewDraft,
-    ReviewedLine,
-    Turn,
-    TurnFilter,
-    TurnLine,
-    TurnStatus,
-)
-from pincite.pages.components.answer import answer_markdown, claim_line
-from pincite.pages.components.facade import errors_told, pincite, tell
-from pincite.pages.components.layout import CASE
-from pincite.pages.components.live_text import live_text_area
-from pincite.pages.components.page_view import (
+from core.domain.errors import PinciteError
+from core.domain.turns import ReviewDecision, ReviewDraft, ReviewedLine, Turn, TurnFilter, TurnLine, TurnStatus
+from core.services.bootstrap import Pincite
+from pages.components.answer import answer_markdown, claim_line
+from pages.components.facade import errors_told, pincite, tell
+from pages.components.layout import CASE
+from pages.components.live_text import live_text_area
+from pages.components.page_view import (
     by_page,
     cited_page,
     draw_chips,
@@ -32,9 +24,9 @@ from pincite.pages.components.page_view import (
     passages_found,
     shown_page,
 )
-from pincite.pages.components.trace_view import draw_rows, evidence_rows
-from pincite.pages.components.turn import DECISION_WORDS, draw_evaluation
-from pincite.pages.components.words import confidence, escape, escape_lines, moment, parse_time, shorten
+from pages.components.trace_view import draw_rows, evidence_rows
+from pages.components.turn import DECISION_WORDS, draw_evaluation
+from pages.components.words import confidence, escape, escape_lines, moment, parse_time, shorten
 
 SLOT = "review_page"
 QUEUE = "review_queue"

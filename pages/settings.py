@@ -6,11 +6,11 @@ from dataclasses import fields
 import altair as alt
 import streamlit as st
 
-from pincite.core.errors import PinciteError
-from pincite.core.runtime import ConfidenceMeasured, OwnReviews, Pincite, ReliabilityBin
-from pincite.core.settings import Settings
-from pincite.pages.components.facade import errors_told, pincite, tell
-from pincite.pages.components.words import count, escape, size
+from core.domain.errors import PinciteError
+from core.domain.settings import Settings
+from core.services.bootstrap import ConfidenceMeasured, OwnReviews, Pincite, ReliabilityBin
+from pages.components.facade import errors_told, pincite, tell
+from pages.components.words import count, escape, size
 
 ENGINES = {
     "auto": "Automatic: Ollama when it answers, else quoting",

@@ -6,21 +6,16 @@ from dataclasses import asdict
 
 import streamlit as st
 
-from pincite.core.errors import PinciteError
-from pincite.core.runtime import Pincite
-from pincite.core.types import Attempt, SearchPlan, Turn, TurnFilter, TurnLine
-from pincite.pages.components.answer import answer_markdown, claim_line, confidence_history
-from pincite.pages.components.facade import errors_told, pincite, tell
-from pincite.pages.components.trace_view import (
-    candidate_rows,
-    draw_path,
-    draw_rows,
-    draw_steps,
-    draw_timeline,
-    evidence_rows,
-)
-from pincite.pages.components.turn import draw_evaluation
-from pincite.pages.components.words import STATUS_WORDS, escape, moment, shorten
+from core.domain.answers import Attempt
+from core.domain.errors import PinciteError
+from core.domain.search import SearchPlan
+from core.domain.turns import Turn, TurnFilter, TurnLine
+from core.services.bootstrap import Pincite
+from pages.components.answer import answer_markdown, claim_line, confidence_history
+from pages.components.facade import errors_told, pincite, tell
+from pages.components.trace_view import candidate_rows, draw_path, draw_rows, draw_steps, draw_timeline, evidence_rows
+from pages.components.turn import draw_evaluation
+from pages.components.words import STATUS_WORDS, escape, moment, shorten
 
 TURNS_A_PAGE = 50
 SHOWN = "traces_shown"

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from pincite.core.settings import PACKAGE_ROOT, Settings
+from core.domain.settings import PACKAGE_ROOT, Settings
 
 
 @pytest.fixture

@@ -62,7 +62,7 @@ def free_port() -> int:
 
 
 def pincite_command(*words: str | Path) -> list[str]:
-    return [sys.executable, "-m", "pincite.core.cli", *map(str, words)]
+    return [sys.executable, "-m", "pincite.cli", *map(str, words)]
 
 
 @dataclass(frozen=True)

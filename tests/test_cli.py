@@ -11,14 +11,14 @@ from pathlib import Path
 
 import pytest
 
-from pincite import __version__
-from pincite.core import cli
-from pincite.core.runtime import open_pincite
-from pincite.core.settings import Settings
-from pincite.core.types import ReviewDecision
-from pincite.tests.pdfs import locked
-from pincite.tests.serving import free_port, pincite_command, running_app
-from pincite.tests.web.attacker import HANDSHAKE, let_in
+import cli
+from core import __version__
+from core.domain.settings import Settings
+from core.domain.turns import ReviewDecision
+from core.services.bootstrap import open_pincite
+from tests.pdfs import locked
+from tests.serving import free_port, pincite_command, running_app
+from tests.web.attacker import HANDSHAKE, let_in
 
 QUESTION = "What are the late payment penalties?"
 JSON_KEYS = ["answer", "parts", "citations", "verdict", "confidence", "requires_review", "reasons", "path", "trace"]
@@ -232,7 +232,7 @@ def test_what_goes_wrong_inside_is_in_the_log_and_not_on_the_screen(
     def break_down(*_: object, **__: object) -> None:
         raise ZeroDivisionError("a fault")
 
-    monkeypatch.setattr("pincite.core.graph.nodes.judge.verdict_of", break_down)
+    monkeypatch.setattr("core.graph.nodes.judge.verdict_of", break_down)
     outcome = run("ask", "--engine", "quoting", QUESTION, samples / "service-contract.pdf")
     assert outcome.status == 1
     assert len(outcome.err.splitlines()) == 1

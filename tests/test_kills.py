@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from pincite.benchmarks.attacks import kills
-from pincite.core.settings import Settings
-from pincite.core.types import DocumentStatus, JobStage
-from pincite.tests.documents.workshop import make_pdf, open_workshop
+from benchmarks.attacks import kills
+from core.domain.documents import DocumentStatus, JobStage
+from core.domain.settings import Settings
+from tests.documents.workshop import make_pdf, open_workshop
 
 SHORT = ("retry", "remove", "purge", "review", "switch", "delete_session", "migration")
 

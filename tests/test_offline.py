@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from pincite.core.settings import PACKAGE_ROOT
-from pincite.tests.serving import free_port, pincite_command, running_app, without_network
+from core.domain.settings import PACKAGE_ROOT
+from tests.serving import free_port, pincite_command, running_app, without_network
 
 
 @pytest.fixture

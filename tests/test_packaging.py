@@ -16,12 +16,12 @@ import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
-from pincite import __version__
-from pincite.core.settings import PACKAGE_ROOT
-from pincite.tests.make_samples import WRITERS
+from core import __version__
+from core.domain.settings import PACKAGE_ROOT
+from tests.make_samples import WRITERS
 
 PROJECT = tomllib.loads((PACKAGE_ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-AT_THE_ROOT = ("__init__.py", "app.py", "serve.py", "py.typed", ".streamlit/config.toml")
+AT_THE_ROOT = ("__init__.py", "app.py", "cli.py", "serve.py", "upkeep_cli.py", "py.typed", ".streamlit/config.toml")
 
 
 @pytest.fixture(scope="module")
@@ -87,7 +87,7 @@ def test_installed_wheel_works_from_any_folder_and_keeps_data_in_the_users_folde
     ]
     subprocess.run(install, check=True, capture_output=True, timeout=300)
     script = (
-        "import pincite, pincite.core.settings as s; print(pincite.__file__); print(s.default_data_dir()); "
+        "import pincite, core.domain.settings as s; print(pincite.__file__); print(s.default_data_dir()); "
         "print(len(list((s.PACKAGE_ROOT / 'data' / 'samples').glob('*.pdf'))))"
     )
     home = tmp_path / "home"
@@ -105,7 +105,7 @@ def test_installed_wheel_works_from_any_folder_and_keeps_data_in_the_users_folde
 
 
 def test_a_checkout_keeps_its_data_in_its_data_folder() -> None:
-    from pincite.core.settings import default_data_dir
+    from core.domain.settings import default_data_dir
 
     assert default_data_dir() == PACKAGE_ROOT / "data"
 

@@ -1,8 +1,8 @@
 """No text holds the program longer than its length explains; `benchmarks.attacks.patterns` tries many more texts."""
 
-from pincite.benchmarks.attacks import patterns
-from pincite.core.documents.passages import split_pages
-from pincite.core.types import Page, PageStatus
+from benchmarks.attacks import patterns
+from core.documents.passages import split_pages
+from core.domain.documents import Page, PageStatus
 
 
 def test_a_page_of_one_endless_word_is_cut_without_recursion() -> None:

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from pincite.core import cli
-from pincite.core.plain import LogFormatter, shown, storable
-from pincite.tests.pdfs import prose
+import cli
+from core.text.plain import LogFormatter, shown, storable
+from tests.pdfs import prose
 
 HOSTILE = "\x1b[2J\x1b]8;;http://evil.example\x07a\x9b31m\u202ecod\u2066\r\x08\x7f\u2028\ufeff\U000e0041"
 

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from pincite.core import cli
-from pincite.core.runtime import open_pincite
-from pincite.core.settings import Settings
-from pincite.tests.documents.workshop import make_pdf
+import cli
+from core.domain.settings import Settings
+from core.services.bootstrap import open_pincite
+from tests.documents.workshop import make_pdf
 
 WORD = "zyxquorvimble"
 SENTENCE = f"The tenant shall deliver the {WORD} certificate within 14 days of the start of the lease."

@@ -1,6 +1,6 @@
 """Promises about several processes on one data directory: what one changes, every other one sees at once."""
 
-from pincite.benchmarks.attacks import processes
+from benchmarks.attacks import processes
 
 
 def test_what_one_process_changes_the_others_see() -> None:

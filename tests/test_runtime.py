@@ -12,14 +12,14 @@ from pathlib import Path
 import pytest
 from PIL import Image, ImageChops
 
-from pincite.core.errors import ModelUnavailableError, SettingsError, StorageError, TurnError
-from pincite.core.graph.build import open_checkpointer
-from pincite.core.language.engines import EngineState, look_for_engines
-from pincite.core.retrieval.embed import OllamaEmbedder
-from pincite.core.runtime import Pincite, open_pincite
-from pincite.core.settings import Settings, load_settings, save_choices
-from pincite.core.types import ReviewDecision, Turn, TurnStatus
-from pincite.tests.graph.world import ScriptedModel
+from core.domain.errors import ModelUnavailableError, SettingsError, StorageError, TurnError
+from core.domain.settings import Settings, load_settings, save_choices
+from core.domain.turns import ReviewDecision, Turn, TurnStatus
+from core.graph.build import open_checkpointer
+from core.models.embed import OllamaEmbedder
+from core.models.engines import EngineState, look_for_engines
+from core.services.bootstrap import Pincite, open_pincite
+from tests.graph.world import ScriptedModel
 
 PENALTIES = "What are the late payment penalties?"
 CONTRACT = "service-contract.pdf"
@@ -152,7 +152,7 @@ def test_a_damaged_file_of_checkpoints_is_told(tmp_path: Path) -> None:
 def test_a_session_is_deleted_in_mid_answer(app: Pincite, monkeypatch: pytest.MonkeyPatch) -> None:
     model = ScriptedModel("Overdue amounts bear interest. [1]")
     model.gate = threading.Event()
-    monkeypatch.setattr("pincite.core.runtime.choose_engine", lambda settings, asked: model)
+    monkeypatch.setattr("core.services.bootstrap.choose_engine", lambda settings, asked: model)
     session = app.sessions.create()
     turn_id = app.runner.ask(session.id, PENALTIES)
     assert model.begun.wait(30)
@@ -170,7 +170,7 @@ def test_a_session_is_deleted_in_mid_answer(app: Pincite, monkeypatch: pytest.Mo
 def test_a_session_of_a_large_library_is_deleted_at_once_and_its_words_go_when_pincite_closes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("pincite.core.runtime.SCRUBBED_AT_ONCE_BYTES", 0)
+    monkeypatch.setattr("core.services.bootstrap.SCRUBBED_AT_ONCE_BYTES", 0)
     settings = Settings(data_dir=tmp_path / "data", engine="quoting")
     with closing(open_pincite(settings, at_work=False)) as pincite:
         session = pincite.sessions.create(title="Zanzibar")
@@ -256,8 +256,8 @@ def test_nobody_waits_for_a_server_that_hangs(app: Pincite, monkeypatch: pytest.
         assert release.wait(60)
         return newer
 
-    monkeypatch.setattr("pincite.core.runtime.look_for_engines", hang)
-    monkeypatch.setattr("pincite.core.runtime.ENGINES_HOLD_SECONDS", -1.0)
+    monkeypatch.setattr("core.services.bootstrap.look_for_engines", hang)
+    monkeypatch.setattr("core.services.bootstrap.ENGINES_HOLD_SECONDS", -1.0)
     told = [app.engines() for _ in range(20)]
     assert told == [known] * 20, "what was known is told while one thread asks"
     assert asked.wait(60)

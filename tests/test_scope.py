@@ -5,11 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from pincite.core.runtime import Pincite, open_pincite
-from pincite.core.settings import Settings
-from pincite.core.types import Mode, Turn, TurnStatus
-from pincite.tests.graph.world import ScriptedModel, Shelf, World
-from pincite.tests.pdfs import prose
+from core.domain.search import Mode
+from core.domain.settings import Settings
+from core.domain.turns import Turn, TurnStatus
+from core.services.bootstrap import Pincite, open_pincite
+from tests.graph.world import ScriptedModel, Shelf, World
+from tests.pdfs import prose
 
 PENALTY = "What interest do overdue amounts bear?"
 RIGHT = "Overdue amounts bear interest at 1.5 % per month. [1]"

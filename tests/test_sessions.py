@@ -1,6 +1,6 @@
 """Many sessions at once, while documents come in: no word of one in another, no error, no threads left behind."""
 
-from pincite.benchmarks.attacks import sessions
+from benchmarks.attacks import sessions
 
 
 def test_sessions_at_once_keep_to_their_own_documents() -> None:

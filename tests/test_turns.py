@@ -13,10 +13,10 @@ from pathlib import Path
 
 import pytest
 
-from pincite.core.errors import TurnError
-from pincite.core.grounding.marks import plain_text
-from pincite.core.types import Turn, TurnStatus
-from pincite.tests.graph.world import ScriptedModel, World
+from core.domain.errors import TurnError
+from core.domain.turns import Turn, TurnStatus
+from core.text.marks import plain_text
+from tests.graph.world import ScriptedModel, World
 
 RIGHT = "Overdue amounts bear interest at 1.5 % per month. [1]"
 PENALTY = "What interest do overdue amounts bear?"
@@ -174,7 +174,7 @@ def test_closing_leaves_running_turns_interrupted(held: tuple[World, ScriptedMod
 CHILD = """
     import sys, threading
     from pathlib import Path
-    from pincite.tests.graph.world import ScriptedModel, World
+    from tests.graph.world import ScriptedModel, World
     model = ScriptedModel("Overdue amounts bear interest.")
     model.gate = threading.Event()
     world = World(Path(sys.argv[1]), model)

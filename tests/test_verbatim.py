@@ -15,27 +15,20 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from pincite.core.cli import turn_as_json, turn_as_text
-from pincite.core.graph.citations import cite_typed
-from pincite.core.graph.verdict import verdict_of
-from pincite.core.language.quoting import Quoting
-from pincite.core.plain import shown
-from pincite.core.runtime import Pincite, open_pincite
-from pincite.core.settings import Settings
-from pincite.core.types import (
-    AnswerPart,
-    ClaimStatus,
-    Evidence,
-    PartKind,
-    Passage,
-    ReviewDecision,
-    Turn,
-    TurnStatus,
-    Verdict,
-)
-from pincite.pages.components.answer import answer_markdown
-from pincite.tests.graph.world import ScriptedModel, Shelf, WordSearch, World
-from pincite.tests.pdfs import prose
+from cli import turn_as_json, turn_as_text
+from core.domain.answers import AnswerPart, ClaimStatus, PartKind, Verdict
+from core.domain.documents import Passage
+from core.domain.search import Evidence
+from core.domain.settings import Settings
+from core.domain.turns import ReviewDecision, Turn, TurnStatus
+from core.judge.citations import cite_typed
+from core.judge.verdict import verdict_of
+from core.models.quoting import Quoting
+from core.services.bootstrap import Pincite, open_pincite
+from core.text.plain import shown
+from pages.components.answer import answer_markdown
+from tests.graph.world import ScriptedModel, Shelf, WordSearch, World
+from tests.pdfs import prose
 
 FOREIGN = (
     "[1]", "[2]", "[11]", "[2, 3]", "[1-3]", "(4)", "【5】", "［6］", "¹", "†", "–", "—", "-", "*", "**bold**", "_it_",
@@ -231,8 +224,8 @@ def test_an_edit_is_judged_on_the_question_that_the_draft_was_judged_on(
         questions.append(question)
         return verdict_of(question, *arguments, **how)
 
-    monkeypatch.setattr("pincite.core.runtime.verdict_of", noted)
-    monkeypatch.setattr("pincite.core.graph.nodes.judge.verdict_of", noted)
+    monkeypatch.setattr("core.services.bootstrap.verdict_of", noted)
+    monkeypatch.setattr("core.graph.nodes.judge.verdict_of", noted)
     for question in (
         "What does HyDE construct?",
         "And why?",

@@ -11,8 +11,8 @@ from collections import OrderedDict
 from collections.abc import Callable
 from pathlib import Path
 
-from pincite.core.errors import SettingsError
-from pincite.core.writing import NOT_OURS, write_whole
+from core.domain.errors import SettingsError
+from core.domain.writing import NOT_OURS, write_whole
 
 SHORTEST = 12
 LONGEST = 1024

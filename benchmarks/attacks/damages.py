@@ -19,8 +19,8 @@ from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from pincite.core import cli
-from pincite.core.settings import PACKAGE_ROOT
+import cli
+from core.domain.settings import PACKAGE_ROOT
 
 QUESTIONS = ("What are the late payment penalties?", "When does the contract end?")
 COMMANDS: tuple[tuple[str, ...], ...] = (
@@ -42,7 +42,7 @@ TABLES = {
 _KILLED = """
 import os, sys
 from pathlib import Path
-from pincite.core.store.database import Database
+from core.store.database import Database
 database = Database(Path(sys.argv[1]))
 database.connection.execute("UPDATE sessions SET title = 'Renamed before the crash'")
 os._exit(9)

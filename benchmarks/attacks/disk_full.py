@@ -19,7 +19,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from pincite.core.settings import PACKAGE_ROOT
+from core.domain.settings import PACKAGE_ROOT
 
 FREE_KIB = (0, 512, 64, 4096, 200, 1500, 24, 2600)
 """Space that is left when the work begins."""
@@ -115,9 +115,9 @@ def _note(level: Level, said: list[tuple[str, int, str]], expected: int) -> None
 
 def _missing(data: Path) -> list[str]:
     """What was there before the disk was full, or was asked for then, and is not there now."""
-    from pincite.core.health import look_into
-    from pincite.core.settings import Settings
-    from pincite.core.types import DocumentStatus
+    from core.domain.documents import DocumentStatus
+    from core.domain.settings import Settings
+    from core.services.health import look_into
 
     with look_into(Settings(data_dir=data)) as look:
         documents = {document.name: document for document in look.library.list()}
@@ -167,7 +167,7 @@ def _child(
     name: str, data: Path, commands: Sequence[tuple[str, ...]], *, limit: int | None = None
 ) -> list[tuple[str, int, str]]:
     """Run commands in one process that may be given up; what it said of each that ended."""
-    script = f"from pincite.benchmarks.attacks.disk_full import {name}; {name}()"
+    script = f"from benchmarks.attacks.disk_full import {name}; {name}()"
     environment = {**os.environ, "PINCITE_OCR": "false", "PINCITE_OLLAMA_HOST": "http://127.0.0.1:9"}
     task = json.dumps({"data": str(data), "commands": commands, "limit": limit})
     with subprocess.Popen(
@@ -191,7 +191,7 @@ def _child(
 
 def work() -> None:
     """In the child: each command of the task in turn, as the command line runs it."""
-    from pincite.core import cli
+    import cli
 
     task = json.loads(sys.stdin.read())
     if task["limit"] is not None:

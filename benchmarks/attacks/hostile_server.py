@@ -656,8 +656,7 @@ def hostile_server() -> Iterator[str]:
 @contextlib.contextmanager
 def short_limits(seconds: float = LIMIT_SECONDS) -> Iterator[None]:
     """The product's own limits of time, made short."""
-    from pincite.core.language import ollama
-    from pincite.core.retrieval import embed
+    from core.models import embed, ollama
 
     limits = [(ollama, "LOOK_SECONDS"), (ollama, "STRUCTURED_SECONDS"), (ollama, "ANSWER_SECONDS")]
     limits += [(embed, "LOOK_SECONDS"), (embed, "EMBED_SECONDS")]
@@ -690,13 +689,14 @@ class Tally:
 
 def ask(address: str, way: str, stopped: Callable[[], bool]) -> object:
     """One question to the product, by one of the WAYS."""
-    from pincite.core.language.client import stoppable
-    from pincite.core.language.engines import choose_engine, look_for_engines
-    from pincite.core.language.ollama import OllamaChat
-    from pincite.core.ports import AnswerRequest
-    from pincite.core.retrieval.embed import OllamaEmbedder
-    from pincite.core.settings import Settings
-    from pincite.core.types import Evidence, Intent, Passage
+    from core.domain.documents import Passage
+    from core.domain.ports import AnswerRequest
+    from core.domain.search import Evidence, Intent
+    from core.domain.settings import Settings
+    from core.models.client import stoppable
+    from core.models.embed import OllamaEmbedder
+    from core.models.engines import choose_engine, look_for_engines
+    from core.models.ollama import OllamaChat
 
     with stoppable(stopped):
         if way == "chat":
@@ -716,7 +716,7 @@ def ask(address: str, way: str, stopped: Callable[[], bool]) -> object:
 
 def trial(address: str, name: str, way: str) -> Outcome:
     """Ask a misbehaving server without a stop."""
-    from pincite.core.errors import PinciteError
+    from core.domain.errors import PinciteError
 
     begun = time.monotonic()
     outcome = Outcome()
@@ -738,7 +738,7 @@ def trial(address: str, name: str, way: str) -> Outcome:
 
 def stop_trial(address: str, way: str) -> Outcome:
     """Ask, and stop while the server keeps us waiting."""
-    from pincite.core.errors import PinciteError
+    from core.domain.errors import PinciteError
 
     stop = threading.Event()
     polled = threading.Event()

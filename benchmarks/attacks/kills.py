@@ -29,14 +29,15 @@ from typing import Any
 
 import numpy as np
 
-from pincite.core import runtime
-from pincite.core.errors import NotAPdfError
-from pincite.core.grounding.marks import plain_text
-from pincite.core.ports import PdfInfo, Vectors
-from pincite.core.retrieval.indexes import Indexes
-from pincite.core.runtime import Pincite, open_pincite
-from pincite.core.settings import Settings, load_settings
-from pincite.core.types import Page, PageStatus, ReviewDecision, TurnStatus
+from core.domain.documents import Page, PageStatus
+from core.domain.errors import NotAPdfError
+from core.domain.ports import PdfInfo, Vectors
+from core.domain.settings import Settings, load_settings
+from core.domain.turns import ReviewDecision, TurnStatus
+from core.services import bootstrap as runtime
+from core.services.bootstrap import Pincite, open_pincite
+from core.store.indexes import Indexes
+from core.text.marks import plain_text
 
 SEED = 11
 LANES = 2
@@ -195,7 +196,7 @@ def _purge(app: Pincite) -> None:
 
 
 def _backup(app: Pincite) -> None:
-    from pincite.core.upkeep.backup import backup  # type: ignore[import-not-found,unused-ignore]
+    from core.store.upkeep.backup import backup
 
     backup(app.settings, app.settings.data_dir.parent / "backup.zip")
 
@@ -213,9 +214,8 @@ SCENES = {
     "delete_session": Scene(_delete),
     "migration": Scene(None, old=True),
     "start": Scene(None),
+    "backup": Scene(_backup),
 }
-if (resources.files("pincite.core") / "upkeep" / "backup.py").is_file():
-    SCENES["backup"] = Scene(_backup)
 
 
 def _doomed(data_dir: Path, scene: str, kill_at: int, report: Path) -> None:
@@ -425,7 +425,7 @@ def _age(data_dir: Path) -> None:
     for name in ("pincite-data.json", "left.json"):
         (data_dir / name).unlink(missing_ok=True)
     with closing(sqlite3.connect(old, isolation_level=None)) as connection:
-        script = resources.files("pincite.core.store.migrations") / "001_initial.sql"
+        script = resources.files("core.store.migrations") / "001_initial.sql"
         connection.executescript(script.read_text(encoding="utf-8"))
         connection.execute("ATTACH ? AS new", (str(new),))
         listed = "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'passage_words%'"

@@ -21,13 +21,14 @@ from typing import Any
 import numpy as np
 from fpdf import FPDF
 
-from pincite.core import cli, runtime
-from pincite.core.errors import PinciteError
-from pincite.core.ports import Embedder, Vectors
-from pincite.core.retrieval.embed import MiniLmEmbedder, make_embedder
-from pincite.core.retrieval.indexes import Indexes
-from pincite.core.settings import Settings
-from pincite.core.types import TurnStatus
+import cli
+from core.domain.errors import PinciteError
+from core.domain.ports import Embedder, Vectors
+from core.domain.settings import Settings
+from core.domain.turns import TurnStatus
+from core.models.embed import MiniLmEmbedder, make_embedder
+from core.services import bootstrap as runtime
+from core.store.indexes import Indexes
 
 SEED = 17
 PATIENCE_SECONDS = 120.0

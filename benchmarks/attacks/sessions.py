@@ -17,11 +17,11 @@ from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
-from pincite.core.errors import PinciteError
-from pincite.core.runtime import Pincite, open_pincite
-from pincite.core.settings import Settings
-from pincite.core.types import TurnStatus
-from pincite.tests.pdfs import prose
+from core.domain.errors import PinciteError
+from core.domain.settings import Settings
+from core.domain.turns import TurnStatus
+from core.services.bootstrap import Pincite, open_pincite
+from tests.pdfs import prose
 
 SESSIONS = 50
 TURNS = 600

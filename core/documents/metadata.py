@@ -8,9 +8,9 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from pincite.core.documents.language import detect_language
-from pincite.core.ports import PdfInfo
-from pincite.core.types import BlockKind, MetadataField, MetadataSource, Page
+from core.domain.documents import BlockKind, MetadataField, MetadataSource, Page
+from core.domain.ports import PdfInfo
+from core.text.language import detect_language
 
 _FIRST_PAGES = 3
 _TOOL_TITLE = re.compile(

@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from pincite.core.store.page_layout import PackedWords
-from pincite.core.types import Block, BlockKind, Box, OutlineEntry, Page, Passage
+from core.domain.documents import Block, BlockKind, Box, OutlineEntry, Page, Passage
+from core.store.page_layout import PackedWords
 
 TARGET_CHARACTERS = 700
 MOST_CHARACTERS = 900

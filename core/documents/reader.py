@@ -15,14 +15,14 @@ from pathlib import Path
 from queue import SimpleQueue
 from typing import Any, NoReturn
 
-from pincite.core import errors
-from pincite.core.documents import reader_process
-from pincite.core.documents.reading import PlainPage
-from pincite.core.errors import DocumentError, EmptyFileError, ReaderStoppedError, TooLargeError
-from pincite.core.ports import PdfInfo
-from pincite.core.settings import Settings
-from pincite.core.store.page_layout import PackedWords
-from pincite.core.types import Block, BlockKind, OutlineEntry, Page, PageStatus
+from core.documents.formats.pdf import process as reader_process
+from core.documents.formats.pdf.reading import PlainPage
+from core.domain import errors
+from core.domain.documents import Block, BlockKind, OutlineEntry, Page, PageStatus
+from core.domain.errors import DocumentError, EmptyFileError, ReaderStoppedError, TooLargeError
+from core.domain.ports import PdfInfo
+from core.domain.settings import Settings
+from core.store.page_layout import PackedWords
 
 _WATCH_SECONDS = 0.1
 _STARTING_SECONDS = 20.0

@@ -13,16 +13,16 @@ from langgraph.graph import END, START, StateGraph
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.runtime import Runtime
 
-from pincite.core.errors import StoppedError, StorageError
-from pincite.core.graph.context import Notes, TurnContext
-from pincite.core.graph.nodes.generator import after_generator, generator
-from pincite.core.graph.nodes.judge import after_judge, judge
-from pincite.core.graph.nodes.retriever import after_retriever, retriever
-from pincite.core.graph.nodes.review import review
-from pincite.core.graph.nodes.rewriter import rewriter
-from pincite.core.graph.nodes.router import after_router, router
-from pincite.core.graph.state import CHECKPOINTED, TurnState, TurnUpdate
-from pincite.core.types import TraceStep
+from core.domain.errors import StoppedError, StorageError
+from core.domain.turns import TraceStep
+from core.graph.context import Notes, TurnContext
+from core.graph.nodes.generator import after_generator, generator
+from core.graph.nodes.judge import after_judge, judge
+from core.graph.nodes.retriever import after_retriever, retriever
+from core.graph.nodes.review import review
+from core.graph.nodes.rewriter import rewriter
+from core.graph.nodes.router import after_router, router
+from core.graph.state import CHECKPOINTED, TurnState, TurnUpdate
 
 TurnGraph: TypeAlias = CompiledStateGraph[TurnState, TurnContext, TurnState, TurnState]
 

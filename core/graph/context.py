@@ -5,10 +5,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeAlias
 
-from pincite.core.ports import ChatModel
-from pincite.core.settings import Settings
-from pincite.core.store.reviews import Recalled
-from pincite.core.types import AnswerPart, Document, Passage, SearchPlan, SearchResult, TraceStep
+from core.domain.answers import AnswerPart
+from core.domain.documents import Document, Passage
+from core.domain.ports import ChatModel
+from core.domain.search import SearchPlan, SearchResult
+from core.domain.settings import Settings
+from core.domain.turns import TraceStep
+from core.store.reviews import Recalled
 
 
 class Documents(Protocol):

@@ -4,10 +4,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from pincite.core.grounding.judge import WORTH
-from pincite.core.grounding.marks import veiled
-from pincite.core.language.prompts import defused, in_line
-from pincite.core.types import Claim, ClaimStatus, Evidence
+from core.domain.answers import Claim, ClaimStatus
+from core.domain.search import Evidence
+from core.judge.judge import WORTH
+from core.models.prompts import defused, in_line
+from core.text.marks import veiled
 
 LONGEST_REASON = 200
 MOST_POINTS = 1_000

@@ -7,9 +7,11 @@ from typing import Any
 from pydantic import TypeAdapter
 from typing_extensions import TypedDict
 
-from pincite.core import types
-from pincite.core.grounding.marks import marked_text
-from pincite.core.types import AnswerPart, Attempt, Citation, Evidence, Exchange, Intent, Mode, SearchPlan, Verdict
+from core.domain import answers, documents, search, turns
+from core.domain.answers import AnswerPart, Attempt, Citation, Verdict
+from core.domain.search import Evidence, Intent, Mode, SearchPlan
+from core.domain.turns import Exchange
+from core.text.marks import marked_text
 
 
 class TurnUpdate(TypedDict, total=False):
@@ -133,9 +135,10 @@ def attempt_of(state: TurnState, verdict: Verdict | None) -> Attempt:
 
 CHECKPOINTED: tuple[type, ...] = tuple(
     value
-    for value in vars(types).values()
+    for module in (search, documents, answers, turns)
+    for value in vars(module).values()
     if isinstance(value, type)
-    and value.__module__ == types.__name__
+    and value.__module__ == module.__name__
     and (issubclass(value, Enum) or hasattr(value, "__dataclass_fields__"))
 )
 """The allow-list of the checkpointer: our own values and nothing else."""

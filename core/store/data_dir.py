@@ -6,10 +6,10 @@ from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from pincite.core.errors import ForeignDirectoryError, NewerDatabaseError, StorageError
-from pincite.core.settings import Settings
-from pincite.core.store.database import Database, ReadOnlyDatabase
-from pincite.core.writing import NOT_OURS, write_whole
+from core.domain.errors import ForeignDirectoryError, NewerDatabaseError, StorageError
+from core.domain.settings import Settings
+from core.domain.writing import NOT_OURS, write_whole
+from core.store.database import Database, ReadOnlyDatabase
 
 STAMP = "pincite-data.json"
 FORMAT = 1

@@ -11,7 +11,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
-from pincite.core.errors import (
+from core.domain.errors import (
     BusyError,
     DamagedDatabaseError,
     ForeignDirectoryError,
@@ -310,7 +310,7 @@ def _open(source: Path | str) -> sqlite3.Connection:
 
 
 def _migrations() -> list[str]:
-    folder = resources.files("pincite.core.store.migrations")
+    folder = resources.files("core.store.migrations")
     scripts = sorted((entry for entry in folder.iterdir() if entry.name.endswith(".sql")), key=lambda entry: entry.name)
     return [script.read_text(encoding="utf-8") for script in scripts]
 

@@ -7,16 +7,10 @@ from functools import lru_cache
 from pathlib import Path
 from sqlite3 import Row
 
-from pincite.core.errors import UnknownDocumentError
-from pincite.core.plain import storable
-from pincite.core.settings import Settings
-from pincite.core.store.codec import decoding, readable
-from pincite.core.store.database import Database
-from pincite.core.store.page_layout import PackedWords, decode_layout
-from pincite.core.types import (
+from core.domain.answers import Citation
+from core.domain.documents import (
     BLANK_PAGE,
     Box,
-    Citation,
     Document,
     DocumentStatus,
     MetadataField,
@@ -27,6 +21,12 @@ from pincite.core.types import (
     PageStatus,
     Passage,
 )
+from core.domain.errors import UnknownDocumentError
+from core.domain.settings import Settings
+from core.store.codec import decoding, readable
+from core.store.database import Database
+from core.store.page_layout import PackedWords, decode_layout
+from core.text.plain import storable
 
 _DOCUMENT = "SELECT * FROM documents"
 _PASSAGE = """SELECT passages.*, pages.page_label, pages.text AS page_text

@@ -3,8 +3,10 @@
 from collections.abc import Iterable
 from dataclasses import replace
 
-from pincite.core.grounding.marks import plain_text, read_marks
-from pincite.core.types import AnswerPart, Attempt, Citation, Evidence, Turn, Verdict
+from core.domain.answers import AnswerPart, Attempt, Citation, Verdict
+from core.domain.search import Evidence
+from core.domain.turns import Turn
+from core.text.marks import plain_text, read_marks
 
 
 def with_parts(turn: Turn) -> Turn:

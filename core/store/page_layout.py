@@ -9,7 +9,7 @@ from typing import overload
 import numpy as np
 from numpy.typing import NDArray
 
-from pincite.core.types import Block, BlockKind, Box, Word
+from core.domain.documents import Block, BlockKind, Box, Word
 
 BOX_UNITS = 65535
 """Places on a page are kept as 16-bit fractions of its width and height."""

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
-from pincite.core.errors import StorageError
+from core.domain.errors import StorageError
 
 OURS = (
     "pincite.db*",

@@ -4,9 +4,9 @@ import json
 import sqlite3
 from dataclasses import dataclass
 
-from pincite.core.errors import StorageError
-from pincite.core.store.database import Database
-from pincite.core.store.sessions import NEW_TITLE
+from core.domain.errors import StorageError
+from core.store.database import Database
+from core.store.sessions import NEW_TITLE
 
 
 @dataclass(frozen=True, slots=True)

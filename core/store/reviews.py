@@ -8,27 +8,17 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from pincite.core.errors import TurnError
-from pincite.core.grounding.marks import marked_text
-from pincite.core.grounding.terms import content_terms
-from pincite.core.plain import storable
-from pincite.core.ports import Embedder
-from pincite.core.store.codec import readable, to_json
-from pincite.core.store.database import Database
-from pincite.core.store.turns import Turns, now, review_of, status_of
-from pincite.core.types import (
-    AnswerPart,
-    Citation,
-    Evidence,
-    FeedbackKind,
-    Review,
-    ReviewDecision,
-    ReviewDraft,
-    ReviewedLine,
-    Turn,
-    TurnStatus,
-    Verdict,
-)
+from core.domain.answers import AnswerPart, Citation, Verdict
+from core.domain.errors import TurnError
+from core.domain.ports import Embedder
+from core.domain.search import Evidence
+from core.domain.turns import FeedbackKind, Review, ReviewDecision, ReviewDraft, ReviewedLine, Turn, TurnStatus
+from core.store.codec import readable, to_json
+from core.store.database import Database
+from core.store.turns import Turns, now, review_of, status_of
+from core.text.marks import marked_text
+from core.text.plain import storable
+from core.text.terms import content_terms
 
 SAME_MEANING = 0.85
 """Cosine similarity that two questions with the same words must reach: word order and wording still count.

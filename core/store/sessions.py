@@ -6,13 +6,14 @@ import uuid
 from collections.abc import Callable, Sequence
 from itertools import zip_longest
 
-from pincite.core.errors import TurnError
-from pincite.core.markdown import escape, tame, verbatim
-from pincite.core.plain import shown, storable
-from pincite.core.store.codec import readable, to_json
-from pincite.core.store.database import Database
-from pincite.core.store.turns import UNREADABLE_SCOPE, Turns, containing, now
-from pincite.core.types import AnswerPart, Citation, PartKind, Session, Turn, TurnStatus
+from core.domain.answers import AnswerPart, Citation, PartKind
+from core.domain.errors import TurnError
+from core.domain.turns import Session, Turn, TurnStatus
+from core.store.codec import readable, to_json
+from core.store.database import Database
+from core.store.turns import UNREADABLE_SCOPE, Turns, containing, now
+from core.text.markdown import escape, tame, verbatim
+from core.text.plain import shown, storable
 
 NEW_TITLE = "New session"
 LONGEST_TITLE = 60

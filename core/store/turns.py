@@ -7,18 +7,12 @@ from collections.abc import Collection, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 
-from pincite.core.errors import TurnError
-from pincite.core.grounding.marks import plain_text
-from pincite.core.store.codec import readable, to_json
-from pincite.core.store.database import Database
-from pincite.core.store.older import parts_of, with_parts
-from pincite.core.store.workers import is_alive, this_worker
-from pincite.core.types import (
-    AnswerPart,
-    Citation,
+from core.domain.answers import AnswerPart, Citation
+from core.domain.errors import TurnError
+from core.domain.search import Mode
+from core.domain.turns import (
     Exchange,
     FeedbackKind,
-    Mode,
     Review,
     ReviewDecision,
     TraceStep,
@@ -27,6 +21,11 @@ from pincite.core.types import (
     TurnLine,
     TurnStatus,
 )
+from core.store.codec import readable, to_json
+from core.store.database import Database
+from core.store.older import parts_of, with_parts
+from core.store.workers import is_alive, this_worker
+from core.text.marks import plain_text
 
 UNREADABLE_TURN = "This turn cannot be read; it is kept as it is."
 UNREADABLE_STEP = "This step cannot be read; it is kept as it is."

@@ -5,8 +5,8 @@ from itertools import groupby
 
 import streamlit as st
 
-from pincite.core.types import AnswerPart, Attempt, Claim, ClaimStatus, PartKind, Score, Verdict
-from pincite.pages.components.words import CLAIM_MARKS, escape, escape_lines, page_name, plain_headings, tame
+from core.domain.answers import AnswerPart, Attempt, Claim, ClaimStatus, PartKind, Score, Verdict
+from pages.components.words import CLAIM_MARKS, escape, escape_lines, page_name, plain_headings, tame
 
 
 def answer_markdown(parts: Sequence[AnswerPart], verdict: Verdict | None) -> str:

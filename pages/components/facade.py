@@ -6,9 +6,9 @@ from contextlib import contextmanager
 
 import streamlit as st
 
-from pincite.core.errors import PinciteError
-from pincite.core.runtime import Pincite, open_pincite
-from pincite.pages.components.words import escape
+from core.domain.errors import PinciteError
+from core.services.bootstrap import Pincite, open_pincite
+from pages.components.words import escape
 
 _opening = threading.Lock()
 _opened: Pincite | None = None

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 import altair as alt
 import streamlit as st
 
-from pincite.core.types import PageReceipt, PageStatus
-from pincite.pages.components.words import count, page_name
+from core.domain.documents import PageReceipt, PageStatus
+from pages.components.words import count, page_name
 
 LOOKS: dict[PageStatus, tuple[str, str, str]] = {
     PageStatus.TEXT: ("T", "#3d8f7a", "text"),

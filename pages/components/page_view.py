@@ -8,11 +8,13 @@ from dataclasses import dataclass, replace
 
 import streamlit as st
 
-from pincite.core.errors import PinciteError
-from pincite.core.runtime import Pincite
-from pincite.core.types import Citation, Document, Turn
-from pincite.pages.components.facade import pincite, tell
-from pincite.pages.components.words import chip_label, escape, shorten
+from core.domain.answers import Citation
+from core.domain.documents import Document
+from core.domain.errors import PinciteError
+from core.domain.turns import Turn
+from core.services.bootstrap import Pincite
+from pages.components.facade import pincite, tell
+from pages.components.words import chip_label, escape, shorten
 
 PICTURE_WIDTH = 1100
 

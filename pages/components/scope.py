@@ -7,11 +7,12 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from pincite.core.errors import PinciteError
-from pincite.core.runtime import Pincite
-from pincite.core.types import Mode, Session
-from pincite.pages.components.facade import tell
-from pincite.pages.components.words import count, escape, shorten
+from core.domain.errors import PinciteError
+from core.domain.search import Mode
+from core.domain.turns import Session
+from core.services.bootstrap import Pincite
+from pages.components.facade import tell
+from pages.components.words import count, escape, shorten
 
 NEW = "new_scope"
 LONGEST_NAME = 32

@@ -2,10 +2,10 @@
 
 import streamlit as st
 
-from pincite.core.runtime import Pincite
-from pincite.core.types import Session
-from pincite.pages.components.layout import SESSION_LIST
-from pincite.pages.components.words import escape
+from core.domain.turns import Session
+from core.services.bootstrap import Pincite
+from pages.components.layout import SESSION_LIST
+from pages.components.words import escape
 
 SESSIONS_A_PAGE = 15
 

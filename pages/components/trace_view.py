@@ -8,9 +8,10 @@ from typing import Any
 import altair as alt
 import streamlit as st
 
-from pincite.core.graph.build import build_graph
-from pincite.core.types import Candidate, Evidence, TraceStep, Turn, TurnStatus
-from pincite.pages.components.words import duration, escape, page_name, parse_time
+from core.domain.search import Candidate, Evidence
+from core.domain.turns import TraceStep, Turn, TurnStatus
+from core.graph.build import build_graph
+from pages.components.words import duration, escape, page_name, parse_time
 
 START, END = "__start__", "__end__"
 LONG_TEXT = 160

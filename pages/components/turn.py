@@ -5,11 +5,13 @@ from datetime import UTC, datetime
 
 import streamlit as st
 
-from pincite.core.runtime import Pincite
-from pincite.core.types import ClaimStatus, FeedbackKind, Mode, ReviewDecision, Turn, TurnSnapshot, TurnStatus
-from pincite.pages.components.answer import answer_markdown, claim_line, confidence_history, draw_scores
-from pincite.pages.components.page_view import draw_chips, passages_found
-from pincite.pages.components.words import (
+from core.domain.answers import ClaimStatus
+from core.domain.search import Mode
+from core.domain.turns import FeedbackKind, ReviewDecision, Turn, TurnSnapshot, TurnStatus
+from core.services.bootstrap import Pincite
+from pages.components.answer import answer_markdown, claim_line, confidence_history, draw_scores
+from pages.components.page_view import draw_chips, passages_found
+from pages.components.words import (
     STATUS_WORDS,
     claims_in_words,
     confidence,

@@ -7,12 +7,13 @@ from dataclasses import dataclass, field, replace
 import streamlit as st
 from streamlit.runtime.uploaded_file_manager import UploadedFile
 
-from pincite.core.errors import DocumentError, PasswordNeededError
-from pincite.core.runtime import Pincite
-from pincite.core.types import Document, Job, JobStatus, Session
-from pincite.pages.components.facade import errors_told
-from pincite.pages.components.scope import NEW, chosen_documents
-from pincite.pages.components.words import duration, escape
+from core.domain.documents import Document, Job, JobStatus
+from core.domain.errors import DocumentError, PasswordNeededError
+from core.domain.turns import Session
+from core.services.bootstrap import Pincite
+from pages.components.facade import errors_told
+from pages.components.scope import NEW, chosen_documents
+from pages.components.words import duration, escape
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,10 +4,11 @@ import re
 from collections.abc import Sequence
 from datetime import UTC, datetime
 
-from pincite.core.markdown import escape as escape
-from pincite.core.markdown import escape_lines as escape_lines
-from pincite.core.markdown import tame as tame
-from pincite.core.types import Citation, ClaimStatus, TurnStatus, Verdict
+from core.domain.answers import Citation, ClaimStatus, Verdict
+from core.domain.turns import TurnStatus
+from core.text.markdown import escape as escape
+from core.text.markdown import escape_lines as escape_lines
+from core.text.markdown import tame as tame
 
 CLAIM_MARKS: dict[ClaimStatus, tuple[str, str]] = {
     ClaimStatus.SUPPORTED: ("✓", "green"),

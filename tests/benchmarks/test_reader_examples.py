@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from tokenizers import Tokenizer
 
-from pincite.benchmarks.reader import examples
+from benchmarks.reader import examples
 
 LONG = " ".join(f"Clause {number} speaks of matter {number}." for number in range(200))
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
 
-from pincite.tests.browser.slow_model import SlowModel, slow_model
-from pincite.tests.serving import free_port, running_app
+from tests.browser.slow_model import SlowModel, slow_model
+from tests.serving import free_port, running_app
 
 ARGUMENTS = (
     "--no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking "

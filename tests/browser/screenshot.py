@@ -8,9 +8,9 @@ from pathlib import Path
 
 from playwright.sync_api import Browser, Page, sync_playwright
 
-from pincite.core.settings import PACKAGE_ROOT
-from pincite.tests.browser.conftest import ARGUMENTS, PATIENCE_MS
-from pincite.tests.serving import free_port, running_app
+from core.domain.settings import PACKAGE_ROOT
+from tests.browser.conftest import ARGUMENTS, PATIENCE_MS
+from tests.serving import free_port, running_app
 
 README_PICTURE = PACKAGE_ROOT / "docs" / "images" / "pincite.png"
 QUESTIONS = ("Which law governs the agreement?", "How much notice does a termination need?")

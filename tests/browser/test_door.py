@@ -7,9 +7,9 @@ from pathlib import Path
 
 from playwright.sync_api import Browser, expect
 
-from pincite.tests.browser.conftest import PATIENCE_MS, environment
-from pincite.tests.browser.test_journeys import NewPage
-from pincite.tests.serving import free_port, pincite_command, running_app
+from tests.browser.conftest import PATIENCE_MS, environment
+from tests.browser.test_journeys import NewPage
+from tests.serving import free_port, pincite_command, running_app
 
 expect.set_options(timeout=PATIENCE_MS)
 

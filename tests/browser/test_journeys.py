@@ -8,9 +8,9 @@ from pathlib import Path
 
 from playwright.sync_api import Page, TimeoutError, expect
 
-from pincite.tests.browser.conftest import PATIENCE_MS, environment, with_model
-from pincite.tests.browser.slow_model import SlowModel, slow_model
-from pincite.tests.serving import free_port, running_app
+from tests.browser.conftest import PATIENCE_MS, environment, with_model
+from tests.browser.slow_model import SlowModel, slow_model
+from tests.serving import free_port, running_app
 
 expect.set_options(timeout=PATIENCE_MS)
 QUESTION = "What are the late payment penalties?"

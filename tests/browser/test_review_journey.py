@@ -5,9 +5,9 @@ from pathlib import Path
 
 from playwright.sync_api import expect
 
-from pincite.tests.browser.conftest import PATIENCE_MS, environment
-from pincite.tests.browser.test_journeys import NewPage, ask, go_to
-from pincite.tests.serving import free_port, running_app
+from tests.browser.conftest import PATIENCE_MS, environment
+from tests.browser.test_journeys import NewPage, ask, go_to
+from tests.serving import free_port, running_app
 
 expect.set_options(timeout=PATIENCE_MS)
 WRONG = "The late payment penalty is 9 % of the overdue amount per month [1]."

@@ -9,17 +9,19 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
-from pincite.core.errors import ModelInterruptedError, ModelUnavailableError
-from pincite.core.graph.prompts import critic_content
-from pincite.core.grounding.marks import marked_text
-from pincite.core.language.engines import choose_engine, look_for_engines
-from pincite.core.language.ollama import OllamaChat, chat_models, host_of
-from pincite.core.language.prompts import messages_for
-from pincite.core.language.quoting import Quoting
-from pincite.core.language.selection import score_units
-from pincite.core.ports import AnswerRequest, ChatModel
-from pincite.core.settings import Settings
-from pincite.core.types import AnswerPart, Claim, ClaimStatus, Evidence, Intent, Passage
+from core.domain.answers import AnswerPart, Claim, ClaimStatus
+from core.domain.documents import Passage
+from core.domain.errors import ModelInterruptedError, ModelUnavailableError
+from core.domain.ports import AnswerRequest, ChatModel
+from core.domain.search import Evidence, Intent
+from core.domain.settings import Settings
+from core.graph.prompts import critic_content
+from core.models.engines import choose_engine, look_for_engines
+from core.models.ollama import OllamaChat, chat_models, host_of
+from core.models.prompts import messages_for
+from core.models.quoting import Quoting
+from core.models.selection import score_units
+from core.text.marks import marked_text
 
 TEXT = "Overdue amounts bear interest at 1.5 % per month. Invoices are payable within 30 days."
 SCHEMA = {

@@ -12,11 +12,11 @@ import numpy as np
 import ollama
 import pytest
 
-from pincite.core.errors import ModelUnavailableError, SettingsError, StorageError
-from pincite.core.ports import Embedder
-from pincite.core.retrieval import embed
-from pincite.core.retrieval.embed import MiniLmEmbedder, OllamaEmbedder, make_embedder
-from pincite.core.settings import Settings
+from core.domain.errors import ModelUnavailableError, SettingsError, StorageError
+from core.domain.ports import Embedder
+from core.domain.settings import Settings
+from core.models import embed
+from core.models.embed import MiniLmEmbedder, OllamaEmbedder, make_embedder
 
 REFERENCE_TEXT = "Pincite cites pages."
 REFERENCE_VECTOR = [-0.0230, -0.0754, -0.0195, 0.0555, 0.0049, -0.0179, 0.0093, 0.0184]

@@ -11,13 +11,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from pincite.core.errors import IndexMismatchError
-from pincite.core.ports import Vectors
-from pincite.core.retrieval.approximate import Approximate
-from pincite.core.retrieval.exact import MeaningIndex
-from pincite.core.retrieval.vector_cache import VectorCache
-from pincite.core.retrieval.vectors import IndexStamp
-from pincite.core.store.database import Database
+from core.domain.errors import IndexMismatchError
+from core.domain.ports import Vectors
+from core.store.approximate import Approximate
+from core.store.database import Database
+from core.store.exact import MeaningIndex
+from core.store.vector_cache import VectorCache
+from core.store.vectors import IndexStamp
 
 STAMP = IndexStamp("test", "1", 16)
 ONE, TWO = "1" * 64, "2" * 64

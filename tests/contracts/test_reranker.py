@@ -17,12 +17,13 @@ from tokenizers.models import WordLevel
 from tokenizers.pre_tokenizers import Whitespace
 from tokenizers.processors import TemplateProcessing
 
-from pincite.core.errors import ModelUnavailableError
-from pincite.core.ports import Reranker
-from pincite.core.retrieval.features import FEATURES
-from pincite.core.retrieval.flash import MODEL, FlashReranker, download, is_cached
-from pincite.core.retrieval.rerank import BuiltInReranker, load_model
-from pincite.core.types import Candidate, Passage
+from core.domain.documents import Passage
+from core.domain.errors import ModelUnavailableError
+from core.domain.ports import Reranker
+from core.domain.search import Candidate
+from core.models.flash import MODEL, FlashReranker, download, is_cached
+from core.models.rank_features import FEATURES
+from core.models.rerank import BuiltInReranker, load_model
 
 WORDS = [
     "[PAD]",

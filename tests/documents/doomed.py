@@ -7,11 +7,11 @@ import threading
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from pincite.core.settings import Settings
-from pincite.core.types import Page
-from pincite.tests.documents.other_embedder import OtherEmbedder, choose
-from pincite.tests.documents.pdfium_reader import PdfiumReader
-from pincite.tests.documents.workshop import LONG_SECONDS, open_workshop
+from core.domain.documents import Page
+from core.domain.settings import Settings
+from tests.documents.other_embedder import OtherEmbedder, choose
+from tests.documents.pdfium_reader import PdfiumReader
+from tests.documents.workshop import LONG_SECONDS, open_workshop
 
 RECOGNISED = {3: "A stamp from Bremen, hardly legible.", 7: "A letter from Ghent in a shaky hand."}
 FILES = (

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from pincite.core.errors import ModelUnavailableError
-from pincite.core.ports import Embedder, Vectors
-from pincite.core.retrieval.embed import MiniLmEmbedder, make_embedder
-from pincite.core.settings import Settings
-from pincite.tests.documents.workshop import LONG_SECONDS
+from core.domain.errors import ModelUnavailableError
+from core.domain.ports import Embedder, Vectors
+from core.domain.settings import Settings
+from core.models.embed import MiniLmEmbedder, make_embedder
+from tests.documents.workshop import LONG_SECONDS
 
 
 class OtherEmbedder:

@@ -8,9 +8,9 @@ import pypdf
 import pypdfium2
 import pypdfium2.raw
 
-from pincite.core.errors import NotAPdfError, PasswordNeededError
-from pincite.core.ports import PdfInfo
-from pincite.core.types import Page, PageStatus
+from core.domain.documents import Page, PageStatus
+from core.domain.errors import NotAPdfError, PasswordNeededError
+from core.domain.ports import PdfInfo
 
 _PDFIUM = threading.Lock()
 

@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from pincite.core.errors import PasswordNeededError
-from pincite.core.health import look_into
-from pincite.core.settings import Settings
-from pincite.core.types import DocumentStatus
-from pincite.tests.documents.workshop import make_pdf, open_workshop
+from core.domain.documents import DocumentStatus
+from core.domain.errors import PasswordNeededError
+from core.domain.settings import Settings
+from core.services.health import look_into
+from tests.documents.workshop import make_pdf, open_workshop
 
 DAMAGES: dict[str, Callable[[Path], object]] = {
     "missing": Path.unlink,

@@ -10,19 +10,13 @@ from pathlib import Path
 
 import pytest
 
-from pincite.core.errors import (
-    EmptyFileError,
-    NotAPdfError,
-    PasswordNeededError,
-    TooLargeError,
-    UnknownDocumentError,
-)
-from pincite.core.retrieval.exact import MeaningIndex
-from pincite.core.retrieval.indexes import Indexes
-from pincite.core.settings import Settings
-from pincite.core.types import DocumentStatus, JobStage, JobStatus, Page, PageStatus, Passage
-from pincite.tests.documents.pdfium_reader import PdfiumReader
-from pincite.tests.documents.workshop import LONG_SECONDS, make_pdf, open_workshop
+from core.domain.documents import DocumentStatus, JobStage, JobStatus, Page, PageStatus, Passage
+from core.domain.errors import EmptyFileError, NotAPdfError, PasswordNeededError, TooLargeError, UnknownDocumentError
+from core.domain.settings import Settings
+from core.store.exact import MeaningIndex
+from core.store.indexes import Indexes
+from tests.documents.pdfium_reader import PdfiumReader
+from tests.documents.workshop import LONG_SECONDS, make_pdf, open_workshop
 
 RATES = "Late payments bear interest at nine percent a year, counted by the day from the due date."
 PARKING = "Employees park their bicycles in the yard behind the mill, never in the stairwell."

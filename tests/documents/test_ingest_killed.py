@@ -12,12 +12,12 @@ from pathlib import Path
 
 import pytest
 
-from pincite.core.settings import Settings
-from pincite.core.store.database import Database
-from pincite.core.types import DocumentStatus
-from pincite.tests.documents.doomed import FILES, RECOGNISED, ingest_until_killed
-from pincite.tests.documents.pdfium_reader import PdfiumReader
-from pincite.tests.documents.workshop import LONG_SECONDS, Workshop, make_pdf, open_workshop
+from core.domain.documents import DocumentStatus
+from core.domain.settings import Settings
+from core.store.database import Database
+from tests.documents.doomed import FILES, RECOGNISED, ingest_until_killed
+from tests.documents.pdfium_reader import PdfiumReader
+from tests.documents.workshop import LONG_SECONDS, Workshop, make_pdf, open_workshop
 
 KILLS = 20
 MOST_STARTS = 80
@@ -27,7 +27,7 @@ MOST_STARTS = 80
 def start() -> Iterator[multiprocessing.context.ForkServerContext]:
     """Starts processes from one that has the heavy libraries loaded."""
     context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(["chromadb", "onnxruntime", "pincite.tests.documents.doomed"])
+    context.set_forkserver_preload(["chromadb", "onnxruntime", "tests.documents.doomed"])
     yield context
 
 

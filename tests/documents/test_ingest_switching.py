@@ -11,12 +11,12 @@ from pathlib import Path
 
 import pytest
 
-from pincite.core.errors import IndexMismatchError
-from pincite.core.settings import Settings
-from pincite.tests.contracts.test_embedder import ollama_has
-from pincite.tests.documents.doomed import build_until_killed
-from pincite.tests.documents.other_embedder import OtherEmbedder, choose
-from pincite.tests.documents.workshop import LONG_SECONDS, Workshop, make_pdf, open_workshop
+from core.domain.errors import IndexMismatchError
+from core.domain.settings import Settings
+from tests.contracts.test_embedder import ollama_has
+from tests.documents.doomed import build_until_killed
+from tests.documents.other_embedder import OtherEmbedder, choose
+from tests.documents.workshop import LONG_SECONDS, Workshop, make_pdf, open_workshop
 
 PAGES = [f"Chapter {number} of the contract speaks of matter{number}." for number in range(150)]
 

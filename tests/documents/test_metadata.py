@@ -2,10 +2,10 @@
 
 import pytest
 
-from pincite.core.documents.language import detect_language
-from pincite.core.documents.metadata import describe
-from pincite.core.ports import PdfInfo
-from pincite.core.types import Block, BlockKind, MetadataSource, Page, PageStatus
+from core.documents.metadata import describe
+from core.domain.documents import Block, BlockKind, MetadataSource, Page, PageStatus
+from core.domain.ports import PdfInfo
+from core.text.language import detect_language
 
 
 def _info(**fields: str) -> PdfInfo:

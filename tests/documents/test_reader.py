@@ -10,10 +10,11 @@ from pathlib import Path
 import pypdfium2 as pdfium
 import pytest
 
-from pincite.core.documents import opening, reading
-from pincite.core.documents.reader import ProcessReader
-from pincite.core.documents.reading import OpenPdf, PlainPage
-from pincite.core.errors import (
+from core.documents.formats.pdf import opening, reading
+from core.documents.formats.pdf.reading import OpenPdf, PlainPage
+from core.documents.reader import ProcessReader
+from core.domain.documents import OutlineEntry, PageStatus
+from core.domain.errors import (
     DocumentError,
     EmptyFileError,
     NotAPdfError,
@@ -21,9 +22,8 @@ from pincite.core.errors import (
     TooLargeError,
     UnreadablePdfError,
 )
-from pincite.core.settings import Settings
-from pincite.core.types import OutlineEntry, PageStatus
-from pincite.tests import pdfs
+from core.domain.settings import Settings
+from tests import pdfs
 
 
 @pytest.fixture(scope="module")

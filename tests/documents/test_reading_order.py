@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from pincite.core.documents.reader import ProcessReader
-from pincite.core.settings import Settings
-from pincite.core.types import BlockKind, Page, PageStatus
-from pincite.tests import pdfs
+from core.documents.reader import ProcessReader
+from core.domain.documents import BlockKind, Page, PageStatus
+from core.domain.settings import Settings
+from tests import pdfs
 
 LEFT = " ".join(pdfs.SENTENCES * 2)
 RIGHT = " ".join(sentence.replace("vessel", "lorry").replace("harbour", "depot") for sentence in pdfs.SENTENCES * 2)

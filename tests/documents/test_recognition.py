@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from pincite.core.documents.reader import ProcessReader
-from pincite.core.settings import Settings
-from pincite.core.types import PageStatus
-from pincite.tests import pdfs
+from core.documents.reader import ProcessReader
+from core.domain.documents import PageStatus
+from core.domain.settings import Settings
+from tests import pdfs
 
 TEXT = "The penalty for late payment is 1.5 percent per month, counted from day 31."
 

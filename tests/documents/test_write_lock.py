@@ -9,16 +9,16 @@ from typing import Any
 
 import pytest
 
-from pincite.core.documents import shelf as shelf_module
-from pincite.core.documents.page_work import LONGEST_PAGE
-from pincite.core.errors import BusyError
-from pincite.core.retrieval import keywords as keywords_module
-from pincite.core.settings import Settings
-from pincite.core.store import database as database_module
-from pincite.core.store.database import Database
-from pincite.core.types import Block, BlockKind, Page
-from pincite.tests.documents.pdfium_reader import PdfiumReader
-from pincite.tests.documents.workshop import make_pdf, open_workshop
+from core.domain.documents import Block, BlockKind, Page
+from core.domain.errors import BusyError
+from core.domain.settings import Settings
+from core.ingest import shelf as shelf_module
+from core.ingest.page_work import LONGEST_PAGE
+from core.store import database as database_module
+from core.store import keywords as keywords_module
+from core.store.database import Database
+from tests.documents.pdfium_reader import PdfiumReader
+from tests.documents.workshop import make_pdf, open_workshop
 
 CHARACTERS = 71_000
 PAGES = {

@@ -8,17 +8,17 @@ from pathlib import Path
 
 from fpdf import FPDF
 
-from pincite.core.documents.ingest import Ingest
-from pincite.core.documents.workplace import Reader
-from pincite.core.ports import Embedder, PdfInfo
-from pincite.core.retrieval.embed import make_embedder
-from pincite.core.retrieval.indexes import Indexes
-from pincite.core.retrieval.keywords import Fts5Index
-from pincite.core.settings import Settings
-from pincite.core.store.database import Database
-from pincite.core.store.library import Library
-from pincite.core.types import MetadataField, MetadataSource, Page
-from pincite.tests.documents.pdfium_reader import PdfiumReader
+from core.domain.documents import MetadataField, MetadataSource, Page
+from core.domain.ports import Embedder, PdfInfo
+from core.domain.settings import Settings
+from core.ingest.pipeline import Ingest
+from core.ingest.workplace import Reader
+from core.models.embed import make_embedder
+from core.store.database import Database
+from core.store.indexes import Indexes
+from core.store.keywords import Fts5Index
+from core.store.library import Library
+from tests.documents.pdfium_reader import PdfiumReader
 
 TABLES = (
     "documents",

@@ -5,9 +5,10 @@ from typing import Any
 
 import pytest
 
-from pincite.core.graph.prompts import read_critique
-from pincite.core.types import ClaimStatus, TurnStatus
-from pincite.tests.graph.world import ScriptedModel, World
+from core.domain.answers import ClaimStatus
+from core.domain.turns import TurnStatus
+from core.graph.prompts import read_critique
+from tests.graph.world import ScriptedModel, World
 
 NAN = float("nan")
 INFINITY = float("inf")

@@ -5,16 +5,18 @@ from collections.abc import Iterator, Sequence
 
 import pytest
 
-from pincite.core.graph.build import build_graph
-from pincite.core.graph.context import TurnContext
-from pincite.core.graph.state import TurnState, opening_state
-from pincite.core.grounding.marks import marked_text
-from pincite.core.language.quoting import NOT_FOUND, Quoting
-from pincite.core.retrieval.search import Retriever
-from pincite.core.settings import Settings
-from pincite.core.store.library import Library
-from pincite.core.types import AnswerPart, Mode, TraceStep
-from pincite.tests.retrieval.shelf import make_retriever
+from core.domain.answers import AnswerPart
+from core.domain.search import Mode
+from core.domain.settings import Settings
+from core.domain.turns import TraceStep
+from core.graph.build import build_graph
+from core.graph.context import TurnContext
+from core.graph.state import TurnState, opening_state
+from core.models.quoting import NOT_FOUND, Quoting
+from core.search.retriever import Retriever
+from core.store.library import Library
+from core.text.marks import marked_text
+from tests.search.shelf import make_retriever
 
 DOCUMENTS = {
     "vertrag.pdf": "Rechnungen sind innerhalb von 30 Tagen zu bezahlen.\nDer Verzugszins beträgt 1,5 % pro Monat.",

@@ -8,11 +8,12 @@ from typing import Any
 
 import pytest
 
-from pincite.core.cli import turn_as_text
-from pincite.core.language.prompts import messages_for
-from pincite.core.language.quoting import NOT_FOUND, Quoting
-from pincite.core.types import AnswerPart, Citation, ClaimStatus, PartKind, TurnStatus
-from pincite.tests.graph.world import CONTRACT, REPORT, ScriptedModel, Shelf, WordSearch, World
+from cli import turn_as_text
+from core.domain.answers import AnswerPart, Citation, ClaimStatus, PartKind
+from core.domain.turns import TurnStatus
+from core.models.prompts import messages_for
+from core.models.quoting import NOT_FOUND, Quoting
+from tests.graph.world import CONTRACT, REPORT, ScriptedModel, Shelf, WordSearch, World
 
 RATE = "Overdue amounts bear interest at 1.5 % per month"
 PENALTY = "What interest do overdue amounts bear?"

@@ -7,11 +7,13 @@ from typing import Any
 
 import pytest
 
-from pincite.core.errors import ModelInterruptedError
-from pincite.core.graph.nodes.router import _by_rule, resolve_mentions
-from pincite.core.language.quoting import Quoting
-from pincite.core.types import Document, DocumentStatus, Intent, Mode, SearchPlan, SearchResult, TurnStatus
-from pincite.tests.graph.world import CONTRACT, REPORT, ScriptedModel, Shelf, WordSearch, World
+from core.domain.documents import Document, DocumentStatus
+from core.domain.errors import ModelInterruptedError
+from core.domain.search import Intent, Mode, SearchPlan, SearchResult
+from core.domain.turns import TurnStatus
+from core.graph.nodes.router import _by_rule, resolve_mentions
+from core.models.quoting import Quoting
+from tests.graph.world import CONTRACT, REPORT, ScriptedModel, Shelf, WordSearch, World
 
 RIGHT = "Overdue amounts bear interest at 1.5 % per month. [1]"
 WRONG = "Overdue amounts bear interest at 5 % per week. [1]"
@@ -127,7 +129,7 @@ def test_the_step_limit_gives_the_best_draft_to_review(world: Any) -> None:
 def test_the_time_budget_ends_the_retries(world: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     one = world(ScriptedModel(WRONG, WRONG, WRONG), turn_seconds=5)
     clock = iter([0.0, *(100.0 for _ in range(1000))])
-    monkeypatch.setattr("pincite.core.turns.time.monotonic", lambda: next(clock))
+    monkeypatch.setattr("core.services.turns.time.monotonic", lambda: next(clock))
     turn = one.ask(PENALTY).turn
     assert turn.status is TurnStatus.FLAGGED and turn.path.count("generator") == 1
     assert any("time for this turn" in reason for reason in turn.reasons)
@@ -140,7 +142,7 @@ def test_where_a_model_writes_nothing_quotations_stand_in(
     one = world(ScriptedModel(" "), turn_seconds=5)
     if not in_time:
         clock = iter([0.0, *(100.0 for _ in range(1000))])
-        monkeypatch.setattr("pincite.core.turns.time.monotonic", lambda: next(clock))
+        monkeypatch.setattr("core.services.turns.time.monotonic", lambda: next(clock))
     turn = one.ask(PENALTY).turn
     assert "1.5 % per month" in turn.answer and turn.citations
     assert turn.status is (TurnStatus.ANSWERED if in_time else TurnStatus.FLAGGED)

@@ -5,26 +5,19 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from pincite.core.graph.build import build_graph, forget_runs, open_checkpointer
-from pincite.core.grounding.terms import content_terms
-from pincite.core.language.quoting import Quoting
-from pincite.core.ports import AnswerRequest, ChatModel
-from pincite.core.settings import Settings
-from pincite.core.store.database import Database
-from pincite.core.store.reviews import Recalled
-from pincite.core.store.sessions import Sessions
-from pincite.core.store.turns import Turns
-from pincite.core.turns import Equipment, TurnRunner
-from pincite.core.types import (
-    Candidate,
-    Document,
-    DocumentStatus,
-    Evidence,
-    Passage,
-    SearchPlan,
-    SearchResult,
-    TurnSnapshot,
-)
+from core.domain.documents import Document, DocumentStatus, Passage
+from core.domain.ports import AnswerRequest, ChatModel
+from core.domain.search import Candidate, Evidence, SearchPlan, SearchResult
+from core.domain.settings import Settings
+from core.domain.turns import TurnSnapshot
+from core.graph.build import build_graph, forget_runs, open_checkpointer
+from core.models.quoting import Quoting
+from core.services.turns import Equipment, TurnRunner
+from core.store.database import Database
+from core.store.reviews import Recalled
+from core.store.sessions import Sessions
+from core.store.turns import Turns
+from core.text.terms import content_terms
 
 CONTRACT = (
     "7.3 Late payment. Overdue amounts bear interest at 1.5 % per month from the due date.",

@@ -8,12 +8,14 @@ import pytest
 import streamlit as st
 from streamlit.testing.v1 import AppTest
 
-from pincite.core.ports import ChatModel
-from pincite.core.runtime import Pincite
-from pincite.core.settings import PACKAGE_ROOT
-from pincite.core.types import Document, Mode, Turn
-from pincite.pages.components.facade import pincite
-from pincite.tests.graph.world import ScriptedModel
+from core.domain.documents import Document
+from core.domain.ports import ChatModel
+from core.domain.search import Mode
+from core.domain.settings import PACKAGE_ROOT
+from core.domain.turns import Turn
+from core.services.bootstrap import Pincite
+from pages.components.facade import pincite
+from tests.graph.world import ScriptedModel
 
 PENALTIES = "What are the late payment penalties?"
 WRONG = "The late payment penalty is 9 % of the overdue amount per week [1]."
@@ -91,7 +93,7 @@ def speak(monkeypatch: pytest.MonkeyPatch) -> Callable[..., ScriptedModel]:
         def choose(settings: object, asked: str | None = None) -> ChatModel:
             return model
 
-        monkeypatch.setattr("pincite.core.runtime.choose_engine", choose)
+        monkeypatch.setattr("core.services.bootstrap.choose_engine", choose)
         return model
 
     return as_told

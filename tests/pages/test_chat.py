@@ -8,13 +8,15 @@ from pathlib import Path
 
 import pytest
 
-from pincite.core.errors import ModelInterruptedError
-from pincite.core.runtime import Pincite
-from pincite.core.store.codec import readable
-from pincite.core.types import Document, Mode, ReviewDecision, Turn, TurnStatus
-from pincite.tests import pdfs
-from pincite.tests.graph.world import ScriptedModel
-from pincite.tests.pages.conftest import PENALTIES, SECONDS, WRONG, Ask, Screen
+from core.domain.documents import Document
+from core.domain.errors import ModelInterruptedError
+from core.domain.search import Mode
+from core.domain.turns import ReviewDecision, Turn, TurnStatus
+from core.services.bootstrap import Pincite
+from core.store.codec import readable
+from tests import pdfs
+from tests.graph.world import ScriptedModel
+from tests.pages.conftest import PENALTIES, SECONDS, WRONG, Ask, Screen
 
 Speak = Callable[..., ScriptedModel]
 SCOPE_ICONS = ("folder_open:", "warning:")
@@ -198,7 +200,7 @@ def test_a_long_conversation_opens_with_its_end_and_decodes_no_turn_twice(
         decoded.append(kind)
         return readable(kind, text)  # type: ignore[arg-type] # a kind as the codec takes it
 
-    monkeypatch.setattr("pincite.core.store.turns.readable", counted)
+    monkeypatch.setattr("core.store.turns.readable", counted)
     screen = Screen("chat", session=turn.session_id)
     assert "Question 200?" in screen.words() and "Question 181?" in screen.words()
     assert "Question 180?" not in screen.words() and "Show earlier (181 more questions)" in screen.words()

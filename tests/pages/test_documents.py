@@ -6,11 +6,11 @@ from pathlib import Path
 import pytest
 from fpdf import FPDF
 
-from pincite.core.errors import PinciteError
-from pincite.core.runtime import Pincite
-from pincite.core.types import Document, MetadataSource
-from pincite.pages.components.page_view import PICTURE_WIDTH, page_picture
-from pincite.tests.pages.conftest import SECONDS, Screen
+from core.domain.documents import Document, MetadataSource
+from core.domain.errors import PinciteError
+from core.services.bootstrap import Pincite
+from pages.components.page_view import PICTURE_WIDTH, page_picture
+from tests.pages.conftest import SECONDS, Screen
 
 
 def _choose(screen: Screen, row: int = 0) -> None:

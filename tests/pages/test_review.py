@@ -6,11 +6,12 @@ from dataclasses import replace
 
 import pytest
 
-from pincite.core.runtime import Pincite
-from pincite.core.store.codec import readable
-from pincite.core.types import Document, ReviewDecision, Turn, TurnStatus
-from pincite.tests.graph.world import ScriptedModel
-from pincite.tests.pages.conftest import SECONDS, WRONG, Ask, Screen
+from core.domain.documents import Document
+from core.domain.turns import ReviewDecision, Turn, TurnStatus
+from core.services.bootstrap import Pincite
+from core.store.codec import readable
+from tests.graph.world import ScriptedModel
+from tests.pages.conftest import SECONDS, WRONG, Ask, Screen
 
 Speak = Callable[..., ScriptedModel]
 
@@ -209,7 +210,7 @@ def test_a_long_queue_is_shown_in_pages_and_decodes_one_case(
         decoded.extend([kind] if kind is Turn else [])
         return readable(kind, text)
 
-    monkeypatch.setattr("pincite.core.store.turns.readable", counted)
+    monkeypatch.setattr("core.store.turns.readable", counted)
     screen = Screen("review")
     (queue,) = [table.value for table in screen.test.dataframe if "Why" in table.value.columns]
     assert len(queue) == 50 and "Show more (31 wait)" in screen.words()

@@ -4,11 +4,11 @@ from dataclasses import replace
 
 import pytest
 
-from pincite.core.errors import ModelUnavailableError
-from pincite.core.grounding.confidence import Recalibration, ReliabilityBin, ThresholdEffect
-from pincite.core.runtime import OwnReviews, Pincite
-from pincite.core.types import Document
-from pincite.tests.pages.conftest import Screen
+from core.domain.documents import Document
+from core.domain.errors import ModelUnavailableError
+from core.judge.confidence import Recalibration, ReliabilityBin, ThresholdEffect
+from core.services.bootstrap import OwnReviews, Pincite
+from tests.pages.conftest import Screen
 
 
 def test_empty_library_has_a_health_line_for_every_part(app: Pincite) -> None:
@@ -22,7 +22,7 @@ def test_empty_library_has_a_health_line_for_every_part(app: Pincite) -> None:
 def test_working_shows_the_index_that_is_being_built(
     app: Pincite, contract: Document, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from pincite.core.retrieval.indexes import BuildProgress
+    from core.store.indexes import BuildProgress
 
     monkeypatch.setattr(app.indexes, "progress", lambda: BuildProgress("ollama:nomic", 3, 12, "The server went away."))
     screen = Screen("settings")
@@ -48,7 +48,7 @@ def test_failed_change_says_why_and_changes_nothing(app: Pincite, monkeypatch: p
 
 
 def test_an_old_index_whose_model_is_gone_is_told(app: Pincite, monkeypatch: pytest.MonkeyPatch) -> None:
-    from pincite.core.retrieval.indexes import BuildProgress
+    from core.store.indexes import BuildProgress
 
     def unreachable() -> bool:
         raise ModelUnavailableError("The embedding model cannot be reached.", hint="Start its server.")

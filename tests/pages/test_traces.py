@@ -7,12 +7,13 @@ from dataclasses import replace
 
 import pytest
 
-from pincite.core.errors import ModelInterruptedError
-from pincite.core.runtime import Pincite
-from pincite.core.store.codec import readable
-from pincite.core.types import Document, Turn
-from pincite.tests.graph.world import ScriptedModel
-from pincite.tests.pages.conftest import PENALTIES, SECONDS, WRONG, Ask, Screen
+from core.domain.documents import Document
+from core.domain.errors import ModelInterruptedError
+from core.domain.turns import Turn
+from core.services.bootstrap import Pincite
+from core.store.codec import readable
+from tests.graph.world import ScriptedModel
+from tests.pages.conftest import PENALTIES, SECONDS, WRONG, Ask, Screen
 
 Speak = Callable[..., ScriptedModel]
 
@@ -91,7 +92,7 @@ def test_many_turns_are_listed_in_pages_and_one_is_decoded(
         decoded.extend([kind] if kind is Turn else [])
         return readable(kind, text)
 
-    monkeypatch.setattr("pincite.core.store.turns.readable", counted)
+    monkeypatch.setattr("core.store.turns.readable", counted)
     screen = Screen("traces")
     decoded.clear()
     screen.test.run()

@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from pincite.core.grounding.marks import read_marks
-from pincite.core.types import AnswerPart, Citation, Claim, ClaimStatus, PartKind, Score, Verdict
-from pincite.pages.components.answer import answer_markdown, claim_line
-from pincite.pages.components.words import duration, escape, escape_lines, page_name, shorten, size, tame
+from core.domain.answers import AnswerPart, Citation, Claim, ClaimStatus, PartKind, Score, Verdict
+from core.text.marks import read_marks
+from pages.components.answer import answer_markdown, claim_line
+from pages.components.words import duration, escape, escape_lines, page_name, shorten, size, tame
 
 QUOTED = Citation(1, "d", "rates.pdf", 0, "1", "d:0:0", "It is 5 %.", 0, 10)
 

@@ -9,22 +9,24 @@ from pathlib import Path
 
 import pytest
 
-from pincite.core.errors import PinciteError, SettingsError, StorageError
-from pincite.core.health import JSON_COLUMNS
-from pincite.core.plain import storable
-from pincite.core.runtime import Pincite
-from pincite.core.settings import Settings, load_settings
-from pincite.core.store.codec import from_json, to_json
-from pincite.core.store.data_dir import STAMP, stamp_of
-from pincite.core.store.database import Database
-from pincite.core.store.turns import UNREADABLE_SCOPE, UNREADABLE_STEP, UNREADABLE_TURN, Turns
-from pincite.core.store.witness import NAME, witness_of
-from pincite.core.types import Document, ReviewDecision, Score, Turn, TurnStatus, Verdict
-from pincite.tests.pages.conftest import Ask, Screen
-from pincite.tests.pages.conftest import app as app
-from pincite.tests.pages.conftest import ask as ask
-from pincite.tests.pages.conftest import contract as contract
-from pincite.web.passphrase import Passphrase
+from core.domain.answers import Score, Verdict
+from core.domain.documents import Document
+from core.domain.errors import PinciteError, SettingsError, StorageError
+from core.domain.settings import Settings, load_settings
+from core.domain.turns import ReviewDecision, Turn, TurnStatus
+from core.services.bootstrap import Pincite
+from core.services.health import JSON_COLUMNS
+from core.store.codec import from_json, to_json
+from core.store.data_dir import STAMP, stamp_of
+from core.store.database import Database
+from core.store.turns import UNREADABLE_SCOPE, UNREADABLE_STEP, UNREADABLE_TURN, Turns
+from core.store.witness import NAME, witness_of
+from core.text.plain import storable
+from tests.pages.conftest import Ask, Screen
+from tests.pages.conftest import app as app
+from tests.pages.conftest import ask as ask
+from tests.pages.conftest import contract as contract
+from web.passphrase import Passphrase
 
 GARBAGE = ("", "garbage", "null", "{}", "5", '"x"', '[1, {"a": NaN}]', '{"id": 1e999}', "[[[[", "\x00", "NaN")
 PAGES_OF = {

@@ -12,14 +12,14 @@ from pathlib import Path
 
 import pytest
 
-from pincite.core.cli import main
-from pincite.core.errors import ForeignDirectoryError, NewerDatabaseError
-from pincite.core.health import look_into
-from pincite.core.runtime import open_pincite
-from pincite.core.settings import Settings
-from pincite.core.store.data_dir import STAMP, quarantined, stamp_of
-from pincite.core.store.database import Database, ReadOnlyDatabase
-from pincite.tests.documents.workshop import LONG_SECONDS, make_pdf, open_workshop
+from cli import main
+from core.domain.errors import ForeignDirectoryError, NewerDatabaseError
+from core.domain.settings import Settings
+from core.services.bootstrap import open_pincite
+from core.services.health import look_into
+from core.store.data_dir import STAMP, quarantined, stamp_of
+from core.store.database import Database, ReadOnlyDatabase
+from tests.documents.workshop import LONG_SECONDS, make_pdf, open_workshop
 
 
 @pytest.fixture
@@ -166,7 +166,7 @@ def _write_and_die(path: Path) -> None:
     script = """
 import os, sys
 from pathlib import Path
-from pincite.core.store.database import Database
+from core.store.database import Database
 database = Database(Path(sys.argv[1]))
 database.connection.execute("UPDATE documents SET name = 'renamed.pdf'")
 os._exit(9)

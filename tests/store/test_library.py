@@ -5,15 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from pincite.core.documents.shelf import Shelf
-from pincite.core.errors import UnknownDocumentError
-from pincite.core.ports import PdfInfo
-from pincite.core.retrieval.indexes import Indexes
-from pincite.core.retrieval.keywords import Fts5Index
-from pincite.core.settings import Settings
-from pincite.core.store.database import Database
-from pincite.core.store.library import Library
-from pincite.core.types import (
+from core.domain.documents import (
     BLANK_PAGE,
     Block,
     BlockKind,
@@ -26,6 +18,14 @@ from pincite.core.types import (
     Passage,
     Word,
 )
+from core.domain.errors import UnknownDocumentError
+from core.domain.ports import PdfInfo
+from core.domain.settings import Settings
+from core.ingest.shelf import Shelf
+from core.store.database import Database
+from core.store.indexes import Indexes
+from core.store.keywords import Fts5Index
+from core.store.library import Library
 
 ONE, TWO = "1" * 64, "2" * 64
 TEXT = "Überschrift\nZins 9 % p. a. 🙂 ab Fälligkeit."

@@ -3,9 +3,9 @@
 import json
 from pathlib import Path
 
-from pincite.core.grounding.marks import plain_text
-from pincite.core.types import ReviewDecision
-from pincite.tests.graph.world import ScriptedModel, World
+from core.domain.turns import ReviewDecision
+from core.text.marks import plain_text
+from tests.graph.world import ScriptedModel, World
 
 RIGHT = "Overdue amounts bear interest at 1.5 % per month [1]. It is due at once [1]."
 

@@ -9,15 +9,16 @@ from pathlib import Path
 import pytest
 from markdown_it import MarkdownIt
 
-from pincite.core.errors import TurnError
-from pincite.core.graph.citations import cite_typed
-from pincite.core.grounding.marks import plain_text, read_marks
-from pincite.core.ports import Vectors
-from pincite.core.retrieval.embed import MiniLmEmbedder
-from pincite.core.store.codec import readable
-from pincite.core.store.reviews import Reviews
-from pincite.core.types import AnswerPart, Citation, FeedbackKind, ReviewDecision, Turn, TurnStatus
-from pincite.tests.graph.world import ScriptedModel, World
+from core.domain.answers import AnswerPart, Citation
+from core.domain.errors import TurnError
+from core.domain.ports import Vectors
+from core.domain.turns import FeedbackKind, ReviewDecision, Turn, TurnStatus
+from core.judge.citations import cite_typed
+from core.models.embed import MiniLmEmbedder
+from core.store.codec import readable
+from core.store.reviews import Reviews
+from core.text.marks import plain_text, read_marks
+from tests.graph.world import ScriptedModel, World
 
 RIGHT = "Overdue amounts bear interest at 1.5 % per month. [1]"
 WRONG = "Overdue amounts bear interest at 5 % per week. [1]"
@@ -224,7 +225,7 @@ def test_an_answer_that_cites_nothing_speaks_only_of_what_was_searched(flagged: 
 def test_old_decisions_go_stale_too(flagged: tuple[Desk, Turn], monkeypatch: pytest.MonkeyPatch) -> None:
     desk, turn = flagged
     desk.reviews.decide(turn.id, ReviewDecision.EDITED, final_answer=RIGHT)
-    monkeypatch.setattr("pincite.core.store.reviews.MOST_COMPARED", 0)
+    monkeypatch.setattr("core.store.reviews.MOST_COMPARED", 0)
     assert desk.reviews.reviewed_match(PENALTY, EVERYTHING) is None
     assert desk.reviews.mark_stale(EVERYTHING[0], "It was removed.") == [turn.id]
 
@@ -343,7 +344,7 @@ def test_a_question_is_looked_up_without_reading_or_embedding_the_reviews_again(
         return readable(kind, text)  # type: ignore[arg-type] # a kind as the codec takes it
 
     monkeypatch.setattr(MiniLmEmbedder, "embed", counted)
-    monkeypatch.setattr("pincite.core.store.turns.readable", noted)
+    monkeypatch.setattr("core.store.turns.readable", noted)
     reworded = "Which interest do overdue amounts bear?"
     for _ in range(3):
         found = desk.reviews.reviewed_match(reworded, EVERYTHING)

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from pincite.core.runtime import open_pincite
-from pincite.core.settings import Settings
+from core.domain.settings import Settings
+from core.services.bootstrap import open_pincite
 
 QUESTION = "What are the late payment penalties?"
 

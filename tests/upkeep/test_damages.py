@@ -6,14 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from pincite.benchmarks.attacks.damages import campaign
-from pincite.core import cli
-from pincite.core.errors import StorageError
-from pincite.core.runtime import open_pincite
-from pincite.core.settings import Settings
-from pincite.core.store.wal import lost_from_log
-from pincite.core.upkeep.findings import FindingKind
-from pincite.core.upkeep.verify import verify
+import cli
+from benchmarks.attacks.damages import campaign
+from core.domain.errors import StorageError
+from core.domain.settings import Settings
+from core.services.bootstrap import open_pincite
+from core.store.upkeep.findings import FindingKind
+from core.store.upkeep.verify import verify
+from core.store.wal import lost_from_log
 
 SHORT = (
     "pincite.db: missing",

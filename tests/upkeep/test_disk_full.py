@@ -10,13 +10,13 @@ from typing import Any
 
 import pytest
 
-from pincite.benchmarks.attacks.disk_full import campaign
-from pincite.core import cli
-from pincite.core.documents.shelf import Shelf
-from pincite.core.errors import FullDiskError, SettingsError
-from pincite.core.runtime import open_pincite
-from pincite.core.settings import Settings, load_settings, save_choices
-from pincite.core.types import DocumentStatus
+import cli
+from benchmarks.attacks.disk_full import campaign
+from core.domain.documents import DocumentStatus
+from core.domain.errors import FullDiskError, SettingsError
+from core.domain.settings import Settings, load_settings, save_choices
+from core.ingest.shelf import Shelf
+from core.services.bootstrap import open_pincite
 
 
 def test_a_full_disk_ends_in_sentences_and_loses_nothing() -> None:

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from contextlib import closing
 from dataclasses import dataclass
 
-from pincite.tests.serving import RunningApp
+from tests.serving import RunningApp
 
 Headers = Iterable[tuple[str, str]]
 HANDSHAKE = (

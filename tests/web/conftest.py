@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from pincite.tests.serving import RunningApp, free_port, running_app, without_network
-from pincite.tests.web.attacker import Attacker, let_in
+from tests.serving import RunningApp, free_port, running_app, without_network
+from tests.web.attacker import Attacker, let_in
 
 
 @pytest.fixture(scope="module")

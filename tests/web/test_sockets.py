@@ -13,9 +13,9 @@ from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.sync.client import ClientConnection, connect
 from websockets.typing import Origin, Subprotocol
 
-from pincite.tests.serving import RunningApp
-from pincite.tests.web.attacker import Attacker
-from pincite.web.door import SOCKETS
+from tests.serving import RunningApp
+from tests.web.attacker import Attacker
+from web.door import SOCKETS
 
 SECONDS = 120
 

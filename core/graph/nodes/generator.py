@@ -9,15 +9,16 @@ from typing import Literal
 
 from langgraph.runtime import Runtime
 
-from pincite.core.errors import StoppedError
-from pincite.core.graph.citations import CitedAnswer, cite, read_typed, renumbered
-from pincite.core.graph.context import TurnContext
-from pincite.core.graph.nodes.rewriter import messages_of, question_to_answer
-from pincite.core.graph.state import TurnState, TurnUpdate
-from pincite.core.plain import storable
-from pincite.core.ports import AnswerRequest, ChatModel
-from pincite.core.store.codec import to_plain
-from pincite.core.types import AnswerPart, Intent, Verdict
+from core.domain.answers import AnswerPart, Verdict
+from core.domain.errors import StoppedError
+from core.domain.ports import AnswerRequest, ChatModel
+from core.domain.search import Intent
+from core.graph.context import TurnContext
+from core.graph.nodes.rewriter import messages_of, question_to_answer
+from core.graph.state import TurnState, TurnUpdate
+from core.judge.citations import CitedAnswer, cite, read_typed, renumbered
+from core.store.codec import to_plain
+from core.text.plain import storable
 
 
 def generator(state: TurnState, runtime: Runtime[TurnContext]) -> TurnUpdate:

@@ -5,15 +5,15 @@ from typing import Literal
 
 from langgraph.runtime import Runtime
 
-from pincite.core.graph.context import TurnContext
-from pincite.core.graph.critique import weigh
-from pincite.core.graph.nodes.rewriter import question_to_answer
-from pincite.core.graph.prompts import CRITIC_INSTRUCTIONS, CRITIC_SCHEMA, critic_content, read_critique
-from pincite.core.graph.state import TurnState, TurnUpdate, attempt_of
-from pincite.core.graph.verdict import verdict_of
-from pincite.core.grounding.confidence import Recalibration
-from pincite.core.store.codec import to_plain
-from pincite.core.types import Intent
+from core.domain.search import Intent
+from core.graph.context import TurnContext
+from core.graph.nodes.rewriter import question_to_answer
+from core.graph.prompts import CRITIC_INSTRUCTIONS, CRITIC_SCHEMA, critic_content, read_critique
+from core.graph.state import TurnState, TurnUpdate, attempt_of
+from core.judge.confidence import Recalibration
+from core.judge.critique import weigh
+from core.judge.verdict import verdict_of
+from core.store.codec import to_plain
 
 
 def judge(state: TurnState, runtime: Runtime[TurnContext]) -> TurnUpdate:

@@ -5,14 +5,15 @@ from typing import Literal
 
 from langgraph.runtime import Runtime
 
-from pincite.core.graph.context import Documents, TurnContext
-from pincite.core.graph.nodes.rewriter import question_to_answer
-from pincite.core.graph.planning import core_question
-from pincite.core.graph.state import TurnState, TurnUpdate
-from pincite.core.grounding.terms import content_terms
-from pincite.core.language.selection import absent_terms
-from pincite.core.retrieval.overview import documents_meant, overview
-from pincite.core.types import Candidate, Document, DocumentStatus, Evidence, Intent, SearchResult
+from core.domain.documents import Document, DocumentStatus
+from core.domain.search import Candidate, Evidence, Intent, SearchResult
+from core.graph.context import Documents, TurnContext
+from core.graph.nodes.rewriter import question_to_answer
+from core.graph.state import TurnState, TurnUpdate
+from core.models.selection import absent_terms
+from core.search.overview import documents_meant, overview
+from core.search.plan import core_question
+from core.text.terms import content_terms
 
 SHOWN_PER_STAGE = 40
 SHOWN_NEAREST = 3

@@ -2,11 +2,11 @@
 
 from langgraph.runtime import Runtime
 
-from pincite.core.graph.context import TurnContext
-from pincite.core.graph.nodes.retriever import evidence_line
-from pincite.core.graph.state import TurnState, TurnUpdate, attempt_of
-from pincite.core.grounding.marks import marked_text
-from pincite.core.types import AnswerPart, Attempt, PartKind
+from core.domain.answers import AnswerPart, Attempt, PartKind
+from core.graph.context import TurnContext
+from core.graph.nodes.retriever import evidence_line
+from core.graph.state import TurnState, TurnUpdate, attempt_of
+from core.text.marks import marked_text
 
 NOTHING_FOUND = "These documents do not say."
 NOTHING_FOUND_REASON = "No passage was found that answers the question."

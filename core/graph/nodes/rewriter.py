@@ -4,13 +4,13 @@ from dataclasses import replace
 
 from langgraph.runtime import Runtime
 
-from pincite.core.graph.context import TurnContext
-from pincite.core.graph.planning import plan_question
-from pincite.core.graph.state import TurnState, TurnUpdate
-from pincite.core.grounding.terms import content_terms
-from pincite.core.ports import Message
-from pincite.core.store.codec import to_plain
-from pincite.core.types import Exchange
+from core.domain.ports import Message
+from core.domain.turns import Exchange
+from core.graph.context import TurnContext
+from core.graph.state import TurnState, TurnUpdate
+from core.search.plan import plan_question
+from core.store.codec import to_plain
+from core.text.terms import content_terms
 
 OWN_TERMS = 2
 """Telling words that a question needs to be answered by itself."""

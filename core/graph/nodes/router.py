@@ -7,14 +7,15 @@ from typing import Literal
 
 from langgraph.runtime import Runtime
 
-from pincite.core.errors import TurnError
-from pincite.core.graph.context import TurnContext
-from pincite.core.graph.nodes.rewriter import messages_of
-from pincite.core.graph.planning import plan_question, resolve_follow_up
-from pincite.core.graph.prompts import INTENT_INSTRUCTIONS, INTENT_SCHEMA, is_chat
-from pincite.core.graph.state import TurnState, TurnUpdate
-from pincite.core.grounding.terms import content_terms
-from pincite.core.types import Document, Intent, Mode
+from core.domain.documents import Document
+from core.domain.errors import TurnError
+from core.domain.search import Intent, Mode
+from core.graph.context import TurnContext
+from core.graph.nodes.rewriter import messages_of
+from core.graph.prompts import INTENT_INSTRUCTIONS, INTENT_SCHEMA, is_chat
+from core.graph.state import TurnState, TurnUpdate
+from core.search.plan import plan_question, resolve_follow_up
+from core.text.terms import content_terms
 
 MOST_MENTIONS = 20
 LONGEST_NAME = 300

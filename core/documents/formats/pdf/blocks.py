@@ -1,0 +1,264 @@
+"""Lines to blocks and text: headings, paragraphs, list items, table rows, running heads and feet.
+
+A paragraph becomes one line of text: broken words are mended, lines joined. Each block stands on a line of its own, and
+the cells of a row are parted by tabs.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import accumulate, pairwise
+from operator import add, sub
+from statistics import median
+
+from core.documents.formats.pdf.layout import STRAY, Line
+from core.documents.formats.pdf.pdfium_text import PageWords
+from core.documents.formats.pdf.tables import TableRow, find_tables
+from core.domain.documents import BlockKind
+
+_BULLET = re.compile(r"^[•▪▫➢✓■●❖◦‣∙·\-–—*o]$|^\(?(?:\d{1,3}|[a-zA-Z]|[ivxIVX]{1,5})[.)]$|^\d+(?:\.\d+)+\.?$")
+_NUMBERED_HEADING = re.compile(
+    r"^(?:(?:item|part|section|chapter|article|note|annex|appendix)\s+\w+|\d+(?:\.\d+)*\.?\s+\S)", re.I
+)
+_LETTERS = re.compile(r"[^\W\d_]+")
+_CJK = re.compile("[\u2e80-\u303f\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\uff01-\uff9f]")
+_SENTENCE_END = (".", "!", "?", ":", ";", "。", "！", "？", "؟")
+_KEPT_HYPHENS = frozenset(
+    "self non well long short high low mid multi cross co post anti semi part full half two three four five six "
+    "year month day on off up out third first second state so know vice to by".split()
+)
+_MOST_HEADING_CHARACTERS = 120
+
+
+@dataclass(slots=True)
+class TextBlock:
+    """Where a block stands in its page's text."""
+
+    start: int
+    end: int
+    kind: BlockKind
+    level: int = 0
+    column_heads: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class PageText:
+    """A page's text with the span of each word: ``order[n]`` is the word of PageWords that stands at ``starts[n]``."""
+
+    text: str
+    order: list[int]
+    starts: list[int]
+    ends: list[int]
+    blocks: list[TextBlock]
+
+
+@dataclass(slots=True)
+class _Draft:
+    kind: BlockKind
+    lines: list[int]
+    level: int = 0
+    row: TableRow = field(default_factory=TableRow)
+
+
+def compose(page: PageWords, lines: Sequence[Line], running: Mapping[int, BlockKind]) -> PageText:
+    """Write the page's text. ``running`` names the lines that are heads or feet of many pages."""
+    drafts = _drafts(lines, running)
+    texts = list(page.texts)
+    spaces = [" " if gap else "" for gap in page.gaps.tolist()]
+    order: list[int] = []
+    before: list[str] = []
+    begins: list[int] = []
+    vocabulary: set[str] = set()
+    for draft in drafts:
+        begins.append(len(order))
+        for number, line_index in enumerate(draft.lines):
+            for cell, segment in enumerate(lines[line_index].segments):
+                first = len(order)
+                order.extend(range(segment.start, segment.end))
+                before.extend(spaces[segment.start : segment.end])
+                if cell:
+                    before[first] = _between(draft, lines[line_index], cell)
+                elif number:
+                    before[first] = _joint(page, texts, order[first - 1], order[first], vocabulary)
+                else:
+                    before[first] = "\n" if first else ""
+    words = [texts[index] for index in order]
+    lengths = list(map(len, words))
+    ends = list(accumulate(map(add, map(len, before), lengths)))
+    starts = list(map(sub, ends, lengths))
+    pieces = [""] * (2 * len(words))
+    pieces[0::2], pieces[1::2] = before, words
+    blocks = [
+        TextBlock(starts[begin], ends[stop - 1], draft.kind, draft.level, draft.row.heads)
+        for draft, begin, stop in zip(drafts, begins, [*begins[1:], len(order)], strict=True)
+    ]
+    return PageText("".join(pieces), order, starts, ends, blocks)
+
+
+def _between(draft: _Draft, line: Line, cell: int) -> str:
+    """What stands before a cell of a row: tabs, one for each column it lies further on; a space in running text."""
+    if draft.row.tabs:
+        return "\t" * draft.row.tabs[cell]
+    last, segment = line.segments[cell - 1 : cell + 1]
+    apart = max(segment.left - last.right, last.left - segment.right)
+    return "\t" if draft.kind is BlockKind.TABLE_ROW or apart > 2.2 * last.size else " "
+
+
+def _joint(page: PageWords, texts: list[str], last: int, following: int, vocabulary: set[str]) -> str:
+    """What stands between two lines of a paragraph; mends the word that was broken there."""
+    left, right = texts[last], texts[following]
+    broken = page.gaps[following] == 3
+    if not broken and left.endswith(("-", "\u2010", "\u00ad")) and left[-2:-1].isalnum() and right[:1].isalnum():
+        left, broken = left[:-1], True
+    if not broken:
+        return "" if _CJK.match(left[-1]) and _CJK.match(right) else " "
+    if not vocabulary:
+        vocabulary.update(word.strip(".,;:()“”\"'").lower() for word in page.texts)
+    texts[last] = left + ("-" if _keeps_hyphen(left, right, vocabulary) else "")
+    return ""
+
+
+def _keeps_hyphen(left: str, right: str, vocabulary: set[str]) -> bool:
+    """A hyphen at a line's end stays in numbers, names and compounds, and where the page writes it in mid-line."""
+    stem, rest = left.strip("(“\"'").lower(), right.rstrip(".,;:()“”\"'").lower()
+    if f"{stem}-{rest}" in vocabulary:
+        return True
+    if stem + rest in vocabulary:
+        return False
+    return not left[-1:].isalpha() or not right[:1].islower() or "-" in left or stem in _KEPT_HYPHENS
+
+
+def _drafts(lines: Sequence[Line], running: Mapping[int, BlockKind]) -> list[_Draft]:
+    rows = find_tables(lines)
+    body = _body_size(lines)
+    mostly_bold = 2 * sum(line.segments[0].bold for line in lines) > len(lines)
+    leading = _leading(lines)
+    edges: dict[int, tuple[float, float]] = {}
+    for line in lines:
+        left, right = edges.get(line.zone, (line.left, line.right))
+        edges[line.zone] = (min(left, line.left), max(right, line.right))
+    drafts: list[_Draft] = []
+    previous: Line | None = None
+    for index, line in enumerate(lines):
+        if index in running:
+            drafts.append(_Draft(running[index], [index]))
+            previous = None
+            continue
+        if index in rows and (len(line.segments) > 1 or previous is None):
+            drafts.append(_Draft(BlockKind.TABLE_ROW, [index], row=rows[index]))
+            previous = None
+            continue
+        if len(line.segments) > 1 and not _flows(line):
+            drafts.append(_Draft(BlockKind.PARAGRAPH, [index]))
+            previous = None
+            continue
+        level = _heading_level(line, body, mostly_bold) if line.zone != STRAY else 0
+        kind = (
+            BlockKind.HEADING
+            if level
+            else BlockKind.LIST_ITEM
+            if _is_item(line, previous if drafts and drafts[-1].kind is not BlockKind.HEADING else None)
+            else BlockKind.PARAGRAPH
+        )
+        if previous is not None and _continues(previous, line, drafts[-1], kind, level, leading, edges[line.zone]):
+            drafts[-1].lines.append(index)
+        elif previous is not None and not level and _goes_on_from_bold(previous, line, drafts[-1], leading):
+            drafts[-1].kind, drafts[-1].level = BlockKind.PARAGRAPH, 0
+            drafts[-1].lines.append(index)
+        else:
+            drafts.append(_Draft(kind, [index], level))
+        previous = line
+    return drafts
+
+
+def _flows(line: Line) -> bool:
+    """Several segments that are one line of text after all: a bullet or number and what it introduces."""
+    return len(line.segments) == 2 and bool(_BULLET.match(line.segments[0].text))
+
+
+def _is_item(line: Line, previous: Line | None) -> bool:
+    """A line that begins with a bullet, or with a number or letter that cannot belong to the sentence before."""
+    segment = line.segments[0]
+    first = segment.words[segment.start]
+    if not _BULLET.match(first) or (segment.end - segment.start < 2 and len(line.segments) < 2):
+        return False
+    if first == "o":
+        return _flows(line)
+    if previous is None or not (first[0].isalnum() or first[-1].isalnum() or first[-1] in ".)"):
+        return True
+    return previous.segments[-1].text.endswith(_SENTENCE_END) or line.top - previous.bottom > 0.5 * line.size
+
+
+def _body_size(lines: Sequence[Line]) -> float:
+    sizes: Counter[float] = Counter()
+    for line in lines:
+        for segment in line.segments:
+            sizes[round(segment.size * 2) / 2] += segment.end - segment.start
+    return sizes.most_common(1)[0][0] if sizes else 1.0
+
+
+def _leading(lines: Sequence[Line]) -> float:
+    gaps = [
+        second.top - first.bottom
+        for first, second in pairwise(lines)
+        if first.zone == second.zone and -first.size < second.top - first.bottom < 1.5 * first.size
+    ]
+    return median(gaps) if gaps else 0.0
+
+
+def _heading_level(line: Line, body: float, mostly_bold: bool) -> int:
+    """1 to 4, or 0 for a line that is no heading."""
+    ratio = line.size / body
+    bold = line.segments[0].bold and not mostly_bold
+    if ratio < 1.15 and not bold and line.right - line.left > 40 * line.size:
+        return 0
+    text = "\t".join(segment.text for segment in line.segments)
+    if len(text) > _MOST_HEADING_CHARACTERS or (ratio < 1.15 and (len(text) > 90 or not (bold or text.isupper()))):
+        return 0
+    letters = sum(map(len, _LETTERS.findall(text)))
+    if letters < 2 or letters < 0.5 * (len(text) - text.count(" ")):
+        return 0
+    if ratio >= 1.15 and not (text.endswith((".", ",", ";")) and len(text) > 60):
+        return 1 if ratio >= 1.6 else 2 if ratio >= 1.3 else 3
+    if text.endswith((".", ",", ";", ":")) and not _NUMBERED_HEADING.match(text):
+        return 0
+    capitals = text.isupper() and letters >= 4 and len(text.split()) >= 2
+    if (bold or capitals) and not text[0].islower():
+        return 3 if _NUMBERED_HEADING.match(text) or capitals else 4
+    return 0
+
+
+def _goes_on_from_bold(previous: Line, line: Line, draft: _Draft, leading: float) -> bool:
+    """What looked like a heading is the beginning of a longer bold text."""
+    close = -line.size < line.top - previous.bottom <= leading + 0.4 * line.size and line.zone == previous.zone
+    alike = line.segments[0].bold == previous.segments[0].bold and abs(line.size / previous.size - 1) < 0.05
+    return draft.kind is BlockKind.HEADING and close and alike
+
+
+def _continues(
+    previous: Line, line: Line, draft: _Draft, kind: BlockKind, level: int, leading: float, edges: tuple[float, float]
+) -> bool:
+    """The line goes on with the block that the previous line belongs to."""
+    if line.zone == previous.zone == STRAY:
+        return True
+    if (
+        kind is BlockKind.LIST_ITEM
+        or line.zone != previous.zone
+        or (kind is BlockKind.HEADING) != (draft.kind is BlockKind.HEADING)
+    ):
+        return False
+    gap = line.top - previous.bottom
+    if gap > leading + 0.4 * line.size or gap < -1.5 * line.size or abs(line.size / previous.size - 1) > 0.12:
+        return False
+    if kind is BlockKind.HEADING:
+        return level == draft.level and len(draft.lines) < 4
+    if draft.kind is BlockKind.LIST_ITEM:
+        return line.left >= previous.left - 0.3 * line.size
+    first = len(draft.lines) == 1
+    if not first and line.left - previous.left > 0.8 * line.size:
+        return False
+    ended = previous.segments[-1].text.endswith(_SENTENCE_END)
+    short = edges[1] - previous.right > 0.25 * (edges[1] - edges[0])
+    indented = 0.8 * line.size < line.left - edges[0] < 4 * line.size and line.left - previous.left > 0.8 * line.size
+    return not (ended and (short or indented))

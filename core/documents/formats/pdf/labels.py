@@ -1,0 +1,161 @@
+"""Running heads and feet, and the page numbers printed in them, found by comparing a page with its neighbours.
+
+A page is always compared with the same few neighbours, so that reading it alone or with others gives the same result.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+from core.documents.formats.pdf.layout import Line
+from core.domain.documents import BlockKind
+
+WINDOW = 5
+"""How many pages are looked at together."""
+
+_AGREEING = 3
+"""So many pages of a window must carry on one count before it is believed."""
+_EDGE_LINES = 3
+_EDGE_SHARE = 0.16
+_LINES_KEPT = 256
+"""Running lines come again on every page."""
+_ROMAN = re.compile(r"^(?=[ivxlc])(?:x[cl]|l?x{0,3})(?:ix|iv|v?i{0,3})$", re.I)
+_NUMBER = re.compile(
+    r"^[\s\-–—|•.\[(]{0,40}+(?:(?:page|pg\.?|p\.|seite|página|pagina|pág\.|стр\.|第)\s{0,9})?"
+    r"((?:[A-Z]{1,2}[-–])?\d{1,4}|[ivxlc]{1,7}|[IVXLC]{1,7})"
+    r"(?:\s{0,9}(?:of|/|von|de|di|sur|van|из|页|頁|ページ)\s{0,9}\d{0,5})?[\s\-–—|•.\])]{0,40}+$",
+    re.I,
+)
+_SPLIT = re.compile(r"\s*[|•·]\s*|\s{2,}|\t")
+
+
+@dataclass(frozen=True, slots=True)
+class EdgeLine:
+    """A line near the top or foot of its page.
+
+    ``key`` is its text with every number replaced; ``numbers`` are those in it that may be the page's.
+    """
+
+    line: int
+    key: str
+    text: str
+    height: float
+    kind: BlockKind
+    numbers: tuple["Printed", ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Printed:
+    """A page number as printed: ``value`` orders it, ``style`` is its prefix and whether it is roman."""
+
+    text: str
+    value: int
+    style: str
+    height: float
+
+    def goes_with(self, other: "Printed", pages_before: int) -> bool:
+        """The other number stands so many pages before this one in the same count."""
+        same_count = self.style == other.style and self.value - other.value == pages_before
+        return same_count and abs(self.height - other.height) < 0.03
+
+
+def window(page_index: int, page_count: int) -> range:
+    """Return the pages to compare a page with, itself among them."""
+    first = max(0, min(page_index - WINDOW // 2, page_count - WINDOW))
+    return range(first, min(first + WINDOW, page_count))
+
+
+def edge_lines(lines: Sequence[Line], height: float) -> list[EdgeLine]:
+    """Return the outermost lines of a page, unless they stand too far inside it."""
+    ordered = sorted(range(len(lines)), key=lambda number: lines[number].top)
+    found = []
+    heads, feet = ordered[:_EDGE_LINES], ordered[_EDGE_LINES:][-_EDGE_LINES:]
+    for kind, numbers in ((BlockKind.HEADER, heads), (BlockKind.FOOTER, feet if len(ordered) > 1 else [])):
+        for number in numbers:
+            line = lines[number]
+            text = "\t".join(segment.text for segment in line.segments)
+            place = (line.top + line.bottom) / max(2 * height, 1.0)
+            if len(text) <= 160 and (place < _EDGE_SHARE or place > 1 - _EDGE_SHARE):
+                kind = BlockKind.HEADER if place < 0.5 else BlockKind.FOOTER
+                found.append(EdgeLine(number, _key(text), text, place, kind, _numbers(text, place)))
+    return found
+
+
+def running_lines(page_index: int, edges: Mapping[int, Sequence[EdgeLine]]) -> dict[int, BlockKind]:
+    """Return the lines of a page that stand on its neighbours too, at the same height."""
+    others = [lines for index, lines in edges.items() if index != page_index and lines]
+    needed = min(2, len(others))
+    if not needed:
+        return {}
+    return {
+        own.line: own.kind
+        for own in edges[page_index]
+        if sum(
+            any(own.key == other.key and abs(own.height - other.height) < 0.02 for other in lines) for lines in others
+        )
+        >= needed
+    }
+
+
+def printed_label(page_index: int, edges: Mapping[int, Sequence[EdgeLine]]) -> str | None:
+    """Return the number printed on a page if its neighbours carry on the same count at the same height, else None."""
+    counted = {index: [number for line in lines for number in line.numbers] for index, lines in edges.items()}
+    needed = min(_AGREEING, max(2, len(edges)))
+    series: Counter[tuple[int, Printed]] = Counter()
+    for index, numbers in counted.items():
+        for number in numbers:
+            series[index, number] = sum(
+                any(number.goes_with(other, index - elsewhere) for other in others)
+                for elsewhere, others in counted.items()
+            )
+    own = [number for number in counted.get(page_index, []) if series[page_index, number] >= needed]
+    if own:
+        return max(own, key=lambda number: series[page_index, number]).text
+    if not series:
+        return None
+    (index, number), agreeing = max(series.items(), key=lambda entry: entry[1])
+    value = number.value + page_index - index
+    return str(value) if agreeing >= _AGREEING and not number.style and value > 0 else None
+
+
+@lru_cache(_LINES_KEPT)
+def _key(text: str) -> str:
+    words = re.sub(r"\d+", "#", text.lower()).split()
+    return " ".join("#" if _ROMAN.match(word) else word for word in words)
+
+
+def _numbers(text: str, height: float) -> tuple[Printed, ...]:
+    found = {}
+    for candidate in _candidates(text):
+        if printed := _printed(candidate, height):
+            found[printed.text] = printed
+    return tuple(found.values())
+
+
+@lru_cache(_LINES_KEPT)
+def _candidates(text: str) -> tuple[str, ...]:
+    """What in a line may be its page's number: the whole line, or what stands at one of its ends."""
+    parts = [text, *_SPLIT.split(text)]
+    words = text.split()
+    if len(words) > 1:
+        parts += [words[0], words[-1]]
+    return tuple(dict.fromkeys(match.group(1) for part in parts if (match := _NUMBER.match(part))))
+
+
+def _printed(text: str, height: float) -> Printed | None:
+    prefix, _, digits = text.rpartition(text[1]) if len(text) > 2 and text[1] in "-–" else ("", "", text)
+    if len(text) > 3 and text[2] in "-–":
+        prefix, digits = text[:2], text[3:]
+    if digits.isdigit():
+        value = int(digits)
+        return None if 1900 <= value <= 2100 or value == 0 else Printed(text, value, prefix.upper(), height)
+    if _ROMAN.match(text) and (text.islower() or text.isupper()):
+        return Printed(text, _roman_value(text.lower()), "roman", height)
+    return None
+
+
+def _roman_value(text: str) -> int:
+    values = [{"i": 1, "v": 5, "x": 10, "l": 50, "c": 100}[letter] for letter in text]
+    return sum(-v if following > v else v for v, following in zip(values, [*values[1:], 0], strict=True))

@@ -1,0 +1,328 @@
+"""From words to lines in reading order: segments, rows, and columns of prose told apart from columns of a table.
+
+Knows geometry and the order of the page's content; what a line is for (heading, table row, …) is decided in blocks.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from operator import attrgetter
+from statistics import median
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.documents.formats.pdf.pdfium_text import RIGHT_TO_LEFT, PageWords
+
+_LETTERS = re.compile(r"[^\W\d_]{2}")
+STRAY = -1
+"""The zone of what runs another way than the page."""
+_DEEPEST = 6
+_CURRENCIES = frozenset("$€£¥₹")
+_FIXED_SIGNS = _CURRENCIES | {")", "%", ")%", "%)"}
+
+
+class Segment:
+    """Words that follow each other closely on one line: the words ``start`` to ``end`` of the page."""
+
+    __slots__ = ("_numeric", "base", "bold", "bottom", "end", "left", "right", "size", "start", "text", "top", "words")
+
+    def __init__(
+        self,
+        start: int,
+        end: int,
+        words: Sequence[str],
+        left: float,
+        top: float,
+        right: float,
+        bottom: float,
+        base: float,
+        size: float,
+        bold: bool,
+    ) -> None:
+        self.start, self.end, self.words = start, end, words
+        self.left, self.top, self.right, self.bottom = left, top, right, bottom
+        self.base, self.size, self.bold = base, size, bold
+        self.text = " ".join(words[start:end])
+        self._numeric: bool | None = None
+
+    @property
+    def numeric(self) -> bool:
+        if self._numeric is None:
+            self._numeric = not _LETTERS.search(self.text)
+        return self._numeric
+
+
+class Line:
+    """Segments side by side on one row. ``zone`` numbers the column or band of the page that the line belongs to."""
+
+    __slots__ = ("bottom", "left", "right", "segments", "size", "top", "zone")
+
+    def __init__(self, segments: list[Segment], zone: int) -> None:
+        self.segments, self.zone = segments, zone
+        first = segments[0]
+        self.left, self.right, self.top, self.bottom = first.left, first.right, first.top, first.bottom
+        self.size = first.size
+        if len(segments) > 1:
+            self.left, self.right = min(part.left for part in segments), max(part.right for part in segments)
+            self.top, self.bottom = min(part.top for part in segments), max(part.bottom for part in segments)
+            self.size = max(part.size for part in segments)
+
+
+def arrange(page: PageWords) -> list[Line]:
+    """Return the page's lines in reading order; stray words that run another way come last."""
+    if not page.texts:
+        return []
+    _close_up(page)
+    turn = 0
+    if page.turns.any():
+        turn = int(np.bincount(page.turns, weights=list(map(len, page.texts)), minlength=4).argmax())
+    segments = _segments(page, turn)
+    straight, stray = segments, []
+    if (page.turns != turn).any():
+        straight = [segment for segment in segments if _runs_with(page, segment, turn)]
+        stray = [segment for segment in segments if not _runs_with(page, segment, turn)]
+    right_to_left = page.right_to_left and 2 * sum(
+        bool(RIGHT_TO_LEFT.search(segment.text)) for segment in segments
+    ) > len(segments)
+    zones = list(_zones(straight, right_to_left, depth=0))
+    lines = [Line(_joined(row), number) for number, zone in enumerate(zones) for row in _rows(zone, right_to_left)]
+    return lines + [Line([segment], STRAY) for segment in stray]
+
+
+def _close_up(page: PageWords) -> None:
+    """Take out the space behind a currency sign, and before a closing sign in a cell of its own."""
+    texts, gaps = page.texts, page.gaps
+    if _FIXED_SIGNS.isdisjoint(texts):
+        return
+    for index in [index for index, text in enumerate(texts) if text in _FIXED_SIGNS]:
+        if texts[index] in _CURRENCIES:
+            if index + 1 < len(texts) and gaps[index + 1] == 1 and texts[index + 1][0] in "0123456789(—–-":
+                gaps[index + 1] = 0
+        elif index and gaps[index] == 1 and texts[index - 1][-1] in "0123456789)":
+            apart = page.boxes[index, 0] - page.boxes[index - 1, 2] > 0.6 * page.sizes[index]
+            gaps[index] = 0 if apart or texts[index][0] == ")" else 1
+
+
+def _runs_with(page: PageWords, segment: Segment, turn: int) -> bool:
+    return turn in page.turns[segment.start : segment.end] or len(segment.text) < 3
+
+
+def _turned(boxes: NDArray[np.float64], turn: int, width: float, height: float) -> NDArray[np.float64]:
+    """Turn the page so that most of its words run from left to right."""
+    if not turn:
+        return boxes
+    left, top, right, bottom = boxes.T
+    turned = {
+        0: (left, top, right, bottom),
+        1: (top, width - right, bottom, width - left),
+        2: (width - right, height - bottom, width - left, height - top),
+        3: (height - bottom, left, height - top, right),
+    }[turn]
+    return np.stack(turned, axis=1)
+
+
+def _segments(page: PageWords, turn: int) -> list[Segment]:
+    """Cut the words where the line breaks, or where the white space is wider than the em."""
+    left, _, right, _ = _turned(page.boxes, turn, page.width, page.height).T
+    base = page.baselines[:, 1]
+    if turn:
+        base = _turned(page.baselines[:, [0, 1, 0, 1]], turn, page.width, page.height)[:, 1]
+    size = page.sizes
+    distance = np.maximum(left[1:] - right[:-1], left[:-1] - right[1:])
+    smaller, larger = np.minimum(size[1:], size[:-1]), np.maximum(size[1:], size[:-1])
+    cut = (page.gaps[1:] >= 2) | (np.abs(np.diff(base)) > 0.7 * larger)
+    cut |= (page.gaps[1:] == 1) & (distance > smaller)
+    cut |= (page.gaps[1:] == 0) & (distance > 12 * size[1:])
+    starts = np.concatenate([[0], np.flatnonzero(cut) + 1])
+    ends = np.concatenate([starts[1:], [len(size)]])
+    weights = np.cumsum(np.fromiter(map(len, page.texts), np.int64, len(size)))
+    middle = np.searchsorted(weights, (weights[ends - 1] + weights[starts]) / 2)
+    middle = np.clip(middle, starts, ends - 1)
+    base, size = base[middle], size[middle]
+    columns = (
+        np.minimum.reduceat(left, starts),
+        base - 0.9 * size,
+        np.maximum.reduceat(right, starts),
+        base + 0.25 * size,
+        base,
+        size,
+        np.logical_and.reduceat(page.bold, starts),
+    )
+    return [
+        Segment(start, end, page.texts, *values)
+        for start, end, *values in zip(starts.tolist(), ends.tolist(), *(c.tolist() for c in columns), strict=True)
+    ]
+
+
+def _rows(segments: Sequence[Segment], right_to_left: bool) -> Iterator[list[Segment]]:
+    """Gather segments that stand at one height, top to bottom."""
+    row: list[Segment] = []
+    start = largest = 0.0
+    for segment in sorted(segments, key=attrgetter("base")):
+        if row and segment.base - start > 0.45 * min(segment.size, largest):
+            yield _across(row, right_to_left)
+            row = []
+        if not row:
+            start = segment.base
+        largest = max(largest, segment.size) if row else segment.size
+        row.append(segment)
+    if row:
+        yield _across(row, right_to_left)
+
+
+def _across(row: list[Segment], right_to_left: bool) -> list[Segment]:
+    if len(row) == 1:
+        return row
+    return sorted(row, key=lambda segment: -segment.right if right_to_left else segment.left)
+
+
+def _joined(row: list[Segment]) -> list[Segment]:
+    """Join again what a wide space, a raised sign or a full stop behind one had parted in running text."""
+    joined = row[:1]
+    for segment in row[1:]:
+        last = joined[-1]
+        gap = segment.left - last.right
+        wide = len(row) == 2 and gap < 2.2 * last.size and not segment.numeric and not last.numeric
+        near = wide or gap < 0.5 * last.size
+        if last.end == segment.start and near and last.end - last.start > 1:
+            joined[-1] = Segment(
+                last.start,
+                segment.end,
+                last.words,
+                last.left,
+                min(last.top, segment.top),
+                segment.right,
+                max(last.bottom, segment.bottom),
+                last.base,
+                max(last.size, segment.size),
+                last.bold and segment.bold,
+            )
+        else:
+            joined.append(segment)
+    return joined
+
+
+@dataclass(frozen=True, slots=True)
+class _Columns:
+    """A band of the page in which text stands in two columns."""
+
+    before: list[Segment]
+    left: list[Segment]
+    right: list[Segment]
+    after: list[Segment]
+    in_content_order: bool
+
+    @property
+    def weight(self) -> int:
+        return len(self.left) + len(self.right)
+
+
+def _zones(segments: list[Segment], right_to_left: bool, depth: int) -> Iterator[list[Segment]]:
+    """Yield stretches of the page, each to be read row by row, in reading order."""
+    segments = sorted(segments, key=attrgetter("top"))
+    gutters = _gutters(segments) if depth < _DEEPEST else []
+    found = [columns for gutter in gutters if (columns := _columns(segments, gutter))]
+    if not found:
+        if segments:
+            yield segments
+        return
+    best = max(found, key=lambda columns: columns.weight)
+    yield from _zones(best.before, right_to_left, depth + 1)
+    if best.in_content_order:
+        yield from _cells(best)
+    else:
+        for side in (best.right, best.left) if right_to_left else (best.left, best.right):
+            yield from _zones(side, right_to_left, depth + 1)
+    yield from _zones(best.after, right_to_left, depth + 1)
+
+
+def _gutters(segments: list[Segment]) -> list[float]:
+    """Left edges that several segments share, away from the left margin: where a column may begin."""
+    if len(segments) < 4:
+        return []
+    margin = min(segment.left for segment in segments)
+    extent = max(segment.right for segment in segments) - margin
+    edges = Counter(round(segment.left / 4) for segment in segments if segment.left - margin > 0.12 * extent)
+    common = sorted((edge for edge, count in edges.items() if count >= 3), key=lambda edge: -edges[edge])
+    return [4.0 * edge - 3.0 for edge in common[:6]]
+
+
+def _columns(ordered: list[Segment], gutter: float) -> _Columns | None:
+    """Find the largest band that no segment crosses at the gutter and that reads as two columns of prose.
+
+    ``ordered`` runs from top to bottom.
+    """
+    runs: list[tuple[int, int]] = []
+    begin = 0
+    for index, segment in enumerate(ordered):
+        if segment.left < gutter - 1 and segment.right > gutter + 1:
+            runs.append((begin, index))
+            begin = index + 1
+    runs.append((begin, len(ordered)))
+    found = [columns for first, last in runs if (columns := _band(ordered, first, last, gutter))]
+    return max(found, key=lambda columns: columns.weight, default=None)
+
+
+def _band(ordered: list[Segment], begin: int, end: int, gutter: float) -> _Columns | None:
+    if end - begin < 6:
+        return None
+    left = [segment for segment in ordered[begin:end] if segment.left < gutter]
+    right = [segment for segment in ordered[begin:end] if segment.left >= gutter]
+    if len(left) < 3 or len(right) < 3:
+        return None
+    figures = any(sum(segment.numeric for segment in side) > 0.4 * len(side) for side in (right, left))
+    if figures and not (_flowing(left) or _flowing(right)):
+        return None
+    top = max(left[0].top, right[0].top)
+    bottom = min(max(segment.bottom for segment in left), max(segment.bottom for segment in right))
+    if bottom - top < 2.5 * left[0].size:
+        return None
+    switches = _switches(left, right)
+    beside = switches <= 0.2 * (len(left) + len(right)) and (_flowing(left) or _flowing(right))
+    prose = _prose(left) and _prose(right)
+    if not beside and not prose and not (switches == 1 and _wordy(left) and _wordy(right)):
+        return None
+    cells = 3 <= switches < 0.7 * min(len(left), len(right)) * 2 and _monotone(left) and _monotone(right)
+    return _Columns(ordered[:begin], left, right, ordered[end:], in_content_order=cells)
+
+
+def _switches(left: list[Segment], right: list[Segment]) -> int:
+    """How often the page's content changes sides: once for columns, at each line for rows."""
+    sides = sorted([(segment.start, 0) for segment in left] + [(segment.start, 1) for segment in right])
+    return sum(first[1] != second[1] for first, second in pairwise(sides))
+
+
+def _prose(side: list[Segment]) -> bool:
+    width = max(segment.right for segment in side) - min(segment.left for segment in side)
+    widths = median(segment.right - segment.left for segment in side)
+    return median(len(segment.text) for segment in side) >= 20 and widths >= 0.55 * width
+
+
+def _flowing(side: list[Segment]) -> bool:
+    """Prose whose lines begin in mid-sentence, which the labels of a table or a figure hardly do."""
+    return len(side) >= 4 and sum(segment.text[0].islower() for segment in side) >= 0.4 * len(side) and _prose(side)
+
+
+def _wordy(side: list[Segment]) -> bool:
+    return sum(len(segment.text) for segment in side) >= 8 * len(side)
+
+
+def _monotone(side: list[Segment]) -> bool:
+    """The content of one side runs down the page."""
+    tops = [segment.top for segment in sorted(side, key=lambda segment: segment.start)]
+    return all(second >= first - 1 for first, second in pairwise(tops))
+
+
+def _cells(columns: _Columns) -> Iterator[list[Segment]]:
+    """Yield the cells of a table of prose as its content gives them."""
+    on_left = {segment.start for segment in columns.left}
+    cell: list[Segment] = []
+    for segment in sorted(columns.left + columns.right, key=lambda segment: segment.start):
+        if cell and (cell[-1].start in on_left) != (segment.start in on_left):
+            yield cell
+            cell = []
+        cell.append(segment)
+    yield cell

@@ -1,0 +1,114 @@
+"""Open a PDF by every means there is: as it stands, unlocked, or written anew by the other parser; and say what it is.
+
+Runs in the reading process. What it raises is ours already; the parsers' errors end here.
+"""
+
+import unicodedata
+from collections.abc import Iterator
+from pathlib import Path
+
+import pypdfium2 as pdfium
+import pypdfium2.raw as pdfium_c
+
+from core.domain.errors import DocumentError, NotAPdfError, PasswordNeededError, UnreadablePdfError
+
+_HEAD_BYTES = 1024
+_MOST_OUTLINE_ENTRIES = 5000
+_PASSWORD_HINT = "Give the password; it is used to open the file and not kept."
+_DAMAGED_HINT = "Ask for a new copy, or open it elsewhere and print it to a PDF again."
+_FIELDS = {
+    "title": "Title",
+    "author": "Author",
+    "subject": "Subject",
+    "created": "CreationDate",
+    "producer": "Producer",
+}
+
+
+def open_document(path: Path, password: str | None = None) -> tuple[pdfium.PdfDocument, tuple[str, ...]]:
+    """Return the open document and what there is to say about how it was opened.
+
+    Raises NotAPdfError, PasswordNeededError or UnreadablePdfError.
+    """
+    locked = False
+    for attempt in _spellings(password):
+        pdfium_c.FPDF_LoadMemDocument64(b"", 0, None)  # some failures set no error, and the last file's would be taken
+        try:
+            return pdfium.PdfDocument(path, password=attempt), ()
+        except pdfium.PdfiumError as error:
+            locked = locked or error.err_code == pdfium_c.FPDF_ERR_PASSWORD
+    try:
+        return _written_anew(path, password), ("The file is damaged; what could be saved of it was read.",)
+    except (DocumentError, pdfium.PdfiumError) as error:
+        if locked or isinstance(error, PasswordNeededError):
+            what = "The password does not open {}." if password else "{} is protected with a password."
+            raise PasswordNeededError(what.format(path.name), hint=_PASSWORD_HINT) from error
+        with path.open("rb") as file:
+            if b"%PDF" not in file.read(_HEAD_BYTES):
+                raise NotAPdfError(f"{path.name} is not a PDF.", hint="Choose a PDF file.") from error
+        what = f"{path.name} is damaged: no reader can open a page of it."
+        raise UnreadablePdfError(what, hint=_DAMAGED_HINT) from error
+
+
+def _spellings(password: str | None) -> Iterator[str | None]:
+    """A password as given, and as prepared by RFC 4013, which newer files expect."""
+    yield password
+    if password:
+        prepared = unicodedata.normalize("NFKC", password.replace("\u00ad", ""))
+        if prepared != password:
+            yield prepared
+
+
+def _written_anew(path: Path, password: str | None) -> pdfium.PdfDocument:
+    from core.documents.formats.pdf import second_opinion
+
+    return pdfium.PdfDocument(second_opinion.rewritten(path, password))
+
+
+def page_labels(document: pdfium.PdfDocument) -> tuple[str, ...]:
+    """Return the document's own page labels; none where it has none, or only counts its pages."""
+    labels = tuple(document.get_page_label(index) for index in range(len(document)))
+    return () if all(label in ("", str(index + 1)) for index, label in enumerate(labels)) else labels
+
+
+def outline(document: pdfium.PdfDocument) -> list[tuple[str, int, int]]:
+    """Return (title, page index, level from 1) of the outline's entries that lead to a page."""
+    entries = []
+    for number, bookmark in enumerate(document.get_toc()):
+        if number >= _MOST_OUTLINE_ENTRIES:
+            break
+        destination = bookmark.get_dest()
+        page_index = destination.get_index() if destination else None
+        title = " ".join(bookmark.get_title().replace("\x00", "").split())
+        if title and page_index is not None and 0 <= page_index < len(document):
+            entries.append((title, page_index, bookmark.level + 1))
+    return entries
+
+
+def fields(document: pdfium.PdfDocument) -> dict[str, str]:
+    """Return the PDF's own metadata under our names, without empty values."""
+    values = {name: document.get_metadata_value(key).replace("\x00", "").strip() for name, key in _FIELDS.items()}
+    return {name: value for name, value in values.items() if value}
+
+
+def notes(document: pdfium.PdfDocument, path: Path, password: str | None) -> list[str]:
+    """Say plainly what of the document is not read."""
+    said = []
+    if document.get_formtype() in (pdfium_c.FORMTYPE_XFA_FULL, pdfium_c.FORMTYPE_XFA_FOREGROUND):
+        said.append("This is an XFA form: its fixed pages were read, but not what only Adobe's software draws.")
+    attachments = document.count_attachments()
+    if attachments:
+        portfolio = _is_portfolio(path, password)
+        kind = "is a portfolio: its cover pages were read, but not" if portfolio else "was read without"
+        files = "file" if attachments == 1 else f"{attachments} files"
+        said.append(f"This PDF {kind} the {files} it carries; save and add them one by one.")
+    return said
+
+
+def _is_portfolio(path: Path, password: str | None) -> bool:
+    from core.documents.formats.pdf import second_opinion
+
+    try:
+        return second_opinion.is_portfolio(path, password)
+    except DocumentError:
+        return False

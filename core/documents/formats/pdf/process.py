@@ -1,0 +1,132 @@
+"""The reading process: takes requests on its standard input, answers on its standard output, dies alone.
+
+Started by reader. It watches its own memory and its parent, since a parser that hangs or swells watches nothing.
+"""
+
+import gc
+import os
+import pickle
+import sys
+import threading
+import time
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from core.documents.formats.pdf.reading import OpenPdf
+from core.domain.errors import DocumentError
+
+OVER_MEMORY = 77
+"""The exit status of a reader that went over its memory limit."""
+
+_WATCH_SECONDS = 0.1
+_FEW_COLLECTIONS = (50_000, 20, 20)
+"""A page makes thousands of values and hardly a cycle; looking for cycles every 700 values costs a twentieth."""
+_STEPS_BACK = 10
+_STATM = Path("/proc/self/statm")
+_PAGE_BYTES = os.sysconf("SC_PAGE_SIZE") if hasattr(os, "sysconf") else 4096
+
+Request = Mapping[str, Any]
+Message = tuple[Any, ...]
+
+
+def main() -> None:
+    channel = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)  # whatever a library prints must not reach the channel
+    memory_mib = int(sys.argv[-1])
+    _limit_memory(memory_mib)
+    gc.freeze()
+    gc.set_threshold(*_FEW_COLLECTIONS)
+    threading.Thread(target=_watch, args=(memory_mib, os.getppid()), daemon=True).start()
+    serve(sys.stdin.buffer, channel)
+
+
+def serve(requests: BinaryIO, channel: BinaryIO) -> None:
+    """Answer requests until there are no more. The last document stays open: requests about one follow each other."""
+
+    def send(*message: Any) -> None:
+        channel.write(pickle.dumps(message, protocol=5))
+        channel.flush()
+
+    send("ready")
+    at_start = _resident_mib()
+    opened: OpenPdf | None = None
+    identity: tuple[Any, ...] = ()
+    while True:
+        try:
+            request = pickle.load(requests)
+        except EOFError:
+            return
+        try:
+            path, password = Path(request["path"]), request["password"]
+            if opened is None or identity != _identity(path, password):
+                if opened is not None:
+                    opened.close()
+                    opened = None
+                identity = _identity(path, password)
+                opened = OpenPdf(path, password, announce=lambda page_index, what: send(what, page_index))
+            for message in _answer(request, opened):
+                send(*message)
+            send("done", _resident_mib() - at_start)
+        except DocumentError as error:
+            send("refused", type(error).__name__, error.message, error.hint)
+
+
+def _identity(path: Path, password: str | None) -> tuple[Any, ...]:
+    status = path.stat()
+    return (path, password, status.st_ino, status.st_size, status.st_mtime_ns)
+
+
+def _answer(request: Request, pdf: OpenPdf) -> Iterator[Message]:
+    work = request["do"]
+    if work == "open":
+        yield ("info", pdf.describe())
+    elif work == "read":
+        for page_index in request["page_indexes"]:
+            yield ("page", pdf.page(page_index, request["poisoned"]))
+    elif work == "recognise":
+        from core.documents.formats.pdf import ocr
+
+        if hasattr(os, "nice"):
+            os.nice(_STEPS_BACK)  # as far as embedding does: a hundred scans must not keep other documents from it
+        for page_index in request["page_indexes"]:
+            yield ("working", page_index)
+            yield ("page", ocr.recognise(pdf, page_index, request["poisoned"]))
+    elif work == "render":
+        yield ("image", pdf.image(request["page_index"], request["width"]))
+    elif work == "decrypt":
+        pdf.save_unlocked(Path(request["target"]))
+
+
+def _limit_memory(memory_mib: int) -> None:
+    """Set a hard stop above the watched limit, for what swells faster than the watch looks."""
+    try:
+        import resource
+    except ImportError:  # Windows has no such limits; the watch and the parent's clock remain
+        return
+    ceiling = (2 * memory_mib + 2048) * 1024 * 1024
+    resource.setrlimit(resource.RLIMIT_AS, (ceiling, ceiling))
+
+
+def _watch(memory_mib: int, parent: int) -> None:
+    """End the process once it is over its memory limit or its parent is gone."""
+    while os.getppid() == parent:
+        if _resident_mib() > memory_mib:
+            os._exit(OVER_MEMORY)
+        time.sleep(_WATCH_SECONDS)
+    os._exit(0)
+
+
+def _resident_mib() -> float:
+    """Memory in use now where the system tells, else the most there was."""
+    if _STATM.exists():
+        return int(_STATM.read_text().split()[1]) * _PAGE_BYTES / 1024 / 1024
+    try:
+        import resource
+    except ImportError:
+        return 0.0
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024 / 1024
+
+
+if __name__ == "__main__":
+    main()

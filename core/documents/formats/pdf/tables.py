@@ -1,0 +1,181 @@
+"""Rows of tables among the lines of a page, and the column heads that go with each.
+
+A table here is what reads as one: neighbouring lines whose cells are figures, or stand under each other.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+
+from core.documents.formats.pdf.layout import Line, Segment
+
+_DIGIT = re.compile(r"\d")
+_YEAR = re.compile(r"^(?:FY ?|Q[1-4] ?)?(?:19|20)\d\d[A-Za-z*]?(?:[/–-]\d\d(?:\d\d)?)?,?$")
+_IN_YEAR = re.compile(r"\b(?:19|20)\d\d\b")
+_MOST_HEAD_LINES = 4
+
+Column = tuple[float, float, str]
+"""Where a column's head begins and ends, and what it says."""
+
+
+@dataclass(frozen=True, slots=True)
+class TableRow:
+    """``heads`` is the head line, columns parted by " | "; ``tabs`` is how many tabs stand before each cell."""
+
+    heads: str = ""
+    tabs: tuple[int, ...] = field(default=())
+
+
+def find_tables(lines: Sequence[Line]) -> dict[int, TableRow]:
+    """Return the table rows by the number of their line; a table goes on under the heads above it where it has none."""
+    rows: dict[int, TableRow] = {}
+    columns: list[Column] = []
+    for start, end in _runs(lines):
+        if _is_table(lines[start:end]):
+            found, columns = _table(lines, start, end, columns)
+            rows.update(found)
+    return rows
+
+
+def _runs(lines: Sequence[Line]) -> list[tuple[int, int]]:
+    """Stretches of one zone that begin and end with several cells, with at most three lines of one cell in a row."""
+    runs = []
+    start, end = -1, -1
+    for index, line in enumerate(lines):
+        if start >= 0 and (line.zone != lines[start].zone or index - end > 3 or _apart(lines[index - 1], line)):
+            runs.append((start, end + 1))
+            start = -1
+        if _is_row(line):
+            start = index if start < 0 else start
+            end = index
+    if start >= 0:
+        runs.append((start, end + 1))
+    return runs
+
+
+def _apart(first: Line, second: Line) -> bool:
+    return second.top - first.bottom > 3 * second.size
+
+
+def _is_table(lines: Sequence[Line]) -> bool:
+    several = [line for line in lines if _is_row(line)]
+    if len(several) < 2:
+        return False
+    cells = [cell for line in several for cell in line.segments[1:]]
+    if sum(_figure(cell) for cell in cells) >= 0.4 * len(cells):
+        return True
+    edges = Counter(edge for cell in cells for edge in {("l", round(cell.left / 5)), ("r", round(cell.right / 5))})
+    aligned = sum(max(edges["l", round(c.left / 5)], edges["r", round(c.right / 5)]) >= 2 for c in cells)
+    return len(several) >= 3 and aligned >= 0.6 * len(cells)
+
+
+def _figure(cell: Segment) -> bool:
+    return cell.numeric and bool(_DIGIT.search(cell.text) or cell.text in "—–-")
+
+
+def _data(line: Line) -> bool:
+    """A line that holds figures other than years."""
+    return any(_figure(cell) and not all(_YEAR.match(word) for word in cell.text.split()) for cell in line.segments[1:])
+
+
+def _table(
+    lines: Sequence[Line], start: int, end: int, above: list[Column]
+) -> tuple[dict[int, TableRow], list[Column]]:
+    first = _first_row(lines, start, end)
+    start_of_heads = _start_of_heads(lines, start) if 0 < first - start <= _MOST_HEAD_LINES else first
+    data = lines[min(first, end - 1)]
+    columns = _columns(
+        [line for line in lines[start_of_heads:first] if len(line.segments) > 1 or _stands_clear(line, data)]
+    )
+    if not columns and above and _under(lines[first], above):
+        columns = above
+    heads = " | ".join(text for _, _, text in columns)
+    rows = {index: TableRow() for index in range(start_of_heads, first)}
+    for index in range(first, end):
+        line = lines[index]
+        if index > first and _begins_anew(line):
+            more, columns = _table(lines, index, end, [])
+            return rows | more, columns
+        if len(line.segments) > 1 or line.size < 1.1 * data.size:
+            rows[index] = TableRow(heads, _tabs(line.segments, columns))
+    return rows, columns
+
+
+def _first_row(lines: Sequence[Line], start: int, end: int) -> int:
+    """The first line of figures; in a table without figures the second line."""
+    return next((index for index in range(start, end) if _data(lines[index])), min(start + 1, end))
+
+
+def _is_row(line: Line) -> bool:
+    """Several cells, and not a bullet or a number with the text it introduces."""
+    first, *others = line.segments
+    return len(others) > 1 or (len(others) == 1 and (len(first.text) > 4 or others[0].numeric))
+
+
+def _begins_anew(line: Line) -> bool:
+    """Heads in the middle of a table: cells with years, and no figures."""
+    dated = any(_IN_YEAR.search(cell.text) for cell in line.segments[1:])
+    return len(line.segments) > 1 and dated and not _data(line)
+
+
+def _start_of_heads(lines: Sequence[Line], start: int) -> int:
+    """Where the heads begin: up to two lines of one cell may stand above the first with several."""
+    first = start
+    while first and start - first < 2 and lines[first - 1].zone == lines[start].zone:
+        if not _stands_over_columns(lines[first - 1], lines[start]):
+            break
+        first -= 1
+    return first
+
+
+def _under(line: Line, columns: list[Column]) -> bool:
+    """Every figure of the line stands below one of the columns."""
+    return all(
+        any(cell.left < right + cell.size and cell.right > left - cell.size for left, right, _ in columns)
+        for cell in line.segments[1:]
+    )
+
+
+def _stands_over_columns(line: Line, below: Line) -> bool:
+    """A line of one cell that stands close above the columns and clear of the labels' column."""
+    return len(line.segments) == 1 and _stands_clear(line, below) and below.top - line.bottom < 1.2 * line.size
+
+
+def _stands_clear(line: Line, below: Line) -> bool:
+    """The line stands over the columns of figures, not over their labels."""
+    return len(below.segments) > 1 and line.left > below.segments[1].left - 6 * line.size
+
+
+def _columns(heads: Sequence[Line]) -> list[Column]:
+    """Gather the words that stand over one column; the widest head line says where the columns are."""
+    if not heads:
+        return []
+    base = max(heads, key=lambda line: len(line.segments))
+    columns = [(cell.left, cell.right) for cell in base.segments]
+    texts: list[list[str]] = [[] for _ in columns]
+    for line in heads:
+        for cell in line.segments:
+            over = [n for n, (left, right) in enumerate(columns) if cell.left < right and cell.right > left]
+            for number in over or [_nearest(cell, columns)]:
+                texts[number].append(cell.text)
+    return [(left, right, " ".join(text)) for (left, right), text in zip(columns, texts, strict=True)]
+
+
+def _nearest(cell: Segment, columns: Sequence[tuple[float, float]]) -> int:
+    middle = (cell.left + cell.right) / 2
+    return min(range(len(columns)), key=lambda number: abs((columns[number][0] + columns[number][1]) / 2 - middle))
+
+
+def _tabs(cells: Sequence[Segment], columns: Sequence[Column]) -> tuple[int, ...]:
+    """Leave a cell empty where a row has none under a head, so that each figure keeps its column."""
+    if not columns or len(cells) >= len(columns) + 1 or len(cells) < 2:
+        return tuple(int(number > 0) for number in range(len(cells)))
+    places = [(left, right) for left, right, _ in columns]
+    under = [_nearest(cell, places) for cell in cells[1:]]
+    offset = 0 if places[0][0] < cells[0].right else 1
+    under = [0, *(number + offset for number in under)]
+    if any(second <= first for first, second in pairwise(under)):
+        return tuple(int(number > 0) for number in range(len(cells)))
+    return (0, *(second - first for first, second in pairwise(under)))

@@ -1,0 +1,112 @@
+"""An answer, its citations and claims, and the judge's verdict on it."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from core.domain.search import Evidence, SearchPlan
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    start: int
+    end: int
+
+
+class PartKind(StrEnum):
+    PROSE = "prose"
+    """Written by a model or a person."""
+    VERBATIM = "verbatim"
+    """Copied from a page, character for character, white space included."""
+    DECLINE = "decline"
+    """Says, by the engine's own decision, that the documents do not answer."""
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerPart:
+    """A stretch of an answer and the numbers of the evidence cited at its end; its text holds no marker of ours."""
+
+    text: str
+    numbers: tuple[int, ...] = ()
+    kind: PartKind = PartKind.PROSE
+
+
+@dataclass(frozen=True, slots=True)
+class Citation:
+    """A pointer from a claim to evidence; ``quotation`` is ``page.text[start:end]``, found there by code."""
+
+    number: int
+    document_id: str
+    document_name: str
+    page_index: int
+    page_label: str
+    passage_id: str
+    quotation: str
+    start: int
+    end: int
+
+
+class ClaimStatus(StrEnum):
+    SUPPORTED = "supported"
+    PARTLY_SUPPORTED = "partly supported"
+    UNSUPPORTED = "unsupported"
+    CONTRADICTED = "contradicted"
+    SOURCE_REMOVED = "source removed"
+    """Only ever derived when an answer is shown: what it quotes no longer stands where it stood."""
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """One checkable statement; its positions are in the texts of the answer's parts, put one behind the other."""
+
+    text: str
+    start: int
+    end: int
+    status: ClaimStatus
+    reason: str = ""
+    citations: tuple[int, ...] = ()
+    quotation: Citation | None = None
+    """The best supporting (or contradicting) quotation."""
+
+
+@dataclass(frozen=True, slots=True)
+class Score:
+    """A figure between 0 and 1 and its reason in one line."""
+
+    value: float
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """The judge's finding on one draft."""
+
+    claims: tuple[Claim, ...]
+    faithfulness: Score
+    relevance: Score
+    completeness: Score
+    citation_validity: Score
+    overall: float
+    confidence: float
+    """Calibrated probability that the answer is right to rely on."""
+    accepted: bool
+    reasons: tuple[str, ...] = ()
+    gaps: tuple[str, ...] = ()
+    """What a retry should look for."""
+    question_back: str = ""
+    critic: str = ""
+    """Which critic ran, or why none did."""
+    declined: bool = False
+    """The answer says that the documents do not say."""
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """One pass of generator and judge; the best one by verdict is kept."""
+
+    number: int
+    answer: str
+    citations: tuple[Citation, ...]
+    verdict: Verdict | None
+    plan: SearchPlan | None = None
+    evidence: tuple[Evidence, ...] = ()
+    parts: tuple[AnswerPart, ...] = ()

@@ -1,0 +1,200 @@
+"""Documents page by page, and the work of taking them in. Page positions are 0-based; times are UTC ISO 8601."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+@dataclass(frozen=True, slots=True)
+class Box:
+    """A rectangle on a page as displayed (rotated, cropped): fractions of width and height, origin top left."""
+
+    left: float
+    top: float
+    right: float
+    bottom: float
+
+
+@dataclass(frozen=True, slots=True)
+class Word:
+    """A word's character span in its page's text and its place on the page."""
+
+    start: int
+    end: int
+    box: Box
+
+
+class BlockKind(StrEnum):
+    HEADING = "heading"
+    PARAGRAPH = "paragraph"
+    LIST_ITEM = "list item"
+    TABLE_ROW = "table row"
+    HEADER = "header"
+    FOOTER = "footer"
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """A stretch of a page's text in reading order.
+
+    ``level`` is a heading's depth (1 = top); ``column_heads`` is a table row's head line.
+    """
+
+    start: int
+    end: int
+    kind: BlockKind
+    level: int = 0
+    column_heads: str = ""
+
+
+BLANK_PAGE = "blank page"
+"""The reason of an empty page that shows nothing: nothing is missing of it."""
+
+
+class PageStatus(StrEnum):
+    TEXT = "text"
+    OCR = "ocr"
+    EMPTY = "empty"
+    GARBLED = "garbled"
+    FAILED = "failed"
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """One physical page as read: its text in reading order, where each word stands, and how the reading went."""
+
+    page_index: int
+    page_label: str
+    text: str
+    words: Sequence[Word]
+    blocks: tuple[Block, ...]
+    status: PageStatus
+    reason: str = ""
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class PageReceipt:
+    """What became of one page: kept for every page of every document."""
+
+    page_index: int
+    page_label: str
+    status: PageStatus
+    characters: int
+    seconds: float
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class OutlineEntry:
+    title: str
+    page_index: int
+    level: int
+
+
+class MetadataSource(StrEnum):
+    PDF = "PDF fields"
+    FIRST_PAGES = "first pages"
+    FILE_NAME = "file name"
+    USER = "user"
+
+
+@dataclass(frozen=True, slots=True)
+class MetadataField:
+    """One fact about a document and where it came from.
+
+    Names: ``title``, ``author``, ``date``, ``language``, ``document type``, ``company``, ``year``.
+    """
+
+    name: str
+    value: str
+    source: MetadataSource
+
+
+class DocumentStatus(StrEnum):
+    QUEUED = "queued"
+    READING = "reading"
+    EMBEDDING = "embedding"
+    RECOGNISING = "recognising"
+    READY = "ready"
+    FAILED = "failed"
+    CANCELLED = "cancelled"
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """One uploaded PDF; ``id`` is the SHA-256 of its bytes, ``name`` is for display and may change."""
+
+    id: str
+    name: str
+    byte_size: int
+    page_count: int
+    passage_count: int
+    added_at: str
+    status: DocumentStatus
+    searchable: bool = False
+    """Its text is in the keyword index; embeddings and OCR may still be on the way."""
+    message: str = ""
+    """What is being done, or what went wrong and what to do."""
+    notes: tuple[str, ...] = ()
+    """Plain statements about what was and was not read (XFA form, portfolio, pages to look at)."""
+    metadata: tuple[MetadataField, ...] = ()
+    owner: str = "local"
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """A retrievable stretch of one page's text: ``text`` is ``page.text[start:end]``."""
+
+    id: str
+    document_id: str
+    page_index: int
+    page_label: str
+    text: str
+    start: int
+    end: int
+    heading_path: tuple[str, ...] = ()
+    boxes: tuple[Box, ...] = ()
+    context: str = ""
+    """What is indexed with the text but never quoted: document title, heading path, column heads."""
+
+
+def document_of(passage_id: str) -> str:
+    """The document that a passage's id belongs to."""
+    return passage_id.partition(":")[0]
+
+
+def page_of(passage_id: str) -> tuple[str, int]:
+    """The document and the page position that a passage's id belongs to."""
+    document_id, page_index, _ = passage_id.rsplit(":", 2)
+    return document_id, int(page_index)
+
+
+class JobStage(StrEnum):
+    PARSE = "reading pages"
+    KEYWORDS = "indexing words"
+    EMBED = "embedding"
+    OCR = "recognising scanned pages"
+
+
+class JobStatus(StrEnum):
+    WAITING = "waiting"
+    RUNNING = "running"
+    DONE = "done"
+    FAILED = "failed"
+    CANCELLED = "cancelled"
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """A resumable piece of ingest: one document's whole way to being ready."""
+
+    id: int
+    document_id: str
+    stage: JobStage
+    status: JobStatus
+    done: int
+    total: int
+    """Units of the current stage (pages or passages)."""
+    message: str = ""
+    seconds_left: float | None = None

@@ -1,0 +1,148 @@
+"""The few Protocols that separate Pincite's logic from the libraries behind it.
+
+A port's contract suite, run on every adapter, is in tests/contracts.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.domain.answers import AnswerPart
+from core.domain.documents import OutlineEntry, Page, Passage
+from core.domain.search import Candidate, Evidence, Intent
+
+Vectors = NDArray[np.float32]
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    role: str
+    """``user`` or ``assistant``."""
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerRequest:
+    """Everything an engine may use for one answer. ``critique`` is what the judge found wrong with the last draft."""
+
+    question: str
+    intent: Intent
+    evidence: tuple[Evidence, ...] = ()
+    history: tuple[Message, ...] = ()
+    critique: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    absent: tuple[str, ...] | None = None
+    """Telling words of the question that no passage found holds; None: not looked for."""
+
+
+class ChatModel(Protocol):
+    """Writes answers from numbered evidence."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def writes_prose(self) -> bool:
+        """False for quoting, which only repeats what documents say."""
+
+    @property
+    def context_characters(self) -> int:
+        """How many characters of evidence fit beside question, history and answer."""
+
+    def answer(self, request: AnswerRequest, stopped: Callable[[], bool]) -> Iterator[str | AnswerPart]:
+        """Yield the answer piece by piece; return early once ``stopped()`` is true.
+
+        A text is prose, in which markers like [2] point to evidence numbers; nothing is read out of a part.
+
+        Raises ModelUnavailableError or ModelInterruptedError.
+        """
+
+    @property
+    def notices(self) -> tuple[str, ...]:
+        """Plain remarks on the last answer: the server cut the prompt, the answer hit its length limit."""
+
+    def structured(self, instructions: str, content: str, schema: Mapping[str, Any]) -> Mapping[str, Any] | None:
+        """Return a reply that fits the JSON schema; None when the engine cannot or the reply did not fit."""
+
+
+class Embedder(Protocol):
+    """Turns texts into unit vectors."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def version(self) -> str: ...
+
+    @property
+    def dimensions(self) -> int: ...
+
+    def embed(self, texts: Sequence[str]) -> Vectors:
+        """Shape (len(texts), dimensions), float32, each row of length 1."""
+
+
+class PassageIndex(Protocol):
+    """Vectors by passage id, filtered by document. ``document_ids`` empty: all documents."""
+
+    def search(self, vector: Vectors, *, document_ids: Sequence[str], limit: int) -> list[tuple[str, float]]:
+        """(passage id, cosine similarity), best first."""
+
+    def count(self, document_id: str | None = None) -> int:
+        """Passages with a vector."""
+
+    def lacking(self, document_ids: Sequence[str]) -> int:
+        """Passages without a vector, which no search by meaning finds."""
+
+
+class KeywordIndex(Protocol):
+    """Words by passage id, filtered by document."""
+
+    def add(self, passages: Sequence[Passage]) -> None: ...
+
+    def prepare(self, passages: Sequence[Passage]) -> Callable[[], None]:
+        """Take the passages' words apart now; what this returns adds them, and only writes."""
+
+    def search(self, query: str, *, document_ids: Sequence[str], limit: int) -> list[tuple[str, float]]:
+        """(passage id, BM25 score, larger is better), best first; any of the query's words may match."""
+
+    def remove_document(self, document_id: str) -> None: ...
+
+
+class Reranker(Protocol):
+    @property
+    def name(self) -> str: ...
+
+    def score(self, question: str, candidates: Sequence[Candidate]) -> list[float]:
+        """One relevance between 0 and 1 per candidate, calibrated so that a floor of 0.60 means something."""
+
+
+@dataclass(frozen=True, slots=True)
+class PdfInfo:
+    """What is known of a PDF before its pages are read."""
+
+    page_count: int
+    page_labels: tuple[str, ...]
+    outline: tuple[OutlineEntry, ...]
+    fields: Mapping[str, str]
+    """The PDF's own metadata: title, author, subject, created, producer."""
+    notes: tuple[str, ...] = ()
+
+
+class PageReader(Protocol):
+    """Reads PDFs in a process of its own, within limits of time and memory."""
+
+    def open(self, path: Path, *, password: str | None = None) -> PdfInfo:
+        """Raises a DocumentError: not a PDF, empty, too large, password needed, unreadable, reader stopped."""
+
+    def read(self, path: Path, page_indexes: Sequence[int], *, password: str | None = None) -> Iterator[Page]:
+        """Yield every asked page in order; one that cannot be read comes as FAILED with its reason."""
+
+    def recognise(self, path: Path, page_indexes: Sequence[int], *, password: str | None = None) -> Iterator[Page]:
+        """Yield the pages as OCR reads them."""
+
+    def render(self, path: Path, page_index: int, *, width: int, password: str | None = None) -> bytes:
+        """The page as a PNG, ``width`` pixels wide."""

@@ -1,0 +1,83 @@
+"""What is looked for, and what was found."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from core.domain.documents import Passage
+
+
+class Intent(StrEnum):
+    CHAT = "chat"
+    DOCUMENT_SEARCH = "document_search"
+    TARGETED_SEARCH = "targeted_search"
+    SURVEY = "survey"
+
+
+class Mode(StrEnum):
+    AUTO = "auto"
+    DOCUMENTS = "documents"
+    CHAT = "chat"
+
+
+@dataclass(frozen=True, slots=True)
+class SubQuery:
+    """One thing to look for, with other wordings of it."""
+
+    text: str
+    variations: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class SearchPlan:
+    """What the rewriter makes of a question."""
+
+    question: str
+    standalone_question: str
+    sub_queries: tuple[SubQuery, ...]
+    entities: tuple[str, ...] = ()
+    constraints: tuple[str, ...] = ()
+    time_ranges: tuple[str, ...] = ()
+    document_ids: tuple[str, ...] = ()
+    """Target documents (@mentioned or named); empty: every document of the scope."""
+    wanted_sections: tuple[str, ...] = ()
+    wanted_pages: tuple[str, ...] = ()
+    """Printed labels or positions that the question names ("page 12", "slide 5")."""
+    attempt: int = 0
+    notes: tuple[str, ...] = ()
+    """What was changed and why, for the trace."""
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A passage on its way through the retriever, with every score it got, by stage name."""
+
+    passage: Passage
+    scores: Mapping[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """A passage chosen for the answer; ``number`` is what citation markers like [2] point to (1-based)."""
+
+    number: int
+    passage: Passage
+    document_name: str
+    scores: Mapping[str, float] = field(default_factory=dict)
+    reason: str = ""
+    """Why it was taken: "search", "neighbour", "opening of a targeted document"."""
+
+
+@dataclass(frozen=True, slots=True)
+class SearchResult:
+    """What the retriever found: evidence in prompt order, the rankings it came from, and what was left out."""
+
+    evidence: tuple[Evidence, ...]
+    rankings: Mapping[str, tuple[Candidate, ...]] = field(default_factory=dict)
+    """Stage name (keyword, dense, fused, reranked, packed) → candidates, best first."""
+    left_out: tuple[str, ...] = ()
+    reranker: str = ""
+    score_floor: float = 0.0
+    notes: tuple[str, ...] = ()
+    notices: tuple[str, ...] = ()
+    """What people are told of this search: what it could not do, and how the question was taken."""

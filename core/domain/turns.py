@@ -1,0 +1,190 @@
+"""Sessions, turns with their traces, and reviews. Times are UTC ISO 8601 strings."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
+
+from core.domain.answers import AnswerPart, Attempt, Citation, Verdict
+from core.domain.search import Evidence, Intent, Mode
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    id: str
+    title: str
+    created_at: str
+    updated_at: str
+    document_ids: tuple[str, ...] = ()
+    """The chosen set; empty: all documents. It stays chosen when its documents go, and never turns into all."""
+    owner: str = "local"
+
+
+@dataclass(frozen=True, slots=True)
+class TraceStep:
+    """One node's visit: what it read, decided and returned, as JSON values for people to look at."""
+
+    node: str
+    attempt: int
+    started_at: str
+    seconds: float
+    read: Mapping[str, Any] = field(default_factory=dict)
+    decided: Mapping[str, Any] = field(default_factory=dict)
+    returned: Mapping[str, Any] = field(default_factory=dict)
+    error: str = ""
+
+
+class TurnStatus(StrEnum):
+    RUNNING = "running"
+    ANSWERED = "answered"
+    FLAGGED = "flagged for review"
+    REVIEWED = "reviewed"
+    STOPPED = "stopped"
+    FAILED = "failed"
+    INTERRUPTED = "interrupted"
+    UNREADABLE = "unreadable"
+    """What is stored of it is damaged; it is never written again."""
+
+
+class ReviewDecision(StrEnum):
+    APPROVED = "approved"
+    EDITED = "edited"
+    REJECTED = "rejected"
+
+
+@dataclass(frozen=True, slots=True)
+class Review:
+    """A person's decision on a turn; ``final_answer`` is what the conversation shows from then on."""
+
+    turn_id: str
+    decision: ReviewDecision
+    final_answer: str
+    note: str
+    reviewer: str
+    decided_at: str
+    citations: tuple[Citation, ...] = ()
+    stale: str = ""
+    """Why the decision no longer holds (a cited document changed or went); empty while it does."""
+    undone_at: str = ""
+    """When somebody took it back; then it counts no more."""
+    parts: tuple[AnswerPart, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ReviewedLine:
+    """What a list of decisions shows of a turn."""
+
+    turn_id: str
+    session_id: str
+    question: str
+    status: TurnStatus
+    review: Review
+
+
+@dataclass(frozen=True, slots=True)
+class ReviewDraft:
+    """A reviewer's text for a turn that is edited and not saved."""
+
+    turn_id: str
+    text: str
+    updated_at: str
+
+
+@dataclass(frozen=True, slots=True)
+class TurnFilter:
+    """Which turns a list is to show; what is empty narrows nothing."""
+
+    status: TurnStatus | None = None
+    words: str = ""
+    """In the question or the reasons for review."""
+    document_id: str = ""
+    """Cited by the answer."""
+    since: str = ""
+    confidence_up_to: float = 1.0
+    """Turns without a confidence count as 0."""
+
+
+@dataclass(frozen=True, slots=True)
+class TurnLine:
+    """What a list shows of a turn."""
+
+    id: str
+    session_id: str
+    question: str
+    status: TurnStatus
+    started_at: str
+    confidence: float | None
+    cited_names: tuple[str, ...]
+    reasons: tuple[str, ...]
+
+
+class FeedbackKind(StrEnum):
+    GOOD = "good"
+    BAD = "bad"
+
+
+@dataclass(frozen=True, slots=True)
+class Exchange:
+    """One finished question and answer, as later turns of the session build on it."""
+
+    turn_id: str
+    question: str
+    answer: str
+    """Without markers: their numbers count another turn's evidence."""
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """One question and all that came of it."""
+
+    id: str
+    session_id: str
+    position: int
+    question: str
+    mode: Mode
+    document_ids: tuple[str, ...]
+    """The documents it searched: those that were @mentioned, else those of its scope when it started."""
+    engine: str
+    status: TurnStatus
+    started_at: str
+    finished_at: str = ""
+    intent: Intent | None = None
+    asked: str = ""
+    """The question as it was searched and judged: mentions resolved, what it leans on put in."""
+    answer: str = ""
+    """For people to read: the parts as one text, with markers like [2]. Nothing is ever read out of it again."""
+    parts: tuple[AnswerPart, ...] = ()
+    citations: tuple[Citation, ...] = ()
+    verdict: Verdict | None = None
+    attempts: tuple[Attempt, ...] = ()
+    evidence: tuple[Evidence, ...] = ()
+    reasons: tuple[str, ...] = ()
+    """Why it waits for review."""
+    question_back: str = ""
+    error: str = ""
+    notices: tuple[str, ...] = ()
+    """Plain remarks: pages not read in a searched document, prompt truncated, model missing."""
+    scope: tuple[str, ...] | None = None
+    """The documents that were chosen for it; empty: all, also those of another day; None: not written down."""
+    reused_from: str = ""
+    """Id of the reviewed turn that this answer repeats."""
+    trace: tuple[TraceStep, ...] = ()
+    path: tuple[str, ...] = ()
+    review: Review | None = None
+    feedback: FeedbackKind | None = None
+    owner: str = "local"
+
+
+@dataclass(frozen=True, slots=True)
+class TurnSnapshot:
+    """What a page sees of a turn at one moment: immutable, published by the worker."""
+
+    turn: Turn
+    steps: tuple[str, ...] = ()
+    """What is being and was done, in plain words ("Searching 3 documents…"), newest last."""
+    draft: tuple[AnswerPart, ...] = ()
+    """What was streamed so far in the current attempt."""
+
+    @property
+    def running(self) -> bool:
+        return self.turn.status is TurnStatus.RUNNING

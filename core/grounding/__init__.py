@@ -1,1 +1,0 @@
-"""The judge's deterministic half: quotations, claims, checks and a calibrated confidence, without a language model."""

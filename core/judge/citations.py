@@ -1,0 +1,167 @@
+"""Find in the pages what the parts of an answer cite, tie each claim to what bears it out, and count the evidence anew.
+
+A quotation is always cut out of the page's own text; what cannot be found there gets no citation.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from core.domain.answers import AnswerPart, Citation, Span
+from core.domain.search import Evidence
+from core.judge.claims import extract_claims
+from core.judge.judge import bearing
+from core.judge.sources import Sources
+from core.text.marks import marked_text, read_marks, with_mark
+from core.text.quotations import best_quotation, locate
+
+PageText = Callable[[str, int], str]
+
+
+@dataclass(frozen=True, slots=True)
+class CitedAnswer:
+    """``removed`` counts markers that pointed to no evidence."""
+
+    parts: tuple[AnswerPart, ...]
+    citations: tuple[Citation, ...]
+    removed: int = 0
+
+    @property
+    def text(self) -> str:
+        return marked_text(self.parts)
+
+
+def read_typed(text: str, evidence: Sequence[Evidence]) -> tuple[tuple[AnswerPart, ...], int]:
+    """The parts of what a model or a person typed, and how many of its markers point to no evidence."""
+    return read_marks(text, {item.number: item.passage.text for item in evidence})
+
+
+def cite_typed(text: str, evidence: Sequence[Evidence], page_text: PageText) -> CitedAnswer:
+    """A person's text with its citations: where it cites, it is left as it is."""
+    parts, removed = read_typed(text, evidence)
+    cited = cite(parts, evidence, page_text, recite=False)
+    return replace(cited, removed=removed)
+
+
+def cite(
+    parts: Sequence[AnswerPart],
+    evidence: Sequence[Evidence],
+    page_text: PageText,
+    *,
+    question: str = "",
+    recite: bool = True,
+) -> CitedAnswer:
+    """Locate a quotation for every number that a claim cites; a claim that cites nothing is tied to what bears it out.
+
+    ``recite`` also cites anew what is borne out by another passage than the cited one.
+    """
+    known = {item.number: item for item in evidence}
+    parts = _tied(tuple(parts), known, page_text, question, recite=recite)
+    citations: list[Citation] = []
+    for claim in extract_claims(parts):
+        for number in claim.citations:
+            citation = citation_of(claim.bare, claim.text, known[number], page_text, verbatim=claim.verbatim)
+            if citation is not None and citation not in citations:
+                citations.append(citation)
+    return CitedAnswer(parts, tuple(citations))
+
+
+def _tied(
+    parts: tuple[AnswerPart, ...],
+    known: Mapping[int, Evidence],
+    page_text: PageText,
+    question: str,
+    *,
+    recite: bool,
+) -> tuple[AnswerPart, ...]:
+    """Let every claim of prose cite what bears it out, and nothing else cite anything."""
+    claims = extract_claims(parts)
+    told = [claim for claim in claims if not claim.verbatim and (recite or not claim.citations)]
+    numbers = {index: part.numbers for index, part in enumerate(parts)}
+    of_claims = {index for claim in claims for index in claim.parts}
+    numbers |= {index: () for index in numbers if index not in of_claims}
+    added: list[tuple[int, tuple[int, ...]]] = []
+    ordered = sorted(known)
+    pool = Sources.of(source_texts([known[number] for number in ordered]) if told else (), question)
+    for claim in told:
+        placed = replace(claim, citations=tuple(ordered.index(number) + 1 for number in claim.citations))
+        borne = tuple(ordered[place - 1] for place in bearing(placed, pool))
+        found = tuple(n for n in borne if citation_of(claim.bare, claim.text, known[n], page_text, verbatim=False))
+        if not found or set(found) == set(claim.citations):
+            continue
+        if not claim.parts:
+            added.append((claim.end, found))
+        elif not claim.context:  # the cells of a table share what their row cites
+            kept = {index: tuple(n for n in numbers[index] if n in found) for index in claim.parts}
+            missing = tuple(n for n in found if not any(n in one for one in kept.values()))
+            numbers |= kept | {claim.parts[-1]: (*kept[claim.parts[-1]], *missing)}
+    tied: Sequence[AnswerPart] = [replace(part, numbers=numbers[index]) for index, part in enumerate(parts)]
+    for position, found in added:
+        tied = with_mark(tied, position, found)
+    return tuple(tied)
+
+
+def renumbered(answer: CitedAnswer, evidence: Sequence[Evidence]) -> tuple[CitedAnswer, tuple[Evidence, ...]]:
+    """Count the evidence as the answer cites it, 1, 2, 3 in order of appearance, and what it does not cite after that.
+
+    Every number in the answer must be one of the evidence's.
+    """
+    cited = [number for part in answer.parts for number in part.numbers]
+    numbers = dict.fromkeys([*cited, *(item.number for item in evidence)])
+    places = {number: place for place, number in enumerate(numbers, start=1)}
+    parts = tuple(
+        replace(part, numbers=tuple(sorted(places[number] for number in part.numbers))) for part in answer.parts
+    )
+    citations = tuple(replace(citation, number=places[citation.number]) for citation in answer.citations)
+    items = (replace(item, number=places[item.number]) for item in evidence)
+    return CitedAnswer(parts, citations, answer.removed), tuple(sorted(items, key=lambda item: item.number))
+
+
+def source_texts(evidence: Sequence[Evidence]) -> list[str]:
+    """The passages, each with what stands around it on the page: headings and column heads bear claims out too."""
+    ordered = sorted(evidence, key=lambda item: item.number)
+    return [
+        f"{item.passage.text}\n\n{item.passage.context}" if item.passage.context else item.passage.text
+        for item in ordered
+    ]
+
+
+def citation_of(claim: str, text: str, item: Evidence, page_text: PageText, *, verbatim: bool) -> Citation | None:
+    """The words of one passage that back a claim best, as they stand in the page; None when nothing does.
+
+    Of what is quoted, exactly the quoted ``text``.
+    """
+    if verbatim:
+        start = item.passage.text.find(text)
+        found = quotation_at(item, Span(start, start + len(text)), page_text) if start >= 0 else None
+        return found if found is not None and found.quotation == text else None
+    span = locate(claim, item.passage.text)
+    if span is None:
+        best = best_quotation(claim, [item.passage.text])
+        span = best[1] if best else None
+    return quotation_at(item, span, page_text) if span else None
+
+
+def quotation_at(item: Evidence, span: Span, page_text: PageText) -> Citation | None:
+    """Cut a span of a passage's text out of the page it stands on; None when it is not there (any more)."""
+    passage = item.passage
+    if span.end > len(passage.text):
+        return None
+    quotation = passage.text[span.start : span.end]
+    page = page_text(passage.document_id, passage.page_index)
+    placed = Span(passage.start + span.start, passage.start + span.end)
+    if page[placed.start : placed.end] != quotation:
+        found = locate(quotation, page)
+        if found is None:
+            return None
+        placed, quotation = found, page[found.start : found.end]
+    return Citation(
+        number=item.number,
+        document_id=passage.document_id,
+        document_name=item.document_name,
+        page_index=passage.page_index,
+        page_label=passage.page_label,
+        passage_id=passage.id,
+        quotation=quotation,
+        start=placed.start,
+        end=placed.end,
+    )

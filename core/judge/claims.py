@@ -1,0 +1,226 @@
+"""Split an answer into checkable claims, each with the evidence numbers that its parts cite.
+
+Each quotation is one claim. Of prose, sentences, list items and the cells of tables that state something are claims;
+headings, questions, small talk, hedges and "the documents do not say" are not. Whether one holds `checks` says.
+"""
+
+import html
+import re
+from bisect import bisect_left
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from core.domain.answers import AnswerPart, PartKind, Span
+from core.text.sentences import split_sentences
+from core.text.terms import content_terms
+
+_SPOKEN_MARK = re.compile(
+    r"(?<!\s)\s*+\((?:see |from |according to )?(?:passages?|sources?|documents?|excerpts?|pages?|p\.)\s\d+"
+    r"(?:\s?(?:,|and|&|-|–)\s?(?:(?:passage|steps?)\s)?\d+)*\)",
+    re.IGNORECASE,
+)
+_LEADING = re.compile(r"^[ \t]*(?:[-*+•▪◦●‣–—][ \t]+|\(?(?:\d{1,3}|[a-zA-Z])[.)][ \t]+|>[ \t]*)+")
+_NUMBERED = re.compile(r"[ \t]{0,40}+\(?(?P<number>\d{1,3})[.)](?:[ \t]|$)")
+_NEXT_NUMBER = re.compile(r"(?<!\s)\s++(?P<number>\d{1,2})\.$")
+_HEADING = re.compile(r"^(?:#{1,6}\s.*|\*\*[^*]+\*\*:?|[^.!?]{0,80}:\**)$")
+_LABELS = re.compile(
+    r"(?:\\?[\[({<【]{1,2}\s{0,2}\^?\w{1,3}\s{0,2}\\?[\])}>】]{1,2}[\s.,;]{0,3}|[\u2460-\u24ff]\s{0,3})++"
+)
+"""Marks of another kind than ours, such as (1), [^1] and ①: they state nothing."""
+_CELL = re.compile(r"(?<=\|)[^|]+(?=\|)")
+_SEPARATOR_ROW = re.compile(r"^\|?[\s:|+=-]*\|?$")
+_SMALL_TALK = re.compile(
+    r"^(?:(?:sure|certainly|of course|absolutely|hello|hi|hey|thanks?|you're welcome|great question|okay|ok)\b"
+    r"[^.]{0,60}[.!,]?$"
+    r"|(?:sure|certainly|of course|okay)?[,!.]?\s*(?:here(?:'s| is| are)|below (?:is|are)|let me|"
+    r"i(?:'d| would| will|'ll) be (?:happy|glad)|"
+    r"i hope|feel free|please (?:let|note|see|ask)|i(?:'m| am) (?:sorry|happy|glad|an? )|is there anything|"
+    r"do you|would you|if you (?:have|need|would like|want))\b)",
+    re.IGNORECASE,
+)
+_OF_THE_ANSWER = frozenset(
+    content_terms(
+        "document passage source text context excerpt page information detail answer question result summary follow "
+        "following below above find found show provide provided give given base based accord according relevant list "
+        "point mention describe state look know let hope help happy glad feel free ask assist need want like note "
+        "sure certainly course absolutely hello hi hey thank thanks welcome great okay ok please sorry nice meet "
+        "further more other anything conclusion short brief overall"
+    )
+)
+_CONTRAST = re.compile(
+    r"[,;]?\s(?:but|however|nevertheless|yet|whereas|while|instead|though|although)\s|;\s", re.IGNORECASE
+)
+_DECLINING = re.compile(
+    r"\b(?:(?:do(?:es)?|did|is|are|was|were|could|can)\s?(?:not|n['’]t)|cannot|no)\s(?:\w+\s){0,5}"
+    r"(?:specif\w*|mention\w*|provid\w*|contain\w*|includ\w*|stat\w*|say|said|answer\w*|information|details?|find|found|"
+    r"address\w*|discuss\w*|enough|sufficient|available|list\w*|covered?|indicate\w*|given|clear)\b"
+    r"|\b(?:without|consult|needs?|see) (?:further|more|additional) (?:information|context|details?|sources?|data)\b"
+    r"|\b(?:i do not|i don['’]t) (?:know|have)\b|\bunable to\b|\bnicht (?:genannt|angegeben|erwähnt)\b",
+    re.IGNORECASE,
+)
+_SUBJECT_SOURCE = re.compile(
+    r"\b(?:documents?|passages?|sources?|text|context|article|information|data|pages?|report|excerpts?|i)\b"
+    r"|\bthere\b",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimText:
+    """A claim as it stands in the answer: ``text`` is ``plain_text(answer)[start:end]``."""
+
+    text: str
+    start: int
+    end: int
+    citations: tuple[int, ...]
+    context: str = ""
+    """For the cell of a table: what its row and its column are called."""
+    parts: tuple[int, ...] = ()
+    """Positions of the answer's parts whose numbers it carries."""
+    verbatim: bool = False
+
+    @property
+    def told(self) -> str:
+        """Return the text so that it can be read alone."""
+        return f"{self.context}: {self.text}" if self.context else self.text
+
+    @property
+    def bare(self) -> str:
+        """Return the statement without list mark and emphasis; of a quotation, its words as they are."""
+        return " ".join(self.text.split()) if self.verbatim else bare_text(self.told)
+
+
+@dataclass(frozen=True, slots=True)
+class _Mark:
+    """Where a part that cites ends, in the text at hand."""
+
+    place: int
+    part: int
+    numbers: tuple[int, ...]
+
+
+def extract_claims(answer: Sequence[AnswerPart]) -> tuple[ClaimText, ...]:
+    """Return the claims of an answer in order."""
+    claims: list[ClaimText] = []
+    start = first = 0
+    while first < len(answer):
+        part = answer[first]
+        last = first + 1
+        if part.kind is PartKind.PROSE:
+            while last < len(answer) and answer[last].kind is PartKind.PROSE:
+                last += 1
+            claims += _claims_of_prose(answer[first:last], start, first)
+        elif part.kind is PartKind.VERBATIM:
+            end = start + len(part.text)
+            claims.append(ClaimText(part.text, start, end, part.numbers, parts=(first,), verbatim=True))
+        start += sum(len(one.text) for one in answer[first:last])
+        first = last
+    return tuple(claims)
+
+
+def _claims_of_prose(parts: Sequence[AnswerPart], offset: int, first_part: int) -> Iterator[ClaimText]:
+    """Yield the claims of prose in Markdown: sentences, list items and the cells of tables."""
+    text = "".join(part.text for part in parts)
+    spans = split_sentences(text)
+    marks = _marks_by_sentence(parts, spans, first_part)
+    heads: tuple[str, ...] = ()
+    number = 0
+    for position, span in enumerate(spans):
+        told = text[span.start : span.end]
+        follows = text[spans[position + 1].start : spans[position + 1].end] if position + 1 < len(spans) else ""
+        if told.startswith("|"):
+            if "|" in follows and _SEPARATOR_ROW.match(follows):
+                heads = tuple(bare_text(cell) for cell in _CELL.findall(told))
+            elif not _SEPARATOR_ROW.match(told):
+                yield from _cells(told, span.start, offset, heads, marks[position])
+            continue
+        heads = ()
+        if (trailing := _NEXT_NUMBER.search(told)) and int(trailing["number"]) == number + 1:
+            told = told[: trailing.start()]  # "1. Rent 2. Costs": a list that runs on in one line
+        number = int((trailing or _NUMBERED.match(told) or {"number": 0})["number"])
+        for clause in _clauses(told):
+            stated, begins = told[clause.start : clause.end], span.start + clause.start
+            if is_claim(stated):
+                own = [mark for mark in marks[position] if begins < mark.place <= begins + len(stated)]
+                yield _claim(stated, begins + offset, own or marks[position])
+
+
+def _clauses(sentence: str) -> Iterator[Span]:
+    """What a sentence that declines goes on to state ("…, but the fee is 5 %") is a claim like any other."""
+    cuts = [match.span() for match in _CONTRAST.finditer(sentence)] if declines(sentence) else []
+    position = 0
+    for start, end in [*cuts, (len(sentence), len(sentence))]:
+        if sentence[position:start].strip():
+            yield Span(position, start)
+        position = end
+
+
+def _marks_by_sentence(
+    parts: Sequence[AnswerPart], spans: Sequence[Span], first_part: int
+) -> tuple[tuple[_Mark, ...], ...]:
+    """A marker belongs to the sentence that it stands in or behind."""
+    marks: list[list[_Mark]] = [[] for _ in spans]
+    starts = [span.start for span in spans]
+    place = 0
+    for number, part in enumerate(parts, start=first_part):
+        place += len(part.text)
+        sentence = bisect_left(starts, place) - 1
+        if part.numbers and sentence >= 0:
+            marks[sentence].append(_Mark(place, number, part.numbers))
+    return tuple(map(tuple, marks))
+
+
+def _claim(text: str, start: int, marks: Sequence[_Mark], context: str = "") -> ClaimText:
+    numbers = tuple(dict.fromkeys(number for mark in marks for number in mark.numbers))
+    return ClaimText(text, start, start + len(text), numbers, context, tuple(mark.part for mark in marks))
+
+
+def _cells(row: str, start: int, offset: int, heads: tuple[str, ...], marks: Sequence[_Mark]) -> Iterator[ClaimText]:
+    """Yield a claim per cell; the first names the row, and what is cited anywhere in a row is cited by its cells."""
+    cells = list(_CELL.finditer(row))
+    label = bare_text(cells[0].group()) if len(cells) > 1 else ""
+    for column, cell in enumerate(cells):
+        text = cell.group().strip()
+        if (label and column == 0) or not any(character.isalnum() for character in bare_text(text)):
+            continue
+        named = (label, heads[column] if column < len(heads) else "")
+        context = ", ".join(name for name in named if content_terms(name))
+        begins = start + cell.start() + cell.group().index(text)
+        own = [mark for mark in marks if start + cell.start() < mark.place <= start + cell.end()]
+        yield _claim(text, begins + offset, own or marks, context)
+
+
+def is_claim(text: str) -> bool:
+    """Say whether a sentence, list item or table row states something that can be checked."""
+    statement = bare_text(text)
+    if _SEPARATOR_ROW.match(statement) or statement.endswith(("?", "？", "؟")):
+        return False
+    if not content_terms(statement) or re.fullmatch(r"\d{1,3}[.)]", statement) or _LABELS.fullmatch(statement):
+        return False
+    if _HEADING.match(_LEADING.sub("", text).strip()) or _is_filler(statement):
+        return False
+    if statement.rstrip("*").endswith(":") and not any(character.isdigit() for character in statement):
+        return False  # it only leads to what follows
+    return not declines(statement)
+
+
+def _is_filler(statement: str) -> bool:
+    """Say whether it only speaks of the answer itself; what states something in such words is to be checked."""
+    told = [term for term in content_terms(statement) if term not in _OF_THE_ANSWER]
+    if not told:
+        return True
+    if not _SMALL_TALK.match(statement):
+        return False
+    return statement.endswith(":") or (len(told) < 2 and not any(character.isdigit() for character in statement))
+
+
+def declines(text: str) -> bool:
+    """Say whether a sentence tells that the sources do not answer."""
+    match = _DECLINING.search(text)
+    return match is not None and bool(_SUBJECT_SOURCE.search(text[: match.end()]))
+
+
+def bare_text(text: str) -> str:
+    """Return a stretch of an answer without list mark, spoken citations ("(page 2)") and emphasis."""
+    unmarked = _SPOKEN_MARK.sub("", _LEADING.sub("", html.unescape(text)))
+    return re.sub(r"[*_`]{1,3}(?=\S)|(?<=\S)[*_`]{1,3}", "", unmarked).strip()

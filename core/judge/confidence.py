@@ -1,0 +1,162 @@
+"""Turn measures into a calibrated confidence: the probability that an answer is faithful to its sources.
+
+Two logistic regressions, fitted by `python -m benchmarks fit-confidence` and shipped as data: the first gives each
+claim a doubt, the second weighs doubts, overlap and the shape of the sources. Inference is numpy alone.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Numbers = NDArray[np.float64]
+
+
+class QuadraticModel:
+    """Logistic regression over named features, their squares and their products."""
+
+    def __init__(self, data: Mapping[str, Any]) -> None:
+        """Take ``features`` (names), ``mean``, ``scale``, ``coefficients`` and ``intercept``."""
+        self.features: tuple[str, ...] = tuple(data["features"])
+        self._mean, self._scale = np.asarray(data["mean"]), np.asarray(data["scale"])
+        self._coefficients, self._intercept = np.asarray(data["coefficients"]), float(data["intercept"])
+
+    def log_odds(self, rows: Sequence[Mapping[str, float]]) -> Numbers:
+        """Return the log-odds of "not faithful"; shape (len(rows),)."""
+        if not rows:
+            return np.zeros(0)
+        table = tabulated(rows, self.features)
+        return np.asarray(expand((table - self._mean) / self._scale) @ self._coefficients + self._intercept)
+
+    def probabilities(self, rows: Sequence[Mapping[str, float]]) -> Numbers:
+        """Return the probability of "not faithful"; shape (len(rows),)."""
+        return _logistic(self.log_odds(rows))
+
+
+@dataclass(frozen=True, slots=True)
+class Recalibration:
+    """A correction learned from a user's own reviewed answers: the log-odds become ``slope * score + intercept``."""
+
+    slope: float = 1.0
+    intercept: float = 0.0
+
+    def confidence(self, score: float) -> float:
+        """Return the probability that an answer with this score is faithful."""
+        return float(_logistic(np.array([self.slope * score + self.intercept]))[0])
+
+
+@dataclass(frozen=True, slots=True)
+class ReliabilityBin:
+    """Answers of similar confidence: what was said of them and how many were right."""
+
+    count: int
+    confidence: float
+    faithful: float
+
+
+@dataclass(frozen=True, slots=True)
+class ThresholdEffect:
+    """What a review threshold does: the share of answers it flags and the share of wrong ones among them it catches."""
+
+    flagged: float
+    caught: float
+
+    def __str__(self) -> str:
+        """Say it in a sentence."""
+        return f"flags about {self.flagged:.0%} of answers and catches about {self.caught:.0%} of the wrong ones"
+
+
+@dataclass(frozen=True, slots=True)
+class ConfidenceModels:
+    """The shipped models and what was measured when they were fitted."""
+
+    claim: QuadraticModel
+    answer: QuadraticModel
+    measured: Mapping[str, Any]
+
+
+@cache
+def shipped_models() -> ConfidenceModels:
+    """Load the models that come with the program."""
+    text = files("core.judge").joinpath("confidence.json").read_text(encoding="utf-8")
+    return models_from(json.loads(text))
+
+
+def models_from(data: Mapping[str, Any]) -> ConfidenceModels:
+    """Build the models from their JSON form."""
+    return ConfidenceModels(QuadraticModel(data["claim"]), QuadraticModel(data["answer"]), data.get("measured", {}))
+
+
+def tabulated(rows: Sequence[Mapping[str, float]], features: Sequence[str]) -> Numbers:
+    """Return the features as a table, large values drawn in logarithmically; shape (len(rows), len(features))."""
+    table = np.array([[row[name] for name in features] for row in rows], dtype=np.float64)
+    return np.asarray(np.sign(table) * np.log1p(np.abs(table)))
+
+
+def expand(standardised: Numbers) -> Numbers:
+    """Return values with all their squares and products; shape (n, k) becomes (n, k + k(k+1)/2)."""
+    values = np.clip(standardised, -4.0, 4.0)  # so that nothing far from what was fitted runs away
+    first, second = np.triu_indices(values.shape[1])
+    return np.hstack([values, values[:, first] * values[:, second]])
+
+
+def refit(scores: Sequence[float], faithful: Sequence[bool], *, prior_strength: float = 20.0) -> Recalibration:
+    """Learn a recalibration from reviewed answers; few of them move it little, for the prior is "as shipped".
+
+    `prior_strength` counts like that many answers in favour of slope 1 and intercept 0.
+    """
+    design = np.column_stack([np.asarray(scores, dtype=np.float64), np.ones(len(scores))])
+    outcome = np.asarray(faithful, dtype=np.float64)
+    prior = np.array([1.0, 0.0])
+    strength = prior_strength * np.array([1.0, 0.25])
+
+    def loss(weights: Numbers) -> float:
+        score = design @ weights
+        return float(np.logaddexp(0, score).sum() - outcome @ score + strength @ (weights - prior) ** 2 / 2)
+
+    weights = prior.copy()
+    for _ in range(50):
+        probability = _logistic(design @ weights)
+        gradient = design.T @ (probability - outcome) + strength * (weights - prior)
+        curvature = design.T @ (design * (probability * (1 - probability))[:, None]) + np.diag(strength)
+        step = np.linalg.solve(curvature, gradient)
+        while loss(weights - step) > loss(weights) and float(np.abs(step).max()) > 1e-8:
+            step = step / 2  # a whole step may leap over the minimum where scores are extreme
+        weights = weights - step
+        if float(np.abs(step).max()) < 1e-8:
+            break
+    if weights[0] < 0:  # never turn the order of the shipped scores around
+        return Recalibration(slope=0.0, intercept=refit([0.0] * len(scores), faithful).intercept)
+    return Recalibration(slope=float(weights[0]), intercept=float(weights[1]))
+
+
+def reliability(
+    confidences: Sequence[float], faithful: Sequence[bool], *, bins: int = 10
+) -> tuple[ReliabilityBin, ...]:
+    """Return equal-mass bins from least to most confident, for the reliability plot."""
+    said, right = np.asarray(confidences, dtype=np.float64), np.asarray(faithful, dtype=np.float64)
+    parts = np.array_split(np.argsort(said, kind="stable"), bins)
+    return tuple(ReliabilityBin(len(p), float(said[p].mean()), float(right[p].mean())) for p in parts if len(p))
+
+
+def calibration_error(confidences: Sequence[float], faithful: Sequence[bool], *, bins: int = 10) -> float:
+    """Return the expected calibration error over equal-mass bins."""
+    parts = reliability(confidences, faithful, bins=bins)
+    return sum(part.count * abs(part.confidence - part.faithful) for part in parts) / max(1, len(confidences))
+
+
+def threshold_effect(confidences: Sequence[float], faithful: Sequence[bool], threshold: float) -> ThresholdEffect:
+    """Return what flagging every answer below `threshold` would flag and catch."""
+    flags = np.asarray(confidences) < threshold
+    wrong = ~np.asarray(faithful, dtype=bool)
+    caught = float(flags[wrong].mean()) if wrong.any() else 0.0
+    return ThresholdEffect(float(flags.mean()) if len(flags) else 0.0, caught)
+
+
+def _logistic(score: Numbers) -> Numbers:
+    return np.asarray(1.0 / (1.0 + np.exp(-np.clip(score, -50.0, 50.0))), dtype=np.float64)

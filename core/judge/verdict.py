@@ -1,0 +1,178 @@
+"""From the deterministic judge's findings to a turn's verdict: quotations in their pages, and what is accepted."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from core.domain.answers import AnswerPart, Citation, Claim, ClaimStatus, Score, Verdict
+from core.domain.search import Evidence, Intent
+from core.domain.turns import Turn
+from core.graph.context import Documents
+from core.judge.checks import FindingKind
+from core.judge.citations import citation_of, source_texts
+from core.judge.claims import bare_text
+from core.judge.confidence import Recalibration
+from core.judge.judge import (
+    CAP_CONTRADICTION,
+    CAP_INVALID_CITATION,
+    WORTH,
+    AnswerFindings,
+    CheckedClaim,
+    judge_answer,
+    speaks_of,
+)
+
+RULES_ONLY = "No language model checked it; the checks are made by rule."
+WEAK_RELEVANCE = 0.5
+"""Below this an answer may be true and still not be the answer; its confidence falls in proportion."""
+DECLINED_CONFIDENCE = 0.75
+"""For "the documents do not say" after a search that found nothing better."""
+_BAD = (ClaimStatus.UNSUPPORTED, ClaimStatus.CONTRADICTED)
+
+
+def judged_question(turn: Turn) -> str:
+    """What a turn's answer was judged against; no page holds the words of a question about whole documents."""
+    return "" if turn.intent is Intent.SURVEY else turn.asked or turn.question
+
+
+def verdict_of(
+    question: str,
+    answer: Sequence[AnswerPart],
+    evidence: Sequence[Evidence],
+    *,
+    removed_markers: int,
+    documents: Documents,
+    threshold: float,
+    recalibration: Recalibration | None = None,
+) -> Verdict:
+    """Judge one draft without a model. ``removed_markers`` pointed to no evidence and cap what it can reach."""
+    ordered = sorted(evidence, key=lambda item: item.number)
+    findings = judge_answer(
+        question, answer, source_texts(ordered), citations_expected=True, recalibration=recalibration
+    )
+    if findings.declined:
+        return _declined(findings)
+    claims = tuple(_claim(checked, ordered, documents) for checked in findings.claims)
+    faithfulness, validity = _kept(findings.faithfulness, findings, claims), findings.citation_validity
+    reasons = [f"“{_short(claim.text)}”: {claim.reason}." for claim in claims if claim.status in _BAD]
+    if removed_markers:
+        told = f"{removed_markers} citation{'s' if removed_markers > 1 else ''} pointed to no passage"
+        faithfulness, validity = _capped(faithfulness, told), _capped(validity, told)
+        reasons.append(f"{told} and {'were' if removed_markers > 1 else 'was'} removed.")
+    uncited = bool(claims) and not any(claim.citations for claim in claims)
+    if uncited:
+        reasons.append("Nothing in it is tied to a page.")
+    if not claims:
+        reasons.append("The answer states nothing that can be checked.")
+    confidence = findings.confidence * min(1.0, 0.5 + findings.relevance.value / (2 * WEAK_RELEVANCE))
+    if not claims or any(claim.status is ClaimStatus.CONTRADICTED for claim in claims):
+        confidence = min(confidence, CAP_CONTRADICTION)
+    if removed_markers or uncited:
+        confidence = min(confidence, CAP_INVALID_CITATION)
+    if claims:
+        bad = sum(claim.status in _BAD for claim in claims) / len(claims)
+        confidence = min(confidence, 1 - (1 - CAP_INVALID_CITATION) * bad)
+    accepted = confidence >= threshold and not reasons
+    if not accepted:
+        reasons += [f"{reason[0].upper()}{reason[1:]}." for reason in findings.reasons]
+        reasons = reasons or [f"The confidence of {confidence:.0%} is below the threshold of {threshold:.0%}."]
+    verdict = Verdict(
+        claims=claims,
+        faithfulness=faithfulness,
+        relevance=findings.relevance,
+        completeness=findings.completeness,
+        citation_validity=validity,
+        overall=findings.overall - 0.5 * (findings.faithfulness.value - faithfulness.value),
+        confidence=confidence,
+        accepted=accepted,
+        reasons=() if accepted else tuple(dict.fromkeys(reasons)),
+        gaps=tuple(dict.fromkeys([*(_flat(c.text) for c in claims if c.status in _BAD), *findings.gaps])),
+        critic=RULES_ONLY,
+    )
+    return verdict if accepted else replace(verdict, question_back=_question_back(findings))
+
+
+def _declined(findings: AnswerFindings) -> Verdict:
+    return Verdict(
+        claims=(),
+        faithfulness=Score(1.0, "it claims nothing: it says that the documents do not say"),
+        relevance=Score(1.0, "it answers that nothing was found"),
+        completeness=Score(0.0, "it says that the documents do not answer"),
+        citation_validity=Score(1.0, "no citation was needed"),
+        overall=DECLINED_CONFIDENCE,
+        confidence=DECLINED_CONFIDENCE,
+        accepted=True,
+        gaps=findings.gaps,
+        critic=RULES_ONLY,
+        declined=True,
+    )
+
+
+def _claim(checked: CheckedClaim, evidence: Sequence[Evidence], documents: Documents) -> Claim:
+    """Nothing counts as supported without a quotation, found on its page, for all that it cites."""
+    status, reason = checked.status, checked.reason
+    located = {number: _located(checked, number, evidence, documents) for number in checked.citations}
+    missing = [number for number, citation in located.items() if citation is None]
+    if WORTH[status] and not located:
+        status, reason = ClaimStatus.UNSUPPORTED, "it is tied to no page"
+    elif WORTH[status] and missing:
+        status, reason = ClaimStatus.UNSUPPORTED, f"no quotation for it was found on the page of [{missing[0]}]"
+    found = [citation for citation in located.values() if citation is not None]
+    bare = bare_text(checked.text)
+    if WORTH[status] and not checked.verbatim and not any(_bears(bare, checked, citation) for citation in found):
+        status, reason = ClaimStatus.UNSUPPORTED, "no words on the cited page bear it out"
+    best = next((citation for citation in found if citation.number == checked.source_number), None)
+    return Claim(
+        checked.text,
+        checked.start,
+        checked.end,
+        status,
+        reason,
+        checked.citations,
+        best or (found[0] if found else None),
+    )
+
+
+def _bears(bare: str, checked: CheckedClaim, citation: Citation) -> bool:
+    """What was computed shares figures with the words that it comes from, and hardly a word."""
+    computed = any(finding.kind is FindingKind.COMPUTED for finding in checked.findings)
+    return computed or speaks_of(bare, citation.quotation)
+
+
+def _located(checked: CheckedClaim, number: int, evidence: Sequence[Evidence], documents: Documents) -> Citation | None:
+    item = next((item for item in evidence if item.number == number), None)
+    if item is None:
+        return None
+    bare = checked.text if checked.verbatim else bare_text(checked.text)
+    return citation_of(bare, checked.text, item, documents.page_text, verbatim=checked.verbatim)
+
+
+def _kept(faithfulness: Score, findings: AnswerFindings, claims: Sequence[Claim]) -> Score:
+    """What is left of the judge's score once claims without a located quotation are worth nothing."""
+    before = sum(WORTH[claim.status] for claim in findings.claims)
+    after = sum(WORTH[claim.status] for claim in claims)
+    if after == before:
+        return faithfulness
+    lost = sum(claim.status is not checked.status for claim, checked in zip(claims, findings.claims, strict=True))
+    return Score(faithfulness.value * after / before, f"of {len(claims)} claims {lost} have no located quotation")
+
+
+def _capped(score: Score, reason: str) -> Score:
+    return Score(min(score.value, CAP_INVALID_CITATION), reason)
+
+
+def _question_back(findings: AnswerFindings) -> str:
+    if findings.gaps:
+        return f"I found little on “{findings.gaps[0].rstrip('?. ')}”. In which document or section might it stand?"
+    doubtful = next((claim for claim in findings.claims if claim.status in _BAD), None)
+    if doubtful is not None:
+        return f"Can you tell where it says “{_short(doubtful.text)}”, or shall I look for something else?"
+    return "Is this what you meant, or which part matters most to you?"
+
+
+def _short(text: str) -> str:
+    plain = _flat(text)
+    return plain if len(plain) <= 90 else plain[:87].rsplit(" ", 1)[0] + "…"
+
+
+def _flat(text: str) -> str:
+    return " ".join(text.split())

@@ -1,0 +1,97 @@
+"""FlashRank's cross-encoder behind the Reranker port: used where its weights are, fetched only when asked."""
+
+import shutil
+import zipfile
+import zlib
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import requests
+from flashrank import Ranker, RerankRequest
+
+from core.domain.errors import ModelUnavailableError
+from core.domain.search import Candidate
+
+MODEL = "ms-marco-MiniLM-L-12-v2"
+SIZE_MB = 22
+MOST_BYTES = 400 * 2**20
+"""Of the archive, and of what comes out of it."""
+LICENCE = "Apache-2.0 (model), CC BY-SA (FlashRank's hosting)"
+SOURCE = "https://huggingface.co/prithivida/flashrank/resolve/main/{}.zip"
+
+
+class FlashReranker:
+    """Reads question and passage together; slower and better than the built-in scorer."""
+
+    def __init__(self, models_dir: Path, *, model: str = MODEL) -> None:
+        """Raises ModelUnavailableError when the weights are not in ``models_dir``; never downloads."""
+        if not is_cached(models_dir, model=model):
+            raise ModelUnavailableError(
+                f"The weights of {model} are not on this machine.", hint="Fetch them on the settings page."
+            )
+        self.name = f"FlashRank {model}"
+        self._ranker = Ranker(model_name=model, cache_dir=str(models_dir), max_length=256, log_level="WARNING")
+
+    def score(self, question: str, candidates: Sequence[Candidate]) -> list[float]:
+        """The cross-encoder's probability that a passage answers the question."""
+        if not candidates:
+            return []
+        passages = [{"id": number, "text": _readable(candidate)} for number, candidate in enumerate(candidates)]
+        results = self._ranker.rerank(RerankRequest(query=question, passages=passages))
+        by_number = {int(result["id"]): float(result["score"]) for result in results}
+        return [by_number[number] for number in range(len(candidates))]
+
+
+def is_cached(models_dir: Path, *, model: str = MODEL) -> bool:
+    folder = models_dir / model
+    return folder.is_dir() and any(folder.glob("*.onnx")) and (folder / "tokenizer.json").exists()
+
+
+def download(
+    models_dir: Path,
+    *,
+    model: str = MODEL,
+    source: str = SOURCE,
+    progress: Callable[[float], None] = lambda share: None,
+) -> None:
+    """Fetch the weights, whole or not at all; ``progress`` is told the share done. Raises ModelUnavailableError."""
+    models_dir.mkdir(parents=True, exist_ok=True)
+    archive = models_dir / f"{model}.partial"
+    unpacked = models_dir / f"{model}.unpacking"
+    try:
+        with requests.get(source.format(model), stream=True, timeout=30) as reply, archive.open("wb") as file:
+            reply.raise_for_status()
+            total = int(reply.headers.get("content-length", 0))
+            done = 0
+            for chunk in reply.iter_content(chunk_size=65536):
+                done += file.write(chunk)
+                if done > MOST_BYTES:
+                    raise OSError("more was sent than the weights can be")
+                progress(done / total if total else 0.0)
+        with zipfile.ZipFile(archive) as bundle:
+            if sum(entry.file_size for entry in bundle.infolist()) > MOST_BYTES:
+                raise OSError("it unpacks to more than the weights can be")
+            bundle.extractall(unpacked)
+        shutil.move(str(unpacked / model), str(models_dir / model))
+    except (
+        requests.RequestException,
+        zipfile.BadZipFile,
+        zlib.error,
+        EOFError,
+        OSError,
+        ValueError,
+        RuntimeError,
+    ) as error:
+        raise ModelUnavailableError(
+            f"The weights of {model} could not be fetched ({error}).",
+            hint="Check the network and try again; search goes on with the built-in reranker.",
+            can_retry=True,
+        ) from error
+    finally:
+        archive.unlink(missing_ok=True)
+        shutil.rmtree(unpacked, ignore_errors=True)
+
+
+def _readable(candidate: Candidate) -> str:
+    """What the cross-encoder sees: headings first, since a passage alone often does not say what it is about."""
+    return "\n".join([*candidate.passage.heading_path[-2:], candidate.passage.text])

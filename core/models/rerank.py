@@ -1,0 +1,83 @@
+"""The built-in reranker: a logistic model, learned once and shipped as JSON, over the figures of features.py.
+
+``python -m benchmarks train-reranker`` makes the JSON; docs/retrieval.md tells what it learned and what it is worth.
+"""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib import resources
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.domain.search import Candidate, SearchPlan, SubQuery
+from core.models.rank_features import FEATURES, describe_candidates
+
+Matrix = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class RelevanceModel:
+    """A bias and a weight per figure; their sum, put through the logistic function, is the score."""
+
+    features: tuple[str, ...]
+    weights: Matrix
+    bias: float
+
+    def sums(self, rows: Matrix) -> Matrix:
+        """Shape (n, features) to (n,)."""
+        sums: Matrix = rows @ self.weights + self.bias
+        return sums
+
+    def scores(self, rows: Matrix) -> Matrix:
+        """Shape (n, features) to (n,), each between 0 and 1."""
+        scores: Matrix = 1 / (1 + np.exp(-self.sums(rows)))
+        return scores
+
+    def to_json(self) -> dict[str, Any]:
+        weights = {name: round(weight, 5) for name, weight in zip(self.features, self.weights.tolist(), strict=True)}
+        return {"bias": round(self.bias, 5), "weights": weights}
+
+    @classmethod
+    def from_json(cls, data: dict[str, Any]) -> "RelevanceModel":
+        features = tuple(data["weights"])
+        if unknown := set(features) - set(FEATURES):
+            raise ValueError(f"The reranker's model weighs figures that nothing computes: {sorted(unknown)}")
+        return cls(features, np.array(list(data["weights"].values()), dtype=np.float64), float(data["bias"]))
+
+
+def load_model() -> RelevanceModel:
+    """Read the shipped model."""
+    text = resources.files("core.models").joinpath("reranker.json").read_text(encoding="utf-8")
+    return RelevanceModel.from_json(json.loads(text))
+
+
+def feature_rows(candidates: Sequence[Candidate], features: Sequence[str] = FEATURES) -> Matrix:
+    """Shape (candidates, features); a figure that was not computed counts as 0."""
+    rows = [[candidate.scores.get(name, 0.0) for name in features] for candidate in candidates]
+    return np.array(rows, dtype=np.float64).reshape(len(candidates), len(features))
+
+
+class BuiltInReranker:
+    """Scores candidates by their figures.
+
+    The scale is anchored on evidence that people marked, in documents that the model had not seen: 19 of 20 passages
+    that held the evidence scored 0.60 or more, 49 of 50 scored 0.55 or more.
+    """
+
+    name = "built-in"
+
+    def __init__(self, model: RelevanceModel | None = None) -> None:
+        self._model = model or load_model()
+
+    def score(self, question: str, candidates: Sequence[Candidate]) -> list[float]:
+        """Candidates that search has not described yet are compared by their words alone."""
+        if not candidates:
+            return []
+        if any("page coverage" not in candidate.scores for candidate in candidates):
+            plan = SearchPlan(question, question, (SubQuery(question),))
+            candidates = describe_candidates(plan, candidates, {}, {})
+        scores: list[float] = self._model.scores(feature_rows(candidates, self._model.features)).tolist()
+        return scores

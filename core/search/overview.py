@@ -1,0 +1,86 @@
+"""What stands for whole documents: openings, summaries, and the beginning of each section, as far as there is room.
+
+For questions about documents as such ("summarise the contract"), whose words stand on no page.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Protocol
+
+from core.domain.documents import Document, Passage
+from core.domain.search import Evidence
+from core.search.matching import match_documents
+
+MOST_PASSAGES = 5_000
+"""Of a longer document, its beginning."""
+SHORTEST_CHARACTERS = 40
+"""Shorter passages are headings and captions, which say little by themselves."""
+FEWEST_SECTIONS = 3
+MOST_SUMMARIES = 2
+"""Passages of a document's own summary that come before its sections."""
+SUMMARY, SECTION = "summary", "beginning of a section"
+_SUMMARY_HEADING = re.compile(
+    r"[\W\d]{0,40}+(?:(?:executive |management )?(?:abstract|summary)|overview|highlights|conclusions?|"
+    r"key (?:findings|points|messages)|at a glance|in brief|zusammenfassung|résumé|resumen|conclusión)\b",
+    re.IGNORECASE,
+)
+
+
+class Library(Protocol):
+    def opening_passages(self, document_id: str, limit: int) -> Sequence[Passage]:
+        """In reading order."""
+
+
+def documents_meant(question: str, documents: Sequence[Document]) -> list[Document]:
+    """Those whose names or metadata fit the question best, or all when none does."""
+    matches = match_documents(question, (), documents)
+    best = max((match.score for match in matches), default=0.0)
+    meant = {match.document_id for match in matches if match.score == best}
+    return [document for document in documents if document.id in meant]
+
+
+def overview(documents: Sequence[Document], library: Library, *, context_characters: int) -> tuple[Evidence, ...]:
+    """Passages that stand for the documents, an equal share of the room for each, in reading order."""
+    evidence: list[Evidence] = []
+    for document in documents:
+        passages = library.opening_passages(document.id, MOST_PASSAGES)
+        telling = _telling(passages)
+        room = context_characters // len(documents)
+        taken = set[str]()
+        for passage in sorted(passages, key=lambda passage: telling.get(passage.id, (9, 0))):
+            if passage.id in telling and (not taken or len(passage.text) <= room):
+                taken.add(passage.id)
+                room -= len(passage.text)
+        evidence += [
+            Evidence(0, passage, document.name, {}, SUMMARY if telling[passage.id][0] == 0 else SECTION)
+            for passage in passages
+            if passage.id in taken
+        ]
+        if sum(len(item.passage.text) for item in evidence) >= context_characters:
+            break
+    return tuple(
+        Evidence(number, item.passage, item.document_name, item.scores, item.reason)
+        for number, item in enumerate(evidence, start=1)
+    )
+
+
+def _telling(passages: Sequence[Passage]) -> Mapping[str, tuple[int, int]]:
+    """Which passages stand for their document, with a key to order them by: summaries, the opening, then sections.
+
+    Sections come in an order that covers the document evenly however few are taken; without headings every passage
+    counts as one.
+    """
+    said = [passage for passage in passages if len(passage.text) >= SHORTEST_CHARACTERS] or passages[:1]
+    openings = {passage.heading_path: passage for passage in reversed(said)}.values()
+    sections = openings if len(openings) >= FEWEST_SECTIONS else said
+    opening_ids = {passage.id for passage in sections}
+    summaries = [p for p in said if p.heading_path and _SUMMARY_HEADING.match(p.heading_path[-1])][:MOST_SUMMARIES]
+    order = [passage for passage in said if passage.id in opening_ids]
+    keys = {order[place].id: (2, rank) for rank, place in enumerate(_spread(len(order)))}
+    keys |= {passage.id: (1, 0) for passage in said[:1]}
+    return keys | {passage.id: (0, rank) for rank, passage in enumerate(summaries)}
+
+
+def _spread(count: int) -> list[int]:
+    """0 to ``count`` - 1 so that every beginning of the list lies evenly over the whole (van der Corput's order)."""
+    return sorted(range(count), key=lambda number: int(f"{number:032b}"[::-1], 2))

@@ -1,0 +1,86 @@
+"""Run the reviewed turns again and say what a change of model, settings or documents has altered."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from core.domain.turns import ReviewDecision, Turn, TurnStatus
+from core.text.marks import plain_text
+from core.text.numbers import quantities, same
+
+if TYPE_CHECKING:
+    from core.services.bootstrap import Pincite
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """A reviewed turn beside what the same question gives now; ``changes`` is empty where the review still holds."""
+
+    reviewed: Turn
+    now: Turn
+    changes: tuple[str, ...]
+
+
+def check_reviewed(pincite: "Pincite") -> Iterator[Comparison]:
+    """Ask every reviewed question again, each in a session of its own that is gone afterwards."""
+    for turn_id, _ in pincite.reviews.decision_times():
+        reviewed = pincite.turns.without_trace(turn_id)
+        session = pincite.sessions.create(title="Check of the reviewed answers")
+        try:
+            turn_id = pincite.runner.ask(
+                session.id,
+                reviewed.question,
+                mode=reviewed.mode,
+                document_ids=_scope(pincite, reviewed),
+                fresh=True,
+                history=pincite.turns.exchanges(reviewed.session_id, before=reviewed.position),
+            )
+            now = pincite.runner.wait(turn_id).turn
+            yield Comparison(reviewed, now, compare(reviewed, now))
+        finally:
+            pincite.sessions.delete(session.id)
+
+
+def compare(reviewed: Turn, now: Turn) -> tuple[str, ...]:
+    """What a reviewer's answer had that the answer of now lacks; for a rejected draft, whether it came back."""
+    review = reviewed.review
+    if review is None:
+        return ()
+    if now.status is TurnStatus.FAILED:
+        return (f"failed: {now.error}",)
+    if review.decision is ReviewDecision.REJECTED:
+        came_back = now.status is TurnStatus.ANSWERED and _flat(plain_text(now.parts)) == _flat(
+            plain_text(reviewed.parts)
+        )
+        return ("gives the rejected answer",) if came_back else ()
+    changes = []
+    if now.status is TurnStatus.FLAGGED:
+        changes.append(f"is flagged: {'; '.join(now.reasons)}")
+    given = quantities(plain_text(now.parts))
+    lost = [
+        quantity.text.strip()
+        for quantity in quantities(plain_text(review.parts))
+        if not any(same(quantity, g) for g in given)
+    ]
+    if lost:
+        changes.append(f"no longer says {', '.join(dict.fromkeys(lost))}")
+    cited = {(citation.document_id, citation.page_index) for citation in now.citations}
+    for citation in review.citations:
+        if (citation.document_id, citation.page_index) not in cited:
+            changes.append(f"no longer cites {citation.document_name}, page {citation.page_label}")
+    return tuple(dict.fromkeys(changes))
+
+
+def _scope(pincite: "Pincite", reviewed: Turn) -> tuple[str, ...]:
+    """The documents chosen for the turn, which may be gone; empty where it searched all that there were."""
+    if reviewed.scope is not None:
+        return reviewed.scope
+    documents = pincite.library.list()
+    there_then = {document.id for document in documents if document.added_at <= reviewed.started_at}
+    if there_then <= set(reviewed.document_ids):
+        return ()
+    return reviewed.document_ids
+
+
+def _flat(text: str) -> str:
+    return " ".join(text.split()).casefold()

@@ -1,0 +1,336 @@
+"""Runs turns in worker threads: publishes immutable snapshots, stores as it goes, and stops between tokens."""
+
+import logging
+import threading
+import time
+import uuid
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import cast
+
+from langchain_core.runnables import RunnableConfig
+from langgraph.errors import GraphRecursionError
+
+from core.domain.answers import AnswerPart
+from core.domain.errors import PinciteError, StoppedError, StorageError, TurnError
+from core.domain.ports import ChatModel
+from core.domain.search import Mode
+from core.domain.settings import Settings
+from core.domain.turns import Exchange, TraceStep, Turn, TurnSnapshot, TurnStatus
+from core.graph.build import TurnGraph
+from core.graph.context import Documents, Memory, Searcher, TurnContext
+from core.graph.nodes.rewriter import question_to_answer
+from core.graph.state import TurnState, TurnUpdate, opening_state, restored
+from core.models.client import stoppable
+from core.store.sessions import Sessions
+from core.store.turns import Turns, now
+from core.text.marks import marked_text
+from core.text.plain import storable
+
+logger = logging.getLogger(__name__)
+
+CLOSING_SECONDS = 10.0
+POLL_SECONDS = 0.25
+LONGEST_QUESTION = 8_000
+STEPS_TO_REVIEW = 4
+"""What is left of the graph once the step limit sends a turn to review."""
+
+
+@dataclass(frozen=True, slots=True)
+class Equipment:
+    """What a turn works with; settled when it starts, so that changed settings wait for the next one."""
+
+    settings: Settings
+    documents: Documents
+    searcher: Searcher
+    choose_engine: Callable[[str | None], ChatModel]
+    recall: Memory
+    await_documents: Callable[[Sequence[str], float], bool] = lambda document_ids, seconds: True
+    """Say within these seconds whether the documents can be searched."""
+
+
+class LiveTurn:
+    """A running turn: what is published of it, and the event that stops it. It is the nodes' ``Progress``."""
+
+    def __init__(self, turn: Turn, turns: Turns) -> None:
+        self._turns = turns
+        self._lock = threading.Lock()
+        self._snapshot = TurnSnapshot(turn)
+        self.stop = threading.Event()
+        self.done = threading.Event()
+        self.stored = False
+        """The end of the turn is in the database."""
+
+    @property
+    def snapshot(self) -> TurnSnapshot:
+        with self._lock:
+            return self._snapshot
+
+    def step(self, text: str) -> None:
+        with self._lock:
+            self._snapshot = replace(self._snapshot, steps=(*self._snapshot.steps, text))
+
+    def draft(self, parts: Sequence[AnswerPart]) -> None:
+        with self._lock:
+            self._snapshot = replace(self._snapshot, draft=tuple(parts))
+
+    def visited(self, step: TraceStep) -> None:
+        turn = self.snapshot.turn
+        self._turns.add_step(turn.id, len(turn.trace), step)
+        self.update(replace(turn, trace=(*turn.trace, step), path=(*turn.path, step.node)))
+
+    def update(self, turn: Turn) -> None:
+        with self._lock:
+            self._snapshot = replace(self._snapshot, turn=turn)
+
+    def finish(self, turn: Turn) -> None:
+        """Store the end, then show it."""
+        finished = replace(turn, finished_at=now())
+        try:
+            self._turns.save(finished)
+            self.stored = True
+        finally:
+            self.update(finished)
+
+
+class TurnRunner:
+    """One worker thread a turn, one running turn a session."""
+
+    def __init__(
+        self,
+        *,
+        turns: Turns,
+        sessions: Sessions,
+        graph: TurnGraph,
+        equipment: Callable[[], Equipment],
+        settle: Callable[[], None],
+    ) -> None:
+        """``settle`` clears away what only running turns need; it is called whenever one has come to its end."""
+        self._turns = turns
+        self._sessions = sessions
+        self._graph = graph
+        self._equipment = equipment
+        self._settle = settle
+        self._live: dict[str, LiveTurn] = {}
+        self._threads: dict[str, threading.Thread] = {}
+        self._unstored: set[str] = set()
+        """Turns that came to an end which could not be stored."""
+        self._lock = threading.Lock()
+        self._closing = False
+        turns.mark_interrupted()
+        settle()
+
+    def ask(
+        self,
+        session_id: str,
+        question: str,
+        *,
+        mode: Mode = Mode.AUTO,
+        document_ids: Sequence[str] = (),
+        fresh: bool = False,
+        history: tuple[Exchange, ...] | None = None,
+    ) -> str:
+        """Start a turn and return its id. ``document_ids`` empty: the session's. Raises TurnError.
+
+        ``fresh`` keeps a reviewed answer from being repeated. ``history``: in place of the session's.
+        """
+        scope = tuple(document_ids) or self._sessions.get(session_id).document_ids
+        return self._start(session_id, question, mode, scope, None, "", fresh=fresh, history=history)
+
+    def run_again(self, turn_id: str, *, engine: str | None = None, hint: str = "") -> str:
+        """Ask a turn's question anew, as a new turn; a reviewed answer is not repeated. Raises TurnError."""
+        turn = self._turns.get(turn_id)
+        scope = turn.document_ids if turn.scope is None else turn.scope
+        return self._start(turn.session_id, turn.question, turn.mode, scope, engine, hint, fresh=True)
+
+    def snapshot(self, turn_id: str) -> TurnSnapshot:
+        """What there is to see of a turn now: of a running one from memory, else from the store. Raises TurnError."""
+        live = self._live.get(turn_id)
+        return live.snapshot if live is not None else TurnSnapshot(self._turns.get(turn_id))
+
+    def running(self, session_id: str) -> str | None:
+        """The turn of a session that this process is running."""
+        with self._lock:
+            live = [live.snapshot.turn for live in self._live.values()]
+        return next((turn.id for turn in live if turn.session_id == session_id), None)
+
+    def stop(self, turn_id: str) -> None:
+        """Stop between tokens; a turn that has ended stays as it is."""
+        live = self._live.get(turn_id)
+        if live is not None:
+            live.stop.set()
+
+    def wait(self, turn_id: str, timeout_seconds: float | None = None) -> TurnSnapshot:
+        """Return once the turn has ended or the time is over."""
+        live = self._live.get(turn_id)
+        if live is not None:
+            live.done.wait(timeout_seconds)
+        return self.snapshot(turn_id)
+
+    def close(self) -> None:
+        """Stop every running turn; they read ``interrupted``."""
+        self._closing = True
+        with self._lock:
+            live, threads = list(self._live.values()), list(self._threads.values())
+        for turn in live:
+            turn.stop.set()
+        deadline = time.monotonic() + CLOSING_SECONDS
+        for thread in threads:
+            thread.join(max(0.0, deadline - time.monotonic()))
+
+    def _start(
+        self,
+        session_id: str,
+        question: str,
+        mode: Mode,
+        scope: tuple[str, ...],
+        engine: str | None,
+        hint: str,
+        *,
+        fresh: bool,
+        history: tuple[Exchange, ...] | None = None,
+    ) -> str:
+        """``scope`` empty: all documents."""
+        question, hint = storable(question).strip(), storable(hint)
+        if not question:
+            raise TurnError("There is no question to answer.", hint="Type one first.")
+        if len(question) > LONGEST_QUESTION:
+            raise TurnError(
+                f"The question has {len(question):,} characters; at most {LONGEST_QUESTION:,} can be answered.",
+                hint="Shorten it; a long text is better added as a PDF.",
+            )
+        if self._closing:
+            raise TurnError("Pincite is closing.", hint="Start it again, then ask.")
+        self._sessions.get(session_id)
+        equipment = self._equipment()
+        turn = Turn(
+            id=uuid.uuid4().hex,
+            session_id=session_id,
+            position=0,
+            question=question,
+            mode=mode,
+            document_ids=scope or tuple(document.id for document in equipment.documents.list()),
+            scope=scope,
+            engine=engine or equipment.settings.engine,
+            status=TurnStatus.RUNNING,
+            started_at=now(),
+        )
+        self._turns.mark_interrupted(self._unstored)
+        history = self._turns.exchanges(session_id) if history is None else history
+        live = LiveTurn(self._turns.create(turn), self._turns)
+        self._sessions.title_after(session_id, turn.question)
+        state = opening_state(turn.id, turn.question, mode=mode, document_ids=scope, hint=hint, history=history)
+        thread = threading.Thread(
+            target=self._work, args=(live, state, equipment, engine, fresh), name=f"turn-{turn.id[:8]}", daemon=True
+        )
+        with self._lock:
+            self._live[turn.id] = live
+            self._threads[turn.id] = thread
+        thread.start()
+        return turn.id
+
+    def _work(self, live: LiveTurn, state: TurnState, equipment: Equipment, engine: str | None, fresh: bool) -> None:
+        """The worker's outermost frame: however the turn ends, it is stored and shown, and nobody waits for ever."""
+        try:
+            self._end(live, self._outcome(live, state, equipment, engine, fresh))
+            self._settle()
+        except Exception:
+            logger.exception("What came of turn %s could not be stored or cleared up", live.snapshot.turn.id)
+        finally:
+            live.done.set()
+
+    def _outcome(self, live: LiveTurn, state: TurnState, equipment: Equipment, engine: str | None, fresh: bool) -> Turn:
+        try:
+            with stoppable(live.stop.is_set):
+                return self._run(live, state, equipment, engine, fresh)
+        except StoppedError:
+            status = TurnStatus.INTERRUPTED if self._closing else TurnStatus.STOPPED
+            error = "Pincite was closed while it worked on this answer. Run the question again."
+            return _ended(live, status, error if self._closing else "")
+        except PinciteError as error:
+            return _ended(live, TurnStatus.FAILED, str(error))
+        except Exception:
+            logger.exception("Turn %s failed", live.snapshot.turn.id)
+            message = "Something went wrong inside Pincite; the details are in its log. Run the question again."
+            return _ended(live, TurnStatus.FAILED, message)
+
+    def _end(self, live: LiveTurn, turn: Turn) -> None:
+        before = live.snapshot.turn
+        try:
+            try:
+                live.finish(turn)
+            except StorageError as error:  # what came of it cannot be kept: that it failed still can
+                live.finish(replace(before, status=TurnStatus.FAILED, error=str(error)))
+        finally:
+            with self._lock:
+                self._live.pop(turn.id, None)
+                self._threads.pop(turn.id, None)
+                if not live.stored:
+                    self._unstored.add(turn.id)
+
+    def _run(self, live: LiveTurn, state: TurnState, equipment: Equipment, engine: str | None, fresh: bool) -> Turn:
+        model = equipment.choose_engine(engine)
+        live.update(replace(live.snapshot.turn, engine=model.name))
+        self._await_documents(live, equipment)
+        context = TurnContext(
+            settings=equipment.settings,
+            model=model,
+            stand_in=equipment.choose_engine("quoting"),
+            documents=equipment.documents,
+            searcher=equipment.searcher,
+            progress=live,
+            stopped=live.stop.is_set,
+            deadline=time.monotonic() + equipment.settings.turn_seconds,
+            recall=None if fresh else equipment.recall,
+        )
+        final = self._walk(state, context)
+        return _answered(live.snapshot.turn, final)
+
+    def _await_documents(self, live: LiveTurn, equipment: Equipment) -> None:
+        """A question about documents that are still being read waits for their text; its time starts after that."""
+        scope = live.snapshot.turn.document_ids
+        if not scope or equipment.await_documents(scope, 0.0):
+            return
+        live.step("Reading the documents before answering…")
+        while not equipment.await_documents(scope, POLL_SECONDS):
+            if live.stop.is_set():
+                raise StoppedError("The turn was stopped.")
+
+    def _walk(self, state: TurnState, context: TurnContext) -> TurnState:
+        """Walk the graph to its end; the step limit makes the turn give up and go to review with its best draft."""
+        thread = RunnableConfig(configurable={"thread_id": state["turn_id"]})
+        limited = RunnableConfig(**thread, recursion_limit=context.settings.step_limit)
+        try:
+            final = self._graph.invoke(state, limited, context=context, durability="sync")
+            return cast(TurnState, final)
+        except GraphRecursionError:
+            why = f"The limit of {context.settings.step_limit} steps for one question was reached."
+            self._graph.update_state(thread, TurnUpdate(give_up=why), as_node="judge")
+            rest = RunnableConfig(**thread, recursion_limit=STEPS_TO_REVIEW)
+            return restored(self._graph.invoke(None, rest, context=context, durability="sync"))
+
+
+def _answered(turn: Turn, final: TurnState) -> Turn:
+    return replace(
+        turn,
+        status=TurnStatus.FLAGGED if final["flagged"] else TurnStatus.ANSWERED,
+        document_ids=final["targets"] or turn.document_ids,
+        intent=final["intent"],
+        asked=question_to_answer(final),
+        answer=marked_text(final["parts"]),
+        parts=final["parts"],
+        citations=final["citations"],
+        verdict=final["verdict"],
+        attempts=final["attempts"],
+        evidence=final["evidence"],
+        reasons=final["reasons"],
+        question_back=final["question_back"],
+        notices=final["notices"],
+        reused_from=final["reused_from"],
+    )
+
+
+def _ended(live: LiveTurn, status: TurnStatus, error: str) -> Turn:
+    """A turn that did not come to its end keeps the draft it had; its status says what that is worth."""
+    snapshot = live.snapshot
+    return replace(snapshot.turn, status=status, error=error, answer=marked_text(snapshot.draft), parts=snapshot.draft)

@@ -1,0 +1,140 @@
+"""Exact search by meaning: the product of a question's vector with those of the documents, which SQLite keeps."""
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from core.domain.documents import document_of
+from core.domain.errors import IndexMismatchError, PinciteError
+from core.domain.ports import Vectors
+from core.store.database import Database
+from core.store.vector_cache import read_vector
+from core.store.vectors import IndexStamp
+
+FEW_DOCUMENTS = 32
+MATRIX_BYTES = 128 * 2**20
+"""Memory for the vectors of the documents that were searched last."""
+
+Ranking = list[tuple[str, float]]
+Nearest = Callable[[Vectors, int], Ranking | None]
+"""The approximate nearest of all passages; None when that cannot be told, or not of the library as it is now."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Matrix:
+    """The vectors of one document as they were at one generation of it."""
+
+    generation: int
+    passage_ids: tuple[str, ...]
+    vectors: Vectors
+    lacking: int
+    """Passages of the document that have no vector."""
+
+
+class NoMeaning:
+    """Stands for an embedder and its index where the embedder cannot be used."""
+
+    name, version, dimensions = "none", "", 0
+
+    def __init__(self, trouble: PinciteError) -> None:
+        self._trouble = trouble
+
+    def embed(self, texts: Sequence[str]) -> Vectors:
+        raise self._trouble
+
+    def search(self, vector: Vectors, *, document_ids: Sequence[str], limit: int) -> Ranking:
+        return []
+
+    def count(self, document_id: str | None = None) -> int:
+        return 0
+
+    def lacking(self, document_ids: Sequence[str]) -> int:
+        return 0
+
+
+class MeaningIndex:
+    """The vectors of one embedder, searched exactly; over everything also approximately, where that says the same."""
+
+    def __init__(self, database: Database, stamp: IndexStamp, nearest: Nearest = lambda vector, limit: None) -> None:
+        self.stamp = stamp
+        self._database = database
+        self._nearest = nearest
+        self._matrices: OrderedDict[str, _Matrix] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def search(self, vector: Vectors, *, document_ids: Sequence[str], limit: int) -> Ranking:
+        """Raises IndexMismatchError when the vector has other dimensions than the index."""
+        vector = vector.reshape(-1)
+        if len(vector) != self.stamp.dimensions or not np.isfinite(vector).all():
+            raise IndexMismatchError(
+                f"The embedding model gave {len(vector)} numbers, or none at all, where the index has "
+                f"{self.stamp.dimensions}.",
+                hint="Choose the embedding model again in the settings to build a new index.",
+            )
+        wide = not document_ids or len(document_ids) > FEW_DOCUMENTS
+        found = self._approximate(vector, frozenset(document_ids), limit) if wide else None
+        return self._exact(vector, document_ids, limit) if found is None else found
+
+    def count(self, document_id: str | None = None) -> int:
+        """Passages with a vector."""
+        return sum(len(matrix.passage_ids) for matrix in self._load([document_id] if document_id else []))
+
+    def lacking(self, document_ids: Sequence[str]) -> int:
+        """Passages without a vector."""
+        return sum(matrix.lacking for matrix in self._load(document_ids))
+
+    def _approximate(self, vector: Vectors, document_ids: frozenset[str], limit: int) -> Ranking | None:
+        """Take from the nearest of all what lies in the scope; None when that is too little of them."""
+        for wanted in (4 * limit, 32 * limit) if document_ids else (limit,):
+            nearest = self._nearest(vector, wanted)
+            if nearest is None:
+                return None
+            found = [pair for pair in nearest if not document_ids or document_of(pair[0]) in document_ids]
+            if len(found) >= limit:
+                return found[:limit]
+        return None
+
+    def _exact(self, vector: Vectors, document_ids: Sequence[str], limit: int) -> Ranking:
+        best: Ranking = []
+        for matrix in self._load(document_ids):
+            similarities = matrix.vectors @ vector
+            places = np.argsort(-similarities, kind="stable")[:limit]
+            best.extend((matrix.passage_ids[at], float(similarities[at])) for at in places)
+        return sorted(best, key=lambda pair: (-pair[1], pair[0]))[:limit]
+
+    def _load(self, document_ids: Sequence[str]) -> Iterator[_Matrix]:
+        connection = self._database.connection
+        scope = f"WHERE id IN ({','.join('?' * len(document_ids))})" if document_ids else ""
+        rows = connection.execute(f"SELECT id, vectors_generation FROM documents {scope}", tuple(document_ids))
+        for row in rows.fetchall():
+            yield self._matrix(row["id"], row["vectors_generation"])
+
+    def _matrix(self, document_id: str, generation: int) -> _Matrix:
+        """From memory when the document was searched lately and has not changed since."""
+        with self._lock:
+            kept = self._matrices.get(document_id)
+            if kept is not None and kept.generation == generation:
+                self._matrices.move_to_end(document_id)
+                return kept
+        matrix = self._stored(document_id, generation)
+        with self._lock:
+            self._matrices[document_id] = matrix
+            self._matrices.move_to_end(document_id)
+            while len(self._matrices) > 1 and sum(m.vectors.nbytes for m in self._matrices.values()) > MATRIX_BYTES:
+                self._matrices.popitem(last=False)
+        return matrix
+
+    def _stored(self, document_id: str, generation: int) -> _Matrix:
+        rows = self._database.connection.execute(
+            """SELECT passages.id, embeddings.vector FROM passages
+               LEFT JOIN embeddings ON embeddings.key = passages.embedding_key AND embeddings.model = ?
+               WHERE passages.document_id = ? ORDER BY passages.number""",
+            (self.stamp.model, document_id),
+        ).fetchall()
+        read = ((row["id"], read_vector(row["vector"], self.stamp)) for row in rows)
+        found = [(passage_id, vector) for passage_id, vector in read if vector is not None]
+        vectors = np.array([vector for _, vector in found], dtype=np.float32).reshape(-1, self.stamp.dimensions)
+        return _Matrix(generation, tuple(passage_id for passage_id, _ in found), vectors, len(rows) - len(found))

@@ -1,0 +1,152 @@
+"""The keyword index: SQLite FTS5 over terms made here, so that every script is found and numbers stay whole."""
+
+import re
+import unicodedata
+from collections.abc import Callable, Iterator, Sequence
+
+from core.domain.documents import Passage
+from core.store.database import Database
+
+CONTEXT_WEIGHT = 0.5
+COMMON_SHARE = 0.15
+"""A term in more than this share of all passages says little, and is left out of a query that has rarer ones."""
+MOST_SCORED = 12_000
+"""Rarer terms first, a query takes terms in until so many occurrences are to be scored: about 30 ms."""
+FEWEST_TERMS = 3
+MOST_TERMS = 32
+
+# Written without spaces between words: indexed as overlapping pairs of characters.
+_UNSPACED = (
+    "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005-\u3007\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\U00020000-\U0003ffff"
+)
+# Vowel signs and accents that belong to the letter before them, which \w does not know.
+_SIGNS = "\u0300-\u036f\u0900-\u0963\u0966-\u0dff"
+_TERM = re.compile(
+    rf"(?P<number>\d+(?:[.,]\d+)*(?![^\W_]))|(?P<unspaced>[{_UNSPACED}]+)|(?P<word>(?:[^\W_{_UNSPACED}]|[{_SIGNS}])+)"
+)
+_THOUSANDS = re.compile(r"\d{1,3}(?:,\d{3})+(?:\.\d+)?")
+_MARKS = re.compile(r"[\u0591-\u05c7\u0610-\u061a\u0640\u064b-\u065f\u0670\u00ad]")
+_ARABIC_LETTERS = str.maketrans("أإآٱىة", "اااايه")
+_ARABIC_ARTICLE = re.compile(r"^(?:وال|بال|كال|فال|ال|لل)(?=\w{3})")
+_ARABIC = re.compile(r"[\u0600-\u06ff]")
+_CYRILLIC = re.compile(r"[\u0400-\u04ff]")
+_CYRILLIC_STEM = 6
+"""Cyrillic words are cut to this many letters, which drops most inflected endings."""
+
+STOP_WORDS = frozenset(
+    "a about an and any are as at be been by can could did do does for from had has have how i if in into is it its me "
+    "my of on or our please shall should so some such tell than that the their them then there these they this those "
+    "to was we were what when where which who whom whose why will with would you your "
+    "der die das und ist sind ein eine einer eines dem den des im in von zu mit für auf wie was wer wo welche welcher "
+    "le la les un une des du de et est sont dans que qui quoi quel quelle quels quelles pour par sur au aux "
+    "el los las una unos unas del y es son en qué cuál cuáles cómo para por con se "
+    "и в во на с со к по из за от что как какой какая какие кто где это не о об для "
+    "في من على إلى عن ما هو هي هل كم هذا هذه".split()
+)
+
+
+def index_terms(text: str) -> Iterator[str]:
+    """The terms of a text: case and width folded, unspaced scripts as pairs, numbers without thousands commas."""
+    text = _MARKS.sub("", unicodedata.normalize("NFKC", text)).casefold()
+    for match in _TERM.finditer(text):
+        term = match.group()
+        if match.lastgroup == "number":
+            yield from [term.replace(",", "")] if _THOUSANDS.fullmatch(term) else term.split(",")
+        elif match.lastgroup == "unspaced":
+            yield from (term[at : at + 2] for at in range(len(term)))
+        elif _ARABIC.match(term):
+            yield _ARABIC_ARTICLE.sub("", term).translate(_ARABIC_LETTERS)
+        elif _CYRILLIC.match(term):
+            yield term[:_CYRILLIC_STEM]
+        else:
+            yield term
+
+
+class Fts5Index:
+    """BM25 over the words of passages that the library already holds."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def add(self, passages: Sequence[Passage]) -> None:
+        self.prepare(passages)()
+
+    def prepare(self, passages: Sequence[Passage]) -> Callable[[], None]:
+        rows = [(" ".join(index_terms(p.context)), " ".join(index_terms(p.text)), p.id) for p in passages]
+
+        def write() -> None:
+            with self._database.transaction() as connection:
+                connection.executemany(
+                    """INSERT OR REPLACE INTO passage_words (rowid, context, text)
+                       SELECT number, ?, ? FROM passages WHERE id = ?""",
+                    rows,
+                )
+
+        return write
+
+    def search(self, query: str, *, document_ids: Sequence[str], limit: int) -> list[tuple[str, float]]:
+        expression = self._expression(query)
+        if not expression:
+            return []
+        scope, values = "", list[str]()
+        if document_ids:
+            # The plus keeps FTS5 from running the whole query again for each row of the scope.
+            scope = f"AND +rowid IN (SELECT number FROM passages WHERE document_id IN ({_marks(document_ids)}))"
+            values = list(document_ids)
+        rows = self._database.connection.execute(
+            f"""SELECT passages.id, found.score FROM (
+                  SELECT rowid, -bm25(passage_words, {CONTEXT_WEIGHT}, 1.0) AS score FROM passage_words
+                  WHERE passage_words MATCH ? {scope} ORDER BY score DESC LIMIT ?
+                ) AS found JOIN passages ON passages.number = found.rowid ORDER BY found.score DESC, passages.number""",
+            (expression, *values, limit),
+        )
+        return [(row["id"], row["score"]) for row in rows]
+
+    def remove_document(self, document_id: str) -> None:
+        with self._database.transaction() as connection:
+            connection.execute(
+                "DELETE FROM passage_words WHERE rowid IN (SELECT number FROM passages WHERE document_id = ?)",
+                (document_id,),
+            )
+
+    def _expression(self, query: str) -> str:
+        """Any of the query's terms, each quoted so that nothing in it is read as syntax."""
+        terms = list(dict.fromkeys(term for term in index_terms(query) if term))
+        terms = [term for term in terms if term not in STOP_WORDS] or terms
+        return " OR ".join(self._affordable([_quoted(term) for term in terms[:MOST_TERMS]]))
+
+    def _affordable(self, terms: list[str]) -> list[str]:
+        """The terms that tell passages apart at a bearable cost, rarest first."""
+        if len(terms) <= FEWEST_TERMS:
+            return terms
+        connection = self._database.connection
+        passages = connection.execute("SELECT count(*) FROM passage_words_docsize").fetchone()[0]
+        counted = sorted((self._occurrences(term), term) for term in terms)
+        chosen: list[str] = []
+        scored = 0
+        for occurrences, term in counted:
+            scored += occurrences
+            too_much = scored > MOST_SCORED or occurrences > COMMON_SHARE * passages
+            if too_much and len(chosen) >= FEWEST_TERMS:
+                break
+            if occurrences:
+                chosen.append(term)
+        return chosen or terms
+
+    def _occurrences(self, term: str) -> int:
+        """In how many passages it is, up to the number that no query can afford."""
+        counted: int = self._database.connection.execute(
+            "SELECT count(*) FROM (SELECT 1 FROM passage_words WHERE passage_words MATCH ? LIMIT ?)",
+            (term, MOST_SCORED + 1),
+        ).fetchone()[0]
+        return counted
+
+
+def _marks(values: Sequence[str]) -> str:
+    return ",".join("?" * len(values))
+
+
+def _quoted(term: str) -> str:
+    """A single character of an unspaced script finds every pair that it begins."""
+    single = len(term) == 1 and re.match(f"[{_UNSPACED}]", term)
+    return f'"{term}"' + ("*" if single else "")

@@ -1,0 +1,188 @@
+"""Mends a data directory from what is kept in it. Nothing is deleted: what is replaced goes to ``damaged/``."""
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing, contextmanager, suppress
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import filelock
+
+from core.domain.documents import Document
+from core.domain.errors import DamagedDatabaseError, DocumentError, StorageError
+from core.domain.settings import Settings
+from core.store.data_dir import check_ours
+from core.store.database import Database
+from core.store.keywords import Fts5Index
+from core.store.library import Library, stored_passage
+from core.store.private import keep_private
+from core.store.upkeep.findings import FindingKind
+from core.store.upkeep.salvage import drop_orphans, salvage
+from core.store.upkeep.verify import (
+    PASSAGES,
+    changed_pages,
+    damaged_pages,
+    strict_document,
+    unreadable,
+    verify,
+    words_are_sound,
+)
+from core.store.witness import Trouble, misplaced, opening_of, trouble_of, witness_of
+
+if TYPE_CHECKING:
+    from core.services.bootstrap import Pincite
+
+PASSAGES_AT_ONCE = 500
+
+
+class Repair:
+    """One repair of one directory."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._aside = settings.data_dir / "damaged" / datetime.now(UTC).strftime("%Y%m%dT%H%M%S%f")
+        self._mended = settings.database_path.with_name("pincite.db.mended")
+        self.read_again: dict[str, list[int]] = {}
+        """Pages that are to be read again, by document."""
+
+    def files(self) -> Iterator[str]:
+        """Bring the directory to where it can be opened, and say what was done. Raises StorageError."""
+        settings = self._settings
+        with suppress(DamagedDatabaseError):
+            check_ours(settings)
+        with _alone(settings):
+            keep_private(settings.data_dir)
+            for path in misplaced(settings):
+                yield self._set_aside(path)
+            found = list(verify(settings))
+            kinds = {finding.kind for finding in found}
+            if FindingKind.SETTINGS_UNREADABLE in kinds:
+                yield f"{self._set_aside(settings.choices_path)} The defaults hold again."
+            if FindingKind.CHECKPOINTS_DAMAGED in kinds:
+                for path in _with_log(settings.checkpoints_path):
+                    self._set_aside(path)
+                yield "Set checkpoints.db aside; no answer is in it."
+            trouble = trouble_of(settings) if FindingKind.DATABASE_DAMAGED not in kinds else None
+            if FindingKind.DATABASE_DAMAGED in kinds or trouble or self._mended.exists():
+                yield self._mend_database(trouble)
+            if settings.database_path.exists():
+                yield from self._mend_rows()
+                yield from self._mend_memory()
+
+    def _mend_database(self, trouble: Trouble | None) -> str:
+        """Put a new database with all that can be read in the place of the old one; killed, it goes on from there."""
+        path = self._settings.database_path
+        if not self._mended.exists():
+            partial = self._mended.with_suffix(".partial")
+            for left in _with_log(partial):
+                left.unlink()
+            salvage(path, partial)
+            with closing(sqlite3.connect(partial)) as connection:
+                opening = max(witness_of(self._settings).opening, opening_of(connection))
+                connection.execute("UPDATE openings SET number = ?", (opening,))
+                connection.commit()
+            partial.rename(self._mended)
+        with closing(sqlite3.connect(self._mended)) as connection:
+            tables = ("documents", "sessions", "turns", "reviews")
+            saved = [f"{connection.execute(f'SELECT count(*) FROM {t}').fetchone()[0]} {t}" for t in tables]
+        for old in _with_log(path):
+            self._set_aside(old)
+        self._mended.rename(path)
+        was = "was older than the rest" if trouble is Trouble.OLDER else "could not be used as it was"
+        what = f"what can be read of it is in a new one: {', '.join(saved)}"
+        return f"pincite.db {was}; {what}. Anything else is lost to it."
+
+    def _mend_rows(self) -> Iterator[str]:
+        """Mend what is wrong inside a sound database."""
+        with closing(Database(self._settings.database_path)) as database:
+            library = Library(database, self._settings)
+            orphans = drop_orphans(database.connection)
+            if orphans:
+                yield f"Dropped {orphans} rows that belonged to nothing."
+            for document in _readable(database, library):
+                pages = {*damaged_pages(database.connection, document), *changed_pages(database.connection, document)}
+                lacking = document.page_count - len(library.receipts(document.id))
+                if pages or lacking > 0:
+                    self.read_again[document.id] = sorted(pages)
+            if not words_are_sound(database.connection):
+                yield f"Made the keyword index again, of {_index_words(database)} passages."
+
+    def _set_aside(self, path: Path) -> str:
+        self._aside.mkdir(parents=True, exist_ok=True)
+        path.rename(self._aside / path.name)
+        return f"Moved {path.name} to {self._aside.relative_to(self._settings.data_dir)}."
+
+    def _mend_memory(self) -> Iterator[str]:
+        """Take the checkpoints of answers that are deleted out of their file."""
+        path = self._settings.checkpoints_path
+        if not path.exists():
+            return
+        with closing(sqlite3.connect(path, timeout=30)) as connection:
+            connection.execute("ATTACH ? AS library", (str(self._settings.database_path),))
+            gone = "thread_id NOT IN (SELECT id FROM library.turns)"
+            connection.execute(f"DELETE FROM writes WHERE {gone}")
+            forgotten = connection.execute(f"DELETE FROM checkpoints WHERE {gone}").rowcount
+            connection.commit()
+        if forgotten:
+            yield "Deleted the checkpoints of answers that are no longer there."
+
+
+def go_on(pincite: "Pincite", repair: Repair) -> Iterator[str]:
+    """Read again what has to be, and take in PDFs that the library does not know; say what happened."""
+    pincite.ingest.take_charge()
+    for document_id, pages in repair.read_again.items():
+        document = pincite.library.get(document_id)
+        if pincite.library.file_is_sound(document_id):
+            pincite.ingest.retry(document_id, pages)
+            yield f"Reading {document.name} again where pages were missing or damaged."
+        else:
+            yield f"{document.name} has damaged pages, and its PDF is not there to read them again: add it again."
+    for path in pincite.quarantined():
+        try:
+            added = pincite.ingest.add(path, path.name)
+            yield f"Took in {path.name}, which the library did not know, as {added.document.name}."
+        except DocumentError as error:
+            yield f"{path.name} stays in quarantine: {error}"
+    pincite.ingest.wait()
+    if pincite.indexes.check(deep=True):
+        pincite.indexes.rebuild()
+        pincite.ingest.wait()
+        yield "Made the folder of vectors anew."
+
+
+def _with_log(path: Path) -> list[Path]:
+    return [file for suffix in ("", "-wal", "-shm") if (file := Path(f"{path}{suffix}")).exists()]
+
+
+@contextmanager
+def _alone(settings: Settings) -> Iterator[None]:
+    try:
+        with filelock.FileLock(settings.data_dir / "ingest.lock", timeout=0):
+            yield
+    except filelock.Timeout as error:
+        raise StorageError(f"Pincite is running on {settings.data_dir}.", hint="Stop it, then repair.") from error
+
+
+def _readable(database: Database, library: Library) -> Iterator[Document]:
+    """Every document; an entry that cannot be decoded loses what is wrong with it and is queued anew."""
+    for row in database.connection.execute("SELECT * FROM documents").fetchall():
+        if unreadable(strict_document, row):
+            database.connection.execute(
+                "UPDATE documents SET status = 'queued', notes = '[]', outline = '[]' WHERE id = ?", (row["id"],)
+            )
+        yield library.get(row["id"])
+
+
+def _index_words(database: Database) -> int:
+    """Make the keyword index anew; all of it or, killed, the old one."""
+    keywords, count = Fts5Index(database), 0
+    with database.transaction() as connection:
+        made = connection.execute("SELECT sql FROM sqlite_master WHERE name = 'passage_words'").fetchone()[0]
+        connection.execute("DROP TABLE passage_words")
+        connection.execute(made)
+        rows = connection.execute(PASSAGES)
+        while some := rows.fetchmany(PASSAGES_AT_ONCE):
+            keywords.add([stored_passage(row) for row in some])
+            count += len(some)
+    return count

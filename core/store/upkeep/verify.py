@@ -1,0 +1,324 @@
+"""What is wrong with a data directory, found without changing anything in it."""
+
+import json
+import sqlite3
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from pathlib import Path
+
+from core.domain.documents import Document, DocumentStatus, OutlineEntry, PageStatus
+from core.domain.errors import (
+    BusyError,
+    DamagedDatabaseError,
+    NewerDatabaseError,
+    PinciteError,
+    SettingsError,
+    StorageError,
+)
+from core.domain.settings import Settings, load_settings
+from core.domain.turns import TraceStep, Turn
+from core.models.embed import embedding_key
+from core.store.codec import UNDECODABLE, from_json
+from core.store.data_dir import quarantined, strays
+from core.store.database import Database, ReadOnlyDatabase
+from core.store.indexes import Indexes
+from core.store.library import Library, stored_passage
+from core.store.page_layout import decode_layout
+from core.store.turns import review_of
+from core.store.upkeep.findings import Finding, FindingKind
+from core.store.wal import lost_from_log
+from core.store.witness import Trouble, crc_of, misplaced, opening_of, trouble_of, witness_of
+
+UNREADABLE = (sqlite3.DatabaseError, StorageError)
+"""What a damaged database raises while it is read."""
+PASSAGES = """SELECT passages.*, coalesce(pages.page_label, '') AS page_label, coalesce(pages.text, '') AS page_text
+  FROM passages LEFT JOIN pages USING (document_id, page_index)"""
+_KINDS = {
+    Trouble.MISSING: FindingKind.DATABASE_MISSING,
+    Trouble.EMPTY: FindingKind.DATABASE_MISSING,
+    Trouble.OLDER: FindingKind.DATABASE_OLDER,
+}
+_WORDS_DIFFER = """SELECT EXISTS (SELECT number FROM passages EXCEPT SELECT id FROM passage_words_content)
+  OR EXISTS (SELECT id FROM passage_words_content EXCEPT SELECT number FROM passages)"""
+_WORDS_PARTS = ("data", "idx", "content", "docsize", "config")
+
+
+def verify(settings: Settings) -> Iterator[Finding]:
+    """Look at every file and every value; a large library takes minutes."""
+    for path in misplaced(settings):
+        sentence = f"{path.name} is not what it should be: a file, or a folder."
+        yield Finding(FindingKind.MISPLACED, sentence, repairable=True, subject=path.name)
+    yield from _settings(settings)
+    yield from _files_unknown_to_all(settings)
+    trouble = trouble_of(settings)
+    if trouble is not None:
+        kind = _KINDS.get(trouble, FindingKind.DATABASE_DAMAGED)
+        yield Finding(kind, trouble.sentence(settings), repairable=True, subject=settings.database_path.name)
+    if (
+        trouble in (None, Trouble.OLDER, Trouble.LOG_LOST)
+        and settings.database_path.is_file()
+        and settings.database_path.stat().st_size
+    ):
+        yield from _database(settings)
+    yield from _checkpoints(settings)
+
+
+def _settings(settings: Settings) -> Iterator[Finding]:
+    try:
+        load_settings(settings.data_dir)
+    except SettingsError as error:
+        yield Finding(FindingKind.SETTINGS_UNREADABLE, str(error), repairable=True, subject=settings.choices_path.name)
+
+
+def _files_unknown_to_all(settings: Settings) -> Iterator[Finding]:
+    for path in quarantined(settings):
+        sentence = f"{path.name} was set aside, as the library does not know it; `pincite add {path}` takes it in."
+        yield Finding(FindingKind.FILE_UNKNOWN, sentence, repairable=True, subject=path.name)
+
+
+def _database(settings: Settings) -> Iterator[Finding]:
+    path = settings.database_path
+    try:
+        database = ReadOnlyDatabase(path)
+    except (BusyError, NewerDatabaseError):
+        raise
+    except (*UNREADABLE, OSError) as error:
+        yield _damaged(path, str(error))
+        return
+    with closing(database):
+        for check in (_sound, _orphaned_rows, _documents, _words, _vectors, _values):
+            try:
+                yield from check(settings, database)
+            except UNREADABLE as error:
+                yield _damaged(path, str(error))
+                return
+
+
+def _damaged(path: Path, why: str) -> Finding:
+    what = f"{path.name} is damaged ({' '.join(why.split())[:200]})."
+    hint = "`pincite repair` keeps what can be read, `pincite restore` brings back a backup."
+    return Finding(FindingKind.DATABASE_DAMAGED, f"{what} {hint}", repairable=True, subject=path.name)
+
+
+def _sound(settings: Settings, database: Database) -> Iterator[Finding]:
+    path = settings.database_path
+    found = [row[0] for row in database.connection.execute("PRAGMA integrity_check(5)")]
+    if found != ["ok"]:
+        yield _damaged(path, "; ".join(found))
+        return
+    witness = witness_of(settings)
+    for name, crc in witness.sums.items() if witness.opening == opening_of(database.connection) else ():
+        file = settings.data_dir / name
+        if name == settings.choices_path.name:  # people may edit it, but not lose it without a word
+            if not file.exists():
+                yield Finding(FindingKind.SETTINGS_MISSING, f"{name} is gone, and the defaults hold.", True, name)
+        elif not file.with_name(f"{name}-wal").exists() and file.is_file() and crc_of(file) != crc:
+            sentence = f"{name} is not as Pincite left it: bytes in it were changed from outside."
+            hint = "`pincite restore` brings back a backup; `pincite repair` goes on with it as it is."
+            yield Finding(FindingKind.DATABASE_CHANGED, f"{sentence} {hint}", repairable=True, subject=name)
+
+
+def _orphaned_rows(settings: Settings, database: Database) -> Iterator[Finding]:
+    tables: dict[str, int] = {}
+    for row in database.connection.execute("PRAGMA foreign_key_check"):
+        tables[row[0]] = tables.get(row[0], 0) + 1
+    for table, count in tables.items():
+        yield Finding(FindingKind.ROWS_ORPHANED, f"{count} rows of {table} belong to nothing.", True, table)
+
+
+# ---------------------------------------------------------------- documents
+
+
+def _documents(settings: Settings, database: Database) -> Iterator[Finding]:
+    library = Library(database, settings)
+    known = []
+    for row in database.connection.execute("SELECT * FROM documents ORDER BY name").fetchall():
+        known.append(row["id"])
+        if unreadable(strict_document, row):
+            yield Finding(FindingKind.DOCUMENT_UNREADABLE, f"The entry of {row['name']} is damaged.", True, row["id"])
+            continue
+        document = library.get(row["id"])
+        yield from _file(library, document)
+        yield from _pages(database, document)
+        yield from _passages(database, document)
+    for path in strays(settings, known):
+        sentence = f"{path.name} is none of the documents; the next start sets it aside, and nothing deletes it."
+        yield Finding(FindingKind.FILE_UNKNOWN, sentence, True, path.name)
+
+
+def _file(library: Library, document: Document) -> Iterator[Finding]:
+    try:
+        path = library.file_path(document.id)
+        path.open("rb").close()
+    except (OSError, PinciteError) as error:
+        why = "is missing" if isinstance(error, FileNotFoundError) else f"cannot be read ({error})"
+        sentence = f"The PDF of {document.name} {why}; add it again, then its pages can be shown and read again."
+        yield Finding(FindingKind.FILE_MISSING, sentence, False, document.id)
+        return
+    if not library.file_is_sound(document.id):
+        sentence = f"The PDF of {document.name} is not the file that was added: its bytes have changed; add it again."
+        yield Finding(FindingKind.FILE_CHANGED, sentence, False, document.id)
+
+
+def _pages(database: Database, document: Document) -> Iterator[Finding]:
+    """Pages lack only where the work on a document is said to be done."""
+    for index in damaged_pages(database.connection, document):
+        sentence = f"Page {index + 1} of {document.name} is stored damaged."
+        yield Finding(FindingKind.PAGE_UNREADABLE, sentence, True, document.id)
+    stored = database.number("SELECT count(*) FROM pages WHERE document_id = ?", (document.id,))
+    lacking = document.page_count - stored
+    if lacking > 0 and document.status is DocumentStatus.READY:
+        sentence = f"{lacking} of {document.page_count} pages of {document.name} are not in the library."
+        yield Finding(FindingKind.PAGES_LACKING, sentence, True, document.id)
+
+
+def _passages(database: Database, document: Document) -> Iterator[Finding]:
+    if changed := changed_pages(database.connection, document):
+        pages = ", ".join(str(index + 1) for index in changed)
+        sentence = f"The text of {document.name} is not what was read from it, on page {pages}."
+        yield Finding(FindingKind.PASSAGES_WRONG, sentence, True, document.id)
+    count = database.number("SELECT count(*) FROM passages WHERE document_id = ?", (document.id,))
+    if count != document.passage_count:
+        sentence = f"{document.name} has {count} passages and should have {document.passage_count}."
+        yield Finding(FindingKind.PASSAGES_WRONG, sentence, True, document.id)
+
+
+def damaged_pages(connection: sqlite3.Connection, document: Document) -> list[int]:
+    """Pages that are stored so that they cannot be read."""
+    rows = connection.execute("SELECT * FROM pages WHERE document_id = ? ORDER BY page_index", (document.id,))
+    return [row["page_index"] for row in rows if unreadable(_strict_page, row)]
+
+
+def changed_pages(connection: sqlite3.Connection, document: Document) -> list[int]:
+    """Pages whose passages are others now: each carries the hash of its text, which finds a changed letter."""
+    rows = connection.execute(f"{PASSAGES} WHERE document_id = ?", (document.id,))
+    return sorted({row["page_index"] for row in rows if unreadable(_same_passage, row)})
+
+
+def _same_passage(row: sqlite3.Row) -> None:
+    passage = stored_passage(row)
+    from_json(tuple[str, ...], row["heading_path"])
+    from_json(tuple[tuple[float, float, float, float], ...], row["boxes"])
+    if embedding_key(passage) != row["embedding_key"]:
+        raise ValueError(passage.id)
+
+
+def strict_document(row: sqlite3.Row) -> None:
+    """Raises one of UNDECODABLE where the library would show the entry as damaged."""
+    DocumentStatus(row["status"])
+    from_json(tuple[str, ...], row["notes"])
+    from_json(tuple[OutlineEntry, ...], row["outline"])
+
+
+def _strict_page(row: sqlite3.Row) -> None:
+    """Raises one of UNDECODABLE where the library would show the page as damaged."""
+    PageStatus(row["status"])
+    decode_layout(row["layout"])
+
+
+def _strict_review(row: sqlite3.Row) -> None:
+    if review_of(row) is None:
+        raise ValueError(row["turn_id"])
+
+
+def unreadable(decode: Callable[[sqlite3.Row], object], row: sqlite3.Row) -> bool:
+    try:
+        decode(row)
+    except (DamagedDatabaseError, *UNDECODABLE):
+        return True
+    return False
+
+
+# ---------------------------------------------------------------- words
+
+
+def _words(settings: Settings, database: Database) -> Iterator[Finding]:
+    if not words_are_sound(database.connection):
+        sentence = "The keyword index is damaged, or does not hold the same passages as the library."
+        yield Finding(FindingKind.WORDS_WRONG, sentence, True)
+
+
+def _vectors(settings: Settings, database: Database) -> Iterator[Finding]:
+    """Vectors are in the database, and in Chroma's folder once more."""
+    with closing(Indexes(database, settings)) as indexes:
+        for sentence in indexes.check(deep=True):
+            yield Finding(FindingKind.VECTORS_WRONG, sentence, True, settings.vectors_dir.name)
+
+
+def words_are_sound(connection: sqlite3.Connection) -> bool:
+    """FTS5 checks itself only where it may write, and so a copy of its tables does it."""
+    made = connection.execute("SELECT sql FROM sqlite_master WHERE name = 'passage_words'").fetchone()
+    if made is None or connection.execute(_WORDS_DIFFER).fetchone()[0]:
+        return False
+    with closing(sqlite3.connect("", isolation_level=None)) as copy:
+        try:
+            copy.execute(made[0])
+            for part in _WORDS_PARTS:
+                rows = connection.execute(f"SELECT * FROM passage_words_{part}")
+                marks = ",".join("?" * len(rows.description))
+                copy.execute(f"DELETE FROM passage_words_{part}")
+                copy.executemany(f"INSERT INTO passage_words_{part} VALUES ({marks})", map(tuple, rows))
+            copy.execute("INSERT INTO passage_words(passage_words) VALUES ('integrity-check')")
+        except sqlite3.DatabaseError:
+            return False
+    return True
+
+
+# ---------------------------------------------------------------- sessions
+
+
+def _values(settings: Settings, database: Database) -> Iterator[Finding]:
+    """Turns, traces, reviews and sessions that cannot be decoded."""
+    connection = database.connection
+    looks: tuple[tuple[str, str, Callable[[sqlite3.Row], object]], ...] = (
+        ("answer", "SELECT id, body FROM turns", lambda row: from_json(Turn, row["body"])),
+        ("trace", "SELECT turn_id AS id, body FROM trace_steps", lambda row: from_json(TraceStep, row["body"])),
+        ("review", "SELECT turn_id AS id, reviews.* FROM reviews", _strict_review),
+        ("session", "SELECT id, document_ids FROM sessions", lambda row: json.loads(row["document_ids"])),
+    )
+    for what, query, decode in looks:
+        damaged = [row["id"] for row in connection.execute(query) if unreadable(decode, row)]
+        for identity in dict.fromkeys(damaged):
+            question = connection.execute(
+                "SELECT question FROM turns WHERE id = ?1 UNION SELECT title FROM sessions WHERE id = ?1", (identity,)
+            ).fetchone()
+            of = f" of “{question[0][:60]}”" if question else ""
+            sentence = f"The {what}{of} cannot be read any more; a backup may still have it."
+            yield Finding(FindingKind.TURN_UNREADABLE, sentence, False, identity)
+
+
+def _checkpoints(settings: Settings) -> Iterator[Finding]:
+    path = settings.checkpoints_path
+    if not path.exists():
+        return
+    try:
+        if lost_from_log(path):
+            raise StorageError("Its log is damaged or missing, and with it the last changes.")
+        with closing(_looked_into(path)) as checkpoints:
+            found = [row[0] for row in checkpoints.execute("PRAGMA integrity_check(5)")]
+            if found != ["ok"]:
+                raise StorageError("; ".join(found))
+            threads = {row[0] for row in checkpoints.execute("SELECT DISTINCT thread_id FROM checkpoints")}
+    except (*UNREADABLE, OSError) as error:
+        why = f"{path.name} is damaged ({error}). It holds no answer: only how far a running one has come."
+        yield Finding(FindingKind.CHECKPOINTS_DAMAGED, why, True, path.name)
+        return
+    yield from _threads(settings, threads)
+
+
+def _looked_into(path: Path) -> sqlite3.Connection:
+    """A database that is not ours to migrate, without a trace where its log does not need one."""
+    how = "mode=ro" if path.with_name(f"{path.name}-wal").exists() else "mode=ro&immutable=1"
+    return sqlite3.connect(f"{path.resolve().as_uri()}?{how}", uri=True)
+
+
+def _threads(settings: Settings, threads: set[str]) -> Iterator[Finding]:
+    """A run of the graph goes with its turn, and what came of it is kept with the turn."""
+    try:
+        with closing(ReadOnlyDatabase(settings.database_path)) as database:
+            turns = {row[0] for row in database.connection.execute("SELECT id FROM turns")}
+    except (*UNREADABLE, OSError):
+        return  # told already
+    if gone := threads - turns:
+        sentence = f"The checkpoints of {len(gone)} deleted answers are still kept."
+        yield Finding(FindingKind.CHECKPOINTS_ORPHANED, sentence, True)

@@ -1,0 +1,60 @@
+"""The vectors made so far, by SHA-256 of the embedded text and model: equal texts are embedded once, in any index.
+
+This table is where vectors are kept. Every process reads it at any time as it is at that time.
+"""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from core.domain.ports import Vectors
+from core.store.database import Database
+from core.store.vectors import IndexStamp
+
+MOST_OF_A_NUMBER = 1.01
+"""Vectors have length 1: what is larger, infinite or not a number was not stored by Pincite."""
+
+
+class VectorCache:
+    """The table ``embeddings``."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def get(self, keys: Sequence[bytes], stamp: IndexStamp) -> dict[bytes, Vectors]:
+        """Those of the embedding keys that are there, and sound."""
+        marks = ",".join("?" * len(keys))
+        rows = self._database.connection.execute(
+            f"SELECT key, vector FROM embeddings WHERE model = ? AND key IN ({marks})", (stamp.model, *keys)
+        )
+        found = {row["key"]: read_vector(row["vector"], stamp) for row in rows}
+        return {key: vector for key, vector in found.items() if vector is not None}
+
+    def put(self, vectors: Mapping[bytes, Vectors], stamp: IndexStamp) -> None:
+        """Keep vectors, but not those of passages that were removed while they were made."""
+        rows = [(key, stamp.model, vector.astype("<f4").tobytes()) for key, vector in vectors.items()]
+        with self._database.transaction() as connection:
+            connection.executemany(
+                """INSERT OR REPLACE INTO embeddings (key, model, vector) SELECT ?1, ?2, ?3
+                   WHERE EXISTS (SELECT 1 FROM passages WHERE embedding_key = ?1)""",
+                rows,
+            )
+
+    def drop_unsound(self, stamp: IndexStamp) -> None:
+        """Forget what is no vector of this embedder."""
+        rows = self._database.connection.execute("SELECT key, vector FROM embeddings WHERE model = ?", (stamp.model,))
+        unsound = [(row["key"], stamp.model) for row in rows if read_vector(row["vector"], stamp) is None]
+        if unsound:
+            with self._database.transaction() as connection:
+                connection.executemany("DELETE FROM embeddings WHERE key = ? AND model = ?", unsound)
+
+    def drop(self, stamp: IndexStamp) -> None:
+        self._database.connection.execute("DELETE FROM embeddings WHERE model = ?", (stamp.model,))
+
+
+def read_vector(stored: bytes | None, stamp: IndexStamp) -> Vectors | None:
+    """None when nothing is stored, or something that is no vector of this embedder."""
+    if stored is None or len(stored) != 4 * stamp.dimensions:
+        return None
+    vector: Vectors = np.frombuffer(stored, dtype="<f4")
+    return vector if np.abs(vector).max(initial=0.0) < MOST_OF_A_NUMBER else None

@@ -1,0 +1,134 @@
+"""Find a quotation verbatim in a page, whatever line breaks, hyphenation, ligatures and quotation marks did to it.
+
+Both sides are brought to one plain form with a map back to the original characters, so that what is found can be
+marked on the page. Which sentence best backs a claim is answered here too; whether it does is left to `checks`.
+"""
+
+import unicodedata
+from collections.abc import Sequence
+from functools import cached_property
+
+from core.domain.answers import Span
+from core.text.sentences import split_sentences
+from core.text.terms import content_terms, rarity
+
+_DROPPED = frozenset("\u00ad\u200b\u200c\u200d\u2060\ufeff\u200e\u200f")
+_PLAIN = {
+    **dict.fromkeys("‘’‚‛′ʼ`´", "'"),
+    **dict.fromkeys("“”„‟″«»", '"'),
+    **dict.fromkeys("‐‑‒–—―−﹘﹣－⁃", "-"),
+    "…": "...",
+}
+_EDGES = " \"'.,;:…“”‘’«»"
+
+
+class NormalizedText:
+    """A text in the plain form quotations are compared in; build it once per page and ask it often."""
+
+    def __init__(self, text: str) -> None:
+        """Take the original text; positions that are returned refer to it."""
+        self.text = text
+
+    @cached_property
+    def _mapped(self) -> tuple[str, list[int]]:
+        return _normalize(self.text)
+
+    @property
+    def plain(self) -> str:
+        """Return the normalised text."""
+        return self._mapped[0]
+
+    def locate(self, quotation: str) -> Span | None:
+        """Return where `quotation` stands in the original text, or None if it does not stand there word for word."""
+        wanted = _normalize(quotation)[0].strip(_EDGES)
+        if not wanted:
+            return None
+        plain, origin = self._mapped
+        found = plain.find(wanted)
+        while found >= 0:
+            end = found + len(wanted)
+            if not (_splits_word(plain, found) or _splits_word(plain, end)):
+                return Span(origin[found], _end_of(self.text, origin[end - 1]))
+            found = plain.find(wanted, found + 1)
+        return None
+
+
+def locate(quotation: str, page_text: str) -> Span | None:
+    """Return where `quotation` stands in `page_text`, or None; for many quotations of a page use NormalizedText."""
+    return NormalizedText(page_text).locate(quotation)
+
+
+def best_quotation(claim_text: str, passage_texts: Sequence[str]) -> tuple[int, Span] | None:
+    """Return the passage number and span of the sentence or row that shares most of the claim's rare terms."""
+    candidates = [(number, span) for number, text in enumerate(passage_texts) for span in split_sentences(text)]
+    term_sets = [frozenset(content_terms(passage_texts[number][span.start : span.end])) for number, span in candidates]
+    weights = rarity(term_sets)
+    wanted = frozenset(content_terms(claim_text))
+    best: tuple[float, int] | None = None
+    for position, terms in enumerate(term_sets):
+        shared = sum(weights[term] for term in wanted & terms)
+        # Of two sentences that say as much of the claim, the one that says less besides is the better quotation.
+        score = shared - 0.02 * sum(weights[term] for term in terms - wanted)
+        if shared > 0 and (best is None or score > best[0]):
+            best = (score, position)
+    return candidates[best[1]] if best else None
+
+
+def _normalize(text: str) -> tuple[str, list[int]]:
+    """Return the plain form and, for each of its characters, the position in `text` it came from."""
+    plain: list[str] = []
+    origin: list[int] = []
+    position, length = 0, len(text)
+    while position < length:
+        character = text[position]
+        start = position
+        position += 1
+        if character.isspace():
+            while position < length and text[position].isspace():
+                position += 1
+            line_ends = "\n" in text[start:position] or "\r" in text[start:position]
+            hyphenated = line_ends and plain[-1:] == ["-"] and plain[-2:-1] not in ([], [" "])
+            if plain and plain[-1] != " " and not hyphenated:
+                plain.append(" ")
+                origin.append(start)
+            continue
+        if character in _DROPPED:
+            continue
+        if character.isascii() and (position == length or text[position].isascii()):
+            piece = "'" if character == "`" else character
+        else:
+            while position < length and unicodedata.combining(text[position]):
+                position += 1
+            cluster = text[start:position]
+            piece = _PLAIN.get(cluster) or "".join(
+                _PLAIN.get(part, part) for part in unicodedata.normalize("NFKC", cluster)
+            )
+            piece = piece.strip()
+        for part in piece:
+            if part.isalpha() and len(plain) > 1 and plain[-1] == "-" and plain[-2].isalpha():
+                # "well-known" and "well-\nknown" must meet, and so must "resig-\nnation" and "resignation".
+                del plain[-1], origin[-1]
+            plain.append(part)
+            origin.append(start)
+    return "".join(plain), origin
+
+
+def _splits_word(plain: str, position: int) -> bool:
+    """Say whether a cut at `position` falls inside a word or number; scripts without spaces have no such places."""
+    if position <= 0 or position >= len(plain):
+        return False
+    before, after = plain[position - 1], plain[position]
+    if before.isdigit() and after in ".," and plain[position + 1 : position + 2].isdigit():
+        return True
+    if after.isdigit() and before in ".,-" and position > 1:
+        # "5 %" is not in "1.5 %", nor "5" in "-5"; in "2019-2020" and "pages-5" the dash is no sign.
+        further = plain[position - 2]
+        return not further.isalnum() if before == "-" else further.isdigit()
+    return before.isalnum() and after.isalnum() and before < "\u2e80" and after < "\u2e80"
+
+
+def _end_of(text: str, last: int) -> int:
+    end = last + 1
+    while end < len(text) and unicodedata.combining(text[end]):
+        end += 1
+    return end

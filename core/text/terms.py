@@ -1,0 +1,84 @@
+"""Cut text into comparable terms: lower case, lightly stemmed, function words dropped.
+
+The lexical ground that quotations, checks and confidence stand on. It knows no meaning, only form.
+"""
+
+import json
+import math
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping
+from functools import cache, lru_cache
+from importlib.resources import files
+
+_WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
+_SCRIPT_WITHOUT_SPACES = re.compile(r"[\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]")
+FUNCTION_WORDS = frozenset(
+    "a an the and or but if then else of in on at to for from by with without within about into onto over under "
+    "between through during before after above below up down out off as is are was were be been being am do does did "
+    "done doing has have had having will would shall should can could may might must this that these those it its he "
+    "she they them their theirs his her hers him we us our you your i me my mine who whom whose which what when where "
+    "why how there here also so such than too very just only own same other another some any all both each few more "
+    "most not no nor s t d ll m re ve because while until since though although however therefore thus hence per via "
+    "etc and/or one's which's that's there's".split()
+)
+_ENDINGS = (
+    ("ies", "y", 3), ("sses", "ss", 2), ("ches", "ch", 2), ("shes", "sh", 2), ("xes", "x", 2),
+    ("'s", "", 1), ("’s", "", 1), ("ings", "", 4), ("ing", "", 4), ("edly", "", 4), ("ed", "", 3),
+    ("ly", "", 4), ("es", "e", 3), ("s", "", 3),
+)  # fmt: skip
+
+
+@lru_cache(maxsize=65536)
+def stem(word: str) -> str:
+    """Return a lower-case word without its commonest English endings, so that forms of one word meet."""
+    word = unicodedata.normalize("NFKC", word).casefold()
+    for ending, replacement, least in _ENDINGS:
+        if word.endswith(ending) and len(word) - len(ending) >= least and not (ending == "s" and word[-2] in "sui"):
+            word = word[: len(word) - len(ending)] + replacement
+            break
+    if len(word) > 4 and word[-1] == word[-2] and word[-1] not in "lsz":
+        word = word[:-1]
+    return word[:-1] if len(word) > 4 and word[-1] == "e" else word
+
+
+def words(text: str) -> list[str]:
+    """Return the words of `text` as written; runs of a script without spaces become pairs of characters."""
+    found: list[str] = []
+    for match in _WORD.finditer(text):
+        word = match.group()
+        if len(word) > 2 and not word.isascii() and _SCRIPT_WITHOUT_SPACES.search(word):
+            found.extend(word[position : position + 2] for position in range(len(word) - 1))
+        else:
+            found.append(word)
+    return found
+
+
+def content_terms(text: str) -> list[str]:
+    """Return the stems of all words of `text` that carry meaning, in order, with repetitions."""
+    return [stem(word) for word in words(text) if word.lower() not in FUNCTION_WORDS]
+
+
+def rarity(term_sets: Collection[Iterable[str]]) -> Mapping[str, float]:
+    """Return a weight per term: the fewer of the sets hold it, the heavier it is (inverse document frequency)."""
+    counts = Counter(term for terms in term_sets for term in set(terms))
+    return {term: math.log(1 + len(term_sets) / count) for term, count in counts.items()}
+
+
+@cache
+def _frequency_ranks() -> Mapping[str, int]:
+    text = files("core.text").joinpath("frequent_words.json").read_text(encoding="utf-8")
+    return {word: rank for rank, word in enumerate(json.loads(text)["stems"].split())}
+
+
+def specificity(term: str) -> float:
+    """Return from 0 to 1 how telling a stem is in itself: near 0 for everyday words, 1 for names and rare words."""
+    ranks = _frequency_ranks()
+    rank = ranks.get(term, len(ranks))
+    return math.log(1 + rank) / math.log(1 + len(ranks))
+
+
+def root(term: str) -> str:
+    """Return the first letters of a stem: where only these agree, two words are kin ("resign", "resignation")."""
+    return term[:5]

@@ -1,1 +1,0 @@
-"""Looking after a data directory: verify, repair, back up, restore."""

@@ -1,0 +1,128 @@
+"""The typical mistakes of the field are found without a model, and right claims are left alone."""
+
+import json
+
+import pytest
+
+from core.judge.checks import FindingKind, check_claim
+from core.judge.sources import Sources
+
+TABLE = "Consolidated results 2023 2022\nRevenue 1,234 1,100\nOperating income 250 240\nNet income 180 175"
+
+
+def kinds(claim: str, *sources: str, question: str = "") -> set[FindingKind]:
+    return {finding.kind for finding in check_claim(claim, Sources.of(sources, question))}
+
+
+@pytest.mark.parametrize(
+    ("claim", "source", "kind"),
+    [
+        ("The dividend yield was 5 %.", "The dividend yield was 1.5 %.", FindingKind.NUMBER),
+        ("Revenue was $5 billion.", "Revenue was $5 million.", FindingKind.NUMBER),
+        ("The contract ends on 4 May 2024.", "The contract ends on 5 May 2024.", FindingKind.DATE),
+        ("Revenue in 2022 was 1,234.", TABLE, FindingKind.ATTACHMENT),
+        ("Revenue was 250 in 2023.", TABLE, FindingKind.ATTACHMENT),
+        ("The result was 2,722.", "Result (2,722) 1,100", FindingKind.ATTACHMENT),
+        ("In 2021 sales reached 48 million.", "Sales reached 48 million in 2020.", FindingKind.ATTACHMENT),
+        (
+            "The client may end a work order for convenience on 90 days' notice.",
+            "Either party may end this agreement on 90 days' notice. The client may end a work order for convenience "
+            "on 60 days' notice.",
+            FindingKind.ATTACHMENT,
+        ),
+        ("The tenant shall insure the premises.", "The tenant may insure the premises.", FindingKind.MODALITY),
+        ("The tenant may repair the roof.", "The tenant shall repair the roof.", FindingKind.MODALITY),
+        ("The tenant may sublet the premises.", "The tenant may not sublet the premises.", FindingKind.NEGATION),
+        ("Operating costs increased sharply.", "Operating costs decreased sharply.", FindingKind.DIRECTION),
+        ("The auditor was Ernst from Zurich.", "The auditor was Ernst from Basel.", FindingKind.NAME),
+        ('The clause says "sole discretion".', "The clause says reasonable discretion.", FindingKind.QUOTED_TERM),
+    ],
+)
+def test_typical_mistakes_are_found(claim: str, source: str, kind: FindingKind) -> None:
+    assert kind in kinds(claim, source)
+
+
+@pytest.mark.parametrize(
+    ("claim", "source"),
+    [
+        ("Revenue in 2023 was 1,234.", TABLE),
+        ("Net income in 2022 was 175.", TABLE),
+        ("The company lost 2,722.", "Result of the company (2,722) 1,100"),
+        ("Sales reached 48 million in 2020.", "In 2020, sales reached 48,000,000."),
+        ("The tenant must not sublet.", "The tenant shall not sublet the premises."),
+        ("Costs fell by 10 %.", "Costs fell by 10 percent to 90."),
+        ("The clause says “sole discretion”.", "at its sole dis-\ncretion; the clause says so"),
+        ("Angela Merkel lived in Berlin.", "Berlin was the home of Angela Merkel."),
+        ("The park is free on April 18-26.", "It is free from April 18 through April 26."),
+        ("A teacher, 34, met him at 3pm.", "passage 1:3pm: a married 34-year-old teacher met him."),
+        ("It has a 2-kilometer run.", "The track features a two-kilometer run."),
+        ("A traditional 401(k) is taxed later.", "In a traditional 401k you are taxed later."),
+        ("The Mexican agency lists the United States.", "The agency of Mexico lists the US."),
+        ("Security Posture: follow the rules.", "Follow the rules on how secure it is."),
+        ("It is open in California.", "It is open. state: CA"),
+        ('He played in "The Newsroom".', 'He is the "Newsroom" actor.'),
+        ("No. The river is the longest.", "The river is the longest."),
+        ("They record songs in Los Angeles.", "They record songs in Los Angeles and could not be further away."),
+    ],
+)
+def test_right_claims_are_left_alone(claim: str, source: str) -> None:
+    assert kinds(claim, source) == set()
+
+
+@pytest.mark.parametrize(
+    ("claim", "source"),
+    [
+        ("Interest of 5 % is due within a week.", "Interest is due within five Business Days of a week."),
+        ("The fee of the audit is €900.", "The fee of the audit is $900."),
+        ("The lease of the hall runs 12 months.", "The lease of the hall runs 12 years. The loan runs 12 months."),
+        ("The chair Marlow opened the hall in Porto.", "The chair Marlow opened the hall in Lisbon. Porto followed."),
+        ("The hall closed on 4 May 2021.", "The hall closed on 9 May 2021. It opened on 4 May 2021 in part."),
+        ("The share of the tenants is 15.25 %.", "The share of the tenants is 6.1 %, of 40 rooms."),
+    ],
+)
+def test_a_figure_is_borne_out_by_what_is_said_of_the_same_thing_alone(claim: str, source: str) -> None:
+    assert kinds(claim, source) - {FindingKind.COMPUTED}
+
+
+def test_a_computed_figure_is_told_with_its_formula() -> None:
+    findings = check_claim("Revenue grew by 134 from 2022 to 2023.", Sources.of([TABLE]))
+    assert [finding.kind for finding in findings] == [FindingKind.COMPUTED]
+    assert "1,234 - 1,100 = 134" in findings[0].detail
+
+
+RECORD = json.dumps(
+    {
+        "name": "Harbour Inn",
+        "hours": {"Monday": "9:0-17:0", "Tuesday": "9:0-17:0", "Wednesday": "0:0-0:0"},
+        "amenities": {"HotelWiFi": "no", "HotelSwimmingPool": True, "HotelRoomService": None, "PetsAllowed": False},
+    }
+)
+
+
+@pytest.mark.parametrize(
+    ("claim", "kind"),
+    [
+        ("The inn offers free Wi-Fi.", FindingKind.RECORD_DENIES),
+        ("Room service is available.", FindingKind.RECORD_SILENT),
+        ("It has no swimming pool.", FindingKind.RECORD_AFFIRMS),
+        ("It is open from 9 am to 6 pm on Monday.", FindingKind.SCHEDULE),
+        ("It is open Monday to Wednesday from 9 am to 5 pm.", FindingKind.SCHEDULE),
+    ],
+)
+def test_a_record_is_held_against_what_is_told_of_it(claim: str, kind: FindingKind) -> None:
+    assert kind in kinds(claim, RECORD)
+
+
+@pytest.mark.parametrize(
+    "claim",
+    [
+        "It does not offer WiFi.",
+        "The inn has a swimming pool.",
+        "Room service is not mentioned.",
+        "It is open Monday and Tuesday from 9:00 to 17:00.",
+        "It is closed on Wednesday.",
+        "It does not offer WiFi, offers a swimming pool and does not allow pets.",
+    ],
+)
+def test_a_record_told_rightly_gives_no_finding(claim: str) -> None:
+    assert kinds(claim, RECORD) == set()

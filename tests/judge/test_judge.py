@@ -1,0 +1,134 @@
+"""The judge's promises: a mark per claim, citations that must hold, and caps no critic can lift."""
+
+from collections.abc import Sequence
+
+import pytest
+
+from core.domain.answers import ClaimStatus
+from core.judge.judge import CAP_CONTRADICTION, CAP_INVALID_CITATION, AnswerFindings
+from core.judge.judge import judge_answer as judge_parts
+from core.text.marks import read_marks
+
+LEASE = "The tenant shall pay the rent of 900 euros on the first of each month. The tenant may keep one cat."
+REPORT = "Sales rose to 48 million in 2020. The company employs 310 people in Basel."
+
+
+def judge_answer(
+    question: str, typed: str, sources: Sequence[str], *, citations_expected: bool = False
+) -> AnswerFindings:
+    return judge_parts(question, read_marks(typed)[0], sources, citations_expected=citations_expected)
+
+
+def statuses(answer: str, *sources: str) -> list[ClaimStatus]:
+    return [claim.status for claim in judge_answer("What does it say?", answer, sources).claims]
+
+
+def test_what_stands_in_the_cited_source_is_supported_and_quoted() -> None:
+    findings = judge_answer("What is the rent?", "The tenant shall pay the rent of 900 euros [1].", [LEASE, REPORT])
+    (claim,) = findings.claims
+    assert claim.status is ClaimStatus.SUPPORTED
+    assert claim.source_number == 1 and claim.quotation is not None
+    assert LEASE[claim.quotation.start : claim.quotation.end].startswith("The tenant shall pay the rent")
+    assert findings.citation_validity.value == 1.0
+
+
+@pytest.mark.parametrize(
+    ("answer", "status"),
+    [
+        ("The tenant shall pay the rent of 950 euros on the first of each month [1].", ClaimStatus.CONTRADICTED),
+        ("The tenant may pay the rent of 900 euros on the first of each month [1].", ClaimStatus.CONTRADICTED),
+        ("Sales rose to 48 million in 2019 [2].", ClaimStatus.CONTRADICTED),
+        ("The landlord lives in Geneva with two dogs and collects antique clocks [1].", ClaimStatus.UNSUPPORTED),
+        ("Sales rose to 48 million in 2020 [1].", ClaimStatus.UNSUPPORTED),
+        ("Sales rose to 48 million in 2020 [7].", ClaimStatus.UNSUPPORTED),
+    ],
+)
+def test_each_claim_gets_the_status_that_its_citation_earns(answer: str, status: ClaimStatus) -> None:
+    assert statuses(answer, LEASE, REPORT) == [status]
+
+
+def test_a_true_sentence_cited_to_the_wrong_page_names_the_right_one() -> None:
+    findings = judge_answer("How many people?", "The company employs 310 people in Basel [1].", [LEASE, REPORT])
+    assert "[2]" in findings.claims[0].reason and "[1]" in findings.claims[0].reason
+    assert findings.citation_validity.value < 1.0
+
+
+def test_a_sentence_quoted_word_for_word_is_supported_whatever_its_words() -> None:
+    source = "A head\nNot one of the 17 Xylo-\nphone players may, or shall, rise above €5 or fall below 3 %. More text."
+    answer = "Not one of the 17 Xylophone players may, or shall, rise above €5 or fall below 3 %. [1]"
+    assert statuses(answer, source, LEASE) == [ClaimStatus.SUPPORTED]
+
+
+def test_an_invented_citation_number_is_counted_and_caps_faithfulness() -> None:
+    answer = "The tenant may keep one cat [1]. The rent is 900 euros [9]."
+    findings = judge_answer("What may the tenant keep?", answer, [LEASE])
+    assert findings.invalid_citations == (9,)
+    assert findings.faithfulness.value <= CAP_INVALID_CITATION
+
+
+def test_a_contradiction_caps_faithfulness_however_much_else_is_right() -> None:
+    answer = LEASE + " Sales rose to 48 million in 2020. Sales rose to 84 million in 2020."
+    findings = judge_answer("What?", answer, [LEASE, REPORT])
+    assert ClaimStatus.CONTRADICTED in [claim.status for claim in findings.claims]
+    assert findings.faithfulness.value <= CAP_CONTRADICTION
+
+
+def test_sentences_without_a_citation_cost_in_proportion() -> None:
+    cited, uncited = "The tenant may keep one cat [1].", "The tenant may keep one cat."
+    values = [
+        judge_answer("", f"{first} {second}", [LEASE], citations_expected=True).faithfulness.value
+        for first, second in ((cited, cited), (cited, uncited), (uncited, uncited))
+    ]
+    assert values[0] > values[1] > values[2]
+    assert values[0] - values[1] == pytest.approx(values[1] - values[2])
+
+
+def test_saying_that_the_documents_do_not_say_is_no_failure_of_faith() -> None:
+    findings = judge_answer("Who is the landlord?", "The documents do not say who the landlord is.", [LEASE])
+    assert findings.declined and findings.claims == ()
+    assert findings.faithfulness.value == 1.0
+    assert findings.completeness.value == 0.0
+
+
+def test_a_part_of_the_question_left_open_is_named() -> None:
+    question = "What is the monthly rent and who repairs the boiler?"
+    findings = judge_answer(question, "The monthly rent is 900 euros [1].", [LEASE])
+    assert findings.gaps == ("who repairs the boiler",)
+    assert findings.completeness.value == 0.5
+
+
+def test_a_faithful_answer_is_believed_more_than_an_invented_one() -> None:
+    sources = [LEASE, REPORT]
+    faithful = judge_answer("What about sales?", "Sales rose to 48 million in 2020.", sources)
+    invented = judge_answer(
+        "What about sales?",
+        "Analysts praised the visionary chief Miller, whose African expansion doubled turnover to 96 million.",
+        sources,
+    )
+    assert faithful.confidence > 0.65 > invented.confidence
+
+
+@pytest.mark.parametrize("answer", ["", "   ", "Hello!", "[1]", "| |\n|-|", "\u0000\ufffd", "¿?"])
+def test_an_answer_without_claims_is_judged_without_an_error(answer: str) -> None:
+    findings = judge_answer("", answer, [])
+    assert findings.claims == () and 0.0 <= findings.confidence <= 1.0
+
+
+def test_an_answer_without_any_source_is_unsupported() -> None:
+    findings = judge_answer("Who won?", "Red Star Belgrade won the 1991 European Cup in Bari.", [])
+    assert [claim.status for claim in findings.claims] == [ClaimStatus.UNSUPPORTED]
+    assert findings.confidence < 0.5
+
+
+@pytest.mark.parametrize(
+    "source",
+    ["It is not true that overdue amounts bear interest at 1.5 % per month.",
+     "Never do overdue amounts bear interest at 1.5 % per month."],
+)  # fmt: skip
+def test_words_cut_out_of_a_sentence_that_denies_them_are_not_supported(source: str) -> None:
+    assert statuses("overdue amounts bear interest at 1.5 % per month [1]", source) == [ClaimStatus.UNSUPPORTED]
+
+
+def test_words_that_a_sentence_only_goes_on_from_stay_supported() -> None:
+    source = "7.3 Late payment. Overdue amounts bear interest at 1.5 % per month from the due date."
+    assert statuses("Overdue amounts bear interest at 1.5 % per month. [1]", source) == [ClaimStatus.SUPPORTED]

@@ -1,0 +1,68 @@
+"""A small real library for search tests: SQLite, FTS5, Chroma and MiniLM over pages given as text."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from core.documents.passages import split_pages
+from core.domain.documents import Block, BlockKind, Page, PageStatus
+from core.domain.ports import PdfInfo
+from core.domain.settings import Settings
+from core.ingest.shelf import Shelf
+from core.models.rerank import BuiltInReranker
+from core.search.retriever import Retriever
+from core.store.database import Database
+from core.store.indexes import Indexes
+from core.store.keywords import Fts5Index
+from core.store.library import Library
+
+
+def page(index: int, text: str, *, label: str = "") -> Page:
+    """A page whose lines are blocks: '# ' opens a heading, '| ' a table row, anything else a paragraph."""
+    blocks, plain, at = [], [], 0
+    for line in text.strip().split("\n"):
+        kind = {"#": BlockKind.HEADING, "|": BlockKind.TABLE_ROW}.get(line[:1], BlockKind.PARAGRAPH)
+        words = line[2:] if kind is not BlockKind.PARAGRAPH else line
+        blocks.append(Block(at, at + len(words), kind, level=1 if kind is BlockKind.HEADING else 0))
+        plain.append(words)
+        at += len(words) + 1
+    return Page(index, label or str(index + 1), "\n".join(plain), (), tuple(blocks), PageStatus.TEXT)
+
+
+def make_retriever(
+    directory: Path,
+    documents: Mapping[str, Sequence[str]],
+    *,
+    settings: Settings | None = None,
+    labels: Sequence[str] = (),
+) -> tuple[Retriever, Library]:
+    """Documents by name, each with its pages' texts; a document's id is its name's letters."""
+    settings = settings or Settings(data_dir=directory)
+    database = Database(settings.database_path)
+    library, keywords, indexes = Library(database, settings), Fts5Index(database), Indexes(database, settings)
+    shelf = Shelf(database, keywords, indexes)
+    for name, texts in documents.items():
+        identity = id_of(name)
+        shelf.add_document(identity, name, 1, PdfInfo(len(texts), (), (), {}), added_at="2026-01-01T00:00:00Z")
+        pages = [page(index, text, label=labels[index] if labels else "") for index, text in enumerate(texts)]
+        shelf.put_pages(
+            identity, pages, list(split_pages(pages, document_id=identity, title=name)), recognise=frozenset()
+        )
+        with database.transaction():
+            shelf.mark_searchable(identity)
+    embedder, vectors = indexes.active()
+    while batch := indexes.pending(limit=256):
+        indexes.embed(batch, lambda: False)
+        indexes.store(batch)
+    retriever = Retriever(
+        library=library,
+        keywords=keywords,
+        vectors=vectors,
+        embedder=embedder,
+        reranker=BuiltInReranker(),
+        settings=settings,
+    )
+    return retriever, library
+
+
+def id_of(name: str) -> str:
+    return "".join(letter for letter in name.lower() if letter.isalnum())

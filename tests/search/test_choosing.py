@@ -1,0 +1,87 @@
+"""Fusing, finding the document, and packing: small promises, each on values."""
+
+from core.domain.documents import Document, DocumentStatus, MetadataField, MetadataSource, Passage
+from core.domain.search import Candidate
+from core.search.fuse import fuse_rankings
+from core.search.matching import DECISIVE_MATCH, match_documents
+from core.search.pack import fill_budget, keep_best, to_evidence
+
+
+def document(name: str, **metadata: str) -> Document:
+    fields = tuple(
+        MetadataField(field.replace("_", " "), value, MetadataSource.PDF) for field, value in metadata.items()
+    )
+    return Document(name, name, 1, 10, 10, "", DocumentStatus.READY, metadata=fields)
+
+
+def candidate(text: str, score: float, *, of: str = "a", page: int = 0, start: int = 0) -> Candidate:
+    passage = Passage(f"{of}:{page}:{start}", of, page, str(page + 1), text, start, start + len(text))
+    return Candidate(passage, {"reranked": score, "fused": score})
+
+
+def test_fusion_prefers_what_several_rankings_agree_on() -> None:
+    fused = fuse_rankings([(["a", "b", "c"], 1.0), (["b", "d"], 1.0)])
+    assert [identity for identity, _ in fused] == ["b", "a", "d", "c"]
+    assert fuse_rankings([(["x", "y"], 1.0), (["y", "x"], 1.0)])[0][0] == "x"
+    assert fuse_rankings([(["x"], 1.0), (["y"], 3.0)])[0][0] == "y"
+
+
+def test_the_named_company_and_year_come_first() -> None:
+    library = [document(f"{name}.pdf") for name in ("3M_2018_10K", "3M_2016_10K", "ADOBE_2018_10K", "BESTBUY_2018_10K")]
+    best, second, *rest = match_documents("What was 3M's 2018 capital expenditure?", ("2018",), library)
+    assert best.document_id == "3M_2018_10K.pdf" and best.score >= DECISIVE_MATCH
+    assert second.document_id == "3M_2016_10K.pdf" and second.score < best.score
+    assert all(match.score == 0 for match in rest)
+    assert match_documents("How many stores has Best Buy?", (), library)[0].document_id == "BESTBUY_2018_10K.pdf"
+
+
+def test_titles_and_authors_name_documents_too() -> None:
+    library = [document("a1.pdf", title="WH-1000XM4 Help Guide"), document("b2.pdf", title="Coffee Machine Manual")]
+    assert match_documents("How do I descale the coffee machine?", (), library)[0].document_id == "b2.pdf"
+    assert match_documents("What about the weather?", (), library)[0].score == 0
+
+
+def test_floor_and_duplicates_are_left_out_and_told() -> None:
+    notice = "All rights reserved by the company and its affiliates worldwide"
+    ranked = [candidate(notice, 0.9), candidate(notice, 0.8, page=1), candidate("other words here", 0.7, page=2)]
+    kept, left_out = keep_best([*ranked, candidate("weak", 0.3, page=3)], floor=0.6, most=10)
+    assert [c.passage.page_index for c in kept] == [0, 2]
+    assert left_out == ["1 passages below the score floor of 0.60", "1 passages that repeat another"]
+
+
+def test_targets_share_the_places() -> None:
+    strong = [candidate(f"strong text number {n}", 0.9 - n / 100, of="a", page=n) for n in range(6)]
+    weak = [candidate(f"weak text number {n}", 0.7 - n / 100, of="b", page=n) for n in range(6)]
+    kept, _ = keep_best([*strong, *weak], floor=0.6, most=4, targets=("a", "b"))
+    assert [c.passage.document_id for c in kept] == ["a", "a", "b", "b"]
+    kept, _ = keep_best([*strong, *weak], floor=0.6, most=4)
+    assert [c.passage.document_id for c in kept] == ["a"] * 4
+
+
+def test_one_page_does_not_take_every_place() -> None:
+    ranked = [candidate(f"part number {n} of one page", 0.9, start=n) for n in range(5)]
+    kept, _ = keep_best([*ranked, candidate("another page", 0.7, page=1)], floor=0.6, most=3)
+    assert [c.passage.page_index for c in kept] == [0, 0, 1]
+
+
+def test_the_budget_holds_and_what_did_not_fit_is_told() -> None:
+    kept = [candidate("x" * 400, 0.9), candidate("y" * 400, 0.8, page=1), candidate("z" * 400, 0.7, page=2)]
+    chosen, left_out = fill_budget(kept, {}, (), context_characters=900)
+    assert [item.candidate.passage.page_index for item in chosen] == [0, 1]
+    assert left_out == ["1 passages (search) beyond the context budget"]
+    [best], _ = fill_budget(kept, {}, (), context_characters=10)
+    assert best.candidate is kept[0]
+
+
+def test_evidence_has_the_strongest_at_both_ends_with_neighbours_beside_them() -> None:
+    kept = [candidate(f"text {n}", 0.9 - n / 10, page=10 * n) for n in range(4)]
+    beside = candidate("before", 0, page=9).passage, candidate("after", 0, page=11).passage
+    opening = candidate("title page", 0, of="b").passage
+    chosen, _ = fill_budget(kept, {kept[1].passage.id: beside}, [opening], context_characters=10_000)
+    evidence = to_evidence(chosen, {"a": "A.pdf", "b": "B.pdf"})
+    assert [item.passage.text for item in evidence] == [
+        "text 0", "text 2", "title page", "text 3", "before", "text 1", "after",
+    ]  # fmt: skip
+    assert [item.number for item in evidence] == list(range(1, 8))
+    assert {item.reason for item in evidence} == {"search", "neighbour", "opening of a targeted document"}
+    assert evidence[2].document_name == "B.pdf"

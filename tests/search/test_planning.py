@@ -1,0 +1,208 @@
+"""A question becomes a plan without a model: what is asked, in several wordings, and where to look."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from core.domain.ports import Message
+from core.search.plan import core_question, pages_in, plan_question, resolve_follow_up
+from core.text.terms import content_terms, words
+
+
+@pytest.mark.parametrize(
+    ("question", "core"),
+    [
+        ("What is the warranty period? Answer in months.", "What is the warranty period?"),
+        ("How many sites are open? Please write the answer as an integer format.", "How many sites are open?"),
+        ("According to the details in the balance sheet, what is total debt?", "what is total debt?"),
+        ("What was capex in FY2019? Round your answer to two decimal places.", "What was capex in 2019?"),
+        ("Who signed the report?", "Who signed the report?"),
+        ("Answer briefly.", "Answer briefly."),
+    ],
+)
+def test_how_to_answer_is_not_searched_for(question: str, core: str) -> None:
+    assert core_question(question) == core
+
+
+def test_three_wordings_of_the_main_question() -> None:
+    main = plan_question("What was the capital expenditure of Acme in FY2020?").sub_queries[0]
+    assert main.text == "What was the capital expenditure of Acme in 2020?"
+    assert len(main.variations) == 2
+    assert "purchases of property" in main.variations[1]
+
+
+def test_statement_names_and_ratio_terms_say_where_to_look() -> None:
+    plan = plan_question("What is the days payable outstanding (DPO) for Acme in FY2020?")
+    assert "consolidated balance sheets" in plan.wanted_sections
+    assert "consolidated statements of income" in plan.wanted_sections
+    assert any(query.text.startswith("consolidated balance sheets accounts payable") for query in plan.sub_queries)
+
+
+@pytest.mark.parametrize(
+    ("question", "pages"),
+    [
+        ("What is on page 12?", ("12",)),
+        ("Compare slides 3 and 5.", ("3", "5")),
+        ("What do pages 4-6 say?", ("4", "5", "6")),
+        ("Who wrote the preface on page iv?", ("iv",)),
+        ("What is on the first page and on the last page?", ("first", "last")),
+        ("Who signed page(1), and who the second cover page?", ("1", "2")),
+        ("What is on the 12th slide, and on page two?", ("12", "2")),
+        ("How many pages are there?", ()),
+    ],
+)
+def test_pages_that_a_question_names(question: str, pages: tuple[str, ...]) -> None:
+    assert plan_question(question).wanted_pages == pages
+
+
+def test_numbered_things_are_wanted_sections() -> None:
+    assert plan_question("What does Table 2 list that section 3.4 does not?").wanted_sections == (
+        "Table 2",
+        "section 3.4",
+    )
+    assert plan_question("How many tables and units are listed?").wanted_sections == ()
+
+
+def test_years_with_spans_and_fiscal_years() -> None:
+    assert plan_question("Average margin FY2018 - FY2020 against FY16?").time_ranges == ("2016", "2018", "2019", "2020")
+
+
+def test_entities_are_names_and_quotations() -> None:
+    plan = plan_question('Does the Acme Holding plan mention "early retirement"?')
+    assert plan.entities == ("early retirement", "Acme Holding")
+
+
+HISTORY = (Message("user", "How do I charge the headset?"), Message("assistant", "With the cable."))
+
+
+@pytest.mark.parametrize("question", ["How long does it take?", "And with USB-C?", "Why?"])
+def test_a_follow_up_is_joined_with_what_it_refers_to(question: str) -> None:
+    assert resolve_follow_up(question, HISTORY) == f"How do I charge the headset? {question}"
+
+
+def test_a_question_that_stands_alone_stays_as_it_is() -> None:
+    question = "Which microphone models support noise cancelling?"
+    assert plan_question(question, history=HISTORY).standalone_question == question
+    assert resolve_follow_up("Why?", ()) == "Why?"
+
+
+def test_parts_and_gaps_become_sub_queries() -> None:
+    plan = plan_question("What is the price? Who sells the spare parts?", gaps=("delivery time",), attempt=1)
+    texts = [query.text for query in plan.sub_queries]
+    assert "What is the price?" in texts and "Who sells the spare parts?" in texts and texts[-1] == "delivery time"
+    assert plan.attempt == 1
+
+
+@pytest.mark.parametrize(
+    ("question", "pages"),
+    [
+        ("Compare pages 3, 5 and 7.", ("3", "5", "7")),
+        ("Compare pages 3,5,7 and page 9.", ("3", "5", "7", "9")),
+        ("What do pp. 3–5 say?", ("4", "3", "5")),
+        ("Who signs on p. 3?", ("3",)),
+        ("What is on pages A-1 to A-3?", ("A-1", "A-2", "A-3")),
+        ("What is on pages iii to vi?", ("iii", "iv", "v", "vi")),
+        ("On page 3, 5 people sign. Who?", ("3",)),
+        ("Pages 2 to 4 and 8?", ("2", "3", "4", "8")),
+        ("Which pages in 1999 were lost?", ()),
+    ],
+)
+def test_every_page_of_a_list_or_range_is_wanted(question: str, pages: tuple[str, ...]) -> None:
+    assert sorted(pages_in(question)) == sorted(pages)
+
+
+WORD_BEGINNINGS = ("So", "Hi", "Ok", "Hey", "In", "Per", "From", "As", "Hello", "Format", "Answer", "And", "It", "No")
+words_like_openings = st.builds(
+    lambda opening, rest: opening + rest, st.sampled_from(WORD_BEGINNINGS), st.text("lmnrtz", min_size=3, max_size=8)
+)
+content_words = st.one_of(words_like_openings, st.text("bcdfgklmprtvz", min_size=4, max_size=9))
+SHAPES = (
+    "{} {} {}",
+    "What is the {} of {} {}?",
+    "{}, {} and {}?",
+    "So {} {} {}?",
+    "In {} {}, which {}?",
+    "Hi, {} {} {}",
+)
+
+
+@given(st.sampled_from(SHAPES), st.lists(content_words, min_size=3, max_size=3))
+def test_planning_drops_and_changes_no_content_word(shape: str, chosen: list[str]) -> None:
+    core = plan_question(shape.format(*chosen)).sub_queries[0].text
+    assert set(chosen) <= set(words(core))
+
+
+@given(st.lists(st.integers(1, 999), min_size=1, max_size=9, unique=True), st.sampled_from(("and", "or", "&")))
+def test_no_page_of_a_list_is_lost(numbers: list[int], last: str) -> None:
+    listed = ", ".join(map(str, numbers[:-1])) + (f" {last} " if numbers[1:] else "") + str(numbers[-1])
+    assert pages_in(f"What do pages {listed} say?") == tuple(map(str, numbers))
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "Solar panel efficiency at noon?",
+        "In the Acme report of 2019, who is the chair?",
+        "From the survey of Lisbon, how many answered?",
+        "Give the names of all directors of Acme.",
+        "What is the aim of the study?",
+    ],
+)
+def test_an_opening_that_names_something_is_kept(question: str) -> None:
+    named = [word for word in content_terms(question) if word not in ("report", "give", "name")]
+    assert set(named) <= set(content_terms(core_question(question)))
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "Who signed the lease?",
+        "Solar panel efficiency",
+        "Does the turbine reach its nominal efficiency in winter?",
+        "Which tenants say that they pay late?",
+        "Is there another entrance to the warehouse in Porto?",
+    ],
+)
+def test_another_topic_is_not_joined_with_the_last_question(question: str) -> None:
+    assert resolve_follow_up(question, HISTORY) == question
+
+
+@pytest.mark.parametrize("question", ["What is the price of it?", "And in 2019?", "What about the cable?", "How long?"])
+def test_a_question_that_leans_is_joined(question: str) -> None:
+    assert resolve_follow_up(question, HISTORY) != question
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "So Young Kim wrote which paper?",
+        "What happened on 3. May?",
+        "Who is Dr. No? What does he want?",
+        "What is written in the pdf format section?",
+        "What does “in the document” mean for the lease?",
+    ],
+)
+def test_what_looks_like_a_phrase_to_leave_out_and_is_none_stays(question: str) -> None:
+    assert core_question(question) == question
+
+
+def test_lists_of_pages_in_other_signs_and_words_that_are_no_numbers() -> None:
+    assert pages_in("pages 3; 5 / 7") == ("3", "5", "7")
+    assert pages_in("page 3, 5 and 7?") == ("3", "5", "7")
+    assert pages_in("On page 3, 5 people sign") == ("3",)
+    assert pages_in("pgs. 3-5") == ("3", "4", "5")
+    assert pages_in("page civil") == ()
+
+
+def test_names_are_not_taken_for_words_that_point_back() -> None:
+    history = [Message("user", "What is the fee?")]
+    for question in (
+        "In which year was Acme founded?",
+        "Does the IT department exist?",
+        "Who is Her Majesty?",
+        "Where does This American Life air?",
+        "What was this year's profit at Acme?",
+    ):
+        assert resolve_follow_up(question, history) == question
+    for question in ("Explain.", "Can you elaborate?", "It costs what?", "Is this so?", "More details please"):
+        assert resolve_follow_up(question, history) != question
