@@ -123,7 +123,7 @@ def _imports(*folders: str) -> set[str]:
                 names |= {alias.name.split(".")[0] for alias in node.names}
             elif isinstance(node, ast.ImportFrom) and node.module:
                 names.add(node.module.split(".")[0])
-    return names - set(sys.stdlib_module_names) - {"pincite"}
+    return names - set(sys.stdlib_module_names) - {"app", "cli", "core", "pages", "serve", "upkeep_cli", "web"}
 
 
 def test_everything_imported_is_declared() -> None:
