@@ -16,8 +16,8 @@ from core.domain.documents import Passage
 from core.domain.ports import ChatModel
 from core.domain.search import Evidence
 from core.domain.settings import load_settings
-from core.graph.prompts import CRITIC_INSTRUCTIONS, CRITIC_SCHEMA, critic_content, read_critique
 from core.judge.confidence import calibration_error, threshold_effect
+from core.judge.critique import CRITIC_INSTRUCTIONS, CRITIC_SCHEMA, critic_content, read_critique
 from core.judge.judge import WORTH, AnswerFindings, judge_answer
 from core.models.engines import choose_engine
 

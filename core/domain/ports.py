@@ -34,7 +34,9 @@ class AnswerRequest:
     evidence: tuple[Evidence, ...] = ()
     history: tuple[Message, ...] = ()
     critique: tuple[str, ...] = ()
-    notes: tuple[str, ...] = ()
+    hint: str = ""
+    """What a reviewer said that the answer should heed."""
+    library_is_empty: bool = False
     absent: tuple[str, ...] | None = None
     """Telling words of the question that no passage found holds; None: not looked for."""
 

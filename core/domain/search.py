@@ -56,6 +56,15 @@ class Candidate:
     scores: Mapping[str, float] = field(default_factory=dict)
 
 
+class Reason(StrEnum):
+    """Why a passage was taken for evidence."""
+
+    SEARCH = "search"
+    NEIGHBOUR = "neighbour"
+    SUMMARY = "summary"
+    SECTION = "beginning of a section"
+
+
 @dataclass(frozen=True, slots=True)
 class Evidence:
     """A passage chosen for the answer; ``number`` is what citation markers like [2] point to (1-based)."""
@@ -65,7 +74,7 @@ class Evidence:
     document_name: str
     scores: Mapping[str, float] = field(default_factory=dict)
     reason: str = ""
-    """Why it was taken: "search", "neighbour", "opening of a targeted document"."""
+    """Why it was taken, for the trace; those that code looks at are Reasons."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,10 +1,10 @@
 """How an answer is asked of a language model. Evidence is delimited data: nothing in it is an instruction."""
 
-import re
 from collections.abc import Sequence
 
 from core.domain.ports import AnswerRequest, Message
 from core.domain.search import Evidence, Intent
+from core.text.foreign import defused, in_line
 from core.text.marks import veiled
 
 HISTORY_CHARACTERS = 2_000
@@ -41,7 +41,10 @@ def _user_text(request: AnswerRequest) -> str:
             "A check of your last draft found:\n" + "\n".join(f"- {in_line(line)}" for line in request.critique)
         )
         parts.append("Write a new answer that avoids this.")
-    parts += request.notes
+    if request.library_is_empty:
+        parts.append("There are no documents yet.")
+    if request.hint:
+        parts.append(f"A reviewer's hint: {request.hint}")
     parts.append(request.question if request.intent is Intent.CHAT else f"Question: {request.question}")
     return "\n\n".join(parts)
 
@@ -50,20 +53,6 @@ def _passage(item: Evidence) -> str:
     passage = item.passage
     where = " › ".join([item.document_name, *passage.heading_path, f"page {passage.page_label}"])
     return f"<passage>\n[{item.number}] ({veiled(in_line(where))})\n{veiled(defused(passage.text))}\n</passage>"
-
-
-_OPENS_TAG = re.compile(r"[＜﹤]|<(?!=|\s{0,3}[$€£]?\s{0,3}[+−-]?[\d.])")
-"""Any < that does not compare figures, and what a model may read as one."""
-
-
-def defused(text: str) -> str:
-    """Foreign text in which no tag can stand, whole or made of what is left of others: it cannot end its delimiters."""
-    return _OPENS_TAG.sub("‹", text)
-
-
-def in_line(text: str) -> str:
-    """The same on one line, for names and claims."""
-    return " ".join(defused(text).split())
 
 
 def _recent(history: Sequence[Message], limit: int) -> list[Message]:

@@ -7,9 +7,8 @@ from typing import Any
 
 from core.domain.answers import AnswerPart, PartKind
 from core.domain.ports import AnswerRequest
-from core.domain.search import Evidence, Intent
+from core.domain.search import Evidence, Intent, Reason
 from core.models.selection import Scored, Unit, absent_terms, score_units, too_much_absent, units_of
-from core.search.overview import SUMMARY
 
 MOST_QUOTES = 8
 MOST_WORDS = 140
@@ -68,7 +67,7 @@ class Quoting:
 
 
 def _small_talk(request: AnswerRequest) -> str:
-    if any("no documents" in note for note in request.notes):
+    if request.library_is_empty:
         return f"There are no documents yet. {NO_MODEL}: drop a PDF here and ask about it."
     return f"{NO_MODEL}, word for word and with their pages. Ask me about something that stands in them."
 
@@ -103,7 +102,7 @@ def select_quotes(question: str, evidence: Sequence[Evidence], *, absent: Sequen
 def lead_quotes(evidence: Sequence[Evidence]) -> list[Quote]:
     """The first whole sentence of each passage, summaries first, taking the documents in turn."""
     by_document: dict[str, list[Evidence]] = {}
-    for item in sorted(evidence, key=lambda item: item.reason != SUMMARY):
+    for item in sorted(evidence, key=lambda item: item.reason != Reason.SUMMARY):
         by_document.setdefault(item.passage.document_id, []).append(item)
     in_turn = [item for group in zip_longest(*by_document.values()) for item in group if item is not None]
     quotes: list[Quote] = []

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 from core.domain.documents import Document, Passage
-from core.domain.search import Evidence
+from core.domain.search import Evidence, Reason
 from core.search.matching import match_documents
 
 MOST_PASSAGES = 5_000
@@ -18,7 +18,6 @@ SHORTEST_CHARACTERS = 40
 FEWEST_SECTIONS = 3
 MOST_SUMMARIES = 2
 """Passages of a document's own summary that come before its sections."""
-SUMMARY, SECTION = "summary", "beginning of a section"
 _SUMMARY_HEADING = re.compile(
     r"[\W\d]{0,40}+(?:(?:executive |management )?(?:abstract|summary)|overview|highlights|conclusions?|"
     r"key (?:findings|points|messages)|at a glance|in brief|zusammenfassung|résumé|resumen|conclusión)\b",
@@ -52,7 +51,7 @@ def overview(documents: Sequence[Document], library: Library, *, context_charact
                 taken.add(passage.id)
                 room -= len(passage.text)
         evidence += [
-            Evidence(0, passage, document.name, {}, SUMMARY if telling[passage.id][0] == 0 else SECTION)
+            Evidence(0, passage, document.name, {}, Reason.SUMMARY if telling[passage.id][0] == 0 else Reason.SECTION)
             for passage in passages
             if passage.id in taken
         ]

@@ -15,7 +15,7 @@ from core.domain.errors import ModelInterruptedError, ModelUnavailableError
 from core.domain.ports import AnswerRequest, ChatModel
 from core.domain.search import Evidence, Intent
 from core.domain.settings import Settings
-from core.graph.prompts import critic_content
+from core.judge.critique import critic_content
 from core.models.engines import choose_engine, look_for_engines
 from core.models.ollama import OllamaChat, chat_models, host_of
 from core.models.prompts import messages_for

@@ -7,7 +7,7 @@ import pytest
 
 from core.domain.answers import ClaimStatus
 from core.domain.turns import TurnStatus
-from core.graph.prompts import read_critique
+from core.judge.critique import read_critique
 from tests.graph.world import ScriptedModel, World
 
 NAN = float("nan")

@@ -236,5 +236,5 @@ def test_a_hint_asks_the_question_again(app: Pincite, flagged: Turn, speak: Spea
     new = app.turns.of_session(flagged.session_id)[-1]
     assert new.id != flagged.id
     app.runner.wait(new.id, SECONDS)
-    assert any("clause 6.1" in note for note in model.requests[0].notes)
+    assert "clause 6.1" in model.requests[0].hint
     screen.assert_sound()

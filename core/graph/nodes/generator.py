@@ -43,7 +43,7 @@ def generator(state: TurnState, runtime: Runtime[TurnContext]) -> TurnUpdate:
     context.progress.draft(cited.parts)
     context.note(
         read={"engine": engine.name, "evidence": [item.number for item in request.evidence],
-              "critique": list(request.critique), "notes": list(request.notes)},
+              "critique": list(request.critique), "hint": request.hint},
         returned={"draft": cited.text, "evidence": [item.passage.id for item in evidence],
                   "citations": [to_plain(citation) for citation in cited.citations],
                   "removed markers": removed},
@@ -92,20 +92,15 @@ def after_generator(state: TurnState) -> Literal["judge", "__end__"]:
 
 
 def _request(state: TurnState, context: TurnContext) -> AnswerRequest:
-    notes = []
-    documents = context.documents.list()
-    if not documents:
-        notes.append("There are no documents yet.")
-    if state["hint"]:
-        notes.append(f"A reviewer's hint: {state['hint']}")
     return AnswerRequest(
         question=question_to_answer(state),
         intent=state["intent"],
         evidence=state["evidence"],
         history=messages_of(state["history"]),
         critique=_critique(state["verdict"]),
-        notes=tuple(notes),
+        hint=state["hint"],
         absent=state["absent"],
+        library_is_empty=not context.documents.list(),
     )
 
 

@@ -8,10 +8,9 @@ from langgraph.runtime import Runtime
 from core.domain.search import Intent
 from core.graph.context import TurnContext
 from core.graph.nodes.rewriter import question_to_answer
-from core.graph.prompts import CRITIC_INSTRUCTIONS, CRITIC_SCHEMA, critic_content, read_critique
 from core.graph.state import TurnState, TurnUpdate, attempt_of
 from core.judge.confidence import Recalibration
-from core.judge.critique import weigh
+from core.judge.critique import CRITIC_INSTRUCTIONS, CRITIC_SCHEMA, critic_content, read_critique, weigh
 from core.judge.verdict import verdict_of
 from core.store.codec import to_plain
 

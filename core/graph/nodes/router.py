@@ -1,9 +1,9 @@
 """The router: does the question go to the documents, and to which? By rule first, then by shape, then by a probe."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import islice
-from typing import Literal
+from typing import Any, Literal
 
 from langgraph.runtime import Runtime
 
@@ -12,11 +12,19 @@ from core.domain.errors import TurnError
 from core.domain.search import Intent, Mode
 from core.graph.context import TurnContext
 from core.graph.nodes.rewriter import messages_of
-from core.graph.prompts import INTENT_INSTRUCTIONS, INTENT_SCHEMA, is_chat
 from core.graph.state import TurnState, TurnUpdate
 from core.search.plan import plan_question, resolve_follow_up
 from core.text.terms import content_terms
 
+INTENT_INSTRUCTIONS = (
+    "Decide what the user's message needs. Reply in JSON. "
+    "documents: it asks for something that could stand in the user's documents. chat: it is small talk or about you."
+)
+INTENT_SCHEMA: Mapping[str, Any] = {
+    "type": "object",
+    "properties": {"needs": {"type": "string", "enum": ["documents", "chat"]}},
+    "required": ["needs"],
+}
 MOST_MENTIONS = 20
 LONGEST_NAME = 300
 _SMALL_TALK = re.compile(
@@ -207,6 +215,6 @@ def _by_probe(text: str, state: TurnState, context: TurnContext) -> tuple[Intent
         return Intent.DOCUMENT_SEARCH, f"a probe found {found[0].document_name}, page {found[0].passage.page_label}"
     if context.model.writes_prose:
         reply = context.model.structured(INTENT_INSTRUCTIONS, text, INTENT_SCHEMA)
-        chat = reply is not None and is_chat(reply)
+        chat = reply is not None and reply.get("needs") == "chat"
         return (Intent.CHAT if chat else Intent.DOCUMENT_SEARCH), f"{context.model.name} said so"
     return Intent.CHAT, "a probe of the documents found nothing like it"
