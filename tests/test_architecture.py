@@ -47,7 +47,6 @@ STILL_BACKWARD = {
     "core.ingest.workplace imports core.store.indexes",
     "core.ingest.workplace imports core.store.library",
     "core.judge.verdict imports core.graph.context",
-    "core.models.selection imports core.store.keywords",
     "core.search.retriever imports core.models.rank_features",
     "core.services.health imports core.store.data_dir",
     "core.services.health imports core.store.database",

@@ -57,12 +57,14 @@ class Candidate:
 
 
 class Reason(StrEnum):
-    """Why a passage was taken for evidence."""
+    """Why a passage was taken for an answer."""
 
     SEARCH = "search"
     NEIGHBOUR = "neighbour"
+    OPENING = "opening of a targeted document"
     SUMMARY = "summary"
     SECTION = "beginning of a section"
+    BELOW_FLOOR = "below the score floor"
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,8 +75,7 @@ class Evidence:
     passage: Passage
     document_name: str
     scores: Mapping[str, float] = field(default_factory=dict)
-    reason: str = ""
-    """Why it was taken, for the trace; those that code looks at are Reasons."""
+    reason: Reason = Reason.SEARCH
 
 
 @dataclass(frozen=True, slots=True)

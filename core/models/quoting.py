@@ -102,7 +102,7 @@ def select_quotes(question: str, evidence: Sequence[Evidence], *, absent: Sequen
 def lead_quotes(evidence: Sequence[Evidence]) -> list[Quote]:
     """The first whole sentence of each passage, summaries first, taking the documents in turn."""
     by_document: dict[str, list[Evidence]] = {}
-    for item in sorted(evidence, key=lambda item: item.reason != Reason.SUMMARY):
+    for item in sorted(evidence, key=lambda item: item.reason is not Reason.SUMMARY):
         by_document.setdefault(item.passage.document_id, []).append(item)
     in_turn = [item for group in zip_longest(*by_document.values()) for item in group if item is not None]
     quotes: list[Quote] = []

@@ -11,9 +11,8 @@ from itertools import pairwise
 
 from core.domain.documents import Passage
 from core.domain.search import Evidence
-from core.store.keywords import STOP_WORDS
 from core.text.sentences import split_sentences
-from core.text.terms import FUNCTION_WORDS, content_terms, rarity, specificity, words
+from core.text.terms import FUNCTION_WORDS, STOP_WORDS, content_terms, rarity, specificity, words
 
 SHORT_LINE_WORDS = 9
 LONGEST_UNIT_WORDS = 42

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from core.domain.documents import Passage
-from core.domain.search import Candidate, Evidence
+from core.domain.search import Candidate, Evidence, Reason
 
 MOST_OF_A_PAGE = 2
 """Passages of one page among those kept; more of it comes as neighbours, and other pages get their chance."""
@@ -20,7 +20,7 @@ class Chosen:
     """A passage taken for the answer, with the reason that Evidence names."""
 
     candidate: Candidate
-    reason: str
+    reason: Reason
 
 
 def keep_best(
@@ -101,9 +101,9 @@ def fill_budget(
     chosen: list[Chosen] = []
     taken: set[str] = set()
     room = context_characters
-    skipped: Counter[str] = Counter()
+    skipped: Counter[Reason] = Counter()
 
-    def take(candidate: Candidate, reason: str) -> None:
+    def take(candidate: Candidate, reason: Reason) -> None:
         nonlocal room
         if candidate.passage.id in taken:
             return
@@ -115,23 +115,23 @@ def fill_budget(
         room -= len(candidate.passage.text)
 
     for candidate in kept:
-        take(candidate, "search")
+        take(candidate, Reason.SEARCH)
     for passage in openings:
-        take(Candidate(passage), "opening of a targeted document")
+        take(Candidate(passage), Reason.OPENING)
     for candidate in kept:
         for passage in neighbours.get(candidate.passage.id, ()):
-            take(Candidate(passage, {"neighbour of": candidate.scores["reranked"]}), "neighbour")
+            take(Candidate(passage, {"neighbour of": candidate.scores["reranked"]}), Reason.NEIGHBOUR)
     return chosen, [f"{count} passages ({reason}) beyond the context budget" for reason, count in skipped.items()]
 
 
 def to_evidence(chosen: Sequence[Chosen], names: Mapping[str, str]) -> tuple[Evidence, ...]:
     """Order evidence for a prompt: the strongest at both ends, what stands together kept so; number it from 1."""
-    searched = [item for item in chosen if item.reason == "search"]
+    searched = [item for item in chosen if item.reason is Reason.SEARCH]
     order: list[Chosen] = []
     for item in [*searched[0::2], *reversed(searched[1::2])]:
         order += _with_neighbours(item, chosen, already=order)
-    order += [item for item in chosen if item not in order and item.reason == "neighbour"]
-    openings = [item for item in chosen if item.reason.startswith("opening")]
+    order += [item for item in chosen if item not in order and item.reason is Reason.NEIGHBOUR]
+    openings = [item for item in chosen if item.reason is Reason.OPENING]
     middle = (len(searched) + 1) // 2
     order = [*order[:middle], *openings, *order[middle:]]
     return tuple(
@@ -152,7 +152,7 @@ def _with_neighbours(item: Chosen, chosen: Sequence[Chosen], *, already: Sequenc
     beside = [
         other
         for other in chosen
-        if other.reason == "neighbour" and other not in already and _touches(other.candidate.passage, passage)
+        if other.reason is Reason.NEIGHBOUR and other not in already and _touches(other.candidate.passage, passage)
     ]
     before = [o for o in beside if _place(o.candidate.passage) < _place(passage)]
     after = [o for o in beside if _place(o.candidate.passage) > _place(passage)]

@@ -8,7 +8,7 @@ from typing import Protocol
 from core.domain.documents import Document, DocumentStatus, Passage, document_of, page_of
 from core.domain.errors import IndexMismatchError, ModelUnavailableError
 from core.domain.ports import Embedder, KeywordIndex, PassageIndex, Reranker
-from core.domain.search import Candidate, SearchPlan, SearchResult
+from core.domain.search import Candidate, Reason, SearchPlan, SearchResult
 from core.domain.settings import Settings
 from core.models.rank_features import FEATURES, PageKey, describe_candidates
 from core.search.fuse import fuse_rankings
@@ -116,7 +116,7 @@ class Retriever:
                 **self._index_rankings(rankings, fused),
                 "fused": tuple(fused),
                 "reranked": tuple(reranked),
-                "packed": tuple(item.candidate for item in chosen if item.reason == "search"),
+                "packed": tuple(item.candidate for item in chosen if item.reason is Reason.SEARCH),
             },
             left_out=(*left_out, *over),
             reranker=self._reranker.name,

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 from core.domain.documents import Passage
 from core.store.database import Database
+from core.text.terms import STOP_WORDS
 
 CONTEXT_WEIGHT = 0.5
 COMMON_SHARE = 0.15
@@ -32,17 +33,6 @@ _ARABIC = re.compile(r"[\u0600-\u06ff]")
 _CYRILLIC = re.compile(r"[\u0400-\u04ff]")
 _CYRILLIC_STEM = 6
 """Cyrillic words are cut to this many letters, which drops most inflected endings."""
-
-STOP_WORDS = frozenset(
-    "a about an and any are as at be been by can could did do does for from had has have how i if in into is it its me "
-    "my of on or our please shall should so some such tell than that the their them then there these they this those "
-    "to was we were what when where which who whom whose why will with would you your "
-    "der die das und ist sind ein eine einer eines dem den des im in von zu mit für auf wie was wer wo welche welcher "
-    "le la les un une des du de et est sont dans que qui quoi quel quelle quels quelles pour par sur au aux "
-    "el los las una unos unas del y es son en qué cuál cuáles cómo para por con se "
-    "и в во на с со к по из за от что как какой какая какие кто где это не о об для "
-    "في من على إلى عن ما هو هي هل كم هذا هذه".split()
-)
 
 
 def index_terms(text: str) -> Iterator[str]:

@@ -23,6 +23,17 @@ FUNCTION_WORDS = frozenset(
     "most not no nor s t d ll m re ve because while until since though although however therefore thus hence per via "
     "etc and/or one's which's that's there's".split()
 )
+STOP_WORDS = frozenset(
+    "a about an and any are as at be been by can could did do does for from had has have how i if in into is it its me "
+    "my of on or our please shall should so some such tell than that the their them then there these they this those "
+    "to was we were what when where which who whom whose why will with would you your "
+    "der die das und ist sind ein eine einer eines dem den des im in von zu mit für auf wie was wer wo welche welcher "
+    "le la les un une des du de et est sont dans que qui quoi quel quelle quels quelles pour par sur au aux "
+    "el los las una unos unas del y es son en qué cuál cuáles cómo para por con se "
+    "и в во на с со к по из за от что как какой какая какие кто где это не о об для "
+    "في من على إلى عن ما هو هي هل كم هذا هذه".split()
+)
+"""Words of several languages that a search leaves out."""
 _ENDINGS = (
     ("ies", "y", 3), ("sses", "ss", 2), ("ches", "ch", 2), ("shes", "sh", 2), ("xes", "x", 2),
     ("'s", "", 1), ("’s", "", 1), ("ings", "", 4), ("ing", "", 4), ("edly", "", 4), ("ed", "", 3),

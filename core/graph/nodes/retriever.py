@@ -6,7 +6,7 @@ from typing import Literal
 from langgraph.runtime import Runtime
 
 from core.domain.documents import Document, DocumentStatus
-from core.domain.search import Candidate, Evidence, Intent, SearchResult
+from core.domain.search import Candidate, Evidence, Intent, Reason, SearchResult
 from core.graph.context import Documents, TurnContext
 from core.graph.nodes.rewriter import question_to_answer
 from core.graph.state import TurnState, TurnUpdate
@@ -118,7 +118,7 @@ def _nearest(result: SearchResult, names: Mapping[str, str]) -> tuple[Evidence, 
     """The best of what stayed below the floor, to show where the search came closest."""
     ranked = result.rankings.get("reranked") or result.rankings.get("fused") or ()
     return tuple(
-        Evidence(number, found.passage, names.get(found.passage.document_id, ""), found.scores, "below the score floor")
+        Evidence(number, found.passage, names.get(found.passage.document_id, ""), found.scores, Reason.BELOW_FLOOR)
         for number, found in enumerate(ranked[:SHOWN_NEAREST], start=1)
     )
 
