@@ -382,8 +382,8 @@ def _tell_turn(turn: "Turn", *, as_json: bool) -> int:
 
 def turn_as_json(turn: "Turn") -> dict[str, Any]:
     """What ``pincite ask --json`` prints; the keys are explained in docs/command-line.md."""
+    from core.domain.codec import to_plain
     from core.domain.turns import TurnStatus
-    from core.store.codec import to_plain
 
     return {
         "answer": turn.answer,

@@ -2,11 +2,17 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Any
 
 from core.domain.answers import AnswerPart, Attempt, Citation, Verdict
 from core.domain.search import Evidence, Intent, Mode
+
+
+def now() -> str:
+    """UTC, ISO 8601, to the millisecond."""
+    return datetime.now(UTC).isoformat(timespec="milliseconds")
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,3 +194,19 @@ class TurnSnapshot:
     @property
     def running(self) -> bool:
         return self.turn.status is TurnStatus.RUNNING
+
+
+@dataclass(frozen=True, slots=True)
+class Recalled:
+    """A reviewed answer to a question that means the same."""
+
+    turn_id: str
+    question: str
+    parts: tuple[AnswerPart, ...]
+    citations: tuple[Citation, ...]
+    verdict: Verdict | None
+    evidence: tuple[Evidence, ...]
+    """What its numbers count."""
+    reviewer: str
+    decided_at: str
+    similarity: float

@@ -3,7 +3,6 @@
 import sqlite3
 import time
 from collections.abc import Collection
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Protocol, TypeAlias
 
@@ -14,7 +13,7 @@ from langgraph.graph.state import CompiledStateGraph
 from langgraph.runtime import Runtime
 
 from core.domain.errors import StoppedError, StorageError
-from core.domain.turns import TraceStep
+from core.domain.turns import TraceStep, now
 from core.graph.context import Notes, TurnContext
 from core.graph.nodes.generator import after_generator, generator
 from core.graph.nodes.judge import after_judge, judge
@@ -63,7 +62,7 @@ def traced(name: str, node: Node) -> Node:
             raise StoppedError("The turn was stopped.")
         notes = context.notes
         notes.read, notes.decided, notes.returned = {}, {}, {}
-        started_at = datetime.now(UTC).isoformat(timespec="milliseconds")
+        started_at = now()
         started = time.perf_counter()
         try:
             update = node(state, runtime)

@@ -10,8 +10,7 @@ from core.domain.documents import Document, Passage
 from core.domain.ports import ChatModel
 from core.domain.search import SearchPlan, SearchResult
 from core.domain.settings import Settings
-from core.domain.turns import TraceStep
-from core.store.reviews import Recalled
+from core.domain.turns import Recalled, TraceStep
 
 
 class Documents(Protocol):

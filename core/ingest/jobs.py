@@ -5,8 +5,8 @@ from datetime import datetime
 from sqlite3 import Row
 
 from core.domain.documents import DocumentStatus, Job, JobStage, JobStatus
+from core.domain.turns import now
 from core.store.database import Database
-from core.store.turns import now
 
 _STATUS_OF_STAGE = {
     JobStage.PARSE: DocumentStatus.READING,

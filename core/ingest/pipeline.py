@@ -21,6 +21,7 @@ from core.domain.documents import Document, DocumentStatus, Job, JobStage, JobSt
 from core.domain.errors import DocumentError, EmptyFileError, FullDiskError, PasswordNeededError, TooLargeError
 from core.domain.ports import KeywordIndex, PdfInfo
 from core.domain.settings import Settings
+from core.domain.turns import now
 from core.ingest.jobs import Jobs
 from core.ingest.page_work import Describe, PageWork
 from core.ingest.shelf import Shelf
@@ -30,7 +31,6 @@ from core.store.data_dir import QUARANTINE, set_aside
 from core.store.database import Database
 from core.store.indexes import Indexes
 from core.store.library import Library, sha256_of
-from core.store.turns import now
 from core.text.plain import storable
 
 log = logging.getLogger(__name__)

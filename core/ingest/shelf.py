@@ -8,10 +8,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import astuple
 from sqlite3 import Connection
 
+from core.domain.codec import to_json
 from core.domain.documents import OutlineEntry, Page, PageStatus, Passage
 from core.domain.ports import KeywordIndex, PdfInfo
 from core.models.embed import embedding_key
-from core.store.codec import to_json
 from core.store.database import Database
 from core.store.indexes import Indexes
 from core.store.page_layout import encode_layout

@@ -6,9 +6,8 @@ from dataclasses import replace
 from core.domain.answers import AnswerPart, Citation, Claim, ClaimStatus, Score, Verdict
 from core.domain.search import Evidence, Intent
 from core.domain.turns import Turn
-from core.graph.context import Documents
 from core.judge.checks import FindingKind
-from core.judge.citations import citation_of, source_texts
+from core.judge.citations import PageText, citation_of, source_texts
 from core.judge.claims import bare_text
 from core.judge.confidence import Recalibration
 from core.judge.judge import (
@@ -40,7 +39,7 @@ def verdict_of(
     evidence: Sequence[Evidence],
     *,
     removed_markers: int,
-    documents: Documents,
+    page_text: PageText,
     threshold: float,
     recalibration: Recalibration | None = None,
 ) -> Verdict:
@@ -51,7 +50,7 @@ def verdict_of(
     )
     if findings.declined:
         return _declined(findings)
-    claims = tuple(_claim(checked, ordered, documents) for checked in findings.claims)
+    claims = tuple(_claim(checked, ordered, page_text) for checked in findings.claims)
     faithfulness, validity = _kept(findings.faithfulness, findings, claims), findings.citation_validity
     reasons = [f"“{_short(claim.text)}”: {claim.reason}." for claim in claims if claim.status in _BAD]
     if removed_markers:
@@ -107,10 +106,10 @@ def _declined(findings: AnswerFindings) -> Verdict:
     )
 
 
-def _claim(checked: CheckedClaim, evidence: Sequence[Evidence], documents: Documents) -> Claim:
+def _claim(checked: CheckedClaim, evidence: Sequence[Evidence], page_text: PageText) -> Claim:
     """Nothing counts as supported without a quotation, found on its page, for all that it cites."""
     status, reason = checked.status, checked.reason
-    located = {number: _located(checked, number, evidence, documents) for number in checked.citations}
+    located = {number: _located(checked, number, evidence, page_text) for number in checked.citations}
     missing = [number for number, citation in located.items() if citation is None]
     if WORTH[status] and not located:
         status, reason = ClaimStatus.UNSUPPORTED, "it is tied to no page"
@@ -138,12 +137,12 @@ def _bears(bare: str, checked: CheckedClaim, citation: Citation) -> bool:
     return computed or speaks_of(bare, citation.quotation)
 
 
-def _located(checked: CheckedClaim, number: int, evidence: Sequence[Evidence], documents: Documents) -> Citation | None:
+def _located(checked: CheckedClaim, number: int, evidence: Sequence[Evidence], page_text: PageText) -> Citation | None:
     item = next((item for item in evidence if item.number == number), None)
     if item is None:
         return None
     bare = checked.text if checked.verbatim else bare_text(checked.text)
-    return citation_of(bare, checked.text, item, documents.page_text, verbatim=checked.verbatim)
+    return citation_of(bare, checked.text, item, page_text, verbatim=checked.verbatim)
 
 
 def _kept(faithfulness: Score, findings: AnswerFindings, claims: Sequence[Claim]) -> Score:

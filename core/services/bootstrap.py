@@ -20,7 +20,7 @@ from core.domain.health import HealthCheck
 from core.domain.ports import Embedder, PassageIndex, Reranker
 from core.domain.search import SearchPlan, SearchResult
 from core.domain.settings import Settings, load_settings, save_choices
-from core.domain.turns import ReviewDecision, Turn
+from core.domain.turns import Recalled, ReviewDecision, Turn
 from core.graph.build import build_graph, forget_runs, open_checkpointer
 from core.ingest.pipeline import Ingest
 from core.judge.citations import CitedAnswer, cite_typed
@@ -45,7 +45,7 @@ from core.store.keywords import Fts5Index
 from core.store.library import Library
 from core.store.private import keep_private
 from core.store.purge import purge, quoting, scrub
-from core.store.reviews import Recalled, Reviews
+from core.store.reviews import Reviews
 from core.store.sessions import Sessions
 from core.store.turns import Turns
 from core.store.witness import check_whole, note_closing, note_opening
@@ -222,7 +222,7 @@ class Pincite:
             cited.parts,
             turn.evidence,
             removed_markers=cited.removed,
-            documents=self.library,
+            page_text=self.library.page_text,
             threshold=self.settings.review_threshold,
             recalibration=Recalibration(self.settings.confidence_slope, self.settings.confidence_intercept),
         )

@@ -16,14 +16,14 @@ from core.domain.errors import PinciteError, StoppedError, StorageError, TurnErr
 from core.domain.ports import ChatModel
 from core.domain.search import Mode
 from core.domain.settings import Settings
-from core.domain.turns import Exchange, TraceStep, Turn, TurnSnapshot, TurnStatus
+from core.domain.turns import Exchange, TraceStep, Turn, TurnSnapshot, TurnStatus, now
 from core.graph.build import TurnGraph
 from core.graph.context import Documents, Memory, Searcher, TurnContext
 from core.graph.nodes.rewriter import question_to_answer
 from core.graph.state import TurnState, TurnUpdate, opening_state, restored
 from core.models.client import stoppable
 from core.store.sessions import Sessions
-from core.store.turns import Turns, now
+from core.store.turns import Turns
 from core.text.marks import marked_text
 from core.text.plain import storable
 

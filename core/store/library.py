@@ -8,6 +8,7 @@ from pathlib import Path
 from sqlite3 import Row
 
 from core.domain.answers import Citation
+from core.domain.codec import decoding, readable
 from core.domain.documents import (
     BLANK_PAGE,
     Box,
@@ -23,7 +24,6 @@ from core.domain.documents import (
 )
 from core.domain.errors import UnknownDocumentError
 from core.domain.settings import Settings
-from core.store.codec import decoding, readable
 from core.store.database import Database
 from core.store.page_layout import PackedWords, decode_layout
 from core.text.plain import storable

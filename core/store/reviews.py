@@ -3,19 +3,28 @@
 import re
 import sqlite3
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from core.domain.answers import AnswerPart, Citation, Verdict
+from core.domain.answers import AnswerPart, Citation
+from core.domain.codec import readable, to_json
 from core.domain.errors import TurnError
 from core.domain.ports import Embedder
-from core.domain.search import Evidence
-from core.domain.turns import FeedbackKind, Review, ReviewDecision, ReviewDraft, ReviewedLine, Turn, TurnStatus
-from core.store.codec import readable, to_json
+from core.domain.turns import (
+    FeedbackKind,
+    Recalled,
+    Review,
+    ReviewDecision,
+    ReviewDraft,
+    ReviewedLine,
+    Turn,
+    TurnStatus,
+    now,
+)
 from core.store.database import Database
-from core.store.turns import Turns, now, review_of, status_of
+from core.store.turns import Turns, review_of, status_of
 from core.text.marks import marked_text
 from core.text.plain import storable
 from core.text.terms import content_terms
@@ -51,22 +60,6 @@ _HOLDS = f"review.stale = '' AND {_LATEST}"
 
 Parts = tuple[AnswerPart, ...]
 Cite = Callable[[Turn, str], tuple[Parts, tuple[Citation, ...]]]
-
-
-@dataclass(frozen=True, slots=True)
-class Recalled:
-    """A reviewed answer to a question that means the same."""
-
-    turn_id: str
-    question: str
-    parts: tuple[AnswerPart, ...]
-    citations: tuple[Citation, ...]
-    verdict: Verdict | None
-    evidence: tuple[Evidence, ...]
-    """What its numbers count."""
-    reviewer: str
-    decided_at: str
-    similarity: float
 
 
 class Reviews:

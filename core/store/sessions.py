@@ -7,11 +7,11 @@ from collections.abc import Callable, Sequence
 from itertools import zip_longest
 
 from core.domain.answers import AnswerPart, Citation, PartKind
+from core.domain.codec import readable, to_json
 from core.domain.errors import TurnError
-from core.domain.turns import Session, Turn, TurnStatus
-from core.store.codec import readable, to_json
+from core.domain.turns import Session, Turn, TurnStatus, now
 from core.store.database import Database
-from core.store.turns import UNREADABLE_SCOPE, Turns, containing, now
+from core.store.turns import UNREADABLE_SCOPE, Turns, containing
 from core.text.markdown import escape, tame, verbatim
 from core.text.plain import shown, storable
 

@@ -5,9 +5,9 @@ import threading
 from collections import OrderedDict
 from collections.abc import Collection, Sequence
 from dataclasses import replace
-from datetime import UTC, datetime
 
 from core.domain.answers import AnswerPart, Citation
+from core.domain.codec import readable, to_json
 from core.domain.errors import TurnError
 from core.domain.search import Mode
 from core.domain.turns import (
@@ -20,8 +20,8 @@ from core.domain.turns import (
     TurnFilter,
     TurnLine,
     TurnStatus,
+    now,
 )
-from core.store.codec import readable, to_json
 from core.store.database import Database
 from core.store.older import parts_of, with_parts
 from core.store.workers import is_alive, this_worker
@@ -41,11 +41,6 @@ MOST_SEARCHED = 200
 """Characters of a search that count: SQLite refuses very long patterns."""
 MOST_EXCHANGES = 6
 """How much of a conversation a turn is told."""
-
-
-def now() -> str:
-    """UTC, ISO 8601, to the millisecond."""
-    return datetime.now(UTC).isoformat(timespec="milliseconds")
 
 
 class Turns:

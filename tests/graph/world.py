@@ -9,12 +9,11 @@ from core.domain.documents import Document, DocumentStatus, Passage
 from core.domain.ports import AnswerRequest, ChatModel
 from core.domain.search import Candidate, Evidence, SearchPlan, SearchResult
 from core.domain.settings import Settings
-from core.domain.turns import TurnSnapshot
+from core.domain.turns import Recalled, TurnSnapshot
 from core.graph.build import build_graph, forget_runs, open_checkpointer
 from core.models.quoting import Quoting
 from core.services.turns import Equipment, TurnRunner
 from core.store.database import Database
-from core.store.reviews import Recalled
 from core.store.sessions import Sessions
 from core.store.turns import Turns
 from core.text.terms import content_terms

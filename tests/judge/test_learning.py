@@ -16,11 +16,8 @@ FAITHFUL = "The rent is 900 euros, paid on the first day of each month [1]."
 INVENTED = "Subletting needs the written consent of the landlord and costs a fee [1]."
 
 
-class NoPages:
-    """The library that a verdict asks for page texts."""
-
-    def page_text(self, document_id: str, page_index: int) -> str:
-        return TEXT
+def page_text(document_id: str, page_index: int) -> str:
+    return TEXT
 
 
 def decided(number: int, answer: str, decision: ReviewDecision) -> Turn:
@@ -31,7 +28,7 @@ def decided(number: int, answer: str, decision: ReviewDecision) -> Turn:
         parts,
         evidence,
         removed_markers=0,
-        documents=NoPages(),  # type: ignore[arg-type]  # only page_text is asked of it
+        page_text=page_text,
         threshold=0.65,
     )
     review = Review(str(number), decision, answer, "", "anna", "2026-01-01T00:00:00+00:00")
@@ -70,7 +67,7 @@ def test_a_learned_correction_reaches_the_verdict(tmp_path: Path) -> None:
         turn.parts,
         turn.evidence,
         removed_markers=0,
-        documents=NoPages(),  # type: ignore[arg-type]  # only page_text is asked of it
+        page_text=page_text,
         threshold=0.65,
         recalibration=Recalibration(1.0, -4.0),
     )

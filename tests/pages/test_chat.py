@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
+from core.domain.codec import readable
 from core.domain.documents import Document
 from core.domain.errors import ModelInterruptedError
 from core.domain.search import Mode
 from core.domain.turns import ReviewDecision, Turn, TurnStatus
 from core.services.bootstrap import Pincite
-from core.store.codec import readable
 from tests import pdfs
 from tests.graph.world import ScriptedModel
 from tests.pages.conftest import PENALTIES, SECONDS, WRONG, Ask, Screen

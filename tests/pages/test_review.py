@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import pytest
 
+from core.domain.codec import readable
 from core.domain.documents import Document
 from core.domain.turns import ReviewDecision, Turn, TurnStatus
 from core.services.bootstrap import Pincite
-from core.store.codec import readable
 from tests.graph.world import ScriptedModel
 from tests.pages.conftest import SECONDS, WRONG, Ask, Screen
 

@@ -7,11 +7,11 @@ from dataclasses import replace
 
 import pytest
 
+from core.domain.codec import readable
 from core.domain.documents import Document
 from core.domain.errors import ModelInterruptedError
 from core.domain.turns import Turn
 from core.services.bootstrap import Pincite
-from core.store.codec import readable
 from tests.graph.world import ScriptedModel
 from tests.pages.conftest import PENALTIES, SECONDS, WRONG, Ask, Screen
 

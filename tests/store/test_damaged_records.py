@@ -10,13 +10,13 @@ from pathlib import Path
 import pytest
 
 from core.domain.answers import Score, Verdict
+from core.domain.codec import from_json, to_json
 from core.domain.documents import Document
 from core.domain.errors import PinciteError, SettingsError, StorageError
 from core.domain.settings import Settings, load_settings
 from core.domain.turns import ReviewDecision, Turn, TurnStatus
 from core.services.bootstrap import Pincite
 from core.services.health import JSON_COLUMNS
-from core.store.codec import from_json, to_json
 from core.store.data_dir import STAMP, stamp_of
 from core.store.database import Database
 from core.store.turns import UNREADABLE_SCOPE, UNREADABLE_STEP, UNREADABLE_TURN, Turns

@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 
 from core.domain.answers import Citation
+from core.domain.codec import readable
 from core.domain.errors import TurnError
 from core.domain.search import Mode
 from core.domain.turns import Turn, TurnFilter, TurnStatus
 from core.store import turns as stored_turns
-from core.store.codec import readable
 from core.store.database import Database
 from core.store.sessions import Sessions
 from core.store.turns import Turns

@@ -10,12 +10,12 @@ import pytest
 from markdown_it import MarkdownIt
 
 from core.domain.answers import AnswerPart, Citation
+from core.domain.codec import readable
 from core.domain.errors import TurnError
 from core.domain.ports import Vectors
 from core.domain.turns import FeedbackKind, ReviewDecision, Turn, TurnStatus
 from core.judge.citations import cite_typed
 from core.models.embed import MiniLmEmbedder
-from core.store.codec import readable
 from core.store.reviews import Reviews
 from core.text.marks import plain_text, read_marks
 from tests.graph.world import ScriptedModel, World

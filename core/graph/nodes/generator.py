@@ -10,6 +10,7 @@ from typing import Literal
 from langgraph.runtime import Runtime
 
 from core.domain.answers import AnswerPart, Verdict
+from core.domain.codec import to_plain
 from core.domain.errors import StoppedError
 from core.domain.ports import AnswerRequest, ChatModel
 from core.domain.search import Intent
@@ -17,7 +18,6 @@ from core.graph.context import TurnContext
 from core.graph.nodes.rewriter import messages_of, question_to_answer
 from core.graph.state import TurnState, TurnUpdate
 from core.judge.citations import CitedAnswer, cite, read_typed, renumbered
-from core.store.codec import to_plain
 from core.text.plain import storable
 
 

@@ -5,6 +5,7 @@ from typing import Literal
 
 from langgraph.runtime import Runtime
 
+from core.domain.codec import to_plain
 from core.domain.search import Intent
 from core.graph.context import TurnContext
 from core.graph.nodes.rewriter import question_to_answer
@@ -12,7 +13,6 @@ from core.graph.state import TurnState, TurnUpdate, attempt_of
 from core.judge.confidence import Recalibration
 from core.judge.critique import CRITIC_INSTRUCTIONS, CRITIC_SCHEMA, critic_content, read_critique, weigh
 from core.judge.verdict import verdict_of
-from core.store.codec import to_plain
 
 
 def judge(state: TurnState, runtime: Runtime[TurnContext]) -> TurnUpdate:
@@ -29,7 +29,7 @@ def judge(state: TurnState, runtime: Runtime[TurnContext]) -> TurnUpdate:
         state["parts"],
         state["evidence"],
         removed_markers=state["removed_markers"],
-        documents=context.documents,
+        page_text=context.documents.page_text,
         threshold=context.settings.review_threshold,
         recalibration=Recalibration(context.settings.confidence_slope, context.settings.confidence_intercept),
     )

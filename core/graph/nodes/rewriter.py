@@ -4,12 +4,12 @@ from dataclasses import replace
 
 from langgraph.runtime import Runtime
 
+from core.domain.codec import to_plain
 from core.domain.ports import Message
 from core.domain.turns import Exchange
 from core.graph.context import TurnContext
 from core.graph.state import TurnState, TurnUpdate
 from core.search.plan import plan_question
-from core.store.codec import to_plain
 from core.text.terms import content_terms
 
 OWN_TERMS = 2

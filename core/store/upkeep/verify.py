@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
 
+from core.domain.codec import UNDECODABLE, from_json
 from core.domain.documents import Document, DocumentStatus, OutlineEntry, PageStatus
 from core.domain.errors import (
     BusyError,
@@ -18,7 +19,6 @@ from core.domain.errors import (
 from core.domain.settings import Settings, load_settings
 from core.domain.turns import TraceStep, Turn
 from core.models.embed import embedding_key
-from core.store.codec import UNDECODABLE, from_json
 from core.store.data_dir import quarantined, strays
 from core.store.database import Database, ReadOnlyDatabase
 from core.store.indexes import Indexes
