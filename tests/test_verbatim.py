@@ -103,7 +103,8 @@ def assert_all_stands_on_its_page(world: World, turn: Turn) -> None:
     items = {item.number: item for item in turn.evidence}
     for citation in turn.citations:
         assert page(citation.document_id, citation.page_index)[citation.start : citation.end] == citation.quotation
-        assert items[citation.number].passage.id == citation.passage_id
+        passage = items[citation.number].passage
+        assert (passage.document_id, passage.page_index) == (citation.document_id, citation.page_index)
         assert items[citation.number].document_name == citation.document_name
     for part in turn.parts:
         if part.kind is not PartKind.VERBATIM:
@@ -162,7 +163,8 @@ def test_what_a_model_copies_keeps_its_brackets_and_what_it_cites_is_found(
     items = {item.number: item for item in turn.evidence}
     for citation in turn.citations:
         assert page(citation.document_id, citation.page_index)[citation.start : citation.end] == citation.quotation
-        assert items[citation.number].passage.id == citation.passage_id
+        passage = items[citation.number].passage
+        assert (passage.document_id, passage.page_index) == (citation.document_id, citation.page_index)
     cited = {number for part in turn.parts for number in part.numbers}
     assert cited <= set(items)
     for claim in turn.verdict.claims if turn.verdict else ():

@@ -39,7 +39,6 @@ class Citation:
     document_name: str
     page_index: int
     page_label: str
-    passage_id: str
     quotation: str
     start: int
     end: int

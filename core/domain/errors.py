@@ -1,21 +1,16 @@
-"""The errors Pincite raises on purpose: each says what happened, what to do, and whether trying again can help."""
+"""The errors Pincite raises on purpose: each says what happened and what to do."""
 
 
 class PinciteError(Exception):
     """An error written for the person in front of the screen.
 
-    ``message`` names what happened and to what; ``hint`` says what to do; ``can_retry`` says whether the same
-    action may succeed later.
+    ``message`` names what happened and to what; ``hint`` says what to do.
     """
 
-    can_retry = False
-
-    def __init__(self, message: str, *, hint: str = "", can_retry: bool | None = None) -> None:
+    def __init__(self, message: str, *, hint: str = "") -> None:
         super().__init__(message)
         self.message = message
         self.hint = hint
-        if can_retry is not None:
-            self.can_retry = can_retry
 
     def __str__(self) -> str:
         return f"{self.message} {self.hint}".strip()
@@ -48,8 +43,6 @@ class UnreadablePdfError(DocumentError):
 class ReaderStoppedError(DocumentError):
     """The reading process crashed or went over its time or memory limit."""
 
-    can_retry = True
-
 
 class UnknownDocumentError(DocumentError):
     """No stored document has this name or id, or more than one has."""
@@ -57,8 +50,6 @@ class UnknownDocumentError(DocumentError):
 
 class ModelError(PinciteError):
     """A language or embedding model did not do its work."""
-
-    can_retry = True
 
 
 class ModelUnavailableError(ModelError):
@@ -84,13 +75,9 @@ class StorageError(PinciteError):
 class BusyError(StorageError):
     """Somebody else holds the write lock for longer than anybody should wait."""
 
-    can_retry = True
-
 
 class FullDiskError(StorageError):
     """There is no space left for what was to be written; what was there before is as it was."""
-
-    can_retry = True
 
 
 class DamagedDatabaseError(StorageError):

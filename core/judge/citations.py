@@ -160,7 +160,6 @@ def quotation_at(item: Evidence, span: Span, page_text: PageText) -> Citation | 
         document_name=item.document_name,
         page_index=passage.page_index,
         page_label=passage.page_label,
-        passage_id=passage.id,
         quotation=quotation,
         start=placed.start,
         end=placed.end,

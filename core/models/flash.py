@@ -85,7 +85,6 @@ def download(
         raise ModelUnavailableError(
             f"The weights of {model} could not be fetched ({error}).",
             hint="Check the network and try again; search goes on with the built-in reranker.",
-            can_retry=True,
         ) from error
     finally:
         archive.unlink(missing_ok=True)

@@ -303,7 +303,7 @@ class Reviews:
                 hint="Nothing was changed. Take that decision back first if it should be another.",
             )
         if turn.status is TurnStatus.RUNNING:
-            raise TurnError("This turn is still running.", hint="Wait until it has ended.", can_retry=True)
+            raise TurnError("This turn is still running.", hint="Wait until it has ended.")
         if turn.status not in (TurnStatus.ANSWERED, TurnStatus.FLAGGED):
             raise TurnError(f"This answer was never finished ({turn.status}).", hint="Run the question again first.")
         if decision is ReviewDecision.EDITED:

@@ -62,9 +62,7 @@ class Turns:
                 "SELECT worker FROM turns WHERE session_id = ? AND status = ?", (turn.session_id, TurnStatus.RUNNING)
             ).fetchall()
             if any(is_alive(row["worker"]) for row in rows):
-                raise TurnError(
-                    "This session is still answering a question.", hint="Wait for it, or stop it first.", can_retry=True
-                )
+                raise TurnError("This session is still answering a question.", hint="Wait for it, or stop it first.")
             last = connection.execute(
                 "SELECT COALESCE(MAX(position), -1) FROM turns WHERE session_id = ?", (turn.session_id,)
             ).fetchone()[0]

@@ -64,7 +64,6 @@ def passages_found(turn: Turn) -> list[Citation]:
             document_name=item.document_name,
             page_index=item.passage.page_index,
             page_label=item.passage.page_label,
-            passage_id=item.passage.id,
             quotation=shorten(item.passage.text, 200),
             start=item.passage.start,
             end=item.passage.end,

@@ -212,7 +212,7 @@ def said(text: str, *, done: bool = False, **more: object) -> bytes:
 def test_a_server_that_is_not_there_is_named() -> None:
     with pytest.raises(ModelUnavailableError, match=r"127\.0\.0\.1:9 does not answer") as caught:
         said_by(OllamaChat("http://127.0.0.1:9", "m").answer(asked(), never))
-    assert caught.value.can_retry and "quoting" in caught.value.hint
+    assert "quoting" in caught.value.hint
 
 
 def test_a_server_lost_in_mid_answer_interrupts(troubled: Callable[..., str]) -> None:

@@ -141,7 +141,7 @@ def test_no_line_of_an_answer_a_name_or_a_reason_looks_like_what_pincite_says(as
     turn = replace(
         turn,
         parts=(AnswerPart(forged, (1,)),),
-        citations=(Citation(1, "d", forged, 0, forged, "p", forged, 0, 1),),
+        citations=(Citation(1, "d", forged, 0, forged, forged, 0, 1),),
         reasons=(forged,),
         question_back=f"Which?\n{forged}",
         notices=(forged,),

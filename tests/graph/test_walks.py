@@ -201,8 +201,8 @@ def test_evidence_is_counted_as_the_answer_cites_it(world: Any) -> None:
     numbers = [citation.number for citation in turn.citations]
     assert numbers == sorted(numbers) and "[1]" in turn.answer
     assert turn.answer.index("[1]") < turn.answer.index("[2]") and "【" not in turn.answer
-    passages = {item.number: item.passage.id for item in turn.evidence}
-    assert all(passages[citation.number] == citation.passage_id for citation in turn.citations)
+    pages = {item.number: (item.passage.document_id, item.passage.page_index) for item in turn.evidence}
+    assert all(pages[citation.number] == (citation.document_id, citation.page_index) for citation in turn.citations)
 
 
 def test_chat_mode_never_searches(world: Any) -> None:

@@ -10,7 +10,7 @@ from core.text.marks import read_marks
 from pages.components.answer import answer_markdown, claim_line
 from pages.components.words import duration, escape, escape_lines, page_name, shorten, size, tame
 
-QUOTED = Citation(1, "d", "rates.pdf", 0, "1", "d:0:0", "It is 5 %.", 0, 10)
+QUOTED = Citation(1, "d", "rates.pdf", 0, "1", "It is 5 %.", 0, 10)
 
 
 def verdict(*claims: Claim) -> Verdict:

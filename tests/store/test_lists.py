@@ -39,7 +39,7 @@ class Shelf:
 
     def add(self, number: int, **values: Any) -> Turn:
         name = f"report {number % 7}.pdf"
-        citation = Citation(1, f"id-{name}", name, 0, "1", f"id-{name}:0:0", "Words.", 0, 6)
+        citation = Citation(1, f"id-{name}", name, 0, "1", "Words.", 0, 6)
         turn = Turn(
             id=f"turn{number:05}",
             session_id=self.session.id,
