@@ -24,9 +24,6 @@ ONLY_BOOTSTRAP = "core.store"
 MAY_OPEN_STORES = ("core.services.bootstrap",)
 OURS = ("app", "cli", "core", "pages", "serve", "upkeep_cli", "web")
 STILL_BACKWARD = {
-    "core.documents.formats.pdf.reading imports core.store.page_layout",
-    "core.documents.passages imports core.store.page_layout",
-    "core.documents.reader imports core.store.page_layout",
     "core.domain.settings imports core.text.plain",
     "core.ingest.jobs imports core.store.database",
     "core.ingest.pipeline imports core.store.data_dir",
@@ -35,7 +32,6 @@ STILL_BACKWARD = {
     "core.ingest.pipeline imports core.store.library",
     "core.ingest.shelf imports core.store.database",
     "core.ingest.shelf imports core.store.indexes",
-    "core.ingest.shelf imports core.store.page_layout",
     "core.ingest.workplace imports core.store.database",
     "core.ingest.workplace imports core.store.indexes",
     "core.ingest.workplace imports core.store.library",

@@ -8,10 +8,7 @@ from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-import numpy as np
-
-from core.domain.documents import Block, BlockKind, Box, OutlineEntry, Page, Passage
-from core.store.page_layout import PackedWords
+from core.domain.documents import Block, BlockKind, OutlineEntry, Page, Passage
 
 TARGET_CHARACTERS = 700
 MOST_CHARACTERS = 900
@@ -198,17 +195,5 @@ def _passage(
         start=start,
         end=end,
         heading_path=path,
-        boxes=_boxes(page, start, end),
         context="\n".join(part for part in context if part),
     )
-
-
-def _boxes(page: Page, start: int, end: int) -> tuple[Box, ...]:
-    """One box around the passage's words, or none where the page has no word positions."""
-    words = PackedWords.of(page.words)
-    spans = words.spans
-    inside = np.flatnonzero((spans[:, 0] < end) & (spans[:, 1] > start))
-    if not len(inside):
-        return ()
-    boxes = words.boxes[inside]
-    return (Box(*boxes[:, :2].min(axis=0).tolist(), *boxes[:, 2:].max(axis=0).tolist()),)

@@ -20,9 +20,9 @@ from core.documents.formats.pdf.reading import PlainPage
 from core.domain import errors
 from core.domain.documents import Block, BlockKind, OutlineEntry, Page, PageStatus
 from core.domain.errors import DocumentError, EmptyFileError, ReaderStoppedError, TooLargeError
+from core.domain.page_layout import PackedWords
 from core.domain.ports import PdfInfo
 from core.domain.settings import Settings
-from core.store.page_layout import PackedWords
 
 _WATCH_SECONDS = 0.1
 _STARTING_SECONDS = 20.0

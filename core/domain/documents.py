@@ -47,16 +47,21 @@ class Block:
     column_heads: str = ""
 
 
-BLANK_PAGE = "blank page"
-"""The reason of an empty page that shows nothing: nothing is missing of it."""
-
-
 class PageStatus(StrEnum):
     TEXT = "text"
     OCR = "ocr"
     EMPTY = "empty"
     GARBLED = "garbled"
     FAILED = "failed"
+
+
+class PageReason(StrEnum):
+    """Why a page is empty, where something depends on it; the words are stored, and what people are told."""
+
+    BLANK = "blank page"
+    """It shows nothing, so that nothing is missing of it."""
+    PICTURE = "a picture without text"
+    MOSTLY_PICTURE = "a picture with hardly any text"
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +75,7 @@ class Page:
     blocks: tuple[Block, ...]
     status: PageStatus
     reason: str = ""
+    """A PageReason, or words of its own."""
     seconds: float = 0.0
 
 
@@ -154,7 +160,6 @@ class Passage:
     start: int
     end: int
     heading_path: tuple[str, ...] = ()
-    boxes: tuple[Box, ...] = ()
     context: str = ""
     """What is indexed with the text but never quoted: document title, heading path, column heads."""
 

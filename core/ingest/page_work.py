@@ -9,7 +9,7 @@ from itertools import chain, islice
 from pathlib import Path
 
 from core.documents.passages import split_pages
-from core.domain.documents import Document, Job, JobStage, MetadataField, Page, PageStatus, Passage
+from core.domain.documents import Document, Job, JobStage, MetadataField, Page, PageReason, PageStatus, Passage
 from core.domain.ports import PdfInfo
 from core.ingest.workplace import Workplace
 
@@ -189,7 +189,7 @@ def _title(document: Document) -> str:
 
 def _needs_ocr(page: Page) -> bool:
     """Empty pages that show something, and pages whose text is not what they show."""
-    return page.status is PageStatus.GARBLED or (page.status is PageStatus.EMPTY and "picture" in page.reason)
+    return page.status is PageStatus.GARBLED or page.reason in (PageReason.PICTURE, PageReason.MOSTLY_PICTURE)
 
 
 def _storable(page: Page) -> Page:

@@ -5,18 +5,15 @@ Each call is one transaction; vectors themselves follow through ``pending_vector
 
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import astuple
 from sqlite3 import Connection
 
 from core.domain.codec import to_json
 from core.domain.documents import OutlineEntry, Page, PageStatus, Passage
+from core.domain.page_layout import encode_layout
 from core.domain.ports import KeywordIndex, PdfInfo
 from core.models.embed import embedding_key
 from core.store.database import Database
 from core.store.indexes import Indexes
-from core.store.page_layout import encode_layout
-
-_BOX_DIGITS = 4
 
 
 class Shelf:
@@ -106,8 +103,8 @@ class Shelf:
             )
             connection.executemany(
                 """INSERT INTO passages
-                   (id, document_id, page_index, start, "end", heading_path, boxes, context, embedding_key)
-                   VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)""",
+                   (id, document_id, page_index, start, "end", heading_path, context, embedding_key)
+                   VALUES (?, ?, ?, ?, ?, ?, ?, ?)""",
                 passage_rows,
             )
             add_words()
@@ -210,7 +207,6 @@ def _page_row(document_id: str, page: Page, recognise: frozenset[int]) -> tuple[
 
 
 def _passage_row(passage: Passage) -> tuple[object, ...]:
-    boxes = [[round(edge, _BOX_DIGITS) for edge in astuple(box)] for box in passage.boxes]
     return (
         passage.id,
         passage.document_id,
@@ -218,7 +214,6 @@ def _passage_row(passage: Passage) -> tuple[object, ...]:
         passage.start,
         passage.end,
         json.dumps(passage.heading_path, ensure_ascii=False),
-        json.dumps(boxes),
         passage.context,
         embedding_key(passage),
     )

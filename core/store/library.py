@@ -10,22 +10,21 @@ from sqlite3 import Row
 from core.domain.answers import Citation
 from core.domain.codec import decoding, readable
 from core.domain.documents import (
-    BLANK_PAGE,
-    Box,
     Document,
     DocumentStatus,
     MetadataField,
     MetadataSource,
     OutlineEntry,
     Page,
+    PageReason,
     PageReceipt,
     PageStatus,
     Passage,
 )
 from core.domain.errors import UnknownDocumentError
+from core.domain.page_layout import PackedWords, decode_layout
 from core.domain.settings import Settings
 from core.store.database import Database
-from core.store.page_layout import PackedWords, decode_layout
 from core.text.plain import storable
 
 _DOCUMENT = "SELECT * FROM documents"
@@ -38,7 +37,6 @@ _PASSAGES_OF = """WITH wanted (document_id, page_index) AS (VALUES {})
 _MANY = 500
 """Values in one IN list."""
 
-_Edges = tuple[tuple[float, float, float, float], ...]
 Passages = list[Passage]
 Receipts = list[PageReceipt]
 Names = list[str]
@@ -146,7 +144,7 @@ class Library:
                LEFT JOIN pages ON pages.document_id = documents.id
                  AND (pages.status IN ('text', 'ocr') OR pages.reason = ?)
                WHERE documents.id = ?""",
-            (BLANK_PAGE, document_id),
+            (PageReason.BLANK, document_id),
         ).fetchone()
         return row["usable"] / row["pages"] if row["pages"] else 0.0
 
@@ -292,7 +290,6 @@ def stored_passage(row: Row) -> Passage:
         start=row["start"],
         end=row["end"],
         heading_path=readable(tuple[str, ...], row["heading_path"]) or (),
-        boxes=tuple(Box(*edges) for edges in readable(_Edges, row["boxes"]) or ()),
         context=row["context"],
     )
 

@@ -1,12 +1,11 @@
 """Passages are verbatim stretches of their page, of a usable size, that know the headings they stand under."""
 
 import random
-from dataclasses import astuple
 
 import pytest
 
 from core.documents.passages import MOST_CHARACTERS, split_pages
-from core.domain.documents import Block, BlockKind, Box, OutlineEntry, Page, PageStatus, Passage, Word, document_of
+from core.domain.documents import Block, BlockKind, OutlineEntry, Page, PageStatus, Passage, document_of
 from tests.search.shelf import page
 
 
@@ -63,13 +62,6 @@ def test_running_heads_and_feet_are_left_out_unless_they_are_all_there_is() -> N
     blocks = (Block(0, 18, BlockKind.HEADER), Block(19, 32, BlockKind.PARAGRAPH), Block(33, 35, BlockKind.FOOTER))
     assert [p.text for p in split(Page(0, "12", text, (), blocks, PageStatus.TEXT))] == ["Revenue rose."]
     assert [p.text for p in split(Page(0, "12", text[:18], (), blocks[:1], PageStatus.TEXT))] == ["ACME annual report"]
-
-
-def test_a_passage_has_the_box_of_its_words() -> None:
-    words = (Word(0, 3, Box(0.1, 0.1, 0.2, 0.2)), Word(4, 7, Box(0.5, 0.3, 0.6, 0.4)))
-    [found] = split(Page(0, "1", "one two", words, (), PageStatus.TEXT))
-    [box] = found.boxes
-    assert astuple(box) == pytest.approx((0.1, 0.1, 0.6, 0.4), abs=1e-4)
 
 
 @pytest.mark.parametrize("seed", range(20))

@@ -6,7 +6,6 @@ from pathlib import Path
 import pytest
 
 from core.domain.documents import (
-    BLANK_PAGE,
     Block,
     BlockKind,
     Box,
@@ -14,6 +13,7 @@ from core.domain.documents import (
     MetadataSource,
     OutlineEntry,
     Page,
+    PageReason,
     PageStatus,
     Passage,
     Word,
@@ -50,7 +50,6 @@ PASSAGE = Passage(
     start=12,
     end=len(TEXT),
     heading_path=("Überschrift",),
-    boxes=(Box(0.1, 0.2, 0.25, 0.225),),
     context="Vertrag",
 )
 OUTLINE = (OutlineEntry("Überschrift", 0, 1),)
@@ -118,7 +117,7 @@ def test_receipts_and_coverage_tell_what_became_of_each_page(shelf: Shelf, libra
     ]
     assert receipts[0].characters == len(TEXT) and receipts[1].reason == "crashed"
     assert library.coverage(ONE) == 0.5 and library.coverage(TWO) == 0
-    for reason, coverage in (("a picture without text", 0.5), (BLANK_PAGE, 0.75)):
+    for reason, coverage in (("a picture without text", 0.5), (PageReason.BLANK, 0.75)):
         empty = Page(3, "4", "", (), (), PageStatus.EMPTY, reason=reason)
         shelf.put_pages(ONE, [empty], [], recognise=frozenset())
         assert library.coverage(ONE) == coverage

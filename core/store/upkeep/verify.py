@@ -16,6 +16,7 @@ from core.domain.errors import (
     SettingsError,
     StorageError,
 )
+from core.domain.page_layout import decode_layout
 from core.domain.settings import Settings, load_settings
 from core.domain.turns import TraceStep, Turn
 from core.models.embed import embedding_key
@@ -23,7 +24,6 @@ from core.store.data_dir import quarantined, strays
 from core.store.database import Database, ReadOnlyDatabase
 from core.store.indexes import Indexes
 from core.store.library import Library, stored_passage
-from core.store.page_layout import decode_layout
 from core.store.turns import review_of
 from core.store.upkeep.findings import Finding, FindingKind
 from core.store.wal import lost_from_log
@@ -198,7 +198,6 @@ def changed_pages(connection: sqlite3.Connection, document: Document) -> list[in
 def _same_passage(row: sqlite3.Row) -> None:
     passage = stored_passage(row)
     from_json(tuple[str, ...], row["heading_path"])
-    from_json(tuple[tuple[float, float, float, float], ...], row["boxes"])
     if embedding_key(passage) != row["embedding_key"]:
         raise ValueError(passage.id)
 

@@ -22,9 +22,9 @@ from core.documents.formats.pdf.garbling import garbling
 from core.documents.formats.pdf.layout import Line, arrange
 from core.documents.formats.pdf.pdfium_text import PageWords, read_words
 from core.documents.formats.pdf.typed import draw_typed, has_typed
-from core.domain.documents import BLANK_PAGE, BlockKind, PageStatus
+from core.domain.documents import BlockKind, PageReason, PageStatus
 from core.domain.errors import UnreadablePdfError
-from core.store.page_layout import pack_boxes
+from core.domain.page_layout import pack_boxes
 
 if TYPE_CHECKING:
     from core.documents.formats.pdf.second_opinion import SecondReader
@@ -203,9 +203,10 @@ class OpenPdf:
 
     def _textless(self, page_index: int, label: str, laid: LaidPage, doubted: bool) -> PlainPage:
         started = time.perf_counter()
-        status, reason, text = PageStatus.EMPTY, BLANK_PAGE, ""
+        status, text = PageStatus.EMPTY, ""
+        reason: str = PageReason.BLANK
         if laid.pictures or laid.words.characters:
-            reason = "a picture without text"
+            reason = PageReason.PICTURE
             text = self._second_opinion(page_index) if doubted else ""
         if text.strip():
             status, reason = PageStatus.TEXT, _UNPLACED
@@ -237,7 +238,7 @@ class OpenPdf:
         if why:
             status, reason = PageStatus.GARBLED, why
         elif laid.pictures > _PICTURE_SHARE:
-            status, reason = PageStatus.EMPTY, "a picture with hardly any text"
+            status, reason = PageStatus.EMPTY, PageReason.MOSTLY_PICTURE
         return self.composed(
             page_index, label, (status, reason), laid.words, laid.lines, running, started - laid.seconds
         )
