@@ -276,7 +276,7 @@ class OpenPdf:
             "page_index": page_index,
             "page_label": label,
             "status": status.value,
-            "reason": reason,
+            "reason": str(reason),
             "seconds": seconds,
             **content,
         }
