@@ -16,17 +16,16 @@ import numpy as np
 from benchmarks.corpus import Corpus, open_corpus
 from benchmarks.measures import Question, quantile, read_questions, select
 from benchmarks.retrieval import search_all
-from core.domain.documents import Document, Page, Passage
+from core.domain.documents import Document, Page, Passage, embedded_text, embedding_key
 from core.domain.ports import PdfInfo, Vectors
 from core.domain.settings import Settings
-from core.ingest.shelf import Shelf
-from core.models.embed import embedded_text, embedding_key
 from core.models.rerank import BuiltInReranker
 from core.search.retriever import Retriever
 from core.store.database import Database
 from core.store.indexes import Indexes
 from core.store.keywords import Fts5Index
 from core.store.library import Library
+from core.store.shelf import Shelf
 from core.store.vector_cache import VectorCache
 
 TURN = 0.02
@@ -58,13 +57,10 @@ def _measure(corpus: Corpus, questions: Sequence[Question], size: int) -> dict[s
         indexes = Indexes(database, settings)
         library, cache, count = Library(database, settings), VectorCache(database), 0
         for document, pages, passages, vectors in _copies(corpus, size):
-            _shelve(Shelf(database, Fts5Index(database), indexes), document, pages, passages)
+            _shelve(Shelf(database, Fts5Index(database)), document, pages, passages)
             stamp = indexes.active()[1].stamp
             cache.put(dict(zip(map(embedding_key, passages), vectors, strict=True)), stamp)
             count += len(passages)
-        indexes.expect_lacking()
-        while batch := indexes.pending(limit=len(vectors)):
-            indexes.store(batch)
         while indexes.keep_in_step(lambda: False):
             pass
         embedder, index = indexes.active()

@@ -21,12 +21,12 @@ import pypdfium2
 
 from core.documents.metadata import describe
 from core.documents.reader import ProcessReader
-from core.domain.documents import Page, Passage
+from core.domain.documents import Page, Passage, embedded_text
 from core.domain.errors import DocumentError
 from core.domain.ports import Embedder
 from core.domain.settings import Settings
 from core.ingest.pipeline import Ingest
-from core.models.embed import embedded_text, make_embedder
+from core.models.embed import make_embedder
 from core.store.database import Database
 from core.store.indexes import Indexes, PendingPassages
 from core.store.keywords import Fts5Index

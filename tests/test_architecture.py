@@ -25,15 +25,16 @@ MAY_OPEN_STORES = ("core.services.bootstrap",)
 OURS = ("app", "cli", "core", "pages", "serve", "upkeep_cli", "web")
 STILL_BACKWARD = {
     "core.domain.settings imports core.text.plain",
-    "core.ingest.jobs imports core.store.database",
     "core.ingest.pipeline imports core.store.data_dir",
     "core.ingest.pipeline imports core.store.database",
     "core.ingest.pipeline imports core.store.indexes",
+    "core.ingest.pipeline imports core.store.jobs",
     "core.ingest.pipeline imports core.store.library",
-    "core.ingest.shelf imports core.store.database",
-    "core.ingest.shelf imports core.store.indexes",
+    "core.ingest.pipeline imports core.store.shelf",
     "core.ingest.workplace imports core.store.database",
     "core.ingest.workplace imports core.store.indexes",
+    "core.ingest.workplace imports core.store.jobs",
+    "core.ingest.workplace imports core.store.shelf",
     "core.ingest.workplace imports core.store.library",
     "core.search.retriever imports core.models.rank_features",
     "core.services.health imports core.store.data_dir",
@@ -45,7 +46,6 @@ STILL_BACKWARD = {
     "core.services.turns imports core.store.sessions",
     "core.services.turns imports core.store.turns",
     "core.store.indexes imports core.models.embed",
-    "core.store.upkeep.verify imports core.models.embed",
 }
 FACADE_AND_VOCABULARY = ("core.services", "core.domain", "core.text", "pages")
 THE_SERVER = ("web", "serve", "app")

@@ -7,7 +7,7 @@ import pytest
 from benchmarks.attacks import kills
 from core.domain.documents import DocumentStatus, JobStage
 from core.domain.settings import Settings
-from tests.documents.workshop import make_pdf, open_workshop
+from tests.ingest.workshop import make_pdf, open_workshop
 
 SHORT = ("retry", "remove", "purge", "review", "switch", "delete_session", "migration")
 

@@ -12,7 +12,7 @@ import pytest
 import cli
 from core.domain.settings import Settings
 from core.services.bootstrap import open_pincite
-from tests.documents.workshop import make_pdf
+from tests.ingest.workshop import make_pdf
 
 WORD = "zyxquorvimble"
 SENTENCE = f"The tenant shall deliver the {WORD} certificate within 14 days of the start of the lease."

@@ -334,7 +334,6 @@ COUNTS = {
         (SELECT count(*) FROM passages WHERE document_id = documents.id)""",
     "embeddings of no passage": """SELECT count(*) FROM embeddings
         WHERE key NOT IN (SELECT embedding_key FROM passages)""",
-    "pending vectors": "SELECT count(*) FROM pending_vectors",
     "unfinished removals": "SELECT count(*) FROM removals",
     "running turns": "SELECT count(*) FROM turns WHERE status = 'running'",
     "broken references": "SELECT count(*) FROM pragma_foreign_key_check",
@@ -433,6 +432,8 @@ def _age(data_dir: Path) -> None:
             columns = [row[1] for row in connection.execute(f"PRAGMA main.table_info({table})")]
             have = {row[1] for row in connection.execute(f"PRAGMA new.table_info({table})")}
             names = ", ".join(f'"{column}"' for column in columns if column in have)
+            if not names:
+                continue
             connection.execute(f"INSERT INTO main.{table} ({names}) SELECT {names} FROM new.{table}")
         connection.execute(
             "INSERT INTO main.passage_words (rowid, context, text) SELECT rowid, context, text FROM new.passage_words"

@@ -1,5 +1,6 @@
 """Documents page by page, and the work of taking them in. Page positions are 0-based; times are UTC ISO 8601."""
 
+import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -162,6 +163,16 @@ class Passage:
     heading_path: tuple[str, ...] = ()
     context: str = ""
     """What is indexed with the text but never quoted: document title, heading path, column heads."""
+
+
+def embedded_text(passage: Passage) -> str:
+    """What of a passage goes into its vector: where it stands, then what it says."""
+    return f"{passage.context}\n{passage.text}" if passage.context else passage.text
+
+
+def embedding_key(passage: Passage) -> bytes:
+    """SHA-256 of the embedded text: equal texts share one cached vector a model."""
+    return hashlib.sha256(embedded_text(passage).encode()).digest()
 
 
 def document_of(passage_id: str) -> str:

@@ -22,15 +22,15 @@ from core.domain.errors import DocumentError, EmptyFileError, FullDiskError, Pas
 from core.domain.ports import KeywordIndex, PdfInfo
 from core.domain.settings import Settings
 from core.domain.turns import now
-from core.ingest.jobs import Jobs
 from core.ingest.page_work import Describe, PageWork
-from core.ingest.shelf import Shelf
 from core.ingest.vector_work import VectorWork
 from core.ingest.workplace import Reader, Workplace
 from core.store.data_dir import QUARANTINE, set_aside
 from core.store.database import Database
 from core.store.indexes import Indexes
+from core.store.jobs import Jobs
 from core.store.library import Library, sha256_of
+from core.store.shelf import Shelf
 from core.text.plain import storable
 
 log = logging.getLogger(__name__)
@@ -80,7 +80,7 @@ class Ingest:
         self._reader = reader
         self._settings = settings
         self._jobs = Jobs(database)
-        self._shelf = Shelf(database, keywords, indexes)
+        self._shelf = Shelf(database, keywords)
         self._closing = threading.Event()
         self._changed = threading.Condition()
         self._lock = filelock.FileLock(settings.data_dir / "ingest.lock", thread_local=False)

@@ -33,7 +33,7 @@ class VectorWork:
 
     def _embed_next(self) -> bool:
         if not self._looked_through:
-            self._place.indexes.expect_lacking()
+            self._place.indexes.drop_unsound()
             for document_id in self._place.jobs.in_stage(JobStage.EMBED):
                 self._place.settle(document_id)
             self._looked_through = True
@@ -57,8 +57,7 @@ class VectorWork:
             return indexes.finish_build()
         if not indexes.embed(batch, self._place.closing.is_set):
             return False
-        indexes.store(batch)
-        for document_id in dict.fromkeys(passage.document_id for passage in batch.passages):
+        for document_id in batch.document_ids:
             self._place.settle(document_id)
         self._place.announce()
         return True

@@ -10,11 +10,11 @@ from core.domain.documents import Job, JobStage, JobStatus
 from core.domain.errors import FullDiskError, PinciteError
 from core.domain.ports import PageReader
 from core.domain.settings import Settings
-from core.ingest.jobs import Jobs
-from core.ingest.shelf import Shelf
 from core.store.database import Database
 from core.store.indexes import Indexes
+from core.store.jobs import Jobs
 from core.store.library import Library
+from core.store.shelf import Shelf
 
 _BEING_READ = (JobStage.PARSE, JobStage.KEYWORDS)
 

@@ -16,7 +16,6 @@ import ollama
 import onnxruntime  # type: ignore[import-untyped]  # ships no types
 from tokenizers import Tokenizer
 
-from core.domain.documents import Passage
 from core.domain.errors import ModelUnavailableError, SettingsError, StorageError
 from core.domain.ports import Embedder, Vectors
 from core.domain.settings import Settings
@@ -40,16 +39,6 @@ FEW_TEXTS = 16
 """Up to this many texts are a query's, answered ahead of the bulk work of an ingest."""
 REMEMBERED_QUERIES = 256
 """A retry asks again what was asked before, and many questions look for the same section."""
-
-
-def embedded_text(passage: Passage) -> str:
-    """What of a passage goes into its vector: where it stands, then what it says."""
-    return f"{passage.context}\n{passage.text}" if passage.context else passage.text
-
-
-def embedding_key(passage: Passage) -> bytes:
-    """SHA-256 of the embedded text: equal texts share one cached vector a model."""
-    return hashlib.sha256(embedded_text(passage).encode()).digest()
 
 
 def make_embedder(name: str, settings: Settings) -> Embedder:

@@ -1,23 +1,23 @@
 """The vector indexes: which embedder's is in use, the one that is being built beside it, and the one before it.
 
-Vectors are kept in SQLite, where every process searches them. Passages that lack one wait in ``pending_vectors``;
-whoever runs ingest takes them from there, and keeps Chroma's folder in step for approximate search.
+Vectors are kept in SQLite, where every process searches them. Whoever runs ingest embeds the passages that have none,
+and keeps Chroma's folder in step for approximate search.
 """
 
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from sqlite3 import Connection, Row
+from sqlite3 import Row
 from typing import Literal
 
 import numpy as np
 
-from core.domain.documents import Passage
+from core.domain.documents import embedded_text
 from core.domain.errors import ModelUnavailableError
 from core.domain.ports import Embedder, Vectors
 from core.domain.settings import Settings
-from core.models.embed import embedded_text, embedding_key, make_embedder
+from core.models.embed import make_embedder
 from core.store.approximate import Approximate
 from core.store.database import Database
 from core.store.exact import MeaningIndex
@@ -27,6 +27,9 @@ from core.store.vectors import IndexStamp, mismatch
 
 Role = Literal["active", "building", "previous"]
 TEXTS_AT_ONCE = 64
+_LACKING = """document_id = ? AND NOT EXISTS
+  (SELECT 1 FROM embeddings WHERE key = passages.embedding_key AND model = ?)"""
+"""Passages of a document that have no vector of a model."""
 _READY = "SELECT id FROM documents WHERE status IN ('ready', 'recognising')"
 PAUSE_SECONDS = 60.0
 """How long after an embedder failed only new documents are tried with it."""
@@ -44,11 +47,11 @@ class BuildProgress:
 
 @dataclass(frozen=True, slots=True)
 class PendingPassages:
-    """Passages that the index ``index_id`` lacks, by their numbers."""
+    """Texts that the index ``index_id`` lacks a vector of, by embedding key, and the documents that they stand in."""
 
     index_id: int
-    numbers: tuple[int, ...]
-    passages: tuple[Passage, ...]
+    texts: Mapping[bytes, str]
+    document_ids: tuple[str, ...]
 
 
 class Indexes:
@@ -66,6 +69,8 @@ class Indexes:
         self._make_embedder = embedders
         self._embedders: dict[str, Embedder] = {}
         self._opened: dict[int, MeaningIndex] = {}
+        self._counted: dict[int, tuple[int, dict[str, tuple[int, int]]]] = {}
+        """By index: a generation, and of each document its own then and how many passages lacked a vector."""
         self._approximate = Approximate(database, self._cache, settings.vectors_dir)
         self._lock = threading.RLock()
         self._trouble = ""
@@ -176,65 +181,69 @@ class Indexes:
 
     # ------------------------------------------------------------ for ingest
 
-    def expect(self, connection: Connection, document_id: str, page_indexes: Sequence[int]) -> None:
-        """Note that every kept index lacks the passages of these pages."""
-        connection.executemany(
-            """INSERT OR IGNORE INTO pending_vectors (index_id, passage_number)
-               SELECT vector_indexes.id, passages.number FROM passages, vector_indexes
-               WHERE passages.document_id = ? AND passages.page_index = ?""",
-            [(document_id, page_index) for page_index in page_indexes],
-        )
-
     def pending_count(self, index_id: int | None = None, document_id: str | None = None) -> int:
         """Passages that an index (the active one) lacks, of one document or of all."""
-        table, conditions, values = "pending_vectors", list[str](), list[int | str]()
-        if index_id is None:
-            active = self._row("active")
-            index_id = active["id"] if active else None
-        if index_id is None:
-            table = "(SELECT number AS passage_number FROM passages)"
-        else:
-            conditions.append("index_id = ?")
-            values.append(index_id)
-        if document_id is not None:
-            conditions.append("passage_number IN (SELECT number FROM passages WHERE document_id = ?)")
-            values.append(document_id)
-        where = f"WHERE {' AND '.join(conditions)}" if conditions else ""
-        return self._database.number(f"SELECT count(*) FROM {table} {where}", values)
+        active = self._row("active")
+        lacking = self._lacking(index_id or (active["id"] if active else 0))
+        return sum(lacking.values()) if document_id is None else lacking.get(document_id, 0)
 
     def pending(self, *, limit: int) -> PendingPassages | None:
         """The next passages to embed: of the active index and no job that was stopped, then of the index being built.
 
         Raises ModelUnavailableError where there is no index yet and its embedder cannot be reached.
         """
-        connection = self._database.connection
-        paused = time.monotonic() < self._paused_until
-        left_out = "status <> 'running'" if paused else "status IN ('cancelled', 'failed')"
-        of_jobs = f"AND passages.document_id NOT IN (SELECT document_id FROM jobs WHERE {left_out})"
-        if self._row("active") is None:
-            if connection.execute(f"SELECT 1 FROM passages WHERE 1 {of_jobs} LIMIT 1").fetchone() is None:
-                return None
+        left_out = (
+            "status <> 'running'" if time.monotonic() < self._paused_until else "status IN ('cancelled', 'failed')"
+        )
+        rows = self._database.connection.execute(f"SELECT document_id FROM jobs WHERE {left_out}")
+        stopped = {row["document_id"] for row in rows}
+        if self._row("active") is None and self._lacking(0).keys() - stopped:
             self._ensure_active()
-        for role, condition in (("active", of_jobs), ("building", "")):
+        for role, without in (("active", stopped), ("building", set[str]())):
             row = self._row(role)
             if row is None or (role == "building" and self._trouble):
                 continue
-            rows = connection.execute(
-                f"""SELECT passages.*, pages.page_label, pages.text AS page_text
-                    FROM pending_vectors JOIN passages ON passages.number = pending_vectors.passage_number
-                    JOIN pages USING (document_id, page_index)
-                    WHERE pending_vectors.index_id = ? {condition}
-                    ORDER BY pending_vectors.passage_number LIMIT ?""",
-                (row["id"], limit),
-            ).fetchall()
-            if rows:
-                return PendingPassages(
-                    row["id"], tuple(found["number"] for found in rows), tuple(map(stored_passage, rows))
-                )
+            texts, documents = dict[bytes, str](), dict[str, None]()
+            for document_id in self._lacking(row["id"]):
+                if document_id not in without and len(texts) < limit:
+                    texts |= self._without_vector(document_id, _stamp(row).model, limit - len(texts))
+                    documents[document_id] = None
+            if texts:
+                return PendingPassages(row["id"], texts, tuple(documents))
         return None
 
+    def _lacking(self, index_id: int) -> dict[str, int]:
+        """How many passages each document has without a vector, if any; counted anew where something changed.
+
+        0 stands for an index that is still to be made.
+        """
+        row = next((row for row in self._rows() if row["id"] == index_id), None)
+        model = _stamp(row).model if row else ""
+        generation = self._database.number("SELECT generation FROM vector_state")
+        known, counted = self._counted.get(index_id, (-1, {}))
+        if known != generation:
+            documents = self._database.connection.execute("SELECT id, vectors_generation FROM documents ORDER BY rowid")
+            before, counted = counted, {}
+            for identity, own in map(tuple, documents.fetchall()):
+                number = before[identity][1] if before.get(identity, (-1,))[0] == own else self._count(identity, model)
+                counted[identity] = (own, number)
+            self._counted[index_id] = (generation, counted)
+        return {identity: number for identity, (_, number) in counted.items() if number}
+
+    def _count(self, document_id: str, model: str) -> int:
+        return self._database.number(f"SELECT count(*) FROM passages WHERE {_LACKING}", (document_id, model))
+
+    def _without_vector(self, document_id: str, model: str, limit: int) -> dict[bytes, str]:
+        rows = self._database.connection.execute(
+            f"""SELECT passages.*, pages.page_label, pages.text AS page_text
+                FROM passages JOIN pages USING (document_id, page_index)
+                WHERE {_LACKING} ORDER BY passages.number LIMIT ?""",
+            (document_id, model, limit),
+        )
+        return {row["embedding_key"]: embedded_text(stored_passage(row)) for row in rows}
+
     def embed(self, batch: PendingPassages, stopped: Callable[[], bool]) -> bool:
-        """Make those vectors of a batch that are not kept yet; False once ``stopped()`` is true.
+        """Make the vectors of a batch; False once ``stopped()`` is true.
 
         Raises ModelUnavailableError.
         """
@@ -243,32 +252,19 @@ class Indexes:
             return True
         embedder, _ = self._open(row)
         stamp = _stamp(row)
-        texts = {embedding_key(passage): embedded_text(passage) for passage in batch.passages}
-        kept = self._cache.get(list(texts), stamp)
-        missing = [key for key in texts if key not in kept]
+        missing = list(batch.texts)
         for at in range(0, len(missing), TEXTS_AT_ONCE):
             if stopped():
                 return False
             part = missing[at : at + TEXTS_AT_ONCE]
-            made = _checked(embedder, [texts[key] for key in part], stamp)
+            made = _checked(embedder, [batch.texts[key] for key in part], stamp)
             self._cache.put(dict(zip(part, made, strict=True)), stamp)
         return True
 
-    def store(self, batch: PendingPassages) -> None:
-        """Note that those passages of an embedded batch which still exist wait no more; may be repeated."""
-        with self._database.transaction() as connection:
-            connection.executemany(
-                "DELETE FROM pending_vectors WHERE index_id = ? AND passage_number = ?",
-                [(batch.index_id, number) for number in batch.numbers],
-            )
-
-    def expect_lacking(self) -> None:
-        """Look through all vectors; what has none, or one that cannot be right, waits for one."""
+    def drop_unsound(self) -> None:
+        """Look through all vectors and forget what cannot be right: its passages lack one again."""
         for row in self._rows():
             self._cache.drop_unsound(_stamp(row))
-        with self._database.transaction() as connection:
-            for row in self._rows():
-                _expect_lacking(connection, row)
 
     def keep_in_step(self, stopped: Callable[[], bool]) -> bool:
         """Bring Chroma's folder in step, once nothing waits to be embedded; only where ingest runs."""
@@ -310,7 +306,7 @@ class Indexes:
         The process that works on the library does both.
         """
         self._approximate.make_anew()
-        self.expect_lacking()
+        self.drop_unsound()
 
     # ------------------------------------------------------------ rows and adapters
 
@@ -328,7 +324,6 @@ class Indexes:
             )
             row = self._row(role)
             assert row is not None
-            _expect_lacking(connection, row)
         return row
 
     def _drop(self, row: Row) -> None:
@@ -380,14 +375,6 @@ def _checked(embedder: Embedder, texts: Sequence[str], stamp: IndexStamp) -> Vec
             hint="Check the model at its server, or choose another embedding model in the settings.",
         )
     return vectors
-
-
-def _expect_lacking(connection: Connection, row: Row) -> None:
-    connection.execute(
-        """INSERT OR IGNORE INTO pending_vectors (index_id, passage_number) SELECT ?, number FROM passages
-           WHERE NOT EXISTS (SELECT 1 FROM embeddings WHERE key = passages.embedding_key AND model = ?)""",
-        (row["id"], _stamp(row).model),
-    )
 
 
 def _stamp(row: Row) -> IndexStamp:

@@ -7,13 +7,13 @@ from core.documents.passages import split_pages
 from core.domain.documents import Block, BlockKind, Page, PageStatus
 from core.domain.ports import PdfInfo
 from core.domain.settings import Settings
-from core.ingest.shelf import Shelf
 from core.models.rerank import BuiltInReranker
 from core.search.retriever import Retriever
 from core.store.database import Database
 from core.store.indexes import Indexes
 from core.store.keywords import Fts5Index
 from core.store.library import Library
+from core.store.shelf import Shelf
 
 
 def page(index: int, text: str, *, label: str = "") -> Page:
@@ -39,7 +39,7 @@ def make_retriever(
     settings = settings or Settings(data_dir=directory)
     database = Database(settings.database_path)
     library, keywords, indexes = Library(database, settings), Fts5Index(database), Indexes(database, settings)
-    shelf = Shelf(database, keywords, indexes)
+    shelf = Shelf(database, keywords)
     for name, texts in documents.items():
         identity = id_of(name)
         shelf.add_document(identity, name, 1, PdfInfo(len(texts), (), (), {}), added_at="2026-01-01T00:00:00Z")
@@ -52,7 +52,6 @@ def make_retriever(
     embedder, vectors = indexes.active()
     while batch := indexes.pending(limit=256):
         indexes.embed(batch, lambda: False)
-        indexes.store(batch)
     retriever = Retriever(
         library=library,
         keywords=keywords,

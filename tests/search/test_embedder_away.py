@@ -16,7 +16,7 @@ from core.models.embed import MiniLmEmbedder
 from core.services.bootstrap import Pincite, open_pincite
 from core.store.database import Database
 from core.store.indexes import Indexes
-from tests.documents.workshop import LONG_SECONDS, make_pdf
+from tests.ingest.workshop import LONG_SECONDS, make_pdf
 
 NOBODY_THERE = "http://127.0.0.1:9"
 PAGE = "The tenant pays interest of nine percent on late rent."

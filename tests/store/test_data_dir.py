@@ -19,7 +19,7 @@ from core.services.bootstrap import open_pincite
 from core.services.health import look_into
 from core.store.data_dir import STAMP, quarantined, stamp_of
 from core.store.database import Database, ReadOnlyDatabase
-from tests.documents.workshop import LONG_SECONDS, make_pdf, open_workshop
+from tests.ingest.workshop import LONG_SECONDS, make_pdf, open_workshop
 
 
 @pytest.fixture

@@ -21,11 +21,10 @@ from core.domain.documents import (
 from core.domain.errors import UnknownDocumentError
 from core.domain.ports import PdfInfo
 from core.domain.settings import Settings
-from core.ingest.shelf import Shelf
 from core.store.database import Database
-from core.store.indexes import Indexes
 from core.store.keywords import Fts5Index
 from core.store.library import Library
+from core.store.shelf import Shelf
 
 ONE, TWO = "1" * 64, "2" * 64
 TEXT = "Überschrift\nZins 9 % p. a. 🙂 ab Fälligkeit."
@@ -62,7 +61,7 @@ def database(settings: Settings) -> Database:
 
 @pytest.fixture
 def shelf(database: Database, settings: Settings) -> Shelf:
-    made = Shelf(database, Fts5Index(database), Indexes(database, settings))
+    made = Shelf(database, Fts5Index(database))
     info = PdfInfo(page_count=4, page_labels=(), outline=OUTLINE, fields={}, notes=("An XFA form.",))
     made.add_document(ONE, "Vertrag.pdf", 1000, info, added_at="2026-01-01")
     made.add_document(TWO, "report.pdf", 2000, info, added_at="2026-01-02")

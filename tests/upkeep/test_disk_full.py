@@ -15,8 +15,8 @@ from benchmarks.attacks.disk_full import campaign
 from core.domain.documents import DocumentStatus
 from core.domain.errors import FullDiskError, SettingsError
 from core.domain.settings import Settings, load_settings, save_choices
-from core.ingest.shelf import Shelf
 from core.services.bootstrap import open_pincite
+from core.store.shelf import Shelf
 
 
 def test_a_full_disk_ends_in_sentences_and_loses_nothing() -> None:

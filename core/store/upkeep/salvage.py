@@ -9,7 +9,7 @@ from pathlib import Path
 
 from core.store.database import Database
 
-_DERIVED = ("passage_words", "sqlite_", "pending_vectors", "vector_state", "turn_lines")
+_DERIVED = ("passage_words", "sqlite_", "vector_state", "turn_lines")
 """Begin the names of tables that are made again from the others."""
 _HEADER, _MOST_GAPS = 100, 10_000
 Row = tuple[object, ...]

@@ -7,7 +7,7 @@ from contextlib import closing
 from pathlib import Path
 
 from core.domain.codec import UNDECODABLE, from_json
-from core.domain.documents import Document, DocumentStatus, OutlineEntry, PageStatus
+from core.domain.documents import Document, DocumentStatus, OutlineEntry, PageStatus, embedding_key
 from core.domain.errors import (
     BusyError,
     DamagedDatabaseError,
@@ -19,7 +19,6 @@ from core.domain.errors import (
 from core.domain.page_layout import decode_layout
 from core.domain.settings import Settings, load_settings
 from core.domain.turns import TraceStep, Turn
-from core.models.embed import embedding_key
 from core.store.data_dir import quarantined, strays
 from core.store.database import Database, ReadOnlyDatabase
 from core.store.indexes import Indexes

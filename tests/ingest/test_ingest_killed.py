@@ -15,9 +15,9 @@ import pytest
 from core.domain.documents import DocumentStatus
 from core.domain.settings import Settings
 from core.store.database import Database
-from tests.documents.doomed import FILES, RECOGNISED, ingest_until_killed
-from tests.documents.pdfium_reader import PdfiumReader
-from tests.documents.workshop import LONG_SECONDS, Workshop, make_pdf, open_workshop
+from tests.ingest.doomed import FILES, RECOGNISED, ingest_until_killed
+from tests.ingest.pdfium_reader import PdfiumReader
+from tests.ingest.workshop import LONG_SECONDS, Workshop, make_pdf, open_workshop
 
 KILLS = 20
 MOST_STARTS = 80
@@ -27,7 +27,7 @@ MOST_STARTS = 80
 def start() -> Iterator[multiprocessing.context.ForkServerContext]:
     """Starts processes from one that has the heavy libraries loaded."""
     context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(["chromadb", "onnxruntime", "tests.documents.doomed"])
+    context.set_forkserver_preload(["chromadb", "onnxruntime", "tests.ingest.doomed"])
     yield context
 
 

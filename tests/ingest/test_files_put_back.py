@@ -9,7 +9,7 @@ from core.domain.documents import DocumentStatus
 from core.domain.errors import PasswordNeededError
 from core.domain.settings import Settings
 from core.services.health import look_into
-from tests.documents.workshop import make_pdf, open_workshop
+from tests.ingest.workshop import make_pdf, open_workshop
 
 DAMAGES: dict[str, Callable[[Path], object]] = {
     "missing": Path.unlink,

@@ -12,13 +12,13 @@ import pytest
 from core.domain.documents import Block, BlockKind, Page
 from core.domain.errors import BusyError
 from core.domain.settings import Settings
-from core.ingest import shelf as shelf_module
 from core.ingest.page_work import LONGEST_PAGE
 from core.store import database as database_module
 from core.store import keywords as keywords_module
+from core.store import shelf as shelf_module
 from core.store.database import Database
-from tests.documents.pdfium_reader import PdfiumReader
-from tests.documents.workshop import make_pdf, open_workshop
+from tests.ingest.pdfium_reader import PdfiumReader
+from tests.ingest.workshop import make_pdf, open_workshop
 
 CHARACTERS = 71_000
 PAGES = {

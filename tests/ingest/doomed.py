@@ -9,9 +9,9 @@ from pathlib import Path
 
 from core.domain.documents import Page
 from core.domain.settings import Settings
-from tests.documents.other_embedder import OtherEmbedder, choose
-from tests.documents.pdfium_reader import PdfiumReader
-from tests.documents.workshop import LONG_SECONDS, open_workshop
+from tests.ingest.other_embedder import OtherEmbedder, choose
+from tests.ingest.pdfium_reader import PdfiumReader
+from tests.ingest.workshop import LONG_SECONDS, open_workshop
 
 RECOGNISED = {3: "A stamp from Bremen, hardly legible.", 7: "A letter from Ghent in a shaky hand."}
 FILES = (

@@ -15,8 +15,8 @@ from core.domain.errors import EmptyFileError, NotAPdfError, PasswordNeededError
 from core.domain.settings import Settings
 from core.store.exact import MeaningIndex
 from core.store.indexes import Indexes
-from tests.documents.pdfium_reader import PdfiumReader
-from tests.documents.workshop import LONG_SECONDS, make_pdf, open_workshop
+from tests.ingest.pdfium_reader import PdfiumReader
+from tests.ingest.workshop import LONG_SECONDS, make_pdf, open_workshop
 
 RATES = "Late payments bear interest at nine percent a year, counted by the day from the due date."
 PARKING = "Employees park their bicycles in the yard behind the mill, never in the stairwell."

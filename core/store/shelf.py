@@ -1,6 +1,6 @@
-"""Writes what was read and takes it away again: pages, passages, their words, and what the vector indexes then lack.
+"""Writes what was read and takes it away again: pages, passages and their words.
 
-Each call is one transaction; vectors themselves follow through ``pending_vectors`` and ``removals``.
+Each call is one transaction. Passages without a vector are embedded later; what leaves is noted in ``removals``.
 """
 
 import json
@@ -8,21 +8,18 @@ from collections.abc import Callable, Sequence
 from sqlite3 import Connection
 
 from core.domain.codec import to_json
-from core.domain.documents import OutlineEntry, Page, PageStatus, Passage
+from core.domain.documents import OutlineEntry, Page, PageStatus, Passage, embedding_key
 from core.domain.page_layout import encode_layout
 from core.domain.ports import KeywordIndex, PdfInfo
-from core.models.embed import embedding_key
 from core.store.database import Database
-from core.store.indexes import Indexes
 
 
 class Shelf:
     """The writing side of the library."""
 
-    def __init__(self, database: Database, keywords: KeywordIndex, indexes: Indexes) -> None:
+    def __init__(self, database: Database, keywords: KeywordIndex) -> None:
         self._database = database
         self._keywords = keywords
-        self._indexes = indexes
 
     def add_document(self, document_id: str, name: str, byte_size: int, info: PdfInfo, *, added_at: str) -> None:
         self._database.connection.execute(
@@ -108,7 +105,6 @@ class Shelf:
                 passage_rows,
             )
             add_words()
-            self._indexes.expect(connection, document_id, indexes)
             _count_passages(connection, document_id)
             return True
 

@@ -18,7 +18,7 @@ from core.store.database import Database
 from core.store.indexes import Indexes
 from core.store.keywords import Fts5Index
 from core.store.library import Library
-from tests.documents.pdfium_reader import PdfiumReader
+from tests.ingest.pdfium_reader import PdfiumReader
 
 TABLES = (
     "documents",
@@ -27,7 +27,6 @@ TABLES = (
     "passages",
     "passage_words",
     "embeddings",
-    "pending_vectors",
     "jobs",
     "removals",
 )

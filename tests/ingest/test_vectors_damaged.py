@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from core.domain.settings import Settings
-from tests.documents.workshop import LONG_SECONDS, Workshop, make_pdf, open_workshop
+from tests.ingest.workshop import LONG_SECONDS, Workshop, make_pdf, open_workshop
 
 PAGES = [f"Chapter {number} of the contract speaks of matter{number}." for number in range(70)]
 MORE = [f"Section {number} of the other paper deals with thing{number}." for number in range(70)]

@@ -11,7 +11,7 @@ from core.domain.errors import ModelUnavailableError
 from core.domain.ports import Embedder, Vectors
 from core.domain.settings import Settings
 from core.models.embed import MiniLmEmbedder, make_embedder
-from tests.documents.workshop import LONG_SECONDS
+from tests.ingest.workshop import LONG_SECONDS
 
 
 class OtherEmbedder:
