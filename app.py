@@ -7,6 +7,7 @@ from starlette.middleware import Middleware
 from streamlit import runtime
 
 from core.domain.errors import PinciteError
+from pages import PAGES, Page
 from pages.components.facade import pincite, tell
 from pages.components.layout import apply_layout
 from serve import serving, the_door
@@ -22,28 +23,22 @@ def draw() -> None:
     st.set_page_config(page_title="Pincite", page_icon=ICON, layout="wide")
     st.logo(LOGO, size="large", icon_image=ICON)
     apply_layout()
+    problem, waiting = None, dict.fromkeys(PAGES, 0)
+    try:
+        app = pincite()
+        waiting = {page: page.waiting(app) for page in PAGES}
+    except PinciteError as error:
+        problem = error
+    chosen = st.navigation([_entry(page, waiting[page]) for page in PAGES], expanded=True)
+    if problem:
+        tell(problem)
+    else:
+        chosen.run()
 
-    try:
-        waiting = pincite().turns.count_flagged()
-    except PinciteError as error:
-        tell(error)
-        st.stop()
-    page = st.navigation(
-        [
-            st.Page("pages/chat.py", title="Chat", icon=":material/forum:", default=True),
-            st.Page("pages/documents.py", title="Documents", icon=":material/description:"),
-            st.Page("pages/traces.py", title="Traces", icon=":material/account_tree:"),
-            st.Page(
-                "pages/review.py", title=f"Review ({waiting})" if waiting else "Review", icon=":material/rate_review:"
-            ),
-            st.Page("pages/settings.py", title="Settings", icon=":material/settings:"),
-        ],
-        expanded=True,
-    )
-    try:
-        page.run()
-    except PinciteError as error:
-        tell(error)
+
+def _entry(page: Page, waiting: int) -> st.Page:
+    title = f"{page.title} ({waiting})" if waiting else page.title
+    return st.Page(page.path, title=title, icon=f":material/{page.icon}:", default=page is PAGES[0])
 
 
 if runtime.exists():

@@ -146,7 +146,10 @@ def _other_figure(figure: str, rng: random.Random) -> str:
 def samples(directory: Path = SAMPLES) -> list[Passage]:
     """The passages of the sample PDFs that have a text of their own, as the product reads them."""
     found: list[Passage] = []
-    with tempfile.TemporaryDirectory() as folder, contextlib.closing(ProcessReader(Settings(Path(folder)))) as reader:
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        contextlib.closing(ProcessReader(Settings(data_dir=Path(folder)))) as reader,
+    ):
         for path in sorted(directory.glob("*.pdf")):
             pages = list(reader.read(path, range(reader.open(path).page_count)))
             found += split_pages(pages, document_id=path.stem, title=path.stem)

@@ -24,7 +24,6 @@ ONLY_BOOTSTRAP = "core.store"
 MAY_OPEN_STORES = ("core.services.bootstrap",)
 OURS = ("app", "cli", "core", "pages", "serve", "upkeep_cli", "web")
 STILL_BACKWARD = {
-    "core.domain.settings imports core.text.plain",
     "core.ingest.pipeline imports core.store.data_dir",
     "core.ingest.pipeline imports core.store.database",
     "core.ingest.pipeline imports core.store.indexes",

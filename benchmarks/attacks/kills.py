@@ -19,7 +19,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from importlib import resources
 from multiprocessing.connection import wait
@@ -121,7 +121,7 @@ def _wire() -> None:
 
 @contextmanager
 def _opened(settings: Settings) -> Iterator[Pincite]:
-    with closing(open_pincite(replace(load_settings(settings.data_dir), engine="quoting", ocr=False))) as app:
+    with closing(open_pincite(load_settings(settings.data_dir).but(engine="quoting", ocr=False))) as app:
         yield app
 
 

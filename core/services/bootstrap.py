@@ -166,7 +166,7 @@ class Pincite:
 
     def change_settings(self, **values: Any) -> None:
         """Save the choices and use them from the next turn on. Raises SettingsError or ModelUnavailableError."""
-        changed = replace(self.settings, **values)
+        changed = self.settings.but(**values)
         self.indexes.use(changed)
         try:
             if changed.embedding_model != self.settings.embedding_model:
@@ -262,7 +262,7 @@ class Pincite:
         """The database alone knows which index there is; the choice that is kept beside it may lag behind a kill."""
         name = self.indexes.wanted_name
         if name != self.settings.embedding_model:
-            self.settings = replace(self.settings, embedding_model=name)
+            self.settings = self.settings.but(embedding_model=name)
             self.indexes.use(self.settings)
             save_choices(self.settings.data_dir, {"embedding_model": name})
 

@@ -1,7 +1,7 @@
 """The one runtime that all pages share, and how its errors are told."""
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 import streamlit as st
@@ -10,6 +10,7 @@ from core.domain.errors import PinciteError
 from core.services.bootstrap import Pincite, open_pincite
 from pages.components.words import escape
 
+_TOLD = "error_to_tell"
 _opening = threading.Lock()
 _opened: Pincite | None = None
 
@@ -30,6 +31,22 @@ def errors_told() -> Iterator[None]:
         yield
     except PinciteError as error:
         tell(error)
+
+
+def safely(do: Callable[..., None], *args: object) -> None:
+    """Do what a button is for; an error of ours is told when the page is drawn anew."""
+    try:
+        do(*args)
+    except PinciteError as error:
+        st.session_state[_TOLD] = error
+
+
+def show(draw: Callable[[Pincite], None]) -> None:
+    """Draw a page; what went wrong behind a button of the drawing before is told first."""
+    with errors_told():
+        if (error := st.session_state.pop(_TOLD, None)) is not None:
+            tell(error)
+        draw(pincite())
 
 
 def tell(error: PinciteError) -> None:

@@ -66,7 +66,7 @@ def test_same_bytes_under_another_name_are_recognised_and_stored_once(settings: 
 def test_file_that_cannot_become_a_document_gets_its_own_message_and_leaves_nothing(
     settings: Settings, tmp_path: Path
 ) -> None:
-    with open_workshop(replace(settings, max_file_mib=1)) as shop:
+    with open_workshop(settings.but(max_file_mib=1)) as shop:
         with pytest.raises(EmptyFileError, match=r"empty\.pdf"):
             shop.ingest.add(b"", "empty.pdf")
         with pytest.raises(NotAPdfError):
@@ -81,7 +81,7 @@ def test_file_that_cannot_become_a_document_gets_its_own_message_and_leaves_noth
 
 def test_document_over_the_page_limit_is_refused_with_the_limit(settings: Settings, tmp_path: Path) -> None:
     with (
-        open_workshop(replace(settings, max_pages=1)) as shop,
+        open_workshop(settings.but(max_pages=1)) as shop,
         pytest.raises(TooLargeError, match="2 pages; the limit is 1"),
     ):
         shop.ingest.add(make_pdf(tmp_path / "long.pdf", [RATES, PARKING]), "long.pdf")
@@ -329,7 +329,7 @@ def test_a_page_to_be_read_again_while_the_rest_is_read_is_read_again(settings: 
 
 def test_ocr_that_is_switched_off_leaves_scanned_pages_alone(settings: Settings, tmp_path: Path) -> None:
     reader = PdfiumReader(recognised={0: "Stamped and signed in Bremen."})
-    with open_workshop(replace(settings, ocr=False), reader) as shop:
+    with open_workshop(settings.but(ocr=False), reader) as shop:
         document = shop.ingest.add(make_pdf(tmp_path / "a.pdf", [""]), "a.pdf").document
         shop.finish()
         assert shop.library.get(document.id).status is DocumentStatus.READY

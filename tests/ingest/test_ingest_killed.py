@@ -7,7 +7,6 @@ import multiprocessing
 import random
 import signal
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -53,7 +52,7 @@ def test_ingest_survives_being_killed_anywhere(
 ) -> None:
     for number, pages in enumerate(FILES):
         make_pdf(tmp_path / f"{number}.pdf", pages)
-    untouched = replace(settings, data_dir=tmp_path / "untouched")
+    untouched = settings.but(data_dir=tmp_path / "untouched")
     with open_workshop(untouched, PdfiumReader(recognised=RECOGNISED)) as shop:
         for number in range(len(FILES)):
             shop.ingest.add(tmp_path / f"{number}.pdf", f"{number}.pdf")

@@ -1,11 +1,12 @@
 """The settings in four states: fresh, building an index, refused, saved."""
 
-from dataclasses import replace
+import json
 
 import pytest
 
 from core.domain.documents import Document
-from core.domain.errors import ModelUnavailableError
+from core.domain.errors import ModelUnavailableError, StorageError
+from core.domain.settings import load_settings
 from core.judge.confidence import Recalibration, ReliabilityBin, ThresholdEffect
 from core.services.bootstrap import OwnReviews, Pincite
 from tests.pages.conftest import Screen
@@ -33,7 +34,7 @@ def test_working_shows_the_index_that_is_being_built(
 
 
 def test_failed_change_says_why_and_changes_nothing(app: Pincite, monkeypatch: pytest.MonkeyPatch) -> None:
-    app.settings = replace(app.settings, embedding_model="ollama:nomic-embed-text")
+    app.settings = app.settings.but(embedding_model="ollama:nomic-embed-text")
 
     def unreachable(name: str) -> None:
         raise ModelUnavailableError("The embedding model cannot be reached.", hint="Start its server.")
@@ -100,4 +101,30 @@ def test_the_correction_by_own_reviews_is_put_in_use_and_taken_back(
     screen.press("Return to the shipped confidence")
     assert not app.confidence_is_learned
     assert "1,558 labelled answers" in screen.words()
+    screen.assert_sound()
+
+
+def test_an_error_behind_a_button_is_told_on_the_page(app: Pincite, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(own: OwnReviews | None) -> None:
+        raise StorageError("The settings could not be kept.", hint="Free some space.")
+
+    app.change_settings(confidence_slope=0.5)
+    monkeypatch.setattr(app, "learn_confidence", refuse)
+    screen = Screen("settings")
+    screen.press("Return to the shipped confidence")
+    assert [error.value for error in screen.test.error] == ["**The settings could not be kept.** Free some space."]
+    screen.assert_sound()
+
+
+def test_only_what_was_changed_is_saved(app: Pincite, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a variable sets would else hold on as a choice when the variable is gone."""
+    monkeypatch.setenv("PINCITE_KEPT", "7")
+    app.settings = load_settings()
+    screen = Screen("settings")
+    [kept] = [number for number in screen.test.number_input if number.label == "Passages kept"]
+    assert (kept.value, kept.disabled) == (7, True) and "PINCITE_KEPT" in kept.help
+    next(number for number in screen.test.number_input if number.label == "Candidates").set_value(41)
+    next(button for button in screen.test.button if button.label == "Save" and button.form_id == "search").click().run()
+    assert app.settings.candidates == 41 and app.settings.kept == 7
+    assert json.loads(app.settings.choices_path.read_text(encoding="utf-8")) == {"candidates": 41}
     screen.assert_sound()

@@ -2,7 +2,6 @@
 
 import threading
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -36,7 +35,7 @@ class FailingEmbedder(MiniLmEmbedder):
 
 @pytest.fixture
 def app(settings: Settings) -> Iterator[Pincite]:
-    app = open_pincite(replace(settings, engine="quoting"))
+    app = open_pincite(settings.but(engine="quoting"))
     yield app
     app.close()
 

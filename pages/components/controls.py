@@ -1,0 +1,73 @@
+"""What all pages draw alike: a row, a quiet button, a list that grows when asked, a question before a deletion."""
+
+from collections.abc import Callable
+from typing import Any
+
+import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
+
+from core.domain.turns import Turn
+from pages.components.facade import safely
+
+Callback = Callable[..., None]
+
+
+def row(**options: Any) -> DeltaGenerator:
+    """Elements beside each other."""
+    look: dict[str, Any] = {"vertical_alignment": "center", "gap": "small"} | options
+    return st.container(horizontal=True, **look)
+
+
+def button(label: str, icon: str, do: Callback | None = None, *args: object, **options: Any) -> bool:
+    """What it does is done before the page is drawn anew; an error of it is told on that page."""
+    then: dict[str, Any] = {"on_click": safely, "args": (do, *args)} if do else {}
+    return st.button(label, icon=f":material/{icon}:", **then, **options)
+
+
+def quiet(label: str, icon: str, do: Callback | None = None, *args: object, **options: Any) -> bool:
+    """A button that does not stand out."""
+    return button(label, icon, do, *args, type="tertiary", **options)
+
+
+def download(label: str, data: Callable[[], bytes | str], file_name: str, mime: str, **options: Any) -> None:
+    """Offer a file that is made only when it is asked for."""
+    st.download_button(label, data=data, file_name=file_name, mime=mime, icon=":material/download:", type="tertiary",
+                       on_click="ignore", **options)  # fmt: skip
+
+
+def shown_of(name: str, at_once: int) -> int:
+    """How many entries of a list to show: what is shown at once, and as many again each time that more is wanted."""
+    most: int = st.session_state.get(f"shown_{name}", at_once)
+    return most
+
+
+def offer_more(label: str, name: str, at_once: int, *, icon: str = "expand_more") -> None:
+    quiet(label, icon, _show_more, name, at_once, key=f"more_{name}")
+
+
+def _show_more(name: str, at_once: int) -> None:
+    st.session_state[f"shown_{name}"] = shown_of(name, at_once) + at_once
+
+
+def confirm_deletion(title: str, consequences: str, delete: Callback, *args: object) -> None:
+    """Open a dialog that deletes, or does nothing."""
+
+    @st.dialog(title)
+    def ask() -> None:
+        st.markdown(consequences)
+        with row(horizontal_alignment="right"):
+            keep = st.button("Keep it")
+            gone = button("Delete", "delete", delete, *args, key="confirm_delete", type="primary")
+        if keep or gone:
+            st.rerun()
+
+    ask()
+
+
+def link_to_trace(turn: Turn, label: str) -> None:
+    st.page_link("pages/traces.py", label=label, icon=":material/account_tree:", query_params={"turn": turn.id})
+
+
+def link_to_conversation(session_id: str) -> None:
+    st.page_link("pages/chat.py", label="Open the conversation", icon=":material/forum:",
+                 query_params={"session": session_id})  # fmt: skip
