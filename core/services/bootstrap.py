@@ -117,7 +117,6 @@ class Pincite:
         self.reviews = Reviews(
             self.database,
             self.turns,
-            embedder=lambda: self.indexes.active()[0],
             cite=self._cite,
         )
         self._scrub_deleted(words=bool(self.sessions.to_scrub()))
@@ -403,10 +402,7 @@ class Pincite:
 
     def _recall(self, question: str, document_ids: Sequence[str]) -> Recalled | None:
         """The reviewed answer to the same question; an edited one with a verdict of its own, not the draft's."""
-        try:
-            recalled = self.reviews.reviewed_match(question, document_ids)
-        except (ModelUnavailableError, IndexMismatchError):  # the search, which follows, says so
-            return None
+        recalled = self.reviews.reviewed_match(question, document_ids)
         if recalled is None or not all(map(self.library.stands, recalled.citations)):
             return None
         turn = self.turns.without_trace(recalled.turn_id)

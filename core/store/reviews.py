@@ -1,17 +1,11 @@
 """Decisions of people on turns, kept for good; feedback; and finding a reviewed answer to the same question again."""
 
-import re
-import sqlite3
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-
-import numpy as np
-from numpy.typing import NDArray
 
 from core.domain.answers import AnswerPart, Citation
 from core.domain.codec import readable, to_json
 from core.domain.errors import TurnError
-from core.domain.ports import Embedder
 from core.domain.turns import (
     FeedbackKind,
     Recalled,
@@ -27,30 +21,9 @@ from core.store.database import Database
 from core.store.turns import Turns, review_of, status_of
 from core.text.marks import marked_text
 from core.text.plain import storable
-from core.text.terms import content_terms
+from core.text.questions import telling_words
 
-SAME_MEANING = 0.85
-"""Cosine similarity that two questions with the same words must reach: word order and wording still count.
-
-Similarity alone cannot decide: with all-MiniLM-L6-v2 "the first quarter" and "the second quarter" are at 0.94, and
-rewordings of one question between 0.74 and 0.98.
-"""
 MOST_COMPARED = 500
-
-_FIGURE = re.compile(r"\d[\d.,]*")
-_RELATION = re.compile(
-    r"\b(?:not|no|never|without|except|before|after|above|below|under|over|up|down|out|more|less|most|least|"
-    r"between|during|through|off)\b(?=\s+\w)|n['’]t\b",
-    re.IGNORECASE,
-)
-_ASKING = frozenset(
-    content_terms(
-        "please tell give show list name state say explain describe find number percentage percent share amount count "
-        "date author wrote writer written person people apply applies come comes exactly much many document report "
-        "file according kind type sort mentioned stated given"
-    )
-)
-_NAME = re.compile(r"(?<!^)(?<![.?!]\s)\b[A-Z][\w&'’-]+")
 
 _LATEST = (
     "review.undone_at = '' AND NOT EXISTS (SELECT 1 FROM reviews AS later "
@@ -70,12 +43,10 @@ class Reviews:
         database: Database,
         turns: Turns,
         *,
-        embedder: Callable[[], Embedder],
         cite: Cite,
     ) -> None:
         self._database = database
         self._turns = turns
-        self._embedder = embedder
         self._cite = cite
 
     def decide(
@@ -224,73 +195,32 @@ class Reviews:
         return tuple((row["turn_id"], row["decided_at"]) for row in rows)
 
     def reviewed_match(self, question: str, document_ids: Sequence[str]) -> Recalled | None:
-        """The reviewed answer to a question that means the same, from documents of the scope; None: there is none.
+        """The reviewed answer to the same question, from documents of the scope; None: there is none.
 
-        Figures, years and names of the two questions must agree: "2018" and "2019" are nearly the same vector. An
-        answer that cites nothing ("the documents do not say") speaks of the documents that were searched for it alone.
+        An answer that cites nothing ("the documents do not say") speaks of the documents that were searched for it.
         """
-        scope = set(document_ids)
+        scope, asked = set(document_ids), telling_words(question)
         rows = self._database.connection.execute(
-            "SELECT review.id, turn_id, question FROM reviews AS review JOIN turns ON turns.id = turn_id "
+            "SELECT turn_id, question FROM reviews AS review JOIN turns ON turns.id = turn_id "
             f"WHERE {_HOLDS} AND decision != ? ORDER BY review.id DESC LIMIT ?",
             (ReviewDecision.REJECTED, MOST_COMPARED),
         ).fetchall()
-        alike = [row for row in rows if _same_details(question, row["question"])]
-        within = self._within([row["id"] for row in alike], scope) if scope and alike else set()
-        candidates = {row["turn_id"]: row["question"] for row in alike if row["id"] in within}
-        if not candidates:
-            return None
-        vectors = self._question_vectors(candidates)
-        similarities = np.nan_to_num(
-            np.stack([vectors[turn_id] for turn_id in candidates]) @ self._embedder().embed([question])[0], nan=-1.0
-        )
-        best = int(similarities.argmax())
-        turn = self._turns.without_trace(list(candidates)[best])
-        review = turn.review
-        if review is None or float(similarities[best]) < SAME_MEANING:
-            return None
-        return Recalled(
-            turn_id=turn.id,
-            question=turn.question,
-            parts=review.parts,
-            citations=review.citations,
-            verdict=turn.verdict,
-            evidence=turn.evidence,
-            reviewer=review.reviewer,
-            decided_at=review.decided_at,
-            similarity=float(similarities[best]),
-        )
-
-    def _within(self, review_ids: Sequence[int], scope: set[str]) -> set[int]:
-        """Those reviews whose answers speak of nothing but documents of the scope."""
-        rows = self._database.connection.execute(
-            "SELECT review.id, document_ids, review.citations FROM reviews AS review JOIN turn_lines USING (turn_id) "
-            f"WHERE review.id IN ({', '.join('?' * len(review_ids))})",
-            tuple(review_ids),
-        ).fetchall()
-        return {row["id"] for row in rows if _speaks_of(row, scope)}
-
-    def _question_vectors(self, questions: Mapping[str, str]) -> dict[str, NDArray[np.float32]]:
-        """By turn; each question is embedded once with each embedder."""
-        embedder = self._embedder()
-        model = f"{embedder.name} {embedder.version}"
-        marks = ", ".join("?" * len(questions))
-        rows = self._database.connection.execute(
-            f"SELECT turn_id, vector FROM question_vectors WHERE model = ? AND turn_id IN ({marks})",
-            (model, *questions),
-        ).fetchall()
-        vectors = {row["turn_id"]: np.frombuffer(row["vector"], dtype="<f4") for row in rows}
-        missing = {turn_id: question for turn_id, question in questions.items() if turn_id not in vectors}
-        if missing:
-            new = dict(zip(missing, embedder.embed(list(missing.values())), strict=True))
-            with self._database.transaction() as connection:
-                connection.executemany(
-                    "INSERT OR IGNORE INTO question_vectors (turn_id, model, vector) SELECT id, ?, ? FROM turns "
-                    "WHERE id = ?",
-                    [(model, vector.astype("<f4").tobytes(), turn_id) for turn_id, vector in new.items()],
-                )
-            vectors |= new
-        return vectors
+        for row in rows:
+            if telling_words(row["question"]) == asked:
+                turn = self._turns.without_trace(row["turn_id"])
+                review = turn.review
+                if review is not None and _speaks_of(turn, review, scope):
+                    return Recalled(
+                        turn_id=turn.id,
+                        question=turn.question,
+                        parts=review.parts,
+                        citations=review.citations,
+                        verdict=turn.verdict,
+                        evidence=turn.evidence,
+                        reviewer=review.reviewer,
+                        decided_at=review.decided_at,
+                    )
+        return None
 
     def _undecided(self, turn_id: str, decision: ReviewDecision) -> Turn:
         """The turn, where it can be decided so. Raises TurnError."""
@@ -332,29 +262,7 @@ class Reviews:
         self._turns.save(replace(turn, status=TurnStatus.FLAGGED, reasons=reasons))
 
 
-def _speaks_of(row: sqlite3.Row, scope: set[str]) -> bool:
-    """Nothing of a review that is damaged is repeated."""
-    citations = readable(tuple[Citation, ...], row["citations"])
-    searched = readable(tuple[str, ...], row["document_ids"])
-    if citations is None or searched is None:
-        return False
-    cited = {citation.document_id for citation in citations}
-    return cited <= scope and bool(cited or scope <= set(searched))
-
-
-def _same_details(one: str, other: str) -> bool:
-    """Say whether figures, names, negations and every word that narrows the question agree."""
-    return all(details(one) == details(other) for details in (_figures, _names, _narrowing))
-
-
-def _figures(question: str) -> set[str]:
-    return {figure.rstrip(".,") for figure in _FIGURE.findall(question)}
-
-
-def _names(question: str) -> set[str]:
-    return {name.casefold() for name in _NAME.findall(question)}
-
-
-def _narrowing(question: str) -> set[str]:
-    terms = (set(content_terms(question)) | {word.lower() for word in _RELATION.findall(question)}) - _ASKING
-    return {term for term in terms if not term[0].isdigit()}
+def _speaks_of(turn: Turn, review: Review, scope: set[str]) -> bool:
+    """Whether the answer speaks of nothing but documents of the scope."""
+    cited = {citation.document_id for citation in review.citations}
+    return bool(scope) and cited <= scope and bool(cited or scope <= set(turn.document_ids))

@@ -15,7 +15,6 @@ from core.domain.errors import TurnError
 from core.domain.ports import Vectors
 from core.domain.turns import FeedbackKind, ReviewDecision, Turn, TurnStatus
 from core.judge.citations import cite_typed
-from core.models.embed import MiniLmEmbedder
 from core.store.reviews import Reviews
 from core.text.marks import plain_text, read_marks
 from tests.graph.world import ScriptedModel, World
@@ -39,7 +38,6 @@ class Desk:
         self.reviews = Reviews(
             self.world.database,
             self.world.turns,
-            embedder=MiniLmEmbedder,
             cite=self._cite,
         )
 

@@ -97,7 +97,7 @@ def router(state: TurnState, runtime: Runtime[TurnContext]) -> TurnUpdate:
     recalled = context.recall(text, [document.id for document in in_scope])
     if recalled is None:
         return update
-    context.note(returned={"reviewed answer": recalled.turn_id, "similarity": round(recalled.similarity, 3)})
+    context.note(returned={"reviewed answer": recalled.turn_id})
     said = f"Answered from a review by {recalled.reviewer} on {recalled.decided_at[:10]} of “{recalled.question}”."
     update["reused_from"] = recalled.turn_id
     update["parts"] = recalled.parts
