@@ -198,7 +198,7 @@ class TurnSnapshot:
 
 @dataclass(frozen=True, slots=True)
 class Recalled:
-    """A reviewed answer to a question that means the same."""
+    """A reviewed answer to the same question."""
 
     turn_id: str
     question: str
@@ -209,4 +209,3 @@ class Recalled:
     """What its numbers count."""
     reviewer: str
     decided_at: str
-    similarity: float

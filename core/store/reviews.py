@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from core.domain.answers import AnswerPart, Citation
-from core.domain.codec import readable, to_json
+from core.domain.codec import to_json
 from core.domain.errors import TurnError
 from core.domain.turns import (
     FeedbackKind,
@@ -38,13 +38,7 @@ Cite = Callable[[Turn, str], tuple[Parts, tuple[Citation, ...]]]
 class Reviews:
     """``cite`` reads an edited answer."""
 
-    def __init__(
-        self,
-        database: Database,
-        turns: Turns,
-        *,
-        cite: Cite,
-    ) -> None:
+    def __init__(self, database: Database, turns: Turns, *, cite: Cite) -> None:
         self._database = database
         self._turns = turns
         self._cite = cite
@@ -58,32 +52,31 @@ class Reviews:
         """
         if decision is ReviewDecision.EDITED and not final_answer.strip():
             raise TurnError("An edited answer needs a text.", hint="Write the answer, or reject the draft.")
-        turn = self._undecided(turn_id, decision)
-        parts, citations = self._final(turn, decision, storable(final_answer))
-        review = Review(
-            turn_id,
-            decision,
-            marked_text(parts),
-            storable(note).strip(),
-            storable(reviewer).strip() or "local",
-            now(),
-            citations,
-            parts=parts,
-        )
         with self._database.transaction() as connection:
-            turn = self._undecided(turn_id, decision)  # again, now that nobody else can write
+            turn = self._undecided(turn_id, decision)
+            parts, citations = self._final(turn, decision, storable(final_answer))
+            review = Review(
+                turn_id=turn_id,
+                decision=decision,
+                final_answer=marked_text(parts),
+                note=storable(note).strip(),
+                reviewer=storable(reviewer).strip() or "local",
+                decided_at=now(),
+                citations=citations,
+                parts=parts,
+            )
             connection.execute(
                 "INSERT INTO reviews (turn_id, decision, final_answer, note, reviewer, decided_at, citations, parts) "
                 "VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
                 (
                     turn_id,
-                    review.decision,
+                    decision,
                     review.final_answer,
                     review.note,
                     review.reviewer,
                     review.decided_at,
-                    to_json(review.citations, tuple[Citation, ...]),
-                    to_json(review.parts, Parts),
+                    to_json(citations, tuple[Citation, ...]),
+                    to_json(parts, Parts),
                 ),
             )
             connection.execute("DELETE FROM drafts WHERE turn_id = ?", (turn_id,))

@@ -1,0 +1,27 @@
+"""Whether two questions ask the same: by their words, which code can tell, and not by how near they mean.
+
+With vectors "the first quarter" and "the second quarter" are nearer than most rewordings of one question.
+"""
+
+import re
+from functools import lru_cache
+
+from core.text.terms import content_terms
+
+_FIGURE = re.compile(r"\d[\d.,]*")
+_TURNING = re.compile(
+    r"\b(?:not|no|never|without|except|before|after|above|below|under|over|up|down|out|more|less|most|least|"
+    r"between|during|through|off)\b(?=\s+\w)|n['’]t\b",
+    re.IGNORECASE,
+)
+_ASKED_FOR = re.compile(r"\b(?:who|when|where|why|how)\b", re.IGNORECASE)
+_COURTESY = frozenset(content_terms("please tell give show"))
+
+
+@lru_cache(maxsize=4096)
+def telling_words(question: str) -> frozenset[str]:
+    """What two questions share that ask the same: terms, figures, what is asked for, and what turns the sense round."""
+    figures = {figure.rstrip(".,") for figure in _FIGURE.findall(question)}
+    small = {word.lower() for word in (*_TURNING.findall(question), *_ASKED_FOR.findall(question))}
+    terms = {term for term in content_terms(question) if not term[0].isdigit()} - _COURTESY
+    return frozenset(figures | small | terms)
