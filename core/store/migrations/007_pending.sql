@@ -1,2 +1,0 @@
--- Which passages lack a vector is seen from the vectors themselves.
-DROP TABLE pending_vectors;
