@@ -115,7 +115,7 @@ def _copies(corpus: Corpus, size: int) -> Iterator[tuple[Document, list[Page], l
 
 
 def _shelve(shelf: Shelf, document: Document, pages: Sequence[Page], passages: Sequence[Passage]) -> None:
-    info = PdfInfo(document.page_count, (), (), {})
+    info = PdfInfo(document.page_count, (), {})
     shelf.add_document(document.id, document.name, document.byte_size, info, added_at=document.added_at)
     shelf.put_pages(document.id, pages, passages, recognise=frozenset())
 

@@ -206,17 +206,19 @@ def _wrong_password(case: Case, outcome: str, reader: ProcessReader) -> str:
     password = case.facts.get("known_password", "")
     if outcome != "needs password" or not password:
         return ""
-    try:
-        info = reader.open(case.path, password=password)
-        list(reader.read(case.path, range(info.page_count), password=password))
-    except DocumentError as error:
-        return f"the right password does not open it: {error}"
-    try:
-        reader.open(case.path, password=password + "x")
-    except PasswordNeededError:
-        return ""
-    except DocumentError as error:
-        return f"a wrong password is answered with: {error}"
+    with tempfile.TemporaryDirectory() as directory:
+        copy = Path(directory) / "copy.pdf"
+        try:
+            reader.decrypt(case.path, password, copy)
+            list(reader.read(copy, range(reader.open(copy).page_count)))
+        except DocumentError as error:
+            return f"the right password does not open it: {error}"
+        try:
+            reader.decrypt(case.path, password + "x", copy)
+        except PasswordNeededError:
+            return ""
+        except DocumentError as error:
+            return f"a wrong password is answered with: {error}"
     return "a wrong password opens it"
 
 

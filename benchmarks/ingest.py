@@ -134,11 +134,11 @@ class TimedReader(ProcessReader):
         super().__init__(settings)
         self._timed = timed
 
-    def read(self, path: Path, page_indexes: Sequence[int], *, password: str | None = None) -> Iterator[Page]:
-        return self._timed.each("parse", super().read(path, page_indexes, password=password))
+    def read(self, path: Path, page_indexes: Sequence[int]) -> Iterator[Page]:
+        return self._timed.each("parse", super().read(path, page_indexes))
 
-    def recognise(self, path: Path, page_indexes: Sequence[int], *, password: str | None = None) -> Iterator[Page]:
-        return self._timed.each("ocr", super().recognise(path, page_indexes, password=password))
+    def recognise(self, path: Path, page_indexes: Sequence[int]) -> Iterator[Page]:
+        return self._timed.each("ocr", super().recognise(path, page_indexes))
 
 
 class TimedKeywords(Fts5Index):

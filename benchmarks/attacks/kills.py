@@ -68,16 +68,16 @@ class PlainReader:
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
 
-    def open(self, path: Path, *, password: str | None = None) -> PdfInfo:
+    def open(self, path: Path) -> PdfInfo:
         pages = _pages_of(path.read_bytes())
-        return PdfInfo(len(pages), tuple(str(index + 1) for index in range(len(pages))), (), {})
+        return PdfInfo(len(pages), (), {})
 
-    def read(self, path: Path, page_indexes: Sequence[int], *, password: str | None = None) -> Iterator[Page]:
+    def read(self, path: Path, page_indexes: Sequence[int]) -> Iterator[Page]:
         pages = _pages_of(path.read_bytes())
         for index in page_indexes:
             yield Page(index, str(index + 1), pages[index], (), (), PageStatus.TEXT)
 
-    def recognise(self, path: Path, page_indexes: Sequence[int], *, password: str | None = None) -> Iterator[Page]:
+    def recognise(self, path: Path, page_indexes: Sequence[int]) -> Iterator[Page]:
         return iter(())
 
     def close(self) -> None: ...

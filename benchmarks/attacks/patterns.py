@@ -410,7 +410,7 @@ def _seconds(call: Callable[[str], object], text: str, enough: float) -> float:
 def functions() -> dict[str, Callable[[str], object]]:
     """The functions that take text from a document, a person or a model, each as a function of one text."""
     page = "The tenant pays a rent of $1,200 within 30 days. The landlord may end the lease on 4 May 2021."
-    info = PdfInfo(1, (), (), {})
+    info = PdfInfo(1, (), {})
     item = Evidence(1, Passage("d:0:0", "d", 0, "1", page, 0, len(page)), "d.pdf", {"reranked": 1.0})
     return {
         "router by rule": lambda text: router._by_rule(text, Mode.AUTO, (), ()),

@@ -13,20 +13,17 @@ from core.domain.ports import PdfInfo
 from core.text.language import detect_language
 
 _FIRST_PAGES = 3
-_TOOL_TITLE = re.compile(
-    r"^(?:microsoft (?:word|powerpoint|excel)\s*-\s*|untitled|document\d*$|slide \d+|print|\s*$)", re.I
-)
-_FILE_TITLE = re.compile(
-    r"\.(?:docx?|pptx?|xlsx?|indd|pdf|tex|rtf|odt|qxd|dvi|html?)$|^(?=[\w-]*?\d{5})[\w-]++$|[\\/]|^https?:", re.I
-)
-_NOBODY = re.compile(r"^(?:user|admin\w*|owner|author|unknown|anonymous|default|root|edgar\b.*|\W*|[^@\n]*+@.*)$", re.I)
+_OPENING = 5000
+"""Characters in which a document says what it is."""
+_NEAR_THE_TOP = 1500
+_LONGEST = 200
+_BY_A_PROGRAM = re.compile(r"^microsoft \w+\s*-\s*", re.I)
 _NO_TITLE = re.compile(
-    r"^(?:united states\b.*|securities and exchange.*|form \S+|table of contents|contents|index|inhalt\w*|abstract"
-    r"|for (?:immediate )?release.*|\W*|\[?[\w.]{1,8}\]?)$",
+    r"^(?:untitled|document\d*|slide \d+|print|form \S+|(?:table of )?contents|index|abstract|inhalt\w*)$"
+    r"|^(?:.{0,3}|[\W\d_]*)$|\.(?:docx?|pptx?|xlsx?|indd|pdf|tex|rtf|odt|qxd|dvi|html?)$|^\S*[\\/]\S*$",
     re.I,
 )
-_EXCHANGES = re.compile(r"stock (?:market|exchange)|^(?:the )?company$|^(?:the )?corporation$|donnelley", re.I)
-_REGISTRANT = re.compile(r"([^\n]{3,80})\n\s{0,40}\(exact name of registrant", re.I)
+_NOBODY = re.compile(r"^(?:user|admin\w*|owner|author|unknown|anonymous|default|root|.{0,2}|\W*|[^@\n]*+@.*)$", re.I)
 _MONTHS = {
     name: number
     for number, names in enumerate(
@@ -48,57 +45,53 @@ _MONTHS = {
     )
     for name in names.split()
 }
-_MONTH = "|".join(sorted(_MONTHS, key=len, reverse=True))
-_DATES = (
-    re.compile(
-        rf"\b(?P<month>{_MONTH})\.?\s{{1,9}}(?P<day>\d{{1,2}})(?:st|nd|rd|th)?\s{{0,9}},?\s{{1,9}}(?P<year>(?:19|20)\d\d)\b",
-        re.I,
-    ),
-    re.compile(
-        rf"\b(?P<day>\d{{1,2}})(?:st|nd|rd|th|\.|er)?\s{{1,9}}(?:de\s{{1,9}})?(?P<month>{_MONTH})\.?,?\s{{1,9}}(?:de\s{{1,9}})?"
-        rf"(?P<year>(?:19|20)\d\d)\b",
-        re.I,
-    ),
-    re.compile(r"\b(?P<year>(?:19|20)\d\d)-(?P<month>\d{2})-(?P<day>\d{2})\b"),
-    re.compile(r"\b(?P<year>(?:19|20)\d\d)年\s{0,9}(?P<month>\d{1,2})月\s{0,9}(?P<day>\d{1,2})日"),
+_MONTH = rf"(?P<month>{'|'.join(sorted(_MONTHS, key=len, reverse=True))})\.?"
+_YEAR = r"(?P<year>(?:19|20)\d\d)"
+_DATES = tuple(
+    re.compile(pattern, re.I)
+    for pattern in (
+        rf"\b{_MONTH}\s{{1,9}}(?P<day>\d{{1,2}})(?:st|nd|rd|th)?\s{{0,9}},?\s{{1,9}}{_YEAR}\b",
+        rf"\b(?P<day>\d{{1,2}})(?:st|nd|rd|th|\.|er)?\s{{1,9}}(?:de\s{{1,9}})?{_MONTH},?\s{{1,9}}(?:de\s{{1,9}})?{_YEAR}\b",
+        rf"\b{_YEAR}-(?P<month>\d\d)-(?P<day>\d\d)\b",
+        rf"\b{_YEAR}年\s{{0,9}}(?P<month>\d{{1,2}})月\s{{0,9}}(?P<day>\d{{1,2}})日",
+    )
 )
-_PERIOD_END = re.compile(r"(?:fiscal\s+)?(?:year|quarter(?:ly)?|period)(?:\s{1,9}\w{1,40})?\s{1,9}ended:?\s{0,9}", re.I)
+_PERIOD_END = re.compile(r"(?:year|quarter(?:ly)?|period)(?:\s{1,9}\w{1,40})?\s{1,9}ended:?\s{0,9}", re.I)
+_PERIOD_CHARACTERS = 40
 _PDF_DATE = re.compile(r"^(?:D:)?((?:19|20)\d\d)(\d\d)?(\d\d)?")
-_FILE_YEAR = re.compile(r"(?<!\d)((?:19|20)\d\d)(?!\d)")
+_ANY_YEAR = re.compile(rf"(?<!\d){_YEAR}(?!\d)")
 _FILE_DATE = re.compile(r"(?<!\d)((?:19|20)\d\d)[-_.]?(0[1-9]|1[0-2])[-_.]?(0[1-9]|[12]\d|3[01])(?!\d)")
 _COMPANY = re.compile(
     r"\b((?:[A-Z0-9][\w&’'.-]{0,40}+[ ,]{1,4}+(?:(?:of|and|the|&|de|für|und)[ ]{1,4}+)?){1,5}?"
-    r"(?:Inc\b\.?|INC\b\.?|Incorporated|Corporation|CORPORATION|Corp\b\.?|CORP\b\.?|Company|COMPANY|LLC|L\.L\.C\.|Ltd\b\.?|LTD\b\.?"
+    r"(?:(?:Inc|INC|Corp|CORP|Ltd|LTD)\b\.?|Incorporated|INCORPORATED|Corporation|CORPORATION|Company|COMPANY|LLC|L\.L\.C\."
     r"|Limited|LIMITED|GmbH|AG|SE|plc|PLC|S\.A\.|S\.p\.A\.|N\.V\.|B\.V\.|LLP|L\.P\.))(?!\w)"
 )
-_TYPES: tuple[tuple[str, str], ...] = (
-    ("10-K", r"\bform\s+10-?k\b|(?<![a-z0-9])10-?k(?![a-z0-9])"),
-    ("10-Q", r"\bform\s+10-?q\b|(?<![a-z0-9])10-?q(?![a-z0-9])"),
-    ("8-K", r"\bform\s+8-?k\b|(?<![a-z0-9])8-?k(?![a-z0-9])"),
-    (
-        "earnings release",
-        r"\bearnings\b.{0,40}\b(?:release|results|call)\b|(?:quarter|year)\w{0,9} (?:financial )?results",
-    ),
-    ("annual report", r"\bannual report\b|\bgeschäftsbericht\b|\brapport annuel\b|\binforme anual\b"),
-    (
-        "contract",
-        r"^.{0,600}\b(?:agreement|contract|vertrag|contrat|contrato)\b.{0,200}\b(?:between|by and|zwischen|entre)\b",
-    ),
-    ("court opinion", r"\bopinion of the court\b|\bunited states court of\b|\bplaintiffs?\b.{0,300}\bdefendants?\b"),
-    ("invoice", r"^\W*(?:invoice|rechnung|facture|factura)\b|\b(?:invoice|rechnung)\s*(?:no|nr|number)"),
-    ("paper", r"\barxiv:|\A(?>.*?\babstract\b).{200,}\bintroduction\b|\bproceedings of\b|\bdoi\.org/10\."),
-    ("thesis", r"\b(?:thesis|dissertation)\b"),
-    ("handbook", r"\bhandbook\b|\bhandbuch\b"),
-    (
-        "manual",
-        r"\b(?:user|owner|operating|service|instruction|reference)(?:’s|'s|s)? (?:manual|guide)\b"
-        r"|\bbedienungsanleitung\b",
-    ),
-    ("policy", r"^.{0,200}\bpolicy\b"),
-    ("press release", r"\bpress release\b|\bfor (?:immediate )?release\b"),
-    ("report", r"^.{0,400}\breport\b"),
+_TYPES = tuple(
+    (name, re.compile(pattern, re.I | re.S))
+    for name, pattern in (
+        ("earnings release", r"\bearnings (?:release|call)\b|(?:quarter|year)\w{0,9} (?:financial )?results"),
+        ("annual report", r"\bannual report\b|\bgeschäftsbericht\b|\brapport annuel\b|\binforme anual\b"),
+        (
+            "contract",
+            r"^.{0,600}\b(?:agreement|contract|vertrag|contrato?)\b.{0,200}\b(?:between|by and|zwischen|entre)\b",
+        ),
+        ("court opinion", r"\bopinion of the court\b|\bplaintiffs?\b.{0,300}\bdefendants?\b"),
+        ("invoice", r"^\W*(?:invoice|rechnung|facture|factura)\b|\b(?:invoice|rechnung)\s*(?:no|nr|number)"),
+        ("paper", r"\barxiv:|\A(?>.*?\babstract\b).{200,}\bintroduction\b|\bproceedings of\b|\bdoi\.org/10\."),
+        ("thesis", r"\b(?:thesis|dissertation)\b"),
+        ("handbook", r"\bhandbook\b|\bhandbuch\b"),
+        (
+            "manual",
+            r"\b(?:user|owner|operating|service|instruction|reference)(?:[’']?s)? (?:manual|guide)\b"
+            r"|\bbedienungsanleitung\b",
+        ),
+        ("policy", r"^.{0,200}\bpolicy\b"),
+        ("press release", r"\bpress release\b|\bfor (?:immediate )?release\b"),
+        ("report", r"^.{0,400}\breport\b"),
+    )
 )
-_TYPE_PATTERNS = tuple((name, re.compile(pattern, re.I | re.S)) for name, pattern in _TYPES)
+_FORM = re.compile(r"^[^\w\n]*form ((?=\S*\d)[\w-]{1,9})\s*$", re.I | re.M)
+"""Forms say their number on a line of its own: above it stands whose form it is, below it what it is about."""
 
 
 def describe(info: PdfInfo, first_pages: Sequence[Page], file_name: str) -> tuple[MetadataField, ...]:
@@ -106,56 +99,59 @@ def describe(info: PdfInfo, first_pages: Sequence[Page], file_name: str) -> tupl
     pages = list(first_pages)[:_FIRST_PAGES]
     text = "\n".join(page.text for page in pages)
     stem = Path(file_name).stem
-    fields: list[MetadataField] = []
-
-    def add(name: str, *values: tuple[str | None, MetadataSource]) -> tuple[str | None, MetadataSource]:
-        for value, source in values:
-            if value:
-                fields.append(MetadataField(name, value, source))
-                return value, source
-        return None, MetadataSource.PDF
-
+    spaced = " ".join(re.sub(r"[_+]+|(?<=\w)-(?=[A-Za-z]{2})", " ", stem).split())
     pdf, first, file = MetadataSource.PDF, MetadataSource.FIRST_PAGES, MetadataSource.FILE_NAME
-    add("title", (_pdf_title(info), pdf), (_page_title(pages), first), (_spaced(stem), file))
-    add("author", (_pdf_author(info), pdf))
-    date, dated_by = add("date", (_page_date(text), first), (_file_date(stem), file), (_pdf_date(info), pdf))
-    add("language", (detect_language(text), first))
-    add("document type", (_type(_spaced(stem)), file), (_type(text), first))
-    add("company", (_company(text), first), (_file_company(stem, text), file))
-    add("year", (_period_year(text), first), (_file_year(stem), file), (date and date[:4], dated_by))
-    return tuple(fields)
+    period = _period(text)
+    dates = (
+        (_first_date(period), first),
+        (_first_date(text), first),
+        (_joined(_FILE_DATE.search(stem)), file),
+        (_joined(_PDF_DATE.match(info.fields.get("created", ""))), pdf),
+    )
+    dated = next(((date[:4], source) for date, source in dates if date), (None, pdf))
+    supported = (
+        ("title", (_own_title(info), pdf), (_page_title(pages), first), (spaced, file)),
+        ("author", (_author(info), pdf)),
+        ("date", *dates),
+        ("language", (detect_language(text), first)),
+        ("document type", (_type(spaced), file), (_type(text), first)),
+        ("company", (_company(text), first)),
+        ("year", (_year(period), first), (_year(stem), file), dated),
+    )
+    found = ((name, next((value for value in values if value[0]), None)) for name, *values in supported)
+    return tuple(MetadataField(name, value[0], value[1]) for name, value in found if value and value[0])
 
 
-def _pdf_title(info: PdfInfo) -> str | None:
-    title = " ".join(re.sub(r"^microsoft \w+\s*-\s*", "", info.fields.get("title", ""), flags=re.I).split())
-    return None if _TOOL_TITLE.match(title) or _FILE_TITLE.search(title) or len(title) < 4 else title[:200]
-
-
-def _pdf_author(info: PdfInfo) -> str | None:
-    author = " ".join(info.fields.get("author", "").split())
-    return None if _NOBODY.match(author) or len(author) < 3 else author[:200]
+def _own_title(info: PdfInfo) -> str | None:
+    title = " ".join(_BY_A_PROGRAM.sub("", info.fields.get("title", "")).split())
+    return None if _NO_TITLE.search(title) else title[:_LONGEST]
 
 
 def _page_title(pages: Sequence[Page]) -> str | None:
     """The largest heading of the first page that has one."""
     for page in pages:
-        headings = [block for block in page.blocks if block.kind is BlockKind.HEADING and 1 <= block.level <= 3]
+        form = _FORM.search(page.text)
+        about = form.end() if form else 0
+        headings = [b for b in page.blocks if b.kind is BlockKind.HEADING and 1 <= b.level <= 3 and b.start >= about]
         for block in sorted(headings, key=lambda block: block.level):
             title = " ".join(page.text[block.start : block.end].split())
-            if not _NO_TITLE.match(title):
-                return title[:200]
+            if not _NO_TITLE.search(title):
+                return title[:_LONGEST]
     return None
 
 
-def _spaced(stem: str) -> str:
-    return " ".join(re.sub(r"[_+]+|(?<=\w)-(?=[A-Za-z]{2})", " ", stem).split())
+def _author(info: PdfInfo) -> str | None:
+    author = " ".join(info.fields.get("author", "").split())
+    return None if _NOBODY.match(author) else author[:_LONGEST]
 
 
-def _page_date(text: str) -> str | None:
-    """The end of the reported period where the pages name one, else the first full date."""
-    for match in _PERIOD_END.finditer(text):
-        for _, date in _dates(text[match.end() : match.end() + 40]):
-            return date
+def _period(text: str) -> str:
+    """What follows where the pages name the end of the reported period."""
+    ends = (text[match.end() : match.end() + _PERIOD_CHARACTERS] for match in _PERIOD_END.finditer(text))
+    return next((end for end in ends if _ANY_YEAR.search(end)), "")
+
+
+def _first_date(text: str) -> str | None:
     return min(_dates(text), default=(0, None))[1]
 
 
@@ -168,59 +164,30 @@ def _dates(text: str) -> Iterator[tuple[int, str]]:
                 yield match.start(), f"{match['year']}-{number:02d}-{day:02d}"
 
 
-def _period_year(text: str) -> str | None:
-    for match in _PERIOD_END.finditer(text):
-        year = _FILE_YEAR.search(text[match.end() : match.end() + 40])
-        if year:
-            return year.group(1)
-    return None
-
-
-def _pdf_date(info: PdfInfo) -> str | None:
-    match = _PDF_DATE.match(info.fields.get("created", ""))
+def _joined(match: re.Match[str] | None) -> str | None:
     return "-".join(part for part in match.groups() if part) if match else None
 
 
-def _file_date(stem: str) -> str | None:
-    match = _FILE_DATE.search(stem)
-    return "-".join(match.groups()) if match else None
-
-
-def _file_year(stem: str) -> str | None:
-    match = _FILE_YEAR.search(stem)
-    return match.group(1) if match else None
+def _year(text: str) -> str | None:
+    found = _ANY_YEAR.search(text)
+    return found["year"] if found else None
 
 
 def _type(text: str) -> str | None:
-    opening = text[:5000]
-    return next((name for name, pattern in _TYPE_PATTERNS if pattern.search(opening)), None)
+    opening = text[:_OPENING]
+    if form := _FORM.search(opening):
+        return f"Form {form[1].upper()}"
+    return next((name for name, pattern in _TYPES if pattern.search(opening)), None)
 
 
 def _company(text: str) -> str | None:
-    """The organisation named most often on the first pages, twice or more, or once near their top."""
-    registrant = _REGISTRANT.search(text)
-    if registrant:
-        return " ".join(registrant.group(1).split())
+    """The organisation named first near the top of the pages, else the one named most often, twice or more."""
     names: Counter[str] = Counter()
-    spelled: dict[str, str] = {}
     for match in _COMPANY.finditer(text):
         name = " ".join(match.group(1).split()).strip(" ,")
-        if _EXCHANGES.search(name):
-            continue
-        key = re.sub(r"[^a-z0-9]+", " ", name.lower()).strip()
-        names[key] += 2 if match.start() < 1500 else 1
-        spelled.setdefault(key, name)
-    if not names:
-        return None
-    key, weight = names.most_common(1)[0]
-    return spelled[key] if weight >= 2 else None
-
-
-def _file_company(stem: str, text: str) -> str | None:
-    """The first word of a file name like NAME_2022_10K, where the first pages know it as a name."""
-    match = re.match(r"\A([A-Za-z][A-Za-z&]{2,}+)[_ -].*\d", stem)
-    if not match or _type(match.group(1)):
-        return None
-    found = re.findall(rf"\b{re.escape(match.group(1))}\b", text, re.I)
-    named = [word for word in found if word[0].isupper()]
-    return Counter(named).most_common(1)[0][0] if len(named) >= 2 and 2 * len(named) > len(found) + 2 else None
+        if len(name.lower().removeprefix("the ").split()) > 1:  # "the Company" is whichever was named
+            if match.start() < _NEAR_THE_TOP:
+                return name
+            names[name] += 1
+    name, count = max(names.items(), key=lambda entry: entry[1], default=("", 0))
+    return name if count >= 2 else None

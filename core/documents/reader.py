@@ -9,17 +9,16 @@ import time
 from collections import deque
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import closing
+from contextlib import closing, contextmanager
 from itertools import pairwise
 from pathlib import Path
 from queue import SimpleQueue
-from typing import Any, NoReturn
+from typing import IO, Any, NoReturn
 
-from core.documents.formats.pdf import process as reader_process
-from core.documents.formats.pdf.reading import PlainPage
+from core.documents import process as reading_process
 from core.domain import errors
 from core.domain.documents import Block, BlockKind, OutlineEntry, Page, PageStatus
-from core.domain.errors import DocumentError, EmptyFileError, ReaderStoppedError, TooLargeError
+from core.domain.errors import DocumentError, ReaderStoppedError
 from core.domain.page_layout import PackedWords
 from core.domain.ports import PdfInfo
 from core.domain.settings import Settings
@@ -63,12 +62,16 @@ class _Worker:
         self._closed = threading.Event()
         self.grown_mib = 0.0
         """How much memory it holds more than at its start."""
+        main = f"import sys; sys.path[:] = {sys.path!r}; from {reading_process.__name__} import main; main()"
         self._process = subprocess.Popen(
-            [sys.executable, "-c", f"import sys; sys.path[:] = {sys.path!r}; {_MAIN}", str(memory_mib)],
+            [sys.executable, "-c", main, str(memory_mib)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
         )
+        assert self._process.stdin and self._process.stdout
+        self._requests: IO[bytes] = self._process.stdin
+        self._answers: IO[bytes] = self._process.stdout
         threading.Thread(target=self._watch, name="reader-clock", daemon=True).start()
 
     def ask(self, request: Mapping[str, Any], seconds: float) -> Iterator[tuple[Any, ...]]:
@@ -77,8 +80,8 @@ class _Worker:
             self._receive(_STARTING_SECONDS)
             self._ready = True
         try:
-            self._stdin.write(pickle.dumps(dict(request), protocol=5))
-            self._stdin.flush()
+            self._requests.write(pickle.dumps(dict(request), protocol=5))
+            self._requests.flush()
         except OSError as error:
             raise _Stopped(self._why(seconds)) from error
         limit = seconds
@@ -97,21 +100,13 @@ class _Worker:
         self._closed.set()
         self._process.kill()
         self._process.wait()
-        self._stdin.close()
-        self._stdout.close()
-
-    @property
-    def _stdin(self) -> Any:
-        return self._process.stdin
-
-    @property
-    def _stdout(self) -> Any:
-        return self._process.stdout
+        self._requests.close()
+        self._answers.close()
 
     def _receive(self, seconds: float) -> tuple[Any, ...]:
         self._deadline = time.monotonic() + seconds
         try:
-            message: tuple[Any, ...] = _PlainUnpickler(self._stdout).load()
+            message: tuple[Any, ...] = _PlainUnpickler(self._answers).load()
             return message
         except (EOFError, pickle.UnpicklingError, OSError) as error:
             raise _Stopped(self._why(seconds)) from error
@@ -130,59 +125,45 @@ class _Worker:
         status = self._process.wait()
         if self._timed_out:
             return f"needed more than {seconds:g} seconds (the limit page_seconds)"
-        if status == reader_process.OVER_MEMORY:
+        if status == reading_process.OVER_MEMORY:
             return f"needed more than {self._memory_mib} MiB (the limit reader_memory_mib)"
         return "crashed"
 
 
-_MAIN = f"from {reader_process.__name__} import main; main()"
-
-
 class ProcessReader:
-    """Reads PDFs in processes of their own; a few idle ones are kept warm."""
+    """Reads documents in processes of their own; a few idle ones are kept warm."""
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
         self._lock = threading.Lock()
         self._idle: dict[str, list[_Worker]] = {"read": [], "recognise": []}
 
-    def open(self, path: Path, *, password: str | None = None) -> PdfInfo:
+    def open(self, path: Path) -> PdfInfo:
         """Raises a DocumentError that says why the file cannot become a document."""
-        self._check_size(path)
-        self._warm_up()
-        described = self._single({"do": "open", "path": str(path), "password": password}, path)[1]
-        if described["page_count"] > self._settings.max_pages:
-            raise TooLargeError(
-                f"{path.name} has {described['page_count']} pages.",
-                hint=f"The limit is {self._settings.max_pages} pages (max_pages in the settings).",
-            )
-        return PdfInfo(
-            page_count=described["page_count"],
-            page_labels=tuple(described["page_labels"]),
-            outline=tuple(OutlineEntry(*entry) for entry in described["outline"]),
-            fields=described["fields"],
-            notes=tuple(described["notes"]),
-        )
+        with self._lock:  # what follows the opening of a document comes up meanwhile
+            while len(self._idle["read"]) < _SIDE_BY_SIDE:
+                self._idle["read"].append(_Worker(self._settings.reader_memory_mib))
+        page_count, outline, fields, notes = self._single(path, do="open")
+        return PdfInfo(page_count, tuple(OutlineEntry(*entry) for entry in outline), fields, notes)
 
-    def read(self, path: Path, page_indexes: Sequence[int], *, password: str | None = None) -> Iterator[Page]:
+    def read(self, path: Path, page_indexes: Sequence[int]) -> Iterator[Page]:
         """Yield every asked page in order; one that stops its reader comes as FAILED with the reason."""
-        poisoned: dict[int, str] = {}
-        chunks = [self._pages("read", path, chunk, password, poisoned) for chunk in _chunks(page_indexes)]
+        stopped: dict[int, str] = {}
+        chunks = [self._pages("read", path, chunk, stopped) for chunk in _chunks(page_indexes)]
         yield from chunks[0] if len(chunks) == 1 else _side_by_side(chunks)
 
-    def recognise(self, path: Path, page_indexes: Sequence[int], *, password: str | None = None) -> Iterator[Page]:
+    def recognise(self, path: Path, page_indexes: Sequence[int]) -> Iterator[Page]:
         """Yield the pages as OCR reads them."""
-        yield from self._pages("recognise", path, page_indexes, password, {})
+        yield from self._pages("recognise", path, page_indexes, {})
 
-    def render(self, path: Path, page_index: int, *, width: int, password: str | None = None) -> bytes:
+    def render(self, path: Path, page_index: int, *, width: int) -> bytes:
         """Return the page as a PNG, ``width`` pixels wide. Raises a DocumentError."""
-        request = {"do": "render", "path": str(path), "password": password, "page_index": page_index, "width": width}
-        image: bytes = self._single(request, path)[1]
+        image: bytes = self._single(path, do="render", page_index=page_index, width=width)
         return image
 
     def decrypt(self, path: Path, password: str, target: Path) -> None:
         """Write a copy that opens without a password. Raises a DocumentError."""
-        self._single({"do": "decrypt", "path": str(path), "password": password, "target": str(target)}, path)
+        self._single(path, do="decrypt", password=password, target=target)
 
     def close(self) -> None:
         with self._lock:
@@ -192,85 +173,64 @@ class ProcessReader:
         for worker in workers:
             worker.close()
 
-    def _check_size(self, path: Path) -> None:
-        size = path.stat().st_size
-        if not size:
-            raise EmptyFileError(f"{path.name} is empty.", hint="Choose a file that has something in it.")
-        if size > self._settings.max_file_mib * 1024 * 1024:
-            raise TooLargeError(
-                f"{path.name} has {size / 1024 / 1024:.0f} MiB.",
-                hint=f"The limit is {self._settings.max_file_mib} MiB (max_file_mib in the settings).",
-            )
-
-    def _single(self, request: Mapping[str, Any], path: Path) -> tuple[Any, ...]:
-        worker = self._take("read")
+    def _single(self, path: Path, **request: Any) -> Any:
+        """What the process answers in one message, or nothing."""
         try:
-            messages = list(worker.ask(request, self._settings.page_seconds))
+            with self._worker("read") as worker:
+                messages = list(worker.ask({"path": path, **request}, self._settings.page_seconds))
         except _Stopped as stop:
-            worker.close()
             raise ReaderStoppedError(
                 f"{path.name} could not be read: the reader {stop}.", hint="Try again, or with a higher limit."
             ) from stop
-        except DocumentError:
-            self._give_back("read", worker)
-            raise
-        self._give_back("read", worker)
-        return messages[-1] if messages else ()
+        return messages[-1][1] if messages else None
 
     def _pages(
-        self, work: str, path: Path, page_indexes: Sequence[int], password: str | None, poisoned: dict[int, str]
+        self, work: str, path: Path, page_indexes: Sequence[int], stopped: dict[int, str]
     ) -> Generator[Page, None, None]:
-        """Go on after each stop without the page that caused it. ``poisoned`` gathers those pages and why."""
+        """Go on after each stop without the page that caused it. ``stopped`` gathers those pages and why."""
         remaining = list(page_indexes)
         seconds = self._settings.page_seconds * (_RECOGNISING_TAKES if work == "recognise" else 1)
         while remaining:
-            worker = self._take(work)
-            at, doubting, finished = remaining[0], False, False
-            request: dict[str, Any] = {"do": work, "path": str(path), "password": password}
-            request |= {"page_indexes": remaining, "poisoned": dict(poisoned)}
+            at, doubting = remaining[0], False
+            request = {"do": work, "path": path, "page_indexes": remaining, "stopped": dict(stopped)}
             try:
-                for kind, value in worker.ask(request, seconds):
-                    doubting = kind == "doubting"
-                    if kind != "page":
-                        at = value
-                    else:
-                        remaining = remaining[1:]
-                        yield _page(value)
-                finished = True
+                with self._worker(work) as worker:
+                    for kind, value in worker.ask(request, seconds):
+                        doubting = kind == "doubting"
+                        if kind == "page":
+                            remaining = remaining[1:]
+                            yield _page(*value)
+                        else:
+                            at = value
             except _Stopped as stop:
                 if doubting:
-                    poisoned |= {index: "" for index in (*remaining, at) if index not in poisoned}
+                    stopped |= {index: "" for index in (*remaining, at) if index not in stopped}
                     continue
-                if poisoned.get(at) or sum(map(bool, poisoned.values())) >= _MOST_STOPS:
-                    yield from (_given_up(page_index, poisoned.get(page_index)) for page_index in remaining)
+                if stopped.get(at) or sum(map(bool, stopped.values())) >= _MOST_STOPS:
+                    yield from (_given_up(page_index, stopped.get(page_index)) for page_index in remaining)
                     return
-                poisoned[at] = f"the reader {stop}"
-            finally:
-                if finished:
-                    self._give_back(work, worker)
-                else:
-                    worker.close()
+                stopped[at] = f"the reader {stop}"
 
-    def _take(self, work: str) -> _Worker:
+    @contextmanager
+    def _worker(self, work: str) -> Iterator[_Worker]:
+        """A process, given back once it has answered; one that is left before is ended."""
         with self._lock:
-            if self._idle[work]:
-                return self._idle[work].pop()
-        return _Worker(self._settings.reader_memory_mib)
-
-    def _warm_up(self) -> None:
-        """Start the processes for what follows the opening of a document: they come up side by side."""
-        with self._lock:
-            while len(self._idle["read"]) < _SIDE_BY_SIDE:
-                self._idle["read"].append(_Worker(self._settings.reader_memory_mib))
-
-    def _give_back(self, work: str, worker: _Worker) -> None:
-        most = _SIDE_BY_SIDE if work == "read" else 1
-        swollen = work == "read" and worker.grown_mib > _MOST_KEPT_MIB
-        with self._lock:
-            if len(self._idle[work]) < most and not swollen:
-                self._idle[work].append(worker)
-                return
-        worker.close()
+            worker = self._idle[work].pop() if self._idle[work] else _Worker(self._settings.reader_memory_mib)
+        answered = False
+        try:
+            yield worker
+            answered = True
+        except DocumentError:
+            answered = True
+            raise
+        finally:
+            keep = answered and (work == "recognise" or worker.grown_mib <= _MOST_KEPT_MIB)
+            with self._lock:
+                keep = keep and len(self._idle[work]) < (_SIDE_BY_SIDE if work == "read" else 1)
+                if keep:
+                    self._idle[work].append(worker)
+            if not keep:
+                worker.close()
 
 
 def _chunks(page_indexes: Sequence[int]) -> list[Sequence[int]]:
@@ -317,14 +277,16 @@ def _given_up(page_index: int, reason: str | None) -> Page:
     return Page(page_index, str(page_index + 1), "", (), (), PageStatus.FAILED, reason)
 
 
-def _page(plain: PlainPage) -> Page:
-    return Page(
-        page_index=plain["page_index"],
-        page_label=plain["page_label"],
-        text=plain["text"],
-        words=PackedWords(plain["spans"], plain["boxes"]),
-        blocks=tuple(Block(start, end, BlockKind(kind), *more) for start, end, kind, *more in plain["blocks"]),
-        status=PageStatus(plain["status"]),
-        reason=plain["reason"],
-        seconds=plain["seconds"],
-    )
+def _page(
+    page_index: int,
+    page_label: str,
+    text: str,
+    spans: bytes,
+    boxes: bytes,
+    plain_blocks: Sequence[tuple[Any, ...]],
+    status: str,
+    *reason_and_seconds: Any,
+) -> Page:
+    blocks = tuple(Block(start, end, BlockKind(kind), *more) for start, end, kind, *more in plain_blocks)
+    words = PackedWords(spans, boxes)
+    return Page(page_index, page_label, text, words, blocks, PageStatus(status), *reason_and_seconds)

@@ -124,27 +124,29 @@ class Reranker(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class PdfInfo:
-    """What is known of a PDF before its pages are read."""
+    """What is known of a document before its pages are read."""
 
     page_count: int
-    page_labels: tuple[str, ...]
     outline: tuple[OutlineEntry, ...]
     fields: Mapping[str, str]
-    """The PDF's own metadata: title, author, subject, created, producer."""
+    """Its own metadata: title, author, subject, created, producer."""
     notes: tuple[str, ...] = ()
 
 
 class PageReader(Protocol):
-    """Reads PDFs in a process of its own, within limits of time and memory."""
+    """Reads documents. What it cannot read it names; it never stops at one page."""
 
-    def open(self, path: Path, *, password: str | None = None) -> PdfInfo:
-        """Raises a DocumentError: not a PDF, empty, too large, password needed, unreadable, reader stopped."""
+    def open(self, path: Path) -> PdfInfo:
+        """Raises a DocumentError: not a PDF, empty, password needed, unreadable, reader stopped."""
 
-    def read(self, path: Path, page_indexes: Sequence[int], *, password: str | None = None) -> Iterator[Page]:
+    def read(self, path: Path, page_indexes: Sequence[int]) -> Iterator[Page]:
         """Yield every asked page in order; one that cannot be read comes as FAILED with its reason."""
 
-    def recognise(self, path: Path, page_indexes: Sequence[int], *, password: str | None = None) -> Iterator[Page]:
+    def recognise(self, path: Path, page_indexes: Sequence[int]) -> Iterator[Page]:
         """Yield the pages as OCR reads them."""
 
-    def render(self, path: Path, page_index: int, *, width: int, password: str | None = None) -> bytes:
-        """The page as a PNG, ``width`` pixels wide."""
+    def render(self, path: Path, page_index: int, *, width: int) -> bytes:
+        """The page as a PNG, ``width`` pixels wide. Raises a DocumentError."""
+
+    def decrypt(self, path: Path, password: str, target: Path) -> None:
+        """Write a copy that opens without the password. Raises PasswordNeededError for a wrong one."""

@@ -19,12 +19,12 @@ import filelock
 
 from core.domain.documents import Document, DocumentStatus, Job, JobStage, JobStatus, PageStatus
 from core.domain.errors import DocumentError, EmptyFileError, FullDiskError, PasswordNeededError, TooLargeError
-from core.domain.ports import KeywordIndex, PdfInfo
+from core.domain.ports import KeywordIndex, PageReader, PdfInfo
 from core.domain.settings import Settings
 from core.domain.turns import now
 from core.ingest.page_work import Describe, PageWork
 from core.ingest.vector_work import VectorWork
-from core.ingest.workplace import Reader, Workplace
+from core.ingest.workplace import Workplace
 from core.store.data_dir import QUARANTINE, set_aside
 from core.store.database import Database
 from core.store.indexes import Indexes
@@ -66,7 +66,7 @@ class Ingest:
         library: Library,
         keywords: KeywordIndex,
         indexes: Indexes,
-        reader: Reader,
+        reader: PageReader,
         describe: Describe,
         settings: Settings,
         *,

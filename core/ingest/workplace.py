@@ -3,8 +3,6 @@
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Protocol
 
 from core.domain.documents import Job, JobStage, JobStatus
 from core.domain.errors import FullDiskError, PinciteError
@@ -19,12 +17,6 @@ from core.store.shelf import Shelf
 _BEING_READ = (JobStage.PARSE, JobStage.KEYWORDS)
 
 
-class Reader(PageReader, Protocol):
-    """A page reader that can also take the password off a file."""
-
-    def decrypt(self, path: Path, password: str, target: Path) -> None: ...
-
-
 class JobStoppedError(Exception):
     """The job was cancelled or removed, or the process is closing."""
 
@@ -36,7 +28,7 @@ class Workplace:
     shelf: Shelf
     jobs: Jobs
     indexes: Indexes
-    reader: Reader
+    reader: PageReader
     settings: Settings
     closing: threading.Event
     announce: Callable[[], None]

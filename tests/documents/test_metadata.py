@@ -1,5 +1,7 @@
 """What is said about a document names its source, and nothing is said that nothing supports."""
 
+from dataclasses import replace
+
 import pytest
 
 from core.documents.metadata import describe
@@ -9,7 +11,7 @@ from core.text.language import detect_language
 
 
 def _info(**fields: str) -> PdfInfo:
-    return PdfInfo(page_count=1, page_labels=(), outline=(), fields=fields)
+    return PdfInfo(page_count=1, outline=(), fields=fields)
 
 
 def _page(text: str, heading: str = "") -> Page:
@@ -34,7 +36,7 @@ def test_a_filing_gives_its_period_type_and_company() -> None:
     first = MetadataSource.FIRST_PAGES
     assert found["date"] == ("2024-09-28", first)
     assert found["year"] == ("2024", first)
-    assert found["document type"] == ("10-K", first)
+    assert found["document type"] == ("Form 10-K", first)
     assert found["company"] == ("Northwind Traders, Inc.", first)
     assert found["language"] == ("en", first)
     assert found["title"] == ("nw annual", MetadataSource.FILE_NAME)
@@ -48,6 +50,18 @@ def test_the_pdf_s_own_fields_come_first_unless_a_program_filled_them_in() -> No
     filled_in = _described(_info(title="Microsoft Word - rules_v3.doc", author="user"), page, "x.pdf")
     assert filled_in["title"] == ("Rules of the Harbour", MetadataSource.FIRST_PAGES)
     assert "author" not in filled_in
+
+
+def test_what_stands_above_a_form_s_number_is_not_its_title() -> None:
+    page = _page("Harbour Authority of Bremen\nForm 27-B\nRequest for a berth\nFill in both sides.")
+    lines = [
+        Block(0, 27, BlockKind.HEADING, 1),
+        Block(28, 37, BlockKind.HEADING, 2),
+        Block(38, 57, BlockKind.HEADING, 3),
+    ]
+    found = _described(_info(), replace(page, blocks=tuple(lines)), "x.pdf")
+    assert found["title"] == ("Request for a berth", MetadataSource.FIRST_PAGES)
+    assert found["document type"] == ("Form 27-B", MetadataSource.FIRST_PAGES)
 
 
 def test_nothing_is_said_without_support() -> None:
@@ -65,6 +79,8 @@ def test_nothing_is_said_without_support() -> None:
         ("费用应在离港当日支付，并按整日计算。", "zh"),
         ("تستحق الرسوم في يوم المغادرة وتحسب بالأيام الكاملة.", "ar"),
         ("Сборы взимаются в день отхода судна.", "ru"),
+        ("Avgifterna ska betalas på avresedagen och räknas i hela dagar.", "sv"),
+        ("Збори сплачуються в день відходу судна.", "uk"),
         ("12.5 13.5 14.5", None),
     ],
 )

@@ -30,8 +30,8 @@ class LoggingReader(PdfiumReader):
         super().__init__(recognised=RECOGNISED)
         self._log = log
 
-    def read(self, path: Path, page_indexes: Sequence[int], *, password: str | None = None) -> Iterator[Page]:
-        for page in super().read(path, page_indexes, password=password):
+    def read(self, path: Path, page_indexes: Sequence[int]) -> Iterator[Page]:
+        for page in super().read(path, page_indexes):
             with self._log.open("a") as log:
                 log.write(f"{path.stem} {page.page_index}\n")
             yield page

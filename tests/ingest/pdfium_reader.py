@@ -1,10 +1,10 @@
 """A page reader on plain pdfium, in this process: real pages for tests that are not about reading."""
 
+import io
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
-import pypdf
 import pypdfium2
 import pypdfium2.raw
 
@@ -31,22 +31,22 @@ class PdfiumReader:
         self._before_page = before_page
         self._recognised = recognised or {}
 
-    def open(self, path: Path, *, password: str | None = None) -> PdfInfo:
+    def open(self, path: Path) -> PdfInfo:
         with _PDFIUM:
-            document = _document(path, password)
+            document = _document(path)
             fields = {name.lower(): value for name, value in document.get_metadata_dict().items() if value}
-            return PdfInfo(len(document), tuple(str(index + 1) for index in range(len(document))), (), fields)
+            return PdfInfo(len(document), (), fields)
 
-    def read(self, path: Path, page_indexes: Sequence[int], *, password: str | None = None) -> Iterator[Page]:
+    def read(self, path: Path, page_indexes: Sequence[int]) -> Iterator[Page]:
         for index in page_indexes:
             self._before_page(index)
             with _PDFIUM:
-                document = _document(path, password)
+                document = _document(path)
                 text = document[index].get_textpage().get_text_range().replace("\r\n", "\n")
             status = PageStatus.TEXT if text.strip() else PageStatus.EMPTY
             yield Page(index, str(index + 1), text, (), (), status, "" if text.strip() else "a picture without text")
 
-    def recognise(self, path: Path, page_indexes: Sequence[int], *, password: str | None = None) -> Iterator[Page]:
+    def recognise(self, path: Path, page_indexes: Sequence[int]) -> Iterator[Page]:
         for index in page_indexes:
             self._before_page(index)
             text = self._recognised.get(index, "")
@@ -55,15 +55,19 @@ class PdfiumReader:
             else:
                 yield Page(index, str(index + 1), text, (), (), PageStatus.OCR if text else PageStatus.EMPTY)
 
-    def render(self, path: Path, page_index: int, *, width: int, password: str | None = None) -> bytes:
-        raise NotImplementedError
+    def render(self, path: Path, page_index: int, *, width: int) -> bytes:
+        buffer = io.BytesIO()
+        with _PDFIUM:
+            page = _document(path)[page_index]
+            page.render(scale=width / page.get_width()).to_pil().save(buffer, format="PNG")
+        return buffer.getvalue()
 
     def decrypt(self, path: Path, password: str, target: Path) -> None:
-        writer = pypdf.PdfWriter(clone_from=pypdf.PdfReader(path, password=password))
-        writer.write(target)
+        with _PDFIUM:
+            _document(path, password).save(target, flags=pypdfium2.raw.FPDF_REMOVE_SECURITY)
 
 
-def _document(path: Path, password: str | None) -> pypdfium2.PdfDocument:
+def _document(path: Path, password: str | None = None) -> pypdfium2.PdfDocument:
     try:
         return pypdfium2.PdfDocument(path, password=password)
     except pypdfium2.PdfiumError as error:

@@ -180,8 +180,8 @@ class SecondThoughts(PdfiumReader):
 
     more = ""
 
-    def read(self, path: Path, page_indexes: Sequence[int], *, password: str | None = None) -> Iterator[Page]:
-        for page in super().read(path, page_indexes, password=password):
+    def read(self, path: Path, page_indexes: Sequence[int]) -> Iterator[Page]:
+        for page in super().read(path, page_indexes):
             yield replace(page, text=page.text + self.more)
 
 

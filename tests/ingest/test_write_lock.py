@@ -37,9 +37,9 @@ class Says(PdfiumReader):
         super().__init__()
         self._text = text
 
-    def read(self, path: Path, page_indexes: Sequence[int], *, password: str | None = None) -> Iterator[Page]:
+    def read(self, path: Path, page_indexes: Sequence[int]) -> Iterator[Page]:
         block = Block(0, len(self._text), BlockKind.HEADING, 1, column_heads=self._text)
-        for page in super().read(path, page_indexes, password=password):
+        for page in super().read(path, page_indexes):
             yield replace(page, text=self._text, words=(), blocks=(block,))
 
 

@@ -9,10 +9,9 @@ from pathlib import Path
 from fpdf import FPDF
 
 from core.domain.documents import MetadataField, MetadataSource, Page
-from core.domain.ports import Embedder, PdfInfo
+from core.domain.ports import Embedder, PageReader, PdfInfo
 from core.domain.settings import Settings
 from core.ingest.pipeline import Ingest
-from core.ingest.workplace import Reader
 from core.models.embed import make_embedder
 from core.store.database import Database
 from core.store.indexes import Indexes
@@ -79,7 +78,7 @@ class Workshop:
 @contextmanager
 def open_workshop(
     settings: Settings,
-    reader: Reader | None = None,
+    reader: PageReader | None = None,
     embedders: Callable[[str, Settings], Embedder] = make_embedder,
 ) -> Iterator[Workshop]:
     database = Database(settings.database_path)

@@ -42,7 +42,7 @@ def make_retriever(
     shelf = Shelf(database, keywords)
     for name, texts in documents.items():
         identity = id_of(name)
-        shelf.add_document(identity, name, 1, PdfInfo(len(texts), (), (), {}), added_at="2026-01-01T00:00:00Z")
+        shelf.add_document(identity, name, 1, PdfInfo(len(texts), (), {}), added_at="2026-01-01T00:00:00Z")
         pages = [page(index, text, label=labels[index] if labels else "") for index, text in enumerate(texts)]
         shelf.put_pages(
             identity, pages, list(split_pages(pages, document_id=identity, title=name)), recognise=frozenset()

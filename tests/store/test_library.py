@@ -62,7 +62,7 @@ def database(settings: Settings) -> Database:
 @pytest.fixture
 def shelf(database: Database, settings: Settings) -> Shelf:
     made = Shelf(database, Fts5Index(database))
-    info = PdfInfo(page_count=4, page_labels=(), outline=OUTLINE, fields={}, notes=("An XFA form.",))
+    info = PdfInfo(page_count=4, outline=OUTLINE, fields={}, notes=("An XFA form.",))
     made.add_document(ONE, "Vertrag.pdf", 1000, info, added_at="2026-01-01")
     made.add_document(TWO, "report.pdf", 2000, info, added_at="2026-01-02")
     return made

@@ -15,7 +15,7 @@ from statistics import median
 from core.documents.formats.pdf.layout import STRAY, Line
 from core.documents.formats.pdf.pdfium_text import PageWords
 from core.documents.formats.pdf.tables import TableRow, find_tables
-from core.domain.documents import BlockKind
+from core.domain.documents import Block, BlockKind
 
 _BULLET = re.compile(r"^[•▪▫➢✓■●❖◦‣∙·\-–—*o]$|^\(?(?:\d{1,3}|[a-zA-Z]|[ivxIVX]{1,5})[.)]$|^\d+(?:\.\d+)+\.?$")
 _NUMBERED_HEADING = re.compile(
@@ -31,17 +31,6 @@ _KEPT_HYPHENS = frozenset(
 _MOST_HEADING_CHARACTERS = 120
 
 
-@dataclass(slots=True)
-class TextBlock:
-    """Where a block stands in its page's text."""
-
-    start: int
-    end: int
-    kind: BlockKind
-    level: int = 0
-    column_heads: str = ""
-
-
 @dataclass(frozen=True, slots=True)
 class PageText:
     """A page's text with the span of each word: ``order[n]`` is the word of PageWords that stands at ``starts[n]``."""
@@ -50,7 +39,7 @@ class PageText:
     order: list[int]
     starts: list[int]
     ends: list[int]
-    blocks: list[TextBlock]
+    blocks: tuple[Block, ...]
 
 
 @dataclass(slots=True)
@@ -89,10 +78,10 @@ def compose(page: PageWords, lines: Sequence[Line], running: Mapping[int, BlockK
     starts = list(map(sub, ends, lengths))
     pieces = [""] * (2 * len(words))
     pieces[0::2], pieces[1::2] = before, words
-    blocks = [
-        TextBlock(starts[begin], ends[stop - 1], draft.kind, draft.level, draft.row.heads)
+    blocks = tuple(
+        Block(starts[begin], ends[stop - 1], draft.kind, draft.level, draft.row.heads)
         for draft, begin, stop in zip(drafts, begins, [*begins[1:], len(order)], strict=True)
-    ]
+    )
     return PageText("".join(pieces), order, starts, ends, blocks)
 
 

@@ -1,4 +1,4 @@
-"""Recognise a page from its picture with RapidOCR and lay the words out as those of any other page.
+"""Words and their places from the picture of a page, by RapidOCR.
 
 The models come with the rapidocr package and are named by path, so that nothing is ever fetched. Imported only in a
 reading process that is asked to recognise.
@@ -6,25 +6,19 @@ reading process that is asked to recognise.
 
 import logging
 import re
-import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pypdfium2 as pdfium
 import rapidocr
 from numpy.typing import NDArray
 
-from core.documents.formats.pdf import labels
-from core.documents.formats.pdf.layout import arrange
 from core.documents.formats.pdf.pdfium_text import RIGHT_TO_LEFT, PageWords
-from core.documents.formats.pdf.reading import OpenPdf, PlainPage
-from core.domain.documents import PageStatus
 
-_LONG_SIDE_PIXELS = 1600
+LONG_SIDE_PIXELS = 1600
 """About 145 dots per inch of a letter page: larger pictures take longer and read no better."""
 _THREADS = 2
 _LEAST_SCORE = 0.5
@@ -37,30 +31,7 @@ _TOKEN = re.compile(
 _TALL = 1.5
 
 
-def recognise(pdf: OpenPdf, page_index: int, poisoned: Mapping[int, str]) -> PlainPage:
-    """Read one page from its picture; running lines and labels are told by the pages recognised just before."""
-    started = time.perf_counter()
-    if poisoned.get(page_index):
-        return pdf.failed(page_index, poisoned[page_index])
-    try:
-        picture = _picture(pdf, page_index)
-    except pdfium.PdfiumError as error:
-        return pdf.failed(page_index, f"the page cannot be drawn ({error})", time.perf_counter() - started)
-    width, height = pdf.document.get_page_size(page_index)
-    words = _words(picture, width, height)
-    lines = arrange(words)
-    pdf.recognised_edges[page_index] = labels.edge_lines(lines, height)
-    window = range(page_index - labels.WINDOW + 1, page_index + 1)
-    edges = {index: pdf.recognised_edges[index] for index in window if index in pdf.recognised_edges}
-    label = pdf.label(page_index, labels.printed_label(page_index, edges))
-    if not words.texts:
-        seconds = time.perf_counter() - started
-        return pdf.plain(page_index, label, PageStatus.EMPTY, "no text was recognised in the picture", seconds)
-    running = labels.running_lines(page_index, edges)
-    return pdf.composed(page_index, label, (PageStatus.OCR, ""), words, lines, running, started)
-
-
-def _words(picture: NDArray[np.uint8], width: float, height: float) -> PageWords:
+def recognise(picture: NDArray[np.uint8], width: float, height: float) -> PageWords:
     """Read the picture, and once more the other way up where that may read better.
 
     RapidOCR turns tall lines upright, one way; with the picture on its head it turns those that run the other way.
@@ -148,13 +119,6 @@ def _share(box: NDArray[np.float64], start: float, end: float, tall: bool) -> ND
     return np.array([left + start * (right - left), top, left + end * (right - left), bottom])
 
 
-def _picture(pdf: OpenPdf, page_index: int) -> NDArray[np.uint8]:
-    width, height = pdf.document.get_page_size(page_index)
-    bitmap = pdf.bitmap(page_index, _LONG_SIDE_PIXELS / max(width, height, 1.0))
-    picture: NDArray[np.uint8] = bitmap.to_numpy()[:, :, :3].copy()
-    return picture
-
-
 @cache
 def _engine() -> rapidocr.RapidOCR:
     models = Path(rapidocr.__file__).parent / "models"
@@ -163,7 +127,7 @@ def _engine() -> rapidocr.RapidOCR:
         params={
             "Global.log_level": "error",
             "Global.use_cls": False,  # it turned more upright lines over than it set right
-            "Global.max_side_len": _LONG_SIDE_PIXELS + 200,
+            "Global.max_side_len": LONG_SIDE_PIXELS + 200,
             "Det.model_path": str(models / "PP-OCRv6_det_small.onnx"),
             "Rec.model_path": str(models / "PP-OCRv6_rec_small.onnx"),
             "EngineConfig.onnxruntime.intra_op_num_threads": _THREADS,

@@ -5,13 +5,16 @@ Runs in the reading process. What it raises is ours already; the parsers' errors
 
 import unicodedata
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pypdfium2 as pdfium
 import pypdfium2.raw as pdfium_c
 
+from core.domain.documents import OutlineEntry
 from core.domain.errors import DocumentError, NotAPdfError, PasswordNeededError, UnreadablePdfError
 
+SIGNATURE = b"%PDF"
 _HEAD_BYTES = 1024
 _MOST_OUTLINE_ENTRIES = 5000
 _PASSWORD_HINT = "Give the password; it is used to open the file and not kept."
@@ -44,10 +47,19 @@ def open_document(path: Path, password: str | None = None) -> tuple[pdfium.PdfDo
             what = "The password does not open {}." if password else "{} is protected with a password."
             raise PasswordNeededError(what.format(path.name), hint=_PASSWORD_HINT) from error
         with path.open("rb") as file:
-            if b"%PDF" not in file.read(_HEAD_BYTES):
+            if SIGNATURE not in file.read(_HEAD_BYTES):
                 raise NotAPdfError(f"{path.name} is not a PDF.", hint="Choose a PDF file.") from error
         what = f"{path.name} is damaged: no reader can open a page of it."
         raise UnreadablePdfError(what, hint=_DAMAGED_HINT) from error
+
+
+def save_unlocked(path: Path, password: str, target: Path) -> None:
+    """Write the document as it is, without its lock."""
+    partial = target.with_suffix(".partial")
+    document, _ = open_document(path, password)
+    with closing(document):
+        document.save(partial, flags=pdfium_c.FPDF_REMOVE_SECURITY)
+    partial.replace(target)
 
 
 def _spellings(password: str | None) -> Iterator[str | None]:
@@ -71,8 +83,8 @@ def page_labels(document: pdfium.PdfDocument) -> tuple[str, ...]:
     return () if all(label in ("", str(index + 1)) for index, label in enumerate(labels)) else labels
 
 
-def outline(document: pdfium.PdfDocument) -> list[tuple[str, int, int]]:
-    """Return (title, page index, level from 1) of the outline's entries that lead to a page."""
+def outline(document: pdfium.PdfDocument) -> tuple[OutlineEntry, ...]:
+    """Return the outline's entries that lead to a page; levels count from 1."""
     entries = []
     for number, bookmark in enumerate(document.get_toc()):
         if number >= _MOST_OUTLINE_ENTRIES:
@@ -81,8 +93,8 @@ def outline(document: pdfium.PdfDocument) -> list[tuple[str, int, int]]:
         page_index = destination.get_index() if destination else None
         title = " ".join(bookmark.get_title().replace("\x00", "").split())
         if title and page_index is not None and 0 <= page_index < len(document):
-            entries.append((title, page_index, bookmark.level + 1))
-    return entries
+            entries.append(OutlineEntry(title, page_index, bookmark.level + 1))
+    return tuple(entries)
 
 
 def fields(document: pdfium.PdfDocument) -> dict[str, str]:
@@ -91,24 +103,24 @@ def fields(document: pdfium.PdfDocument) -> dict[str, str]:
     return {name: value for name, value in values.items() if value}
 
 
-def notes(document: pdfium.PdfDocument, path: Path, password: str | None) -> list[str]:
+def notes(document: pdfium.PdfDocument, path: Path) -> list[str]:
     """Say plainly what of the document is not read."""
     said = []
     if document.get_formtype() in (pdfium_c.FORMTYPE_XFA_FULL, pdfium_c.FORMTYPE_XFA_FOREGROUND):
         said.append("This is an XFA form: its fixed pages were read, but not what only Adobe's software draws.")
     attachments = document.count_attachments()
     if attachments:
-        portfolio = _is_portfolio(path, password)
+        portfolio = _is_portfolio(path)
         kind = "is a portfolio: its cover pages were read, but not" if portfolio else "was read without"
         files = "file" if attachments == 1 else f"{attachments} files"
         said.append(f"This PDF {kind} the {files} it carries; save and add them one by one.")
     return said
 
 
-def _is_portfolio(path: Path, password: str | None) -> bool:
+def _is_portfolio(path: Path) -> bool:
     from core.documents.formats.pdf import second_opinion
 
     try:
-        return second_opinion.is_portfolio(path, password)
+        return second_opinion.is_portfolio(path)
     except DocumentError:
         return False

@@ -49,27 +49,27 @@ def rewritten(path: Path, password: str | None) -> bytes:
 class SecondReader:
     """A document as pypdf sees it, opened at the first question."""
 
-    def __init__(self, path: Path, password: str | None) -> None:
-        self._path, self._password = path, password
+    def __init__(self, path: Path) -> None:
+        self._path = path
         self._reader: pypdf.PdfReader | None = None
 
     def page_text(self, page_index: int) -> str:
         """Return what pypdf reads on one page, nothing where it cannot."""
         try:
             with translated(self._path):
-                self._reader = self._reader or _open(self._path, self._password)
+                self._reader = self._reader or _open(self._path)
                 return self._reader.pages[page_index].extract_text()
         except (UnreadablePdfError, PasswordNeededError):
             return ""
 
 
-def is_portfolio(path: Path, password: str | None) -> bool:
+def is_portfolio(path: Path) -> bool:
     """Return whether the PDF is only a cover for the files it carries."""
     with translated(path):
-        return "/Collection" in _open(path, password).root_object
+        return "/Collection" in _open(path).root_object
 
 
-def _open(path: Path, password: str | None) -> pypdf.PdfReader:
+def _open(path: Path, password: str | None = None) -> pypdf.PdfReader:
     reader = pypdf.PdfReader(path, strict=False)
     if reader.is_encrypted and not reader.decrypt(password or ""):
         raise PasswordNeededError(f"{path.name} is protected with a password.")

@@ -10,11 +10,14 @@ import sys
 import threading
 import time
 from collections.abc import Iterator, Mapping
+from dataclasses import astuple
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from core.documents.formats.pdf.reading import OpenPdf
+from core.documents.contract import OpenDocument
+from core.domain.documents import Page
 from core.domain.errors import DocumentError
+from core.domain.page_layout import PackedWords
 
 OVER_MEMORY = 77
 """The exit status of a reader that went over its memory limit."""
@@ -26,7 +29,6 @@ _STEPS_BACK = 10
 _STATM = Path("/proc/self/statm")
 _PAGE_BYTES = os.sysconf("SC_PAGE_SIZE") if hasattr(os, "sysconf") else 4096
 
-Request = Mapping[str, Any]
 Message = tuple[Any, ...]
 
 
@@ -35,7 +37,6 @@ def main() -> None:
     os.dup2(2, 1)  # whatever a library prints must not reach the channel
     memory_mib = int(sys.argv[-1])
     _limit_memory(memory_mib)
-    gc.freeze()
     gc.set_threshold(*_FEW_COLLECTIONS)
     threading.Thread(target=_watch, args=(memory_mib, os.getppid()), daemon=True).start()
     serve(sys.stdin.buffer, channel)
@@ -43,6 +44,7 @@ def main() -> None:
 
 def serve(requests: BinaryIO, channel: BinaryIO) -> None:
     """Answer requests until there are no more. The last document stays open: requests about one follow each other."""
+    from core.documents.formats import format_of  # the parsers: not for the application, which imports this module too
 
     def send(*message: Any) -> None:
         channel.write(pickle.dumps(message, protocol=5))
@@ -50,52 +52,60 @@ def serve(requests: BinaryIO, channel: BinaryIO) -> None:
 
     send("ready")
     at_start = _resident_mib()
-    opened: OpenPdf | None = None
+    document: OpenDocument | None = None
     identity: tuple[Any, ...] = ()
     while True:
         try:
             request = pickle.load(requests)
         except EOFError:
             return
+        path: Path = request["path"]
         try:
-            path, password = Path(request["path"]), request["password"]
-            if opened is None or identity != _identity(path, password):
-                if opened is not None:
-                    opened.close()
-                    opened = None
-                identity = _identity(path, password)
-                opened = OpenPdf(path, password, announce=lambda page_index, what: send(what, page_index))
-            for message in _answer(request, opened):
-                send(*message)
+            if request["do"] == "decrypt":
+                format_of(path).decrypt(path, request["password"], request["target"])
+            else:
+                if document is None or identity != _identity(path):
+                    if document is not None:
+                        document.close()
+                    document, identity = None, _identity(path)
+                    document = format_of(path).open_document(path, lambda page_index, what: send(what, page_index))
+                for message in _answer(request, document):
+                    send(*message)
             send("done", _resident_mib() - at_start)
         except DocumentError as error:
             send("refused", type(error).__name__, error.message, error.hint)
 
 
-def _identity(path: Path, password: str | None) -> tuple[Any, ...]:
+def _identity(path: Path) -> tuple[Any, ...]:
     status = path.stat()
-    return (path, password, status.st_ino, status.st_size, status.st_mtime_ns)
+    return (path, status.st_ino, status.st_size, status.st_mtime_ns)
 
 
-def _answer(request: Request, pdf: OpenPdf) -> Iterator[Message]:
+def _answer(request: Mapping[str, Any], document: OpenDocument) -> Iterator[Message]:
+    """Plain values only (strings, numbers, bytes): the application trusts nothing else from here."""
     work = request["do"]
     if work == "open":
-        yield ("info", pdf.describe())
+        info = document.describe()
+        outline = [astuple(entry) for entry in info.outline]
+        yield ("info", (info.page_count, outline, dict(info.fields), info.notes))
     elif work == "read":
         for page_index in request["page_indexes"]:
-            yield ("page", pdf.page(page_index, request["poisoned"]))
+            yield ("page", _plain(document.page(page_index, request["stopped"])))
     elif work == "recognise":
-        from core.documents.formats.pdf import ocr
-
         if hasattr(os, "nice"):
             os.nice(_STEPS_BACK)  # as far as embedding does: a hundred scans must not keep other documents from it
         for page_index in request["page_indexes"]:
             yield ("working", page_index)
-            yield ("page", ocr.recognise(pdf, page_index, request["poisoned"]))
+            yield ("page", _plain(document.recognise(page_index, request["stopped"])))
     elif work == "render":
-        yield ("image", pdf.image(request["page_index"], request["width"]))
-    elif work == "decrypt":
-        pdf.save_unlocked(Path(request["target"]))
+        yield ("image", document.image(request["page_index"], request["width"]))
+
+
+def _plain(page: Page) -> tuple[Any, ...]:
+    words = PackedWords.of(page.words)
+    blocks = [(block.start, block.end, block.kind.value, block.level, block.column_heads) for block in page.blocks]
+    layout = (words.packed_spans, words.packed_boxes, blocks)
+    return (page.page_index, page.page_label, page.text, *layout, page.status.value, str(page.reason), page.seconds)
 
 
 def _limit_memory(memory_mib: int) -> None:
@@ -126,7 +136,3 @@ def _resident_mib() -> float:
     except ImportError:
         return 0.0
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024 / 1024
-
-
-if __name__ == "__main__":
-    main()
