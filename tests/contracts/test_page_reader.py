@@ -11,7 +11,7 @@ from core.domain.errors import DocumentError, NotAPdfError, PasswordNeededError
 from core.domain.ports import PageReader
 from core.domain.settings import Settings
 from tests import pdfs
-from tests.documents.pdfium_reader import PdfiumReader
+from tests.ingest.pdfium_reader import PdfiumReader
 
 
 @pytest.fixture(scope="module", params=["processes", "pdfium"])
