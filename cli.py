@@ -24,8 +24,7 @@ if TYPE_CHECKING:
     from core.domain.answers import Citation
     from core.domain.settings import Settings
     from core.domain.turns import Turn
-    from core.services.bootstrap import Pincite
-    from core.services.health import Look
+    from core.services.bootstrap import Look, Pincite
 
 ANSWERED, FAILED, USAGE, FLAGGED, INTERRUPTED = 0, 1, 2, 3, 130
 DEFAULT_PORT = 8501
@@ -173,7 +172,7 @@ def _opened(settings: "Settings") -> "closing[Pincite]":
 def _looked_at(chosen: argparse.Namespace) -> "AbstractContextManager[Look]":
     """The data directory for a command that changes nothing in it, not even by a log."""
     from core.domain.settings import load_settings
-    from core.services.health import look_into
+    from core.services.bootstrap import look_into
 
     return look_into(load_settings(chosen.data_dir))
 
@@ -310,7 +309,7 @@ def _remove(chosen: argparse.Namespace) -> int:
             pincite.ingest.remove(document.id)
             _tell(f"Removed {document.name}. Answers that quote it keep their text.")
             return ANSWERED
-        purged = pincite.remove_with_answers(document.id)
+        purged = pincite.deletion.document_with_answers(document.id)
     _tell(f"Removed {document.name} and {purged.answers} answer{'s' * (purged.answers != 1)} that quoted it.")
     if not purged.scrubbed:
         _tell("Deleted text may stay in unused parts of the files: another Pincite is at work on them.")
@@ -447,11 +446,9 @@ def _source(citation: "Citation") -> str:
 
 def _check(chosen: argparse.Namespace) -> int:
     """Exit with 3 when an answer changed, so that a person looks."""
-    from core.services.regression import check_reviewed
-
     changed = total = 0
     with _opened(_engine_settings(chosen)) as pincite:
-        for comparison in check_reviewed(pincite):
+        for comparison in pincite.regression.run():
             total += 1
             changed += bool(comparison.changes)
             _tell(f"{'changed' if comparison.changes else 'same   '}  {comparison.reviewed.question}", flush=True)
@@ -466,7 +463,7 @@ def _check(chosen: argparse.Namespace) -> int:
 
 def _doctor(chosen: argparse.Namespace) -> int:
     with _looked_at(chosen) as look:
-        checks, storage = look.health(), look.storage()
+        checks, storage = look.health.checks(), look.health.storage()
     _tell(f"Pincite {__version__}, Python {sys.version.split()[0]}, data in {look.settings.data_dir}")
     for check in checks:
         _tell(f"{'ok  ' if check.ok else 'FAIL'}  {check.part}: {check.detail}")

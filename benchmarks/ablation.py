@@ -112,7 +112,7 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
             vectors=vectors,
             embedder=embedder,
             reranker=reranker or BuiltInReranker(),
-            settings=corpus.app.settings,
+            settings=corpus.app.settings.current,
         )
 
     rows = {

@@ -63,7 +63,7 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
     corpus = open_corpus(options.directory)
     gold = gold_answers(options.directory)
     questions = read_questions(options.directory)[: options.limit or None]
-    engine = choose_engine(corpus.app.settings, options.engine)
+    engine = choose_engine(corpus.app.settings.current, options.engine)
     graph = build_graph()
     answered = [answer_one(corpus, graph, engine, question, gold[question.id]) for question in questions]
     if options.show:
@@ -80,7 +80,7 @@ def answer_one(corpus: Corpus, graph: TurnGraph, engine: ChatModel, question: Qu
     """Ask in document scope, as the chat page does once the right documents are chosen."""
     chosen = tuple(corpus.ids[name] for name in question.documents if name in corpus.ids)
     context = TurnContext(
-        settings=corpus.app.settings,
+        settings=corpus.app.settings.current,
         model=engine,
         stand_in=engine,
         documents=corpus.app.library,

@@ -33,7 +33,7 @@ class Corpus:
 
     @property
     def context_characters(self) -> int:
-        return self.app.settings.context_characters
+        return self.app.settings.current.context_characters
 
     @property
     def page_texts(self) -> dict[str, list[str]]:
@@ -47,7 +47,7 @@ class Corpus:
     def embed_cached(self, texts: Sequence[str]) -> Vectors:
         """Vectors of texts that are no passages, kept in a file beside the library."""
         digest = hashlib.sha256("\0".join(texts).encode()).hexdigest()[:16]
-        kept = self.app.settings.data_dir / f"vectors-{digest}.npy"
+        kept = self.app.settings.current.data_dir / f"vectors-{digest}.npy"
         if kept.exists():
             loaded: Vectors = np.load(kept)
             return loaded
@@ -79,4 +79,4 @@ def open_corpus(directory: Path) -> Corpus:
         ready = sum(document.status == "ready" for document in app.library.list())
         print(f"Ingesting {directory.name}: {ready} of {len(files)} documents ready", file=sys.stderr, flush=True)
     ids = {document.name: document.id for document in app.library.list()}
-    return Corpus(app, ids, {identity: name for name, identity in ids.items()}, app.retriever)
+    return Corpus(app, ids, {identity: name for name, identity in ids.items()}, app.search.retriever)

@@ -122,7 +122,7 @@ def draw_welcome(app: Pincite, session: Session | None, names: dict[str, str]) -
         "Every sentence of an answer carries a quotation that was checked against the page it comes from. "
         "Drop PDFs into the box below, then ask. Type **@** and a document's name to ask that one."
     )
-    engine = app.engines()
+    engine = app.engines.state()
     if engine.name == "quoting":
         st.info(
             f"Answers repeat your documents word for word. {escape(engine.message)}",
@@ -151,13 +151,13 @@ def draw_input(app: Pincite, session: Session | None, names: dict[str, str]) -> 
             label_visibility="collapsed", help="Auto decides by itself whether a question goes to the documents.",
         )  # fmt: skip
         draw_scope(app, session, names, mode or Mode.AUTO)
-        st.caption(f"{escape(app.engines().name)} {escape(app.engines().model)}", width="content")
+        st.caption(f"{escape(app.engines.state().name)} {escape(app.engines.state().model)}", width="content")
     value = st.chat_input(
         "The answer is being written…" if running else "Ask a question, @name a document, or drop PDFs here",
         key="chat_input",
         accept_file="multiple",
         file_type="pdf",
-        max_upload_size=app.settings.max_file_mib,
+        max_upload_size=app.settings.current.max_file_mib,
         disabled=running,
     )
     if isinstance(value, ChatInputValue):

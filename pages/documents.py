@@ -51,7 +51,7 @@ def draw_uploader(app: Pincite) -> None:
     batch = st.session_state.setdefault("upload_batch", 0)
     files = st.file_uploader(
         "Add PDFs", type="pdf", accept_multiple_files=True, key=f"upload_{batch}", label_visibility="collapsed",
-        max_upload_size=app.settings.max_file_mib,
+        max_upload_size=app.settings.current.max_file_mib,
     )  # fmt: skip
     if files:
         take_in(app, files)
@@ -61,7 +61,7 @@ def draw_uploader(app: Pincite) -> None:
 
 def draw_quarantine(app: Pincite) -> None:
     """PDFs that were found among the library's files and are none of its documents."""
-    found = app.quarantined()
+    found = app.documents.quarantined()
     if not found:
         return
     them = "it" if len(found) == 1 else "them"
@@ -74,7 +74,7 @@ def draw_quarantine(app: Pincite) -> None:
         st.code(str(found[0].parent), language=None)
         if st.button(f"Add {them}", icon=":material/add:"):
             with errors_told():
-                intake().refused += [(name, str(error)) for name, error in app.add_quarantined()]
+                intake().refused += [(name, str(error)) for name, error in app.documents.add_quarantined()]
                 st.rerun()
 
 

@@ -90,7 +90,9 @@ def draw_waiting(app: Pincite, flagged: int) -> None:
     )  # fmt: skip
     if (more := app.turns.count_lines(wanted) - len(lines)) > 0:
         st.button(f"Show more ({more:,} wait)", type="tertiary", on_click=_grow, args=(SHOWN, LINES_A_PAGE))
-    draw_case(app, app.as_it_stands(app.turns.without_trace(lines[position].id)), position, len(lines) - 1, names)
+    draw_case(
+        app, app.verdicts.as_it_stands(app.turns.without_trace(lines[position].id)), position, len(lines) - 1, names
+    )
 
 
 def _row(line: TurnLine, *, drafted: bool) -> dict[str, object]:
@@ -332,10 +334,10 @@ def _user_name() -> str:
 
 def draw_recheck(app: Pincite, turn: Turn, text: str) -> None:
     """Check the edited text again, each time the reviewer pauses."""
-    verdict = app.check_edit(turn.id, text)
+    verdict = app.verdicts.of_edit(turn.id, text)
     lines = [claim_line(claim) for claim in verdict.claims]
     with st.container(border=True):
-        sure = confidence(verdict.confidence, app.settings.review_threshold)
+        sure = confidence(verdict.confidence, app.settings.current.review_threshold)
         st.caption(f"Checked again as you type · {sure.lower()}")
         st.markdown("\n".join(lines) or "No claim to check.")
 

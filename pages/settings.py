@@ -2,7 +2,8 @@
 
 import streamlit as st
 
-from core.services.bootstrap import OwnReviews, Pincite
+from core.services.bootstrap import Pincite
+from core.services.reviews import OwnReviews
 from pages.components.agreement import CORRECTED, SHIPPED, draw_agreement
 from pages.components.controls import button, quiet, row
 from pages.components.facade import errors_told, show
@@ -37,10 +38,8 @@ def draw(app: Pincite) -> None:
 
 
 def save(app: Pincite, values: dict[str, object]) -> None:
-    """Keep what was changed and nothing else: what a variable sets, or a default, is no choice."""
-    changed = {name: value for name, value in values.items() if value != getattr(app.settings, name)}
     with errors_told():
-        app.change_settings(**changed)
+        app.settings.change(**values)
         st.toast("Saved. It holds from the next question on.", icon=":material/check:")
         st.rerun()
 
@@ -52,13 +51,13 @@ def draw_form(app: Pincite, key: str, *rows: list[str]) -> None:
         for names in rows:
             for name, column in zip(names, st.columns(len(names)), strict=True):
                 with column:
-                    values[name] = draw_setting(app.settings, name)
+                    values[name] = draw_setting(app.settings.current, name)
         if st.form_submit_button("Save", type="primary"):
             save(app, values)
 
 
 def draw_answers(app: Pincite) -> None:
-    engine, settings = app.engines(), app.settings
+    engine, settings = app.engines.state(), app.settings.current
     if engine.available:
         st.success(escape(engine.message), icon=":material/check_circle:")
     else:
@@ -83,7 +82,7 @@ def draw_embeddings(app: Pincite) -> None:
     if app.indexes.progress() is not None:
         st.fragment(draw_build, run_every=1.0)(app)
         return
-    current = app.settings.embedding_model
+    current = app.settings.current.embedding_model
     with row(vertical_alignment="bottom"):
         options = list(dict.fromkeys(["minilm", current]))
         wanted = st.selectbox(
@@ -95,7 +94,7 @@ def draw_embeddings(app: Pincite) -> None:
             save(app, {"embedding_model": name})
         if quiet("Go back to the index before", "undo"):
             with errors_told():
-                if app.roll_back_embedding():
+                if app.settings.roll_back_embedding():
                     st.rerun()
                 st.toast("There is no earlier index.", icon=":material/info:")
 
@@ -114,13 +113,13 @@ def draw_build(app: Pincite) -> None:
         st.error(escape(build.message), icon=":material/error:")
     if button("Stop and keep the old index", "cancel"):
         with errors_told():
-            app.roll_back_embedding()
+            app.settings.roll_back_embedding()
             st.rerun()
 
 
 def draw_reranker(app: Pincite) -> None:
     st.subheader("Reranker", anchor=False)
-    state = app.reranker_state()
+    state = app.search.reranker_state()
     if state.installed:
         st.markdown(f":material/check_circle: {escape(state.name)} puts the passages in order.")
         return
@@ -135,25 +134,25 @@ def draw_reranker(app: Pincite) -> None:
             bar.progress(min(share, 1.0), text="Downloading…")
 
         with errors_told():
-            app.fetch_reranker(tell_progress)
+            app.search.fetch_reranker(tell_progress)
             st.rerun()
 
 
 def draw_checking(app: Pincite) -> None:
-    measured = app.confidence_measured()
-    threshold = draw_setting(app.settings, "review_threshold", step=0.05)
+    measured = app.confidence.measured()
+    threshold = draw_setting(app.settings.current, "review_threshold", step=0.05)
     with st.spinner("Judging your reviewed answers again…"):
-        own = app.own_reviews()
+        own = app.confidence.own_reviews()
     effects, basis = measured.effects, f"{measured.answers:,} labelled answers of mixed quality"
-    if app.confidence_is_learned and own.effects:
+    if app.confidence.is_learned and own.effects:
         effects, basis = own.effects, f"your own {own.right + own.wrong:,} decisions"
     if effect := effects.get(threshold):
         st.markdown(f"At {threshold:.2f} it {effect}: measured on {basis}.")
     left, right = st.columns(2)
     with left:
-        retries = draw_setting(app.settings, "max_retries")
+        retries = draw_setting(app.settings.current, "max_retries")
     with right:
-        seconds = draw_setting(app.settings, "turn_seconds", step=10.0, format="%.0f")
+        seconds = draw_setting(app.settings.current, "turn_seconds", step=10.0, format="%.0f")
     if st.button("Save", type="primary", key="save_checking"):
         save(app, {"review_threshold": threshold, "max_retries": retries, "turn_seconds": seconds})
     st.subheader("How far the confidence can be trusted", anchor=False)
@@ -179,22 +178,22 @@ def draw_own_reviews(app: Pincite, own: OwnReviews) -> None:
             st.caption("The shipped confidence does as well; there is nothing to correct.")
     with row():
         if better:
-            label = "Learn from them again" if app.confidence_is_learned else "Use the corrected confidence"
-            button(label, "model_training", app.learn_confidence, own)
-        if app.confidence_is_learned:
-            button("Return to the shipped confidence", "undo", app.learn_confidence, None)
+            label = "Learn from them again" if app.confidence.is_learned else "Use the corrected confidence"
+            button(label, "model_training", app.confidence.learn, own)
+        if app.confidence.is_learned:
+            button("Return to the shipped confidence", "undo", app.confidence.learn, None)
             st.caption("The corrected confidence is in use.", width="content")
 
 
 def draw_state(app: Pincite) -> None:
-    checks = app.health()
+    checks = app.health.checks()
     failed = sum(not check.ok for check in checks)
     st.markdown(f"**{count(failed, 'part')} of {len(checks)} need attention**" if failed else "**Everything works**")
     rows = [f"| {'✓ works' if check.ok else '✗ does not'} | {escape(check.part)} | {escape(check.detail)} "
             f"{'' if check.ok else f'**{escape(check.hint)}**'} |" for check in checks]  # fmt: skip
     st.markdown("\n".join(["| | Part | State |", "|:--|:--|:--|", *rows]))
-    storage = app.storage()
-    st.markdown(f"**{size(sum(storage.values()))} stored** in `{app.settings.data_dir}`")
+    storage = app.health.storage()
+    st.markdown(f"**{size(sum(storage.values()))} stored** in `{app.settings.current.data_dir}`")
     st.caption(" · ".join(f"{escape(name)} {size(amount)}" for name, amount in storage.items()))
 
 

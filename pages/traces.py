@@ -43,7 +43,7 @@ def draw_turn(app: Pincite) -> None:
         return
     if turn.id == app.runner.running(turn.session_id):
         turn = app.runner.snapshot(turn.id).turn
-    turn = app.as_it_stands(turn)
+    turn = app.verdicts.as_it_stands(turn)
     with st.container(horizontal=True, vertical_alignment="center"):
         st.markdown(f"{STATUS_WORDS[turn.status]} · {escape(turn.engine)} · {moment(turn.started_at)}", width="content")
         st.page_link("pages/chat.py", label="Open the conversation", icon=":material/forum:",
@@ -171,7 +171,7 @@ def draw_playground(app: Pincite) -> None:
         st.caption("Type a query to see what each stage of the search finds, and in which order.")
         return
     with errors_told(), st.spinner("Searching…"):
-        plan, result = app.search(query, tuple(chosen))
+        plan, result = app.search.try_out(query, tuple(chosen))
         draw_plan(plan)
         st.caption(escape(f"Reranker: {result.reranker} · score floor {result.score_floor:.2f}"))
         for note in result.notes:

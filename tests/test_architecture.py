@@ -36,14 +36,6 @@ STILL_BACKWARD = {
     "core.ingest.workplace imports core.store.shelf",
     "core.ingest.workplace imports core.store.library",
     "core.search.retriever imports core.models.rank_features",
-    "core.services.health imports core.store.data_dir",
-    "core.services.health imports core.store.database",
-    "core.services.health imports core.store.indexes",
-    "core.services.health imports core.store.library",
-    "core.services.health imports core.store.turns",
-    "core.services.health imports core.store.witness",
-    "core.services.turns imports core.store.sessions",
-    "core.services.turns imports core.store.turns",
     "core.store.indexes imports core.models.embed",
 }
 FACADE_AND_VOCABULARY = ("core.services", "core.domain", "core.text", "pages")

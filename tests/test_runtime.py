@@ -58,8 +58,8 @@ def test_the_sample_contract_answers_with_rate_days_and_page(app: Pincite) -> No
 
 def test_the_quotation_is_marked_on_the_page(app: Pincite) -> None:
     citation = ask(app, PENALTIES).citations[0]
-    plain = app.page_image(citation.document_id, citation.page_index, width=600)
-    marked = app.page_image(
+    plain = app.documents.page_image(citation.document_id, citation.page_index, width=600)
+    marked = app.documents.page_image(
         citation.document_id, citation.page_index, width=600, marks=[(citation.start, citation.end)]
     )
     before, after = (Image.open(io.BytesIO(image)).convert("RGB") for image in (plain, marked))
@@ -74,13 +74,13 @@ def test_what_is_not_in_the_documents_is_said(app: Pincite) -> None:
 
 
 def test_every_part_is_healthy_and_has_a_size(app: Pincite) -> None:
-    checks = app.health()
+    checks = app.health.checks()
     assert [check.part for check in checks if not check.ok] == []
-    assert app.storage()["database"] > 0 and app.storage()["vectors"] > 0
+    assert app.health.storage()["database"] > 0 and app.health.storage()["vectors"] > 0
 
 
 def test_the_playground_shows_every_stage(app: Pincite) -> None:
-    plan, result = app.search("late payment")
+    plan, result = app.search.try_out("late payment")
     assert plan.standalone_question == "late payment"
     assert {"keyword", "dense", "fused", "reranked"} <= set(result.rankings)
 
@@ -88,17 +88,17 @@ def test_the_playground_shows_every_stage(app: Pincite) -> None:
 def test_an_edit_is_checked_as_it_is_typed(app: Pincite) -> None:
     turn = ask(app, PENALTIES)
     number = turn.citations[0].number
-    good = app.check_edit(turn.id, f"Overdue amounts bear 1.5% per month. [{number}]")
-    bad = app.check_edit(turn.id, f"Overdue amounts bear 7.5% per month. [{number}]")
+    good = app.verdicts.of_edit(turn.id, f"Overdue amounts bear 1.5% per month. [{number}]")
+    bad = app.verdicts.of_edit(turn.id, f"Overdue amounts bear 7.5% per month. [{number}]")
     assert good.confidence > bad.confidence
 
 
 def test_settings_are_kept_and_a_bad_one_changes_nothing(app: Pincite) -> None:
     with pytest.raises(SettingsError):
-        app.change_settings(max_retries=99)
-    app.change_settings(max_retries=1)
-    assert load_settings(app.settings.data_dir).max_retries == 1
-    app.change_settings(max_retries=2)
+        app.settings.change(max_retries=99)
+    app.settings.change(max_retries=1)
+    assert load_settings(app.settings.current.data_dir).max_retries == 1
+    app.settings.change(max_retries=2)
 
 
 def test_what_a_variable_sets_is_no_choice(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -121,8 +121,8 @@ def test_choices_that_cannot_be_read_are_told(tmp_path: Path, text: str) -> None
 @pytest.mark.parametrize("address", ["localhost:abc", "http://127.0.0.1:99999999", "http://[::1", "my host"])
 def test_an_address_that_is_none_is_refused(app: Pincite, address: str) -> None:
     with pytest.raises(SettingsError, match="address of Ollama"):
-        app.change_settings(ollama_host=address)
-    assert app.settings.ollama_host == ""
+        app.settings.change(ollama_host=address)
+    assert app.settings.current.ollama_host == ""
 
 
 def test_a_wrong_address_in_the_environment_is_an_engine_that_does_not_answer(
@@ -136,11 +136,11 @@ def test_a_wrong_address_in_the_environment_is_an_engine_that_does_not_answer(
 
 
 def test_a_changed_address_is_the_embedders_too(app: Pincite) -> None:
-    app.change_settings(ollama_host="http://127.0.0.1:9")
+    app.settings.change(ollama_host="http://127.0.0.1:9")
     with pytest.raises(ModelUnavailableError):
-        app.change_settings(embedding_model="ollama:all-minilm")
-    assert app.settings.embedding_model == "minilm"
-    app.change_settings(ollama_host="")
+        app.settings.change(embedding_model="ollama:all-minilm")
+    assert app.settings.current.embedding_model == "minilm"
+    app.settings.change(ollama_host="")
 
 
 def test_a_damaged_file_of_checkpoints_is_told(tmp_path: Path) -> None:
@@ -157,11 +157,11 @@ def test_a_session_is_deleted_in_mid_answer(app: Pincite, monkeypatch: pytest.Mo
     turn_id = app.runner.ask(session.id, PENALTIES)
     assert model.begun.wait(30)
     threading.Timer(0.3, model.gate.set).start()
-    app.delete_session(session.id)
+    app.deletion.session(session.id)
     assert app.runner.running(session.id) is None
     with pytest.raises(TurnError):
         app.turns.get(turn_id)
-    rows = sqlite3.connect(app.settings.checkpoints_path).execute(
+    rows = sqlite3.connect(app.settings.current.checkpoints_path).execute(
         "SELECT count(*) FROM checkpoints WHERE thread_id = ?", (session.id,)
     )
     assert rows.fetchone()[0] == 0
@@ -170,13 +170,13 @@ def test_a_session_is_deleted_in_mid_answer(app: Pincite, monkeypatch: pytest.Mo
 def test_a_session_of_a_large_library_is_deleted_at_once_and_its_words_go_when_pincite_closes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("core.services.bootstrap.SCRUBBED_AT_ONCE_BYTES", 0)
+    monkeypatch.setattr("core.services.deletion.AT_ONCE_BYTES", 0)
     settings = Settings(data_dir=tmp_path / "data", engine="quoting")
     with closing(open_pincite(settings, at_work=False)) as pincite:
         session = pincite.sessions.create(title="Zanzibar")
         statements: list[str] = []
         pincite.database.connection.set_trace_callback(statements.append)
-        pincite.delete_session(session.id)
+        pincite.deletion.session(session.id)
         assert "VACUUM" not in statements
         assert pincite.sessions.to_scrub() == [session.id]
     assert "VACUUM" in statements
@@ -208,7 +208,7 @@ def test_the_settings_name_the_index_that_there_is(tmp_path: Path) -> None:
         app.indexes.active()
         app.database.connection.execute("UPDATE vector_indexes SET embedder = 'ollama:other'")
     with closing(open_pincite(settings)) as app:
-        assert app.settings.embedding_model == "ollama:other"
+        assert app.settings.current.embedding_model == "ollama:other"
     assert load_settings(settings.data_dir).embedding_model == "ollama:other"
 
 
@@ -231,23 +231,23 @@ def test_no_file_holds_a_word_of_a_deleted_session(
         turn_id = app.runner.ask(doomed.id, f"Does Zanzibarine{number} pay penalties for late payment?")
         app.runner.wait(turn_id, 60)
         app.reviews.decide(turn_id, ReviewDecision.EDITED, final_answer=f"Zanzibarine{number} pays nothing at all.")
-    assert bytes_hold(app.settings.data_dir, "Zanzibarine")
+    assert bytes_hold(app.settings.current.data_dir, "Zanzibarine")
     if killed:
         app.sessions.delete(doomed.id)
         with monkeypatch.context() as patch:  # what a kill leaves undone
-            patch.setattr(app, "_scrub_deleted", lambda: True)
+            patch.setattr(app.deletion, "scrub", lambda: True)
             app.close()
-        app = open_pincite(app.settings)
+        app = open_pincite(app.settings.current)
     else:
-        app.delete_session(doomed.id)
-    assert bytes_hold(app.settings.data_dir, "Zanzibarine") == []
+        app.deletion.session(doomed.id)
+    assert bytes_hold(app.settings.current.data_dir, "Zanzibarine") == []
     assert app.turns.get(kept.id).answer == kept.answer
     app.close()
-    assert bytes_hold(app.settings.data_dir, "Zanzibarine") == []
+    assert bytes_hold(app.settings.current.data_dir, "Zanzibarine") == []
 
 
 def test_nobody_waits_for_a_server_that_hangs(app: Pincite, monkeypatch: pytest.MonkeyPatch) -> None:
-    known = app.engines()
+    known = app.engines.state()
     asked, release = threading.Event(), threading.Event()
     newer = replace(known, message="newer")
 
@@ -256,20 +256,20 @@ def test_nobody_waits_for_a_server_that_hangs(app: Pincite, monkeypatch: pytest.
         assert release.wait(60)
         return newer
 
-    monkeypatch.setattr("core.services.bootstrap.look_for_engines", hang)
-    monkeypatch.setattr("core.services.bootstrap.ENGINES_HOLD_SECONDS", -1.0)
-    told = [app.engines() for _ in range(20)]
+    monkeypatch.setattr("core.services.engines.look_for_engines", hang)
+    monkeypatch.setattr("core.services.engines.HOLD_SECONDS", -1.0)
+    told = [app.engines.state() for _ in range(20)]
     assert told == [known] * 20, "what was known is told while one thread asks"
     assert asked.wait(60)
     assert [thread.name for thread in threading.enumerate()].count("engines") == 1
-    app.change_settings(kept=9)  # nothing is known any more: the next one asks, and holds nobody else up
-    waiting = threading.Thread(target=app.engines)
+    app.settings.change(kept=9)  # nothing is known any more: the next one asks, and holds nobody else up
+    waiting = threading.Thread(target=app.engines.state)
     waiting.start()
-    assert app.retriever and app.search("late payment")
-    app.change_settings(kept=8)
+    assert app.search.retriever and app.search.try_out("late payment")
+    app.settings.change(kept=8)
     release.set()
     waiting.join(60)
-    assert app.engines() == newer
+    assert app.engines.state() == newer
 
 
 @pytest.mark.parametrize(

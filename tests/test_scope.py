@@ -101,7 +101,7 @@ def test_no_scope_and_no_removal_lets_evidence_in_from_outside(tmp_path: Path) -
             _assert_within(turn, allowed)
             if not allowed:
                 assert turn.status is TurnStatus.FAILED and "None of the documents chosen" in turn.error
-            _, result = app.search("late fee", scope)
+            _, result = app.search.try_out("late fee", scope)
             assert {item.passage.document_id for item in result.evidence} <= allowed
     finally:
         app.close()

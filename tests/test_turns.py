@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from core.domain.errors import TurnError
+from core.domain.settings import PACKAGE_ROOT
 from core.domain.turns import Turn, TurnStatus
 from core.text.marks import plain_text
 from tests.graph.world import ScriptedModel, World
@@ -187,7 +188,10 @@ CHILD = """
 
 def test_a_killed_process_leaves_an_interrupted_turn_that_runs_again(tmp_path: Path) -> None:
     child = subprocess.Popen(
-        [sys.executable, "-c", textwrap.dedent(CHILD), str(tmp_path)], stdout=subprocess.PIPE, text=True, cwd=tmp_path
+        [sys.executable, "-c", textwrap.dedent(CHILD), str(tmp_path)],
+        stdout=subprocess.PIPE,
+        text=True,
+        cwd=PACKAGE_ROOT,
     )
     try:
         assert child.stdout is not None and child.stdout.readline() == "begun\n"

@@ -212,7 +212,7 @@ def test_a_reviewers_text_keeps_the_pages_own_numbers(app: Pincite) -> None:
     assert review.final_answer == typed
     assert (review.parts[0].text[:9], review.parts[0].numbers) == ("HyDE [11]", (number,))
     assert {citation.number for citation in review.citations} == {number}
-    verdict = app.verdict_on_review(app.turns.get(turn.id))
+    verdict = app.verdicts.of_review(app.turns.get(turn.id))
     assert verdict and [claim.status for claim in verdict.claims] == [ClaimStatus.SUPPORTED]
 
 
@@ -226,7 +226,7 @@ def test_an_edit_is_judged_on_the_question_that_the_draft_was_judged_on(
         questions.append(question)
         return verdict_of(question, *arguments, **how)
 
-    monkeypatch.setattr("core.services.bootstrap.verdict_of", noted)
+    monkeypatch.setattr("core.services.reviews.verdict_of", noted)
     monkeypatch.setattr("core.graph.nodes.judge.verdict_of", noted)
     for question in (
         "What does HyDE construct?",
@@ -236,7 +236,7 @@ def test_an_edit_is_judged_on_the_question_that_the_draft_was_judged_on(
     ):
         questions.clear()
         turn = app.runner.wait(app.runner.ask(session.id, question), 60).turn
-        app.check_edit(turn.id, "It constructs hypothetical documents.")
+        app.verdicts.of_edit(turn.id, "It constructs hypothetical documents.")
         assert len(set(questions)) == 1, question
 
 
@@ -256,7 +256,7 @@ def test_a_reviewed_answer_is_not_repeated_once_its_page_reads_otherwise(app: Pi
 
 def test_the_tick_is_withdrawn_when_the_page_or_its_document_goes(app: Pincite) -> None:
     turn = asked(app, "Which methods match words?")
-    assert turn.verdict and app.as_it_stands(turn) == turn
+    assert turn.verdict and app.verdicts.as_it_stands(turn) == turn
     document_id, page_index = turn.citations[0].document_id, turn.citations[0].page_index
     before = app.library.page_text(document_id, page_index)
 
@@ -267,7 +267,7 @@ def test_the_tick_is_withdrawn_when_the_page_or_its_document_goes(app: Pincite) 
             )
 
     def assert_withdrawn() -> None:
-        shown = app.as_it_stands(app.turns.get(turn.id))
+        shown = app.verdicts.as_it_stands(app.turns.get(turn.id))
         assert shown.verdict and not shown.verdict.accepted
         assert {claim.status for claim in shown.verdict.claims} == {ClaimStatus.SOURCE_REMOVED}
         assert "✓" not in answer_markdown(shown.parts, shown.verdict)
@@ -276,7 +276,7 @@ def test_the_tick_is_withdrawn_when_the_page_or_its_document_goes(app: Pincite) 
     write("Recognised anew.")
     assert_withdrawn()
     write(before)
-    assert app.as_it_stands(app.turns.get(turn.id)).verdict == turn.verdict, "what is stored was not rewritten"
+    assert app.verdicts.as_it_stands(app.turns.get(turn.id)).verdict == turn.verdict, "what is stored was not rewritten"
     app.ingest.remove(document_id)
     assert_withdrawn()
     assert app.turns.get(turn.id).verdict == turn.verdict

@@ -171,13 +171,13 @@ def _review(app: Pincite) -> None:
 
 def _settings(app: Pincite) -> None:
     for kept in (12, 13, 14):
-        app.change_settings(kept=kept, ocr=False)
+        app.settings.change(kept=kept, ocr=False)
 
 
 def _switch(app: Pincite) -> None:
-    app.change_settings(embedding_model="other")
+    app.settings.change(embedding_model="other")
     _settle(app)
-    app.roll_back_embedding()
+    app.settings.roll_back_embedding()
     _settle(app)
 
 
@@ -188,17 +188,17 @@ def _replace(app: Pincite) -> None:
 
 
 def _delete(app: Pincite) -> None:
-    app.delete_session(_session(app, SECRET))
+    app.deletion.session(_session(app, SECRET))
 
 
 def _purge(app: Pincite) -> None:
-    app.remove_with_answers(_id(CONTRACT))
+    app.deletion.document_with_answers(_id(CONTRACT))
 
 
 def _backup(app: Pincite) -> None:
     from core.store.upkeep.backup import backup
 
-    backup(app.settings, app.settings.data_dir.parent / "backup.zip")
+    backup(app.settings.current, app.settings.current.data_dir.parent / "backup.zip")
 
 
 SCENES = {
@@ -289,8 +289,8 @@ def _faults(app: Pincite, scene: Scene) -> Iterator[str]:
     yield from _faults_of_documents(app, scene)
     yield from _faults_of_rows(app)
     yield from _faults_of_conversations(app)
-    wanted = load_settings(app.settings.data_dir).embedding_model
-    if wanted != app.indexes.wanted_name or app.settings.embedding_model != wanted:
+    wanted = load_settings(app.settings.current.data_dir).embedding_model
+    if wanted != app.indexes.wanted_name or app.settings.current.embedding_model != wanted:
         yield f"the settings say {wanted}, the index {app.indexes.wanted_name}"
 
 
@@ -312,10 +312,10 @@ def _faults_of_documents(app: Pincite, scene: Scene) -> Iterator[str]:
         if not file.exists() or file.read_bytes() != pdf(names[document.id]):
             yield f"the file of {document.name} is gone or altered"
     known = {f"{document.id}.pdf" for document in app.library.list()}
-    for path in app.settings.files_dir.glob("*.pdf"):
+    for path in app.settings.current.files_dir.glob("*.pdf"):
         if path.name not in known:
             yield f"{path.name} belongs to nothing"
-    for path in app.quarantined():
+    for path in app.documents.quarantined():
         if path.stem not in names or hashlib.sha256(path.read_bytes()).hexdigest() != path.stem:
             yield f"{path.name} in quarantine is not whole"
     vectors, passages = app.indexes.active()[1].count(), sum(d.passage_count for d in app.library.list())

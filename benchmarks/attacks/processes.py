@@ -278,7 +278,7 @@ def _obey(app: runtime.Pincite, order: str, *arguments: str) -> object:
         case "switch", ():
             _switch(app)
         case "search", (query,):
-            _, result = app.search(query)
+            _, result = app.search.try_out(query)
             found = {stage: [c.passage.document_id for c in result.rankings[stage]] for stage in ("keyword", "dense")}
             evidence = [item.passage.document_id for item in result.evidence]
             return found["keyword"], found["dense"], evidence, result.notices

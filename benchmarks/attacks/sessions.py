@@ -138,7 +138,7 @@ def _ask(pincite: Pincite, asker: Asker, wave: int, gate: threading.Barrier) -> 
 
 def _leaks(pincite: Pincite, asker: Asker, words: Sequence[str]) -> int:
     """How many other documents' words stand in what a session has left: its turns, their traces, its checkpoints."""
-    kept = "\n".join(_everything_of(pincite.settings, asker.session_id)).lower()
+    kept = "\n".join(_everything_of(pincite.settings.current, asker.session_id)).lower()
     found = set(re.findall(r"[a-z]{8}x", kept))
     assert asker.word in found, "what a session leaves behind was not found, so nothing was looked through"
     return len(found & set(words) - {asker.word})

@@ -3,7 +3,7 @@
 A port's contract suite, run on every adapter, is in tests/contracts.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
@@ -11,9 +11,10 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from core.domain.answers import AnswerPart
-from core.domain.documents import OutlineEntry, Page, Passage
+from core.domain.answers import AnswerPart, Citation
+from core.domain.documents import Document, OutlineEntry, Page, Passage
 from core.domain.search import Candidate, Evidence, Intent
+from core.domain.turns import Exchange, Recalled, Session, TraceStep, Turn
 
 Vectors = NDArray[np.float32]
 
@@ -150,3 +151,73 @@ class PageReader(Protocol):
 
     def decrypt(self, path: Path, password: str, target: Path) -> None:
         """Write a copy that opens without the password. Raises PasswordNeededError for a wrong one."""
+
+
+class Library(Protocol):
+    """The documents, as services and the graph read them."""
+
+    def list(self) -> list[Document]: ...
+
+    def files_missing(self) -> Sequence[str]:
+        """Names of documents whose PDF is missing or changed."""
+
+    def file_path(self, document_id: str) -> Path: ...
+
+    def page(self, document_id: str, page_index: int) -> Page: ...
+
+    def page_text(self, document_id: str, page_index: int) -> str: ...
+
+    def stands(self, citation: Citation) -> bool:
+        """Whether its words still stand on their page."""
+
+    def coverage(self, document_id: str) -> float:
+        """Share of pages with usable text."""
+
+
+class TurnStore(Protocol):
+    """The turns, saved as they go. What finds none of an id raises TurnError."""
+
+    def create(self, turn: Turn) -> Turn:
+        """Store a new turn at the end of its session. Raises TurnError while another one of it is running."""
+
+    def save(self, turn: Turn) -> None:
+        """Write everything but the trace."""
+
+    def add_step(self, turn_id: str, position: int, step: TraceStep) -> None: ...
+
+    def get(self, turn_id: str) -> Turn: ...
+
+    def without_trace(self, turn_id: str) -> Turn: ...
+
+    def exchanges(self, session_id: str, *, before: int = 2**62) -> tuple[Exchange, ...]:
+        """The conversation up to a position, oldest first."""
+
+    def mark_interrupted(self, lost: Collection[str] = ()) -> Sequence[str]:
+        """Turns whose process is gone, or that are ``lost``, read ``interrupted`` from now on."""
+
+
+class SessionStore(Protocol):
+    def create(self, title: str) -> Session: ...
+
+    def get(self, session_id: str) -> Session:
+        """Raises TurnError when there is no such session."""
+
+    def title_after(self, session_id: str, question: str) -> None:
+        """Name a session that nobody named after its first question."""
+
+    def delete(self, session_id: str) -> None: ...
+
+    def to_scrub(self) -> Sequence[str]:
+        """Ids of deleted sessions whose text may still stand in unused parts of the files."""
+
+    def scrubbed(self, session_ids: Sequence[str]) -> None: ...
+
+
+class ReviewStore(Protocol):
+    """The decisions, as they are learned from and repeated."""
+
+    def decision_times(self) -> tuple[tuple[str, str], ...]:
+        """Ids of the turns whose latest decision holds, newest first, and when it was made."""
+
+    def reviewed_match(self, question: str, document_ids: Sequence[str]) -> Recalled | None:
+        """The reviewed answer to a question that means the same, from documents of the scope."""

@@ -1,153 +1,133 @@
 """What works and what does not: the lines of `pincite doctor` and of the settings page."""
 
 import shutil
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Protocol
 
 from core.domain.documents import DocumentStatus
 from core.domain.errors import PinciteError
 from core.domain.health import HealthCheck
+from core.domain.ports import Library
 from core.domain.settings import Settings
-from core.domain.turns import TurnStatus
 from core.models.embed import make_embedder
-from core.models.engines import EngineState, look_for_engines
+from core.models.engines import EngineState
 from core.models.flash import LICENCE, SIZE_MB, is_cached
-from core.store.data_dir import QUARANTINE, check_ours, quarantined, strays
-from core.store.database import Database, ReadOnlyDatabase
-from core.store.indexes import Indexes
-from core.store.library import Library
-from core.store.turns import Turns
-from core.store.witness import check_whole
 
 LEAST_FREE_MIB = 500
-TURNS_TRIED = 100
-"""So many of the newest turns are read to the end, which takes a fraction of a second."""
-JSON_COLUMNS = (
-    ("turns", "body"), ("trace_steps", "body"), ("reviews", "citations"), ("reviews", "parts"),
-    ("sessions", "document_ids"), ("documents", "notes"), ("documents", "outline"), ("passages", "heading_path"),
-    ("passages", "boxes"),
-)  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
-class Look:
-    """What can be seen of a data directory without changing it."""
+class Stores(Protocol):
+    """What a look at the stores finds, without changing a byte in them."""
 
-    settings: Settings
-    database: Database
-    library: Library
-    engines: Callable[[], EngineState]
+    quarantine: Path
 
-    def health(self) -> list[HealthCheck]:
-        """Look at every part; none of the looks needs the network, but for the language model's server."""
-        parts = (_storage, _database, _embeddings, _reranker, _language_model, _documents, _files, _records)
-        return [look(self) for look in parts]
+    def database_is_sound(self) -> bool: ...
+
+    def embedder_name(self) -> str: ...
+
+    def vectors(self) -> tuple[int, list[str]]:
+        """How many there are, and what is wrong with them, a sentence each."""
+
+    def unknown_files(self) -> list[Path]:
+        """PDFs that are none of the library's documents."""
+
+    def damaged_records(self) -> list[str]:
+        """Counts of what cannot be read, by where it stands."""
+
+
+class Health:
+    """None of the looks needs the network, but for the one at the language model's server."""
+
+    def __init__(
+        self,
+        settings: Callable[[], Settings],
+        library: Library,
+        stores: Stores,
+        engines: Callable[[], EngineState],
+    ) -> None:
+        self._current = settings
+        self._library = library
+        self._stores = stores
+        self._engines = engines
+
+    def checks(self) -> list[HealthCheck]:
+        """Look at every part."""
+        looks = (self._storage, self._database, self._embeddings, self._reranker, self._language_model,
+                 self._documents, self._files, self._records)  # fmt: skip
+        return [look() for look in looks]
 
     def storage(self) -> Mapping[str, int]:
         """Bytes on disk by part."""
+        settings = self._current()
         parts = {
-            "documents": self.settings.files_dir,
-            "database": self.settings.database_path,
-            "vectors": self.settings.vectors_dir,
-            "checkpoints": self.settings.checkpoints_path,
-            "models": self.settings.models_dir,
+            "documents": settings.files_dir,
+            "database": settings.database_path,
+            "vectors": settings.vectors_dir,
+            "checkpoints": settings.checkpoints_path,
+            "models": settings.models_dir,
         }
         return {name: _size_of(path) for name, path in parts.items()}
 
+    def _storage(self) -> HealthCheck:
+        directory = self._current().data_dir
+        there = next(path for path in (directory, *directory.parents) if path.exists())
+        free = shutil.disk_usage(there).free // 2**20
+        made = "" if there == directory else "; it is made with the first document"
+        detail = f"{directory}, {free:,} MiB free{made}"
+        return HealthCheck(
+            "data directory", free >= LEAST_FREE_MIB, detail, "Free some space, or choose another folder."
+        )
 
-@contextmanager
-def look_into(settings: Settings) -> Iterator[Look]:
-    """Open a data directory only to look: not a byte in it changes, and where there is none, none is made.
+    def _database(self) -> HealthCheck:
+        sound = self._stores.database_is_sound()
+        return HealthCheck("database", sound, str(self._current().database_path), "Restore it from a backup.")
 
-    Raises StorageError.
-    """
-    check_ours(settings)
-    check_whole(settings)
-    database = ReadOnlyDatabase(settings.database_path)
-    try:
-        yield Look(settings, database, Library(database, settings), lambda: look_for_engines(settings))
-    finally:
-        database.close()
+    def _embeddings(self) -> HealthCheck:
+        try:
+            embedder = make_embedder(self._stores.embedder_name(), self._current())
+            length = embedder.embed(["A test of the embedder."]).shape[1]
+        except PinciteError as error:
+            detail = f"{error.message} Questions are searched by words alone."
+            return HealthCheck("embeddings", False, detail, error.hint)
+        count, troubles = self._stores.vectors()
+        detail = " ".join([f"{embedder.name}, {length} dimensions, {count:,} vectors.", *troubles])
+        hint = "It is made good in the background while the app is open."
+        return HealthCheck("embeddings", not troubles, detail, hint)
 
+    def _reranker(self) -> HealthCheck:
+        built_in = f"built-in; FlashRank's weights ({SIZE_MB} MB, {LICENCE}) are not on this machine"
+        return HealthCheck("reranker", True, "FlashRank" if is_cached(self._current().models_dir) else built_in)
 
-def _storage(look: Look) -> HealthCheck:
-    directory = look.settings.data_dir
-    there = next(path for path in (directory, *directory.parents) if path.exists())
-    free = shutil.disk_usage(there).free // 2**20
-    detail = f"{directory}, {free:,} MiB free" + ("" if there == directory else "; it is made with the first document")
-    return HealthCheck("data directory", free >= LEAST_FREE_MIB, detail, "Free some space, or choose another folder.")
+    def _language_model(self) -> HealthCheck:
+        state = self._engines()
+        wanted = self._current().engine == "ollama"
+        detail = state.message if state.available or wanted else f"none; answers are quoted. {state.message}"
+        return HealthCheck("language model", state.available or not wanted, detail, "Start Ollama, or choose quoting.")
 
+    def _documents(self) -> HealthCheck:
+        documents = self._library.list()
+        failed = [document for document in documents if document.status is DocumentStatus.FAILED]
+        unread = ", ".join(document.name for document in failed if not document.searchable)
+        words_only = ", ".join(document.name for document in failed if document.searchable)
+        detail = f"{len(documents)} stored" + (f", not read: {unread}" if unread else "")
+        detail += f", searched by words alone: {words_only}" if words_only else ""
+        return HealthCheck("documents", not failed, detail, "Retry them on the documents page.")
 
-def _database(look: Look) -> HealthCheck:
-    result = look.database.connection.execute("PRAGMA quick_check(1)").fetchone()[0]
-    return HealthCheck("database", result == "ok", str(look.settings.database_path), "Restore it from a backup.")
+    def _files(self) -> HealthCheck:
+        if missing := self._library.files_missing():
+            detail = f"missing or changed: {', '.join(missing)}; what was read of them can still be searched"
+            return HealthCheck("files", False, detail, "Add the same files again; `pincite verify` looks closer.")
+        unknown = self._stores.unknown_files()
+        if not unknown:
+            return HealthCheck("files", True, "every PDF here belongs to a document")
+        detail = f"{len(unknown)} belonging to no document, kept aside in {self._stores.quarantine}; none is deleted"
+        return HealthCheck("files", False, detail, "Add them on the documents page or with `pincite add`.")
 
-
-def _embeddings(look: Look) -> HealthCheck:
-    indexes = Indexes(look.database, look.settings)
-    try:
-        embedder = make_embedder(indexes.chosen_name, look.settings)
-        length = embedder.embed(["A test of the embedder."]).shape[1]
-    except PinciteError as error:
-        detail = f"{error.message} Questions are searched by words alone."
-        return HealthCheck("embeddings", False, detail, error.hint)
-    troubles = indexes.check()
-    detail = " ".join([f"{embedder.name}, {length} dimensions, {indexes.count():,} vectors.", *troubles])
-    return HealthCheck("embeddings", not troubles, detail, "It is made good in the background while the app is open.")
-
-
-def _reranker(look: Look) -> HealthCheck:
-    if is_cached(look.settings.models_dir):
-        return HealthCheck("reranker", True, "FlashRank")
-    return HealthCheck(
-        "reranker", True, f"built-in; FlashRank's weights ({SIZE_MB} MB, {LICENCE}) are not on this machine"
-    )
-
-
-def _language_model(look: Look) -> HealthCheck:
-    state = look.engines()
-    wanted = look.settings.engine == "ollama"
-    detail = state.message if state.available or wanted else f"none; answers are quoted. {state.message}"
-    return HealthCheck("language model", state.available or not wanted, detail, "Start Ollama, or choose quoting.")
-
-
-def _documents(look: Look) -> HealthCheck:
-    documents = look.library.list()
-    failed = [document for document in documents if document.status is DocumentStatus.FAILED]
-    unread = ", ".join(document.name for document in failed if not document.searchable)
-    words_only = ", ".join(document.name for document in failed if document.searchable)
-    detail = f"{len(documents)} stored" + (f", not read: {unread}" if unread else "")
-    detail += f", searched by words alone: {words_only}" if words_only else ""
-    return HealthCheck("documents", not failed, detail, "Retry them on the documents page.")
-
-
-def _files(look: Look) -> HealthCheck:
-    documents = look.library.list()
-    if missing := look.library.files_missing():
-        detail = f"missing or changed: {', '.join(missing)}; what was read of them can still be searched"
-        return HealthCheck("files", False, detail, "Add the same files again; `pincite verify` looks closer.")
-    unknown = [*quarantined(look.settings), *strays(look.settings, [document.id for document in documents])]
-    if not unknown:
-        return HealthCheck("files", True, "every PDF here belongs to a document")
-    place = look.settings.files_dir / QUARANTINE
-    detail = f"{len(unknown)} belonging to no document, kept aside in {place}; none is deleted"
-    return HealthCheck("files", False, detail, "Add them on the documents page or with `pincite add`.")
-
-
-def _records(look: Look) -> HealthCheck:
-    connection = look.database.connection
-    damaged = [
-        f"{count:,} of {table} ({column})"
-        for table, column in JSON_COLUMNS
-        if (count := connection.execute(f"SELECT count(*) FROM {table} WHERE NOT json_valid({column})").fetchone()[0])
-    ]
-    unreadable = sum(turn.status is TurnStatus.UNREADABLE for turn in Turns(look.database).recent(TURNS_TRIED))
-    if unreadable:
-        damaged.append(f"{unreadable} of the newest turns")
-    detail = f"cannot be read, and are kept as they are: {', '.join(damaged)}" if damaged else "all can be read"
-    return HealthCheck("records", not damaged, detail, "What they say is missing elsewhere; restore a backup.")
+    def _records(self) -> HealthCheck:
+        damaged = self._stores.damaged_records()
+        detail = f"cannot be read, and are kept as they are: {', '.join(damaged)}" if damaged else "all can be read"
+        return HealthCheck("records", not damaged, detail, "What they say is missing elsewhere; restore a backup.")
 
 
 def _size_of(path: Path) -> int:

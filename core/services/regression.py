@@ -2,14 +2,12 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
+from core.domain.ports import Library, ReviewStore, SessionStore, TurnStore
 from core.domain.turns import ReviewDecision, Turn, TurnStatus
+from core.services.turns import TurnRunner, scope_of
 from core.text.marks import plain_text
 from core.text.numbers import quantities, same
-
-if TYPE_CHECKING:
-    from core.services.bootstrap import Pincite
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,24 +19,32 @@ class Comparison:
     changes: tuple[str, ...]
 
 
-def check_reviewed(pincite: "Pincite") -> Iterator[Comparison]:
-    """Ask every reviewed question again, each in a session of its own that is gone afterwards."""
-    for turn_id, _ in pincite.reviews.decision_times():
-        reviewed = pincite.turns.without_trace(turn_id)
-        session = pincite.sessions.create(title="Check of the reviewed answers")
-        try:
-            turn_id = pincite.runner.ask(
-                session.id,
-                reviewed.question,
-                mode=reviewed.mode,
-                document_ids=_scope(pincite, reviewed),
-                fresh=True,
-                history=pincite.turns.exchanges(reviewed.session_id, before=reviewed.position),
-            )
-            now = pincite.runner.wait(turn_id).turn
-            yield Comparison(reviewed, now, compare(reviewed, now))
-        finally:
-            pincite.sessions.delete(session.id)
+@dataclass(frozen=True, slots=True)
+class Regression:
+    runner: TurnRunner
+    turns: TurnStore
+    sessions: SessionStore
+    reviews: ReviewStore
+    library: Library
+
+    def run(self) -> Iterator[Comparison]:
+        """Ask every reviewed question again, each in a session of its own that is gone afterwards."""
+        for turn_id, _ in self.reviews.decision_times():
+            reviewed = self.turns.without_trace(turn_id)
+            session = self.sessions.create("Check of the reviewed answers")
+            try:
+                turn_id = self.runner.ask(
+                    session.id,
+                    reviewed.question,
+                    mode=reviewed.mode,
+                    document_ids=scope_of(reviewed, self.library.list()),
+                    fresh=True,
+                    history=self.turns.exchanges(reviewed.session_id, before=reviewed.position),
+                )
+                now = self.runner.wait(turn_id).turn
+                yield Comparison(reviewed, now, compare(reviewed, now))
+            finally:
+                self.sessions.delete(session.id)
 
 
 def compare(reviewed: Turn, now: Turn) -> tuple[str, ...]:
@@ -69,17 +75,6 @@ def compare(reviewed: Turn, now: Turn) -> tuple[str, ...]:
         if (citation.document_id, citation.page_index) not in cited:
             changes.append(f"no longer cites {citation.document_name}, page {citation.page_label}")
     return tuple(dict.fromkeys(changes))
-
-
-def _scope(pincite: "Pincite", reviewed: Turn) -> tuple[str, ...]:
-    """The documents chosen for the turn, which may be gone; empty where it searched all that there were."""
-    if reviewed.scope is not None:
-        return reviewed.scope
-    documents = pincite.library.list()
-    there_then = {document.id for document in documents if document.added_at <= reviewed.started_at}
-    if there_then <= set(reviewed.document_ids):
-        return ()
-    return reviewed.document_ids
 
 
 def _flat(text: str) -> str:

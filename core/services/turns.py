@@ -12,8 +12,9 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.errors import GraphRecursionError
 
 from core.domain.answers import AnswerPart
+from core.domain.documents import Document
 from core.domain.errors import PinciteError, StoppedError, StorageError, TurnError
-from core.domain.ports import ChatModel
+from core.domain.ports import ChatModel, SessionStore, TurnStore
 from core.domain.search import Mode
 from core.domain.settings import Settings
 from core.domain.turns import Exchange, TraceStep, Turn, TurnSnapshot, TurnStatus, now
@@ -22,8 +23,6 @@ from core.graph.context import Documents, Memory, Searcher, TurnContext
 from core.graph.nodes.rewriter import question_to_answer
 from core.graph.state import TurnState, TurnUpdate, opening_state, restored
 from core.models.client import stoppable
-from core.store.sessions import Sessions
-from core.store.turns import Turns
 from core.text.marks import marked_text
 from core.text.plain import storable
 
@@ -52,7 +51,7 @@ class Equipment:
 class LiveTurn:
     """A running turn: what is published of it, and the event that stops it. It is the nodes' ``Progress``."""
 
-    def __init__(self, turn: Turn, turns: Turns) -> None:
+    def __init__(self, turn: Turn, turns: TurnStore) -> None:
         self._turns = turns
         self._lock = threading.Lock()
         self._snapshot = TurnSnapshot(turn)
@@ -99,8 +98,8 @@ class TurnRunner:
     def __init__(
         self,
         *,
-        turns: Turns,
-        sessions: Sessions,
+        turns: TurnStore,
+        sessions: SessionStore,
         graph: TurnGraph,
         equipment: Callable[[], Equipment],
         settle: Callable[[], None],
@@ -140,7 +139,7 @@ class TurnRunner:
     def run_again(self, turn_id: str, *, engine: str | None = None, hint: str = "") -> str:
         """Ask a turn's question anew, as a new turn; a reviewed answer is not repeated. Raises TurnError."""
         turn = self._turns.get(turn_id)
-        scope = turn.document_ids if turn.scope is None else turn.scope
+        scope = scope_of(turn, self._equipment().documents.list())
         return self._start(turn.session_id, turn.question, turn.mode, scope, engine, hint, fresh=True)
 
     def snapshot(self, turn_id: str) -> TurnSnapshot:
@@ -308,6 +307,14 @@ class TurnRunner:
             self._graph.update_state(thread, TurnUpdate(give_up=why), as_node="judge")
             rest = RunnableConfig(**thread, recursion_limit=STEPS_TO_REVIEW)
             return restored(self._graph.invoke(None, rest, context=context, durability="sync"))
+
+
+def scope_of(turn: Turn, documents: Sequence[Document]) -> tuple[str, ...]:
+    """The documents chosen for a turn, which may be gone; empty where it searched all that there were."""
+    if turn.scope is not None:
+        return turn.scope
+    there_then = {document.id for document in documents if document.added_at <= turn.started_at}
+    return () if there_then <= set(turn.document_ids) else turn.document_ids
 
 
 def _answered(turn: Turn, final: TurnState) -> Turn:

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 import altair as alt
 import streamlit as st
 
-from core.services.bootstrap import ReliabilityBin
+from core.services.reviews import ReliabilityBin
 
 SHIPPED, CORRECTED = "Shipped", "Corrected"
 

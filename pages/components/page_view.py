@@ -92,7 +92,7 @@ def draw_chips(citations: Sequence[Citation], names: Mapping[str, str], slot: st
 
 @st.cache_data(max_entries=48, show_spinner=False)
 def page_picture(document_id: str, page_index: int, width: int, marks: tuple[tuple[int, int], ...]) -> bytes:
-    return pincite().page_image(document_id, page_index, width=width, marks=marks)
+    return pincite().documents.page_image(document_id, page_index, width=width, marks=marks)
 
 
 def draw_picture(document: Document, shown: ShownPage) -> None:

@@ -110,5 +110,5 @@ def confirm_delete(app: Pincite, session: Session) -> None:
 
 
 def _delete(app: Pincite, session: Session) -> None:
-    app.delete_session(session.id)
+    app.deletion.session(session.id)
     _choose(_newest(app))

@@ -63,9 +63,9 @@ def draw_live(snapshot: TurnSnapshot) -> None:
 
 def draw_answer(app: Pincite, turn: Turn, document_names: dict[str, str], slot: str) -> None:
     """Draw a finished turn: how sure it is, the answer, its sources, and what can be done with it."""
-    turn = app.as_it_stands(turn)
+    turn = app.verdicts.as_it_stands(turn)
     review = turn.review
-    own = app.verdict_on_review(turn)
+    own = app.verdicts.of_review(turn)
     _draw_headline(app, replace(turn, verdict=own or turn.verdict))
     if review is None:
         st.markdown(answer_markdown(turn.parts, turn.verdict))
@@ -88,7 +88,7 @@ def _draw_headline(app: Pincite, turn: Turn) -> None:
     verdict = turn.verdict
     if verdict is None:
         return
-    threshold = app.settings.review_threshold
+    threshold = app.settings.current.review_threshold
     sure = confidence(verdict.confidence, threshold)
     if turn.review and turn.review.stale:
         label = ":material/history: Review out of date"

@@ -8,7 +8,7 @@ import pytest
 from core.domain.documents import DocumentStatus
 from core.domain.errors import PasswordNeededError
 from core.domain.settings import Settings
-from core.services.health import look_into
+from core.services.bootstrap import look_into
 from tests.ingest.workshop import make_pdf, open_workshop
 
 DAMAGES: dict[str, Callable[[Path], object]] = {
@@ -21,7 +21,7 @@ DAMAGES: dict[str, Callable[[Path], object]] = {
 
 def said_by_doctor(settings: Settings) -> str:
     with look_into(settings) as look:
-        return next(check.detail for check in look.health() if check.part == "files" and not check.ok)
+        return next(check.detail for check in look.health.checks() if check.part == "files" and not check.ok)
 
 
 @pytest.mark.parametrize("damage", DAMAGES)

@@ -8,15 +8,16 @@ from core.domain.documents import Document
 from core.domain.errors import ModelUnavailableError, StorageError
 from core.domain.settings import load_settings
 from core.judge.confidence import Recalibration, ReliabilityBin, ThresholdEffect
-from core.services.bootstrap import OwnReviews, Pincite
+from core.services.bootstrap import Pincite
+from core.services.reviews import OwnReviews
 from tests.pages.conftest import Screen
 
 
 def test_empty_library_has_a_health_line_for_every_part(app: Pincite) -> None:
     screen = Screen("settings")
-    for check in app.health():
+    for check in app.health.checks():
         assert check.part in screen.words()
-    assert str(app.settings.data_dir) in screen.words()
+    assert str(app.settings.current.data_dir) in screen.words()
     screen.assert_sound()
 
 
@@ -34,7 +35,7 @@ def test_working_shows_the_index_that_is_being_built(
 
 
 def test_failed_change_says_why_and_changes_nothing(app: Pincite, monkeypatch: pytest.MonkeyPatch) -> None:
-    app.settings = app.settings.but(embedding_model="ollama:nomic-embed-text")
+    app.settings.current = app.settings.current.but(embedding_model="ollama:nomic-embed-text")
 
     def unreachable(name: str) -> None:
         raise ModelUnavailableError("The embedding model cannot be reached.", hint="Start its server.")
@@ -44,7 +45,7 @@ def test_failed_change_says_why_and_changes_nothing(app: Pincite, monkeypatch: p
     screen.test.selectbox(key="embedder").set_value("minilm").run()
     screen.press("Switch")
     assert "The embedding model cannot be reached." in screen.words()
-    assert app.settings.embedding_model == "ollama:nomic-embed-text"
+    assert app.settings.current.embedding_model == "ollama:nomic-embed-text"
     screen.assert_sound()
 
 
@@ -55,7 +56,7 @@ def test_an_old_index_whose_model_is_gone_is_told(app: Pincite, monkeypatch: pyt
         raise ModelUnavailableError("The embedding model cannot be reached.", hint="Start its server.")
 
     monkeypatch.setattr(app.indexes, "progress", lambda: BuildProgress("ollama:nomic", 3, 12, ""))
-    monkeypatch.setattr(app, "roll_back_embedding", unreachable)
+    monkeypatch.setattr(app.settings.current, "roll_back_embedding", unreachable)
     screen = Screen("settings")
     screen.press("Stop and keep the old index")
     assert "The embedding model cannot be reached." in screen.words()
@@ -67,14 +68,14 @@ def test_done_settings_are_kept(app: Pincite) -> None:
     next(slider for slider in screen.test.slider if slider.label == "Review threshold").set_value(0.8).run()
     assert "catches about" in screen.words()
     screen.test.button(key="save_checking").click().run()
-    assert app.settings.review_threshold == 0.8
+    assert app.settings.current.review_threshold == 0.8
     screen.assert_sound()
 
 
 def test_the_reranker_is_fetched_only_when_asked(app: Pincite) -> None:
     screen = Screen("settings")
     assert "Download FlashRank" in screen.words() and "22 MB" in screen.words()
-    assert not app.reranker_state().installed
+    assert not app.search.reranker_state().installed
     screen.assert_sound()
 
 
@@ -91,15 +92,18 @@ def test_the_correction_by_own_reviews_is_put_in_use_and_taken_back(
     bins = tuple(ReliabilityBin(12, share, share - 0.1) for share in (0.3, 0.5, 0.7, 0.8, 0.9))
     effects = {0.65: ThresholdEffect(0.25, 0.8)}
     own = OwnReviews(40, 20, Recalibration(0.5, 0.2), bins, 0.1, bins, 0.04, effects)
-    monkeypatch.setattr(app, "own_reviews", lambda: own)
+    monkeypatch.setattr(app.confidence, "own_reviews", lambda: own)
     screen = Screen("settings")
     assert "off by 10% on average, the corrected one by 4%" in screen.words()
     assert "1,558 labelled answers" in screen.words()
     screen.press("Use the corrected confidence")
-    assert (app.settings.confidence_slope, app.settings.confidence_intercept) == (0.5, 0.2)
+    assert (
+        app.settings.current.confidence_slope,
+        app.settings.current.confidence_intercept,
+    ) == (0.5, 0.2)
     assert "catches about 80% of the wrong ones: measured on your own 60 decisions" in screen.words()
     screen.press("Return to the shipped confidence")
-    assert not app.confidence_is_learned
+    assert not app.confidence.is_learned
     assert "1,558 labelled answers" in screen.words()
     screen.assert_sound()
 
@@ -108,8 +112,8 @@ def test_an_error_behind_a_button_is_told_on_the_page(app: Pincite, monkeypatch:
     def refuse(own: OwnReviews | None) -> None:
         raise StorageError("The settings could not be kept.", hint="Free some space.")
 
-    app.change_settings(confidence_slope=0.5)
-    monkeypatch.setattr(app, "learn_confidence", refuse)
+    app.settings.change(confidence_slope=0.5)
+    monkeypatch.setattr(app.confidence, "learn", refuse)
     screen = Screen("settings")
     screen.press("Return to the shipped confidence")
     assert [error.value for error in screen.test.error] == ["**The settings could not be kept.** Free some space."]
@@ -119,12 +123,12 @@ def test_an_error_behind_a_button_is_told_on_the_page(app: Pincite, monkeypatch:
 def test_only_what_was_changed_is_saved(app: Pincite, monkeypatch: pytest.MonkeyPatch) -> None:
     """What a variable sets would else hold on as a choice when the variable is gone."""
     monkeypatch.setenv("PINCITE_KEPT", "7")
-    app.settings = load_settings()
+    app.settings.current = load_settings()
     screen = Screen("settings")
     [kept] = [number for number in screen.test.number_input if number.label == "Passages kept"]
     assert (kept.value, kept.disabled) == (7, True) and "PINCITE_KEPT" in kept.help
     next(number for number in screen.test.number_input if number.label == "Candidates").set_value(41)
     next(button for button in screen.test.button if button.label == "Save" and button.form_id == "search").click().run()
-    assert app.settings.candidates == 41 and app.settings.kept == 7
-    assert json.loads(app.settings.choices_path.read_text(encoding="utf-8")) == {"candidates": 41}
+    assert app.settings.current.candidates == 41 and app.settings.current.kept == 7
+    assert json.loads(app.settings.current.choices_path.read_text(encoding="utf-8")) == {"candidates": 41}
     screen.assert_sound()

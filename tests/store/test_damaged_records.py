@@ -16,7 +16,7 @@ from core.domain.errors import PinciteError, SettingsError, StorageError
 from core.domain.settings import Settings, load_settings
 from core.domain.turns import ReviewDecision, Turn, TurnStatus
 from core.services.bootstrap import Pincite
-from core.services.health import JSON_COLUMNS
+from core.store.condition import JSON_COLUMNS
 from core.store.data_dir import STAMP, stamp_of
 from core.store.database import Database
 from core.store.turns import UNREADABLE_SCOPE, UNREADABLE_STEP, UNREADABLE_TURN, Turns
@@ -58,7 +58,7 @@ def everything_opens(app: Pincite, session_id: str, turn_id: str, pages: Sequenc
         screen.assert_sound()
         said.append(screen.words())
     said.append(app.sessions.export_markdown(session_id))
-    said += [f"{check.detail}" for check in app.health()]
+    said += [f"{check.detail}" for check in app.health.checks()]
     return "\n".join(said)
 
 

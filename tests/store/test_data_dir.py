@@ -15,8 +15,7 @@ import pytest
 from cli import main
 from core.domain.errors import ForeignDirectoryError, NewerDatabaseError
 from core.domain.settings import Settings
-from core.services.bootstrap import open_pincite
-from core.services.health import look_into
+from core.services.bootstrap import look_into, open_pincite
 from core.store.data_dir import STAMP, quarantined, stamp_of
 from core.store.database import Database, ReadOnlyDatabase
 from tests.ingest.workshop import LONG_SECONDS, make_pdf, open_workshop
@@ -85,7 +84,7 @@ def test_a_pdf_that_the_database_does_not_know_is_set_aside_and_can_be_added(lib
     assert after == before
     assert quarantined(library)
     with look_into(library) as look:
-        assert any("belonging to no document" in check.detail and not check.ok for check in look.health())
+        assert any("belonging to no document" in check.detail and not check.ok for check in look.health.checks())
 
 
 def test_what_was_set_aside_is_taken_in_again(library: Settings) -> None:
@@ -93,11 +92,11 @@ def test_what_was_set_aside_is_taken_in_again(library: Settings) -> None:
     with closing(open_pincite(library)) as app:
         while not app.ingest._owns_lock():
             pass
-        assert app.add_quarantined() == []
+        assert app.documents.add_quarantined() == []
         assert app.ingest.wait(timeout_seconds=LONG_SECONDS)
         (document,) = app.library.list()
-        assert app.library.file_path(document.id).exists() and not app.quarantined()
-        assert [check.part for check in app.health() if not check.ok] == []
+        assert app.library.file_path(document.id).exists() and not app.documents.quarantined()
+        assert [check.part for check in app.health.checks() if not check.ok] == []
 
 
 def test_one_that_cannot_be_read_keeps_no_other_in_quarantine(library: Settings) -> None:
@@ -106,9 +105,9 @@ def test_one_that_cannot_be_read_keeps_no_other_in_quarantine(library: Settings)
     with closing(open_pincite(library)) as app:
         while not app.ingest._owns_lock():
             pass
-        ((name, error),) = app.add_quarantined()
+        ((name, error),) = app.documents.add_quarantined()
         assert name == "0.pdf" and name in str(error)
-        assert [path.name for path in app.quarantined()] == ["0.pdf"] and len(app.library.list()) == 1
+        assert [path.name for path in app.documents.quarantined()] == ["0.pdf"] and len(app.library.list()) == 1
 
 
 def test_files_of_one_name_do_not_overwrite_each_other_in_quarantine(library: Settings) -> None:

@@ -35,7 +35,7 @@ def test_what_was_backed_up_while_the_app_ran_comes_back_whole(library: Settings
         assert pincite.ingest.wait(timeout_seconds=120)
         assert {document.name for document in pincite.library.list()} == names
         assert pincite.sessions.get(session.id).title == "Asked while it ran"
-        assert pincite.search("late payment penalties")[1].evidence
+        assert pincite.search.try_out("late payment penalties")[1].evidence
     assert list(verify(restored)) == []
     assert stat.S_IMODE(restored.data_dir.stat().st_mode) == 0o700
 

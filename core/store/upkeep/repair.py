@@ -138,7 +138,7 @@ def go_on(pincite: "Pincite", repair: Repair) -> Iterator[str]:
             yield f"Reading {document.name} again where pages were missing or damaged."
         else:
             yield f"{document.name} has damaged pages, and its PDF is not there to read them again: add it again."
-    for path in pincite.quarantined():
+    for path in pincite.documents.quarantined():
         try:
             added = pincite.ingest.add(path, path.name)
             yield f"Took in {path.name}, which the library did not know, as {added.document.name}."

@@ -1,0 +1,60 @@
+"""Deleting for good what people delete: sessions, and documents together with the answers that quote them."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+from core.domain.ports import SessionStore
+from core.services.turns import CLOSING_SECONDS, TurnRunner
+
+AT_ONCE_BYTES = 32 * 2**20
+"""Size up to which the database is written anew with every deleted session; a larger one is when Pincite closes."""
+
+
+class Scrub(Protocol):
+    def __call__(self, *, words: bool, most_bytes: int | None) -> bool:
+        """Write the files anew; False where another process is in the way, or they are larger."""
+
+
+@dataclass(frozen=True, slots=True)
+class Purged:
+    """How many answers went; ``scrubbed``: no file holds deleted text any more."""
+
+    answers: int
+    scrubbed: bool
+
+
+class Deletion:
+    def __init__(
+        self, runner: TurnRunner, sessions: SessionStore, scrub: Scrub, remove_with_answers: Callable[[str], int]
+    ) -> None:
+        """``remove_with_answers`` takes a document and what quotes it away and counts the answers."""
+        self._runner = runner
+        self._sessions = sessions
+        self._scrub = scrub
+        self._remove_with_answers = remove_with_answers
+        self.scrub(words=bool(sessions.to_scrub()))
+
+    def session(self, session_id: str) -> None:
+        """Stop what the session is answering, then delete it with its turns, traces and reviews."""
+        running = self._runner.running(session_id)
+        if running is not None:
+            self._runner.stop(running)
+            self._runner.wait(running, CLOSING_SECONDS)
+        self._sessions.delete(session_id)
+        self.scrub(most_bytes=AT_ONCE_BYTES)
+
+    def document_with_answers(self, document_id: str) -> Purged:
+        """Remove a document and every answer that quotes it, and leave no copy of its text in any file."""
+        answers = self._remove_with_answers(document_id)
+        return Purged(answers, self.scrub(words=True))
+
+    def scrub(self, *, words: bool = False, most_bytes: int | None = None) -> bool:
+        """Leave nothing of deleted sessions in the files; where another process is in the way, the next start does."""
+        deleted = self._sessions.to_scrub()
+        if not deleted and not words:
+            return True
+        scrubbed = self._scrub(words=words, most_bytes=most_bytes)
+        if scrubbed:
+            self._sessions.scrubbed(deleted)
+        return scrubbed

@@ -1,0 +1,59 @@
+"""Which engines there are, known without waiting for a server that hangs."""
+
+import threading
+import time
+from contextlib import suppress
+
+from core.domain.errors import StoppedError
+from core.domain.settings import Settings
+from core.models.client import stoppable
+from core.models.engines import EngineState, look_for_engines
+from core.services.settings import SettingsInForce
+
+HOLD_SECONDS = 10.0
+"""How long an answer about the engines is given again without asking the server."""
+STALE_SECONDS = 60.0
+"""How long it is still given while the server is asked."""
+
+
+class Engines:
+    def __init__(self, settings: SettingsInForce) -> None:
+        self._settings = settings
+        self._lock = threading.Lock()
+        self._known: tuple[Settings, EngineState, float] | None = None
+        """What was found with which settings, and when."""
+        self._looking: threading.Thread | None = None
+        self._closing = threading.Event()
+
+    def state(self) -> EngineState:
+        """What answers now and what could; a thread asks the server anew every few seconds, and nobody waits for it.
+
+        Only where nothing is known, or what is known is old, the caller asks.
+        """
+        with self._lock:
+            if self._known is not None and self._known[0] is self._settings.current:
+                _, state, found_at = self._known
+                age = time.monotonic() - found_at
+                if age > HOLD_SECONDS and not (self._looking and self._looking.is_alive()):
+                    self._looking = threading.Thread(target=self._look_again, name="engines", daemon=True)
+                    self._looking.start()
+                if age <= STALE_SECONDS:
+                    return state
+        return self._look()
+
+    def close(self) -> None:
+        self._closing.set()
+
+    def _look_again(self) -> None:
+        with suppress(StoppedError):
+            self._look()
+
+    def _look(self) -> EngineState:
+        """No lock is held while the server is asked; what it says of settings that have changed since is not kept."""
+        settings = self._settings.current
+        with stoppable(self._closing.is_set):
+            found = look_for_engines(settings)
+        with self._lock:
+            if settings is self._settings.current:
+                self._known = settings, found, time.monotonic()
+        return found

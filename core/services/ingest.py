@@ -1,0 +1,72 @@
+"""Taking documents in and showing their pages, with the settings of reading that hold now."""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from core.documents.marking import mark_words
+from core.documents.reader import ProcessReader
+from core.domain.documents import DocumentStatus
+from core.domain.errors import DocumentError
+from core.domain.ports import Library
+from core.domain.settings import Settings
+from core.ingest.pipeline import Ingest
+
+OF_READING = ("ocr", "max_file_mib", "max_pages", "page_seconds", "reader_memory_mib")
+"""The settings with which reader and ingest are opened."""
+
+
+class Documents:
+    """``ingest`` and its reader, opened anew when a setting of reading changes."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        library: Library,
+        open_ingest: Callable[[Settings, ProcessReader], Ingest],
+        quarantined: Callable[[], list[Path]],
+    ) -> None:
+        """``quarantined``: PDFs that lay among the library's files and are none of its documents."""
+        self._library = library
+        self._open_ingest = open_ingest
+        self.quarantined = quarantined
+        self._open(settings)
+
+    def use(self, settings: Settings) -> None:
+        if any(getattr(settings, name) != getattr(self._settings, name) for name in OF_READING):
+            self.close()
+            self._open(settings)
+
+    def close(self) -> None:
+        self.ingest.close()
+        self._reader.close()
+
+    def _open(self, settings: Settings) -> None:
+        self._settings = settings
+        self._reader = ProcessReader(settings)
+        self.ingest = self._open_ingest(settings, self._reader)
+
+    def page_image(
+        self, document_id: str, page_index: int, *, width: int = 900, marks: Sequence[tuple[int, int]] = ()
+    ) -> bytes:
+        """A PNG of the page with these character spans of its text marked. Raises a DocumentError."""
+        image = self._reader.render(self._library.file_path(document_id), page_index, width=width)
+        return mark_words(image, self._library.page(document_id, page_index), marks) if marks else image
+
+    def add_quarantined(self) -> list[tuple[str, DocumentError]]:
+        """Take in what was set aside; return the names that cannot become documents, and why. Those stay there."""
+        stayed: list[tuple[str, DocumentError]] = []
+        for path in self.quarantined():
+            try:
+                self.ingest.add(path, path.name)
+            except DocumentError as error:
+                stayed.append((path.name, error))
+        return stayed
+
+    def await_text(self, document_ids: Sequence[str], seconds: float) -> bool:
+        """Wait for the text; where there is none yet because every page is scanned, for the first recognised page."""
+        if not self.ingest.wait(document_ids, searchable_only=True, timeout_seconds=seconds):
+            return False
+        documents = [document for document in self._library.list() if document.id in document_ids]
+        scanned = [document for document in documents if document.status is DocumentStatus.RECOGNISING]
+        blank = [document.id for document in scanned if not document.passage_count]
+        return not blank or self.ingest.wait(blank, timeout_seconds=seconds)

@@ -1,0 +1,129 @@
+"""What can be said today of answers and of reviewers' texts, and what the reviews say of the confidence."""
+
+from collections.abc import Callable, Mapping, Sequence, Set
+from dataclasses import dataclass, replace
+
+from core.domain.answers import AnswerPart, Citation, ClaimStatus, Verdict
+from core.domain.ports import Library, ReviewStore, TurnStore
+from core.domain.turns import Recalled, ReviewDecision, Turn
+from core.judge.citations import CitedAnswer, cite_typed
+from core.judge.confidence import Recalibration, ThresholdEffect, shipped_models
+from core.judge.confidence import ReliabilityBin as ReliabilityBin
+from core.judge.learning import OwnReviews as OwnReviews
+from core.judge.learning import learn
+from core.judge.verdict import judged_question, verdict_of
+from core.services.settings import SettingsInForce
+
+
+class Verdicts:
+    """Judges by rule, as a turn's own draft was judged."""
+
+    def __init__(self, settings: SettingsInForce, turns: TurnStore, library: Library) -> None:
+        self._settings = settings
+        self._turns = turns
+        self._library = library
+
+    def cite(self, turn: Turn, text: str) -> tuple[tuple[AnswerPart, ...], tuple[Citation, ...]]:
+        """A reviewer's text as parts, and the turn's evidence found for it."""
+        cited = cite_typed(text, turn.evidence, self._library.page_text)
+        return cited.parts, cited.citations
+
+    def of_edit(self, turn_id: str, text: str) -> Verdict:
+        """What the checks without a model say of a reviewer's text, against the turn's evidence. Raises TurnError."""
+        turn = self._turns.without_trace(turn_id)
+        if text.strip() == turn.answer.strip():
+            return self._judged(turn, CitedAnswer(turn.parts, turn.citations))
+        return self._judged(turn, cite_typed(text, turn.evidence, self._library.page_text))
+
+    def as_it_stands(self, turn: Turn) -> Turn:
+        """The turn as it can be shown today: words that no longer stand on their page bear no claim out."""
+        attempts = (replace(one, verdict=self._standing(one.verdict, one.citations)) for one in turn.attempts)
+        return replace(turn, verdict=self._standing(turn.verdict, turn.citations), attempts=tuple(attempts))
+
+    def of_review(self, turn: Turn) -> Verdict | None:
+        """What can be said today of the text that a reviewer approved or wrote; None of a rejection."""
+        review = turn.review
+        if review is None or review.decision is ReviewDecision.REJECTED:
+            return None
+        return self._standing(self._of_final(turn, review.parts, review.citations), review.citations)
+
+    def recall(self, found: Recalled | None) -> Recalled | None:
+        """A reviewed answer as it can be repeated; an edited one with a verdict of its own, not the draft's."""
+        if found is None or not all(map(self._library.stands, found.citations)):
+            return None
+        turn = self._turns.without_trace(found.turn_id)
+        return replace(found, verdict=self._of_final(turn, found.parts, found.citations))
+
+    def _of_final(self, turn: Turn, parts: tuple[AnswerPart, ...], citations: tuple[Citation, ...]) -> Verdict | None:
+        return turn.verdict if parts == turn.parts else self._judged(turn, CitedAnswer(parts, citations))
+
+    def _standing(self, verdict: Verdict | None, citations: Sequence[Citation]) -> Verdict | None:
+        lost = {citation.number for citation in citations if not self._library.stands(citation)}
+        return verdict and _without_sources(verdict, lost, self._library.stands)
+
+    def _judged(self, turn: Turn, cited: CitedAnswer) -> Verdict:
+        settings = self._settings.current
+        return verdict_of(
+            judged_question(turn),
+            cited.parts,
+            turn.evidence,
+            removed_markers=cited.removed,
+            page_text=self._library.page_text,
+            threshold=settings.review_threshold,
+            recalibration=Recalibration(settings.confidence_slope, settings.confidence_intercept),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class ConfidenceMeasured:
+    """``effects``: what a review threshold flags and catches."""
+
+    answers: int
+    reliability: tuple[ReliabilityBin, ...]
+    effects: Mapping[float, ThresholdEffect]
+
+
+class Confidence:
+    """How far the confidence can be trusted, and its correction by the user's own reviews."""
+
+    def __init__(self, settings: SettingsInForce, turns: TurnStore, reviews: ReviewStore) -> None:
+        self._settings = settings
+        self._turns = turns
+        self._reviews = reviews
+        self._own: tuple[object, OwnReviews] | None = None
+
+    @property
+    def is_learned(self) -> bool:
+        """Whether the confidence is corrected by the user's own reviews."""
+        settings = self._settings.current
+        return Recalibration(settings.confidence_slope, settings.confidence_intercept) != Recalibration()
+
+    def measured(self) -> ConfidenceMeasured:
+        """How the confidence did on labelled answers that it was not fitted on."""
+        measured = shipped_models().measured
+        bins = tuple(ReliabilityBin(*row) for row in measured.get("reliability", ()))
+        effects = {row[0]: ThresholdEffect(row[1], row[2]) for row in measured.get("thresholds", ())}
+        return ConfidenceMeasured(sum(part.count for part in bins), bins, effects)
+
+    def own_reviews(self) -> OwnReviews:
+        """What the decisions that hold say of the confidence; judged again only when there are other ones."""
+        decided = self._reviews.decision_times()
+        if self._own is None or self._own[0] != decided:
+            self._own = (decided, learn(self._turns.without_trace(turn_id) for turn_id, _ in decided))
+        return self._own[1]
+
+    def learn(self, own: OwnReviews | None) -> None:
+        """Correct the confidence by the user's own reviews from the next turn on; None returns to the shipped one."""
+        learned = (own and own.learned) or Recalibration()
+        self._settings.change(confidence_slope=learned.slope, confidence_intercept=learned.intercept)
+
+
+def _without_sources(verdict: Verdict, lost: Set[int], stands: Callable[[Citation], bool]) -> Verdict:
+    """The verdict with each claim that cites what is gone, or quotes it, marked so."""
+    claims = tuple(
+        replace(claim, status=ClaimStatus.SOURCE_REMOVED, reason="what it quotes no longer stands on its page")
+        if lost & set(claim.citations) or (claim.quotation and not stands(claim.quotation))
+        else claim
+        for claim in verdict.claims
+    )
+    return verdict if claims == verdict.claims else replace(verdict, claims=claims, accepted=False)

@@ -1,0 +1,73 @@
+"""Searching with the index, the reranker and the settings of the moment."""
+
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from core.domain.ports import Embedder, KeywordIndex, PassageIndex
+from core.domain.search import SearchPlan, SearchResult
+from core.domain.settings import Settings
+from core.models.flash import LICENCE, MODEL, SIZE_MB, FlashReranker, download, is_cached
+from core.models.rerank import BuiltInReranker
+from core.search.plan import plan_question
+from core.search.retriever import Library, Retriever
+from core.services.settings import SettingsInForce
+
+
+@dataclass(frozen=True, slots=True)
+class RerankerState:
+    """FlashRank's weights: whether they are here, and what fetching them means."""
+
+    name: str
+    installed: bool
+    size_mb: int
+    licence: str
+
+
+class Search:
+    def __init__(
+        self,
+        settings: SettingsInForce,
+        library: Library,
+        keywords: KeywordIndex,
+        meaning: Callable[[], tuple[Embedder, PassageIndex]],
+    ) -> None:
+        """``meaning`` hands out the index that is active now: it changes when a new embedder's index is whole."""
+        self._settings = settings
+        self._library = library
+        self._keywords = keywords
+        self._meaning = meaning
+        self._lock = threading.Lock()
+        self._made: tuple[Settings, PassageIndex, bool, Retriever] | None = None
+
+    @property
+    def retriever(self) -> Retriever:
+        """Made anew when the settings, the index or the reranker have changed."""
+        settings = self._settings.current
+        embedder, vectors = self._meaning()
+        flash = is_cached(settings.models_dir)
+        with self._lock:
+            if self._made is None or self._made[0] is not settings or self._made[1:3] != (vectors, flash):
+                made = Retriever(
+                    library=self._library,
+                    keywords=self._keywords,
+                    vectors=vectors,
+                    embedder=embedder,
+                    reranker=FlashReranker(settings.models_dir) if flash else BuiltInReranker(),
+                    settings=settings,
+                )
+                self._made = settings, vectors, flash, made
+            return self._made[3]
+
+    def try_out(self, query: str, document_ids: Sequence[str] = ()) -> tuple[SearchPlan, SearchResult]:
+        """The playground: what the rewriter and the retriever make of a query, without an answer."""
+        plan = plan_question(query)
+        characters = self._settings.current.context_characters
+        return plan, self.retriever.search(plan, context_characters=characters, scope=tuple(document_ids))
+
+    def reranker_state(self) -> RerankerState:
+        return RerankerState(MODEL, is_cached(self._settings.current.models_dir), SIZE_MB, LICENCE)
+
+    def fetch_reranker(self, progress: Callable[[float], None]) -> None:
+        """Download FlashRank's weights because a person asked for it. Raises ModelUnavailableError."""
+        download(self._settings.current.models_dir, progress=progress)

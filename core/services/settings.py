@@ -1,0 +1,70 @@
+"""The settings that hold now, and the one way to change them."""
+
+import threading
+from collections.abc import Callable
+from typing import Any, Protocol
+
+from core.domain.errors import PinciteError
+from core.domain.settings import Settings, save_choices
+
+
+class EmbeddingIndexes(Protocol):
+    """What the choice of an embedder is put to."""
+
+    @property
+    def wanted_name(self) -> str:
+        """Which embedder was chosen last."""
+
+    def use(self, settings: Settings) -> None: ...
+
+    def switch_to(self, embedder_name: str) -> None:
+        """Raises ModelUnavailableError."""
+
+    def roll_back(self) -> bool:
+        """False when there is nothing to go back to."""
+
+
+class SettingsInForce:
+    """``current`` is replaced as a whole; whoever works with it keeps what it began with."""
+
+    def __init__(self, settings: Settings, indexes: EmbeddingIndexes, *, changed: Callable[[], None]) -> None:
+        """``changed`` is called once something else holds."""
+        self.current = settings
+        self._indexes = indexes
+        self._changed = changed
+        self._lock = threading.Lock()
+        self._follow_index()
+
+    def change(self, **values: Any) -> None:
+        """Save what differs from what holds, and use it from the next turn on.
+
+        Raises SettingsError or ModelUnavailableError; then nothing has changed.
+        """
+        with self._lock:
+            previous = self.current
+            chosen = {name: value for name, value in values.items() if value != getattr(previous, name)}
+            changed = previous.but(**chosen)
+            self._indexes.use(changed)
+            try:
+                if "embedding_model" in chosen:
+                    self._indexes.switch_to(changed.embedding_model)
+                save_choices(changed.data_dir, chosen)
+            except PinciteError:
+                self._indexes.use(previous)
+                raise
+            self.current = changed
+        self._changed()
+
+    def roll_back_embedding(self) -> bool:
+        """Stop a build, or return to the index before the last switch; False when there is neither."""
+        rolled_back = self._indexes.roll_back()
+        self._follow_index()
+        return rolled_back
+
+    def _follow_index(self) -> None:
+        """The database alone knows which index there is; the choice that is kept beside it may lag behind a kill."""
+        name = self._indexes.wanted_name
+        if name != self.current.embedding_model:
+            self.current = self.current.but(embedding_model=name)
+            self._indexes.use(self.current)
+            save_choices(self.current.data_dir, {"embedding_model": name})
