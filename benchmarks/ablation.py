@@ -1,7 +1,7 @@
 """What is each part of the search worth? Page recall with one part switched off at a time."""
 
 import argparse
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -9,12 +9,14 @@ from typing import Any
 from benchmarks.corpus import open_corpus
 from benchmarks.measures import Found, read_questions, select, summary
 from benchmarks.retrieval import search_all, split_tags
-from core.domain.documents import Document, Passage
+from core.domain.documents import Document, PageKey, Passage
 from core.domain.errors import PinciteError
 from core.domain.ports import Embedder, KeywordIndex, PassageIndex, Reranker
 from core.domain.search import Candidate, SearchPlan, SubQuery
 from core.models.rerank import BuiltInReranker
 from core.search import retriever as searching
+from core.search.lexicon import Lexicon
+from core.search.plan import plan_question
 from core.search.retriever import Retriever
 from core.store.exact import NoMeaning
 from core.store.keywords import Fts5Index
@@ -45,10 +47,17 @@ class FusedOrder:
     """A reranker that keeps the order of fusion."""
 
     name = "none"
+    floors = (0.0, 0.0)
 
-    def score(self, question: str, candidates: Sequence[Candidate]) -> list[float]:
+    def rate(
+        self,
+        plan: SearchPlan,
+        candidates: Sequence[Candidate],
+        pages: Mapping[PageKey, Sequence[Passage]],
+        page_counts: Mapping[str, int],
+    ) -> list[Candidate]:
         best = max((candidate.scores["fused"] for candidate in candidates), default=1.0)
-        return [candidate.scores["fused"] / best for candidate in candidates]
+        return [candidate.scored(reranked=candidate.scores["fused"] / best) for candidate in candidates]
 
 
 class Nameless:
@@ -57,7 +66,6 @@ class Nameless:
     def __init__(self, library: searching.Library) -> None:
         self._library = library
         self.passages = library.passages
-        self.page_passages = library.page_passages
         self.passages_of_pages = library.passages_of_pages
         self.pages_labelled = library.pages_labelled
 
@@ -82,6 +90,10 @@ def main_query_only(plan: SearchPlan) -> SearchPlan:
 
 def no_places(plan: SearchPlan) -> SearchPlan:
     return replace(plan, wanted_sections=(), wanted_pages=())
+
+
+def no_terms(plan: SearchPlan) -> SearchPlan:
+    return plan_question(plan.question, lexicon=Lexicon())
 
 
 def whole(plan: SearchPlan) -> SearchPlan:
@@ -124,6 +136,7 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
         "without sub-queries": measure(main_query_only, searcher()),
         "question as asked": measure(as_asked, searcher()),
         "without wanted sections and pages": measure(no_places, searcher()),
+        "without terms of a trade": measure(no_terms, searcher()),
         "without names of documents": measure(whole, searcher(library=Nameless(library))),
     }
     return {"set": options.directory.resolve().name, "scope": options.scope, "questions": len(questions), "rows": rows}

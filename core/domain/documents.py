@@ -149,6 +149,10 @@ class Document:
     owner: str = "local"
 
 
+PageKey = tuple[str, int]
+"""A document's id and a page's position."""
+
+
 @dataclass(frozen=True, slots=True)
 class Passage:
     """A retrievable stretch of one page's text: ``text`` is ``page.text[start:end]``."""
@@ -163,6 +167,10 @@ class Passage:
     heading_path: tuple[str, ...] = ()
     context: str = ""
     """What is indexed with the text but never quoted: document title, heading path, column heads."""
+
+    @property
+    def page(self) -> PageKey:
+        return self.document_id, self.page_index
 
 
 def embedded_text(passage: Passage) -> str:
@@ -180,7 +188,7 @@ def document_of(passage_id: str) -> str:
     return passage_id.partition(":")[0]
 
 
-def page_of(passage_id: str) -> tuple[str, int]:
+def page_of(passage_id: str) -> PageKey:
     """The document and the page position that a passage's id belongs to."""
     document_id, page_index, _ = passage_id.rsplit(":", 2)
     return document_id, int(page_index)

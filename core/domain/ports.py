@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.domain.answers import AnswerPart, Citation
-from core.domain.documents import Document, OutlineEntry, Page, Passage
-from core.domain.search import Candidate, Evidence, Intent
+from core.domain.documents import Document, OutlineEntry, Page, PageKey, Passage
+from core.domain.search import Candidate, Evidence, Intent, SearchPlan
 from core.domain.turns import Exchange, Recalled, Session, TraceStep, Turn
 
 Vectors = NDArray[np.float32]
@@ -119,8 +119,22 @@ class Reranker(Protocol):
     @property
     def name(self) -> str: ...
 
-    def score(self, question: str, candidates: Sequence[Candidate]) -> list[float]:
-        """One relevance between 0 and 1 per candidate, calibrated so that a floor of 0.60 means something."""
+    @property
+    def floors(self) -> tuple[float, float]:
+        """The scores below which a passage is no evidence, on this reranker's own scale: at first, and on a retry."""
+
+    def rate(
+        self,
+        plan: SearchPlan,
+        candidates: Sequence[Candidate],
+        pages: Mapping[PageKey, Sequence[Passage]],
+        page_counts: Mapping[str, int],
+    ) -> list[Candidate]:
+        """The candidates in their order, each with one more score, ``reranked``: its relevance between 0 and 1.
+
+        ``pages`` holds all passages of the candidates' pages, ``page_counts`` the length of each document. What the
+        score was made of may stand beside it.
+        """
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,7 @@
 """What is looked for, and what was found."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 from core.domain.documents import Passage
@@ -54,6 +54,10 @@ class Candidate:
 
     passage: Passage
     scores: Mapping[str, float] = field(default_factory=dict)
+
+    def scored(self, **scores: float) -> "Candidate":
+        """The same with more scores."""
+        return replace(self, scores={**self.scores, **scores})
 
 
 class Reason(StrEnum):

@@ -45,20 +45,20 @@ class Choices(BaseModel):
     )
 
     score_floor: float = Field(
-        default=0.60,
+        default=0,
         ge=0,
         le=1,
         title="Score floor",
-        description="Passages below it are not used. In documents that the built-in scorer had never seen, 19 of 20 "
-        "passages that held the answer scored 0.60 or more, 49 of 50 scored 0.55 or more. Higher: fewer, surer "
-        "passages, and more questions go unanswered.",
+        description="Passages below it are not used. 0: the floor that the reranker in use states for its own scores "
+        "(built-in: 0.60). Higher: fewer, surer passages, and more questions go unanswered.",
     )
     retry_score_floor: float = Field(
-        default=0.55,
+        default=0,
         ge=0,
         le=1,
         title="Score floor of a retry",
-        description="A second attempt looks wider; keep it below the first floor.",
+        description="A second attempt looks wider; keep it below the first floor. 0: as the reranker states "
+        "(built-in: 0.55).",
     )
     candidates: int = Field(
         default=30,

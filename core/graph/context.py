@@ -11,6 +11,7 @@ from core.domain.ports import ChatModel
 from core.domain.search import SearchPlan, SearchResult
 from core.domain.settings import Settings
 from core.domain.turns import Recalled, TraceStep
+from core.search.lexicon import Lexicon, shipped_lexicon
 
 
 class Documents(Protocol):
@@ -71,6 +72,7 @@ class TurnContext:
     stopped: Callable[[], bool]
     deadline: float
     recall: Memory | None = None
+    lexicon: Lexicon = field(default_factory=shipped_lexicon)
     notes: Notes = field(default_factory=Notes)
 
     @property

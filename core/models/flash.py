@@ -3,14 +3,15 @@
 import shutil
 import zipfile
 import zlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import requests
 from flashrank import Ranker, RerankRequest
 
+from core.domain.documents import PageKey, Passage
 from core.domain.errors import ModelUnavailableError
-from core.domain.search import Candidate
+from core.domain.search import Candidate, SearchPlan
 
 MODEL = "ms-marco-MiniLM-L-12-v2"
 SIZE_MB = 22
@@ -23,6 +24,9 @@ SOURCE = "https://huggingface.co/prithivida/flashrank/resolve/main/{}.zip"
 class FlashReranker:
     """Reads question and passage together; slower and better than the built-in scorer."""
 
+    floors = (0.1, 0.01)
+    """Its scores lie near 1 or near 0. Set low, not measured: what it thinks nothing of is left out, no more."""
+
     def __init__(self, models_dir: Path, *, model: str = MODEL) -> None:
         """Raises ModelUnavailableError when the weights are not in ``models_dir``; never downloads."""
         if not is_cached(models_dir, model=model):
@@ -32,14 +36,20 @@ class FlashReranker:
         self.name = f"FlashRank {model}"
         self._ranker = Ranker(model_name=model, cache_dir=str(models_dir), max_length=256, log_level="WARNING")
 
-    def score(self, question: str, candidates: Sequence[Candidate]) -> list[float]:
+    def rate(
+        self,
+        plan: SearchPlan,
+        candidates: Sequence[Candidate],
+        pages: Mapping[PageKey, Sequence[Passage]],
+        page_counts: Mapping[str, int],
+    ) -> list[Candidate]:
         """The cross-encoder's probability that a passage answers the question."""
         if not candidates:
             return []
         passages = [{"id": number, "text": _readable(candidate)} for number, candidate in enumerate(candidates)]
-        results = self._ranker.rerank(RerankRequest(query=question, passages=passages))
+        results = self._ranker.rerank(RerankRequest(query=plan.sub_queries[0].text, passages=passages))
         by_number = {int(result["id"]): float(result["score"]) for result in results}
-        return [by_number[number] for number in range(len(candidates))]
+        return [candidate.scored(reranked=by_number[number]) for number, candidate in enumerate(candidates)]
 
 
 def is_cached(models_dir: Path, *, model: str = MODEL) -> bool:

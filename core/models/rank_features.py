@@ -12,14 +12,12 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import pairwise
 
-from core.domain.documents import Passage
+from core.domain.documents import PageKey, Passage
 from core.domain.search import Candidate, SearchPlan
 from core.text.terms import FUNCTION_WORDS, content_terms, rarity, stem
 
 WINDOW_TERMS = 25
 """About one sentence or three table rows."""
-
-PageKey = tuple[str, int]
 
 _DIGITS = re.compile(r"\d")
 _WORD = re.compile(r"\w+(?:['’]\w+)*")

@@ -4,7 +4,7 @@
 """
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib import resources
 from typing import Any
@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from core.domain.search import Candidate, SearchPlan, SubQuery
+from core.domain.documents import PageKey, Passage
+from core.domain.search import Candidate, SearchPlan
 from core.models.rank_features import FEATURES, describe_candidates
 
 Matrix = NDArray[np.float64]
@@ -68,16 +69,19 @@ class BuiltInReranker:
     """
 
     name = "built-in"
+    floors = (0.60, 0.55)
 
     def __init__(self, model: RelevanceModel | None = None) -> None:
         self._model = model or load_model()
 
-    def score(self, question: str, candidates: Sequence[Candidate]) -> list[float]:
-        """Candidates that search has not described yet are compared by their words alone."""
-        if not candidates:
-            return []
-        if any("page coverage" not in candidate.scores for candidate in candidates):
-            plan = SearchPlan(question, question, (SubQuery(question),))
-            candidates = describe_candidates(plan, candidates, {}, {})
-        scores: list[float] = self._model.scores(feature_rows(candidates, self._model.features)).tolist()
-        return scores
+    def rate(
+        self,
+        plan: SearchPlan,
+        candidates: Sequence[Candidate],
+        pages: Mapping[PageKey, Sequence[Passage]],
+        page_counts: Mapping[str, int],
+    ) -> list[Candidate]:
+        """The figures stand beside the score."""
+        described = describe_candidates(plan, candidates, pages, page_counts)
+        scores = self._model.scores(feature_rows(described, self._model.features)).tolist()
+        return [candidate.scored(reranked=score) for candidate, score in zip(described, scores, strict=True)]

@@ -1,221 +1,105 @@
-"""General knowledge of wordings: what a term in a question is called in documents, and in which section it stands.
+"""Terms of a trade: what a term in a question is called in documents, and in which section its parts stand.
 
-Plain vocabulary of business, research and manuals; nothing here comes from a particular document. Planning applies it.
+They are data that a user can edit: TOML files, those shipped in data/terms and the user's own. Planning applies them.
 """
 
-from dataclasses import dataclass
+import re
+import tomllib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import cache, cached_property
+from pathlib import Path
 
-BALANCE = "balance sheet"
-INCOME = "income statement"
-CASH_FLOW = "cash flow statement"
-EQUITY = "statement of equity"
+from pydantic import TypeAdapter, ValidationError
 
-SECTIONS: dict[str, tuple[str, ...]] = {
-    BALANCE: ("consolidated balance sheets", "statement of financial position"),
-    INCOME: ("consolidated statements of income", "consolidated statements of operations", "statements of earnings"),
-    CASH_FLOW: ("consolidated statements of cash flows",),
-    EQUITY: ("consolidated statements of shareholders equity", "statements of stockholders equity"),
-    "comprehensive income": ("consolidated statements of comprehensive income",),
-}
-"""A section's everyday name and the headings it goes under."""
+from core.domain.settings import PACKAGE_ROOT
 
-SECTION_NAMES: dict[str, str] = {
-    "balance sheet": BALANCE,
-    "statement of financial position": BALANCE,
-    "financial position": BALANCE,
-    "income statement": INCOME,
-    "statement of income": INCOME,
-    "statements of income": INCOME,
-    "statement of operations": INCOME,
-    "statement of earnings": INCOME,
-    "p&l": INCOME,
-    "profit and loss": INCOME,
-    "cash flow statement": CASH_FLOW,
-    "statement of cash flow": CASH_FLOW,
-    "statements of cash flow": CASH_FLOW,
-    "cashflow statement": CASH_FLOW,
-    "statement of equity": EQUITY,
-    "shareholders' equity statement": EQUITY,
-    "comprehensive income": "comprehensive income",
-}
+SHIPPED = PACKAGE_ROOT / "data" / "terms"
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """The names that questions use for a section, and the headings that it goes under."""
+
+    names: tuple[str, ...]
+    headings: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Term:
-    """A term of questions: the words it goes by, what documents print instead, and the sections that hold the parts."""
+    """The names that questions use for a term, the words that documents print, and the sections that hold its parts."""
 
     names: tuple[str, ...]
-    wordings: str
+    printed: str
     sections: tuple[str, ...] = ()
 
 
-TERMS: tuple[Term, ...] = (
-    Term(
-        ("capex", "capital expenditure", "capital spending"),
-        "capital expenditures purchases of property and equipment additions to property plant and equipment",
-        (CASH_FLOW,),
-    ),
-    Term(("cogs", "cost of goods sold"), "cost of sales cost of revenue cost of products sold", (INCOME,)),
-    Term(
-        ("d&a", "depreciation and amortization", "depreciation & amortization"),
-        "depreciation amortization",
-        (CASH_FLOW,),
-    ),
-    Term(("ebitda",), "operating income depreciation and amortization adjusted EBITDA", (INCOME, CASH_FLOW)),
-    Term(("ebit",), "operating income earnings before interest and taxes", (INCOME,)),
-    Term(("pp&e", "ppne", "fixed asset"), "property plant and equipment net", (BALANCE,)),
-    Term(
-        ("dpo", "days payable", "payables turnover"),
-        "accounts payable cost of sales inventories",
-        (BALANCE, INCOME),
-    ),
-    Term(
-        ("dso", "days sales outstanding", "receivables turnover"), "accounts receivable net revenue", (BALANCE, INCOME)
-    ),
-    Term(
-        ("dio", "days inventory", "inventory turnover", "days of inventory"),
-        "inventories cost of sales",
-        (BALANCE, INCOME),
-    ),
-    Term(
-        ("cash conversion cycle", "ccc"),
-        "accounts receivable inventories accounts payable cost of sales",
-        (BALANCE, INCOME),
-    ),
-    Term(("quick ratio", "acid test"), "total current assets inventories total current liabilities", (BALANCE,)),
-    Term(
-        ("current ratio", "working capital", "liquidity ratio"),
-        "total current assets total current liabilities",
-        (BALANCE,),
-    ),
-    Term(
-        ("operating cash flow", "cash from operations", "cash flow from operations", "cash flow from operating"),
-        "net cash provided by operating activities",
-        (CASH_FLOW,),
-    ),
-    Term(
-        ("operating cash flow ratio",),
-        "net cash provided by operating activities total current liabilities",
-        (CASH_FLOW, BALANCE),
-    ),
-    Term(
-        ("free cash flow", "free cashflow", "fcf"),
-        "net cash provided by operating activities purchases of property and equipment",
-        (CASH_FLOW,),
-    ),
-    Term(
-        ("investing activities", "financing activities"),
-        "net cash used in investing financing activities",
-        (CASH_FLOW,),
-    ),
-    Term(("fixed asset turnover",), "total revenue net sales property plant and equipment net", (BALANCE, INCOME)),
-    Term(("asset turnover",), "total revenue net sales total assets", (BALANCE, INCOME)),
-    Term(
-        ("return on asset", "return on total asset", "return on average asset", "return on average total asset", "roa"),
-        "net income total assets",
-        (BALANCE, INCOME),
-    ),
-    Term(
-        ("return on equity", "return on average equity", "return on common equity", "roe"),
-        "net income total shareholders equity",
-        (BALANCE, INCOME),
-    ),
-    Term(
-        (
-            "return on invested capital",
-            "return on capital employed",
-            "return on capital",
-            "invested capital",
-            "capital employed",
-            "roic",
-            "roce",
-        ),
-        "operating income total debt total equity total assets current liabilities",
-        (BALANCE, INCOME),
-    ),
-    Term(("gross margin", "gross profit"), "gross profit cost of sales net revenue", (INCOME,)),
-    Term(("operating margin", "operating income", "operating profit"), "operating income from operations", (INCOME,)),
-    Term(("net margin", "net profit", "profit margin", "net income"), "net income net earnings", (INCOME,)),
-    Term(
-        ("effective tax rate", "tax rate", "tax expense"),
-        "provision for income taxes income before income taxes effective tax rate",
-        (INCOME,),
-    ),
-    Term(("interest coverage", "interest expense"), "interest expense operating income", (INCOME,)),
-    Term(
-        ("dividend payout", "payout ratio", "retention ratio", "dividends paid", "cash dividends"),
-        "cash dividends paid net income attributable",
-        (CASH_FLOW, INCOME),
-    ),
-    Term(("eps", "earnings per share", "earnings per ordinary share"), "earnings per share basic diluted", (INCOME,)),
-    Term(
-        (
-            "total debt",
-            "average total debt",
-            "debt to equity",
-            "debt to asset",
-            "debt to capital",
-            "capitalization ratio",
-            "leverage ratio",
-            "debt ratio",
-            "gearing",
-        ),
-        "long-term debt current portion of long-term debt total equity",
-        (BALANCE,),
-    ),
-    Term(
-        (
-            "current liabilities",
-            "current assets",
-            "total assets",
-            "average total assets",
-            "total liabilities",
-            "total liability",
-            "cash balance",
-            "total equity",
-            "common equity",
-            "shareholder equity",
-            "stockholder equity",
-            "cash and cash equivalents",
-            "accounts receivable",
-            "accounts payable",
-            "inventory",
-            "inventories",
-            "goodwill",
-            "retained earnings",
-            "long-term debt",
-        ),
-        "total assets total liabilities and equity",
-        (BALANCE,),
-    ),
-    Term(("revenue", "net sales", "sales", "top line"), "net sales total revenues net revenue", (INCOME,)),
-    Term(
-        ("operating expense", "opex", "sg&a", "r&d expense"),
-        "selling general and administrative operating expenses",
-        (INCOME,),
-    ),
-    Term(
-        ("share repurchase", "repurchase", "buyback", "buy back"),
-        "repurchases of common stock share repurchase program",
-    ),
-    Term(
-        ("lawsuit", "legal battle", "litigation", "legal dispute"), "legal proceedings litigation claims contingencies"
-    ),
-    Term(("headquarter", "head office"), "principal executive offices"),
-    Term(
-        ("agm", "annual general meeting", "shareholder vote"),
-        "annual meeting of shareholders votes for against abstain",
-    ),
-    Term(
-        ("segment", "product categor", "business line", "line of business"),
-        "segment information reportable segments revenue by",
-    ),
-    Term(("acquisition", "acquired"), "business combinations acquisitions purchase price"),
-    Term(
-        ("shares outstanding", "registered securities", "debt securities"),
-        "title of each class trading symbol exchange registered",
-    ),
-    Term(("restructur", "layoff", "severance"), "restructuring charges employee severance"),
-    Term(("phone", "telephone", "contact number"), "contact phone tel call"),
-    Term(("email", "e-mail"), "contact email @"),
-)
+@dataclass(frozen=True)
+class Lexicon:
+    """Terms and sections by name; ``problems`` tells of files that could not be used."""
+
+    terms: Mapping[str, Term] = field(default_factory=dict)
+    sections: Mapping[str, Section] = field(default_factory=dict)
+    problems: tuple[str, ...] = ()
+
+    def terms_in(self, question: str) -> tuple[Term, ...]:
+        """The terms that a question uses; of names inside one another only the longest counts."""
+        text, found = question.casefold(), dict[str, Term]()
+        for pattern, name in self._patterns:
+            text, times = pattern.subn(" ", text)
+            if times:
+                found.setdefault(name, self.terms[name])
+        return tuple(found.values())
+
+    def sections_in(self, question: str, terms: Iterable[Term]) -> tuple[Section, ...]:
+        """The sections that a question names, and those that hold the parts of its terms."""
+        named = [name for name, section in self.sections.items() if _pattern(*section.names).search(question)]
+        parts = [name for term in terms for name in term.sections if name in self.sections]
+        return tuple(self.sections[name] for name in dict.fromkeys([*named, *parts]))
+
+    @cached_property
+    def _patterns(self) -> list[tuple[re.Pattern[str], str]]:
+        """Each name of each term, longest first."""
+        names = sorted(((own, key) for key, term in self.terms.items() for own in term.names), key=lambda p: -len(p[0]))
+        return [(_pattern(own), key) for own, key in names]
+
+
+@dataclass(frozen=True, slots=True)
+class _File:
+    terms: dict[str, Term] = field(default_factory=dict)
+    sections: dict[str, Section] = field(default_factory=dict)
+
+
+@cache
+def _pattern(*names: str) -> re.Pattern[str]:
+    spelled = "|".join(re.escape(" ".join(name.casefold().split())) for name in names) or r"(?!)"
+    return re.compile(rf"(?<!\w)(?:{spelled})(?:s|es)?(?!\w)", re.IGNORECASE)
+
+
+@cache
+def shipped_lexicon() -> Lexicon:
+    return read_lexicon(SHIPPED)
+
+
+def users_lexicon(data_dir: Path) -> Lexicon:
+    """The shipped terms with the user's own, read anew so that an edit holds from the next question on."""
+    return read_lexicon(SHIPPED, data_dir / "terms")
+
+
+def read_lexicon(*folders: Path) -> Lexicon:
+    """Read every file of the folders; later ones win by name, and one that cannot be used is told of and skipped."""
+    terms, sections, problems = dict[str, Term](), dict[str, Section](), list[str]()
+    for path in (path for folder in dict.fromkeys(folders) for path in sorted(folder.glob("*.toml"))):
+        try:
+            with path.open("rb") as file:
+                written = tomllib.load(file)
+            found = TypeAdapter(_File).validate_python(written)
+        except ValidationError as error:
+            first = error.errors()[0]
+            problems.append(f"{path} is not used: {'.'.join(map(str, first['loc']))}: {first['msg']}.")
+        except (OSError, ValueError) as error:
+            problems.append(f"{path} is not used: {error}.")
+        else:
+            terms |= found.terms
+            sections |= found.sections
+    return Lexicon(terms, sections, tuple(problems))

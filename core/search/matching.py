@@ -2,9 +2,12 @@
 
 import re
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+
+from rapidfuzz import process
+from rapidfuzz.distance import JaroWinkler
 
 from core.domain.documents import Document
 from core.text.terms import FUNCTION_WORDS, stem
@@ -13,13 +16,16 @@ _PARTS = re.compile(r"[A-Z]{2,}(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|\d+[A-Za-z]{1,
 _WORDS = re.compile(r"[^\W_]+")
 _YEAR = re.compile(r"(?<!\d)(?:19|20)\d{2}(?!\d)")
 _GENERIC = frozenset(
-    "pdf report final document doc file version copy draft annual quarterly page new en the inc ltd llc plc corp "
-    "corporation company co group holdings form untitled microsoft word powerpoint presentation slides "
-    "conversion gate phpapp contents jan feb mar apr may jun jul aug sep oct nov dec q1 q2 q3 q4 fy".split()
+    "pdf report document doc file version copy draft final annual quarterly page new inc ltd llc plc corp corporation "
+    "company co group holdings untitled microsoft word powerpoint presentation slides".split()
 )
+"""Words of file names and titles that name nothing."""
 _NAMED_FIELDS = ("title", "company", "author", "document type")
 WORTH_OF_A_NAME = 0.75
 WORTH_OF_A_WORD = 0.3
+LIKENESS_OF_NAMES = 0.9
+"""By Jaro and Winkler, who give weight to the beginning: "Activision" is like "activisionblizzard"."""
+SHORTEST_LIKE = 5
 DECISIVE_MATCH = 0.6
 """From here on a document counts as named by the question."""
 
@@ -30,28 +36,23 @@ class DocumentMatch:
 
     document_id: str
     score: float
-    words: tuple[str, ...]
+    words: tuple[str, ...] = ()
 
 
 def match_documents(question: str, years: Sequence[str], documents: Sequence[Document]) -> list[DocumentMatch]:
     """Score every document of the scope, best first. A word that all documents share says nothing."""
-    spoken = _spoken_forms(question)
-    long_forms = {form: worth for form, worth in spoken.items() if len(form) >= 5}
-    named = {document.id: _names_of(document.name, _values_of(document, _NAMED_FIELDS)) for document in documents}
-    spread = Counter(word for words in named.values() for word in words)
-    worths = {word: worth for word in spread if (worth := _worth_of(word, spoken, long_forms)) > 0}
+    named = {document.id: _names_of(document.name, _values(document, _NAMED_FIELDS)) for document in documents}
+    spread = Counter(word for names in named.values() for word in names)
+    worths = _worths(list(spread), _spoken_forms(question))
     matches = []
     for document in documents:
-        found = named[document.id] & worths.keys()
-        if not found:
-            matches.append(DocumentMatch(document.id, 0.0, ()))
-            continue
+        found = sorted(named[document.id] & worths.keys())
         doubt = 1.0
-        for word in sorted(found):
+        for word in found:
             doubt *= 1 - worths[word] * (1 - spread[word] / len(documents)) ** 0.25
-        own_years = _years_of(document.name, _values_of(document, ("year", "date")))
-        score = (1 - doubt) * _year_factor(years, own_years)
-        matches.append(DocumentMatch(document.id, round(min(score, 1.0), 4), tuple(sorted(found))))
+        own_years = _years_of(document.name, _values(document, ("year", "date")))
+        score = min((1 - doubt) * _year_factor(years, own_years), 1.0)
+        matches.append(DocumentMatch(document.id, round(score, 4), tuple(found)))
     return sorted(matches, key=lambda match: (-match.score, match.document_id))
 
 
@@ -75,46 +76,44 @@ def _spoken_forms(question: str) -> dict[str, float]:
     return worth
 
 
-def _values_of(document: Document, names: Collection[str]) -> tuple[str, ...]:
-    return tuple(entry.value for entry in document.metadata if entry.name in names)
+def _worths(names: Sequence[str], spoken: Mapping[str, float]) -> dict[str, float]:
+    """What it tells that the question speaks of these words: themselves, their stems, or names that are like them."""
+    worths = {name: worth for name in names if (worth := max(spoken.get(name, 0.0), spoken.get(stem(name), 0.0))) > 0}
+    others = [name for name in names if name not in worths and len(name) >= SHORTEST_LIKE]
+    forms = [form for form, worth in spoken.items() if worth == WORTH_OF_A_NAME and len(form) >= SHORTEST_LIKE]
+    if others and forms:
+        likeness = process.cdist(others, forms, scorer=JaroWinkler.similarity, score_cutoff=LIKENESS_OF_NAMES)
+        worths |= {
+            name: WORTH_OF_A_NAME * best for name, best in zip(others, likeness.max(axis=1), strict=True) if best
+        }
+    return worths
+
+
+def _values(document: Document, fields: Sequence[str]) -> tuple[str, ...]:
+    return tuple(entry.value for entry in document.metadata if entry.name in fields)
 
 
 @lru_cache(maxsize=16384)
 def _names_of(name: str, values: tuple[str, ...]) -> frozenset[str]:
     texts = [re.sub(r"\.pdf$", "", name, flags=re.IGNORECASE), *values]
-    words = {
-        word.lower() for text in texts for word in [*_WORDS.findall(text.replace("_", " ")), *_PARTS.findall(text)]
-    }
+    words = {word.lower() for text in texts for pattern in (_WORDS, _PARTS) for word in pattern.findall(text)}
     return frozenset(
         word
-        for word in words
-        if word not in _GENERIC
-        and word not in FUNCTION_WORDS
-        and not word.isdigit()
-        and (len(word) >= 3 or any(letter.isdigit() for letter in word))
-        and len(word) <= 24
+        for word in words - _GENERIC - FUNCTION_WORDS
+        if not word.isdigit() and 2 <= len(word) <= 24 and (len(word) > 2 or any(map(str.isdigit, word)))
     )
-
-
-def _worth_of(word: str, spoken: Mapping[str, float], long_forms: Mapping[str, float]) -> float:
-    """What it tells that the question speaks of this word: itself, its stem, or a long beginning of it."""
-    direct = max(spoken.get(word, 0.0), spoken.get(stem(word), 0.0))
-    if direct or len(word) < 6:
-        return direct
-    return max((value for form, value in long_forms.items() if word.startswith(form)), default=0.0)
 
 
 def _years_of(name: str, values: Sequence[str]) -> frozenset[int]:
     """The years in the name or, failing that, in the metadata."""
-    named = {int(year) for year in _YEAR.findall(name.replace("_", " "))}
-    return frozenset(named or {int(year) for value in values for year in _YEAR.findall(value)})
+    return frozenset(map(int, _YEAR.findall(name) or [year for value in values for year in _YEAR.findall(value)]))
 
 
 def _year_factor(asked: Sequence[str], printed: frozenset[int]) -> float:
     """1 where years say nothing, more where they agree, least where the document is too old to know."""
     if not asked or not printed:
         return 1.0
-    newest, own = max(int(year) for year in asked), max(printed)
+    newest, own = max(map(int, asked)), max(printed)
     if newest == own:
         return 1.15
     return 0.8 if own == newest + 1 else 0.6 if own > newest else 0.4

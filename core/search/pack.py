@@ -17,10 +17,11 @@ _WORD = re.compile(r"\w+")
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """A passage taken for the answer, with the reason that Evidence names."""
+    """A passage taken for the answer; ``beside`` is the id of the passage that a neighbour stands next to."""
 
     candidate: Candidate
     reason: Reason
+    beside: str = ""
 
 
 def keep_best(
@@ -30,18 +31,15 @@ def keep_best(
 
     With two or more target documents each gets its share of the places before any gets more.
     """
-    left_out: list[str] = []
     good = [candidate for candidate in ranked if candidate.scores["reranked"] >= floor]
-    if len(good) < len(ranked):
-        left_out.append(f"{len(ranked) - len(good)} passages below the score floor of {floor:.2f}")
     distinct = drop_duplicates(good)
-    if len(distinct) < len(good):
-        left_out.append(f"{len(good) - len(distinct)} passages that repeat another")
-    spread = spread_over_pages(distinct)
-    kept = share_fairly(spread, most=most, targets=targets)
-    if len(kept) < len(distinct):
-        left_out.append(f"{len(distinct) - len(kept)} passages beyond the best {most}")
-    return kept, left_out
+    kept = share_fairly(spread_over_pages(distinct), most=most, targets=targets)
+    left_out = {
+        f"passages below the score floor of {floor:.2f}": len(ranked) - len(good),
+        "passages that repeat another": len(good) - len(distinct),
+        f"passages beyond the best {most}": len(distinct) - len(kept),
+    }
+    return kept, [f"{count} {what}" for what, count in left_out.items() if count]
 
 
 def drop_duplicates(candidates: Iterable[Candidate]) -> list[Candidate]:
@@ -51,10 +49,9 @@ def drop_duplicates(candidates: Iterable[Candidate]) -> list[Candidate]:
     for candidate in candidates:
         words = _WORD.findall(candidate.passage.text.casefold())
         triples = frozenset(zip(words, words[1:], words[2:], strict=False)) or frozenset([tuple(words)])
-        if any(len(triples & other) >= LIKENESS_OF_DUPLICATES * len(triples | other) for other in seen):
-            continue
-        seen.append(triples)
-        kept.append(candidate)
+        if not any(len(triples & other) >= LIKENESS_OF_DUPLICATES * len(triples | other) for other in seen):
+            seen.append(triples)
+            kept.append(candidate)
     return kept
 
 
@@ -63,26 +60,22 @@ def spread_over_pages(ranked: Iterable[Candidate]) -> list[Candidate]:
     taken: Counter[tuple[str, int]] = Counter()
     kept = []
     for candidate in ranked:
-        page = (candidate.passage.document_id, candidate.passage.page_index)
-        taken[page] += 1
-        if taken[page] <= MOST_OF_A_PAGE:
+        taken[candidate.passage.page] += 1
+        if taken[candidate.passage.page] <= MOST_OF_A_PAGE:
             kept.append(candidate)
     return kept
 
 
 def share_fairly(ranked: Sequence[Candidate], *, most: int, targets: Sequence[str]) -> list[Candidate]:
-    """Take the best ``most``; with several targets, first up to an equal share of each, best first."""
-    if len(targets) < 2:
-        return list(ranked[:most])
-    share = max(most // len(targets), 1)
+    """Take the best ``most``; with several targets, first up to an equal share of each. The order stays."""
+    share = max(most // len(targets), 1) if len(targets) > 1 else 0
     taken: Counter[str] = Counter()
-    first: list[Candidate] = []
+    first, rest = list[Candidate](), list[Candidate]()
     for candidate in ranked:
         document = candidate.passage.document_id
-        if document in targets and taken[document] < share:
-            taken[document] += 1
-            first.append(candidate)
-    rest = [candidate for candidate in ranked if candidate not in first]
+        within = document in targets and taken[document] < share
+        taken[document] += within
+        (first if within else rest).append(candidate)
     chosen = {candidate.passage.id for candidate in [*first, *rest][:most]}
     return [candidate for candidate in ranked if candidate.passage.id in chosen]
 
@@ -98,70 +91,43 @@ def fill_budget(
 
     ``neighbours`` maps a kept passage's id to the passages around it. The best passage is always taken.
     """
-    chosen: list[Chosen] = []
-    taken: set[str] = set()
-    room = context_characters
+    wanted = [Chosen(candidate, Reason.SEARCH) for candidate in kept]
+    wanted += [Chosen(Candidate(passage), Reason.OPENING) for passage in openings]
+    for candidate in kept:
+        scores = {"neighbour of": candidate.scores["reranked"]}
+        around = neighbours.get(candidate.passage.id, ())
+        wanted += [Chosen(Candidate(near, scores), Reason.NEIGHBOUR, candidate.passage.id) for near in around]
+    chosen: dict[str, Chosen] = {}
     skipped: Counter[Reason] = Counter()
-
-    def take(candidate: Candidate, reason: Reason) -> None:
-        nonlocal room
-        if candidate.passage.id in taken:
-            return
-        if chosen and len(candidate.passage.text) > room:
-            skipped[reason] += 1
-            return
-        chosen.append(Chosen(candidate, reason))
-        taken.add(candidate.passage.id)
-        room -= len(candidate.passage.text)
-
-    for candidate in kept:
-        take(candidate, Reason.SEARCH)
-    for passage in openings:
-        take(Candidate(passage), Reason.OPENING)
-    for candidate in kept:
-        for passage in neighbours.get(candidate.passage.id, ()):
-            take(Candidate(passage, {"neighbour of": candidate.scores["reranked"]}), Reason.NEIGHBOUR)
-    return chosen, [f"{count} passages ({reason}) beyond the context budget" for reason, count in skipped.items()]
+    room = context_characters
+    for item in wanted:
+        passage = item.candidate.passage
+        if passage.id in chosen:
+            continue
+        if chosen and len(passage.text) > room:
+            skipped[item.reason] += 1
+            continue
+        chosen[passage.id] = item
+        room -= len(passage.text)
+    left_out = [f"{count} passages ({reason}) beyond the context budget" for reason, count in skipped.items()]
+    return list(chosen.values()), left_out
 
 
 def to_evidence(chosen: Sequence[Chosen], names: Mapping[str, str]) -> tuple[Evidence, ...]:
     """Order evidence for a prompt: the strongest at both ends, what stands together kept so; number it from 1."""
-    searched = [item for item in chosen if item.reason is Reason.SEARCH]
-    order: list[Chosen] = []
-    for item in [*searched[0::2], *reversed(searched[1::2])]:
-        order += _with_neighbours(item, chosen, already=order)
-    order += [item for item in chosen if item not in order and item.reason is Reason.NEIGHBOUR]
+    blocks = []
+    for item in chosen:
+        if item.reason is Reason.SEARCH:
+            near = [other for other in chosen if other.beside == item.candidate.passage.id]
+            blocks.append(sorted([item, *near], key=_place))
     openings = [item for item in chosen if item.reason is Reason.OPENING]
-    middle = (len(searched) + 1) // 2
-    order = [*order[:middle], *openings, *order[middle:]]
+    order = [item for block in [*blocks[0::2], openings, *reversed(blocks[1::2])] for item in block]
     return tuple(
-        Evidence(
-            number=number,
-            passage=item.candidate.passage,
-            document_name=names.get(item.candidate.passage.document_id, ""),
-            scores=item.candidate.scores,
-            reason=item.reason,
-        )
+        Evidence(number, item.candidate.passage, names.get(item.candidate.passage.document_id, ""),
+                 item.candidate.scores, item.reason)
         for number, item in enumerate(order, start=1)
-    )
+    )  # fmt: skip
 
 
-def _with_neighbours(item: Chosen, chosen: Sequence[Chosen], *, already: Sequence[Chosen]) -> list[Chosen]:
-    """The passage between those neighbours that touch it on the page or across the page break."""
-    passage = item.candidate.passage
-    beside = [
-        other
-        for other in chosen
-        if other.reason is Reason.NEIGHBOUR and other not in already and _touches(other.candidate.passage, passage)
-    ]
-    before = [o for o in beside if _place(o.candidate.passage) < _place(passage)]
-    after = [o for o in beside if _place(o.candidate.passage) > _place(passage)]
-    return [*before, item, *after]
-
-
-def _touches(one: Passage, other: Passage) -> bool:
-    return one.document_id == other.document_id and abs(one.page_index - other.page_index) <= 1
-
-
-def _place(passage: Passage) -> tuple[int, int]:
-    return passage.page_index, passage.start
+def _place(item: Chosen) -> tuple[int, int]:
+    return item.candidate.passage.page_index, item.candidate.passage.start

@@ -14,6 +14,7 @@ from core.domain.ports import Embedder, PassageIndex
 from core.domain.settings import Settings, load_settings
 from core.ingest.pipeline import Ingest
 from core.models.engines import choose_engine, look_for_engines
+from core.search.lexicon import users_lexicon
 from core.services.health import Health
 from core.store.condition import Condition
 from core.store.data_dir import check_ours, claim, quarantined
@@ -80,6 +81,7 @@ class Pincite:
                 choose_engine=lambda asked: choose_engine(current, asked),
                 recall=lambda question, ids: self.verdicts.recall(self.reviews.reviewed_match(question, ids)),
                 await_documents=self.documents.await_text,
+                lexicon=users_lexicon(current.data_dir),
             )
 
         self.runner = TurnRunner(

@@ -13,6 +13,7 @@ from core.domain.settings import Settings
 from core.models.embed import make_embedder
 from core.models.engines import EngineState
 from core.models.flash import LICENCE, SIZE_MB, is_cached
+from core.search.lexicon import users_lexicon
 
 LEAST_FREE_MIB = 500
 
@@ -53,8 +54,8 @@ class Health:
 
     def checks(self) -> list[HealthCheck]:
         """Look at every part."""
-        looks = (self._storage, self._database, self._embeddings, self._reranker, self._language_model,
-                 self._documents, self._files, self._records)  # fmt: skip
+        looks = (self._storage, self._database, self._embeddings, self._reranker, self._terms,
+                 self._language_model, self._documents, self._files, self._records)  # fmt: skip
         return [look() for look in looks]
 
     def storage(self) -> Mapping[str, int]:
@@ -98,6 +99,11 @@ class Health:
     def _reranker(self) -> HealthCheck:
         built_in = f"built-in; FlashRank's weights ({SIZE_MB} MB, {LICENCE}) are not on this machine"
         return HealthCheck("reranker", True, "FlashRank" if is_cached(self._current().models_dir) else built_in)
+
+    def _terms(self) -> HealthCheck:
+        lexicon = users_lexicon(self._current().data_dir)
+        detail = " ".join([f"{len(lexicon.terms)} terms of a trade.", *lexicon.problems])
+        return HealthCheck("terms", not lexicon.problems, detail, "Mend the file; all others are used.")
 
     def _language_model(self) -> HealthCheck:
         state = self._engines()

@@ -9,6 +9,7 @@ from core.domain.search import SearchPlan, SearchResult
 from core.domain.settings import Settings
 from core.models.flash import LICENCE, MODEL, SIZE_MB, FlashReranker, download, is_cached
 from core.models.rerank import BuiltInReranker
+from core.search.lexicon import users_lexicon
 from core.search.plan import plan_question
 from core.search.retriever import Library, Retriever
 from core.services.settings import SettingsInForce
@@ -61,9 +62,11 @@ class Search:
 
     def try_out(self, query: str, document_ids: Sequence[str] = ()) -> tuple[SearchPlan, SearchResult]:
         """The playground: what the rewriter and the retriever make of a query, without an answer."""
-        plan = plan_question(query)
-        characters = self._settings.current.context_characters
-        return plan, self.retriever.search(plan, context_characters=characters, scope=tuple(document_ids))
+        settings = self._settings.current
+        plan = plan_question(query, lexicon=users_lexicon(settings.data_dir))
+        return plan, self.retriever.search(
+            plan, context_characters=settings.context_characters, scope=tuple(document_ids)
+        )
 
     def reranker_state(self) -> RerankerState:
         return RerankerState(MODEL, is_cached(self._settings.current.models_dir), SIZE_MB, LICENCE)

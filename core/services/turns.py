@@ -5,7 +5,7 @@ import threading
 import time
 import uuid
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import cast
 
 from langchain_core.runnables import RunnableConfig
@@ -23,6 +23,7 @@ from core.graph.context import Documents, Memory, Searcher, TurnContext
 from core.graph.nodes.rewriter import question_to_answer
 from core.graph.state import TurnState, TurnUpdate, opening_state, restored
 from core.models.client import stoppable
+from core.search.lexicon import Lexicon, shipped_lexicon
 from core.text.marks import marked_text
 from core.text.plain import storable
 
@@ -46,6 +47,7 @@ class Equipment:
     recall: Memory
     await_documents: Callable[[Sequence[str], float], bool] = lambda document_ids, seconds: True
     """Say within these seconds whether the documents can be searched."""
+    lexicon: Lexicon = field(default_factory=shipped_lexicon)
 
 
 class LiveTurn:
@@ -281,6 +283,7 @@ class TurnRunner:
             stopped=live.stop.is_set,
             deadline=time.monotonic() + equipment.settings.turn_seconds,
             recall=None if fresh else equipment.recall,
+            lexicon=equipment.lexicon,
         )
         final = self._walk(state, context)
         return _answered(live.snapshot.turn, final)

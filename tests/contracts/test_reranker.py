@@ -20,7 +20,7 @@ from tokenizers.processors import TemplateProcessing
 from core.domain.documents import Passage
 from core.domain.errors import ModelUnavailableError
 from core.domain.ports import Reranker
-from core.domain.search import Candidate
+from core.domain.search import Candidate, SearchPlan, SubQuery
 from core.models.flash import MODEL, FlashReranker, download, is_cached
 from core.models.rank_features import FEATURES
 from core.models.rerank import BuiltInReranker, load_model
@@ -135,16 +135,26 @@ def reranker(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFa
     return FlashReranker(models)
 
 
+def rated(reranker: Reranker, *texts: str) -> list[float]:
+    plan = SearchPlan(QUESTION, QUESTION, (SubQuery(QUESTION),))
+    return [candidate.scores["reranked"] for candidate in reranker.rate(plan, candidates(*texts), {}, {})]
+
+
 def test_every_candidate_gets_a_relevance_in_order(reranker: Reranker) -> None:
-    scores = reranker.score(QUESTION, candidates("the boiler is empty", "error 189 means the boiler is empty", "the"))
+    scores = rated(reranker, "the boiler is empty", "error 189 means the boiler is empty", "the")
     assert len(scores) == 3 and all(0 <= score <= 1 for score in scores)
     assert max(scores) == scores[1]
-    assert reranker.score(QUESTION, []) == []
+    assert rated(reranker) == []
 
 
 def test_the_same_candidates_get_the_same_scores(reranker: Reranker) -> None:
     texts = ("error 189 means the boiler is empty", "the boiler")
-    assert reranker.score(QUESTION, candidates(*texts)) == reranker.score(QUESTION, candidates(*texts))
+    assert rated(reranker, *texts) == rated(reranker, *texts)
+
+
+def test_every_reranker_states_floors_on_its_own_scale(reranker: Reranker) -> None:
+    first, retry = reranker.floors
+    assert 0 < retry < first < 1
 
 
 def test_the_shipped_model_weighs_only_figures_that_are_computed() -> None:

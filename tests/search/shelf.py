@@ -5,7 +5,7 @@ from pathlib import Path
 
 from core.documents.passages import split_pages
 from core.domain.documents import Block, BlockKind, Page, PageStatus
-from core.domain.ports import PdfInfo
+from core.domain.ports import PdfInfo, Reranker
 from core.domain.settings import Settings
 from core.models.rerank import BuiltInReranker
 from core.search.retriever import Retriever
@@ -34,6 +34,7 @@ def make_retriever(
     *,
     settings: Settings | None = None,
     labels: Sequence[str] = (),
+    reranker: Reranker | None = None,
 ) -> tuple[Retriever, Library]:
     """Documents by name, each with its pages' texts; a document's id is its name's letters."""
     settings = settings or Settings(data_dir=directory)
@@ -57,7 +58,7 @@ def make_retriever(
         keywords=keywords,
         vectors=vectors,
         embedder=embedder,
-        reranker=BuiltInReranker(),
+        reranker=reranker or BuiltInReranker(),
         settings=settings,
     )
     return retriever, library

@@ -5,7 +5,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.domain.ports import Message
-from core.search.plan import core_question, pages_in, plan_question, resolve_follow_up
+from core.search.follow_up import resolve_follow_up
+from core.search.places import pages_in
+from core.search.plan import core_question, plan_question
 from core.text.terms import content_terms, words
 
 
@@ -14,7 +16,6 @@ from core.text.terms import content_terms, words
     [
         ("What is the warranty period? Answer in months.", "What is the warranty period?"),
         ("How many sites are open? Please write the answer as an integer format.", "How many sites are open?"),
-        ("According to the details in the balance sheet, what is total debt?", "what is total debt?"),
         ("What was capex in FY2019? Round your answer to two decimal places.", "What was capex in 2019?"),
         ("Who signed the report?", "Who signed the report?"),
         ("Answer briefly.", "Answer briefly."),
@@ -24,11 +25,11 @@ def test_how_to_answer_is_not_searched_for(question: str, core: str) -> None:
     assert core_question(question) == core
 
 
-def test_three_wordings_of_the_main_question() -> None:
+def test_the_main_question_is_also_worded_as_documents_print_it() -> None:
     main = plan_question("What was the capital expenditure of Acme in FY2020?").sub_queries[0]
     assert main.text == "What was the capital expenditure of Acme in 2020?"
-    assert len(main.variations) == 2
-    assert "purchases of property" in main.variations[1]
+    [variation] = main.variations
+    assert "purchases of property" in variation and "What" not in variation
 
 
 def test_statement_names_and_ratio_terms_say_where_to_look() -> None:
@@ -48,11 +49,15 @@ def test_statement_names_and_ratio_terms_say_where_to_look() -> None:
         ("What is on the first page and on the last page?", ("first", "last")),
         ("Who signed page(1), and who the second cover page?", ("1", "2")),
         ("What is on the 12th slide, and on page two?", ("12", "2")),
+        ("What is on page twelve?", ("12",)),
+        ("What do pages three to five say?", ("3", "4", "5")),
+        ("What is on page one hundred and four, and on the twenty-first slide?", ("104", "21")),
         ("How many pages are there?", ()),
+        ("Which of the two pages is the older one?", ()),
     ],
 )
 def test_pages_that_a_question_names(question: str, pages: tuple[str, ...]) -> None:
-    assert plan_question(question).wanted_pages == pages
+    assert sorted(plan_question(question).wanted_pages) == sorted(pages)
 
 
 def test_numbered_things_are_wanted_sections() -> None:
@@ -164,6 +169,11 @@ def test_an_opening_that_names_something_is_kept(question: str) -> None:
     ],
 )
 def test_another_topic_is_not_joined_with_the_last_question(question: str) -> None:
+    assert resolve_follow_up(question, HISTORY) == question
+
+
+@pytest.mark.parametrize("question", ["On Semiconductor revenue?", "But Ltd turnover in 2020?", "Then Corp's profit?"])
+def test_a_name_that_opens_with_a_little_word_is_not_joined(question: str) -> None:
     assert resolve_follow_up(question, HISTORY) == question
 
 

@@ -1,12 +1,14 @@
 """The retriever on real indexes: it finds, tells where from, obeys scope, floor and budget, and repeats itself."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from core.domain.search import SearchResult
+from core.domain.search import Candidate, SearchResult
 from core.domain.settings import Settings
 from core.models.rank_features import FEATURES
+from core.models.rerank import BuiltInReranker
 from core.search.plan import plan_question
 from core.search.retriever import Retriever
 from tests.search.shelf import id_of, make_retriever
@@ -105,6 +107,25 @@ def test_a_retry_is_looser(tmp_path: Path) -> None:
     second = retriever.search(plan_question("Is tea served?", attempt=1), context_characters=6000)
     assert second.score_floor < first.score_floor
     assert len(second.evidence) >= len(first.evidence)
+
+
+class Stern(BuiltInReranker):
+    """Gives every passage a hundredth of the built-in score, and says what that is worth."""
+
+    name = "stern"
+    floors = (0.006, 0.0055)
+
+    def rate(self, *given: Any) -> list[Candidate]:
+        return [candidate.scored(reranked=candidate.scores["reranked"] / 100) for candidate in super().rate(*given)]
+
+
+def test_each_reranker_is_held_to_its_own_floor(tmp_path: Path) -> None:
+    documents = {"coffee_manual.pdf": DOCUMENTS["coffee_manual.pdf"]}
+    plan = plan_question("What does error 189 mean?")
+    built_in = make_retriever(tmp_path / "one", documents)[0].search(plan, context_characters=6000)
+    stern = make_retriever(tmp_path / "two", documents, reranker=Stern())[0].search(plan, context_characters=6000)
+    assert stern.score_floor == 0.006 and stern.evidence
+    assert [e.passage for e in stern.evidence] == [e.passage for e in built_in.evidence]
 
 
 def test_nothing_good_enough_is_empty_evidence(tmp_path: Path) -> None:

@@ -30,6 +30,7 @@ def rewriter(state: TurnState, runtime: Runtime[TurnContext]) -> TurnUpdate:
         history=history,
         gaps=(*((state["hint"],) if state["hint"] else ()), *gaps),
         attempt=attempt,
+        lexicon=context.lexicon,
     )
     plan = replace(plan, document_ids=state["targets"])
     context.note(

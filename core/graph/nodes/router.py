@@ -13,7 +13,8 @@ from core.domain.search import Intent, Mode
 from core.graph.context import TurnContext
 from core.graph.nodes.rewriter import messages_of
 from core.graph.state import TurnState, TurnUpdate
-from core.search.plan import plan_question, resolve_follow_up
+from core.search.follow_up import resolve_follow_up
+from core.search.plan import plan_question
 from core.text.terms import content_terms
 
 INTENT_INSTRUCTIONS = (
@@ -209,7 +210,7 @@ def _topic(text: str, documents: Sequence[Document]) -> set[str]:
 
 
 def _by_probe(text: str, state: TurnState, context: TurnContext) -> tuple[Intent, str]:
-    plan = plan_question(text)
+    plan = plan_question(text, lexicon=context.lexicon)
     found = context.searcher.search(plan, context_characters=1_000, scope=state["document_ids"]).evidence
     if found:
         return Intent.DOCUMENT_SEARCH, f"a probe found {found[0].document_name}, page {found[0].passage.page_label}"

@@ -1,0 +1,80 @@
+"""Ask both indexes for everything that a plan looks for."""
+
+from collections.abc import Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+
+from core.domain.errors import IndexMismatchError, ModelUnavailableError
+from core.domain.ports import Embedder, KeywordIndex, PassageIndex
+from core.domain.search import SearchPlan
+from core.text.terms import content_terms
+
+SEARCH_DEPTH = 60
+"""Results asked of each index per wording."""
+
+Ranking = list[tuple[str, float]]
+"""Passage ids with their scores, best first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rankings:
+    """What the indexes said, per wording; the question as asked comes first."""
+
+    keyword: list[Ranking]
+    printed: list[Ranking]
+    """Of the wording with what documents print."""
+    dense: list[Ranking]
+    trouble: str
+    """Why there was no search by meaning, if there was none."""
+
+    def best_scores(self) -> dict[str, dict[str, float]]:
+        """The best score of each passage, by index."""
+        groups = {"keyword": self.keyword, "keyword printed": self.printed, "dense": self.dense}
+        best: dict[str, dict[str, float]] = {name: {} for name in groups}
+        for name, group in groups.items():
+            for identity, score in (pair for ranking in group for pair in ranking):
+                best[name][identity] = max(score, best[name].get(identity, score))
+        return best
+
+
+class RunIndexes:
+    """Asks for words and meaning at once."""
+
+    def __init__(self, keywords: KeywordIndex, vectors: PassageIndex, embedder: Embedder) -> None:
+        self._keywords = keywords
+        self._vectors = vectors
+        self._embedder = embedder
+        self._pool = ThreadPoolExecutor(max_workers=2, thread_name_prefix="search")
+
+    def __call__(self, plan: SearchPlan, ids: Sequence[str], named: Sequence[str]) -> Rankings:
+        """Search within the named documents where there are any, else within ``ids``; empty means everything.
+
+        The question as asked also goes to the whole scope, so that a wrongly named document cannot hide the rest.
+        """
+        own = list(dict.fromkeys(query.text for query in plan.sub_queries))
+        printed = [text for query in plan.sub_queries for text in query.variations if text not in own]
+        narrow = list(named) or list(ids)
+        wide = [list(ids)] if narrow != list(ids) else []
+
+        def by_words(text: str, scope: Sequence[str]) -> Future[Ranking]:
+            return self._pool.submit(self._keywords.search, text, document_ids=scope, limit=SEARCH_DEPTH)
+
+        keyword = [by_words(text, narrow) for text in _different_words(own)]
+        keyword += [by_words(own[0], scope) for scope in wide]
+        expanded = [by_words(text, narrow) for text in printed]
+        dense, trouble = list[Ranking](), ""
+        try:
+            vectors = self._embedder.embed(own)
+            dense += [self._vectors.search(vector, document_ids=narrow, limit=SEARCH_DEPTH) for vector in vectors]
+            dense += [self._vectors.search(vectors[0], document_ids=scope, limit=SEARCH_DEPTH) for scope in wide]
+        except (ModelUnavailableError, IndexMismatchError) as error:
+            dense, trouble = [], str(error)
+        return Rankings([found.result() for found in keyword], [found.result() for found in expanded], dense, trouble)
+
+
+def _different_words(texts: Sequence[str]) -> list[str]:
+    """Leave out wordings with the same words as an earlier one: a keyword index would answer the same."""
+    by_terms: dict[frozenset[str], str] = {}
+    for text in texts:
+        by_terms.setdefault(frozenset(content_terms(text)), text)
+    return list(by_terms.values())
