@@ -340,7 +340,7 @@ def _engine_settings(chosen: argparse.Namespace) -> "Settings":
     if chosen.model:
         settings = replace(settings, ollama_model=chosen.model)
     if chosen.engine == "ollama" or (chosen.model and chosen.engine != "quoting"):
-        from core.models.engines import choose_engine
+        from core.models.registry import choose_engine
 
         choose_engine(settings, "ollama")
     return settings

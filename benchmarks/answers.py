@@ -19,7 +19,7 @@ from core.domain.turns import TraceStep
 from core.graph.build import TurnGraph, build_graph
 from core.graph.context import TurnContext
 from core.graph.state import TurnState, opening_state
-from core.models.engines import choose_engine
+from core.models.registry import choose_engine
 from core.text.marks import plain_text
 from core.text.numbers import quantities, same, stated_scales
 from core.text.quotations import NormalizedText

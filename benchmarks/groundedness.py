@@ -19,7 +19,7 @@ from core.domain.settings import load_settings
 from core.judge.confidence import calibration_error, threshold_effect
 from core.judge.critique import CRITIC_INSTRUCTIONS, CRITIC_SCHEMA, critic_content, read_critique
 from core.judge.judge import WORTH, AnswerFindings, judge_answer
-from core.models.engines import choose_engine
+from core.models.registry import choose_engine
 
 THRESHOLD = 0.65
 """The review threshold that ships: answers less confident than this are flagged."""

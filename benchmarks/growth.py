@@ -19,6 +19,7 @@ from benchmarks.retrieval import search_all
 from core.domain.documents import Document, Page, Passage, embedded_text, embedding_key
 from core.domain.ports import PdfInfo, Vectors
 from core.domain.settings import Settings
+from core.models.registry import make_embedder
 from core.models.rerank import BuiltInReranker
 from core.search.retriever import Retriever
 from core.store.database import Database
@@ -54,7 +55,7 @@ def _measure(corpus: Corpus, questions: Sequence[Question], size: int) -> dict[s
     with tempfile.TemporaryDirectory(prefix="pincite-growth-") as scratch:
         settings = Settings(data_dir=Path(scratch))
         database = Database(settings.database_path)
-        indexes = Indexes(database, settings)
+        indexes = Indexes(database, settings, make_embedder)
         library, cache, count = Library(database, settings), VectorCache(database), 0
         for document, pages, passages, vectors in _copies(corpus, size):
             _shelve(Shelf(database, Fts5Index(database)), document, pages, passages)

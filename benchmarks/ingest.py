@@ -26,7 +26,7 @@ from core.domain.errors import DocumentError
 from core.domain.ports import Embedder
 from core.domain.settings import Settings
 from core.ingest.pipeline import Ingest
-from core.models.embed import make_embedder
+from core.models.registry import make_embedder
 from core.store.database import Database
 from core.store.indexes import Indexes, PendingPassages
 from core.store.keywords import Fts5Index

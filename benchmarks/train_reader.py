@@ -20,7 +20,7 @@ from tokenizers import Tokenizer
 
 from benchmarks.reader import examples
 from benchmarks.reader.examples import Example
-from core.models.embed import MODEL_FILE, verified_file
+from core.models.minilm import MODEL_FILE, verified_file
 
 if TYPE_CHECKING:
     import torch

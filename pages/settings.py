@@ -64,7 +64,8 @@ def draw_answers(app: Pincite) -> None:
         st.info(f"{escape(engine.message)} To have answers written in prose, install Ollama, then run "
                 "`ollama pull qwen3:4b` or any other model.", icon=":material/info:")  # fmt: skip
     with st.form("answers"):
-        chosen = draw_setting(settings, "engine", format_func=lambda name: ENGINES.get(name, name))
+        names = list(dict.fromkeys([*app.engines.names, settings.engine]))
+        chosen = draw_setting(settings, "engine", few=names, format_func=lambda name: ENGINES.get(name, name))
         models = list(dict.fromkeys(["", *engine.models, settings.ollama_model]))
         model = draw_setting(settings, "ollama_model", options=models,
                              format_func=lambda name: name or "The first chat model that the server has")  # fmt: skip

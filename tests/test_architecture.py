@@ -35,7 +35,6 @@ STILL_BACKWARD = {
     "core.ingest.workplace imports core.store.jobs",
     "core.ingest.workplace imports core.store.shelf",
     "core.ingest.workplace imports core.store.library",
-    "core.store.indexes imports core.models.embed",
 }
 FACADE_AND_VOCABULARY = ("core.services", "core.domain", "core.text", "pages")
 THE_SERVER = ("web", "serve", "app")

@@ -16,8 +16,8 @@ from core.domain.errors import ModelUnavailableError, SettingsError, StorageErro
 from core.domain.settings import Settings, load_settings, save_choices
 from core.domain.turns import ReviewDecision, Turn, TurnStatus
 from core.graph.build import open_checkpointer
-from core.models.embed import OllamaEmbedder
-from core.models.engines import EngineState, look_for_engines
+from core.models.ollama_embedder import OllamaEmbedder
+from core.models.registry import EngineState, look_for_engines
 from core.services.bootstrap import Pincite, open_pincite
 from tests.graph.world import ScriptedModel
 

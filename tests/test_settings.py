@@ -49,7 +49,9 @@ def test_a_variable_comes_before_a_choice_and_a_choice_before_the_default(
     assert loaded.candidates == Settings(data_dir=tmp_path).candidates
 
 
-@pytest.mark.parametrize(("name", "value"), [("KEPT", "many"), ("OCR", "perhaps"), ("ENGINE", "oracle"), ("KEPT", "0")])
+@pytest.mark.parametrize(
+    ("name", "value"), [("KEPT", "many"), ("OCR", "perhaps"), ("ENGINE", "an oracle"), ("KEPT", "0")]
+)
 def test_a_variable_that_cannot_work_is_told_with_its_name(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, value: str
 ) -> None:

@@ -656,10 +656,10 @@ def hostile_server() -> Iterator[str]:
 @contextlib.contextmanager
 def short_limits(seconds: float = LIMIT_SECONDS) -> Iterator[None]:
     """The product's own limits of time, made short."""
-    from core.models import embed, ollama
+    from core.models import ollama, ollama_embedder
 
     limits = [(ollama, "LOOK_SECONDS"), (ollama, "STRUCTURED_SECONDS"), (ollama, "ANSWER_SECONDS")]
-    limits += [(embed, "LOOK_SECONDS"), (embed, "EMBED_SECONDS")]
+    limits += [(ollama_embedder, "LOOK_SECONDS"), (ollama_embedder, "EMBED_SECONDS")]
     before = [getattr(module, name) for module, name in limits]
     for module, name in limits:
         setattr(module, name, seconds)
@@ -694,9 +694,9 @@ def ask(address: str, way: str, stopped: Callable[[], bool]) -> object:
     from core.domain.search import Evidence, Intent
     from core.domain.settings import Settings
     from core.models.client import stoppable
-    from core.models.embed import OllamaEmbedder
-    from core.models.engines import choose_engine, look_for_engines
     from core.models.ollama import OllamaChat
+    from core.models.ollama_embedder import OllamaEmbedder
+    from core.models.registry import choose_engine, look_for_engines
 
     with stoppable(stopped):
         if way == "chat":

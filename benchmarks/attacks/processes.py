@@ -26,7 +26,8 @@ from core.domain.errors import PinciteError
 from core.domain.ports import Embedder, Vectors
 from core.domain.settings import Settings
 from core.domain.turns import TurnStatus
-from core.models.embed import MiniLmEmbedder, make_embedder
+from core.models.minilm import MiniLmEmbedder
+from core.models.registry import make_embedder
 from core.services import bootstrap as runtime
 from core.store.indexes import Indexes
 

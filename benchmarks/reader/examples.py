@@ -14,7 +14,7 @@ from typing import Any
 
 from tokenizers import Encoding, Tokenizer
 
-from core.models.embed import TOKENIZER_FILE, verified_file
+from core.models.minilm import TOKENIZER_FILE, verified_file
 
 MOST_TOKENS = 320
 MOST_QUESTION_TOKENS = 64

@@ -5,7 +5,7 @@ import os
 import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Self
 
 import platformdirs
 from pydantic import BaseModel, ConfigDict, Field, ModelWrapValidatorHandler, ValidationError, model_validator
@@ -17,7 +17,7 @@ from core.domain.writing import write_whole
 PACKAGE_ROOT = Path(__file__).resolve().parents[2]
 VARIABLES = "PINCITE_"
 OLLAMA_PORT = 11434
-Engine = Literal["auto", "quoting", "ollama"]
+EngineName = Annotated[str, Field(pattern=r"^[a-z][a-z0-9-]*(:\S+)?$")]
 Storable = Annotated[str, Field(pattern=r"^[^\x00]*$")]
 
 
@@ -26,11 +26,11 @@ class Choices(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
-    engine: Engine = Field(
+    engine: EngineName = Field(
         default="auto",
         title="Who writes the answers",
         description="`auto` is Ollama when it answers and has a chat model, else quoting: sentences from the "
-        "documents, word for word.",
+        "documents, word for word. `PROVIDER:MODEL` names one model.",
     )
     ollama_host: Storable = Field(
         default="", title="Ollama's address", description="Empty: OLLAMA_HOST, else http://127.0.0.1:11434."

@@ -4,20 +4,15 @@ No proxy, redirect, cookie or compression is accepted. Every call has a limit of
 objects with finite numbers, and a stop is heeded while connecting, sending or waiting: no wait outlasts POLL_SECONDS.
 """
 
-import errno
+import asyncio
 import json
-import queue
-import selectors
-import socket
 import ssl
-import threading
 import time
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from typing import Any, TypeVar
 
-import httpcore
 import httpx
 import ollama
 from pydantic import ValidationError
@@ -34,13 +29,6 @@ MOST_PARTS = 50_000
 """Lists and objects in one reply: an empty one takes three bytes to send and hundreds to keep."""
 LONGEST_REMARK = 200
 
-_CONNECTING = (errno.EINPROGRESS, errno.EWOULDBLOCK, getattr(errno, "WSAEWOULDBLOCK", errno.EWOULDBLOCK))
-_WIRE_ERRORS = (
-    httpcore.NetworkError,
-    httpcore.ProtocolError,
-    httpcore.TimeoutException,
-    httpcore.UnsupportedProtocol,
-)
 Done = TypeVar("Done")
 
 
@@ -97,15 +85,15 @@ def model_server(
 
 
 class _Call:
-    """The limits of one call, and the sockets that were opened for it."""
+    """The limits of one call, and the loop in which it waits for the network: whatever waits there can be let go."""
 
     def __init__(self, seconds: float, most_bytes: int, stopped: Callable[[], bool]) -> None:
         self._seconds = seconds
         self._deadline = time.monotonic() + seconds
-        self._bytes_left = most_bytes
-        self._most_bytes = most_bytes
+        self._bytes_left = self._most_bytes = most_bytes
         self._stopped = stopped
-        self.sockets: list[socket.socket] = []
+        self._loop = asyncio.new_event_loop()
+        self.network = httpx.AsyncHTTPTransport(trust_env=False, limits=httpx.Limits(max_keepalive_connections=0))
 
     def check(self) -> None:
         """Raises StoppedError or ServerTrouble."""
@@ -119,118 +107,27 @@ class _Call:
         if self._bytes_left < 0:
             raise ServerTrouble(f"sent more than the {self._most_bytes // 2**20} MiB that a reply may have")
 
-    def patiently(self, act: Callable[[], Done]) -> Done:
-        """Repeat what a socket does until it is done; its own time limit is POLL_SECONDS."""
-        while True:
-            self.check()
-            try:
-                return act()
-            except TimeoutError:
-                continue
+    def wait_for(self, act: Coroutine[Any, Any, Done]) -> Done:
+        """What comes of it. Raises ServerTrouble, also for what goes wrong on the network, and StoppedError."""
+        task = self._loop.create_task(act)
+        try:
+            while not task.done():
+                self.check()
+                self._loop.run_until_complete(asyncio.wait([task], timeout=POLL_SECONDS))
+            return task.result()
+        except httpx.TransportError as error:
+            raise _lost(error) from error
+        finally:
+            if not task.done():
+                task.cancel()
+                with suppress(asyncio.CancelledError, httpx.TransportError):
+                    self._loop.run_until_complete(task)
 
     def close(self) -> None:
-        for opened in self.sockets:
-            opened.close()
-
-
-class _Network(httpcore.NetworkBackend):
-    """Opens connections within a call's limits."""
-
-    def __init__(self, call: _Call) -> None:
-        self._call = call
-
-    def connect_tcp(
-        self,
-        host: str,
-        port: int,
-        timeout: float | None = None,
-        local_address: str | None = None,
-        socket_options: Iterable[Any] | None = None,
-    ) -> httpcore.NetworkStream:
-        for family, kind, protocol, _, address in self._look_up(host.strip("[]"), port):
-            opened = socket.socket(family, kind, protocol)
-            self._call.sockets.append(opened)
-            if self._connected(opened, address):
-                opened.settimeout(POLL_SECONDS)
-                return _Wire(opened, self._call)
-        raise ServerTrouble("does not answer")
-
-    def _connected(self, opened: socket.socket, address: Any) -> bool:
-        opened.setblocking(False)
-        try:
-            result = opened.connect_ex(address)
-        except OSError:
-            return False
-        if result in _CONNECTING:
-            with selectors.DefaultSelector() as selector:
-                selector.register(opened, selectors.EVENT_WRITE)
-                while not selector.select(POLL_SECONDS):
-                    self._call.check()
-            result = opened.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR)
-        return result == 0
-
-    def _look_up(self, host: str, port: int) -> list[Any]:
-        """In a thread of its own: the system offers no way to stop looking up a name."""
-        found: queue.SimpleQueue[list[Any]] = queue.SimpleQueue()
-
-        def look() -> None:
-            try:
-                found.put(socket.getaddrinfo(host, port, type=socket.SOCK_STREAM))
-            except (OSError, UnicodeError):
-                found.put([])
-
-        threading.Thread(target=look, name="name-lookup", daemon=True).start()
-        while True:
-            self._call.check()
-            try:
-                return found.get(timeout=POLL_SECONDS)
-            except queue.Empty:
-                continue
-
-
-class _Wire(httpcore.NetworkStream):
-    """One connection within a call's limits."""
-
-    def __init__(self, opened: socket.socket, call: _Call) -> None:
-        self._socket = opened
-        self._call = call
-
-    def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
-        try:
-            data = self._call.patiently(lambda: self._socket.recv(max_bytes))
-        except OSError as error:
-            raise httpcore.ReadError(str(error)) from error
-        self._call.received(len(data))
-        return data
-
-    def write(self, buffer: bytes, timeout: float | None = None) -> None:
-        rest = memoryview(buffer)
-        try:
-            while rest:
-                rest = rest[self._call.patiently(lambda left=rest: self._socket.send(left)) :]  # type: ignore[misc]
-        except OSError as error:
-            raise httpcore.WriteError(str(error)) from error
-
-    def close(self) -> None:
-        self._socket.close()
-
-    def start_tls(
-        self, ssl_context: ssl.SSLContext, server_hostname: str | None = None, timeout: float | None = None
-    ) -> httpcore.NetworkStream:
-        try:
-            secured = ssl_context.wrap_socket(
-                self._socket, server_hostname=server_hostname, do_handshake_on_connect=False
-            )
-            self._call.sockets.append(secured)
-            self._call.patiently(secured.do_handshake)
-        except ssl.SSLCertVerificationError as error:
-            raise ServerTrouble(f"cannot prove who it is ({error.verify_message})") from error
-        except OSError as error:
-            raise ServerTrouble("does not speak HTTPS") from error
-        return _Wire(secured, self._call)
-
-    def get_extra_info(self, info: str) -> Any:
-        return None
+        with suppress(httpx.TransportError):
+            self._loop.run_until_complete(self.network.aclose())
+        self._loop.run_until_complete(self._loop.shutdown_asyncgens())
+        self._loop.close()
 
 
 class _Transport(httpx.BaseTransport):
@@ -239,59 +136,43 @@ class _Transport(httpx.BaseTransport):
     def __init__(self, call: _Call, *, lines: bool) -> None:
         self._call = call
         self._lines = lines
-        self._pool = httpcore.ConnectionPool(network_backend=_Network(call), max_keepalive_connections=0)
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
-        secure = request.url.scheme == "https"  # else a key from OLLAMA_API_KEY would be there for all to read
-        sent = httpcore.Request(
-            method=request.method,
-            url=httpcore.URL(
-                scheme=request.url.raw_scheme,
-                host=request.url.raw_host,
-                port=request.url.port,
-                target=request.url.raw_path,
-            ),
-            headers=[header for header in request.headers.raw if secure or header[0].lower() != b"authorization"],
-            content=request.stream,
-        )
-        try:
-            reply = self._pool.handle_request(sent)
-        except _WIRE_ERRORS as error:
-            raise _lost(error) from error
+        if request.url.scheme != "https":
+            request.headers.pop("authorization", None)  # a key from OLLAMA_API_KEY would be there for all to read
+        reply = self._call.wait_for(self._call.network.handle_async_request(request))
         body = _Body(reply, self._call, lines=self._lines)
-        if reply.status != 200:
+        if reply.status_code != 200:
             try:
-                raise ServerTrouble(body.refusal(), status=reply.status)
+                raise ServerTrouble(body.refusal(), status=reply.status_code)
             finally:
-                reply.close()
+                body.close()
         return httpx.Response(200, headers={"content-type": "application/json"}, stream=body)
-
-    def close(self) -> None:
-        self._pool.close()
 
 
 class _Body(httpx.SyncByteStream):
     """A reply's JSON, checked and written anew: what reads it sees ASCII, objects and finite numbers alone."""
 
-    def __init__(self, reply: httpcore.Response, call: _Call, *, lines: bool) -> None:
+    def __init__(self, reply: httpx.Response, call: _Call, *, lines: bool) -> None:
         self._reply = reply
+        self._received = aiter(reply.aiter_raw())
         self._call = call
         self._lines = lines
 
     def __iter__(self) -> Iterator[bytes]:
-        encoding = next((value for name, value in self._reply.headers if name.lower() == b"content-encoding"), b"")
-        if encoding.strip().lower() not in (b"", b"identity"):
+        if self._reply.headers.get("content-encoding", "").strip().lower() not in ("", "identity"):
             raise ServerTrouble("sent a compressed reply, which was not asked for")
         for text in self._split() if self._lines else (b"".join(self._chunks()),):
             if text.strip() or not self._lines:
                 yield _checked(text)
 
     def close(self) -> None:
-        self._reply.close()
+        with suppress(ServerTrouble, StoppedError):
+            self._call.wait_for(self._reply.aclose())
 
     def refusal(self) -> str:
         """What the status says, with the server's own remark where there is one."""
-        status = self._reply.status
+        status = self._reply.status_code
         if 300 <= status < 400:
             return f"sends its visitors elsewhere (status {status}), which is not followed"
         text = b""
@@ -307,12 +188,9 @@ class _Body(httpx.SyncByteStream):
         return f"refused (status {status})" + (f": {said}" if said else "")
 
     def _chunks(self) -> Iterator[bytes]:
-        try:
-            for chunk in self._reply.iter_stream():
-                self._call.check()
-                yield chunk
-        except _WIRE_ERRORS as error:
-            raise _lost(error) from error
+        while chunk := self._call.wait_for(_next(self._received)):
+            self._call.received(len(chunk))
+            yield chunk
 
     def _split(self) -> Iterator[bytes]:
         rest = bytearray()
@@ -354,8 +232,23 @@ def _remark(error: object) -> str:
     return "".join(character for character in line if character.isprintable())[:LONGEST_REMARK]
 
 
-def _lost(error: Exception) -> ServerTrouble:
-    early = any(word in str(error) for word in ("disconnected", "closed")) or not isinstance(
-        error, httpcore.ProtocolError
-    )
+async def _next(chunks: AsyncIterator[bytes]) -> bytes:
+    """Empty at the end."""
+    async for chunk in chunks:
+        if chunk:
+            return chunk
+    return b""
+
+
+def _lost(error: httpx.TransportError) -> ServerTrouble:
+    cause: BaseException | None = error
+    while cause is not None and not isinstance(cause, ssl.SSLError):
+        cause = cause.__cause__ or cause.__context__
+    if isinstance(cause, ssl.SSLCertVerificationError):
+        return ServerTrouble(f"cannot prove who it is ({cause.verify_message})")
+    if cause is not None:
+        return ServerTrouble("does not speak HTTPS")
+    if isinstance(error, httpx.ConnectError):
+        return ServerTrouble("does not answer")
+    early = not isinstance(error, httpx.ProtocolError) or any(word in str(error) for word in ("disconnected", "closed"))
     return ServerTrouble("broke the connection off" if early else "sent a reply that is not HTTP")

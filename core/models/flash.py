@@ -7,7 +7,6 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import requests
-from flashrank import Ranker, RerankRequest
 
 from core.domain.documents import PageKey, Passage
 from core.domain.errors import ModelUnavailableError
@@ -33,6 +32,8 @@ class FlashReranker:
             raise ModelUnavailableError(
                 f"The weights of {model} are not on this machine.", hint="Fetch them on the settings page."
             )
+        from flashrank import Ranker  # half a second, spared where the weights are not here
+
         self.name = f"FlashRank {model}"
         self._ranker = Ranker(model_name=model, cache_dir=str(models_dir), max_length=256, log_level="WARNING")
 
@@ -46,6 +47,8 @@ class FlashReranker:
         """The cross-encoder's probability that a passage answers the question."""
         if not candidates:
             return []
+        from flashrank import RerankRequest
+
         passages = [{"id": number, "text": _readable(candidate)} for number, candidate in enumerate(candidates)]
         results = self._ranker.rerank(RerankRequest(query=plan.sub_queries[0].text, passages=passages))
         by_number = {int(result["id"]): float(result["score"]) for result in results}

@@ -13,7 +13,7 @@ import ollama
 
 from core.domain.errors import ModelInterruptedError, ModelUnavailableError, SettingsError, StoppedError
 from core.domain.ports import AnswerRequest
-from core.domain.settings import server_address
+from core.domain.settings import Settings, server_address
 from core.models.client import ServerTrouble, model_server, stoppable, strict_json
 from core.models.prompts import messages_for
 
@@ -91,6 +91,22 @@ def _unavailable(host: str, trouble: ServerTrouble) -> ModelUnavailableError:
         f"The language model server at {host} {trouble}.",
         hint="Start Ollama and run the question again, or run it with quoting.",
     )
+
+
+class OllamaProvider:
+    """The models of the Ollama server that the settings name."""
+
+    def address(self, settings: Settings) -> str:
+        return host_of(settings.ollama_host)
+
+    def models(self, settings: Settings) -> list[str]:
+        return chat_models(self.address(settings))
+
+    def preferred(self, settings: Settings) -> str:
+        return settings.ollama_model
+
+    def open(self, settings: Settings, model: str) -> "OllamaChat":
+        return OllamaChat(self.address(settings), model)
 
 
 class OllamaChat:

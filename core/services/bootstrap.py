@@ -13,7 +13,7 @@ from core.domain.errors import IndexMismatchError, ModelUnavailableError
 from core.domain.ports import Embedder, PassageIndex
 from core.domain.settings import Settings, load_settings
 from core.ingest.pipeline import Ingest
-from core.models.engines import choose_engine, look_for_engines
+from core.models.registry import choose_engine, look_for_engines, make_embedder
 from core.search.lexicon import users_lexicon
 from core.services.health import Health
 from core.store.condition import Condition
@@ -58,7 +58,7 @@ class Pincite:
         self._opening = note_opening(settings, self.database)
         self.turns = Turns(self.database)
         self.sessions = Sessions(self.database, stands=self.library.stands)
-        self.indexes = Indexes(self.database, settings)
+        self.indexes = Indexes(self.database, settings, make_embedder)
         self._keywords = Fts5Index(self.database)
         self._at_work = at_work
         self.closed = False

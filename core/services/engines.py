@@ -7,7 +7,7 @@ from contextlib import suppress
 from core.domain.errors import StoppedError
 from core.domain.settings import Settings
 from core.models.client import stoppable
-from core.models.engines import EngineState, look_for_engines
+from core.models.registry import AUTO, CHAT, QUOTING, EngineState, look_for_engines
 from core.services.settings import SettingsInForce
 
 HOLD_SECONDS = 10.0
@@ -17,6 +17,9 @@ STALE_SECONDS = 60.0
 
 
 class Engines:
+    names = (AUTO, *CHAT, QUOTING)
+    """What the setting ``engine`` can be, without the names of models."""
+
     def __init__(self, settings: SettingsInForce) -> None:
         self._settings = settings
         self._lock = threading.Lock()

@@ -10,9 +10,8 @@ from core.domain.errors import PinciteError
 from core.domain.health import HealthCheck
 from core.domain.ports import Library
 from core.domain.settings import Settings
-from core.models.embed import make_embedder
-from core.models.engines import EngineState
 from core.models.flash import LICENCE, SIZE_MB, is_cached
+from core.models.registry import AUTO, QUOTING, EngineState, make_embedder
 from core.search.lexicon import users_lexicon
 
 LEAST_FREE_MIB = 500
@@ -107,7 +106,7 @@ class Health:
 
     def _language_model(self) -> HealthCheck:
         state = self._engines()
-        wanted = self._current().engine == "ollama"
+        wanted = self._current().engine not in (AUTO, QUOTING)
         detail = state.message if state.available or wanted else f"none; answers are quoted. {state.message}"
         return HealthCheck("language model", state.available or not wanted, detail, "Start Ollama, or choose quoting.")
 

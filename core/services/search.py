@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from core.domain.ports import Embedder, KeywordIndex, PassageIndex
 from core.domain.search import SearchPlan, SearchResult
 from core.domain.settings import Settings
-from core.models.flash import LICENCE, MODEL, SIZE_MB, FlashReranker, download, is_cached
-from core.models.rerank import BuiltInReranker
+from core.models.flash import LICENCE, MODEL, SIZE_MB, download, is_cached
+from core.models.registry import make_reranker
 from core.search.lexicon import users_lexicon
 from core.search.plan import plan_question
 from core.search.retriever import Library, Retriever
@@ -54,7 +54,7 @@ class Search:
                     keywords=self._keywords,
                     vectors=vectors,
                     embedder=embedder,
-                    reranker=FlashReranker(settings.models_dir) if flash else BuiltInReranker(),
+                    reranker=make_reranker(settings),
                     settings=settings,
                 )
                 self._made = settings, vectors, flash, made

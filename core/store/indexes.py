@@ -17,7 +17,6 @@ from core.domain.documents import embedded_text
 from core.domain.errors import ModelUnavailableError
 from core.domain.ports import Embedder, Vectors
 from core.domain.settings import Settings
-from core.models.embed import make_embedder
 from core.store.approximate import Approximate
 from core.store.database import Database
 from core.store.exact import MeaningIndex
@@ -61,7 +60,7 @@ class Indexes:
         self,
         database: Database,
         settings: Settings,
-        embedders: Callable[[str, Settings], Embedder] = make_embedder,
+        embedders: Callable[[str, Settings], Embedder] = lambda name, settings: _no_embedder(name),
     ) -> None:
         self._database = database
         self._settings = settings
@@ -375,6 +374,10 @@ def _checked(embedder: Embedder, texts: Sequence[str], stamp: IndexStamp) -> Vec
             hint="Check the model at its server, or choose another embedding model in the settings.",
         )
     return vectors
+
+
+def _no_embedder(name: str) -> Embedder:
+    raise ModelUnavailableError(f"Nothing was given to embed with {name}.", hint="Only look at what is stored.")
 
 
 def _stamp(row: Row) -> IndexStamp:

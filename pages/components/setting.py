@@ -18,8 +18,8 @@ def draw_setting(settings: Settings, name: str, **options: Any) -> Any:
         shared["help"] += f" It is held by the variable {variable}."
     if "options" in shared:
         return st.selectbox(about["title"], index=shared["options"].index(value), **shared)
-    if "enum" in about:
-        return st.radio(about["title"], about["enum"], about["enum"].index(value), **shared)
+    if few := shared.pop("few", None):
+        return st.radio(about["title"], few, few.index(value), **shared)
     if about["type"] == "boolean":
         return st.toggle(about["title"], value, **shared)
     if about["type"] == "string":

@@ -16,10 +16,10 @@ from core.domain.ports import AnswerRequest, ChatModel
 from core.domain.search import Evidence, Intent
 from core.domain.settings import Settings
 from core.judge.critique import critic_content
-from core.models.engines import choose_engine, look_for_engines
 from core.models.ollama import OllamaChat, chat_models, host_of
 from core.models.prompts import messages_for
 from core.models.quoting import Quoting
+from core.models.registry import choose_engine, look_for_engines
 from core.models.selection import score_units
 from core.text.marks import marked_text
 

@@ -15,8 +15,10 @@ import pytest
 from core.domain.errors import ModelUnavailableError, SettingsError, StorageError
 from core.domain.ports import Embedder
 from core.domain.settings import Settings
-from core.models import embed
-from core.models.embed import MiniLmEmbedder, OllamaEmbedder, make_embedder
+from core.models import minilm
+from core.models.minilm import MiniLmEmbedder
+from core.models.ollama_embedder import OllamaEmbedder
+from core.models.registry import make_embedder
 
 REFERENCE_TEXT = "Pincite cites pages."
 REFERENCE_VECTOR = [-0.0230, -0.0754, -0.0195, 0.0555, 0.0049, -0.0179, 0.0093, 0.0184]
@@ -97,8 +99,8 @@ def test_minilm_answers_a_query_while_an_ingest_keeps_it_busy() -> None:
 
 
 def test_weights_that_are_not_the_expected_ones_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    package, name, _ = embed.MODEL_FILE
-    monkeypatch.setattr(embed, "MODEL_FILE", (package, name, "0" * 64))
+    package, name, _ = minilm.MODEL_FILE
+    monkeypatch.setattr(minilm, "MODEL_FILE", (package, name, "0" * 64))
     with pytest.raises(StorageError, match="not the expected file"):
         MiniLmEmbedder().embed(["one"])
 

@@ -10,7 +10,8 @@ import numpy as np
 from core.domain.errors import ModelUnavailableError
 from core.domain.ports import Embedder, Vectors
 from core.domain.settings import Settings
-from core.models.embed import MiniLmEmbedder, make_embedder
+from core.models.minilm import MiniLmEmbedder
+from core.models.registry import make_embedder
 from tests.ingest.workshop import LONG_SECONDS
 
 

@@ -13,6 +13,7 @@ import pytest
 from core.domain.documents import DocumentStatus, JobStage, JobStatus, Page, PageStatus, Passage
 from core.domain.errors import EmptyFileError, NotAPdfError, PasswordNeededError, TooLargeError, UnknownDocumentError
 from core.domain.settings import Settings
+from core.models.registry import make_embedder
 from core.store.exact import MeaningIndex
 from core.store.indexes import Indexes
 from tests.ingest.pdfium_reader import PdfiumReader
@@ -191,7 +192,7 @@ def test_another_application_on_the_same_library_searches_no_stale_vectors(setti
         document = shop.ingest.add(make_pdf(tmp_path / "a.pdf", [RATES, PARKING]), "a.pdf").document
         shop.finish()
         embedder, own = shop.indexes.active()
-        other = Indexes(shop.database, settings)
+        other = Indexes(shop.database, settings, make_embedder)
         dragons = embedder.embed(["a dragon sleeps on a heap of gold"])[0]
 
         def nearest(index: MeaningIndex) -> list[tuple[str, float]]:

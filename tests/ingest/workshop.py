@@ -12,7 +12,7 @@ from core.domain.documents import MetadataField, MetadataSource, Page
 from core.domain.ports import Embedder, PageReader, PdfInfo
 from core.domain.settings import Settings
 from core.ingest.pipeline import Ingest
-from core.models.embed import make_embedder
+from core.models.registry import make_embedder
 from core.store.database import Database
 from core.store.indexes import Indexes
 from core.store.keywords import Fts5Index

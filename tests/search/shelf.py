@@ -7,6 +7,7 @@ from core.documents.passages import split_pages
 from core.domain.documents import Block, BlockKind, Page, PageStatus
 from core.domain.ports import PdfInfo, Reranker
 from core.domain.settings import Settings
+from core.models.registry import make_embedder
 from core.models.rerank import BuiltInReranker
 from core.search.retriever import Retriever
 from core.store.database import Database
@@ -39,7 +40,11 @@ def make_retriever(
     """Documents by name, each with its pages' texts; a document's id is its name's letters."""
     settings = settings or Settings(data_dir=directory)
     database = Database(settings.database_path)
-    library, keywords, indexes = Library(database, settings), Fts5Index(database), Indexes(database, settings)
+    library, keywords, indexes = (
+        Library(database, settings),
+        Fts5Index(database),
+        Indexes(database, settings, make_embedder),
+    )
     shelf = Shelf(database, keywords)
     for name, texts in documents.items():
         identity = id_of(name)

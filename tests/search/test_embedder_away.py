@@ -11,7 +11,8 @@ from core.domain.documents import DocumentStatus
 from core.domain.ports import Vectors
 from core.domain.settings import Settings
 from core.domain.turns import Turn, TurnStatus
-from core.models.embed import MiniLmEmbedder
+from core.models.minilm import MiniLmEmbedder
+from core.models.registry import make_embedder
 from core.services.bootstrap import Pincite, open_pincite
 from core.store.database import Database
 from core.store.indexes import Indexes
@@ -88,7 +89,7 @@ def test_first_index_is_made_once_whoever_comes_first(settings: Settings) -> Non
     for attempt in range(10):
         data = settings.data_dir / f"fresh-{attempt}"
         databases = [Database(data / "pincite.db") for _ in range(4)]
-        made = [Indexes(database, Settings(data_dir=data)) for database in databases]
+        made = [Indexes(database, Settings(data_dir=data), make_embedder) for database in databases]
         ready, failures = threading.Barrier(len(made)), list[BaseException]()
 
         def use(number: int, made: list[Indexes] = made, ready: threading.Barrier = ready) -> None:

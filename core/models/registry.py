@@ -1,0 +1,141 @@
+"""Every provider of models, and the choice among them. A provider is one module and one line here.
+
+A model is named ``provider:model``, or by its provider alone where that has one model or is to choose.
+"""
+
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+from core.domain.errors import ModelUnavailableError, SettingsError
+from core.domain.ports import ChatModel, Embedder, Reranker
+from core.domain.settings import Settings
+from core.models.embed import RememberedEmbedder
+from core.models.flash import FlashReranker
+from core.models.minilm import MiniLmEmbedder
+from core.models.ollama import OllamaProvider, is_this_machine
+from core.models.ollama_embedder import OllamaEmbedder
+from core.models.quoting import Quoting
+from core.models.rerank import BuiltInReranker
+
+AUTO, QUOTING = "auto", "quoting"
+QUOTING_IS_CHOSEN = "Quoting is chosen in the settings."
+
+
+class ChatProvider(Protocol):
+    """What can write answers: a server, or a library on this machine."""
+
+    def address(self, settings: Settings) -> str:
+        """Where its models run; empty: in this process. Raises ModelUnavailableError where that is no address."""
+
+    def models(self, settings: Settings) -> Sequence[str]:
+        """Those that can chat. Raises ModelUnavailableError, within a few seconds."""
+
+    def preferred(self, settings: Settings) -> str:
+        """The one that the settings name; empty: the first that there is."""
+
+    def open(self, settings: Settings, model: str) -> ChatModel:
+        """Build one for a turn."""
+
+
+CHAT: dict[str, ChatProvider] = {
+    "ollama": OllamaProvider(),
+}
+"""In the order in which ``auto`` asks them."""
+EMBEDDERS: dict[str, Callable[[Settings, str], Embedder]] = {
+    "minilm": MiniLmEmbedder.open,
+    "ollama": OllamaEmbedder.open,
+}
+"""Made of the settings and the model's name; SettingsError where it has none such."""
+RERANKERS: dict[str, Callable[[Settings], Reranker]] = {
+    "flashrank": lambda settings: FlashReranker(settings.models_dir),
+    "built-in": lambda settings: BuiltInReranker(),
+}
+"""The best first; what is not on this machine raises ModelUnavailableError."""
+
+
+@dataclass(frozen=True, slots=True)
+class EngineState:
+    """What answers now and what could: for the settings page, `doctor` and the chat page."""
+
+    name: str
+    """``quoting`` or a provider: what a turn would use."""
+    model: str
+    models: tuple[str, ...]
+    available: bool
+    """A language model is connected."""
+    message: str
+    hint: str = ""
+    """What to do where the model that is wanted is not there."""
+
+
+def look_for_engines(settings: Settings) -> EngineState:
+    """Ask the providers what they have; takes at most a few seconds when one hangs, none when none is there."""
+    wanted = settings.engine.partition(":")[0]
+    if wanted == QUOTING:
+        found = _first(settings.but(engine=AUTO))
+        return replace(found, name=QUOTING, model="", message=QUOTING_IS_CHOSEN) if found.models else found
+    found = _first(settings)
+    return replace(found, name=wanted) if wanted in CHAT and not found.models else found
+
+
+def choose_engine(settings: Settings, asked: str | None = None) -> ChatModel:
+    """The model that is to write: ``auto``, ``quoting``, a provider or ``provider:model``.
+
+    Raises ModelUnavailableError, and SettingsError for a provider that is not known.
+    """
+    settings = settings.but(engine=asked or settings.engine)
+    if settings.engine != QUOTING:
+        found = _first(settings)
+        if found.model:
+            return CHAT[found.name].open(settings, found.model)
+        if settings.engine != AUTO:
+            raise ModelUnavailableError(found.message, hint=found.hint)
+    return Quoting(settings.context_characters)
+
+
+def make_embedder(name: str, settings: Settings) -> Embedder:
+    """``provider`` or ``provider:model``, remembering its latest queries. Raises SettingsError for no known one."""
+    provider, _, model = name.partition(":")
+    if provider not in EMBEDDERS:
+        raise SettingsError(f"The embedding model {name!r} is not known.", hint=f"There are: {', '.join(EMBEDDERS)}.")
+    return RememberedEmbedder(EMBEDDERS[provider](settings, model))
+
+
+def make_reranker(settings: Settings) -> Reranker:
+    """The best that is on this machine."""
+    for make in list(RERANKERS.values())[:-1]:
+        with suppress(ModelUnavailableError):
+            return make(settings)
+    return list(RERANKERS.values())[-1](settings)
+
+
+def _first(settings: Settings) -> EngineState:
+    """The first provider asked that has the wanted model, else what the first one said."""
+    wanted, _, model = settings.engine.partition(":")
+    if wanted not in (AUTO, *CHAT):
+        known = ", ".join([AUTO, QUOTING, *CHAT])
+        raise SettingsError(f"The setting engine is {settings.engine!r}.", hint=f"Use {known} or PROVIDER:MODEL.")
+    states = [_state(name, model, settings) for name in ([wanted] if wanted in CHAT else CHAT)]
+    return next((state for state in states if state.model), states[0])
+
+
+def _state(name: str, model: str, settings: Settings) -> EngineState:
+    provider = CHAT[name]
+    try:
+        address, models = provider.address(settings), tuple(provider.models(settings))
+    except ModelUnavailableError as error:
+        return EngineState(QUOTING, "", (), False, error.message, error.hint)
+    wanted = model or provider.preferred(settings)
+    chosen = next((known for known in models if not wanted or known in (wanted, f"{wanted}:latest")), "")
+    at = f" at {address}" if address else ""
+    if not chosen:
+        called = f" called {wanted}" if wanted else ""
+        message = f"{name.capitalize()}{at} has no chat model{called}."
+        hint = "Choose another model in the settings, or run the question with quoting."
+        return EngineState(QUOTING, "", models, bool(models), message, hint)
+    message = f"{chosen}{at} writes the answers."
+    if address and not is_this_machine(address):
+        message += " Questions and passages of the documents are sent there."
+    return EngineState(name, chosen, models, True, message)

@@ -1,0 +1,115 @@
+"""What the registry promises: a provider is one module and one line, as the contributor's guide shows it."""
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from core.domain.errors import ModelUnavailableError, SettingsError
+from core.domain.ports import AnswerRequest, ChatModel, Vectors
+from core.domain.search import Intent
+from core.domain.settings import PACKAGE_ROOT, Settings
+from core.models import registry
+from core.models.embed import FEW_TEXTS, RememberedEmbedder
+from core.models.registry import choose_engine, look_for_engines, make_embedder
+
+GUIDE = PACKAGE_ROOT / "CONTRIBUTING.md"
+NOBODY = "http://127.0.0.1:9"
+
+
+@pytest.fixture
+def guide(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+    """Everything that the guide's Python makes, once it has added its lines to the registry's tables."""
+    monkeypatch.setattr(registry, "CHAT", dict(registry.CHAT))
+    monkeypatch.setattr(registry, "EMBEDDERS", dict(registry.EMBEDDERS))
+    made: dict[str, Any] = {"CHAT": registry.CHAT, "EMBEDDERS": registry.EMBEDDERS}
+    for block in re.findall(r"```python\n(.*?)```", GUIDE.read_text(encoding="utf-8"), re.DOTALL):
+        if re.match(r"# core/models/|CHAT|EMBEDDERS", block):
+            exec(compile(block, str(GUIDE), "exec"), made)
+    return made
+
+
+def choosing(tmp_path: Path, engine: str) -> Settings:
+    return Settings(data_dir=tmp_path, engine=engine, ollama_host=NOBODY)
+
+
+def said_by(model: ChatModel) -> str:
+    return "".join(map(str, model.answer(AnswerRequest("How late?", Intent.CHAT), lambda: False)))
+
+
+def test_the_guides_chat_provider_answers(guide: dict[str, Any], tmp_path: Path) -> None:
+    assert said_by(choose_engine(choosing(tmp_path, "echo:soft"))) == "How late? "
+    assert said_by(choose_engine(choosing(tmp_path, "echo"))) == "HOW LATE? "
+    assert choose_engine(choosing(tmp_path, "quoting"), "echo:soft").name == "echo:soft"
+    with pytest.raises(ModelUnavailableError, match="no chat model called whispered"):
+        choose_engine(choosing(tmp_path, "echo:whispered"))
+
+
+def test_auto_goes_on_to_the_provider_that_answers(guide: dict[str, Any], tmp_path: Path) -> None:
+    settings = choosing(tmp_path, "auto")
+    assert choose_engine(settings).name == "echo:loud"
+    state = look_for_engines(settings)
+    assert (state.name, state.model, state.models) == ("echo", "loud", ("loud", "soft"))
+    assert "sent" not in state.message
+
+
+def test_the_guides_embedder_embeds(guide: dict[str, Any], tmp_path: Path) -> None:
+    embedder = make_embedder("letters", Settings(data_dir=tmp_path))
+    vectors = embedder.embed(["late", "tale", ""])
+    assert vectors.shape == (3, embedder.dimensions)
+    assert np.linalg.norm(vectors, axis=1) == pytest.approx(1)
+    assert vectors[0] == pytest.approx(vectors[1])
+
+
+@pytest.mark.parametrize("engine", ["mystery", "mystery:model", ""])
+def test_a_provider_that_is_not_known_is_named(engine: str, tmp_path: Path) -> None:
+    with pytest.raises(SettingsError, match="The setting engine is"):
+        choose_engine(replace_engine(tmp_path, engine))
+
+
+def replace_engine(tmp_path: Path, engine: str) -> Settings:
+    return Settings(data_dir=tmp_path, engine=engine)
+
+
+# ------------------------------------------------------------ queries are embedded once
+
+
+class Counted:
+    """An embedder that notes what it is asked to embed."""
+
+    name, version, dimensions = "counted", "1", 2
+
+    def __init__(self) -> None:
+        self.asked: list[tuple[str, ...]] = []
+
+    def embed(self, texts: Sequence[str]) -> Vectors:
+        self.asked.append(tuple(texts))
+        return np.array([[1.0, 0.0]] * len(texts), dtype=np.float32)
+
+
+@pytest.mark.parametrize("name", ["minilm", "ollama:some-model", "counted"])
+def test_every_embedder_embeds_a_query_once(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    counted = Counted()
+    monkeypatch.setitem(registry.EMBEDDERS, name.partition(":")[0], lambda settings, model: counted)
+    embedder = make_embedder(name, Settings(data_dir=tmp_path))
+    first = embedder.embed(["late fees", "interest"])
+    first[:] = 0
+    assert embedder.embed(["interest", "late fees", "notice"])[0].tolist() == [1, 0]
+    assert counted.asked == [("late fees", "interest"), ("notice",)]
+
+
+def test_what_is_remembered_has_a_limit_and_passages_are_not() -> None:
+    counted = Counted()
+    embedder = RememberedEmbedder(counted)
+    for number in range(400):
+        embedder.embed([f"query {number}"])
+    embedder.embed(["query 399"])
+    embedder.embed(["query 0"])
+    assert len(counted.asked) == 401
+    passages = [f"passage {number}" for number in range(FEW_TEXTS + 1)]
+    embedder.embed(passages)
+    embedder.embed(passages)
+    assert len(counted.asked) == 403
