@@ -18,7 +18,7 @@ from core.domain.search import Mode
 from core.domain.turns import TraceStep
 from core.graph.build import TurnGraph, build_graph
 from core.graph.context import TurnContext
-from core.graph.state import TurnState, opening_state
+from core.graph.state import TurnState
 from core.models.registry import choose_engine
 from core.text.marks import plain_text
 from core.text.numbers import quantities, same, stated_scales
@@ -90,21 +90,20 @@ def answer_one(corpus: Corpus, graph: TurnGraph, engine: ChatModel, question: Qu
         deadline=time.monotonic() + SECONDS_PER_QUESTION,
     )
     started = time.perf_counter()
-    state = opening_state(question.id, question.text, mode=Mode.DOCUMENTS, document_ids=chosen)
-    final: TurnState = graph.invoke(state, context=context)  # type: ignore[assignment]  # declared as dict
+    final = TurnState(**graph.invoke(TurnState(question.text, Mode.DOCUMENTS, chosen), context=context))
     pages = [corpus.app.library.page_text(corpus.ids[name], index) for name, index in question.evidence]
-    places = [(corpus.names[citation.document_id], citation.page_index) for citation in final["citations"]]
-    text = " ".join(plain_text(final["parts"]).split())
+    places = [(corpus.names[citation.document_id], citation.page_index) for citation in final.citations]
+    text = " ".join(plain_text(final.parts).split())
     return Answered(
         question=question,
         answer=text,
         possible=question.answerable and contains("\n".join(pages), gold),
         contained=contains(text, gold),
-        declined=any(part.kind is PartKind.DECLINE for part in final["parts"])
-        or bool(final["verdict"] and final["verdict"].declined),
+        declined=any(part.kind is PartKind.DECLINE for part in final.parts)
+        or bool(final.verdict and final.verdict.declined),
         cited=len(places),
         cited_on_evidence=sum(place in question.evidence for place in places),
-        flagged=final["flagged"],
+        flagged=final.flagged,
         seconds=time.perf_counter() - started,
     )
 

@@ -110,9 +110,6 @@ class Choices(BaseModel):
         title="Time for one answer, in seconds",
         description="After that the best draft so far goes to review.",
     )
-    step_limit: int = Field(
-        default=24, ge=8, le=100, title="Steps of one answer", description="After that the turn ends, whatever happens."
-    )
 
     ocr: bool = Field(
         default=True,

@@ -2,7 +2,7 @@
 
 import sqlite3
 import time
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import Protocol, TypeAlias
 
@@ -21,15 +21,15 @@ from core.graph.nodes.retriever import after_retriever, retriever
 from core.graph.nodes.review import review
 from core.graph.nodes.rewriter import rewriter
 from core.graph.nodes.router import after_router, router
-from core.graph.state import CHECKPOINTED, TurnState, TurnUpdate
+from core.graph.state import CHECKPOINTED, TurnState
 
 TurnGraph: TypeAlias = CompiledStateGraph[TurnState, TurnContext, TurnState, TurnState]
 
 
 class Node(Protocol):
-    """Reads typed state, asks a port, returns the fields that it owns."""
+    """Reads typed state, asks a port, returns the state with the fields that it owns replaced."""
 
-    def __call__(self, state: TurnState, runtime: Runtime[TurnContext]) -> TurnUpdate: ...
+    def __call__(self, state: TurnState, runtime: Runtime[TurnContext]) -> TurnState: ...
 
 
 def build_graph(checkpointer: SqliteSaver | None = None) -> TurnGraph:
@@ -56,7 +56,7 @@ def build_graph(checkpointer: SqliteSaver | None = None) -> TurnGraph:
 def traced(name: str, node: Node) -> Node:
     """Wrap a node so that each visit, also one that raises, leaves a trace step; a stopped turn goes no further."""
 
-    def visit(state: TurnState, runtime: Runtime[TurnContext]) -> TurnUpdate:
+    def visit(state: TurnState, runtime: Runtime[TurnContext]) -> TurnState:
         context = runtime.context
         if context.stopped():
             raise StoppedError("The turn was stopped.")
@@ -67,10 +67,10 @@ def traced(name: str, node: Node) -> Node:
         try:
             update = node(state, runtime)
         except BaseException as error:
-            step = _step(name, state["attempt"], started_at, started, notes, error=f"{type(error).__name__}: {error}")
+            step = _step(name, state.attempt, started_at, started, notes, error=f"{type(error).__name__}: {error}")
             context.progress.visited(step)
             raise
-        context.progress.visited(_step(name, update.get("attempt", state["attempt"]), started_at, started, notes))
+        context.progress.visited(_step(name, update.attempt, started_at, started, notes))
         return update
 
     return visit
@@ -109,9 +109,15 @@ def open_checkpointer(path: Path) -> SqliteSaver:
     return saver
 
 
-def forget_runs(saver: SqliteSaver, running: Collection[str]) -> None:
-    """Drop the checkpoints of every run but these: what came of a turn is kept with the turn."""
-    marks = ",".join("?" * len(running))
+def forget_runs(saver: SqliteSaver, running: Callable[[], Collection[str]]) -> None:
+    """Drop the checkpoints of every run but those running: what came of a turn is kept with the turn.
+
+    What runs is asked after looking, so that a run which begins meanwhile is not among what goes.
+    """
     with saver.cursor() as cursor:
+        kept = {
+            row[0] for row in cursor.execute("SELECT thread_id FROM checkpoints UNION SELECT thread_id FROM writes")
+        }
+        gone = [(thread_id,) for thread_id in kept - set(running())]
         for table in ("writes", "checkpoints"):
-            cursor.execute(f"DELETE FROM {table} WHERE thread_id NOT IN ({marks})", tuple(running))
+            cursor.executemany(f"DELETE FROM {table} WHERE thread_id = ?", gone)

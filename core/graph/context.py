@@ -7,10 +7,10 @@ from typing import Any, Protocol, TypeAlias
 
 from core.domain.answers import AnswerPart
 from core.domain.documents import Document, Passage
-from core.domain.ports import ChatModel
+from core.domain.ports import ChatModel, Message
 from core.domain.search import SearchPlan, SearchResult
 from core.domain.settings import Settings
-from core.domain.turns import Recalled, TraceStep
+from core.domain.turns import Exchange, Recalled, TraceStep
 from core.search.lexicon import Lexicon, shipped_lexicon
 
 
@@ -71,9 +71,20 @@ class TurnContext:
     progress: Progress
     stopped: Callable[[], bool]
     deadline: float
+    history: tuple[Exchange, ...] = ()
+    """The conversation so far, oldest first."""
     recall: Memory | None = None
     lexicon: Lexicon = field(default_factory=shipped_lexicon)
     notes: Notes = field(default_factory=Notes)
+
+    @property
+    def conversation(self) -> tuple[Message, ...]:
+        """The history as engines and planning read it."""
+        return tuple(
+            message
+            for exchange in self.history
+            for message in (Message("user", exchange.question), Message("assistant", exchange.answer))
+        )
 
     @property
     def out_of_time(self) -> bool:

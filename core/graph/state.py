@@ -1,136 +1,89 @@
 """What the graph knows of a turn, and which of its values a checkpoint may bring back."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
 from pydantic import TypeAdapter
-from typing_extensions import TypedDict
 
 from core.domain import answers, documents, search, turns
 from core.domain.answers import AnswerPart, Attempt, Citation, Verdict
 from core.domain.search import Evidence, Intent, Mode, SearchPlan
-from core.domain.turns import Exchange
 from core.text.marks import marked_text
+from core.text.terms import content_terms
+
+OWN_TERMS = 2
+"""Telling words that a question needs to be answered by itself."""
 
 
-class TurnUpdate(TypedDict, total=False):
-    """The fields of TurnState that one node owns and returns."""
+@dataclass(frozen=True)
+class TurnState:
+    """One turn on its way through the graph; a node returns it with the fields that it owns replaced."""
 
-    targets: tuple[str, ...]
-    standalone: str
-    intent: Intent
-    reused_from: str
-    plan: SearchPlan | None
-    attempt: int
-    evidence: tuple[Evidence, ...]
-    nearest: tuple[Evidence, ...]
-    absent: tuple[str, ...]
-    parts: tuple[AnswerPart, ...]
-    removed_markers: int
-    citations: tuple[Citation, ...]
-    verdict: Verdict | None
-    attempts: tuple[Attempt, ...]
-    give_up: str
-    notices: tuple[str, ...]
-    reasons: tuple[str, ...]
-    question_back: str
-    flagged: bool
-
-
-class TurnState(TypedDict):
-    """One turn on its way through the graph."""
-
-    turn_id: str
     question: str
-    mode: Mode
-    document_ids: tuple[str, ...]
+    mode: Mode = Mode.AUTO
+    document_ids: tuple[str, ...] = ()
     """The scope; empty: all."""
-    hint: str
-    targets: tuple[str, ...]
+    hint: str = ""
+    targets: tuple[str, ...] = ()
     """Documents that were @mentioned."""
-    standalone: str
+    standalone: str = ""
     """The question as it is searched: mentions replaced by plain names."""
-    intent: Intent
-    reused_from: str
-    plan: SearchPlan | None
-    attempt: int
-    evidence: tuple[Evidence, ...]
-    nearest: tuple[Evidence, ...]
+    intent: Intent = Intent.DOCUMENT_SEARCH
+    reused_from: str = ""
+    plan: SearchPlan | None = None
+    attempt: int = 0
+    evidence: tuple[Evidence, ...] = ()
+    nearest: tuple[Evidence, ...] = ()
     """Where nothing was good enough: what came closest."""
-    absent: tuple[str, ...]
+    absent: tuple[str, ...] = ()
     """Telling words of the question that no passage found holds."""
-    parts: tuple[AnswerPart, ...]
-    removed_markers: int
-    citations: tuple[Citation, ...]
-    verdict: Verdict | None
-    attempts: tuple[Attempt, ...]
-    give_up: str
+    parts: tuple[AnswerPart, ...] = ()
+    removed_markers: int = 0
+    citations: tuple[Citation, ...] = ()
+    verdict: Verdict | None = None
+    attempts: tuple[Attempt, ...] = ()
+    give_up: str = ""
     """Why no further attempt is made, though the draft is not accepted."""
-    notices: tuple[str, ...]
-    reasons: tuple[str, ...]
-    question_back: str
-    flagged: bool
-    history: tuple[Exchange, ...]
-    """The conversation so far, oldest first; it is read from the turns when one starts."""
+    notices: tuple[str, ...] = ()
+    reasons: tuple[str, ...] = ()
+    question_back: str = ""
+    flagged: bool = False
+
+    @property
+    def asked(self) -> str:
+        """The question alone where it says enough by itself; joined with the one before where it leans on it.
+
+        The search may well look for both: what comes up too much is left out, what is not looked for is never found.
+        """
+        if self.plan is None or len(set(content_terms(self.standalone))) >= OWN_TERMS:
+            return self.standalone or self.question
+        return self.plan.standalone_question
+
+    @property
+    def draft(self) -> Attempt:
+        """This pass of generator and judge, as it is kept beside the others."""
+        return Attempt(
+            number=self.attempt,
+            answer=marked_text(self.parts),
+            citations=self.citations,
+            verdict=self.verdict,
+            plan=self.plan,
+            evidence=self.evidence,
+            parts=self.parts,
+        )
 
 
-def opening_state(
-    turn_id: str,
-    question: str,
-    *,
-    mode: Mode,
-    document_ids: tuple[str, ...],
-    hint: str = "",
-    history: tuple[Exchange, ...] = (),
-) -> TurnState:
-    return TurnState(
-        turn_id=turn_id,
-        question=question,
-        mode=mode,
-        document_ids=document_ids,
-        hint=hint,
-        targets=(),
-        standalone=question,
-        intent=Intent.DOCUMENT_SEARCH,
-        reused_from="",
-        plan=None,
-        attempt=0,
-        evidence=(),
-        nearest=(),
-        absent=(),
-        parts=(),
-        removed_markers=0,
-        citations=(),
-        verdict=None,
-        attempts=(),
-        give_up="",
-        notices=(),
-        reasons=(),
-        question_back="",
-        flagged=False,
-        history=history,
-    )
+def critique_of(verdict: Verdict | None) -> tuple[str, ...]:
+    """What the next draft is told of this one."""
+    return (*verdict.reasons, *verdict.gaps) if verdict else ()
 
 
 def restored(values: Mapping[str, Any]) -> TurnState:
     """Turn a checkpoint's values back into what they were: msgpack knows lists only, our values hold tuples."""
     adapter = TypeAdapter(TurnState)
-    return adapter.validate_json(adapter.dump_json(values, warnings=False))  # type: ignore[arg-type]
-
-
-def attempt_of(state: TurnState, verdict: Verdict | None) -> Attempt:
-    """This pass of generator and judge, as it is kept beside the others."""
-    parts = state["parts"]
-    return Attempt(
-        number=state["attempt"],
-        answer=marked_text(parts),
-        citations=state["citations"],
-        verdict=verdict,
-        plan=state["plan"],
-        evidence=state["evidence"],
-        parts=parts,
-    )
+    return adapter.validate_json(adapter.dump_json(TurnState(**values), warnings=False))
 
 
 CHECKPOINTED: tuple[type, ...] = tuple(

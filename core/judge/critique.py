@@ -14,6 +14,8 @@ from core.text.foreign import defused, in_line
 from core.text.marks import veiled
 from core.text.quotations import locate
 
+WEAK = 0.5
+"""Relevance or completeness below which an answer is not accepted; its confidence falls in proportion."""
 LONGEST_REASON = 200
 MOST_POINTS = 1_000
 """Further from the scale than this a figure says nothing."""
@@ -107,17 +109,27 @@ def weigh(
     relevance = _lower(verdict.relevance, critique.relevance, critic)
     completeness = _lower(verdict.completeness, critique.completeness, critic)
     bad = [claim for claim in claims if WORTH[claim.status] == 0.0]
+    weak = [
+        f"{critic} finds {fault} ({said:.0%})."
+        for fault, said in (
+            ("that it misses the question", critique.relevance),
+            ("it incomplete", critique.completeness),
+        )
+        if said < WEAK
+    ]
     confidence = verdict.confidence * kept
+    for said in (critique.relevance, critique.completeness):
+        confidence *= min(1.0, 0.5 + said / (2 * WEAK))
     return replace(
         verdict,
         claims=claims,
         faithfulness=Score(faithful, verdict.faithfulness.reason if kept == 1.0 else f"{critic} doubts some claims."),
         relevance=relevance,
         completeness=completeness,
-        overall=verdict.overall * kept,
+        overall=verdict.overall * (confidence / verdict.confidence if verdict.confidence else 1.0),
         confidence=confidence,
-        accepted=verdict.accepted and not bad and confidence >= threshold,
-        reasons=(*verdict.reasons, *(f"“{' '.join(claim.text.split())}”: {claim.reason}" for claim in bad)),
+        accepted=verdict.accepted and not bad and not weak and confidence >= threshold,
+        reasons=(*verdict.reasons, *(f"“{' '.join(claim.text.split())}”: {claim.reason}" for claim in bad), *weak),
         gaps=tuple(dict.fromkeys([*verdict.gaps, *critique.missing])),
         critic=critic,
     )

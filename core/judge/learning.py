@@ -58,7 +58,12 @@ def learn(turns: Iterable[Turn]) -> OwnReviews:
     right, wrong = stood.count(True), stood.count(False)
     if right + wrong < OwnReviews.needed or min(right, wrong) < OwnReviews.needed_of_each:
         return OwnReviews(right, wrong)
-    scores = [judge_answer(judged_question(turn), turn.parts, source_texts(turn.evidence)).score for turn, _ in drafts]
+    scores = [
+        judge_answer(
+            judged_question(turn.intent, turn.asked or turn.question), turn.parts, source_texts(turn.evidence)
+        ).score
+        for turn, _ in drafts
+    ]
     shipped = [Recalibration().confidence(score) for score in scores]
     refitted = list(shipped)
     for fold in range(_FOLDS):

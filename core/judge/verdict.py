@@ -5,7 +5,6 @@ from dataclasses import replace
 
 from core.domain.answers import AnswerPart, Citation, Claim, ClaimStatus, Score, Verdict
 from core.domain.search import Evidence, Intent
-from core.domain.turns import Turn
 from core.judge.checks import FindingKind
 from core.judge.citations import PageText, citation_of, source_texts
 from core.judge.claims import bare_text
@@ -28,9 +27,9 @@ DECLINED_CONFIDENCE = 0.75
 _BAD = (ClaimStatus.UNSUPPORTED, ClaimStatus.CONTRADICTED)
 
 
-def judged_question(turn: Turn) -> str:
-    """What a turn's answer was judged against; no page holds the words of a question about whole documents."""
-    return "" if turn.intent is Intent.SURVEY else turn.asked or turn.question
+def judged_question(intent: Intent | None, asked: str) -> str:
+    """What an answer is judged against; no page holds the words of a question about whole documents."""
+    return "" if intent is Intent.SURVEY else asked
 
 
 def verdict_of(

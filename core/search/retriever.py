@@ -66,21 +66,23 @@ class Retriever:
         ids = [identity for identity in (plan.document_ids or scope) if identity in documents]
         if not ids and (plan.document_ids or scope):
             return SearchResult((), notes=("None of the chosen documents is in the library.",))
-        settings, retry = self._settings, plan.attempt > 0
-        floor = (settings.retry_score_floor if retry else settings.score_floor) or self._reranker.floors[retry]
+        settings, retry = self._settings, plan.attempt  # each retry goes as far again as the first
+        strict, loose = self._reranker.floors
+        strict, loose = settings.score_floor or strict, settings.retry_score_floor or loose
+        floor = strict * (loose / strict) ** retry
+        most = max(1, settings.kept + retry * (settings.retry_kept - settings.kept))
         searched = [documents[identity] for identity in ids] or list(documents.values())
         matches = match_documents(plan.standalone_question, plan.time_ranges, searched)
         affinity = {match.document_id: match.score for match in matches}
         named = [match.document_id for match in matches if match.score >= DECISIVE_MATCH]
         rankings = self._run_indexes(plan, ids, named)
         asked, page_notices = self._asked_pages(plan, [documents[identity] for identity in ids or named])
-        best = self._fuse(rankings, asked, affinity)[: settings.candidates * (2 if retry else 1)]
+        best = self._fuse(rankings, asked, affinity)[: settings.candidates * (1 + retry)]
         pages = self._pages_of([identity for identity, _ in best])
         fused = _candidates(best, rankings, affinity, pages)
         counts = {identity: document.page_count for identity, document in documents.items()}
         rated = self._reranker.rate(plan, fused, pages, counts)
         reranked = sorted(rated, key=lambda c: (-c.scores["reranked"], -c.scores["fused"], c.passage.id))
-        most = settings.retry_kept if retry else settings.kept
         kept, left_out = keep_best(reranked, floor=floor, most=most, targets=plan.document_ids or named)
         openings = self._openings(plan.document_ids) if kept else []
         chosen, over = fill_budget(kept, self._neighbours(kept), openings, context_characters=context_characters)

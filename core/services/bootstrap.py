@@ -89,7 +89,7 @@ class Pincite:
             sessions=self.sessions,
             graph=build_graph(self._checkpointer),
             equipment=equipment,
-            settle=lambda: forget_runs(self._checkpointer, self.turns.running()),
+            settle=lambda: forget_runs(self._checkpointer, self.turns.running),
         )
         self.deletion = Deletion(self.runner, self.sessions, self._scrub, self._remove_with_answers)
         self.documents = Documents(

@@ -64,7 +64,7 @@ class Verdicts:
     def _judged(self, turn: Turn, cited: CitedAnswer) -> Verdict:
         settings = self._settings.current
         return verdict_of(
-            judged_question(turn),
+            judged_question(turn.intent, turn.asked or turn.question),
             cited.parts,
             turn.evidence,
             removed_markers=cited.removed,

@@ -6,7 +6,6 @@ import time
 import uuid
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import cast
 
 from langchain_core.runnables import RunnableConfig
 from langgraph.errors import GraphRecursionError
@@ -20,8 +19,7 @@ from core.domain.settings import Settings
 from core.domain.turns import Exchange, TraceStep, Turn, TurnSnapshot, TurnStatus, now
 from core.graph.build import TurnGraph
 from core.graph.context import Documents, Memory, Searcher, TurnContext
-from core.graph.nodes.rewriter import question_to_answer
-from core.graph.state import TurnState, TurnUpdate, opening_state, restored
+from core.graph.state import TurnState, restored
 from core.models.client import stoppable
 from core.search.lexicon import Lexicon, shipped_lexicon
 from core.text.marks import marked_text
@@ -32,8 +30,8 @@ logger = logging.getLogger(__name__)
 CLOSING_SECONDS = 10.0
 POLL_SECONDS = 0.25
 LONGEST_QUESTION = 8_000
-STEPS_TO_REVIEW = 4
-"""What is left of the graph once the step limit sends a turn to review."""
+STEPS_OF_AN_ATTEMPT = 4
+"""Rewriter, retriever, generator and judge; before them comes the router, after them review."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +48,21 @@ class Equipment:
     lexicon: Lexicon = field(default_factory=shipped_lexicon)
 
 
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A question as it is put to the graph. ``fresh`` keeps a reviewed answer from being repeated."""
+
+    question: str
+    mode: Mode
+    scope: tuple[str, ...]
+    """Empty: all documents."""
+    engine: str | None = None
+    hint: str = ""
+    fresh: bool = False
+    history: tuple[Exchange, ...] | None = None
+    """In place of the session's."""
+
+
 class LiveTurn:
     """A running turn: what is published of it, and the event that stops it. It is the nodes' ``Progress``."""
 
@@ -57,6 +70,7 @@ class LiveTurn:
         self._turns = turns
         self._lock = threading.Lock()
         self._snapshot = TurnSnapshot(turn)
+        self.thread: threading.Thread
         self.stop = threading.Event()
         self.done = threading.Event()
         self.stored = False
@@ -113,10 +127,10 @@ class TurnRunner:
         self._equipment = equipment
         self._settle = settle
         self._live: dict[str, LiveTurn] = {}
-        self._threads: dict[str, threading.Thread] = {}
         self._unstored: set[str] = set()
         """Turns that came to an end which could not be stored."""
         self._lock = threading.Lock()
+        self._starting = threading.Lock()
         self._closing = False
         turns.mark_interrupted()
         settle()
@@ -136,13 +150,13 @@ class TurnRunner:
         ``fresh`` keeps a reviewed answer from being repeated. ``history``: in place of the session's.
         """
         scope = tuple(document_ids) or self._sessions.get(session_id).document_ids
-        return self._start(session_id, question, mode, scope, None, "", fresh=fresh, history=history)
+        return self._start(session_id, Asked(question, mode, scope, fresh=fresh, history=history))
 
     def run_again(self, turn_id: str, *, engine: str | None = None, hint: str = "") -> str:
         """Ask a turn's question anew, as a new turn; a reviewed answer is not repeated. Raises TurnError."""
         turn = self._turns.get(turn_id)
         scope = scope_of(turn, self._equipment().documents.list())
-        return self._start(turn.session_id, turn.question, turn.mode, scope, engine, hint, fresh=True)
+        return self._start(turn.session_id, Asked(turn.question, turn.mode, scope, engine, hint, fresh=True))
 
     def snapshot(self, turn_id: str) -> TurnSnapshot:
         """What there is to see of a turn now: of a running one from memory, else from the store. Raises TurnError."""
@@ -170,80 +184,67 @@ class TurnRunner:
 
     def close(self) -> None:
         """Stop every running turn; they read ``interrupted``."""
-        self._closing = True
+        with self._starting:
+            self._closing = True
         with self._lock:
-            live, threads = list(self._live.values()), list(self._threads.values())
-        for turn in live:
-            turn.stop.set()
+            running = list(self._live.values())
+        for live in running:
+            live.stop.set()
         deadline = time.monotonic() + CLOSING_SECONDS
-        for thread in threads:
-            thread.join(max(0.0, deadline - time.monotonic()))
+        for live in running:
+            live.thread.join(max(0.0, deadline - time.monotonic()))
 
-    def _start(
-        self,
-        session_id: str,
-        question: str,
-        mode: Mode,
-        scope: tuple[str, ...],
-        engine: str | None,
-        hint: str,
-        *,
-        fresh: bool,
-        history: tuple[Exchange, ...] | None = None,
-    ) -> str:
-        """``scope`` empty: all documents."""
-        question, hint = storable(question).strip(), storable(hint)
-        if not question:
-            raise TurnError("There is no question to answer.", hint="Type one first.")
-        if len(question) > LONGEST_QUESTION:
-            raise TurnError(
-                f"The question has {len(question):,} characters; at most {LONGEST_QUESTION:,} can be answered.",
-                hint="Shorten it; a long text is better added as a PDF.",
-            )
-        if self._closing:
-            raise TurnError("Pincite is closing.", hint="Start it again, then ask.")
+    def _start(self, session_id: str, asked: Asked) -> str:
+        asked = replace(asked, question=_checked(asked.question), hint=storable(asked.hint))
         self._sessions.get(session_id)
         equipment = self._equipment()
         turn = Turn(
             id=uuid.uuid4().hex,
             session_id=session_id,
             position=0,
-            question=question,
-            mode=mode,
-            document_ids=scope or tuple(document.id for document in equipment.documents.list()),
-            scope=scope,
-            engine=engine or equipment.settings.engine,
+            question=asked.question,
+            mode=asked.mode,
+            document_ids=asked.scope or tuple(document.id for document in equipment.documents.list()),
+            scope=asked.scope,
+            engine=asked.engine or equipment.settings.engine,
             status=TurnStatus.RUNNING,
             started_at=now(),
         )
-        self._turns.mark_interrupted(self._unstored)
-        history = self._turns.exchanges(session_id) if history is None else history
-        live = LiveTurn(self._turns.create(turn), self._turns)
+        with self._starting:
+            if self._closing:
+                raise TurnError("Pincite is closing.", hint="Start it again, then ask.")
+            self._turns.mark_interrupted(self._unstored)
+            if asked.history is None:
+                asked = replace(asked, history=self._turns.exchanges(session_id))
+            live = LiveTurn(self._turns.create(turn), self._turns)
+            live.thread = threading.Thread(
+                target=self._work, args=(live, asked, equipment), name=f"turn-{turn.id[:8]}", daemon=True
+            )
+            with self._lock:
+                self._live[turn.id] = live
         self._sessions.title_after(session_id, turn.question)
-        state = opening_state(turn.id, turn.question, mode=mode, document_ids=scope, hint=hint, history=history)
-        thread = threading.Thread(
-            target=self._work, args=(live, state, equipment, engine, fresh), name=f"turn-{turn.id[:8]}", daemon=True
-        )
-        with self._lock:
-            self._live[turn.id] = live
-            self._threads[turn.id] = thread
-        thread.start()
+        live.thread.start()
         return turn.id
 
-    def _work(self, live: LiveTurn, state: TurnState, equipment: Equipment, engine: str | None, fresh: bool) -> None:
+    def _work(self, live: LiveTurn, asked: Asked, equipment: Equipment) -> None:
         """The worker's outermost frame: however the turn ends, it is stored and shown, and nobody waits for ever."""
+        turn_id = live.snapshot.turn.id
         try:
-            self._end(live, self._outcome(live, state, equipment, engine, fresh))
+            self._end(live, self._outcome(live, asked, equipment))
             self._settle()
         except Exception:
-            logger.exception("What came of turn %s could not be stored or cleared up", live.snapshot.turn.id)
+            logger.exception("What came of turn %s could not be stored or cleared up", turn_id)
         finally:
+            with self._lock:
+                self._live.pop(turn_id, None)
+                if not live.stored:
+                    self._unstored.add(turn_id)
             live.done.set()
 
-    def _outcome(self, live: LiveTurn, state: TurnState, equipment: Equipment, engine: str | None, fresh: bool) -> Turn:
+    def _outcome(self, live: LiveTurn, asked: Asked, equipment: Equipment) -> Turn:
         try:
             with stoppable(live.stop.is_set):
-                return self._run(live, state, equipment, engine, fresh)
+                return self._run(live, asked, equipment)
         except StoppedError:
             status = TurnStatus.INTERRUPTED if self._closing else TurnStatus.STOPPED
             error = "Pincite was closed while it worked on this answer. Run the question again."
@@ -258,19 +259,12 @@ class TurnRunner:
     def _end(self, live: LiveTurn, turn: Turn) -> None:
         before = live.snapshot.turn
         try:
-            try:
-                live.finish(turn)
-            except StorageError as error:  # what came of it cannot be kept: that it failed still can
-                live.finish(replace(before, status=TurnStatus.FAILED, error=str(error)))
-        finally:
-            with self._lock:
-                self._live.pop(turn.id, None)
-                self._threads.pop(turn.id, None)
-                if not live.stored:
-                    self._unstored.add(turn.id)
+            live.finish(turn)
+        except StorageError as error:  # what came of it cannot be kept: that it failed still can
+            live.finish(replace(before, status=TurnStatus.FAILED, error=str(error)))
 
-    def _run(self, live: LiveTurn, state: TurnState, equipment: Equipment, engine: str | None, fresh: bool) -> Turn:
-        model = equipment.choose_engine(engine)
+    def _run(self, live: LiveTurn, asked: Asked, equipment: Equipment) -> Turn:
+        model = equipment.choose_engine(asked.engine)
         live.update(replace(live.snapshot.turn, engine=model.name))
         self._await_documents(live, equipment)
         context = TurnContext(
@@ -282,11 +276,12 @@ class TurnRunner:
             progress=live,
             stopped=live.stop.is_set,
             deadline=time.monotonic() + equipment.settings.turn_seconds,
-            recall=None if fresh else equipment.recall,
+            history=asked.history or (),
+            recall=None if asked.fresh else equipment.recall,
             lexicon=equipment.lexicon,
         )
-        final = self._walk(state, context)
-        return _answered(live.snapshot.turn, final)
+        state = TurnState(asked.question, asked.mode, asked.scope, asked.hint)
+        return _answered(live.snapshot.turn, self._walk(live.snapshot.turn.id, state, context))
 
     def _await_documents(self, live: LiveTurn, equipment: Equipment) -> None:
         """A question about documents that are still being read waits for their text; its time starts after that."""
@@ -298,18 +293,30 @@ class TurnRunner:
             if live.stop.is_set():
                 raise StoppedError("The turn was stopped.")
 
-    def _walk(self, state: TurnState, context: TurnContext) -> TurnState:
-        """Walk the graph to its end; the step limit makes the turn give up and go to review with its best draft."""
-        thread = RunnableConfig(configurable={"thread_id": state["turn_id"]})
-        limited = RunnableConfig(**thread, recursion_limit=context.settings.step_limit)
+    def _walk(self, turn_id: str, state: TurnState, context: TurnContext) -> TurnState:
+        """Walk the graph to its end; no turn takes more steps than its retries need, else it goes to review."""
+        steps = 2 + STEPS_OF_AN_ATTEMPT * (1 + context.settings.max_retries)
+        thread = RunnableConfig(configurable={"thread_id": turn_id})
+        limited = RunnableConfig(**thread, recursion_limit=steps + 1)  # LangGraph counts finding nothing left to do
         try:
-            final = self._graph.invoke(state, limited, context=context, durability="sync")
-            return cast(TurnState, final)
+            return TurnState(**self._graph.invoke(state, limited, context=context, durability="exit"))
         except GraphRecursionError:
-            why = f"The limit of {context.settings.step_limit} steps for one question was reached."
-            self._graph.update_state(thread, TurnUpdate(give_up=why), as_node="judge")
-            rest = RunnableConfig(**thread, recursion_limit=STEPS_TO_REVIEW)
-            return restored(self._graph.invoke(None, rest, context=context, durability="sync"))
+            given_up = {"give_up": f"The limit of {steps} steps for one question was reached."}
+            self._graph.update_state(thread, given_up, as_node="judge")
+            return restored(self._graph.invoke(None, limited, context=context, durability="exit"))
+
+
+def _checked(question: str) -> str:
+    """Raises TurnError."""
+    question = storable(question).strip()
+    if not question:
+        raise TurnError("There is no question to answer.", hint="Type one first.")
+    if len(question) > LONGEST_QUESTION:
+        raise TurnError(
+            f"The question has {len(question):,} characters; at most {LONGEST_QUESTION:,} can be answered.",
+            hint="Shorten it; a long text is better added as a PDF.",
+        )
+    return question
 
 
 def scope_of(turn: Turn, documents: Sequence[Document]) -> tuple[str, ...]:
@@ -323,20 +330,20 @@ def scope_of(turn: Turn, documents: Sequence[Document]) -> tuple[str, ...]:
 def _answered(turn: Turn, final: TurnState) -> Turn:
     return replace(
         turn,
-        status=TurnStatus.FLAGGED if final["flagged"] else TurnStatus.ANSWERED,
-        document_ids=final["targets"] or turn.document_ids,
-        intent=final["intent"],
-        asked=question_to_answer(final),
-        answer=marked_text(final["parts"]),
-        parts=final["parts"],
-        citations=final["citations"],
-        verdict=final["verdict"],
-        attempts=final["attempts"],
-        evidence=final["evidence"],
-        reasons=final["reasons"],
-        question_back=final["question_back"],
-        notices=final["notices"],
-        reused_from=final["reused_from"],
+        status=TurnStatus.FLAGGED if final.flagged else TurnStatus.ANSWERED,
+        document_ids=final.targets or turn.document_ids,
+        intent=final.intent,
+        asked=final.asked,
+        answer=marked_text(final.parts),
+        parts=final.parts,
+        citations=final.citations,
+        verdict=final.verdict,
+        attempts=final.attempts,
+        evidence=final.evidence,
+        reasons=final.reasons,
+        question_back=final.question_back,
+        notices=final.notices,
+        reused_from=final.reused_from,
     )
 
 

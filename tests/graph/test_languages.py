@@ -6,12 +6,11 @@ from collections.abc import Iterator, Sequence
 import pytest
 
 from core.domain.answers import AnswerPart
-from core.domain.search import Mode
 from core.domain.settings import Settings
 from core.domain.turns import TraceStep
 from core.graph.build import build_graph
 from core.graph.context import TurnContext
-from core.graph.state import TurnState, opening_state
+from core.graph.state import TurnState
 from core.models.quoting import NOT_FOUND, Quoting
 from core.search.retriever import Retriever
 from core.store.library import Library
@@ -62,10 +61,7 @@ def answer_to(question: str, library: Opened) -> str:
         stopped=lambda: False,
         deadline=time.monotonic() + 60,
     )
-    state: TurnState = build_graph().invoke(  # type: ignore[assignment]  # declared as dict
-        opening_state("turn", question, mode=Mode.AUTO, document_ids=()), context=context
-    )
-    return marked_text(state["parts"])
+    return marked_text(TurnState(**build_graph().invoke(TurnState(question), context=context)).parts)
 
 
 @pytest.mark.parametrize(

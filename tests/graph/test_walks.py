@@ -119,11 +119,52 @@ def test_a_lost_model_is_told_plainly_and_can_be_run_again(world: Any) -> None:
     assert again.status is TurnStatus.ANSWERED and again.question == failed.question and again.position == 1
 
 
-def test_the_step_limit_gives_the_best_draft_to_review(world: Any) -> None:
-    turn = world(ScriptedModel(WRONG, WRONG, WRONG), step_limit=8).ask(PENALTY).turn
+def test_the_step_limit_gives_the_best_draft_to_review(world: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("core.services.turns.STEPS_OF_AN_ATTEMPT", 2)
+    turn = world(ScriptedModel(WRONG, WRONG, WRONG)).ask(PENALTY).turn
     assert turn.status is TurnStatus.FLAGGED and turn.path[-1] == "review"
     assert any("limit of 8 steps" in reason for reason in turn.reasons)
     assert turn.answer == WRONG
+
+
+def test_all_the_retries_that_can_be_chosen_fit_into_the_step_limit(world: Any) -> None:
+    drafts = [WRONG.replace("5 %", f"{number} %") for number in (5, 6, 7, 8, 9, 11)]
+    turn = world(ScriptedModel(*drafts), max_retries=5).ask(PENALTY).turn
+    assert (turn.path.count("judge"), turn.path.count("review")) == (6, 1)
+    assert any("6 attempts" in reason for reason in turn.reasons)
+
+
+def test_no_retry_repeats_the_one_before(world: Any) -> None:
+    """Each looks for what is still missing and not for what was tried; where nothing is new there is no other."""
+    one = world(ScriptedModel(WRONG, WRONG, WRONG))
+    turn = one.ask(PENALTY).turn
+    assert turn.status is TurnStatus.FLAGGED and turn.path.count("judge") == 2
+    assert any("nothing new" in reason for reason in turn.reasons)
+    first, second, third = one.search.plans
+    assert {query.text for query in second.sub_queries} > {query.text for query in first.sub_queries}
+    assert [plan.attempt for plan in (first, second, third)] == [0, 1, 2]
+    gaps = {query.text for query in second.sub_queries} - {query.text for query in first.sub_queries}
+    assert not gaps & {query.text for query in third.sub_queries}
+
+
+def test_quoting_does_not_select_twice_from_the_same_passages(world: Any) -> None:
+    turn = world(Quoting(), review_threshold=1.0).ask(PENALTY).turn
+    assert turn.status is TurnStatus.FLAGGED and turn.path.count("generator") < 3
+
+
+@pytest.mark.parametrize("fault", ["relevance", "completeness"])
+def test_a_critic_that_finds_an_answer_beside_the_point_or_half_keeps_it_from_being_accepted(
+    world: Any, fault: str
+) -> None:
+    model = ScriptedModel(RIGHT)
+    model.replies = [critique("supported") | {fault: 1}]
+    turn = world(model, max_retries=0).ask(PENALTY).turn
+    assert turn.status is TurnStatus.FLAGGED and any("scripted finds" in reason for reason in turn.reasons)
+    praised = ScriptedModel(RIGHT)
+    praised.replies = [critique("supported")]
+    accepted = world(praised).ask(PENALTY, fresh=True).turn
+    assert accepted.status is TurnStatus.ANSWERED
+    assert turn.verdict.confidence < accepted.verdict.confidence
 
 
 def test_the_time_budget_ends_the_retries(world: Any, monkeypatch: pytest.MonkeyPatch) -> None:

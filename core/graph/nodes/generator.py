@@ -5,26 +5,26 @@ The evidence is counted anew, in the order in which the draft cites it.
 Where the model wrote nothing (no time was left, or its reply is empty), quotations stand in and a notice says so.
 """
 
+from dataclasses import replace
 from typing import Literal
 
 from langgraph.runtime import Runtime
 
-from core.domain.answers import AnswerPart, Verdict
+from core.domain.answers import AnswerPart
 from core.domain.codec import to_plain
 from core.domain.errors import StoppedError
 from core.domain.ports import AnswerRequest, ChatModel
 from core.domain.search import Intent
 from core.graph.context import TurnContext
-from core.graph.nodes.rewriter import messages_of, question_to_answer
-from core.graph.state import TurnState, TurnUpdate
+from core.graph.state import TurnState, critique_of
 from core.judge.citations import CitedAnswer, cite, read_typed, renumbered
 from core.text.plain import storable
 
 
-def generator(state: TurnState, runtime: Runtime[TurnContext]) -> TurnUpdate:
+def generator(state: TurnState, runtime: Runtime[TurnContext]) -> TurnState:
     """Write one draft; in chat intent it is the answer."""
     context = runtime.context
-    chat = state["intent"] is Intent.CHAT
+    chat = state.intent is Intent.CHAT
     request = _request(state, context)
     verb = "Writing" if context.model.writes_prose else "Selecting quotations"
     context.progress.step(f"{verb}…" if chat else f"{verb} from {len(request.evidence)} passages…")
@@ -33,7 +33,7 @@ def generator(state: TurnState, runtime: Runtime[TurnContext]) -> TurnUpdate:
     if not parts and engine.writes_prose:
         engine, silence = context.stand_in, [_silence(context)]
         parts, removed = _written(engine, request, context)
-    give_up = "The time for this turn was used up." if context.out_of_time and not chat else state["give_up"]
+    give_up = "The time for this turn was used up." if context.out_of_time and not chat else state.give_up
     found = (
         CitedAnswer(parts, ())
         if chat
@@ -48,13 +48,14 @@ def generator(state: TurnState, runtime: Runtime[TurnContext]) -> TurnUpdate:
                   "citations": [to_plain(citation) for citation in cited.citations],
                   "removed markers": removed},
     )  # fmt: skip
-    return TurnUpdate(
+    return replace(
+        state,
         parts=cited.parts,
         evidence=evidence,
         citations=cited.citations,
         removed_markers=removed,
         give_up=give_up,
-        notices=tuple(dict.fromkeys([*state["notices"], *silence, *context.model.notices])),
+        notices=tuple(dict.fromkeys([*state.notices, *silence, *context.model.notices])),
     )
 
 
@@ -88,21 +89,17 @@ def _silence(context: TurnContext) -> str:
 
 
 def after_generator(state: TurnState) -> Literal["judge", "__end__"]:
-    return "__end__" if state["intent"] is Intent.CHAT else "judge"
+    return "__end__" if state.intent is Intent.CHAT else "judge"
 
 
 def _request(state: TurnState, context: TurnContext) -> AnswerRequest:
     return AnswerRequest(
-        question=question_to_answer(state),
-        intent=state["intent"],
-        evidence=state["evidence"],
-        history=messages_of(state["history"]),
-        critique=_critique(state["verdict"]),
-        hint=state["hint"],
-        absent=state["absent"],
+        question=state.asked,
+        intent=state.intent,
+        evidence=state.evidence,
+        history=context.conversation,
+        critique=critique_of(state.verdict),
+        hint=state.hint,
+        absent=state.absent,
         library_is_empty=not context.documents.list(),
     )
-
-
-def _critique(verdict: Verdict | None) -> tuple[str, ...]:
-    return (*verdict.reasons, *verdict.gaps) if verdict else ()

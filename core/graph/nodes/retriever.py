@@ -1,6 +1,7 @@
 """The retriever: finds the evidence, and says which of the searched documents have holes."""
 
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 from typing import Literal
 
 from langgraph.runtime import Runtime
@@ -8,13 +9,13 @@ from langgraph.runtime import Runtime
 from core.domain.documents import Document, DocumentStatus
 from core.domain.search import Candidate, Evidence, Intent, Reason, SearchResult
 from core.graph.context import Documents, TurnContext
-from core.graph.nodes.rewriter import question_to_answer
-from core.graph.state import TurnState, TurnUpdate
+from core.graph.state import TurnState, critique_of
 from core.models.selection import absent_terms
 from core.search.overview import documents_meant, overview
 from core.search.plan import core_question
 from core.text.terms import content_terms
 
+NOTHING_NEW = "Looking further found nothing new."
 SHOWN_PER_STAGE = 40
 SHOWN_NEAREST = 3
 FEW_DOCUMENTS = 3
@@ -23,48 +24,56 @@ WORDS_LOOKED_FOR_IN = 20
 """Passages of the keyword ranking in which the question's words are looked for, beside the evidence."""
 
 
-def retriever(state: TurnState, runtime: Runtime[TurnContext]) -> TurnUpdate:
-    """Search with the plan; a retry is looser by the plan's attempt number."""
+def retriever(state: TurnState, runtime: Runtime[TurnContext]) -> TurnState:
+    """Search with the plan, looser by its attempt number; a retry that brings nothing new is the last."""
     context = runtime.context
-    plan = state["plan"]
-    assert plan is not None, "the rewriter comes before the retriever"
-    scope = plan.document_ids or state["document_ids"]
+    assert state.plan is not None, "the rewriter comes before the retriever"
+    scope = state.plan.document_ids or state.document_ids
     searched = [document for document in context.documents.list() if not scope or document.id in scope]
-    if state["intent"] is Intent.SURVEY:
-        return _survey(state, context, searched)
+    look = _survey if state.intent is Intent.SURVEY else _search
+    found = look(state, context, searched)
+    return replace(found, give_up=NOTHING_NEW) if _repeats(found, context) else found
+
+
+def _search(state: TurnState, context: TurnContext, searched: Sequence[Document]) -> TurnState:
+    assert state.plan is not None
     context.progress.step(f"Searching {_counted(len(searched), 'document')}…")
     result = context.searcher.search(
-        plan, context_characters=context.model.context_characters, scope=state["document_ids"]
+        state.plan, context_characters=context.model.context_characters, scope=state.document_ids
     )
     drawn_on = {item.passage.document_id for item in result.evidence}
     holes = _holes(searched, context.documents, drawn_on)
-    notices = tuple(dict.fromkeys([*state["notices"], *result.notices, *holes]))
+    names = {document.id: document.name for document in searched}
+    by_words = [candidate.passage for candidate in result.rankings.get("keyword", ())[:WORDS_LOOKED_FOR_IN]]
+    found = [*(item.passage for item in result.evidence), *by_words]
+    named = {term for identity in drawn_on for term in content_terms(names.get(identity, ""))}
+    absent = tuple(term for term in absent_terms(core_question(state.asked), found) if term not in named)
     context.note(
-        read={"queries": [query.text for query in plan.sub_queries], "documents": [d.name for d in searched]},
+        read={"queries": [query.text for query in state.plan.sub_queries], "documents": list(names.values())},
         decided={
             "score floor": result.score_floor,
             "reranker": result.reranker,
             "left out": list(result.left_out),
             "notes": list(result.notes),
+            "absent": list(absent),
         },
         returned=described(result),
     )
-    names = {document.id: document.name for document in searched}
-    by_words = [candidate.passage for candidate in result.rankings.get("keyword", ())[:WORDS_LOOKED_FOR_IN]]
-    found = [*(item.passage for item in result.evidence), *by_words]
-    named = {term for identity in drawn_on for term in content_terms(names.get(identity, ""))}
-    absent = tuple(t for t in absent_terms(core_question(question_to_answer(state)), found) if t not in named)
-    context.note(decided={"absent": list(absent)})
-    nearest = () if result.evidence else _nearest(result, names)
-    return TurnUpdate(evidence=result.evidence, nearest=nearest, absent=absent, notices=notices)
+    return replace(
+        state,
+        evidence=result.evidence,
+        nearest=() if result.evidence else _nearest(result, names),
+        absent=absent,
+        notices=tuple(dict.fromkeys([*state.notices, *result.notices, *holes])),
+    )
 
 
-def _survey(state: TurnState, context: TurnContext, searched: Sequence[Document]) -> TurnUpdate:
+def _survey(state: TurnState, context: TurnContext, searched: Sequence[Document]) -> TurnState:
     """What the question is about is whole documents: take what stands for them."""
-    meant = documents_meant(state["standalone"], searched)
+    meant = documents_meant(state.standalone, searched)
     context.progress.step(f"Looking through {_counted(len(meant), 'document')}…")
     evidence = overview(meant, context.documents, context_characters=context.model.context_characters)
-    notices = [*state["notices"], *_holes(meant, context.documents, {document.id for document in meant})]
+    notices = [*state.notices, *_holes(meant, context.documents, {document.id for document in meant})]
     if left := len(meant) - len({item.passage.document_id for item in evidence}):
         notices.append(f"{_counted(left, 'document')} had no text or no room in this answer.")
     context.note(
@@ -72,11 +81,22 @@ def _survey(state: TurnState, context: TurnContext, searched: Sequence[Document]
         decided={"meant": [document.name for document in meant]},
         returned={"evidence": [evidence_line(item) for item in evidence]},
     )
-    return TurnUpdate(evidence=evidence, nearest=(), absent=(), notices=tuple(dict.fromkeys(notices)))
+    return replace(state, evidence=evidence, nearest=(), absent=(), notices=tuple(dict.fromkeys(notices)))
+
+
+def _repeats(state: TurnState, context: TurnContext) -> bool:
+    """Whether a retry would ask the engine what it was asked before: the same passages, the same critique."""
+    if not state.attempts or not state.evidence:
+        return False
+    *_, before, last = (None, *state.attempts)
+    if {item.passage.id for item in state.evidence} != {item.passage.id for item in last.evidence}:
+        return False
+    told = critique_of(before.verdict if before else None)
+    return not context.model.writes_prose or critique_of(last.verdict) == told
 
 
 def after_retriever(state: TurnState) -> Literal["generator", "review"]:
-    return "generator" if state["evidence"] else "review"
+    return "generator" if state.evidence and not state.give_up else "review"
 
 
 def described(result: SearchResult) -> dict[str, object]:

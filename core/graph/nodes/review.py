@@ -1,49 +1,53 @@
 """The review node: puts the best draft, the reasons and a question back before a person. It never un-marks a turn."""
 
+from dataclasses import replace
+
 from langgraph.runtime import Runtime
 
 from core.domain.answers import AnswerPart, Attempt, PartKind
 from core.graph.context import TurnContext
 from core.graph.nodes.retriever import evidence_line
-from core.graph.state import TurnState, TurnUpdate, attempt_of
+from core.graph.state import TurnState
 from core.text.marks import marked_text
 
 NOTHING_FOUND = "These documents do not say."
 NOTHING_FOUND_REASON = "No passage was found that answers the question."
 
 
-def review(state: TurnState, runtime: Runtime[TurnContext]) -> TurnUpdate:
+def review(state: TurnState, runtime: Runtime[TurnContext]) -> TurnState:
     """Choose the best attempt by verdict, never simply the last, and say why it needs a person."""
     context = runtime.context
     context.progress.step("Marking the answer for review…")
-    best = best_attempt(state["attempts"])
-    if best is None and state["parts"]:
-        best = attempt_of(state, None)
+    best = best_attempt(state.attempts) or (replace(state.draft, verdict=None) if state.parts else None)
+    reviewed = replace(state, flagged=True, question_back=question_back(state, best))
     if best is None:
-        update = TurnUpdate(citations=(), verdict=None, reasons=(NOTHING_FOUND_REASON,))
-        update["parts"] = (AnswerPart(NOTHING_FOUND, kind=PartKind.DECLINE),)
-        update["evidence"] = state["nearest"]
+        reviewed = replace(
+            reviewed,
+            parts=(AnswerPart(NOTHING_FOUND, kind=PartKind.DECLINE),),
+            citations=(),
+            verdict=None,
+            evidence=state.nearest,
+            reasons=(NOTHING_FOUND_REASON,),
+        )
     else:
-        verdict = best.verdict
-        update = TurnUpdate(
+        reviewed = replace(
+            reviewed,
             parts=best.parts,
             citations=best.citations,
-            verdict=verdict,
+            verdict=best.verdict,
             evidence=best.evidence,
-            reasons=(*((state["give_up"],) if state["give_up"] else ()), *(verdict.reasons if verdict else ())),
+            reasons=(*filter(None, [state.give_up]), *(best.verdict.reasons if best.verdict else ())),
         )
-    update["question_back"] = question_back(state, best)
-    update["flagged"] = True
     context.note(
-        read={"attempts": [_attempt_line(attempt) for attempt in state["attempts"]], "gave up": state["give_up"]},
-        decided={"kept attempt": best.number if best else None, "reasons": list(update["reasons"])},
+        read={"attempts": [_attempt_line(attempt) for attempt in state.attempts], "gave up": state.give_up},
+        decided={"kept attempt": best.number if best else None, "reasons": list(reviewed.reasons)},
         returned={
-            "draft": marked_text(update["parts"]),
-            "question back": update["question_back"],
+            "draft": marked_text(reviewed.parts),
+            "question back": reviewed.question_back,
             "evidence": [evidence_line(item) for item in (best.evidence if best else ())],
         },
     )
-    return update
+    return reviewed
 
 
 def best_attempt(attempts: tuple[Attempt, ...]) -> Attempt | None:
@@ -54,12 +58,12 @@ def best_attempt(attempts: tuple[Attempt, ...]) -> Attempt | None:
 
 def question_back(state: TurnState, best: Attempt | None) -> str:
     """Ask the user for what would help most."""
-    plan = state["plan"]
+    plan = state.plan
     if best is not None and best.verdict is not None and best.verdict.question_back:
         return best.verdict.question_back
     if best is None:
-        if state["nearest"]:
-            nearest = state["nearest"][0]
+        if state.nearest:
+            nearest = state.nearest[0]
             where = f"page {nearest.passage.page_label} of “{nearest.document_name}”"
             return f"The nearest passage is on {where}. Is it about that, or does the document use another word for it?"
         return "In which document might it stand, and under which name?"

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from itertools import islice
 from typing import Any, Literal
 
@@ -11,8 +12,7 @@ from core.domain.documents import Document
 from core.domain.errors import TurnError
 from core.domain.search import Intent, Mode
 from core.graph.context import TurnContext
-from core.graph.nodes.rewriter import messages_of
-from core.graph.state import TurnState, TurnUpdate
+from core.graph.state import TurnState
 from core.search.follow_up import resolve_follow_up
 from core.search.plan import plan_question
 from core.text.terms import content_terms
@@ -61,16 +61,16 @@ _QUESTION = re.compile(
 )
 
 
-def router(state: TurnState, runtime: Runtime[TurnContext]) -> TurnUpdate:
+def router(state: TurnState, runtime: Runtime[TurnContext]) -> TurnState:
     """Decide the intent, resolve @mentions, and look whether a reviewed answer already says it."""
     context = runtime.context
     context.progress.step("Reading the question…")
     documents = context.documents.list()
-    text, mentioned, notices = resolve_mentions(state["question"], documents)
-    scope = mentioned or state["document_ids"]
+    text, mentioned, notices = resolve_mentions(state.question, documents)
+    scope = mentioned or state.document_ids
     in_scope = [document for document in documents if not scope or document.id in scope]
-    context.note(read={"question": state["question"], "mode": state["mode"], "documents": [d.name for d in in_scope]})
-    if scope and not in_scope and state["mode"] is not Mode.CHAT:
+    context.note(read={"question": state.question, "mode": state.mode, "documents": [d.name for d in in_scope]})
+    if scope and not in_scope and state.mode is not Mode.CHAT:
         raise TurnError(
             "None of the documents chosen for this question is in the library any more, so nothing was searched.",
             hint="Choose other documents, or all of them, and ask again.",
@@ -78,12 +78,13 @@ def router(state: TurnState, runtime: Runtime[TurnContext]) -> TurnUpdate:
     if not mentioned and (gone := len(set(scope)) - len(in_scope)) > 0:
         notices = (*notices, f"No longer in the library: {gone} of the {len(set(scope))} chosen documents.")
 
-    intent, why = _by_rule(text, state["mode"], mentioned, in_scope)
+    intent, why = _by_rule(text, state.mode, mentioned, in_scope)
     if intent is not Intent.CHAT and not any(document.searchable for document in in_scope):
         raise _nothing_to_search(in_scope)
     if intent is None:
         intent, why = _by_probe(text, state, context)
-    update = TurnUpdate(
+    routed = replace(
+        state,
         intent=intent,
         standalone=text,
         targets=mentioned,
@@ -92,27 +93,29 @@ def router(state: TurnState, runtime: Runtime[TurnContext]) -> TurnUpdate:
     context.note(
         decided={"intent": intent, "because": why, "mentioned": [d.name for d in documents if d.id in mentioned]}
     )
-    leans_on_history = resolve_follow_up(text, messages_of(state["history"])) != text
+    leans_on_history = resolve_follow_up(text, context.conversation) != text
     if intent is Intent.CHAT or leans_on_history or context.recall is None:
-        return update
+        return routed
     recalled = context.recall(text, [document.id for document in in_scope])
     if recalled is None:
-        return update
+        return routed
     context.note(returned={"reviewed answer": recalled.turn_id})
     said = f"Answered from a review by {recalled.reviewer} on {recalled.decided_at[:10]} of “{recalled.question}”."
-    update["reused_from"] = recalled.turn_id
-    update["parts"] = recalled.parts
-    update["evidence"] = recalled.evidence
-    update["citations"] = recalled.citations
-    update["verdict"] = recalled.verdict
-    update["notices"] = (*update["notices"], said)
-    return update
+    return replace(
+        routed,
+        reused_from=recalled.turn_id,
+        parts=recalled.parts,
+        evidence=recalled.evidence,
+        citations=recalled.citations,
+        verdict=recalled.verdict,
+        notices=(*notices, said),
+    )
 
 
 def after_router(state: TurnState) -> Literal["rewriter", "generator", "__end__"]:
-    if state["reused_from"]:
+    if state.reused_from:
         return "__end__"
-    return "generator" if state["intent"] is Intent.CHAT else "rewriter"
+    return "generator" if state.intent is Intent.CHAT else "rewriter"
 
 
 def resolve_mentions(question: str, documents: Sequence[Document]) -> tuple[str, tuple[str, ...], tuple[str, ...]]:
@@ -211,7 +214,7 @@ def _topic(text: str, documents: Sequence[Document]) -> set[str]:
 
 def _by_probe(text: str, state: TurnState, context: TurnContext) -> tuple[Intent, str]:
     plan = plan_question(text, lexicon=context.lexicon)
-    found = context.searcher.search(plan, context_characters=1_000, scope=state["document_ids"]).evidence
+    found = context.searcher.search(plan, context_characters=1_000, scope=state.document_ids).evidence
     if found:
         return Intent.DOCUMENT_SEARCH, f"a probe found {found[0].document_name}, page {found[0].passage.page_label}"
     if context.model.writes_prose:
