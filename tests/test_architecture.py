@@ -17,12 +17,12 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("core.graph", "core.ingest"),
     ("core.services",),
     ("web", "serve"),
-    ("app", "cli", "upkeep_cli", "pages"),
+    ("app", "cli", "commands", "pages"),
 )
 """The lowest first. Rooms of one layer do not know each other."""
 ONLY_BOOTSTRAP = "core.store"
 MAY_OPEN_STORES = ("core.services.bootstrap",)
-OURS = ("app", "cli", "core", "pages", "serve", "upkeep_cli", "web")
+OURS = ("app", "cli", "commands", "core", "pages", "serve", "web")
 STILL_BACKWARD = {
     "core.ingest.pipeline imports core.store.data_dir",
     "core.ingest.pipeline imports core.store.database",
@@ -166,12 +166,22 @@ for thread in threading.enumerate():
     assert (done.stdout, done.returncode) == ("", 0), done.stderr
 
 
+def _loaded_by(*words: str) -> set[str]:
+    """What a command has imported when it has done its work."""
+    script = "import sys, cli; status = cli.main(sys.argv[1:]); print(*sys.modules); sys.exit(status)"
+    command = [sys.executable, "-c", script, *words]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
+    return set(done.stdout.splitlines()[-1].split())
+
+
 def test_help_loads_nothing_heavy() -> None:
-    script = "import sys, cli; print(*(name for name in sys.argv[1:] if name in sys.modules))"
-    done = subprocess.run(
-        [sys.executable, "-c", script, *HEAVY], capture_output=True, text=True, timeout=60, check=True
-    )
-    assert done.stdout.split() == []
+    assert _loaded_by("--help") & set(HEAVY) == set()
+
+
+def test_listing_the_documents_loads_nothing_that_answers_or_reads(tmp_path: Path) -> None:
+    used = {"numpy", "pydantic"}
+    unused = {"httpx", "ollama", "requests", "pypdf", "altair", "starlette"}
+    assert _loaded_by("list", "--data-dir", str(tmp_path)) & ({*HEAVY, *unused} - used) == set()
 
 
 def test_architecture_page_shows_the_graph_that_the_code_builds() -> None:

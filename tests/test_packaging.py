@@ -21,7 +21,7 @@ from core.domain.settings import PACKAGE_ROOT
 from tests.make_samples import WRITERS
 
 PROJECT = tomllib.loads((PACKAGE_ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-AT_THE_ROOT = ("__init__.py", "app.py", "cli.py", "serve.py", "upkeep_cli.py", "py.typed", ".streamlit/config.toml")
+AT_THE_ROOT = ("__init__.py", "app.py", "cli.py", "serve.py", "py.typed", ".streamlit/config.toml")
 
 
 @pytest.fixture(scope="module")
@@ -62,7 +62,7 @@ def test_wheel_puts_one_name_into_site_packages(wheel: Path) -> None:
 def test_wheel_holds_every_module_and_all_data(wheel: Path) -> None:
     product = [
         file.relative_to(PACKAGE_ROOT).as_posix()
-        for folder in ("core", "pages", "web", "data/samples")
+        for folder in ("commands", "core", "pages", "web", "data/samples")
         for file in (PACKAGE_ROOT / folder).rglob("*")
         if file.is_file() and "__pycache__" not in file.parts
     ]
@@ -114,6 +114,7 @@ def _imports(*folders: str) -> set[str]:
     """The top-level names of every third-party import of the product."""
     files = [file for folder in folders for file in (PACKAGE_ROOT / folder).rglob("*.py")] + [
         PACKAGE_ROOT / "app.py",
+        PACKAGE_ROOT / "cli.py",
         PACKAGE_ROOT / "serve.py",
     ]
     names: set[str] = set()
@@ -123,7 +124,7 @@ def _imports(*folders: str) -> set[str]:
                 names |= {alias.name.split(".")[0] for alias in node.names}
             elif isinstance(node, ast.ImportFrom) and node.module:
                 names.add(node.module.split(".")[0])
-    return names - set(sys.stdlib_module_names) - {"app", "cli", "core", "pages", "serve", "upkeep_cli", "web"}
+    return names - set(sys.stdlib_module_names) - {"app", "cli", "commands", "core", "pages", "serve", "web"}
 
 
 def test_everything_imported_is_declared() -> None:
@@ -131,7 +132,7 @@ def test_everything_imported_is_declared() -> None:
     owners = importlib.metadata.packages_distributions()
     undeclared = [
         name
-        for name in _imports("core", "pages", "web")
+        for name in _imports("commands", "core", "pages", "web")
         if not declared & {canonicalize_name(owner) for owner in owners[name]}
     ]
     assert undeclared == []

@@ -52,7 +52,7 @@ def _places(folder: Path, word: str) -> list[str]:
 
 
 def _ask(data: Path, question: str, name: str) -> None:
-    words = ["ask", "--data-dir", str(data), "--engine", "quoting", "--documents", name, question]
+    words = ["ask", "--data-dir", str(data), "--engine", "quoting", "--document", name, question]
     assert cli.main(words) in (cli.ANSWERED, cli.FLAGGED)
 
 

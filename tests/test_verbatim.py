@@ -15,7 +15,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from cli import turn_as_json, turn_as_text
+from commands.questions import turn_as_json, turn_as_text
 from core.domain.answers import AnswerPart, ClaimStatus, PartKind, Verdict
 from core.domain.documents import Passage
 from core.domain.search import Evidence

@@ -41,7 +41,7 @@ FULL: tuple[tuple[str, ...], ...] = (
 )
 AFTERWARDS: tuple[tuple[str, ...], ...] = (
     ("add", str(SAMPLES / "technical-report.pdf")),
-    ("ask", "--engine", "quoting", "--documents", "service-contract.pdf", QUESTION),
+    ("ask", "--engine", "quoting", "--document", "service-contract.pdf", QUESTION),
     ("verify",),
 )
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from cli import turn_as_text
+from commands.questions import turn_as_text
 from core.domain.answers import AnswerPart, Citation, ClaimStatus, PartKind
 from core.domain.turns import TurnStatus
 from core.models.prompts import messages_for

@@ -1,0 +1,128 @@
+"""Commands on the library: `add`, `retry`, `list` and `remove`."""
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from commands.frame import ANSWERED, Command, complain, opened, plural, settings_here, tell, working_settings
+from core.domain.errors import DocumentError, PasswordNeededError
+
+if TYPE_CHECKING:
+    from core.services.bootstrap import Pincite
+
+password_option = click.option(
+    "--password", metavar="PASSWORD", help="Of the PDFs, where they need one; it is not stored."
+)
+name_argument = click.argument("name")
+
+
+@click.command(cls=Command)
+@click.argument("pdfs", nargs=-1, required=True, metavar="PDF...", type=click.Path(path_type=Path))
+@password_option
+def add(pdfs: tuple[Path, ...], password: str | None) -> int:
+    """Add PDFs and wait until they are indexed."""
+    with opened(working_settings()) as pincite:
+        failed, added = 0, []
+        for path in pdfs:
+            try:
+                added.append(add_one(pincite, path, password))
+            except DocumentError as error:
+                failed = complain(str(error))
+        pincite.ingest.wait(added)
+        for document_id in added:
+            failed = _tell_outcome(pincite, document_id) or failed
+        return failed
+
+
+def add_one(pincite: "Pincite", path: Path, password: str | None) -> str:
+    """Return the document's id. Raises DocumentError."""
+    from core.domain.documents import DocumentStatus
+
+    if not path.is_file():
+        stored = any(document.name == str(path) for document in pincite.library.list())
+        raise DocumentError(
+            f"There is no file {path}.", hint=f"The library has it: ask with --document {path}." if stored else ""
+        )
+    try:
+        outcome = pincite.ingest.add(path, path.name, password=password)
+    except PasswordNeededError as error:
+        error.hint = "Give the password with --password; it is used to open the file and not kept."
+        raise
+    if outcome.known and outcome.document.status is not DocumentStatus.READY:
+        tell(f"{path.name} is there already, not finished; going on with it.", file=sys.stderr)
+        pincite.ingest.retry(outcome.document.id)
+    elif outcome.known:
+        tell(f"{path.name} is there already, as {outcome.document.name}.", file=sys.stderr)
+    elif outcome.replaces:
+        tell(f"{path.name}: an older version stays; `pincite remove {outcome.replaces.id}` drops it.", file=sys.stderr)
+    return outcome.document.id
+
+
+def _tell_outcome(pincite: "Pincite", document_id: str) -> int:
+    from core.domain.documents import DocumentStatus
+
+    document = pincite.library.get(document_id)
+    if document.status in (DocumentStatus.FAILED, DocumentStatus.CANCELLED):
+        return complain(f"{document.name}: {document.message}")
+    tell(f"{document.name}: {plural(document.page_count, 'page')}, {plural(document.passage_count, 'passage')}")
+    for note in document.notes:
+        tell(f"  {note}")
+    return ANSWERED
+
+
+@click.command(cls=Command)
+@name_argument
+def retry(name: str) -> int:
+    """Read failed pages again and finish what is unfinished of a document.
+
+    NAME is its name or id.
+    """
+    with opened(working_settings()) as pincite:
+        document = pincite.library.find(name)
+        pincite.ingest.retry(document.id)
+        pincite.ingest.wait([document.id])
+        return _tell_outcome(pincite, document.id)
+
+
+@click.command("list", cls=Command)
+def list_documents() -> int:
+    """List the documents."""
+    from core.services.health import look_into
+
+    with look_into(settings_here()) as look:
+        documents = look.library.list()
+    if not documents:
+        tell("There are no documents yet. Add one with `pincite add FILE.pdf`.")
+    width = max((len(document.name) for document in documents), default=0)
+    for document in documents:
+        tell(
+            f"{document.name:<{width}}  {document.page_count:>5} pages  {document.passage_count:>6} passages  "
+            f"{document.byte_size / 1024:>8,.0f} KiB  {document.added_at[:10]}  {document.status}"
+        )
+    return ANSWERED
+
+
+@click.command(cls=Command)
+@name_argument
+@click.option("--purge-answers", is_flag=True, help="Delete the answers that quote it, too.")
+def remove(name: str, purge_answers: bool) -> int:
+    """Remove a document and everything derived from it.
+
+    NAME is its name or id.
+    """
+    with opened(working_settings()) as pincite:
+        document = pincite.library.find(name)
+        if not purge_answers:
+            pincite.ingest.remove(document.id)
+            tell(f"Removed {document.name}. Answers that quote it keep their text.")
+            return ANSWERED
+        purged = pincite.remove_with_answers(document.id)
+    tell(f"Removed {document.name} and {plural(purged.answers, 'answer')} that quoted it.")
+    if not purged.scrubbed:
+        tell("Deleted text may stay in unused parts of the files: another Pincite is at work on them.")
+    return ANSWERED
+
+
+COMMANDS = (add, retry, list_documents, remove)

@@ -1,0 +1,171 @@
+"""Commands that answer: `ask`, and `check`, which asks every reviewed question again."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from commands.documents import add_one, password_option
+from commands.frame import ANSWERED, FAILED, FLAGGED, Command, EngineName, complain, opened, tell, working_settings
+
+if TYPE_CHECKING:
+    from core.domain.answers import Citation
+    from core.domain.settings import Settings
+    from core.domain.turns import Turn
+    from core.services.bootstrap import Pincite
+
+
+def engine_options(command: Callable[..., int]) -> Callable[..., int]:
+    engine = click.option("--engine", type=EngineName(), help="What writes the answer.")
+    model = click.option("--model", metavar="NAME", help="The Ollama model to use.")
+    return engine(model(command))
+
+
+@click.command(
+    cls=Command, epilog="Exit status: 0 answered, 3 flagged for review, 2 usage or input error, 1 the turn failed."
+)
+@click.argument("words", nargs=-1, metavar="QUESTION [PDF]...")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@engine_options
+@click.option(
+    "--document", "--documents", "names", multiple=True, metavar="NAME", help="Search only this one; may be repeated."
+)
+@password_option
+def ask(
+    words: tuple[str, ...],
+    as_json: bool,
+    engine: str | None,
+    model: str | None,
+    names: tuple[str, ...],
+    password: str | None,
+) -> int:
+    """Answer a question from the documents.
+
+    PDFs are added first, and searched.
+    """
+    if not words or not words[0].strip():
+        return complain("No question was given. Try: pincite ask 'What are the late payment penalties?' contract.pdf")
+    question, *paths = words
+    with opened(_engine_settings(engine, model)) as pincite:
+        document_ids = [add_one(pincite, Path(path), password) for path in paths]
+        pincite.ingest.wait(document_ids)
+        document_ids += [pincite.library.find(name).id for name in names]
+        turn = _run_turn(pincite, question, tuple(document_ids))
+    return _tell_turn(turn, as_json=as_json)
+
+
+def _engine_settings(engine: str | None, model: str | None) -> "Settings":
+    """Raises ModelUnavailableError: a model that is asked for by name must be there before any work is done."""
+    chosen = {name: value for name, value in (("engine", engine), ("ollama_model", model)) if value}
+    settings = working_settings().but(**chosen)
+    named = engine if engine not in (None, "auto") else "ollama" if model else "quoting"
+    if named != "quoting":
+        from core.models.registry import choose_engine
+
+        choose_engine(settings, named)
+    return settings
+
+
+def _run_turn(pincite: "Pincite", question: str, document_ids: tuple[str, ...]) -> "Turn":
+    session = pincite.sessions.create(title=question[:60], document_ids=document_ids)
+    turn_id = pincite.runner.ask(session.id, question, document_ids=document_ids)
+    try:
+        pincite.runner.wait(turn_id, None)
+    except KeyboardInterrupt:
+        pincite.runner.stop(turn_id)
+        raise
+    return pincite.runner.snapshot(turn_id).turn
+
+
+def _tell_turn(turn: "Turn", *, as_json: bool) -> int:
+    from core.domain.turns import TurnStatus
+
+    if turn.status not in (TurnStatus.ANSWERED, TurnStatus.REVIEWED, TurnStatus.FLAGGED):
+        unstored = "The answer could not be stored. Check that the disk has space, then ask again."
+        complain(turn.error or (unstored if turn.status is TurnStatus.RUNNING else f"The turn was {turn.status}."))
+        return FAILED
+    tell(json.dumps(turn_as_json(turn), ensure_ascii=False, indent=2) if as_json else turn_as_text(turn), lines=True)
+    return FLAGGED if turn.status is TurnStatus.FLAGGED else ANSWERED
+
+
+def turn_as_json(turn: "Turn") -> dict[str, Any]:
+    """What ``pincite ask --json`` prints; the keys are explained in docs/command-line.md."""
+    from core.domain.codec import to_plain
+    from core.domain.turns import TurnStatus
+
+    parts = [part for part in turn.parts if part.text.strip()]
+    return {
+        "answer": turn.answer,
+        "parts": [{"text": part.text, "kind": part.kind, "citations": list(part.numbers)} for part in parts],
+        "citations": [
+            {
+                "number": citation.number,
+                "document": citation.document_name,
+                "document_id": citation.document_id,
+                "page_index": citation.page_index,
+                "page_label": citation.page_label,
+                "quotation": citation.quotation,
+            }
+            for citation in turn.citations
+        ],
+        "verdict": to_plain(turn.verdict) if turn.verdict else None,
+        "confidence": turn.verdict.confidence if turn.verdict else None,
+        "requires_review": turn.status is TurnStatus.FLAGGED,
+        "reasons": list(turn.reasons),
+        "path": list(turn.path),
+        "trace": [to_plain(step) for step in turn.trace],
+    }
+
+
+def turn_as_text(turn: "Turn") -> str:
+    """The answer, its sources, and plainly whether it can be relied on.
+
+    The answer is indented, and only what Pincite says begins a line: nothing in an answer looks like it.
+    """
+    from core.domain.turns import TurnStatus
+
+    flagged = turn.status is TurnStatus.FLAGGED
+    parts = [
+        "\n".join(f"  {line}".rstrip() for line in turn.answer.strip().splitlines()),
+        "\n".join(map(_source, turn.citations)),
+        f"Confidence {turn.verdict.confidence:.0%}" if turn.verdict and not flagged else "",
+    ]
+    if flagged:
+        reasons = [f"- {_flat(reason)}" for reason in turn.reasons]
+        parts.append("\n".join(["Flagged for review:", *reasons, _flat(turn.question_back)]))
+    parts += [f"Note: {_flat(notice)}" for notice in turn.notices]
+    return "\n\n".join(part.rstrip() for part in parts if part.strip())
+
+
+def _flat(text: str) -> str:
+    return " ".join(text.split())
+
+
+def _source(citation: "Citation") -> str:
+    place = str(citation.page_index + 1)
+    position = "" if citation.page_label == place else f" (page {place} of the file)"
+    name, label, quotation = map(_flat, (citation.document_name, citation.page_label, citation.quotation))
+    return f'[{citation.number}] {name}, page {label}{position}: "{quotation}"'
+
+
+@click.command(cls=Command)
+@engine_options
+def check(engine: str | None, model: str | None) -> int:
+    """Ask every reviewed question again, and say which answers changed."""
+    from core.services.regression import check_reviewed
+
+    changed = total = 0
+    with opened(_engine_settings(engine, model)) as pincite:
+        for comparison in check_reviewed(pincite):
+            total += 1
+            changed += bool(comparison.changes)
+            tell(f"{'changed' if comparison.changes else 'same   '}  {comparison.reviewed.question}", flush=True)
+            for change in comparison.changes:
+                tell(f"         {change}")
+    tell(f"{changed} of {total} reviewed answers changed." if total else "There are no reviewed answers yet.")
+    return FLAGGED if changed else ANSWERED
+
+
+COMMANDS = (ask, check)

@@ -1,0 +1,111 @@
+"""Commands that look after a data directory: `doctor`, `verify`, `repair`, `backup` and `restore`."""
+
+import json
+import logging
+import sys
+from contextlib import closing
+from dataclasses import asdict
+from pathlib import Path
+
+import click
+
+from commands.frame import ANSWERED, FAILED, Command, bare_settings, log_to, settings_here, tell
+from core import __version__
+
+SOUND = "Everything is as it should be."
+
+
+@click.command(cls=Command)
+def doctor() -> int:
+    """Show what works, what does not, and what to do about it."""
+    from core.services.health import look_into
+
+    with look_into(settings_here()) as look:
+        checks, storage = look.health(), look.storage()
+    tell(f"Pincite {__version__}, Python {sys.version.split()[0]}, data in {look.settings.data_dir}")
+    for check in checks:
+        tell(f"{'ok  ' if check.ok else 'FAIL'}  {check.part}: {check.detail}")
+        if check.hint and not check.ok:
+            tell(f"      {check.hint}")
+    for part, size in storage.items():
+        tell(f"      {part}: {size / 2**20:,.1f} MiB")
+    return ANSWERED if all(check.ok for check in checks) else FAILED
+
+
+@click.command(cls=Command)
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON list of findings.")
+def verify(as_json: bool) -> int:
+    """Check every file and every value of the library, and change nothing."""
+    from core.store.upkeep.verify import verify
+
+    found = list(verify(bare_settings()))
+    if as_json:
+        print(json.dumps([asdict(finding) for finding in found], indent=2))
+        return FAILED if found else ANSWERED
+    for finding in found:
+        tell(f"{finding.kind}: {finding.sentence}")
+    if not found:
+        tell(SOUND)
+    elif any(finding.repairable for finding in found):
+        tell("`pincite repair` mends what can be mended.")
+    return FAILED if found else ANSWERED
+
+
+@click.command(cls=Command)
+def repair() -> int:
+    """Mend what verify finds, from what is kept; what is replaced is moved aside."""
+    from core.domain.settings import load_settings
+    from core.services.bootstrap import open_pincite
+    from core.store.upkeep.repair import Repair, go_on
+    from core.store.upkeep.verify import verify
+
+    log_to(logging.NullHandler())  # what is being mended is no place for a log
+    settings = bare_settings()
+    mending = Repair(settings)
+    said = 0
+    for sentence in mending.files():
+        said += 1
+        tell(sentence, flush=True)
+    settings = load_settings(settings.data_dir)
+    if settings.database_path.exists():
+        with closing(open_pincite(settings)) as pincite:
+            for sentence in go_on(pincite, mending):
+                said += 1
+                tell(sentence, flush=True)
+    left = list(verify(settings))
+    for finding in left:
+        tell(f"Not mended: {finding.sentence}")
+    if not left:
+        tell(SOUND if said else "There was nothing to mend.")
+    return FAILED if left else ANSWERED
+
+
+@click.command(cls=Command)
+@click.argument("file", type=click.Path(path_type=Path))
+def backup(file: Path) -> int:
+    """Write everything into one file, also while the app runs.
+
+    FILE must not exist yet.
+    """
+    from core.store.upkeep.backup import backup
+
+    done = backup(bare_settings(), file)
+    tell(f"{file}: {done.documents} documents, {done.sessions} sessions, {done.bytes / 2**20:,.1f} MiB.")
+    for name in done.missing:
+        tell(f"The PDF of {name} is missing or changed; what was read from it is in the backup.")
+    return FAILED if done.missing else ANSWERED
+
+
+@click.command(cls=Command)
+@click.argument("file", type=click.Path(path_type=Path))
+def restore(file: Path) -> int:
+    """Bring a backup back into a new or empty folder."""
+    from core.store.upkeep.backup import restore
+
+    settings = bare_settings()
+    done = restore(file, settings.data_dir)
+    tell(f"Restored {done.documents} documents and {done.sessions} sessions into {settings.data_dir}.")
+    return ANSWERED
+
+
+COMMANDS = (doctor, verify, repair, backup, restore)
