@@ -89,7 +89,7 @@ def retry(name: str) -> int:
 @click.command("list", cls=Command)
 def list_documents() -> int:
     """List the documents."""
-    from core.services.health import look_into
+    from core.services.looking import look_into
 
     with look_into(settings_here()) as look:
         documents = look.library.list()
@@ -118,7 +118,7 @@ def remove(name: str, purge_answers: bool) -> int:
             pincite.ingest.remove(document.id)
             tell(f"Removed {document.name}. Answers that quote it keep their text.")
             return ANSWERED
-        purged = pincite.remove_with_answers(document.id)
+        purged = pincite.deletion.document_with_answers(document.id)
     tell(f"Removed {document.name} and {plural(purged.answers, 'answer')} that quoted it.")
     if not purged.scrubbed:
         tell("Deleted text may stay in unused parts of the files: another Pincite is at work on them.")

@@ -154,11 +154,9 @@ def _source(citation: "Citation") -> str:
 @engine_options
 def check(engine: str | None, model: str | None) -> int:
     """Ask every reviewed question again, and say which answers changed."""
-    from core.services.regression import check_reviewed
-
     changed = total = 0
     with opened(_engine_settings(engine, model)) as pincite:
-        for comparison in check_reviewed(pincite):
+        for comparison in pincite.regression.run():
             total += 1
             changed += bool(comparison.changes)
             tell(f"{'changed' if comparison.changes else 'same   '}  {comparison.reviewed.question}", flush=True)

@@ -18,10 +18,10 @@ SOUND = "Everything is as it should be."
 @click.command(cls=Command)
 def doctor() -> int:
     """Show what works, what does not, and what to do about it."""
-    from core.services.health import look_into
+    from core.services.looking import look_into
 
     with look_into(settings_here()) as look:
-        checks, storage = look.health(), look.storage()
+        checks, storage = look.health.checks(), look.health.storage()
     tell(f"Pincite {__version__}, Python {sys.version.split()[0]}, data in {look.settings.data_dir}")
     for check in checks:
         tell(f"{'ok  ' if check.ok else 'FAIL'}  {check.part}: {check.detail}")

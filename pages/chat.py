@@ -7,13 +7,14 @@ from core.domain.search import Mode
 from core.domain.settings import PACKAGE_ROOT
 from core.domain.turns import Session
 from core.services.bootstrap import Pincite
-from pages.components.facade import errors_told, pincite
+from pages.components.controls import button, offer_more, row, shown_of
+from pages.components.facade import errors_told, show
 from pages.components.layout import BESIDE, CONVERSATION
 from pages.components.page_view import draw_page_panel, shown_page
 from pages.components.scope import add_to_scope, chosen_documents, draw_lost_scope, draw_scope
 from pages.components.sessions import draw_session_list, draw_session_menu, open_session
 from pages.components.turn import draw_actions, draw_answer, draw_live, draw_question
-from pages.components.uploads import begin, draw_intake, draw_job, intake, open_jobs, take_in
+from pages.components.uploads import begin, draw_intake, draw_job, draw_jobs, intake, open_jobs, take_in
 from pages.components.words import count, escape
 
 SLOT = "chat_page"
@@ -22,8 +23,7 @@ TURNS_A_PAGE = 20
 SAMPLE_QUESTION = "What are the late payment penalties?"
 
 
-def main() -> None:
-    app = pincite()
+def draw(app: Pincite) -> None:
     names = {document.id: document.name for document in app.library.list()}
     session = open_session(app)
     draw_session_list(app, session)
@@ -47,46 +47,24 @@ def main() -> None:
 def draw_conversation(app: Pincite, session: Session | None, names: dict[str, str]) -> None:
     # Asked first: a turn that ends in between is then watched, and the watch draws the page anew.
     running = app.runner.running(session.id) if session else None
-    turns = app.turns.newest(session.id, _shown(session)) if session else []
+    turns = app.turns.newest(session.id, shown_of(session.id, TURNS_A_PAGE)) if session else []
     if session and turns:
         draw_session_menu(app, session)
-        draw_earlier(app, session, len(turns))
+        if (earlier := app.turns.count(session.id) - len(turns)) > 0:  # a long conversation opens with its end
+            more = count(earlier, "more question")
+            offer_more(f"Show earlier ({more})", session.id, TURNS_A_PAGE, icon="expand_less")
     for turn in turns:
         draw_question(turn, names)
         with st.chat_message("assistant", avatar=":material/fact_check:"):
             if turn.id == running:
                 st.fragment(watch, run_every=0.3)(app, turn.id)
-                continue
-            draw_answer(app, turn, names, SLOT)
-            asked = draw_actions(app, turn)
-        if asked == "review":
-            app.reviews.send(turn.id)
-            st.rerun()
-        if asked:
-            with errors_told():
-                app.runner.run_again(turn.id, engine="quoting" if asked == "quoting" else None)
-                st.rerun()
+            else:
+                draw_answer(app, turn, names, SLOT)
+                draw_actions(app, turn)
     draw_lost_scope(session, names)
     draw_intake(app)
     if not turns:
         draw_welcome(app, session, names)
-
-
-def _shown(session: Session) -> int:
-    shown: int = st.session_state.get(f"shown_{session.id}", TURNS_A_PAGE)
-    return shown
-
-
-def _show_more(session: Session) -> None:
-    st.session_state[f"shown_{session.id}"] = _shown(session) + TURNS_A_PAGE
-
-
-def draw_earlier(app: Pincite, session: Session, drawn: int) -> None:
-    """A long conversation opens with its end."""
-    earlier = app.turns.count(session.id) - drawn
-    if earlier > 0:
-        st.button(f"Show earlier ({count(earlier, 'more question')})", key="earlier", type="tertiary",
-                  icon=":material/expand_less:", on_click=_show_more, args=(session,))  # fmt: skip
 
 
 def watch(app: Pincite, turn_id: str) -> None:
@@ -99,20 +77,14 @@ def watch(app: Pincite, turn_id: str) -> None:
         for job in open_jobs(app):
             if job.document_id in snapshot.turn.document_ids and not snapshot.turn.path:
                 draw_job(job, app.library.get(job.document_id).name)
-        if st.button("Stop", key=f"stop_{turn_id}", icon=":material/stop_circle:"):
-            app.runner.stop(turn_id)
+        button("Stop", "stop_circle", app.runner.stop, turn_id, key=f"stop_{turn_id}")
 
 
 def draw_reading(app: Pincite) -> None:
     """What is being read, until all of it is."""
-    jobs = open_jobs(app)
-    if not jobs:
+    if not (jobs := open_jobs(app)):
         st.rerun()
-    names = {document.id: document.name for document in app.library.list()}
-    for job in jobs[:4]:
-        draw_job(job, names.get(job.document_id, "A document"))
-    if len(jobs) > 4:
-        st.caption(f"and {count(len(jobs) - 4, 'more document')}")
+    draw_jobs(app, jobs, most=4)
 
 
 def draw_welcome(app: Pincite, session: Session | None, names: dict[str, str]) -> None:
@@ -124,17 +96,15 @@ def draw_welcome(app: Pincite, session: Session | None, names: dict[str, str]) -
     )
     engine = app.engines.state()
     if engine.name == "quoting":
-        st.info(
-            f"Answers repeat your documents word for word. {escape(engine.message)}",
-            icon=":material/format_quote:",
-        )
+        words = f"Answers repeat your documents word for word. {escape(engine.message)}"
+        st.info(words, icon=":material/format_quote:")
     if searched := [f"**{escape(names[id_])}**" for id_ in chosen_documents(session) if id_ in names]:
         more = f" and {count(len(searched) - 3, 'more document')}" if len(searched) > 3 else ""
         st.markdown(f":material/check_circle: Your question goes to {', '.join(searched[:3])}{more}.")
     if open_jobs(app):
         st.fragment(draw_reading, run_every=0.7)(app)
     samples = [] if names else sorted((PACKAGE_ROOT / "data" / "samples").glob("*contract*.pdf"))
-    if samples and st.button("Try it with the sample contract", icon=":material/play_circle:", type="primary"):
+    if samples and button("Try it with the sample contract", "play_circle", type="primary"):
         with errors_told():
             document = app.ingest.add(samples[0].read_bytes(), samples[0].name).document
             add_to_scope(app, session, [document.id])
@@ -145,21 +115,19 @@ def draw_input(app: Pincite, session: Session | None, names: dict[str, str]) -> 
     """The choice of mode and documents, and the box to type in."""
     running = bool(session and app.runner.running(session.id))
     key = session.id if session else "new"
-    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+    with row():
         mode = st.segmented_control(
             "Mode", MODES, format_func=lambda value: MODES[value], default=Mode.AUTO, required=True, key=f"mode_{key}",
             label_visibility="collapsed", help="Auto decides by itself whether a question goes to the documents.",
         )  # fmt: skip
         draw_scope(app, session, names, mode or Mode.AUTO)
-        st.caption(f"{escape(app.engines.state().name)} {escape(app.engines.state().model)}", width="content")
+        engine = app.engines.state()
+        st.caption(escape(f"{engine.name} {engine.model}"), width="content")
     value = st.chat_input(
         "The answer is being written…" if running else "Ask a question, @name a document, or drop PDFs here",
-        key="chat_input",
-        accept_file="multiple",
-        file_type="pdf",
-        max_upload_size=app.settings.current.max_file_mib,
+        key="chat_input", accept_file="multiple", file_type="pdf", max_upload_size=app.settings.current.max_file_mib,
         disabled=running,
-    )
+    )  # fmt: skip
     if isinstance(value, ChatInputValue):
         receive(app, session, value, mode or Mode.AUTO)
 
@@ -187,4 +155,4 @@ def ask(app: Pincite, session: Session | None, question: str, mode: Mode) -> Non
         st.rerun()
 
 
-main()
+show(draw)

@@ -6,7 +6,8 @@ import streamlit as st
 
 from core.domain.documents import Document, DocumentStatus, MetadataField, MetadataSource, PageReceipt
 from core.services.bootstrap import Pincite
-from pages.components.facade import errors_told, pincite
+from pages.components.controls import button, confirm_deletion, quiet, row
+from pages.components.facade import errors_told, show
 from pages.components.page_map import TROUBLED, draw_page_map, summary
 from pages.components.page_view import (
     ShownPage,
@@ -17,30 +18,30 @@ from pages.components.page_view import (
     show_page,
     shown_page,
 )
-from pages.components.uploads import draw_intake, draw_job, intake, open_jobs, take_in
+from pages.components.table import follow_choice
+from pages.components.uploads import draw_intake, draw_jobs, intake, open_jobs, take_in
 from pages.components.words import count, escape, moment, page_name, parse_time, size
 
 SLOT = "documents_page"
-TABLE, IDS = "documents", "document_ids"
+TABLE = "documents"
 METADATA_NAMES = ("title", "author", "date", "language", "document type", "company", "year")
 
 
-def main() -> None:
-    app = pincite()
+def draw(app: Pincite) -> None:
     st.header("Documents", anchor=False)
     draw_uploader(app)
     draw_intake(app)
     draw_quarantine(app)
-    draw_missing_files(app)
+    if missing := app.library.files_missing():
+        st.warning(f"The PDF is missing or has changed: {escape(', '.join(missing))}. What was read can still be "
+                   "searched. Add the same file again to see its pages.", icon=":material/warning:")  # fmt: skip
     if open_jobs(app):
         st.fragment(draw_progress, run_every=0.7)(app)
     documents = sorted(app.library.list(), key=lambda document: document.added_at, reverse=True)
     if not documents:
         st.info("No documents yet. Drop PDFs above; you can ask about a document as soon as its text is read.",
                 icon=":material/upload_file:")  # fmt: skip
-        return
-    chosen = draw_table(app, documents)
-    if chosen:
+    elif chosen := draw_table(app, documents):
         draw_document(app, chosen)
     else:
         st.caption("Choose a document to see its pages, what is known of it, and what can be done with it.")
@@ -61,32 +62,21 @@ def draw_uploader(app: Pincite) -> None:
 
 def draw_quarantine(app: Pincite) -> None:
     """PDFs that were found among the library's files and are none of its documents."""
-    found = app.documents.quarantined()
-    if not found:
+    if not (found := app.documents.quarantined()):
         return
-    them = "it" if len(found) == 1 else "them"
+    were, them = ("was", "it") if len(found) == 1 else ("were", "them")
     with st.container(border=True):
         st.warning(
-            f"**{count(len(found), 'PDF')} in the data directory belonged to no document** and "
-            f"{'was' if len(found) == 1 else 'were'} set aside. Nothing is deleted: add {them} here, or remove {them} "
-            "yourself from the folder below.", icon=":material/folder_special:",
-        )  # fmt: skip
-        st.code(str(found[0].parent), language=None)
-        if st.button(f"Add {them}", icon=":material/add:"):
-            with errors_told():
-                intake().refused += [(name, str(error)) for name, error in app.documents.add_quarantined()]
-                st.rerun()
-
-
-def draw_missing_files(app: Pincite) -> None:
-    """Documents whose PDF went: their text is there, their pages cannot be shown."""
-    if missing := app.library.files_missing():
-        names = escape(", ".join(missing))
-        st.warning(
-            f"The PDF is missing or has changed: {names}. What was read can still be searched. Add the same file "
-            "again to see its pages.",
-            icon=":material/warning:",
+            f"**{count(len(found), 'PDF')} in the data directory belonged to no document** and {were} set aside. "
+            f"Nothing is deleted: add {them} here, or remove {them} yourself from the folder below.",
+            icon=":material/folder_special:",
         )
+        st.code(str(found[0].parent), language=None)
+        button(f"Add {them}", "add", _add_quarantined, app)
+
+
+def _add_quarantined(app: Pincite) -> None:
+    intake().refused += [(name, str(error)) for name, error in app.documents.add_quarantined()]
 
 
 def draw_progress(app: Pincite) -> None:
@@ -97,21 +87,12 @@ def draw_progress(app: Pincite) -> None:
     if not jobs or (known is not None and known - seen):
         st.session_state.pop("jobs_seen", None)
         st.rerun()
-    names = {document.id: document.name for document in app.library.list()}
     with st.container(border=True, gap="xsmall"):
-        for job in jobs[:6]:
-            with st.container(horizontal=True, vertical_alignment="bottom"):
-                with st.container():
-                    draw_job(job, names.get(job.document_id, "A document"))
-                if st.button("Cancel", key=f"cancel_{job.document_id}", type="tertiary", icon=":material/cancel:"):
-                    app.ingest.cancel(job.document_id)
-                    st.rerun()
-        if len(jobs) > 6:
-            st.caption(f"and {count(len(jobs) - 6, 'more document')}")
+        draw_jobs(app, jobs, most=6, can_cancel=True)
 
 
 def draw_table(app: Pincite, documents: Sequence[Document]) -> Document | None:
-    _keep_chosen([document.id for document in documents])
+    follow_choice(TABLE, [document.id for document in documents])
     rows = [
         {
             "Document": document.name,
@@ -125,12 +106,8 @@ def draw_table(app: Pincite, documents: Sequence[Document]) -> Document | None:
         for document in documents
     ]
     event = st.dataframe(
-        rows,
-        hide_index=True,
+        rows, hide_index=True, key=TABLE, on_select="rerun", selection_mode="single-row",
         height="content" if len(rows) <= 8 else 320,
-        key=TABLE,
-        on_select="rerun",
-        selection_mode="single-row",
         column_config={
             "Document": st.column_config.TextColumn(width=300),
             "Status": st.column_config.TextColumn(width=190),
@@ -139,19 +116,9 @@ def draw_table(app: Pincite, documents: Sequence[Document]) -> Document | None:
             ),
             "Added": st.column_config.DatetimeColumn(format="D MMM YYYY, HH:mm"),
         },
-    )
+    )  # fmt: skip
     chosen = [index for index in event["selection"]["rows"] if index < len(documents)]
     return documents[chosen[0]] if chosen else documents[0] if len(documents) == 1 else None
-
-
-def _keep_chosen(ids: Sequence[str]) -> None:
-    """The chosen row follows its document when the list changes, here or in another tab."""
-    before = st.session_state.get(IDS, ids)
-    st.session_state[IDS] = ids
-    rows = (st.session_state.get(TABLE) or {}).get("selection", {}).get("rows", [])
-    if rows and before != ids:
-        chosen = before[rows[0]] if rows[0] < len(before) else ""
-        st.session_state[TABLE] = {"selection": {"rows": [ids.index(chosen)] if chosen in ids else []}}
 
 
 def status_in_words(document: Document) -> str:
@@ -163,26 +130,29 @@ def status_in_words(document: Document) -> str:
 
 
 def draw_document(app: Pincite, document: Document) -> None:
-    with st.container(horizontal=True, vertical_alignment="center"):
+    with row():
         st.subheader(escape(document.name), anchor=False)
         st.space("stretch")
         with (
             st.popover("Rename", icon=":material/edit:", type="tertiary"),
             st.form(f"rename_{document.id}", border=False),
         ):
-            name = st.text_input("Name", value=document.name, max_chars=200)
-            if st.form_submit_button("Save", type="primary") and name and name.strip():
+            name = (st.text_input("Name", value=document.name, max_chars=200) or "").strip()
+            if st.form_submit_button("Save", type="primary") and name:
                 with errors_told():
-                    app.library.rename(document.id, name.strip())
+                    app.library.rename(document.id, name)
                     st.rerun()
         draw_file_button(app, document, key="document_file")
-        if st.button("Delete", icon=":material/delete:", type="tertiary"):
-            confirm_delete(app, document)
+        if quiet("Delete", "delete"):
+            confirm_deletion(
+                "Delete this document?",
+                f"**{escape(document.name)}** goes with its file, text, index entries and page pictures. "
+                "Answers that cite it keep their words and read “source removed”.",
+                *(_delete, app, document),
+            )
     if document.message and document.status in (DocumentStatus.FAILED, DocumentStatus.CANCELLED):
         st.error(escape(document.message), icon=":material/error:")
-        if st.button("Try again", icon=":material/refresh:"):
-            app.ingest.retry(document.id)
-            st.rerun()
+        button("Try again", "refresh", app.ingest.retry, document.id)
     for note in document.notes:
         st.caption(f":material/info: {escape(note)}")
     pages, known, outline = st.tabs(["Pages", "About this document", "Outline"])
@@ -191,11 +161,16 @@ def draw_document(app: Pincite, document: Document) -> None:
     with known:
         draw_metadata(app, document)
     with outline:
-        entries = app.library.outline(document.id)
         lines = [
-            f"{'  ' * max(entry.level - 1, 0)}- {escape(entry.title)} · p. {entry.page_index + 1}" for entry in entries
+            f"{'  ' * max(entry.level - 1, 0)}- {escape(entry.title)} · p. {entry.page_index + 1}"
+            for entry in app.library.outline(document.id)
         ]
         st.markdown("\n".join(lines) or "This document has no outline.")
+
+
+def _delete(app: Pincite, document: Document) -> None:
+    app.ingest.remove(document.id)
+    page_picture.clear()
 
 
 def draw_pages(app: Pincite, document: Document) -> None:
@@ -212,7 +187,8 @@ def draw_pages(app: Pincite, document: Document) -> None:
         if clicked is not None and clicked != st.session_state.get("map_clicked"):
             show_page(SLOT, ShownPage(document.id, clicked))
         st.session_state["map_clicked"] = clicked
-        draw_troubles(app, document, receipts)
+        if troubled := [receipt for receipt in receipts if receipt.status in TROUBLED]:
+            draw_troubles(app, document, troubled)
     with right:
         shown = shown_page(SLOT)
         if shown is None or shown.document_id != document.id:
@@ -220,39 +196,26 @@ def draw_pages(app: Pincite, document: Document) -> None:
         draw_open_page(app, document, shown)
 
 
-def draw_troubles(app: Pincite, document: Document, receipts: Sequence[PageReceipt]) -> None:
+def draw_troubles(app: Pincite, document: Document, troubled: Sequence[PageReceipt]) -> None:
     """List the pages to look at, each with its reason, and offer to read them again."""
-    troubled = [receipt for receipt in receipts if receipt.status in TROUBLED]
-    if not troubled:
-        return
-    with st.expander(
-        f"{count(len(troubled), 'page')} to look at", icon=":material/warning:", expanded=len(troubled) < 6
-    ):
-        if st.button("Read all of them again", icon=":material/refresh:", key="retry_all"):
-            app.ingest.retry(document.id, [receipt.page_index for receipt in troubled])
-            st.rerun()
+    number = len(troubled)
+    with st.expander(f"{count(number, 'page')} to look at", icon=":material/warning:", expanded=number < 6):
+        again = [receipt.page_index for receipt in troubled]
+        button("Read all of them again", "refresh", app.ingest.retry, document.id, again, key="retry_all")
         for receipt in troubled[:50]:
-            with st.container(horizontal=True, vertical_alignment="center", gap="xsmall"):
-                name = page_name(receipt.page_label, receipt.page_index)
-                st.button(
-                    escape(name),
-                    key=f"open_{receipt.page_index}",
-                    type="tertiary",
-                    icon=":material/find_in_page:",
-                    on_click=show_page,
-                    args=(SLOT, ShownPage(document.id, receipt.page_index)),
-                )
+            with row(gap="xsmall"):
+                name = escape(page_name(receipt.page_label, receipt.page_index))
+                place = ShownPage(document.id, receipt.page_index)
+                quiet(name, "find_in_page", show_page, SLOT, place, key=f"open_{receipt.page_index}")
                 st.caption(escape(f"{receipt.status}. {receipt.reason}"))
 
 
 def draw_open_page(app: Pincite, document: Document, shown: ShownPage) -> None:
-    with st.container(horizontal=True, vertical_alignment="center", gap="xsmall"):
+    with row(gap="xsmall"):
         draw_pager(app, document, shown, SLOT)
         st.space("stretch")
-        if st.button("Read again", key="retry_page", type="tertiary", icon=":material/refresh:",
-                     help="Read this page once more, also with OCR"):  # fmt: skip
-            app.ingest.retry(document.id, [shown.page_index])
-            st.rerun()
+        quiet("Read again", "refresh", app.ingest.retry, document.id, [shown.page_index], key="retry_page",
+              help="Read this page once more, also with OCR")  # fmt: skip
         as_text = st.segmented_control("View", ["Page", "Text"], default="Page", required=True, key="page_or_text",
                                        label_visibility="collapsed") == "Text"  # fmt: skip
     if not as_text:
@@ -265,10 +228,9 @@ def draw_open_page(app: Pincite, document: Document, shown: ShownPage) -> None:
 
 def draw_metadata(app: Pincite, document: Document) -> None:
     st.caption("Search uses these facts as filters. What you change here counts as yours and is kept.")
-    names = [*METADATA_NAMES, *(field.name for field in document.metadata)]
-    missing = [name for name in dict.fromkeys(names) if name not in {field.name for field in document.metadata}]
-    rows = [{"Fact": field.name, "Value": field.value, "From": str(field.source)} for field in document.metadata]
-    rows += [{"Fact": name, "Value": "", "From": ""} for name in missing]
+    known = {field.name: field for field in document.metadata}
+    rows = [{"Fact": field.name, "Value": field.value, "From": str(field.source)} for field in known.values()]
+    rows += [{"Fact": name, "Value": "", "From": ""} for name in METADATA_NAMES if name not in known]
     edited = st.data_editor(rows, hide_index=True, disabled=["Fact", "From"], key=f"metadata_{document.id}")
     fields = [
         MetadataField(
@@ -285,24 +247,4 @@ def draw_metadata(app: Pincite, document: Document) -> None:
         st.rerun()
 
 
-@st.dialog("Delete this document?")
-def confirm_delete(app: Pincite, document: Document) -> None:
-    st.markdown(
-        f"**{escape(document.name)}** goes with its file, text, index entries and page pictures. "
-        "Answers that cite it keep their words and read “source removed”."
-    )
-    with st.container(horizontal=True, horizontal_alignment="right"):
-        keep = st.button("Keep it")
-        delete = st.button("Delete", key="confirm_delete", type="primary", icon=":material/delete:",
-                           on_click=_delete, args=(app, document))  # fmt: skip
-    if keep or delete:
-        st.rerun()
-
-
-def _delete(app: Pincite, document: Document) -> None:
-    with errors_told():
-        app.ingest.remove(document.id)
-        page_picture.clear()
-
-
-main()
+show(draw)

@@ -1,10 +1,8 @@
 """The review queue: answers that Pincite was not sure of, their evidence, and a person's decision."""
 
 import getpass
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
-from functools import partial
 
 import streamlit as st
 
@@ -12,7 +10,8 @@ from core.domain.errors import PinciteError
 from core.domain.turns import ReviewDecision, ReviewDraft, ReviewedLine, Turn, TurnFilter, TurnLine, TurnStatus
 from core.services.bootstrap import Pincite
 from pages.components.answer import answer_markdown, claim_line
-from pages.components.facade import errors_told, pincite, tell
+from pages.components.controls import button, link_to_conversation, link_to_trace, offer_more, quiet, row, shown_of
+from pages.components.facade import errors_told, safely, show
 from pages.components.layout import CASE
 from pages.components.live_text import live_text_area
 from pages.components.page_view import (
@@ -24,23 +23,21 @@ from pages.components.page_view import (
     passages_found,
     shown_page,
 )
+from pages.components.table import choose_row, follow_choice
 from pages.components.trace_view import draw_rows, evidence_rows
-from pages.components.turn import DECISION_WORDS, draw_evaluation
+from pages.components.turn import draw_evaluation
 from pages.components.words import confidence, escape, escape_lines, moment, parse_time, shorten
 
-SLOT = "review_page"
-QUEUE = "review_queue"
+SLOT, QUEUE = "review_page", "review_queue"
 AGES = {"Any age": 0, "Last day": 1, "Last 7 days": 7, "Last 30 days": 30}
 LINES_A_PAGE = 50
 DECISIONS_A_PAGE = 20
-IDS, SHOWN, SHOWN_DECIDED = "review_ids", "review_shown", "decided_shown"
-EDITING, LAST, TOLD, NAME = "editing", "last_decision", "review_told", "reviewer_name"
+EDITING, LAST, NAME = "editing", "last_decision", "reviewer_name"
 
 
-def main() -> None:
-    app = pincite()
+def draw(app: Pincite) -> None:
     st.header("Review", anchor=False)
-    draw_told(app)
+    draw_last_decision(app)
     flagged, decided = app.turns.count_flagged(), app.reviews.count_decided()
     waiting, done = st.tabs([f"Waiting ({flagged})", f"Decided ({decided})"])
     with waiting:
@@ -49,18 +46,14 @@ def main() -> None:
         draw_decided(app, decided)
 
 
-def draw_told(app: Pincite) -> None:
-    """What became of the last decision, with the way back."""
-    if (error := st.session_state.pop(TOLD, None)) is not None:
-        tell(error)
-    if (last := st.session_state.get(LAST)) is None:
-        return
-    turn_id, decision, question = last
-    with st.container(horizontal=True, vertical_alignment="center", gap="small", border=True):
-        done = DECISION_WORDS[decision].capitalize()
-        st.markdown(f":material/task_alt: **{done}:** {escape(shorten(question, 90))}", width="stretch")
-        st.button("Undo", key=f"undo_{turn_id}", icon=":material/undo:", type="tertiary",
-                  on_click=_undo, args=(app, turn_id))  # fmt: skip
+def draw_last_decision(app: Pincite) -> None:
+    """What became of it, with the way back."""
+    if (last := st.session_state.get(LAST)) is not None:
+        turn_id, decision, question = last
+        with row(border=True):
+            words = f"**{decision.capitalize()}:** {escape(shorten(question, 90))}"
+            st.markdown(f":material/task_alt: {words}", width="stretch")
+            quiet("Undo", "undo", _undo, app, turn_id, key=f"undo_{turn_id}")
 
 
 def draw_waiting(app: Pincite, flagged: int) -> None:
@@ -70,14 +63,14 @@ def draw_waiting(app: Pincite, flagged: int) -> None:
         return
     names = {document.id: document.name for document in app.library.list()}
     wanted = draw_filters(names)
-    lines = app.turns.lines(wanted, most=st.session_state.get(SHOWN, LINES_A_PAGE))
+    lines = app.turns.lines(wanted, most=shown_of("waiting", LINES_A_PAGE))
     if not lines:
         st.caption("No waiting answer fits these filters.")
         return
     position = _position(app, lines)
     drafted = app.reviews.drafted()
     st.dataframe(
-        [_row(line, drafted=line.id in drafted) for line in lines],
+        [_cells(line, drafted=line.id in drafted) for line in lines],
         hide_index=True, key=QUEUE, on_select="rerun", selection_mode="single-row-required",
         height="content" if len(lines) <= 6 else 250,
         column_config={
@@ -89,13 +82,13 @@ def draw_waiting(app: Pincite, flagged: int) -> None:
         },
     )  # fmt: skip
     if (more := app.turns.count_lines(wanted) - len(lines)) > 0:
-        st.button(f"Show more ({more:,} wait)", type="tertiary", on_click=_grow, args=(SHOWN, LINES_A_PAGE))
+        offer_more(f"Show more ({more:,} wait)", "waiting", LINES_A_PAGE)
     draw_case(
         app, app.verdicts.as_it_stands(app.turns.without_trace(lines[position].id)), position, len(lines) - 1, names
     )
 
 
-def _row(line: TurnLine, *, drafted: bool) -> dict[str, object]:
+def _cells(line: TurnLine, *, drafted: bool) -> dict[str, object]:
     return {
         "Question": line.question,
         "Why": ("Edited, not saved. " if drafted else "") + (line.reasons[0] if line.reasons else ""),
@@ -106,17 +99,14 @@ def _row(line: TurnLine, *, drafted: bool) -> dict[str, object]:
 
 
 def _position(app: Pincite, lines: Sequence[TurnLine]) -> int:
-    """Where the chosen case stands now: by its id, as the queue may have changed in another tab."""
-    state = st.session_state.get(QUEUE) or {}
-    rows = state.get("selection", {}).get("rows", [])
-    row, before = rows[0] if rows else 0, st.session_state.get(IDS, [])
-    ids = [line.id for line in lines]
-    case = before[row] if row < len(before) else ""
-    position = ids.index(case) if case in ids else min(row, len(ids) - 1)
-    if case and case not in ids:
-        _tell_decided_elsewhere(app, case)
-    st.session_state[IDS] = ids
-    st.session_state[QUEUE] = {"selection": {"rows": [position]}}
+    """Where the chosen case stands now; the one in its place where it was decided meanwhile."""
+    rows = (st.session_state.get(QUEUE) or {}).get("selection", {}).get("rows", [])
+    position, case = follow_choice(QUEUE, [line.id for line in lines])
+    if position is None:
+        position = min(rows[0] if rows else 0, len(lines) - 1)
+        if case:
+            _tell_decided_elsewhere(app, case)
+    choose_row(QUEUE, position)
     return position
 
 
@@ -129,58 +119,53 @@ def _tell_decided_elsewhere(app: Pincite, turn_id: str) -> None:
     except PinciteError:
         return
     if turn.status is TurnStatus.REVIEWED and turn.review:
-        st.info(f"“{escape(shorten(turn.question, 60))}” was {DECISION_WORDS[turn.review.decision]} by "
+        st.info(f"“{escape(shorten(turn.question, 60))}” was {turn.review.decision} by "
                 f"{escape(turn.review.reviewer)} meanwhile.", icon=":material/info:")  # fmt: skip
 
 
 def _move_to(position: int) -> None:
-    st.session_state[QUEUE] = {"selection": {"rows": [position]}}
+    choose_row(QUEUE, position)
     st.session_state.pop(EDITING, None)
     st.session_state[SLOT] = None
 
 
-def _grow(key: str, by: int) -> None:
-    st.session_state[key] = st.session_state.get(key, by) + by
-
-
 def draw_filters(names: dict[str, str]) -> TurnFilter:
-    with st.container(horizontal=True, vertical_alignment="bottom"):
+    with row(vertical_alignment="bottom"):
         words = st.text_input(
             "Question or reason", type="search", live=True, placeholder="Any words", key="review_words"
         )
         document = st.selectbox("Document", ["", *names], format_func=lambda id_: names.get(id_, "Any document"))
-        age = st.selectbox("Age", list(AGES), width=150)
+        days = AGES[st.selectbox("Age", list(AGES), width=150)]
         most = st.slider("Confidence up to", 0, 100, 100, step=5, format="%d%%", width=200)
-    return TurnFilter(
-        status=TurnStatus.FLAGGED,
-        words=words or "",
-        document_id=document or "",
-        since=(datetime.now(UTC) - timedelta(days=days)).isoformat() if (days := AGES[age]) else "",
-        confidence_up_to=most / 100,
-    )
+    since = (datetime.now(UTC) - timedelta(days=days)).isoformat() if days else ""
+    return TurnFilter(TurnStatus.FLAGGED, words or "", document or "", since, most / 100)
 
 
 def draw_case(app: Pincite, turn: Turn, position: int, last: int, names: dict[str, str]) -> None:
     draft = app.reviews.draft(turn.id)
     editing = draft is not None or st.session_state.get(EDITING) == turn.id
-    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+    with row():
         if editing:
             draw_editing_bar(app, turn, draft)
         else:
             draw_deciding_bar(app, turn)
         st.space("stretch")
-        st.button("", key="previous", icon=":material/arrow_upward:", type="tertiary", shortcut="K",
-                  help="Previous answer", disabled=position == 0, on_click=_move_to, args=(position - 1,))  # fmt: skip
-        st.button("", key="next", icon=":material/arrow_downward:", type="tertiary", shortcut="J",
-                  help="Next answer", disabled=position == last, on_click=_move_to, args=(position + 1,))  # fmt: skip
+        quiet("", "arrow_upward", _move_to, position - 1, key="previous", shortcut="K", help="Previous answer",
+              disabled=position == 0)  # fmt: skip
+        quiet("", "arrow_downward", _move_to, position + 1, key="next", shortcut="J", help="Next answer",
+              disabled=position == last)  # fmt: skip
     with st.container(key=CASE):
         left, right = st.columns([11, 9], gap="medium")
     with left:
-        draw_draft(app, turn, editing=editing)
+        draw_draft(turn, editing=editing)
         if editing:
             draw_editor(app, turn, draft)
-        draw_signature(turn)
-        draw_checks(turn)
+        with row(vertical_alignment="bottom"):
+            st.text_input("Note", key=f"note_{turn.id}", placeholder="Optional: why you decide so")
+            st.text_input("Reviewer", value=_reviewer(), key="reviewer", persist_state="session", width=140)
+        with st.expander("How this draft was checked", icon=":material/fact_check:"):
+            draw_evaluation(turn)
+        link_to_trace(turn, "Open the trace")
         draw_hint(app, turn)
     with right:
         draw_evidence(app, turn, names, editing=editing)
@@ -188,127 +173,25 @@ def draw_case(app: Pincite, turn: Turn, position: int, last: int, names: dict[st
 
 def draw_deciding_bar(app: Pincite, turn: Turn) -> None:
     """Each button is this case's own: a press that comes late can decide no other."""
-    st.button("Approve", key=f"approve_{turn.id}", icon=":material/check:", type="primary", shortcut="A",
-              disabled=not turn.answer.strip(), on_click=_decide,
-              args=(app, turn.id, ReviewDecision.APPROVED))  # fmt: skip
-    st.button("Edit", key=f"open_{turn.id}", icon=":material/edit:", shortcut="E", on_click=_edit, args=(turn.id,))
-    st.button("Reject", key=f"reject_{turn.id}", icon=":material/block:", shortcut="X",
-              on_click=_decide, args=(app, turn.id, ReviewDecision.REJECTED))  # fmt: skip
+    button("Approve", "check", _decide, app, turn.id, ReviewDecision.APPROVED, key=f"approve_{turn.id}",
+           type="primary", shortcut="A", disabled=not turn.answer.strip())  # fmt: skip
+    button("Edit", "edit", _edit, turn.id, key=f"open_{turn.id}", shortcut="E")
+    button("Reject", "block", _decide, app, turn.id, ReviewDecision.REJECTED, key=f"reject_{turn.id}", shortcut="X")
 
 
 def draw_editing_bar(app: Pincite, turn: Turn, draft: ReviewDraft | None) -> None:
     """No shortcut decides here, and nothing here approves the original by mistake."""
-    st.button("Save and approve", key=f"save_{turn.id}", icon=":material/save:", type="primary",
-              on_click=_save, args=(app, turn.id))  # fmt: skip
-    st.button("Discard", key=f"discard_{turn.id}", icon=":material/delete_history:",
-              on_click=_discard, args=(app, turn.id))  # fmt: skip
+    button("Save and approve", "save", _save, app, turn.id, key=f"save_{turn.id}", type="primary")
+    button("Discard", "delete_history", _discard, app, turn.id, key=f"discard_{turn.id}")
     if draft and draft.text.strip() != turn.answer.strip():
         st.badge("Edited, not saved", icon=":material/edit_note:", color="orange",
                  help=f"Kept {moment(draft.updated_at)}; it stays until it is saved or discarded.")  # fmt: skip
 
 
-def draw_editor(app: Pincite, turn: Turn, draft: ReviewDraft | None) -> None:
-    key = _editor(turn.id)
-    if st.session_state.get(key) is None:
-        st.session_state[key] = draft.text if draft else turn.answer
-    text = live_text_area(
-        "The final answer; write [2] to cite passage 2", height=160, key=key,
-        on_change=partial(_keep_draft, app, turn.id),
-    )  # fmt: skip
-    draw_recheck(app, turn, text)
-    if turn.evidence:
-        with st.expander("Passages that can be cited, by number", icon=":material/format_list_numbered:"):
-            draw_rows(evidence_rows(turn.evidence), key=f"citable_{turn.id}")
-
-
-def _editor(turn_id: str) -> str:
-    return f"edit_{turn_id}"
-
-
-def draw_signature(turn: Turn) -> None:
-    """What goes with the decision."""
-    with st.container(horizontal=True, vertical_alignment="bottom"):
-        st.text_input("Note", key=f"note_{turn.id}", placeholder="Optional: why you decide so")
-        st.text_input(
-            "Reviewer",
-            value=st.session_state.get(NAME) or _user_name(),
-            key="reviewer",
-            persist_state="session",
-            width=140,
-        )
-
-
-def _edit(turn_id: str) -> None:
-    st.session_state[EDITING] = turn_id
-
-
-def _keep_draft(app: Pincite, turn_id: str) -> None:
-    text = st.session_state.get(_editor(turn_id))
-    if text is not None:  # else the same press has saved or discarded it
-        with _told_later():
-            app.reviews.keep_draft(turn_id, text)
-
-
-def _discard(app: Pincite, turn_id: str) -> None:
-    with _told_later():
-        app.reviews.discard_draft(turn_id)
-        _close_editor(turn_id)
-
-
-def _close_editor(turn_id: str) -> None:
-    st.session_state.pop(EDITING, None)
-    st.session_state.pop(_editor(turn_id), None)
-
-
-def _save(app: Pincite, turn_id: str) -> None:
-    with _told_later():
-        text = st.session_state.get(_editor(turn_id)) or ""
-        _conclude(app, turn_id, ReviewDecision.EDITED, text)
-
-
-def _decide(app: Pincite, turn_id: str, decision: ReviewDecision) -> None:
-    """A second key pressed before the editor was drawn must not decide."""
-    if st.session_state.get(EDITING) != turn_id:
-        with _told_later():
-            _conclude(app, turn_id, decision)
-
-
-def _conclude(app: Pincite, turn_id: str, decision: ReviewDecision, text: str = "") -> None:
-    note = st.session_state.get(f"note_{turn_id}") or ""
-    reviewer = st.session_state.get("reviewer") or st.session_state.get(NAME) or _user_name()
-    st.session_state[NAME] = reviewer  # the field goes with the last case, and may not be drawn yet with the next
-    turn = app.turns.without_trace(turn_id)
-    if decision is ReviewDecision.EDITED and text.strip() == turn.answer.strip():
-        decision = ReviewDecision.APPROVED  # nothing was changed in the box
-    app.reviews.decide(turn_id, decision, final_answer=text, note=note, reviewer=reviewer)
-    st.session_state[LAST] = (turn_id, decision, turn.question)
-    _close_editor(turn_id)
-
-
-def _undo(app: Pincite, turn_id: str) -> None:
-    """Take the decision back and show its case again."""
-    with _told_later():
-        if (last := st.session_state.get(LAST)) is not None and last[0] == turn_id:
-            st.session_state.pop(LAST)
-        st.session_state[IDS] = [turn_id]
-        _move_to(0)
-        app.reviews.undo(turn_id)
-
-
-@contextmanager
-def _told_later() -> Iterator[None]:
-    """An error in a callback is told above the queue, where the page is drawn next."""
-    try:
-        yield
-    except PinciteError as error:
-        st.session_state[TOLD] = error
-
-
-def draw_draft(app: Pincite, turn: Turn, *, editing: bool) -> None:
+def draw_draft(turn: Turn, *, editing: bool) -> None:
     st.markdown(f"**{escape_lines(turn.question)}**")
     reasons = "\n".join(f"- {escape(reason)}" for reason in turn.reasons)
-    judged = "" if turn.verdict else "Not judged\n"
-    st.warning(f"{judged}{reasons}", icon=":material/warning:")
+    st.warning(reasons if turn.verdict else f"Not judged\n{reasons}", icon=":material/warning:")
     if turn.review and turn.review.stale:
         st.info(f"Decided before by {escape(turn.review.reviewer)}; stale since: {escape(turn.review.stale)}")
     if not editing:
@@ -317,29 +200,23 @@ def draw_draft(app: Pincite, turn: Turn, *, editing: bool) -> None:
             st.markdown(answer or "There is no draft: nothing in the documents was good enough to answer from.")
 
 
-def draw_checks(turn: Turn) -> None:
-    with st.expander("How this draft was checked", icon=":material/fact_check:"):
-        draw_evaluation(turn)
-    st.page_link(
-        "pages/traces.py", label="Open the trace", icon=":material/account_tree:", query_params={"turn": turn.id}
-    )
-
-
-def _user_name() -> str:
-    try:
-        return getpass.getuser()
-    except (ImportError, KeyError, OSError):  # a container need not know its user by name
-        return "local"
-
-
-def draw_recheck(app: Pincite, turn: Turn, text: str) -> None:
-    """Check the edited text again, each time the reviewer pauses."""
+def draw_editor(app: Pincite, turn: Turn, draft: ReviewDraft | None) -> None:
+    """The text, checked again each time the reviewer pauses."""
+    key = _editor(turn.id)
+    if st.session_state.get(key) is None:
+        st.session_state[key] = draft.text if draft else turn.answer
+    text = live_text_area(
+        "The final answer; write [2] to cite passage 2", height=160, key=key,
+        on_change=lambda: safely(_keep_draft, app, turn.id),
+    )  # fmt: skip
     verdict = app.verdicts.of_edit(turn.id, text)
-    lines = [claim_line(claim) for claim in verdict.claims]
     with st.container(border=True):
         sure = confidence(verdict.confidence, app.settings.current.review_threshold)
         st.caption(f"Checked again as you type · {sure.lower()}")
-        st.markdown("\n".join(lines) or "No claim to check.")
+        st.markdown("\n".join(map(claim_line, verdict.claims)) or "No claim to check.")
+    if turn.evidence:
+        with st.expander("Passages that can be cited, by number", icon=":material/format_list_numbered:"):
+            draw_rows(evidence_rows(turn.evidence), key=f"citable_{turn.id}")
 
 
 def draw_hint(app: Pincite, turn: Turn) -> None:
@@ -364,9 +241,77 @@ def draw_evidence(app: Pincite, turn: Turn, names: dict[str, str], *, editing: b
     if shown is None or shown.document_id not in {citation.document_id for citation in citations}:
         shown = cited_page(by_page(citations)[0])
     document = app.library.get(shown.document_id)
-    with st.container(horizontal=True, vertical_alignment="center", gap="xsmall"):
+    with row(gap="xsmall"):
         draw_pager(app, document, shown, SLOT)
     draw_picture(document, shown)
+
+
+# ---------------------------------------------------------------- what the buttons do
+
+
+def _editor(turn_id: str) -> str:
+    return f"edit_{turn_id}"
+
+
+def _edit(turn_id: str) -> None:
+    st.session_state[EDITING] = turn_id
+
+
+def _keep_draft(app: Pincite, turn_id: str) -> None:
+    text = st.session_state.get(_editor(turn_id))
+    if text is not None:  # else the same press has saved or discarded it
+        app.reviews.keep_draft(turn_id, text)
+
+
+def _discard(app: Pincite, turn_id: str) -> None:
+    app.reviews.discard_draft(turn_id)
+    _close_editor(turn_id)
+
+
+def _close_editor(turn_id: str) -> None:
+    st.session_state.pop(EDITING, None)
+    st.session_state.pop(_editor(turn_id), None)
+
+
+def _save(app: Pincite, turn_id: str) -> None:
+    _conclude(app, turn_id, ReviewDecision.EDITED, st.session_state.get(_editor(turn_id)) or "")
+
+
+def _decide(app: Pincite, turn_id: str, decision: ReviewDecision) -> None:
+    """A second key pressed before the editor was drawn must not decide."""
+    if st.session_state.get(EDITING) != turn_id:
+        _conclude(app, turn_id, decision)
+
+
+def _conclude(app: Pincite, turn_id: str, decision: ReviewDecision, text: str = "") -> None:
+    note = st.session_state.get(f"note_{turn_id}") or ""
+    reviewer = st.session_state.get("reviewer") or _reviewer()
+    st.session_state[NAME] = reviewer  # the field goes with the last case, and may not be drawn yet with the next
+    turn = app.turns.without_trace(turn_id)
+    if decision is ReviewDecision.EDITED and text.strip() == turn.answer.strip():
+        decision = ReviewDecision.APPROVED  # nothing was changed in the box
+    app.reviews.decide(turn_id, decision, final_answer=text, note=note, reviewer=reviewer)
+    st.session_state[LAST] = (turn_id, decision, turn.question)
+    _close_editor(turn_id)
+
+
+def _reviewer() -> str:
+    try:
+        return st.session_state.get(NAME) or getpass.getuser()
+    except (ImportError, KeyError, OSError):  # a container need not know its user by name
+        return "local"
+
+
+def _undo(app: Pincite, turn_id: str) -> None:
+    """Take the decision back and show its case again."""
+    if (last := st.session_state.get(LAST)) is not None and last[0] == turn_id:
+        st.session_state.pop(LAST)
+    st.session_state[f"{QUEUE}_ids"] = [turn_id]
+    _move_to(0)
+    app.reviews.undo(turn_id)
+
+
+# ---------------------------------------------------------------- what is decided
 
 
 def draw_decided(app: Pincite, count: int) -> None:
@@ -374,15 +319,14 @@ def draw_decided(app: Pincite, count: int) -> None:
     if not count:
         st.caption("No decision yet. Reviewed answers are offered again when somebody asks the same.")
         return
-    lines = app.reviews.decided(most=st.session_state.get(SHOWN_DECIDED, DECISIONS_A_PAGE))
+    lines = app.reviews.decided(most=shown_of("decided", DECISIONS_A_PAGE))
     drafted = app.reviews.drafted()
     for line in lines:
-        outcome = f"{DECISION_WORDS[line.review.decision]}, {moment(line.review.decided_at)}"
+        outcome = f"{line.review.decision}, {moment(line.review.decided_at)}"
         with st.expander(f"{escape(shorten(line.question, 90))} · {outcome}", icon=":material/verified_user:"):
             draw_decision(app, line, drafted=line.turn_id in drafted)
     if count > len(lines):
-        st.button(f"Show earlier ({count - len(lines):,} more)", type="tertiary", key="earlier_decisions",
-                  on_click=_grow, args=(SHOWN_DECIDED, DECISIONS_A_PAGE))  # fmt: skip
+        offer_more(f"Show earlier ({count - len(lines):,} more)", "decided", DECISIONS_A_PAGE)
 
 
 def draw_decision(app: Pincite, line: ReviewedLine, *, drafted: bool) -> None:
@@ -390,17 +334,15 @@ def draw_decision(app: Pincite, line: ReviewedLine, *, drafted: bool) -> None:
         note = f" “{escape(review.note)}”" if review.note else ""
         stale = f" — no longer holds: {escape(review.stale)}" if review.stale else ""
         undone = f" — taken back {moment(review.undone_at)}" if review.undone_at else ""
-        st.markdown(f"**{DECISION_WORDS[review.decision].capitalize()}** by {escape(review.reviewer)}, "
+        st.markdown(f"**{review.decision.capitalize()}** by {escape(review.reviewer)}, "
                     f"{moment(review.decided_at)}.{note}{stale}{undone}")  # fmt: skip
         st.markdown(answer_markdown(review.parts, None))
     if drafted:
         st.caption("An edit of this answer is not saved; take the decision back to go on with it.")
-    with st.container(horizontal=True, vertical_alignment="center"):
-        st.page_link("pages/chat.py", label="Open the conversation", icon=":material/forum:",
-                     query_params={"session": line.session_id})  # fmt: skip
+    with row():
+        link_to_conversation(line.session_id)
         if line.status is TurnStatus.REVIEWED:
-            st.button("Take back", key=f"take_back_{line.turn_id}", type="tertiary", icon=":material/undo:",
-                      on_click=_undo, args=(app, line.turn_id))  # fmt: skip
+            quiet("Take back", "undo", _undo, app, line.turn_id, key=f"take_back_{line.turn_id}")
 
 
-main()
+show(draw)

@@ -7,50 +7,41 @@ from dataclasses import asdict
 import streamlit as st
 
 from core.domain.answers import Attempt
-from core.domain.errors import PinciteError
 from core.domain.search import SearchPlan
 from core.domain.turns import Turn, TurnFilter, TurnLine
 from core.services.bootstrap import Pincite
 from pages.components.answer import answer_markdown, claim_line, confidence_history
-from pages.components.facade import errors_told, pincite, tell
+from pages.components.controls import download, link_to_conversation, offer_more, row, shown_of
+from pages.components.facade import errors_told, show
 from pages.components.trace_view import candidate_rows, draw_path, draw_rows, draw_steps, draw_timeline, evidence_rows
 from pages.components.turn import draw_evaluation
 from pages.components.words import STATUS_WORDS, escape, moment, shorten
 
 TURNS_A_PAGE = 50
-SHOWN = "traces_shown"
 
 
-def main() -> None:
-    app = pincite()
+def draw(app: Pincite) -> None:
     st.header("Traces", anchor=False)
     one_turn, playground = st.tabs(["One answer", "Try a search"])
-    with one_turn:
+    with one_turn, errors_told():
         draw_turn(app)
     with playground:
         draw_playground(app)
 
 
 def draw_turn(app: Pincite) -> None:
-    chosen = choose_turn(app)
-    if not chosen:
+    if not (chosen := choose_turn(app)):
         return
     st.query_params["turn"] = chosen
-    try:
-        turn = app.turns.get(chosen)
-    except PinciteError as error:
-        tell(error)
-        return
+    turn = app.turns.get(chosen)
     if turn.id == app.runner.running(turn.session_id):
         turn = app.runner.snapshot(turn.id).turn
     turn = app.verdicts.as_it_stands(turn)
-    with st.container(horizontal=True, vertical_alignment="center"):
+    with row():
         st.markdown(f"{STATUS_WORDS[turn.status]} · {escape(turn.engine)} · {moment(turn.started_at)}", width="content")
-        st.page_link("pages/chat.py", label="Open the conversation", icon=":material/forum:",
-                     query_params={"session": turn.session_id})  # fmt: skip
-        st.download_button("Download as JSON", data=lambda: json.dumps(asdict(turn), indent=2, ensure_ascii=False),
-                           file_name=f"trace-{turn.id[:8]}.json", mime="application/json", icon=":material/download:",
-                           type="tertiary", on_click="ignore")  # fmt: skip
+        link_to_conversation(turn.session_id)
+        download("Download as JSON", lambda: json.dumps(asdict(turn), indent=2, ensure_ascii=False),
+                 f"trace-{turn.id[:8]}.json", "application/json")  # fmt: skip
     if turn.error:
         st.error(escape(turn.error), icon=":material/error:")
     draw_path(turn)
@@ -58,11 +49,8 @@ def draw_turn(app: Pincite) -> None:
         ["Steps", "Search and evidence", "Answer and claims", "Attempts side by side"]
     )
     with steps:
-        if turn.trace:
-            draw_timeline(turn.trace)
-            draw_steps(turn.trace)
-        else:
-            st.caption("This turn left no steps.")
+        draw_timeline(turn.trace)
+        draw_steps(turn.trace)
     with search:
         draw_search(turn)
     with answer:
@@ -77,8 +65,8 @@ def choose_turn(app: Pincite) -> str:
     if not app.turns.lines(most=1):
         st.info("No question was asked yet. Each answer leaves a trace here.", icon=":material/account_tree:")
         return ""
-    most = st.session_state.get(SHOWN, TURNS_A_PAGE)
-    with st.container(horizontal=True, vertical_alignment="center"):
+    most = shown_of("traces", TURNS_A_PAGE)
+    with row():
         words = st.text_input("Find", type="search", live=True, placeholder="Words of a question", width=220,
                               label_visibility="collapsed", key="trace_words")  # fmt: skip
         lines = {line.id: line for line in app.turns.lines(TurnFilter(words=words or ""), most=most + 1)}
@@ -97,13 +85,8 @@ def choose_turn(app: Pincite) -> str:
             icon=":material/account_tree:",
         )  # fmt: skip
         if further:
-            st.button("Earlier", key="earlier", icon=":material/history:", type="tertiary", on_click=_show_more,
-                      help="Offer earlier questions too")  # fmt: skip
+            offer_more("Earlier", "traces", TURNS_A_PAGE, icon="history")
     return chosen or ""
-
-
-def _show_more() -> None:
-    st.session_state[SHOWN] = st.session_state.get(SHOWN, TURNS_A_PAGE) + TURNS_A_PAGE
 
 
 def _title(turn: TurnLine) -> str:
@@ -128,13 +111,9 @@ def draw_plan(plan: SearchPlan) -> None:
         variations = f" (also: {escape(others)})" if others else ""
         lines.append(f"- {escape(query.text)}{variations}")
     found = {
-        "names": plan.entities,
-        "constraints": plan.constraints,
-        "times": plan.time_ranges,
-        "sections": plan.wanted_sections,
-        "pages": plan.wanted_pages,
-        "notes": plan.notes,
-    }
+        "names": plan.entities, "constraints": plan.constraints, "times": plan.time_ranges,
+        "sections": plan.wanted_sections, "pages": plan.wanted_pages, "notes": plan.notes,
+    }  # fmt: skip
     lines += [f"- *{name}*: {escape(', '.join(values))}" for name, values in found.items() if values]
     st.markdown("\n".join(lines))
 
@@ -148,9 +127,8 @@ def draw_attempts(attempts: Sequence[Attempt]) -> None:
     for column, attempt in zip(st.columns(len(attempts), gap="medium"), attempts, strict=True):
         with column, st.container(border=True):
             verdict = attempt.verdict
-            sure = (
-                f" · {verdict.confidence:.0%} · {'accepted' if verdict.accepted else 'not accepted'}" if verdict else ""
-            )
+            accepted = "accepted" if verdict and verdict.accepted else "not accepted"
+            sure = f" · {verdict.confidence:.0%} · {accepted}" if verdict else ""
             st.markdown(f"**Attempt {attempt.number + 1}**{sure}")
             if attempt.plan:
                 draw_plan(attempt.plan)
@@ -164,7 +142,7 @@ def draw_attempts(attempts: Sequence[Attempt]) -> None:
 def draw_playground(app: Pincite) -> None:
     """Each stage's ranking side by side, without an answer."""
     names = {document.id: document.name for document in app.library.list()}
-    with st.container(horizontal=True, vertical_alignment="bottom"):
+    with row(vertical_alignment="bottom"):
         query = st.text_input("Search for", placeholder="For example: late payment interest", icon=":material/search:")
         chosen = st.multiselect("In", list(names), format_func=lambda id_: names[id_], placeholder="All documents")
     if not query:
@@ -173,8 +151,7 @@ def draw_playground(app: Pincite) -> None:
     with errors_told(), st.spinner("Searching…"):
         plan, result = app.search.try_out(query, tuple(chosen))
         draw_plan(plan)
-        st.caption(escape(f"Reranker: {result.reranker} · score floor {result.score_floor:.2f}"))
-        for note in result.notes:
+        for note in (f"Reranker: {result.reranker} · score floor {result.score_floor:.2f}", *result.notes):
             st.caption(escape(note))
         if not result.rankings:
             st.info("Nothing was found.", icon=":material/search_off:")
@@ -189,4 +166,4 @@ def draw_playground(app: Pincite) -> None:
                 st.markdown("\n".join(f"- {escape(item)}" for item in result.left_out))
 
 
-main()
+show(draw)

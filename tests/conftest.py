@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Generator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -19,6 +20,18 @@ def settings(tmp_path: Path) -> Settings:
 def samples() -> Path:
     """The folder of the sample PDFs."""
     return PACKAGE_ROOT / "data" / "samples"
+
+
+@pytest.fixture(scope="session")
+def contract_library(samples: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A data directory with the sample contract, read to its end once; to be copied, not to be opened."""
+    from core.services.bootstrap import open_pincite
+
+    settings = Settings(data_dir=tmp_path_factory.mktemp("contract") / "data", engine="quoting")
+    with closing(open_pincite(settings)) as pincite:
+        pincite.ingest.add(samples / "service-contract.pdf", "service-contract.pdf")
+        assert pincite.ingest.wait(timeout_seconds=120)
+    return settings.data_dir
 
 
 @pytest.fixture(autouse=True)

@@ -21,7 +21,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
 )
 """The lowest first. Rooms of one layer do not know each other."""
 ONLY_BOOTSTRAP = "core.store"
-MAY_OPEN_STORES = ("core.services.bootstrap",)
+MAY_OPEN_STORES = ("core.services.bootstrap", "core.services.looking")
 OURS = ("app", "cli", "commands", "core", "pages", "serve", "web")
 STILL_BACKWARD = {
     "core.ingest.pipeline imports core.store.data_dir",

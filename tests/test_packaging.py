@@ -32,7 +32,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     source = folder / "source"
     source.mkdir()
     for entry in PACKAGE_ROOT.iterdir():
-        if entry.name in ("core", "pages", "web", ".streamlit", "tests", "benchmarks"):
+        if entry.name in ("commands", "core", "pages", "web", ".streamlit", "tests", "benchmarks"):
             shutil.copytree(entry, source / entry.name, ignore=leave_out)
         elif entry.is_file() and not entry.is_symlink():
             shutil.copy(entry, source)
@@ -101,6 +101,9 @@ def test_installed_wheel_works_from_any_folder_and_keeps_data_in_the_users_folde
     assert Path(package).is_relative_to(site)
     assert Path(data).is_relative_to(home) and Path(data).name == "pincite"
     assert int(samples) == len(WRITERS)
+    for words in (["--help"], ["doctor"]):
+        command = [sys.executable, "-c", "import sys; from pincite.cli import main; sys.exit(main())", *words]
+        subprocess.run(command, cwd=elsewhere, env=environment, capture_output=True, check=True, timeout=120)
     assert list(elsewhere.iterdir()) == []
 
 

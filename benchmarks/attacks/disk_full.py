@@ -117,7 +117,7 @@ def _missing(data: Path) -> list[str]:
     """What was there before the disk was full, or was asked for then, and is not there now."""
     from core.domain.documents import DocumentStatus
     from core.domain.settings import Settings
-    from core.services.bootstrap import look_into
+    from core.services.looking import look_into
 
     with look_into(Settings(data_dir=data)) as look:
         documents = {document.name: document for document in look.library.list()}

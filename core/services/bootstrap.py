@@ -1,9 +1,5 @@
 """The one place that opens the stores, builds the services on them and wires both together."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
-
 import langsmith
 
 from core.documents.metadata import describe
@@ -13,12 +9,12 @@ from core.domain.errors import IndexMismatchError, ModelUnavailableError
 from core.domain.ports import Embedder, PassageIndex
 from core.domain.settings import Settings, load_settings
 from core.ingest.pipeline import Ingest
-from core.models.registry import choose_engine, look_for_engines, make_embedder
+from core.models.registry import choose_engine, make_embedder
 from core.search.lexicon import users_lexicon
 from core.services.health import Health
 from core.store.condition import Condition
 from core.store.data_dir import check_ours, claim, quarantined
-from core.store.database import Database, ReadOnlyDatabase, empty_log
+from core.store.database import Database, empty_log
 from core.store.exact import NoMeaning
 from core.store.indexes import Indexes
 from core.store.keywords import Fts5Index
@@ -161,31 +157,3 @@ def open_pincite(settings: Settings | None = None, *, at_work: bool = True) -> P
     # LangGraph would send whole turns to LangSmith where the user's environment asks that of other programs.
     langsmith.configure(enabled=False)
     return Pincite(settings or load_settings(), at_work=at_work)
-
-
-@dataclass(frozen=True, slots=True)
-class Look:
-    """A data directory that is only looked at."""
-
-    settings: Settings
-    database: Database
-    library: Library
-    health: Health
-
-
-@contextmanager
-def look_into(settings: Settings) -> Iterator[Look]:
-    """Open a data directory only to look: not a byte in it changes, and where there is none, none is made.
-
-    Raises StorageError.
-    """
-    check_ours(settings)
-    check_whole(settings)
-    database = ReadOnlyDatabase(settings.database_path)
-    try:
-        library = Library(database, settings)
-        condition = Condition(database, library, settings)
-        health = Health(lambda: settings, library, condition, lambda: look_for_engines(settings))
-        yield Look(settings, database, library, health)
-    finally:
-        database.close()

@@ -9,7 +9,7 @@ from streamlit.delta_generator import DeltaGenerator
 from core.domain.turns import Turn
 from pages.components.facade import safely
 
-Callback = Callable[..., None]
+Callback = Callable[..., object]
 
 
 def row(**options: Any) -> DeltaGenerator:

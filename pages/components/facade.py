@@ -33,7 +33,7 @@ def errors_told() -> Iterator[None]:
         tell(error)
 
 
-def safely(do: Callable[..., None], *args: object) -> None:
+def safely(do: Callable[..., object], *args: object) -> None:
     """Do what a button is for; an error of ours is told when the page is drawn anew."""
     try:
         do(*args)

@@ -4,7 +4,7 @@ Each screen that shows pages has a slot in the session state that says which pag
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import streamlit as st
 
@@ -13,6 +13,7 @@ from core.domain.documents import Document
 from core.domain.errors import PinciteError
 from core.domain.turns import Turn
 from core.services.bootstrap import Pincite
+from pages.components.controls import button, download, quiet, row
 from pages.components.facade import pincite, tell
 from pages.components.words import chip_label, escape, shorten
 
@@ -76,18 +77,12 @@ def draw_chips(citations: Sequence[Citation], names: Mapping[str, str], slot: st
     """One button for each cited page; it opens the page with the quotations marked."""
     if not citations:
         return
-    with st.container(horizontal=True, gap="xsmall"):
+    with row(gap="xsmall"):
         for position, group in enumerate(by_page(citations)):
             gone = group[0].document_id not in names
-            st.button(
-                f"{chip_label(group)}{' · source removed' if gone else ''}",
-                key=f"chip_{key}_{position}",
-                help=quotations(group),
-                icon=":material/link_off:" if gone else ":material/find_in_page:",
-                disabled=gone,
-                on_click=show_page,
-                args=(slot, cited_page(group)),
-            )
+            label, icon = (" · source removed", "link_off") if gone else ("", "find_in_page")
+            button(chip_label(group) + label, icon, show_page, slot, cited_page(group), key=f"chip_{key}_{position}",
+                   help=quotations(group), disabled=gone)  # fmt: skip
 
 
 @st.cache_data(max_entries=48, show_spinner=False)
@@ -116,43 +111,26 @@ def draw_pager(app: Pincite, document: Document, shown: ShownPage, slot: str) ->
 
 
 def _turn_button(shown: ShownPage, document: Document, slot: str, step: int) -> None:
+    way, icon = ("next", "chevron_right") if step > 0 else ("previous", "chevron_left")
     target = shown.page_index + step
-    st.button(
-        "",
-        key=f"{slot}_{'next' if step > 0 else 'previous'}",
-        icon=":material/chevron_right:" if step > 0 else ":material/chevron_left:",
-        type="tertiary",
-        help="Next page" if step > 0 else "Previous page",
-        disabled=not 0 <= target < document.page_count,
-        on_click=show_page,
-        args=(slot, replace(shown, page_index=target, marks=(), quotation="")),
-    )
+    quiet("", icon, show_page, slot, ShownPage(document.id, target), key=f"{slot}_{way}",
+          help=f"{way.capitalize()} page", disabled=not 0 <= target < document.page_count)  # fmt: skip
 
 
 def draw_file_button(app: Pincite, document: Document, *, key: str) -> None:
-    st.download_button(
-        "",
-        data=lambda: app.library.file_path(document.id).read_bytes(),
-        file_name=document.name,
-        mime="application/pdf",
-        key=key,
-        icon=":material/download:",
-        type="tertiary",
-        help="Download the PDF",
-        on_click="ignore",
-    )
+    download("", lambda: app.library.file_path(document.id).read_bytes(), document.name, "application/pdf", key=key,
+             help="Download the PDF")  # fmt: skip
 
 
 def draw_page_panel(app: Pincite, shown: ShownPage, slot: str) -> None:
     """The cited page beside the conversation."""
     document = app.library.get(shown.document_id)
     st.markdown(f"**{escape(document.name)}**", wrap=False)
-    with st.container(horizontal=True, vertical_alignment="center", gap="xsmall"):
+    with row(gap="xsmall"):
         draw_pager(app, document, shown, slot)
         st.space("stretch")
         draw_file_button(app, document, key=f"{slot}_file")
-        st.button("", key=f"{slot}_close", icon=":material/close:", type="tertiary", help="Close the page",
-                  on_click=show_page, args=(slot, None))  # fmt: skip
+        quiet("", "close", show_page, slot, None, key=f"{slot}_close", help="Close the page")
     if shown.quotation and len(shown.marks) < 2:
         st.caption(shown.quotation)
     draw_picture(document, shown)

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from core.domain.errors import PinciteError
 from core.domain.search import Mode
 from core.domain.turns import Session
 from core.services.bootstrap import Pincite
-from pages.components.facade import tell
+from pages.components.controls import quiet
+from pages.components.facade import safely
 from pages.components.words import count, escape, shorten
 
 NEW = "new_scope"
@@ -35,7 +35,8 @@ def add_to_scope(app: Pincite, session: Session | None, document_ids: Sequence[s
 def draw_scope(app: Pincite, session: Session | None, names: dict[str, str], mode: Mode) -> None:
     chosen = chosen_documents(session)
     here = [id_ for id_ in chosen if id_ in names]
-    key = f"scope_{session.id if session else 'new'}"
+    session_id = session.id if session else ""
+    key = f"scope_{session_id or 'new'}"
     # The stored choice is the truth, whatever the control held: another tab or a dropped file may have changed it.
     st.session_state[key] = here
     st.session_state[f"{key}_shown"] = tuple(here)
@@ -44,13 +45,12 @@ def draw_scope(app: Pincite, session: Session | None, names: dict[str, str], mod
         st.multiselect(
             "Documents to search", list(names), format_func=lambda id_: names[id_], key=key,
             placeholder="None of the chosen is here" if chosen else f"All {count(len(names), 'document')}",
-            on_change=_choose, args=(app, session.id if session else "", key),
+            on_change=safely, args=(_choose, app, session_id, key),
         )  # fmt: skip
         if gone := len(chosen) - len(here):
             st.caption(f":material/warning: {count(gone, 'chosen document')} {_were(gone)} removed from the library.")
         if chosen:
-            st.button("Search all documents", key=f"{key}_all", type="tertiary", icon=":material/select_all:",
-                      on_click=_keep, args=(app, session.id if session else "", ()))  # fmt: skip
+            quiet("Search all documents", "select_all", _keep, app, session_id, (), key=f"{key}_all")
         st.caption("Leave it empty to search all. A question that names a document with @ goes to that one alone.")
 
 
@@ -87,11 +87,7 @@ def _choose(app: Pincite, session_id: str, key: str) -> None:
     """Adding adds and removing removes, also where the choice was changed elsewhere since this control was drawn."""
     before, after = st.session_state[f"{key}_shown"], st.session_state[key]
     here = {document.id for document in app.library.list()}
-    try:
-        stored = app.sessions.get(session_id).document_ids if session_id else chosen_documents(None)
-    except PinciteError as error:
-        tell(error)
-        return
+    stored = app.sessions.get(session_id).document_ids if session_id else chosen_documents(None)
     kept = [id_ for id_ in stored or before if id_ in after or id_ not in before]
     scope = tuple(dict.fromkeys([*kept, *(id_ for id_ in after if id_ not in before)]))
     # What is gone is let go with the next choice, unless nothing else is left: then empty would mean everything.

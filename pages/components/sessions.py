@@ -4,6 +4,7 @@ import streamlit as st
 
 from core.domain.turns import Session
 from core.services.bootstrap import Pincite
+from pages.components.controls import button, confirm_deletion, download, offer_more, quiet, row, shown_of
 from pages.components.layout import SESSION_LIST
 from pages.components.words import escape
 
@@ -43,40 +44,25 @@ def _choose(session_id: str) -> None:
 
 def draw_session_list(app: Pincite, current: Session | None) -> None:
     with st.sidebar:
-        st.button("New session", icon=":material/add_comment:", width="stretch", disabled=current is None,
-                  on_click=_choose, args=("",))  # fmt: skip
+        button("New session", "add_comment", _choose, "", width="stretch", disabled=current is None)
         wanted = st.text_input("Search sessions", type="search", live=True, placeholder="Search sessions",
                                label_visibility="collapsed")  # fmt: skip
-        shown = st.session_state.get("sessions_shown", SESSIONS_A_PAGE)
-        found = app.sessions.list(wanted or "", most=shown + 1)
+        most = shown_of("sessions", SESSIONS_A_PAGE)
+        found = app.sessions.list(wanted or "", most=most + 1)
         if not found:
             st.caption("No session has these words." if wanted else "No sessions yet.")
         with st.container(key=SESSION_LIST, gap=None):
-            for session in found[:shown]:
-                _draw_entry(session, chosen=current is not None and session.id == current.id)
-        if len(found) > shown:
-            st.button("Show more sessions", type="tertiary", key="more_sessions", on_click=_show_more)
-
-
-def _show_more() -> None:
-    st.session_state["sessions_shown"] = st.session_state.get("sessions_shown", SESSIONS_A_PAGE) + SESSIONS_A_PAGE
-
-
-def _draw_entry(session: Session, *, chosen: bool) -> None:
-    st.button(
-        f":primary[**{escape(session.title)}**]" if chosen else escape(session.title),
-        key=f"session_{session.id}",
-        type="tertiary",
-        icon=":material/chat_bubble:",
-        width="stretch",
-        wrap=False,
-        on_click=_choose,
-        args=(session.id,),
-    )
+            for session in found[:most]:
+                title = escape(session.title)
+                label = f":primary[**{title}**]" if current and session.id == current.id else title
+                quiet(label, "chat_bubble", _choose, session.id, key=f"session_{session.id}", width="stretch",
+                      wrap=False)  # fmt: skip
+        if len(found) > most:
+            offer_more("Show more sessions", "sessions", SESSIONS_A_PAGE)
 
 
 def draw_session_menu(app: Pincite, session: Session) -> None:
-    with st.container(horizontal=True, vertical_alignment="center"):
+    with row():
         st.markdown(f"**{escape(session.title)}**", width="stretch", wrap=False)
         with st.popover(
             "", icon=":material/more_horiz:", type="tertiary", help="Rename, export or delete this session"
@@ -85,28 +71,11 @@ def draw_session_menu(app: Pincite, session: Session) -> None:
             if title and title.strip() != session.title:
                 app.sessions.rename(session.id, title.strip())
                 st.rerun()
-            st.download_button(
-                "Export as Markdown",
-                data=lambda: app.sessions.export_markdown(session.id),
-                file_name=f"{session.title[:60]}.md",
-                mime="text/markdown",
-                icon=":material/download:",
-                type="tertiary",
-                on_click="ignore",
-            )
-            if st.button("Delete…", icon=":material/delete:", type="tertiary"):
-                confirm_delete(app, session)
-
-
-@st.dialog("Delete this session?")
-def confirm_delete(app: Pincite, session: Session) -> None:
-    st.markdown(f"**{escape(session.title)}** and its answers, traces and reviews go for good. Documents stay.")
-    with st.container(horizontal=True, horizontal_alignment="right"):
-        keep = st.button("Keep it")
-        delete = st.button("Delete", key="confirm_delete", type="primary", icon=":material/delete:",
-                           on_click=_delete, args=(app, session))  # fmt: skip
-    if keep or delete:
-        st.rerun()
+            download("Export as Markdown", lambda: app.sessions.export_markdown(session.id),
+                     f"{session.title[:60]}.md", "text/markdown")  # fmt: skip
+            if quiet("Delete…", "delete"):
+                words = f"**{escape(session.title)}** and its answers, traces and reviews go for good. Documents stay."
+                confirm_deletion("Delete this session?", words, _delete, app, session)
 
 
 def _delete(app: Pincite, session: Session) -> None:

@@ -54,20 +54,20 @@ def draw_path(turn: Turn) -> None:
 
 def draw_timeline(steps: Sequence[TraceStep]) -> None:
     if not steps:
+        st.caption("This turn left no steps.")
         return
     begin = parse_time(steps[0].started_at)
-    rows = []
-    for number, step in enumerate(steps, start=1):
-        start = (parse_time(step.started_at) - begin).total_seconds()
-        rows.append(
-            {
-                "Step": f"{number} {step.node}",
-                "start": start,
-                "end": start + max(step.seconds, 0.002),
-                "Attempt": f"attempt {step.attempt + 1}",
-                "Took": duration(step.seconds),
-            }
-        )
+    starts = [(parse_time(step.started_at) - begin).total_seconds() for step in steps]
+    rows = [
+        {
+            "Step": f"{number} {step.node}",
+            "start": start,
+            "end": start + max(step.seconds, 0.002),
+            "Attempt": f"attempt {step.attempt + 1}",
+            "Took": duration(step.seconds),
+        }
+        for number, (step, start) in enumerate(zip(steps, starts, strict=True), start=1)
+    ]
     bars = alt.Chart(alt.Data(values=rows)).encode(
         y=alt.Y("Step:N", sort=None, title=None, axis=alt.Axis(ticks=False, domain=False, labelLimit=140)),
         tooltip=["Step:N", "Attempt:N", "Took:N"],
@@ -87,9 +87,8 @@ def draw_steps(steps: Sequence[TraceStep]) -> None:
         attempt = f" · attempt {step.attempt + 1}" if step.attempt else ""
         label = f"**{number} {step.node}**{attempt} · {duration(step.seconds)}"
         gist = " · ".join(f"{name}: {value}" for name, value in step.decided.items() if isinstance(value, str))
-        with st.expander(
-            f"{label} · {escape(gist[:140])}" if gist else label, icon=":material/error:" if step.error else None
-        ):
+        label = f"{label} · {escape(gist[:140])}" if gist else label
+        with st.expander(label, icon=":material/error:" if step.error else None):
             if step.error:
                 st.error(escape(step.error), icon=":material/error:")
             for title, values in (("Read", step.read), ("Decided", step.decided), ("Returned", step.returned)):
@@ -103,40 +102,30 @@ def draw_values(values: Mapping[str, Any], *, key: str) -> None:
     for name, value in values.items():
         if value in (None, "", [], {}, ()):
             continue
-        if isinstance(value, bool | int | float):
-            st.markdown(f"{escape(name)}: {value:.3f}" if isinstance(value, float) else f"{escape(name)}: {value}")
-        elif isinstance(value, str):
-            draw_words(name, value)
-        elif isinstance(value, Sequence) and all(isinstance(item, str | int | float) for item in value):
-            st.markdown("\n".join([f"{escape(name)}:", *(f"- {escape(str(item))}" for item in value)]))
-        elif isinstance(value, Sequence) and all(isinstance(item, Mapping) for item in value):
+        rows = value if isinstance(value, Sequence) and not isinstance(value, str) else ()
+        if isinstance(value, str) and len(value) > LONG_TEXT:
             st.markdown(f"{escape(name)}:")
-            draw_rows(value, key=f"{key}_{name}")
-        elif isinstance(value, Mapping) and all(isinstance(rows, Sequence) for rows in value.values()):
-            tabs = st.tabs([f"{stage} ({len(rows)})" for stage, rows in value.items()])
-            for tab, (stage, rows) in zip(tabs, value.items(), strict=True):
+            st.code(value, language=None, wrap_lines=True)
+        elif isinstance(value, str | bool | int | float):
+            st.markdown(f"{escape(name)}: {f'{value:.3f}' if isinstance(value, float) else escape(str(value))}")
+        elif rows and all(isinstance(item, str | int | float) for item in rows):
+            st.markdown("\n".join([f"{escape(name)}:", *(f"- {escape(str(item))}" for item in rows)]))
+        elif rows and all(isinstance(item, Mapping) for item in rows):
+            st.markdown(f"{escape(name)}:")
+            draw_rows(rows, key=f"{key}_{name}")
+        elif isinstance(value, Mapping) and all(isinstance(ranking, Sequence) for ranking in value.values()):
+            tabs = st.tabs([f"{stage} ({len(ranking)})" for stage, ranking in value.items()])
+            for tab, (stage, ranking) in zip(tabs, value.items(), strict=True):
                 with tab:
-                    draw_rows(rows, key=f"{key}_{name}_{stage}")
+                    draw_rows(ranking, key=f"{key}_{name}_{stage}")
         else:
             st.markdown(f"{escape(name)}:")
             st.json(value, expanded=1)
 
 
-def draw_words(name: str, text: str) -> None:
-    if len(text) <= LONG_TEXT:
-        st.markdown(f"{escape(name)}: {escape(text)}")
-        return
-    st.markdown(f"{escape(name)}:")
-    st.code(text, language=None, wrap_lines=True)
-
-
 def draw_rows(rows: Sequence[Any], *, key: str) -> None:
     """A table; the scores of a passage become columns of their own."""
-    flat = (
-        [_flat(row) for row in rows]
-        if all(isinstance(row, Mapping) for row in rows)
-        else [{"value": str(r)} for r in rows]
-    )
+    flat = [_flat(row) if isinstance(row, Mapping) else {"value": str(row)} for row in rows]
     if not flat:
         st.caption("Nothing.")
         return

@@ -10,6 +10,8 @@ from core.domain.search import Mode
 from core.domain.turns import FeedbackKind, ReviewDecision, Turn, TurnSnapshot, TurnStatus
 from core.services.bootstrap import Pincite
 from pages.components.answer import answer_markdown, claim_line, confidence_history, draw_scores
+from pages.components.controls import button, link_to_trace, quiet, row
+from pages.components.facade import safely
 from pages.components.page_view import draw_chips, passages_found
 from pages.components.words import (
     STATUS_WORDS,
@@ -25,11 +27,6 @@ from pages.components.words import (
 
 WORTH_TELLING_SECONDS = 10
 """Whoever waits that long wants to know that something still happens."""
-DECISION_WORDS = {
-    ReviewDecision.APPROVED: "approved",
-    ReviewDecision.EDITED: "edited",
-    ReviewDecision.REJECTED: "rejected",
-}
 
 
 def draw_question(turn: Turn, document_names: dict[str, str]) -> None:
@@ -62,39 +59,33 @@ def draw_live(snapshot: TurnSnapshot) -> None:
 
 
 def draw_answer(app: Pincite, turn: Turn, document_names: dict[str, str], slot: str) -> None:
-    """Draw a finished turn: how sure it is, the answer, its sources, and what can be done with it."""
+    """Draw a finished turn: how sure it is, the answer, its sources, and what is to be known of it."""
     turn = app.verdicts.as_it_stands(turn)
-    review = turn.review
-    own = app.verdicts.of_review(turn)
+    review, own = turn.review, app.verdicts.of_review(turn)
     _draw_headline(app, replace(turn, verdict=own or turn.verdict))
-    if review is None:
-        st.markdown(answer_markdown(turn.parts, turn.verdict))
-        draw_chips(turn.citations, document_names, slot, turn.id)
-        if turn.evidence and not turn.citations:
-            st.caption("The nearest passages that the search found:")
-            draw_chips(passages_found(turn)[:3], document_names, slot, turn.id)
-    else:
-        st.markdown(answer_markdown(review.parts, own))
-        draw_chips(review.citations, document_names, slot, turn.id)
-        if review.parts != turn.parts:
-            with st.expander("The draft before the review", type="compact"):
-                st.markdown(answer_markdown(turn.parts, turn.verdict))
+    final, verdict = (review, own) if review else (turn, turn.verdict)
+    st.markdown(answer_markdown(final.parts, verdict))
+    draw_chips(final.citations, document_names, slot, turn.id)
+    if review and review.parts != turn.parts:
+        with st.expander("The draft before the review", type="compact"):
+            st.markdown(answer_markdown(turn.parts, turn.verdict))
+    if not review and turn.evidence and not turn.citations:
+        st.caption("The nearest passages that the search found:")
+        draw_chips(passages_found(turn)[:3], document_names, slot, turn.id)
     _draw_state(turn)
     if turn.notices:
         st.caption("  \n".join(f":material/info: {escape(notice)}" for notice in turn.notices))
 
 
 def _draw_headline(app: Pincite, turn: Turn) -> None:
-    verdict = turn.verdict
-    if verdict is None:
+    if (verdict := turn.verdict) is None:
         return
-    threshold = app.settings.current.review_threshold
-    sure = confidence(verdict.confidence, threshold)
+    sure = confidence(verdict.confidence, app.settings.current.review_threshold)
     if turn.review and turn.review.stale:
         label = ":material/history: Review out of date"
     elif turn.review:
-        decided = f"{DECISION_WORDS[turn.review.decision]} by {escape(turn.review.reviewer)}"
-        label = f":material/verified_user: Reviewed · {decided}"
+        done = turn.review.decision
+        label = f":material/verified_user: Reviewed · {done} by {escape(turn.review.reviewer)}"
     elif turn.status is TurnStatus.FLAGGED:
         label = ":material/warning: Waiting for review"
     elif turn.status is not TurnStatus.ANSWERED:
@@ -113,8 +104,7 @@ def _draw_headline(app: Pincite, turn: Turn) -> None:
 
 def draw_evaluation(turn: Turn) -> None:
     """What the judge found, claim by claim, and the way to the trace."""
-    verdict = turn.verdict
-    if verdict is None:
+    if (verdict := turn.verdict) is None:
         return
     st.caption(f"Confidence of this draft: {verdict.confidence:.0%}")
     draw_scores(verdict)
@@ -134,50 +124,42 @@ def _draw_state(turn: Turn) -> None:
         elif review.decision is ReviewDecision.REJECTED:
             st.error(f"**This answer was rejected** by {who}{note}", icon=":material/block:")
         else:
-            st.success(
-                f"**Reviewed** and {DECISION_WORDS[review.decision]} by {who}{note}", icon=":material/verified_user:"
-            )
+            words = f"**Reviewed** and {review.decision} by {who}{note}"
+            st.success(words, icon=":material/verified_user:")
     elif turn.status is TurnStatus.FLAGGED:
         reasons = "\n".join(f"- {escape(reason)}" for reason in turn.reasons)
         back = f"\n\n**{escape(turn.question_back)}**" if turn.question_back else ""
-        st.warning(
-            f"**Do not rely on this answer yet.** It waits for review:\n{reasons}{back}", icon=":material/warning:"
-        )
+        words = f"**Do not rely on this answer yet.** It waits for review:\n{reasons}{back}"
+        st.warning(words, icon=":material/warning:")
     elif turn.status is TurnStatus.UNREADABLE:
         st.error(f"**{escape(turn.error)}** Ask the question again to get an answer.", icon=":material/error:")
     elif turn.status is TurnStatus.FAILED:
         st.error(f"**This answer failed.** {escape(turn.error)}", icon=":material/error:")
     elif turn.status in (TurnStatus.INTERRUPTED, TurnStatus.STOPPED):
-        st.info(
-            f"**{STATUS_WORDS[turn.status]}** before it was finished."
-            + (" Nothing above was checked." if turn.answer else ""),
-            icon=":material/pause_circle:",
-        )
+        unchecked = " Nothing above was checked." if turn.answer else ""
+        words = f"**{STATUS_WORDS[turn.status]}** before it was finished.{unchecked}"
+        st.info(words, icon=":material/pause_circle:")
 
 
-def draw_actions(app: Pincite, turn: Turn) -> str | None:
-    """Draw what can be done with a finished turn; return "again", "quoting" or "review" when it was asked for."""
-    with st.container(horizontal=True, vertical_alignment="center", gap="small", key=f"actions_{turn.id}"):
-        asked = None
+def draw_actions(app: Pincite, turn: Turn) -> None:
+    """What can be done with a finished turn."""
+    with row(key=f"actions_{turn.id}"):
         if turn.status in (TurnStatus.FAILED, TurnStatus.INTERRUPTED, TurnStatus.STOPPED):
-            if st.button("Run again", key=f"again_{turn.id}", icon=":material/refresh:"):
-                asked = "again"
-            if turn.engine != "quoting" and st.button("Run again with quoting", key=f"quoting_{turn.id}"):
-                asked = "quoting"
+            button("Run again", "refresh", app.runner.run_again, turn.id, key=f"again_{turn.id}")
+            if turn.engine != "quoting":
+                button("Run again with quoting", "format_quote", _quote, app, turn.id, key=f"quoting_{turn.id}")
         elif turn.status is not TurnStatus.UNREADABLE:
             given = {FeedbackKind.GOOD: 1, FeedbackKind.BAD: 0}.get(turn.feedback) if turn.feedback else None
-            st.feedback(
-                "thumbs", key=f"feedback_{turn.id}", default=given, on_change=_keep_feedback, args=(app, turn.id)
-            )
-            judged = turn.status is TurnStatus.ANSWERED and turn.verdict is not None
-            if judged and st.button(
-                "Send to review", key=f"review_{turn.id}", type="tertiary", icon=":material/rate_review:"
-            ):
-                asked = "review"
-        st.page_link("pages/traces.py", label="Why this answer?", icon=":material/account_tree:",
-                     query_params={"turn": turn.id})  # fmt: skip
+            st.feedback("thumbs", key=f"feedback_{turn.id}", default=given,
+                        on_change=safely, args=(_keep_feedback, app, turn.id))  # fmt: skip
+            if turn.status is TurnStatus.ANSWERED and turn.verdict:
+                quiet("Send to review", "rate_review", app.reviews.send, turn.id, key=f"review_{turn.id}")
+        link_to_trace(turn, "Why this answer?")
         st.caption(_timing(turn), width="content")
-    return asked
+
+
+def _quote(app: Pincite, turn_id: str) -> None:
+    app.runner.run_again(turn_id, engine="quoting")
 
 
 def _keep_feedback(app: Pincite, turn_id: str) -> None:

@@ -11,9 +11,10 @@ from core.domain.documents import Document, Job, JobStatus
 from core.domain.errors import DocumentError, PasswordNeededError
 from core.domain.turns import Session
 from core.services.bootstrap import Pincite
-from pages.components.facade import errors_told
+from pages.components.controls import quiet, row
+from pages.components.facade import errors_told, safely
 from pages.components.scope import NEW, chosen_documents
-from pages.components.words import duration, escape
+from pages.components.words import count, duration, escape
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,12 +31,15 @@ class Locked:
 class Intake:
     """What became of the files that were dropped, until the user has dealt with it."""
 
-    added: list[Document] = field(default_factory=list)
     known: list[Document] = field(default_factory=list)
     replacing: list[tuple[Document, Document]] = field(default_factory=list)
     """(old, new) documents of one name."""
     locked: list[Locked] = field(default_factory=list)
     refused: list[tuple[str, str]] = field(default_factory=list)
+
+    def dismiss(self) -> None:
+        self.refused.clear()
+        self.known.clear()
 
     def belong_to(self, session_id: str) -> None:
         """The conversation that the waiting files were dropped into has begun."""
@@ -84,7 +88,8 @@ def take_in_one(app: Pincite, file: Locked, password: str | None = None) -> Docu
     except DocumentError as error:
         kept.refused.append((name, str(error)))
         return None
-    (kept.known if outcome.known else kept.added).append(outcome.document)
+    if outcome.known:
+        kept.known.append(outcome.document)
     if outcome.replaces:
         kept.replacing.append((outcome.replaces, outcome.document))
     return outcome.document
@@ -96,17 +101,14 @@ def draw_intake(app: Pincite) -> None:
     for name, reason in kept.refused:
         st.error(f"**{escape(name)}** was not added. {escape(reason)}", icon=":material/error:")
     for document in kept.known:
-        st.info(
-            f"**{escape(document.name)}** is already here; it was recognised by its content.", icon=":material/info:"
-        )
+        known = f"**{escape(document.name)}** is already here; it was recognised by its content."
+        st.info(known, icon=":material/info:")
     for old, new in kept.replacing:
         _draw_replacement(app, old, new)
     for file in kept.locked:
         _draw_password(app, file)
-    if (kept.refused or kept.known) and st.button("Dismiss messages", type="tertiary", icon=":material/close:"):
-        kept.refused.clear()
-        kept.known.clear()
-        st.rerun()
+    if kept.refused or kept.known:
+        quiet("Dismiss messages", "close", kept.dismiss)
 
 
 def _draw_replacement(app: Pincite, old: Document, new: Document) -> None:
@@ -114,15 +116,16 @@ def _draw_replacement(app: Pincite, old: Document, new: Document) -> None:
         st.markdown(
             f":material/difference: **{escape(new.name)}** is here already with other content. Is this a new version?"
         )
-        with st.container(horizontal=True):
-            replace = st.button("Replace the old version", key=f"replace_{new.id}", type="primary")
-            keep = st.button("Keep both", key=f"keep_{new.id}")
-    if replace:
-        with errors_told():
-            app.ingest.replace(old.id, new.id)
-    if replace or keep:
-        intake().replacing.remove((old, new))
-        st.rerun()
+        with row():
+            st.button("Replace the old version", key=f"replace_{new.id}", type="primary",
+                      on_click=safely, args=(_settle, app, old, new, True))  # fmt: skip
+            st.button("Keep both", key=f"keep_{new.id}", on_click=safely, args=(_settle, app, old, new, False))
+
+
+def _settle(app: Pincite, old: Document, new: Document, replaced: bool) -> None:
+    intake().replacing.remove((old, new))
+    if replaced:
+        app.ingest.replace(old.id, new.id)
 
 
 def _password_key(file: Locked) -> str:
@@ -145,16 +148,13 @@ def _draw_password(app: Pincite, file: Locked) -> None:
         if wrong := st.session_state.pop(f"wrong_{key}", ""):
             st.error(escape(wrong))
         password = st.text_input("Password", type="password", autocomplete="off")
-        with st.container(horizontal=True):
+        with row():
             opened = st.form_submit_button("Open", type="primary")
             skipped = st.form_submit_button("Leave it out")
-    if opened and password:
+    if (opened and password) or skipped:
         intake().locked.remove(file)
-        if document := take_in_one(app, file, password):
+        if not skipped and (document := take_in_one(app, file, password)):
             _join(app, file.session_id, document)
-        st.rerun()
-    if skipped:
-        intake().locked.remove(file)
         st.rerun()
 
 
@@ -162,6 +162,18 @@ def draw_job(job: Job, name: str) -> None:
     """One document's progress: what is being done, how far it is, how long it will take."""
     share = min(job.done / job.total, 1.0) if job.total else 0.0
     st.progress(share, text=f"**{escape(name)}** · {job_in_words(job)}")
+
+
+def draw_jobs(app: Pincite, jobs: Sequence[Job], *, most: int, can_cancel: bool = False) -> None:
+    names = {document.id: document.name for document in app.library.list()}
+    for job in jobs[:most]:
+        with row(vertical_alignment="bottom"):
+            with st.container():
+                draw_job(job, names.get(job.document_id, "A document"))
+            if can_cancel:
+                quiet("Cancel", "cancel", app.ingest.cancel, job.document_id, key=f"cancel_{job.document_id}")
+    if len(jobs) > most:
+        st.caption(f"and {count(len(jobs) - most, 'more document')}")
 
 
 def job_in_words(job: Job) -> str:

@@ -8,7 +8,7 @@ import pytest
 from core.domain.documents import DocumentStatus
 from core.domain.errors import PasswordNeededError
 from core.domain.settings import Settings
-from core.services.bootstrap import look_into
+from core.services.looking import look_into
 from tests.ingest.workshop import make_pdf, open_workshop
 
 DAMAGES: dict[str, Callable[[Path], object]] = {

@@ -1,6 +1,7 @@
 """The real runtime on an empty data directory, behind pages that run without a browser."""
 
 import re
+import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -23,7 +24,10 @@ SECONDS = 60
 
 
 @pytest.fixture
-def app(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Pincite]:
+def app(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> Iterator[Pincite]:
+    """On an empty data directory, or on one with the contract where a test asks for that."""
+    if "contract" in request.fixturenames:
+        shutil.copytree(request.getfixturevalue("contract_library"), tmp_path / "data")
     monkeypatch.setenv("PINCITE_DATA_DIR", str(tmp_path / "data"))
     monkeypatch.setenv("PINCITE_ENGINE", "quoting")
     st.cache_data.clear()
@@ -60,11 +64,10 @@ class Screen:
 
 
 @pytest.fixture
-def contract(app: Pincite, samples: Path) -> Document:
+def contract(app: Pincite) -> Document:
     """The sample contract, read to its end."""
-    document = app.ingest.add(samples / "service-contract.pdf", "service-contract.pdf").document
-    assert app.ingest.wait([document.id], timeout_seconds=SECONDS)
-    return app.library.get(document.id)
+    [document] = app.library.list()
+    return document
 
 
 Ask = Callable[..., Turn]

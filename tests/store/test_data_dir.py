@@ -15,7 +15,8 @@ import pytest
 from cli import main
 from core.domain.errors import ForeignDirectoryError, NewerDatabaseError
 from core.domain.settings import Settings
-from core.services.bootstrap import look_into, open_pincite
+from core.services.bootstrap import open_pincite
+from core.services.looking import look_into
 from core.store.data_dir import STAMP, quarantined, stamp_of
 from core.store.database import Database, ReadOnlyDatabase
 from tests.ingest.workshop import LONG_SECONDS, make_pdf, open_workshop

@@ -1,0 +1,46 @@
+"""A data directory that is only looked at; what is heavy is loaded by the look that needs it, and not for a list."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from core.domain.settings import Settings
+from core.store.data_dir import check_ours
+from core.store.database import ReadOnlyDatabase
+from core.store.library import Library
+from core.store.witness import check_whole
+
+if TYPE_CHECKING:
+    from core.services.health import Health
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    settings: Settings
+    library: Library
+    database: ReadOnlyDatabase
+
+    @property
+    def health(self) -> "Health":
+        from core.models.registry import look_for_engines
+        from core.services.health import Health
+        from core.store.condition import Condition
+
+        condition = Condition(self.database, self.library, self.settings)
+        return Health(lambda: self.settings, self.library, condition, lambda: look_for_engines(self.settings))
+
+
+@contextmanager
+def look_into(settings: Settings) -> Iterator[Look]:
+    """Open a data directory only to look: not a byte in it changes, and where there is none, none is made.
+
+    Raises StorageError.
+    """
+    check_ours(settings)
+    check_whole(settings)
+    database = ReadOnlyDatabase(settings.database_path)
+    try:
+        yield Look(settings, Library(database, settings), database)
+    finally:
+        database.close()
