@@ -1,6 +1,5 @@
 """The review queue: answers that Pincite was not sure of, their evidence, and a person's decision."""
 
-import getpass
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 
@@ -11,6 +10,21 @@ from core.domain.turns import ReviewDecision, ReviewDraft, ReviewedLine, Turn, T
 from core.services.bootstrap import Pincite
 from pages.components.answer import answer_markdown, claim_line
 from pages.components.controls import button, link_to_conversation, link_to_trace, offer_more, quiet, row, shown_of
+from pages.components.deciding import (
+    EDITING,
+    LAST,
+    QUEUE,
+    SLOT,
+    decide,
+    discard,
+    edit,
+    editor_key,
+    keep_draft,
+    move_to,
+    reviewer_name,
+    save,
+    undo,
+)
 from pages.components.facade import errors_told, safely, show
 from pages.components.layout import CASE
 from pages.components.live_text import live_text_area
@@ -28,11 +42,9 @@ from pages.components.trace_view import draw_rows, evidence_rows
 from pages.components.turn import draw_evaluation
 from pages.components.words import confidence, escape, escape_lines, moment, parse_time, shorten
 
-SLOT, QUEUE = "review_page", "review_queue"
 AGES = {"Any age": 0, "Last day": 1, "Last 7 days": 7, "Last 30 days": 30}
 LINES_A_PAGE = 50
 DECISIONS_A_PAGE = 20
-EDITING, LAST, NAME = "editing", "last_decision", "reviewer_name"
 
 
 def draw(app: Pincite) -> None:
@@ -53,7 +65,7 @@ def draw_last_decision(app: Pincite) -> None:
         with row(border=True):
             words = f"**{decision.capitalize()}:** {escape(shorten(question, 90))}"
             st.markdown(f":material/task_alt: {words}", width="stretch")
-            quiet("Undo", "undo", _undo, app, turn_id, key=f"undo_{turn_id}")
+            quiet("Undo", "undo", undo, app, turn_id, key=f"undo_{turn_id}")
 
 
 def draw_waiting(app: Pincite, flagged: int) -> None:
@@ -123,12 +135,6 @@ def _tell_decided_elsewhere(app: Pincite, turn_id: str) -> None:
                 f"{escape(turn.review.reviewer)} meanwhile.", icon=":material/info:")  # fmt: skip
 
 
-def _move_to(position: int) -> None:
-    choose_row(QUEUE, position)
-    st.session_state.pop(EDITING, None)
-    st.session_state[SLOT] = None
-
-
 def draw_filters(names: dict[str, str]) -> TurnFilter:
     with row(vertical_alignment="bottom"):
         words = st.text_input(
@@ -150,9 +156,9 @@ def draw_case(app: Pincite, turn: Turn, position: int, last: int, names: dict[st
         else:
             draw_deciding_bar(app, turn)
         st.space("stretch")
-        quiet("", "arrow_upward", _move_to, position - 1, key="previous", shortcut="K", help="Previous answer",
+        quiet("", "arrow_upward", move_to, position - 1, key="previous", shortcut="K", help="Previous answer",
               disabled=position == 0)  # fmt: skip
-        quiet("", "arrow_downward", _move_to, position + 1, key="next", shortcut="J", help="Next answer",
+        quiet("", "arrow_downward", move_to, position + 1, key="next", shortcut="J", help="Next answer",
               disabled=position == last)  # fmt: skip
     with st.container(key=CASE):
         left, right = st.columns([11, 9], gap="medium")
@@ -162,7 +168,7 @@ def draw_case(app: Pincite, turn: Turn, position: int, last: int, names: dict[st
             draw_editor(app, turn, draft)
         with row(vertical_alignment="bottom"):
             st.text_input("Note", key=f"note_{turn.id}", placeholder="Optional: why you decide so")
-            st.text_input("Reviewer", value=_reviewer(), key="reviewer", persist_state="session", width=140)
+            st.text_input("Reviewer", value=reviewer_name(), key="reviewer", persist_state="session", width=140)
         with st.expander("How this draft was checked", icon=":material/fact_check:"):
             draw_evaluation(turn)
         link_to_trace(turn, "Open the trace")
@@ -173,16 +179,16 @@ def draw_case(app: Pincite, turn: Turn, position: int, last: int, names: dict[st
 
 def draw_deciding_bar(app: Pincite, turn: Turn) -> None:
     """Each button is this case's own: a press that comes late can decide no other."""
-    button("Approve", "check", _decide, app, turn.id, ReviewDecision.APPROVED, key=f"approve_{turn.id}",
+    button("Approve", "check", decide, app, turn.id, ReviewDecision.APPROVED, key=f"approve_{turn.id}",
            type="primary", shortcut="A", disabled=not turn.answer.strip())  # fmt: skip
-    button("Edit", "edit", _edit, turn.id, key=f"open_{turn.id}", shortcut="E")
-    button("Reject", "block", _decide, app, turn.id, ReviewDecision.REJECTED, key=f"reject_{turn.id}", shortcut="X")
+    button("Edit", "edit", edit, turn.id, key=f"open_{turn.id}", shortcut="E")
+    button("Reject", "block", decide, app, turn.id, ReviewDecision.REJECTED, key=f"reject_{turn.id}", shortcut="X")
 
 
 def draw_editing_bar(app: Pincite, turn: Turn, draft: ReviewDraft | None) -> None:
     """No shortcut decides here, and nothing here approves the original by mistake."""
-    button("Save and approve", "save", _save, app, turn.id, key=f"save_{turn.id}", type="primary")
-    button("Discard", "delete_history", _discard, app, turn.id, key=f"discard_{turn.id}")
+    button("Save and approve", "save", save, app, turn.id, key=f"save_{turn.id}", type="primary")
+    button("Discard", "delete_history", discard, app, turn.id, key=f"discard_{turn.id}")
     if draft and draft.text.strip() != turn.answer.strip():
         st.badge("Edited, not saved", icon=":material/edit_note:", color="orange",
                  help=f"Kept {moment(draft.updated_at)}; it stays until it is saved or discarded.")  # fmt: skip
@@ -202,12 +208,12 @@ def draw_draft(turn: Turn, *, editing: bool) -> None:
 
 def draw_editor(app: Pincite, turn: Turn, draft: ReviewDraft | None) -> None:
     """The text, checked again each time the reviewer pauses."""
-    key = _editor(turn.id)
+    key = editor_key(turn.id)
     if st.session_state.get(key) is None:
         st.session_state[key] = draft.text if draft else turn.answer
     text = live_text_area(
         "The final answer; write [2] to cite passage 2", height=160, key=key,
-        on_change=lambda: safely(_keep_draft, app, turn.id),
+        on_change=lambda: safely(keep_draft, app, turn.id),
     )  # fmt: skip
     verdict = app.verdicts.of_edit(turn.id, text)
     with st.container(border=True):
@@ -246,74 +252,6 @@ def draw_evidence(app: Pincite, turn: Turn, names: dict[str, str], *, editing: b
     draw_picture(document, shown)
 
 
-# ---------------------------------------------------------------- what the buttons do
-
-
-def _editor(turn_id: str) -> str:
-    return f"edit_{turn_id}"
-
-
-def _edit(turn_id: str) -> None:
-    st.session_state[EDITING] = turn_id
-
-
-def _keep_draft(app: Pincite, turn_id: str) -> None:
-    text = st.session_state.get(_editor(turn_id))
-    if text is not None:  # else the same press has saved or discarded it
-        app.reviews.keep_draft(turn_id, text)
-
-
-def _discard(app: Pincite, turn_id: str) -> None:
-    app.reviews.discard_draft(turn_id)
-    _close_editor(turn_id)
-
-
-def _close_editor(turn_id: str) -> None:
-    st.session_state.pop(EDITING, None)
-    st.session_state.pop(_editor(turn_id), None)
-
-
-def _save(app: Pincite, turn_id: str) -> None:
-    _conclude(app, turn_id, ReviewDecision.EDITED, st.session_state.get(_editor(turn_id)) or "")
-
-
-def _decide(app: Pincite, turn_id: str, decision: ReviewDecision) -> None:
-    """A second key pressed before the editor was drawn must not decide."""
-    if st.session_state.get(EDITING) != turn_id:
-        _conclude(app, turn_id, decision)
-
-
-def _conclude(app: Pincite, turn_id: str, decision: ReviewDecision, text: str = "") -> None:
-    note = st.session_state.get(f"note_{turn_id}") or ""
-    reviewer = st.session_state.get("reviewer") or _reviewer()
-    st.session_state[NAME] = reviewer  # the field goes with the last case, and may not be drawn yet with the next
-    turn = app.turns.without_trace(turn_id)
-    if decision is ReviewDecision.EDITED and text.strip() == turn.answer.strip():
-        decision = ReviewDecision.APPROVED  # nothing was changed in the box
-    app.reviews.decide(turn_id, decision, final_answer=text, note=note, reviewer=reviewer)
-    st.session_state[LAST] = (turn_id, decision, turn.question)
-    _close_editor(turn_id)
-
-
-def _reviewer() -> str:
-    try:
-        return st.session_state.get(NAME) or getpass.getuser()
-    except (ImportError, KeyError, OSError):  # a container need not know its user by name
-        return "local"
-
-
-def _undo(app: Pincite, turn_id: str) -> None:
-    """Take the decision back and show its case again."""
-    if (last := st.session_state.get(LAST)) is not None and last[0] == turn_id:
-        st.session_state.pop(LAST)
-    st.session_state[f"{QUEUE}_ids"] = [turn_id]
-    _move_to(0)
-    app.reviews.undo(turn_id)
-
-
-# ---------------------------------------------------------------- what is decided
-
-
 def draw_decided(app: Pincite, count: int) -> None:
     """Decisions that hold, newest first, each with all that was decided on it before."""
     if not count:
@@ -342,7 +280,7 @@ def draw_decision(app: Pincite, line: ReviewedLine, *, drafted: bool) -> None:
     with row():
         link_to_conversation(line.session_id)
         if line.status is TurnStatus.REVIEWED:
-            quiet("Take back", "undo", _undo, app, line.turn_id, key=f"take_back_{line.turn_id}")
+            quiet("Take back", "undo", undo, app, line.turn_id, key=f"take_back_{line.turn_id}")
 
 
 show(draw)

@@ -126,7 +126,7 @@ def test_only_what_was_changed_is_saved(app: Pincite, monkeypatch: pytest.Monkey
     app.settings.current = load_settings()
     screen = Screen("settings")
     [kept] = [number for number in screen.test.number_input if number.label == "Passages kept"]
-    assert (kept.value, kept.disabled) == (7, True) and "PINCITE_KEPT" in kept.help
+    assert (kept.value, kept.disabled) == (7, True) and "PINCITE_KEPT" in screen.words()
     next(number for number in screen.test.number_input if number.label == "Candidates").set_value(41)
     next(button for button in screen.test.button if button.label == "Save" and button.form_id == "search").click().run()
     assert app.settings.current.candidates == 41 and app.settings.current.kept == 7
