@@ -56,7 +56,7 @@ def test_an_old_index_whose_model_is_gone_is_told(app: Pincite, monkeypatch: pyt
         raise ModelUnavailableError("The embedding model cannot be reached.", hint="Start its server.")
 
     monkeypatch.setattr(app.indexes, "progress", lambda: BuildProgress("ollama:nomic", 3, 12, ""))
-    monkeypatch.setattr(app.settings.current, "roll_back_embedding", unreachable)
+    monkeypatch.setattr(app.settings, "roll_back_embedding", unreachable)
     screen = Screen("settings")
     screen.press("Stop and keep the old index")
     assert "The embedding model cannot be reached." in screen.words()
