@@ -1,7 +1,7 @@
 """Draw a page's image with words marked: where a quotation stands is shown on the page itself."""
 
 import io
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from PIL import Image, ImageChops, ImageDraw
 
@@ -16,37 +16,27 @@ SAME_LINE = 0.5
 def mark_words(image: bytes, page: Page, spans: Sequence[tuple[int, int]]) -> bytes:
     """Return the PNG with the words of the character spans marked, one bar a line."""
     picture = Image.open(io.BytesIO(image)).convert("RGB")
+    width, height = picture.size
     layer = Image.new("RGB", picture.size, "white")
     draw = ImageDraw.Draw(layer)
     for start, end in spans:
-        for box in line_boxes([word.box for word in page.words if word.start < end and word.end > start]):
-            corners = (
-                box.left * picture.width,
-                box.top * picture.height,
-                box.right * picture.width,
-                box.bottom * picture.height,
-            )
-            draw.rectangle(corners, fill=MARK)
+        for bar in _bars(word.box for word in page.words if word.start < end and word.end > start):
+            draw.rectangle((bar.left * width, bar.top * height, bar.right * width, bar.bottom * height), fill=MARK)
     out = io.BytesIO()
     ImageChops.multiply(picture, layer).save(out, "PNG")
     return out.getvalue()
 
 
-def line_boxes(boxes: Sequence[Box]) -> list[Box]:
+def _bars(boxes: Iterable[Box]) -> list[Box]:
     """Join the boxes of words that follow each other on one line."""
-    lines: list[Box] = []
+    bars: list[Box] = []
     for box in boxes:
-        last = lines[-1] if lines else None
-        if last is not None and _on_one_line(last, box):
-            lines[-1] = Box(
-                min(last.left, box.left),
-                min(last.top, box.top),
-                max(last.right, box.right),
-                max(last.bottom, box.bottom),
-            )
+        if bars and _on_one_line(last := bars[-1], box):
+            edges = (min(last.left, box.left), min(last.top, box.top))
+            bars[-1] = Box(*edges, max(last.right, box.right), max(last.bottom, box.bottom))
         else:
-            lines.append(box)
-    return lines
+            bars.append(box)
+    return bars
 
 
 def _on_one_line(line: Box, word: Box) -> bool:

@@ -28,6 +28,7 @@ _NUMBER = re.compile(
     r"(?:\s{0,9}(?:of|/|von|de|di|sur|van|из|页|頁|ページ)\s{0,9}\d{0,5})?[\s\-–—|•.\])]{0,40}+$",
     re.I,
 )
+_DIGITS = re.compile(r"(?:([A-Z]{1,2})[-–])?(\d{1,4})", re.I)
 _SPLIT = re.compile(r"\s*[|•·]\s*|\s{2,}|\t")
 
 
@@ -145,12 +146,9 @@ def _candidates(text: str) -> tuple[str, ...]:
 
 
 def _printed(text: str, height: float) -> Printed | None:
-    prefix, _, digits = text.rpartition(text[1]) if len(text) > 2 and text[1] in "-–" else ("", "", text)
-    if len(text) > 3 and text[2] in "-–":
-        prefix, digits = text[:2], text[3:]
-    if digits.isdigit():
-        value = int(digits)
-        return None if 1900 <= value <= 2100 or value == 0 else Printed(text, value, prefix.upper(), height)
+    if found := _DIGITS.fullmatch(text):
+        value = int(found[2])
+        return None if 1900 <= value <= 2100 or value == 0 else Printed(text, value, (found[1] or "").upper(), height)
     if _ROMAN.match(text) and (text.islower() or text.isupper()):
         return Printed(text, _roman_value(text.lower()), "roman", height)
     return None

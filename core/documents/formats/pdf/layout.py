@@ -6,7 +6,7 @@ Knows geometry and the order of the page's content; what a line is for (heading,
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from operator import attrgetter
 from statistics import median
@@ -24,51 +24,44 @@ _CURRENCIES = frozenset("$€£¥₹")
 _FIXED_SIGNS = _CURRENCIES | {")", "%", ")%", "%)"}
 
 
+@dataclass(slots=True, eq=False)
 class Segment:
     """Words that follow each other closely on one line: the words ``start`` to ``end`` of the page."""
 
-    __slots__ = ("_numeric", "base", "bold", "bottom", "end", "left", "right", "size", "start", "text", "top", "words")
+    start: int
+    end: int
+    words: Sequence[str]
+    left: float
+    top: float
+    right: float
+    bottom: float
+    base: float
+    size: float
+    bold: bool
+    text: str = field(init=False)
+    numeric: bool = field(init=False)
 
-    def __init__(
-        self,
-        start: int,
-        end: int,
-        words: Sequence[str],
-        left: float,
-        top: float,
-        right: float,
-        bottom: float,
-        base: float,
-        size: float,
-        bold: bool,
-    ) -> None:
-        self.start, self.end, self.words = start, end, words
-        self.left, self.top, self.right, self.bottom = left, top, right, bottom
-        self.base, self.size, self.bold = base, size, bold
-        self.text = " ".join(words[start:end])
-        self._numeric: bool | None = None
-
-    @property
-    def numeric(self) -> bool:
-        if self._numeric is None:
-            self._numeric = not _LETTERS.search(self.text)
-        return self._numeric
+    def __post_init__(self) -> None:
+        self.text = " ".join(self.words[self.start : self.end])
+        self.numeric = not _LETTERS.search(self.text)
 
 
+@dataclass(slots=True, eq=False)
 class Line:
     """Segments side by side on one row. ``zone`` numbers the column or band of the page that the line belongs to."""
 
-    __slots__ = ("bottom", "left", "right", "segments", "size", "top", "zone")
+    segments: list[Segment]
+    zone: int
+    left: float = field(init=False)
+    right: float = field(init=False)
+    top: float = field(init=False)
+    bottom: float = field(init=False)
+    size: float = field(init=False)
 
-    def __init__(self, segments: list[Segment], zone: int) -> None:
-        self.segments, self.zone = segments, zone
-        first = segments[0]
-        self.left, self.right, self.top, self.bottom = first.left, first.right, first.top, first.bottom
-        self.size = first.size
-        if len(segments) > 1:
-            self.left, self.right = min(part.left for part in segments), max(part.right for part in segments)
-            self.top, self.bottom = min(part.top for part in segments), max(part.bottom for part in segments)
-            self.size = max(part.size for part in segments)
+    def __post_init__(self) -> None:
+        self.left, self.right = min(part.left for part in self.segments), max(part.right for part in self.segments)
+        self.top, self.bottom = min(part.top for part in self.segments), max(part.bottom for part in self.segments)
+        self.size = max(part.size for part in self.segments)
 
 
 def arrange(page: PageWords) -> list[Line]:
@@ -174,8 +167,6 @@ def _rows(segments: Sequence[Segment], right_to_left: bool) -> Iterator[list[Seg
 
 
 def _across(row: list[Segment], right_to_left: bool) -> list[Segment]:
-    if len(row) == 1:
-        return row
     return sorted(row, key=lambda segment: -segment.right if right_to_left else segment.left)
 
 
@@ -188,17 +179,14 @@ def _joined(row: list[Segment]) -> list[Segment]:
         wide = len(row) == 2 and gap < 2.2 * last.size and not segment.numeric and not last.numeric
         near = wide or gap < 0.5 * last.size
         if last.end == segment.start and near and last.end - last.start > 1:
-            joined[-1] = Segment(
-                last.start,
-                segment.end,
-                last.words,
-                last.left,
-                min(last.top, segment.top),
-                segment.right,
-                max(last.bottom, segment.bottom),
-                last.base,
-                max(last.size, segment.size),
-                last.bold and segment.bold,
+            joined[-1] = replace(
+                last,
+                end=segment.end,
+                top=min(last.top, segment.top),
+                right=segment.right,
+                bottom=max(last.bottom, segment.bottom),
+                size=max(last.size, segment.size),
+                bold=last.bold and segment.bold,
             )
         else:
             joined.append(segment)

@@ -4,7 +4,6 @@ Runs in the reading process. What it raises is ours already; the parsers' errors
 """
 
 import unicodedata
-from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
@@ -19,6 +18,7 @@ _HEAD_BYTES = 1024
 _MOST_OUTLINE_ENTRIES = 5000
 _PASSWORD_HINT = "Give the password; it is used to open the file and not kept."
 _DAMAGED_HINT = "Ask for a new copy, or open it elsewhere and print it to a PDF again."
+_MENDED = "The file is damaged; what could be saved of it was read."
 _FIELDS = {
     "title": "Title",
     "author": "Author",
@@ -34,14 +34,17 @@ def open_document(path: Path, password: str | None = None) -> tuple[pdfium.PdfDo
     Raises NotAPdfError, PasswordNeededError or UnreadablePdfError.
     """
     locked = False
-    for attempt in _spellings(password):
+    prepared = password and unicodedata.normalize("NFKC", password.replace("\u00ad", ""))
+    for attempt in dict.fromkeys((password, prepared)):  # as given, and as RFC 4013 wants it, which newer files expect
         pdfium_c.FPDF_LoadMemDocument64(b"", 0, None)  # some failures set no error, and the last file's would be taken
         try:
             return pdfium.PdfDocument(path, password=attempt), ()
         except pdfium.PdfiumError as error:
             locked = locked or error.err_code == pdfium_c.FPDF_ERR_PASSWORD
+    from core.documents.formats.pdf import second_opinion
+
     try:
-        return _written_anew(path, password), ("The file is damaged; what could be saved of it was read.",)
+        return pdfium.PdfDocument(second_opinion.rewritten(path, password)), (_MENDED,)
     except (DocumentError, pdfium.PdfiumError) as error:
         if locked or isinstance(error, PasswordNeededError):
             what = "The password does not open {}." if password else "{} is protected with a password."
@@ -60,21 +63,6 @@ def save_unlocked(path: Path, password: str, target: Path) -> None:
     with closing(document):
         document.save(partial, flags=pdfium_c.FPDF_REMOVE_SECURITY)
     partial.replace(target)
-
-
-def _spellings(password: str | None) -> Iterator[str | None]:
-    """A password as given, and as prepared by RFC 4013, which newer files expect."""
-    yield password
-    if password:
-        prepared = unicodedata.normalize("NFKC", password.replace("\u00ad", ""))
-        if prepared != password:
-            yield prepared
-
-
-def _written_anew(path: Path, password: str | None) -> pdfium.PdfDocument:
-    from core.documents.formats.pdf import second_opinion
-
-    return pdfium.PdfDocument(second_opinion.rewritten(path, password))
 
 
 def page_labels(document: pdfium.PdfDocument) -> tuple[str, ...]:
@@ -110,17 +98,10 @@ def notes(document: pdfium.PdfDocument, path: Path) -> list[str]:
         said.append("This is an XFA form: its fixed pages were read, but not what only Adobe's software draws.")
     attachments = document.count_attachments()
     if attachments:
-        portfolio = _is_portfolio(path)
+        from core.documents.formats.pdf import second_opinion
+
+        portfolio = second_opinion.is_portfolio(path)
         kind = "is a portfolio: its cover pages were read, but not" if portfolio else "was read without"
         files = "file" if attachments == 1 else f"{attachments} files"
         said.append(f"This PDF {kind} the {files} it carries; save and add them one by one.")
     return said
-
-
-def _is_portfolio(path: Path) -> bool:
-    from core.documents.formats.pdf import second_opinion
-
-    try:
-        return second_opinion.is_portfolio(path)
-    except DocumentError:
-        return False

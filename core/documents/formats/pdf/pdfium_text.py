@@ -7,6 +7,7 @@ import ctypes
 import re
 import unicodedata
 from collections import deque
+from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import repeat
 from typing import Any
@@ -133,9 +134,9 @@ def read_words(page: pdfium.PdfPage) -> PageWords:
         handle = ctypes.cast(text_page.raw, ctypes.c_void_p).value
         if len(text) != count:
             starts, last = (_character_indexes(handle, indexes) for indexes in (starts, last))
-        display = _Display.of(page)
-        loose = display.boxes(_boxes(handle, last))
-        baselines = display.boxes(_origins(handle, starts))[:, :2]
+        displayed = _display_of(page)
+        loose = displayed(_boxes(handle, last))
+        baselines = displayed(_origins(handle, starts))[:, :2]
         turns = _turns(texts, gaps, (loose[:, :2] + loose[:, 2:]) / 2 - baselines)
         boxes = np.empty_like(loose)
         np.minimum(loose[:, :2], baselines, out=boxes[:, :2])
@@ -143,7 +144,7 @@ def read_words(page: pdfium.PdfPage) -> PageWords:
         right_to_left = bool(marks & _RIGHT_TO_LEFT)
         if right_to_left:
             backwards = [index for index, word in enumerate(texts) if RIGHT_TO_LEFT.search(word)]
-            first = display.boxes(_boxes(handle, [starts[index] for index in backwards]))
+            first = displayed(_boxes(handle, [starts[index] for index in backwards]))
             boxes[backwards, :2] = np.minimum(boxes[backwards, :2], first[:, :2])
             boxes[backwards, 2:] = np.maximum(boxes[backwards, 2:], first[:, 2:])
         sizes, bold = _fonts(handle, starts, gaps, loose, turns)
@@ -264,29 +265,16 @@ def _boxes(handle: Any, indexes: list[int]) -> NDArray[np.float64]:
     return boxes.astype(np.float64)
 
 
-@dataclass(frozen=True, slots=True)
-class _Display:
+def _display_of(page: pdfium.PdfPage) -> Callable[[NDArray[np.float64]], NDArray[np.float64]]:
     """From page space (origin bottom left, before rotation) to points of the displayed page (origin top left)."""
-
-    edges: list[int]
-    signs: NDArray[np.float64]
-    offsets: NDArray[np.float64]
-
-    @classmethod
-    def of(cls, page: pdfium.PdfPage) -> "_Display":
-        low_x, low_y, high_x, high_y = page.get_bbox()
-        edges, signs, offsets = {
-            0: ([0, 1, 2, 3], [1, -1, 1, -1], [-low_x, high_y, -low_x, high_y]),
-            90: ([3, 0, 1, 2], [1, 1, 1, 1], [-low_y, -low_x, -low_y, -low_x]),
-            180: ([2, 3, 0, 1], [-1, 1, -1, 1], [high_x, -low_y, high_x, -low_y]),
-            270: ([1, 2, 3, 0], [-1, -1, -1, -1], [high_y, high_x, high_y, high_x]),
-        }[page.get_rotation()]
-        return cls(edges, np.array(signs, np.float64), np.array(offsets))
-
-    def boxes(self, boxes: NDArray[np.float64]) -> NDArray[np.float64]:
-        if self.edges[0]:
-            boxes = boxes[:, self.edges]
-        return boxes * self.signs + self.offsets
+    low_x, low_y, high_x, high_y = page.get_bbox()
+    edges, signs, offsets = {
+        0: ([0, 1, 2, 3], [1.0, -1.0, 1.0, -1.0], [-low_x, high_y, -low_x, high_y]),
+        90: ([3, 0, 1, 2], [1.0, 1.0, 1.0, 1.0], [-low_y, -low_x, -low_y, -low_x]),
+        180: ([2, 3, 0, 1], [-1.0, 1.0, -1.0, 1.0], [high_x, -low_y, high_x, -low_y]),
+        270: ([1, 2, 3, 0], [-1.0, -1.0, -1.0, -1.0], [high_y, high_x, high_y, high_x]),
+    }[page.get_rotation()]
+    return lambda boxes: boxes[:, edges] * np.array(signs) + np.array(offsets)
 
 
 def _turns(texts: list[str], gaps: NDArray[np.int8], moved: NDArray[np.float64]) -> NDArray[np.int8]:

@@ -7,7 +7,7 @@ in ``translated``, as an UnreadablePdfError.
 import io
 import logging
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pypdf
@@ -55,18 +55,17 @@ class SecondReader:
 
     def page_text(self, page_index: int) -> str:
         """Return what pypdf reads on one page, nothing where it cannot."""
-        try:
-            with translated(self._path):
-                self._reader = self._reader or _open(self._path)
-                return self._reader.pages[page_index].extract_text()
-        except (UnreadablePdfError, PasswordNeededError):
-            return ""
+        with suppress(UnreadablePdfError, PasswordNeededError), translated(self._path):
+            self._reader = self._reader or _open(self._path)
+            return self._reader.pages[page_index].extract_text()
+        return ""
 
 
 def is_portfolio(path: Path) -> bool:
-    """Return whether the PDF is only a cover for the files it carries."""
-    with translated(path):
+    """Return whether the PDF is only a cover for the files it carries, as far as it can be told."""
+    with suppress(UnreadablePdfError, PasswordNeededError), translated(path):
         return "/Collection" in _open(path).root_object
+    return False
 
 
 def _open(path: Path, password: str | None = None) -> pypdf.PdfReader:

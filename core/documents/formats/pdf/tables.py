@@ -6,7 +6,7 @@ A table here is what reads as one: neighbouring lines whose cells are figures, o
 import re
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import pairwise
 
 from core.documents.formats.pdf.layout import Line, Segment
@@ -25,17 +25,15 @@ class TableRow:
     """``heads`` is the head line, columns parted by " | "; ``tabs`` is how many tabs stand before each cell."""
 
     heads: str = ""
-    tabs: tuple[int, ...] = field(default=())
+    tabs: tuple[int, ...] = ()
 
 
 def find_tables(lines: Sequence[Line]) -> dict[int, TableRow]:
-    """Return the table rows by the number of their line; a table goes on under the heads above it where it has none."""
+    """Return the table rows by the number of their line."""
     rows: dict[int, TableRow] = {}
-    columns: list[Column] = []
     for start, end in _runs(lines):
         if _is_table(lines[start:end]):
-            found, columns = _table(lines, start, end, columns)
-            rows.update(found)
+            rows |= _table(lines, start, end)
     return rows
 
 
@@ -80,27 +78,22 @@ def _data(line: Line) -> bool:
     return any(_figure(cell) and not all(_YEAR.match(word) for word in cell.text.split()) for cell in line.segments[1:])
 
 
-def _table(
-    lines: Sequence[Line], start: int, end: int, above: list[Column]
-) -> tuple[dict[int, TableRow], list[Column]]:
+def _table(lines: Sequence[Line], start: int, end: int) -> dict[int, TableRow]:
     first = _first_row(lines, start, end)
     start_of_heads = _start_of_heads(lines, start) if 0 < first - start <= _MOST_HEAD_LINES else first
     data = lines[min(first, end - 1)]
     columns = _columns(
         [line for line in lines[start_of_heads:first] if len(line.segments) > 1 or _stands_clear(line, data)]
     )
-    if not columns and above and _under(lines[first], above):
-        columns = above
     heads = " | ".join(text for _, _, text in columns)
     rows = {index: TableRow() for index in range(start_of_heads, first)}
     for index in range(first, end):
         line = lines[index]
         if index > first and _begins_anew(line):
-            more, columns = _table(lines, index, end, [])
-            return rows | more, columns
+            return rows | _table(lines, index, end)
         if len(line.segments) > 1 or line.size < 1.1 * data.size:
             rows[index] = TableRow(heads, _tabs(line.segments, columns))
-    return rows, columns
+    return rows
 
 
 def _first_row(lines: Sequence[Line], start: int, end: int) -> int:
@@ -128,14 +121,6 @@ def _start_of_heads(lines: Sequence[Line], start: int) -> int:
             break
         first -= 1
     return first
-
-
-def _under(line: Line, columns: list[Column]) -> bool:
-    """Every figure of the line stands below one of the columns."""
-    return all(
-        any(cell.left < right + cell.size and cell.right > left - cell.size for left, right, _ in columns)
-        for cell in line.segments[1:]
-    )
 
 
 def _stands_over_columns(line: Line, below: Line) -> bool:
