@@ -58,7 +58,7 @@ def _measure(corpus: Corpus, questions: Sequence[Question], size: int) -> dict[s
         indexes = Indexes(database, settings, make_embedder)
         library, cache, count = Library(database, settings), VectorCache(database), 0
         for document, pages, passages, vectors in _copies(corpus, size):
-            _shelve(Shelf(database, Fts5Index(database)), document, pages, passages)
+            _shelve(Shelf(database, library, Fts5Index(database), settings), document, pages, passages)
             stamp = indexes.active()[1].stamp
             cache.put(dict(zip(map(embedding_key, passages), vectors, strict=True)), stamp)
             count += len(passages)
@@ -117,8 +117,8 @@ def _copies(corpus: Corpus, size: int) -> Iterator[tuple[Document, list[Page], l
 
 def _shelve(shelf: Shelf, document: Document, pages: Sequence[Page], passages: Sequence[Passage]) -> None:
     info = PdfInfo(document.page_count, (), {})
-    shelf.add_document(document.id, document.name, document.byte_size, info, added_at=document.added_at)
-    shelf.put_pages(document.id, pages, passages, recognise=frozenset())
+    shelf.add_document(document.id, document.name, document.byte_size, info)
+    shelf.put_pages(document.id, pages, passages)
 
 
 def render(result: Mapping[str, Any]) -> str:

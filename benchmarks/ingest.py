@@ -25,12 +25,15 @@ from core.domain.documents import Page, Passage, embedded_text
 from core.domain.errors import DocumentError
 from core.domain.ports import Embedder
 from core.domain.settings import Settings
+from core.domain.stores import PendingPassages, Stores
 from core.ingest.pipeline import Ingest
 from core.models.registry import make_embedder
 from core.store.database import Database
-from core.store.indexes import Indexes, PendingPassages
+from core.store.indexes import Indexes
+from core.store.jobs import Jobs
 from core.store.keywords import Fts5Index
 from core.store.library import Library
+from core.store.shelf import Shelf
 
 SAMPLE_SECONDS = 0.1
 _PAGE_MIB = os.sysconf("SC_PAGE_SIZE") / 2**20
@@ -146,9 +149,9 @@ class TimedKeywords(Fts5Index):
         super().__init__(database)
         self._timed = timed
 
-    def add(self, passages: Sequence[Passage]) -> None:
+    def prepare(self, passages: Sequence[Passage]) -> Callable[[], None]:
         with self._timed.stage("keywords"):
-            super().add(passages)
+            return super().prepare(passages)
 
 
 class TimedIndexes(Indexes):
@@ -175,7 +178,8 @@ def ingest(files: Sequence[Path], settings: Settings) -> Run:
     indexes = TimedIndexes(database, settings, timed, embedder)
     indexes.active()
     reader = TimedReader(settings, timed)
-    worker = Ingest(database, library, TimedKeywords(database, timed), indexes, reader, describe, settings)
+    shelf = Shelf(database, library, TimedKeywords(database, timed), settings)
+    worker = Ingest(Stores(library, shelf, Jobs(database, shelf, indexes), indexes), reader, describe, settings)
     refused: dict[str, str] = {}
     with _peak_memory() as peak_mib:
         started = time.perf_counter()

@@ -243,7 +243,7 @@ def draw_metadata(app: Pincite, document: Document) -> None:
         f"{size(document.byte_size)} · {count(document.passage_count, 'passage')} · added {moment(document.added_at)}"
     )
     if tuple(fields) != document.metadata and st.button("Save changes", type="primary"):
-        app.library.set_metadata(document.id, fields)
+        app.ingest.set_metadata(document.id, fields)
         st.rerun()
 
 

@@ -23,19 +23,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
 ONLY_BOOTSTRAP = "core.store"
 MAY_OPEN_STORES = ("core.services.bootstrap", "core.services.looking")
 OURS = ("app", "cli", "commands", "core", "pages", "serve", "web")
-STILL_BACKWARD = {
-    "core.ingest.pipeline imports core.store.data_dir",
-    "core.ingest.pipeline imports core.store.database",
-    "core.ingest.pipeline imports core.store.indexes",
-    "core.ingest.pipeline imports core.store.jobs",
-    "core.ingest.pipeline imports core.store.library",
-    "core.ingest.pipeline imports core.store.shelf",
-    "core.ingest.workplace imports core.store.database",
-    "core.ingest.workplace imports core.store.indexes",
-    "core.ingest.workplace imports core.store.jobs",
-    "core.ingest.workplace imports core.store.shelf",
-    "core.ingest.workplace imports core.store.library",
-}
+STILL_BACKWARD: set[str] = set()
 FACADE_AND_VOCABULARY = ("core.services", "core.domain", "core.text", "pages")
 THE_SERVER = ("web", "serve", "app")
 THE_GRAPH_AS_DRAWN = ("core.graph.build", "core.judge.citations")

@@ -27,5 +27,5 @@ def test_vectors_that_are_whole_do_not_end_a_job_whose_words_are_not(settings: S
         with shop.database.transaction() as connection:
             connection.execute("UPDATE jobs SET status = 'running', stage = ?", (JobStage.KEYWORDS,))
             connection.execute("UPDATE documents SET searchable = 0, status = 'reading'")
-        shop.ingest._vector_work._place.settle(document.id)
+        shop.ingest._stages._move_on(document.id)
         assert shop.library.get(document.id).status is DocumentStatus.READING

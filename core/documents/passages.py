@@ -50,21 +50,35 @@ class _Piece:
     column_heads: str = ""
 
 
+class Splitter:
+    """Splits a document's pages, in order; the heading trail runs on, led by the outline where there is one."""
+
+    def __init__(self, document_id: str, title: str, outline: Sequence[OutlineEntry] = ()) -> None:
+        self._document_id, self._title = document_id, title
+        self._trail = HeadingTrail()
+        self._from_blocks = not outline
+        self._coming = deque(sorted(outline, key=lambda entry: entry.page_index))
+
+    def split(self, page: Page) -> list[Passage]:
+        """The passages of the next page; those between may be left out, but not their outline entries."""
+        while self._coming and self._coming[0].page_index < page.page_index:
+            entry = self._coming.popleft()
+            self._trail.enter(entry.title, entry.level)
+        entries = []
+        while self._coming and self._coming[0].page_index == page.page_index:
+            entries.append(self._coming.popleft())
+        passages = _split_page(
+            page, self._document_id, self._title, self._trail, entries, headings_from_blocks=self._from_blocks
+        )
+        return list(passages)
+
+
 def split_pages(
     pages: Iterable[Page], *, document_id: str, title: str, outline: Sequence[OutlineEntry] = ()
 ) -> Iterator[Passage]:
-    """Yield the passages of pages in order; the heading trail runs on, led by the outline where there is one."""
-    trail = HeadingTrail()
-    by_page: dict[int, list[OutlineEntry]] = {}
-    for entry in outline:
-        by_page.setdefault(entry.page_index, []).append(entry)
-    waiting = sorted(by_page)
-    for page in pages:
-        while waiting and waiting[0] < page.page_index:
-            for entry in by_page[waiting.pop(0)]:
-                trail.enter(entry.title, entry.level)
-        entries = by_page[waiting.pop(0)] if waiting and waiting[0] == page.page_index else []
-        yield from _split_page(page, document_id, title, trail, entries, headings_from_blocks=not outline)
+    """Yield the passages of pages in order."""
+    splitter = Splitter(document_id, title, outline)
+    return (passage for page in pages for passage in splitter.split(page))
 
 
 def _split_page(

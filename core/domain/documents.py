@@ -4,6 +4,7 @@ import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from pathlib import PurePath
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +80,12 @@ class Page:
     """A PageReason, or words of its own."""
     seconds: float = 0.0
 
+    @property
+    def wants_recognition(self) -> bool:
+        """It shows what reading did not get: a picture, or other words than its text has."""
+        pictured = self.reason in (PageReason.PICTURE, PageReason.MOSTLY_PICTURE)
+        return self.status is PageStatus.GARBLED or (self.status is PageStatus.EMPTY and pictured)
+
 
 @dataclass(frozen=True, slots=True)
 class PageReceipt:
@@ -128,6 +135,9 @@ class DocumentStatus(StrEnum):
     CANCELLED = "cancelled"
 
 
+LONGEST_TITLE = 200
+
+
 @dataclass(frozen=True, slots=True)
 class Document:
     """One uploaded PDF; ``id`` is the SHA-256 of its bytes, ``name`` is for display and may change."""
@@ -146,7 +156,12 @@ class Document:
     notes: tuple[str, ...] = ()
     """Plain statements about what was and was not read (XFA form, portfolio, pages to look at)."""
     metadata: tuple[MetadataField, ...] = ()
-    owner: str = "local"
+
+    @property
+    def title(self) -> str:
+        """What it calls itself, else its name; it is indexed with each passage, and so has a limit."""
+        own = next((field.value for field in self.metadata if field.name == "title"), "")
+        return (own or PurePath(self.name).stem)[:LONGEST_TITLE]
 
 
 PageKey = tuple[str, int]
@@ -222,3 +237,5 @@ class Job:
     """Units of the current stage (pages or passages)."""
     message: str = ""
     seconds_left: float | None = None
+    replaces: str = ""
+    """The document that goes once this one can be searched."""

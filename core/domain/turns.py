@@ -23,7 +23,6 @@ class Session:
     updated_at: str
     document_ids: tuple[str, ...] = ()
     """The chosen set; empty: all documents. It stays chosen when its documents go, and never turns into all."""
-    owner: str = "local"
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,7 +177,6 @@ class Turn:
     path: tuple[str, ...] = ()
     review: Review | None = None
     feedback: FeedbackKind | None = None
-    owner: str = "local"
 
 
 @dataclass(frozen=True, slots=True)

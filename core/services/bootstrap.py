@@ -4,10 +4,10 @@ import langsmith
 
 from core.documents.metadata import describe
 from core.documents.reader import ProcessReader
-from core.domain.documents import Document
 from core.domain.errors import IndexMismatchError, ModelUnavailableError
 from core.domain.ports import Embedder, PassageIndex
 from core.domain.settings import Settings, load_settings
+from core.domain.stores import Stores
 from core.ingest.pipeline import Ingest
 from core.models.registry import choose_engine, make_embedder
 from core.search.lexicon import users_lexicon
@@ -17,12 +17,14 @@ from core.store.data_dir import check_ours, claim, quarantined
 from core.store.database import Database, empty_log
 from core.store.exact import NoMeaning
 from core.store.indexes import Indexes
+from core.store.jobs import Jobs
 from core.store.keywords import Fts5Index
 from core.store.library import Library
 from core.store.private import keep_private
 from core.store.purge import purge, quoting, scrub
 from core.store.reviews import Reviews
 from core.store.sessions import Sessions
+from core.store.shelf import Shelf
 from core.store.turns import Turns
 from core.store.witness import check_whole, note_closing, note_opening
 
@@ -113,21 +115,13 @@ class Pincite:
         note_closing(self.settings.current, self._opening)
 
     def _open_ingest(self, settings: Settings, reader: ProcessReader) -> Ingest:
-        return Ingest(
-            self.database,
-            self.library,
-            self._keywords,
-            self.indexes,
-            reader,
-            describe,
-            settings,
-            going=self._tell_reviews,
-            at_work=self._at_work,
-        )
+        shelf = Shelf(self.database, self.library, self._keywords, settings, self._tell_reviews)
+        stores = Stores(self.library, shelf, Jobs(self.database, shelf, self.indexes), self.indexes)
+        return Ingest(stores, reader, describe, settings, at_work=self._at_work)
 
-    def _tell_reviews(self, document: Document) -> None:
-        why = f"“{document.name}”, which the reviewed answer cites, was removed or replaced."
-        self.reviews.mark_stale(document.id, why)
+    def _tell_reviews(self, document_id: str) -> None:
+        name = self.library.get(document_id).name
+        self.reviews.mark_stale(document_id, f"“{name}”, which the reviewed answer cites, was removed or replaced.")
 
     def _meaning(self) -> tuple[Embedder, PassageIndex]:
         """Where the embedder cannot be used, words are searched all the same."""

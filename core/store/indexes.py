@@ -6,7 +6,7 @@ and keeps Chroma's folder in step for approximate search.
 
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from sqlite3 import Row
 from typing import Literal
@@ -17,6 +17,7 @@ from core.domain.documents import embedded_text
 from core.domain.errors import ModelUnavailableError
 from core.domain.ports import Embedder, Vectors
 from core.domain.settings import Settings
+from core.domain.stores import PendingPassages
 from core.store.approximate import Approximate
 from core.store.database import Database
 from core.store.exact import MeaningIndex
@@ -42,15 +43,6 @@ class BuildProgress:
     done: int
     total: int
     message: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class PendingPassages:
-    """Texts that the index ``index_id`` lacks a vector of, by embedding key, and the documents that they stand in."""
-
-    index_id: int
-    texts: Mapping[bytes, str]
-    document_ids: tuple[str, ...]
 
 
 class Indexes:

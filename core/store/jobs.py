@@ -1,12 +1,16 @@
-"""The queue of ingest jobs: one row a document, kept so that a killed process finds its place again."""
+"""The queue of ingest jobs: one row a document, kept so that a killed process finds its place again.
 
-from collections.abc import Iterator, Sequence
+A row says in which stage a document is and since when; how much is left of the stage is counted when it is asked for.
+"""
+
 from datetime import datetime
 from sqlite3 import Row
 
 from core.domain.documents import DocumentStatus, Job, JobStage, JobStatus
 from core.domain.turns import now
 from core.store.database import Database
+from core.store.indexes import Indexes
+from core.store.shelf import Shelf
 
 _STATUS_OF_STAGE = {
     JobStage.PARSE: DocumentStatus.READING,
@@ -14,111 +18,101 @@ _STATUS_OF_STAGE = {
     JobStage.EMBED: DocumentStatus.EMBEDDING,
     JobStage.OCR: DocumentStatus.RECOGNISING,
 }
-_UNFINISHED = (JobStatus.WAITING, JobStatus.RUNNING)
+_STATUS_AT_END = {
+    JobStatus.DONE: DocumentStatus.READY,
+    JobStatus.FAILED: DocumentStatus.FAILED,
+    JobStatus.CANCELLED: DocumentStatus.CANCELLED,
+}
+_UNFINISHED = "status IN ('waiting', 'running')"
 
 
 class Jobs:
     """The rows of ``jobs``, and the document's status that goes with each."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Database, shelf: Shelf, indexes: Indexes) -> None:
         self._database = database
+        self._shelf = shelf
+        self._indexes = indexes
 
     def list(self) -> list[Job]:
         """Oldest first, finished ones too."""
-        return [_job(row) for row in self._database.connection.execute("SELECT * FROM jobs ORDER BY id")]
-
-    def list_of(self, document_ids: Sequence[str] | None) -> Iterator[Job]:
-        """The jobs of these documents, or all."""
-        return (job for job in self.list() if document_ids is None or job.document_id in document_ids)
+        return [
+            self._job(row) for row in self._database.connection.execute("SELECT * FROM jobs ORDER BY id").fetchall()
+        ]
 
     def get(self, document_id: str) -> Job | None:
         row = self._row(document_id)
-        return _job(row) if row else None
+        return self._job(row) if row else None
+
+    def unfinished(self, *stages: JobStage) -> tuple[str, ...]:
+        """The documents whose job is unfinished, in one of these stages or any, oldest job first."""
+        scope = f"AND stage IN ({','.join('?' * len(stages))})" if stages else ""
+        rows = self._database.connection.execute(
+            f"SELECT document_id FROM jobs WHERE {_UNFINISHED} {scope} ORDER BY id", stages
+        )
+        return tuple(row["document_id"] for row in rows)
+
+    def left(self, document_id: str, stage: JobStage) -> int:
+        """How many pages, or passages to embed, the stage has still to do for the document."""
+        match stage:
+            case JobStage.PARSE:
+                return len(self._shelf.missing_pages(document_id))
+            case JobStage.KEYWORDS:
+                return len(self._shelf.pages_to_index(document_id))
+            case JobStage.EMBED:
+                return self._indexes.pending_count(document_id=document_id)
+            case JobStage.OCR:
+                return len(self._shelf.pages_to_recognise(document_id))
 
     def goes_on(self, job: Job) -> bool:
-        """False once this very job was cancelled, failed or removed with its document, even if that is back."""
+        """False once this very job has ended, was removed with its document, or is to recognise no more, or not yet."""
         row = self._row(job.document_id)
-        return row is not None and row["id"] == job.id and row["status"] in _UNFINISHED
+        if row is None or row["id"] != job.id or row["status"] not in (JobStatus.WAITING, JobStatus.RUNNING):
+            return False
+        recognising: bool = row["stage"] == JobStage.OCR
+        return recognising == (job.stage is JobStage.OCR)
 
-    def next_in(self, stage: JobStage) -> Job | None:
-        """The oldest unfinished job in this stage."""
-        row = self._database.connection.execute(
-            "SELECT * FROM jobs WHERE status IN (?, ?) AND stage = ? ORDER BY id LIMIT 1", (*_UNFINISHED, stage)
-        ).fetchone()
-        return _job(row) if row else None
-
-    def in_stage(self, stage: JobStage) -> Sequence[str]:
-        rows = self._database.connection.execute(
-            "SELECT document_id FROM jobs WHERE status IN (?, ?) AND stage = ?", (*_UNFINISHED, stage)
-        )
-        return [row["document_id"] for row in rows]
-
-    def enqueue(self, document_id: str, stage: JobStage = JobStage.PARSE) -> None:
-        """Add the document's job, or set it going again from ``stage``."""
+    def enqueue(self, document_id: str) -> None:
+        """Add the document's job, or have it go through all stages again; each does what is left for it."""
         moment = now()
         with self._database.transaction() as connection:
             connection.execute(
                 """INSERT INTO jobs (document_id, stage, status, created_at, updated_at) VALUES (?, ?, ?, ?, ?)
                    ON CONFLICT (document_id) DO UPDATE SET stage = excluded.stage, status = excluded.status,
                    message = '', stage_started_at = '', updated_at = excluded.updated_at""",
-                (document_id, stage, JobStatus.WAITING, moment, moment),
+                (document_id, JobStage.PARSE, JobStatus.WAITING, moment, moment),
             )
-            connection.execute(
-                "UPDATE documents SET status = ?, message = '' WHERE id = ?", (DocumentStatus.QUEUED, document_id)
-            )
+            self._set_status(document_id, DocumentStatus.QUEUED, "")
 
-    def advance(self, document_id: str, stage: JobStage, *, done: int, total: int) -> None:
-        """Say how far an unfinished job is; the clock of the estimate starts with each stage."""
+    def advance(self, document_id: str, stage: JobStage) -> None:
+        """Put an unfinished job to work in a stage; its progress and the estimate of its time begin here."""
         with self._database.transaction() as connection:
-            row = self._row(document_id)
-            if row is None or row["status"] not in _UNFINISHED:
-                return
-            moment = now()
-            if row["stage"] != stage or not row["stage_started_at"]:
-                connection.execute(
-                    "UPDATE jobs SET stage_started_at = ?, stage_started_done = ? WHERE document_id = ?",
-                    (moment, done, document_id),
-                )
-            connection.execute(
-                "UPDATE jobs SET stage = ?, status = ?, done = ?, total = ?, updated_at = ? WHERE document_id = ?",
-                (stage, JobStatus.RUNNING, done, total, moment, document_id),
-            )
-            connection.execute(
-                "UPDATE documents SET status = ?, message = ? WHERE id = ?",
-                (_STATUS_OF_STAGE[stage], f"{stage.capitalize()}: {done} of {total}", document_id),
-            )
+            changed = connection.execute(
+                f"""UPDATE jobs SET stage = ?1, status = ?2, total = ?3, stage_started_at = ?4, updated_at = ?4
+                    WHERE document_id = ?5 AND {_UNFINISHED}""",
+                (stage, JobStatus.RUNNING, self.left(document_id, stage), now(), document_id),
+            ).rowcount
+            if changed:
+                self._set_status(document_id, _STATUS_OF_STAGE[stage], "")
+
+    def end(self, document_id: str, status: JobStatus, message: str = "") -> None:
+        """End an unfinished job; ``message`` says what to do as well."""
+        with self._database.transaction() as connection:
+            changed = connection.execute(
+                f"UPDATE jobs SET status = ?, message = ?, updated_at = ? WHERE document_id = ? AND {_UNFINISHED}",
+                (status, message, now(), document_id),
+            ).rowcount
+            if changed:
+                self._set_status(document_id, _STATUS_AT_END[status], message)
 
     def set_replaces(self, document_id: str, old_id: str) -> None:
         """Note which document goes once this one can be searched."""
-        with self._database.transaction() as connection:
-            connection.execute("UPDATE jobs SET replaces = ? WHERE document_id = ?", (old_id, document_id))
+        self._database.connection.execute("UPDATE jobs SET replaces = ? WHERE document_id = ?", (old_id, document_id))
 
-    def replaces(self, document_id: str) -> str:
-        row = self._row(document_id)
-        return row["replaces"] if row else ""
-
-    def finish(self, document_id: str) -> None:
-        self._end(document_id, JobStatus.DONE, DocumentStatus.READY, "")
-
-    def fail(self, document_id: str, message: str) -> None:
-        """``message`` says what to do as well."""
-        self._end(document_id, JobStatus.FAILED, DocumentStatus.FAILED, message)
-
-    def cancel(self, document_id: str) -> None:
-        message = "Stopped. What was read so far can be searched; retry goes on from there."
-        self._end(document_id, JobStatus.CANCELLED, DocumentStatus.CANCELLED, message)
-
-    def _end(self, document_id: str, status: JobStatus, document_status: DocumentStatus, message: str) -> None:
-        with self._database.transaction() as connection:
-            changed = connection.execute(
-                """UPDATE jobs SET status = ?1, message = ?2, updated_at = ?3, done = iif(?1 = 'done', total, done)
-                   WHERE document_id = ?4 AND status IN (?5, ?6)""",
-                (status, message, now(), document_id, *_UNFINISHED),
-            ).rowcount
-            if changed:
-                connection.execute(
-                    "UPDATE documents SET status = ?, message = ? WHERE id = ?", (document_status, message, document_id)
-                )
+    def _set_status(self, document_id: str, status: DocumentStatus, message: str) -> None:
+        self._database.connection.execute(
+            "UPDATE documents SET status = ?, message = ? WHERE id = ?", (status, message, document_id)
+        )
 
     def _row(self, document_id: str) -> Row | None:
         found: Row | None = self._database.connection.execute(
@@ -126,25 +120,16 @@ class Jobs:
         ).fetchone()
         return found
 
-
-def _job(row: Row) -> Job:
-    return Job(
-        id=row["id"],
-        document_id=row["document_id"],
-        stage=JobStage(row["stage"]),
-        status=JobStatus(row["status"]),
-        done=row["done"],
-        total=row["total"],
-        message=row["message"],
-        seconds_left=_seconds_left(row),
-    )
-
-
-def _seconds_left(row: Row) -> float | None:
-    """From the pace of this stage so far; None while it is too early to say."""
-    did = row["done"] - row["stage_started_done"]
-    if row["status"] != JobStatus.RUNNING or did <= 0 or not row["stage_started_at"]:
-        return None
-    elapsed = datetime.fromisoformat(row["updated_at"]) - datetime.fromisoformat(row["stage_started_at"])
-    left: float = elapsed.total_seconds() / did * (row["total"] - row["done"])
-    return left
+    def _job(self, row: Row) -> Job:
+        """The time left is told from the pace of this stage so far, once there is one."""
+        stage, status = JobStage(row["stage"]), JobStatus(row["status"])
+        done, total, seconds_left = 0, 0, None
+        if status is JobStatus.RUNNING and row["stage_started_at"]:
+            left = self.left(row["document_id"], stage)
+            total = max(row["total"], left)
+            done = total - left
+            elapsed = datetime.fromisoformat(now()) - datetime.fromisoformat(row["stage_started_at"])
+            seconds_left = elapsed.total_seconds() / done * left if done else None
+        return Job(
+            row["id"], row["document_id"], stage, status, done, total, row["message"], seconds_left, row["replaces"]
+        )

@@ -315,5 +315,4 @@ def _document(row: Row, metadata: tuple[MetadataField, ...]) -> Document:
         message=row["message"],
         notes=_notes(row["notes"]),
         metadata=metadata,
-        owner=row["owner"],
     )

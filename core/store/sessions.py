@@ -37,9 +37,8 @@ class Sessions:
         session = Session(uuid.uuid4().hex, storable(title).strip() or NEW_TITLE, moment, moment, tuple(document_ids))
         with self._database.transaction() as connection:
             connection.execute(
-                "INSERT INTO sessions (id, title, created_at, updated_at, document_ids, owner) "
-                "VALUES (?, ?, ?, ?, ?, ?)",
-                (session.id, session.title, moment, moment, _ids_json(document_ids), session.owner),
+                "INSERT INTO sessions (id, title, created_at, updated_at, document_ids) VALUES (?, ?, ?, ?, ?)",
+                (session.id, session.title, moment, moment, _ids_json(document_ids)),
             )
         return session
 
@@ -176,7 +175,6 @@ def _session(row: sqlite3.Row) -> Session:
         created_at=row["created_at"],
         updated_at=row["updated_at"],
         document_ids=UNREADABLE_SCOPE if chosen is None else chosen,
-        owner=row["owner"],
     )
 
 

@@ -1,52 +1,115 @@
-"""Writes what was read and takes it away again: pages, passages and their words.
+"""Writes what was read and takes it away again: documents with their files, pages, passages and their words.
 
-Each call is one transaction. Passages without a vector are embedded later; what leaves is noted in ``removals``.
+Each call is one transaction. Passages without a vector are embedded later; what leaves is noted in ``removals``, and
+Chroma's folder and the files follow.
 """
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, suppress
+from pathlib import Path
 from sqlite3 import Connection
 
 from core.domain.codec import to_json
-from core.domain.documents import OutlineEntry, Page, PageStatus, Passage, embedding_key
+from core.domain.documents import DocumentStatus, OutlineEntry, Page, Passage, embedding_key
 from core.domain.page_layout import encode_layout
 from core.domain.ports import KeywordIndex, PdfInfo
+from core.domain.settings import Settings
+from core.domain.turns import now
+from core.store.data_dir import QUARANTINE, set_aside
 from core.store.database import Database
+from core.store.library import Library, sha256_of
+
+_THESE = "passages WHERE document_id = :document AND page_index = :page"
+_CLEAR = (
+    f"INSERT OR IGNORE INTO removals (subject, kind) SELECT id, 'passage' FROM {_THESE}",
+    f"DELETE FROM passage_words WHERE rowid IN (SELECT number FROM {_THESE})",
+    f"""DELETE FROM embeddings WHERE key IN (SELECT embedding_key FROM {_THESE}) AND NOT EXISTS (
+          SELECT 1 FROM passages WHERE embedding_key = key AND (document_id, page_index) <> (:document, :page))""",
+    f"DELETE FROM {_THESE}",
+)
+"""What goes with the passages of a page; an embedding stays where another passage says the same."""
+_CLEAR_ALL = (*_CLEAR, "DELETE FROM pages WHERE document_id = :document AND page_index = :page")
 
 
 class Shelf:
-    """The writing side of the library."""
+    """The writing side of the library. ``going`` is told of a document that is being removed, in that transaction."""
 
-    def __init__(self, database: Database, keywords: KeywordIndex) -> None:
+    def __init__(
+        self,
+        database: Database,
+        library: Library,
+        keywords: KeywordIndex,
+        settings: Settings,
+        going: Callable[[str], None] = lambda document_id: None,
+    ) -> None:
         self._database = database
+        self._library = library
         self._keywords = keywords
+        self._settings = settings
+        self._going = going
 
-    def add_document(self, document_id: str, name: str, byte_size: int, info: PdfInfo, *, added_at: str) -> None:
-        self._database.connection.execute(
-            """INSERT INTO documents (id, name, byte_size, page_count, added_at, status, notes, outline)
-               VALUES (?, ?, ?, ?, ?, 'queued', ?, ?)""",
-            (
-                document_id,
-                name,
-                byte_size,
-                info.page_count,
-                added_at,
-                json.dumps(info.notes),
-                to_json(tuple(info.outline), tuple[OutlineEntry, ...]),
-            ),
-        )
+    def transaction(self) -> AbstractContextManager[object]:
+        """All of what is written inside, or nothing."""
+        return self._database.transaction()
+
+    # ------------------------------------------------------------ documents and their files
 
     def exists(self, document_id: str) -> bool:
         rows = self._database.connection.execute("SELECT 1 FROM documents WHERE id = ?", (document_id,))
         return rows.fetchone() is not None
 
-    def missing_pages(self, document_id: str) -> list[int]:
-        """Page indexes that have no row yet."""
-        connection = self._database.connection
-        count = connection.execute("SELECT page_count FROM documents WHERE id = ?", (document_id,)).fetchone()
-        rows = connection.execute("SELECT page_index FROM pages WHERE document_id = ?", (document_id,))
-        stored = {row["page_index"] for row in rows}
-        return [index for index in range(count["page_count"] if count else 0) if index not in stored]
+    def add_document(self, document_id: str, name: str, byte_size: int, info: PdfInfo) -> None:
+        row = {
+            "id": document_id,
+            "name": name,
+            "byte_size": byte_size,
+            "page_count": info.page_count,
+            "added_at": now(),
+            "status": DocumentStatus.QUEUED,
+            "notes": json.dumps(info.notes),
+            "outline": to_json(tuple(info.outline), tuple[OutlineEntry, ...]),
+        }
+        _insert(self._database.connection, "documents", [row])
+
+    def keep_file(self, document_id: str, copy: Path) -> None:
+        """Move the document's file to its place, and note its hash where a password was taken off it."""
+        with self._database.transaction():
+            self._library.keep_sha256(document_id, sha256_of(copy))
+            copy.replace(self._library.file_path(document_id))
+
+    def taken_in(self, source: Path) -> None:
+        """What was set aside and is now in the library need not be kept twice."""
+        if source.resolve().parent == (self._settings.files_dir / QUARANTINE).resolve():
+            source.unlink()
+
+    def mark_searchable(self, document_id: str) -> None:
+        self._database.connection.execute("UPDATE documents SET searchable = 1 WHERE id = ?", (document_id,))
+
+    def remove_document(self, document_id: str) -> None:
+        """Take away every row of the document, if it is there; ``clear_files`` takes its file."""
+        with self._database.transaction() as connection:
+            if not self.exists(document_id):
+                return
+            self._going(document_id)
+            rows = connection.execute("SELECT page_index FROM pages WHERE document_id = ?", (document_id,)).fetchall()
+            _clear(connection, document_id, [row["page_index"] for row in rows])
+            connection.execute("DELETE FROM documents WHERE id = ?", (document_id,))
+            connection.execute("INSERT OR IGNORE INTO removals (subject, kind) VALUES (?, 'file')", (document_id,))
+
+    def clear_files(self) -> None:
+        """Delete the files of removed documents."""
+        for document_id in self._leaving():
+            # Windows refuses while the reader still has it open; the next call gets it.
+            with suppress(PermissionError), self._database.transaction() as connection:
+                if not self.exists(document_id):
+                    self._library.file_path(document_id).unlink(missing_ok=True)
+                connection.execute("DELETE FROM removals WHERE subject = ? AND kind = 'file'", (document_id,))
+
+    def set_aside_strangers(self) -> None:
+        """Move the PDFs that the library does not know out of its way."""
+        with self._database.transaction():
+            set_aside(self._settings, [*(document.id for document in self._library.list()), *self._leaving()])
 
     def finished_with_holes(self) -> list[str]:
         """Ids of documents whose work is done, though some of their pages have no row."""
@@ -57,16 +120,42 @@ class Shelf:
         )
         return [row["id"] for row in rows]
 
+    # ------------------------------------------------------------ pages and passages
+
+    def pages(self, document_id: str, page_indexes: Iterable[int]) -> Iterator[Page]:
+        """Those of the pages that are there."""
+        for index in page_indexes:
+            if self._library.has_page(document_id, index):
+                yield self._library.page(document_id, index)
+
+    def missing_pages(self, document_id: str) -> list[int]:
+        """Page indexes that have no row yet."""
+        connection = self._database.connection
+        count = connection.execute("SELECT page_count FROM documents WHERE id = ?", (document_id,)).fetchone()
+        rows = connection.execute("SELECT page_index FROM pages WHERE document_id = ?", (document_id,))
+        stored = {row["page_index"] for row in rows}
+        return [index for index in range(count["page_count"] if count else 0) if index not in stored]
+
+    def pages_to_index(self, document_id: str) -> list[int]:
+        """Pages with a passage that the keyword index lacks, or that is indexed under another title than it has."""
+        title = self._library.get(document_id).title
+        rows = self._database.connection.execute(
+            """SELECT page_index, context,
+                 EXISTS (SELECT 1 FROM passage_words WHERE rowid = passages.number) AS has_words
+               FROM passages WHERE document_id = ? ORDER BY page_index""",
+            (document_id,),
+        )
+        return list(
+            dict.fromkeys(
+                row["page_index"]
+                for row in rows
+                if not (row["has_words"] and f"{row['context']}\n".startswith(f"{title}\n"))
+            )
+        )
+
     def pages_to_recognise(self, document_id: str) -> list[int]:
         rows = self._database.connection.execute(
             "SELECT page_index FROM pages WHERE document_id = ? AND recognise = 1 ORDER BY page_index", (document_id,)
-        )
-        return [row["page_index"] for row in rows]
-
-    def pages_with_status(self, document_id: str, *statuses: PageStatus) -> list[int]:
-        marks = ",".join("?" * len(statuses))
-        rows = self._database.connection.execute(
-            f"SELECT page_index FROM pages WHERE document_id = ? AND status IN ({marks})", (document_id, *statuses)
         )
         return [row["page_index"] for row in rows]
 
@@ -76,57 +165,31 @@ class Shelf:
         pages: Sequence[Page],
         passages: Sequence[Passage],
         *,
-        recognise: frozenset[int],
+        stored: bool = False,
         go_on: Callable[[], None] = lambda: None,
-    ) -> bool:
-        """Store pages in place of what was there for them; False when the document has been removed meanwhile.
+    ) -> None:
+        """Store pages with their passages in place of what was there; ``stored``: the pages stay as they are.
 
         All that takes time is done before anything is locked; ``go_on`` is asked last, and may raise.
         """
-        page_rows = [_page_row(document_id, page, recognise) for page in pages]
+        page_rows = [] if stored else [_page_row(document_id, page) for page in pages]
         passage_rows = [_passage_row(passage) for passage in passages]
         add_words = self._keywords.prepare(passages)
         with self._database.transaction() as connection:
             go_on()
-            if not self.exists(document_id):
-                return False
-            indexes = [page.page_index for page in pages]
-            self._clear_pages(connection, document_id, indexes)
-            connection.executemany(
-                """INSERT INTO pages
-                   (document_id, page_index, page_label, status, reason, seconds, text, layout, recognise)
-                   VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)""",
-                page_rows,
-            )
-            connection.executemany(
-                """INSERT INTO passages
-                   (id, document_id, page_index, start, "end", heading_path, context, embedding_key)
-                   VALUES (?, ?, ?, ?, ?, ?, ?, ?)""",
-                passage_rows,
-            )
+            _clear(connection, document_id, [page.page_index for page in pages], _CLEAR if stored else _CLEAR_ALL)
+            _insert(connection, "pages", page_rows)
+            _insert(connection, "passages", passage_rows)
             add_words()
             _count_passages(connection, document_id)
-            return True
-
-    def without_words(self, document_id: str) -> list[str]:
-        """Ids of the document's passages that the keyword index lacks."""
-        rows = self._database.connection.execute(
-            """SELECT id FROM passages WHERE document_id = ?
-               AND NOT EXISTS (SELECT 1 FROM passage_words WHERE rowid = passages.number) ORDER BY number""",
-            (document_id,),
-        )
-        return [row["id"] for row in rows]
-
-    def put_words(self, passages: Sequence[Passage]) -> None:
-        self._keywords.add(passages)
 
     def forget_pages(self, document_id: str, page_indexes: Sequence[int]) -> None:
         """Take pages away so that they are read again."""
         with self._database.transaction() as connection:
-            self._clear_pages(connection, document_id, page_indexes)
+            _clear(connection, document_id, page_indexes)
             _count_passages(connection, document_id)
 
-    def give_up_recognising(self, document_id: str, page_indexes: Sequence[int], reason: str, *, failed: bool) -> None:
+    def give_up_recognising(self, document_id: str, page_indexes: Iterable[int], reason: str, *, failed: bool) -> None:
         """Keep the pages as they were read and say why OCR did not replace them.
 
         Where it failed, pages without text count as failed, so that they can be tried again.
@@ -139,45 +202,18 @@ class Shelf:
                 [(reason, failed, document_id, page_index) for page_index in page_indexes],
             )
 
-    def mark_searchable(self, document_id: str) -> None:
-        self._database.connection.execute("UPDATE documents SET searchable = 1 WHERE id = ?", (document_id,))
-
-    def remove_document(self, document_id: str) -> None:
-        """Take away every row of the document; its vectors and file leave by ``removals``."""
-        with self._database.transaction() as connection:
-            rows = connection.execute("SELECT page_index FROM pages WHERE document_id = ?", (document_id,)).fetchall()
-            self._clear_pages(connection, document_id, [row["page_index"] for row in rows])
-            connection.execute("DELETE FROM documents WHERE id = ?", (document_id,))
-            connection.execute("INSERT OR IGNORE INTO removals (subject, kind) VALUES (?, 'file')", (document_id,))
-
-    def files_to_remove(self) -> list[str]:
+    def _leaving(self) -> list[str]:
         """Ids of removed documents whose file is still there."""
         rows = self._database.connection.execute("SELECT subject FROM removals WHERE kind = 'file'")
         return [row["subject"] for row in rows]
 
-    def file_removed(self, document_id: str) -> None:
-        self._database.connection.execute("DELETE FROM removals WHERE subject = ? AND kind = 'file'", (document_id,))
 
-    def _clear_pages(self, connection: Connection, document_id: str, page_indexes: Sequence[int]) -> None:
-        keys = [(document_id, page_index) for page_index in page_indexes]
-        found = [
-            row
-            for key in keys
-            for row in connection.execute(
-                "SELECT number, id, embedding_key FROM passages WHERE document_id = ? AND page_index = ?", key
-            )
-        ]
-        numbers = [(row["number"],) for row in found]
-        connection.executemany("DELETE FROM passage_words WHERE rowid = ?", numbers)
-        connection.executemany("DELETE FROM passages WHERE number = ?", numbers)
-        connection.executemany("DELETE FROM pages WHERE document_id = ? AND page_index = ?", keys)
-        connection.executemany(
-            "DELETE FROM embeddings WHERE key = ?1 AND NOT EXISTS (SELECT 1 FROM passages WHERE embedding_key = ?1)",
-            [(row["embedding_key"],) for row in found],
-        )
-        connection.executemany(
-            "INSERT OR IGNORE INTO removals (subject, kind) VALUES (?, 'passage')", [(row["id"],) for row in found]
-        )
+def _clear(
+    connection: Connection, document_id: str, page_indexes: Iterable[int], statements: Sequence[str] = _CLEAR_ALL
+) -> None:
+    for index in page_indexes:
+        for statement in statements:
+            connection.execute(statement, {"document": document_id, "page": index})
 
 
 def _count_passages(connection: Connection, document_id: str) -> None:
@@ -188,28 +224,34 @@ def _count_passages(connection: Connection, document_id: str) -> None:
     )
 
 
-def _page_row(document_id: str, page: Page, recognise: frozenset[int]) -> tuple[object, ...]:
-    return (
-        document_id,
-        page.page_index,
-        page.page_label,
-        page.status,
-        page.reason,
-        page.seconds,
-        page.text,
-        encode_layout(page.words, page.blocks),
-        int(page.page_index in recognise),
-    )
+def _insert(connection: Connection, table: str, rows: Sequence[Mapping[str, object]]) -> None:
+    if rows:
+        columns, values = ", ".join(f'"{name}"' for name in rows[0]), ", ".join(f":{name}" for name in rows[0])
+        connection.executemany(f"INSERT INTO {table} ({columns}) VALUES ({values})", rows)
 
 
-def _passage_row(passage: Passage) -> tuple[object, ...]:
-    return (
-        passage.id,
-        passage.document_id,
-        passage.page_index,
-        passage.start,
-        passage.end,
-        json.dumps(passage.heading_path, ensure_ascii=False),
-        passage.context,
-        embedding_key(passage),
-    )
+def _page_row(document_id: str, page: Page) -> dict[str, object]:
+    return {
+        "document_id": document_id,
+        "page_index": page.page_index,
+        "page_label": page.page_label,
+        "status": page.status,
+        "reason": page.reason,
+        "seconds": page.seconds,
+        "text": page.text,
+        "layout": encode_layout(page.words, page.blocks),
+        "recognise": int(page.wants_recognition),
+    }
+
+
+def _passage_row(passage: Passage) -> dict[str, object]:
+    return {
+        "id": passage.id,
+        "document_id": passage.document_id,
+        "page_index": passage.page_index,
+        "start": passage.start,
+        "end": passage.end,
+        "heading_path": json.dumps(passage.heading_path, ensure_ascii=False),
+        "context": passage.context,
+        "embedding_key": embedding_key(passage),
+    }

@@ -68,8 +68,8 @@ class Turns:
             ).fetchone()[0]
             placed = replace(turn, position=last + 1)
             connection.execute(
-                "INSERT INTO turns (id, session_id, position, status, question, started_at, body, owner, worker) "
-                "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                "INSERT INTO turns (id, session_id, position, status, question, started_at, body, worker) "
+                "VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
                 (
                     placed.id,
                     placed.session_id,
@@ -78,7 +78,6 @@ class Turns:
                     placed.question,
                     placed.started_at,
                     _body(placed),
-                    placed.owner,
                     this_worker(),
                 ),
             )
@@ -245,7 +244,6 @@ def _turn(row: sqlite3.Row) -> Turn:
         status=TurnStatus.UNREADABLE,
         started_at=row["started_at"],
         error=UNREADABLE_TURN,
-        owner=row["owner"],
     )
 
 

@@ -4,13 +4,13 @@ Real pdfium, SQLite, FTS5, MiniLM and Chroma; OCR's words are scripted.
 """
 
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from core.domain.documents import DocumentStatus, JobStage, JobStatus, Page, PageStatus, Passage
+from core.domain.documents import Block, BlockKind, DocumentStatus, JobStage, JobStatus, Page, PageStatus, Passage
 from core.domain.errors import EmptyFileError, NotAPdfError, PasswordNeededError, TooLargeError, UnknownDocumentError
 from core.domain.settings import Settings
 from core.models.registry import make_embedder
@@ -90,9 +90,9 @@ def test_document_over_the_page_limit_is_refused_with_the_limit(settings: Settin
 
 def test_password_opens_the_file_for_good_and_is_kept_nowhere(settings: Settings, tmp_path: Path) -> None:
     password = "open-sesame-4711"
-    path = make_pdf(tmp_path / "locked.pdf", [RATES], password=password)
+    path = make_pdf(tmp_path / "locked.pdf", [RATES])
     with open_workshop(settings) as shop:
-        document = shop.ingest.add(path, "locked.pdf", password=password).document
+        document = shop.ingest.add(path, "locked.pdf").document
         shop.finish()
         assert shop.library.get(document.id).status is DocumentStatus.READY
         assert PdfiumReader().open(shop.library.file_path(document.id)).page_count == 1
@@ -162,14 +162,14 @@ def test_passages_missing_from_the_keyword_index_are_indexed_in_a_stage_of_its_o
         shop.finish()
         shop.database.connection.execute("DELETE FROM passage_words")
         seen: list[tuple[JobStage, int, int]] = []
-        add = shop.keywords.add
+        prepare = shop.keywords.prepare
 
-        def watched_add(passages: Sequence[Passage]) -> None:
+        def watched(passages: Sequence[Passage]) -> Callable[[], None]:
             [job] = shop.ingest.jobs()
-            seen.extend([(job.stage, job.done, job.total)] * bool(passages))
-            add(passages)
+            seen.append((job.stage, job.done, job.total))
+            return prepare(passages)
 
-        monkeypatch.setattr(shop.keywords, "add", watched_add)
+        monkeypatch.setattr(shop.keywords, "prepare", watched)
         shop.ingest.retry(document.id)
         shop.finish()
         assert seen == [(JobStage.KEYWORDS, 0, 2)]
@@ -283,6 +283,44 @@ def test_new_version_is_offered_as_replacement_and_keeps_unchanged_embeddings(
         assert [document.id for document in shop.library.list()] == [outcome.document.id]
         assert len(embedded) == 1 and "Cars park" in embedded[0]
         assert shop.rows()["embeddings"] == shop.rows()["passages"] == shop.vectors() == 2
+
+
+def test_a_document_that_was_replaced_and_is_added_again_stays(settings: Settings, tmp_path: Path) -> None:
+    gate = Gate(1)
+    first, second = make_pdf(tmp_path / "1.pdf", [RATES]), make_pdf(tmp_path / "2.pdf", [PARKING, RATES])
+    with open_workshop(settings, PdfiumReader(gate)) as shop:
+        old = shop.ingest.add(first, "terms.pdf").document
+        shop.finish()
+        new = shop.ingest.add(second, "terms.pdf").document
+        assert gate.reached.wait(LONG_SECONDS)
+        shop.ingest.replace(old.id, new.id)
+        gate.opened.set()
+        shop.finish()
+        assert [document.id for document in shop.library.list()] == [new.id]
+        shop.ingest.add(first, "terms.pdf")
+        shop.ingest.retry(new.id, [0])
+        shop.finish()
+        assert {document.id for document in shop.library.list()} == {old.id, new.id}
+
+
+def test_headings_in_force_are_known_on_each_page_that_is_read_again(settings: Settings, tmp_path: Path) -> None:
+    class Headed(PdfiumReader):
+        """Finds a heading on every fourth page."""
+
+        def read(self, path: Path, page_indexes: Sequence[int]) -> Iterator[Page]:
+            for page in super().read(path, page_indexes):
+                kind = BlockKind.PARAGRAPH if page.page_index % 4 else BlockKind.HEADING
+                yield replace(page, words=(), blocks=(Block(0, len(page.text), kind, 1),))
+
+    with open_workshop(settings, Headed()) as shop:
+        pages = [f"Part {number}" for number in range(12)]
+        document = shop.ingest.add(make_pdf(tmp_path / "a.pdf", pages), "a.pdf").document
+        shop.finish()
+        before = [shop.library.page_passages(document.id, index) for index in range(12)]
+        shop.ingest.retry(document.id, [2, 7, 11])
+        shop.finish()
+        assert [shop.library.page_passages(document.id, index) for index in range(12)] == before
+        assert [found.heading_path for [found] in before][7:9] == [("Part 4",), ("Part 8",)]
 
 
 def test_scanned_page_is_recognised_in_the_background(settings: Settings, tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ import pytest
 from core.domain.documents import Block, BlockKind, Page
 from core.domain.errors import BusyError
 from core.domain.settings import Settings
-from core.ingest.page_work import LONGEST_PAGE
+from core.ingest.stages import LONGEST_PAGE
 from core.store import database as database_module
 from core.store import keywords as keywords_module
 from core.store import shelf as shelf_module

@@ -11,12 +11,15 @@ from fpdf import FPDF
 from core.domain.documents import MetadataField, MetadataSource, Page
 from core.domain.ports import Embedder, PageReader, PdfInfo
 from core.domain.settings import Settings
+from core.domain.stores import Stores
 from core.ingest.pipeline import Ingest
 from core.models.registry import make_embedder
 from core.store.database import Database
 from core.store.indexes import Indexes
+from core.store.jobs import Jobs
 from core.store.keywords import Fts5Index
 from core.store.library import Library
+from core.store.shelf import Shelf
 from tests.ingest.pdfium_reader import PdfiumReader
 
 TABLES = (
@@ -57,6 +60,7 @@ class Workshop:
     library: Library
     keywords: Fts5Index
     indexes: Indexes
+    stores: Stores
     ingest: Ingest
 
     def rows(self) -> dict[str, int]:
@@ -85,9 +89,11 @@ def open_workshop(
     library = Library(database, settings)
     keywords = Fts5Index(database)
     indexes = Indexes(database, settings, embedders)
-    ingest = Ingest(database, library, keywords, indexes, reader or PdfiumReader(), describe, settings)
+    shelf = Shelf(database, library, keywords, settings)
+    stores = Stores(library, shelf, Jobs(database, shelf, indexes), indexes)
+    ingest = Ingest(stores, reader or PdfiumReader(), describe, settings)
     try:
-        yield Workshop(settings, database, library, keywords, indexes, ingest)
+        yield Workshop(settings, database, library, keywords, indexes, stores, ingest)
     finally:
         ingest.close()
         indexes.close()

@@ -45,14 +45,12 @@ def make_retriever(
         Fts5Index(database),
         Indexes(database, settings, make_embedder),
     )
-    shelf = Shelf(database, keywords)
+    shelf = Shelf(database, library, keywords, settings)
     for name, texts in documents.items():
         identity = id_of(name)
-        shelf.add_document(identity, name, 1, PdfInfo(len(texts), (), {}), added_at="2026-01-01T00:00:00Z")
+        shelf.add_document(identity, name, 1, PdfInfo(len(texts), (), {}))
         pages = [page(index, text, label=labels[index] if labels else "") for index, text in enumerate(texts)]
-        shelf.put_pages(
-            identity, pages, list(split_pages(pages, document_id=identity, title=name)), recognise=frozenset()
-        )
+        shelf.put_pages(identity, pages, list(split_pages(pages, document_id=identity, title=name)))
         with database.transaction():
             shelf.mark_searchable(identity)
     embedder, vectors = indexes.active()

@@ -60,7 +60,7 @@ def snapshot(directory: Path) -> dict[str, tuple[str, int]]:
 def open_and_settle(settings: Settings) -> None:
     """Open as the app does, until ingest has had its look at the files."""
     with closing(open_pincite(settings)) as app:
-        while not app.ingest._owns_lock():
+        while not app.ingest.take_charge():
             pass
 
 
@@ -91,7 +91,7 @@ def test_a_pdf_that_the_database_does_not_know_is_set_aside_and_can_be_added(lib
 def test_what_was_set_aside_is_taken_in_again(library: Settings) -> None:
     _execute(library.database_path, "DELETE FROM documents")
     with closing(open_pincite(library)) as app:
-        while not app.ingest._owns_lock():
+        while not app.ingest.take_charge():
             pass
         assert app.documents.add_quarantined() == []
         assert app.ingest.wait(timeout_seconds=LONG_SECONDS)
@@ -104,7 +104,7 @@ def test_one_that_cannot_be_read_keeps_no_other_in_quarantine(library: Settings)
     _execute(library.database_path, "DELETE FROM documents")
     (library.files_dir / "0.pdf").write_bytes(b"%PDF-1.4 mine")
     with closing(open_pincite(library)) as app:
-        while not app.ingest._owns_lock():
+        while not app.ingest.take_charge():
             pass
         ((name, error),) = app.documents.add_quarantined()
         assert name == "0.pdf" and name in str(error)
@@ -258,7 +258,7 @@ def test_retry_forgets_pages_only_together_with_its_job(
         def die(document_id: str) -> None:
             raise KeyboardInterrupt
 
-        monkeypatch.setattr(shop.ingest._jobs, "enqueue", die)
+        monkeypatch.setattr(shop.stores.jobs, "enqueue", die)
         with pytest.raises(KeyboardInterrupt):
             shop.ingest.retry(document.id, [0, 1, 2])
         assert shop.rows()["pages"] == 4
@@ -269,9 +269,9 @@ def test_pages_lost_by_an_earlier_version_are_read_again(settings: Settings, tmp
     with open_workshop(settings) as shop:
         document = shop.ingest.add(pdf, "a.pdf").document
         shop.finish()
-        shop.ingest._shelf.forget_pages(document.id, [1, 2])
+        shop.stores.shelf.forget_pages(document.id, [1, 2])
     with open_workshop(settings) as shop:
-        while not shop.ingest._owns_lock():
+        while not shop.ingest.take_charge():
             pass
         shop.finish()
         assert shop.rows()["pages"] == 4

@@ -61,10 +61,10 @@ def database(settings: Settings) -> Database:
 
 @pytest.fixture
 def shelf(database: Database, settings: Settings) -> Shelf:
-    made = Shelf(database, Fts5Index(database))
+    made = Shelf(database, Library(database, settings), Fts5Index(database), settings)
     info = PdfInfo(page_count=4, outline=OUTLINE, fields={}, notes=("An XFA form.",))
-    made.add_document(ONE, "Vertrag.pdf", 1000, info, added_at="2026-01-01")
-    made.add_document(TWO, "report.pdf", 2000, info, added_at="2026-01-02")
+    made.add_document(ONE, "Vertrag.pdf", 1000, info)
+    made.add_document(TWO, "report.pdf", 2000, info)
     return made
 
 
@@ -74,7 +74,7 @@ def library(database: Database, settings: Settings) -> Library:
 
 
 def test_page_comes_back_as_it_was_read(shelf: Shelf, library: Library) -> None:
-    shelf.put_pages(ONE, [PAGE], [PASSAGE], recognise=frozenset())
+    shelf.put_pages(ONE, [PAGE], [PASSAGE])
     kept = library.page(ONE, 0)
     assert replace(kept, words=()) == replace(PAGE, words=())
     for word, original in zip(kept.words, PAGE.words, strict=True):
@@ -89,7 +89,7 @@ def test_page_comes_back_as_it_was_read(shelf: Shelf, library: Library) -> None:
 
 def test_passages_come_in_the_order_asked_and_missing_ones_are_left_out(shelf: Shelf, library: Library) -> None:
     second = replace(PASSAGE, id=f"{ONE}:0:1", start=0, end=11, text=TEXT[:11])
-    shelf.put_pages(ONE, [PAGE], [PASSAGE, second], recognise=frozenset())
+    shelf.put_pages(ONE, [PAGE], [PASSAGE, second])
     assert library.passages([second.id, "gone", PASSAGE.id]) == [second, PASSAGE]
     assert library.page_passages(ONE, 0) == library.opening_passages(ONE, 9) == [second, PASSAGE]
     assert library.passages_of_pages([(ONE, 0), (TWO, 0)]) == [second, PASSAGE]
@@ -97,7 +97,7 @@ def test_passages_come_in_the_order_asked_and_missing_ones_are_left_out(shelf: S
 
 
 def test_document_knows_its_figures_outline_and_notes(shelf: Shelf, library: Library) -> None:
-    shelf.put_pages(ONE, [PAGE], [PASSAGE], recognise=frozenset())
+    shelf.put_pages(ONE, [PAGE], [PASSAGE])
     document = library.get(ONE)
     assert (document.name, document.page_count, document.passage_count) == ("Vertrag.pdf", 4, 1)
     assert document.notes == ("An XFA form.",) and library.outline(ONE) == OUTLINE
@@ -107,7 +107,7 @@ def test_document_knows_its_figures_outline_and_notes(shelf: Shelf, library: Lib
 def test_receipts_and_coverage_tell_what_became_of_each_page(shelf: Shelf, library: Library) -> None:
     failed = Page(1, "2", "", (), (), PageStatus.FAILED, reason="crashed")
     scan = Page(2, "3", "Stempel", (), (), PageStatus.OCR)
-    shelf.put_pages(ONE, [PAGE, failed, scan], [PASSAGE], recognise=frozenset())
+    shelf.put_pages(ONE, [PAGE, failed, scan], [PASSAGE])
     receipts = library.receipts(ONE)
     assert [(r.page_index, r.page_label, r.status) for r in receipts] == [
         (0, "iv", PageStatus.TEXT),
@@ -118,7 +118,7 @@ def test_receipts_and_coverage_tell_what_became_of_each_page(shelf: Shelf, libra
     assert library.coverage(ONE) == 0.5 and library.coverage(TWO) == 0
     for reason, coverage in (("a picture without text", 0.5), (PageReason.BLANK, 0.75)):
         empty = Page(3, "4", "", (), (), PageStatus.EMPTY, reason=reason)
-        shelf.put_pages(ONE, [empty], [], recognise=frozenset())
+        shelf.put_pages(ONE, [empty], [])
         assert library.coverage(ONE) == coverage
 
 
@@ -143,16 +143,15 @@ def test_metadata_is_replaced_whole_and_says_where_it_came_from(shelf: Shelf, li
 def test_pages_put_again_replace_the_old_ones_in_every_table(
     shelf: Shelf, library: Library, database: Database
 ) -> None:
-    shelf.put_pages(ONE, [PAGE], [PASSAGE], recognise=frozenset({0}))
+    shelf.put_pages(ONE, [replace(PAGE, status=PageStatus.GARBLED)], [PASSAGE])
     assert shelf.pages_to_recognise(ONE) == [0]
     read = replace(PAGE, text="Neu", words=(), blocks=(), status=PageStatus.OCR)
     passage = replace(PASSAGE, text="Neu", start=0, end=3)
-    shelf.put_pages(ONE, [read], [passage], recognise=frozenset())
+    shelf.put_pages(ONE, [read], [passage])
     words = Fts5Index(database)
     assert library.passages([PASSAGE.id])[0].text == "Neu" and shelf.pages_to_recognise(ONE) == []
     assert words.search("Fälligkeit", document_ids=(), limit=5) == []
     assert [name for name, _ in words.search("neu", document_ids=(), limit=5)] == [PASSAGE.id]
-    assert not shelf.put_pages("3" * 64, [read], [], recognise=frozenset())
 
 
 def test_document_that_is_not_there_is_said_plainly(library: Library, settings: Settings) -> None:

@@ -134,6 +134,6 @@ def test_a_log_without_its_last_changes_is_noticed(library: Settings) -> None:
 
 def test_nothing_is_repaired_under_a_running_app(library: Settings) -> None:
     with closing(open_pincite(library)) as pincite:
-        while not pincite.ingest._owns_lock():
+        while not pincite.ingest.take_charge():
             pass
         assert _repair(library) == cli.USAGE

@@ -12,7 +12,7 @@ import pytest
 
 import cli
 from benchmarks.attacks.disk_full import campaign
-from core.domain.documents import DocumentStatus
+from core.domain.documents import DocumentStatus, JobStatus
 from core.domain.errors import FullDiskError, SettingsError
 from core.domain.settings import Settings, load_settings, save_choices
 from core.services.bootstrap import open_pincite
@@ -31,10 +31,10 @@ def test_ingest_goes_on_by_itself_once_there_is_space(
     full.set()
     put_pages = Shelf.put_pages
 
-    def put_where_there_is_space(shelf: Shelf, *given: Any, **named: Any) -> bool:
+    def put_where_there_is_space(shelf: Shelf, *given: Any, **named: Any) -> None:
         if full.is_set():
             raise FullDiskError("The disk is full.")
-        return put_pages(shelf, *given, **named)
+        put_pages(shelf, *given, **named)
 
     monkeypatch.setattr(Shelf, "put_pages", put_where_there_is_space)
     with closing(open_pincite(library)) as pincite:
@@ -65,8 +65,8 @@ def test_an_unfinished_document_is_gone_on_with(
     with closing(open_pincite(library)) as pincite:
         document = pincite.library.find("service-contract.pdf")
         pincite.ingest.close()
-        pincite.ingest._jobs.enqueue(document.id)
-        pincite.ingest._jobs.fail(document.id, "The disk was full.")
+        pincite.ingest.retry(document.id)
+        pincite.ingest._jobs.end(document.id, JobStatus.FAILED, "The disk was full.")
     add = ["add", "--data-dir", str(library.data_dir), str(samples / "service-contract.pdf")]
     assert cli.main(add) == cli.ANSWERED
     assert "there already, not finished" in capsys.readouterr().err

@@ -1,0 +1,77 @@
+"""Taking a file in: a copy within the limits that opens without a password. What becomes of it is others' work."""
+
+import hashlib
+import re
+import time
+import uuid
+from collections.abc import Iterator
+from pathlib import Path
+
+from core.domain.errors import EmptyFileError, PasswordNeededError, TooLargeError
+from core.domain.ports import PageReader, PdfInfo
+from core.domain.settings import Settings
+
+_PARTIAL = re.compile(r"[0-9a-f]{32}(?:\.opened)?\.partial")
+"""How a file that is being copied is called; others are not ours."""
+FORGOTTEN_SECONDS = 3600
+"""Age at which a half-copied file is nobody's any more."""
+
+
+def new_partial(settings: Settings) -> Path:
+    return settings.files_dir / f"{uuid.uuid4().hex}.partial"
+
+
+def clear_partials(settings: Settings) -> None:
+    """Delete what a killed process left half copied."""
+    for path in settings.files_dir.glob("*.partial"):
+        if _PARTIAL.fullmatch(path.name) and time.time() - path.stat().st_mtime > FORGOTTEN_SECONDS:
+            path.unlink(missing_ok=True)
+
+
+def copy_in(source: Path | bytes, target: Path, name: str, settings: Settings) -> tuple[str, int]:
+    """Copy within the size limit; returns the SHA-256 and the size. Raises a DocumentError or OSError."""
+    size = source.stat().st_size if isinstance(source, Path) else len(source)
+    if size == 0:
+        raise EmptyFileError(f"{name} is empty.", hint="Check the file where it comes from.")
+    if size > settings.max_file_mib * 2**20:
+        raise TooLargeError(
+            f"{name} has {size / 2**20:.0f} MiB; the limit is {settings.max_file_mib} MiB.",
+            hint="Raise max_file_mib in the settings, or split the file.",
+        )
+    digest = hashlib.sha256()
+    with target.open("wb") as out:
+        for block in _blocks(source):
+            digest.update(block)
+            out.write(block)
+    return digest.hexdigest(), size
+
+
+def open_copy(copy: Path, name: str, password: str | None, reader: PageReader, settings: Settings) -> PdfInfo:
+    """Leave a file that opens without a password; the password itself is kept nowhere. Raises a DocumentError."""
+    try:
+        info = reader.open(copy)
+    except PasswordNeededError:
+        if not password:
+            raise
+        opened = copy.with_suffix(".opened.partial")
+        try:
+            reader.decrypt(copy, password, opened)
+            opened.replace(copy)
+        finally:
+            opened.unlink(missing_ok=True)
+        info = reader.open(copy)
+    if info.page_count > settings.max_pages:
+        raise TooLargeError(
+            f"{name} has {info.page_count} pages; the limit is {settings.max_pages}.",
+            hint="Raise max_pages in the settings, or split the file.",
+        )
+    return info
+
+
+def _blocks(source: Path | bytes) -> Iterator[bytes]:
+    if isinstance(source, bytes):
+        yield source
+        return
+    with source.open("rb") as file:
+        while block := file.read(2**20):
+            yield block

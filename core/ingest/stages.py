@@ -1,0 +1,259 @@
+"""The three stages of a document's way in: its pages are read, its words indexed, its meaning indexed.
+
+Recognising scans is reading once more, by OCR; a new title is indexing once more, from the pages as stored. Each step
+does what is left to do as the stores show it, so that it goes on after a kill where it was.
+"""
+
+import re
+import threading
+import time
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from contextlib import closing, suppress
+from dataclasses import replace
+from itertools import chain, islice
+
+from core.documents.passages import Splitter
+from core.domain.documents import Job, JobStage, JobStatus, Page, PageStatus, Passage
+from core.domain.errors import FullDiskError, PinciteError, StoppedError
+from core.domain.ports import PageReader
+from core.domain.settings import Settings
+from core.domain.stores import Describe, Stores
+from core.models.client import stoppable
+
+READING = (JobStage.PARSE, JobStage.KEYWORDS)
+"""Until these are over, a document cannot be searched as a whole."""
+COMMIT_SECONDS = 0.5
+COMMIT_PAGES = 64
+FIRST_COMMIT_PAGES = 8
+"""The first pages can be searched, and embedded, while the next are being read."""
+FIRST_PAGES = 5
+"""Pages that the document's metadata is taken from."""
+PAGES_BEFORE = 30
+"""Stored pages that are looked at again for the headings in force where reading goes on."""
+LONGEST_PAGE = 400_000
+"""Characters of a page that are kept; the receipt says where there were more."""
+BATCH_PASSAGES = 256
+
+
+class JobStoppedError(Exception):
+    """The job was cancelled or removed, or the process is closing."""
+
+
+class Stages:
+    """One step at a time of each kind: ``read``, ``recognise``, ``embed``, ``keep``; False when there is none to do."""
+
+    def __init__(
+        self, stores: Stores, reader: PageReader, describe: Describe, settings: Settings, closing: threading.Event
+    ) -> None:
+        self._library, self._shelf = stores.library, stores.shelf
+        self._jobs, self._vectors = stores.jobs, stores.vectors
+        self._reader = reader
+        self._describe = describe
+        self._settings = settings
+        self._closing = closing
+        self._looked_through = False
+
+    # ------------------------------------------------------------ pages and words
+
+    def read(self) -> bool:
+        """Read the missing pages of one document and index its words."""
+        return self._work_on(READING, self._read, "Reading")
+
+    def recognise(self) -> bool:
+        """Recognise the scanned pages of one document."""
+        return self._work_on((JobStage.OCR,), self._recognise, "OCR")
+
+    def _read(self, job: Job) -> None:
+        document = self._library.get(job.document_id)
+        self._jobs.advance(document.id, JobStage.PARSE)
+        if missing := self._shelf.missing_pages(document.id):
+            path = self._library.file_path(document.id)
+            info = None if document.metadata else self._reader.open(path)
+            with closing(_generator(self._reader.read(path, missing))) as incoming:
+                first = list(islice(incoming, FIRST_PAGES))
+                if info and first:
+                    self._library.set_metadata(document.id, self._describe(info, first, document.name))
+                came = self._shelve(job, chain(first, incoming))
+            skipped = sorted(set(missing) - came)
+            lost = [Page(at, str(at + 1), "", (), (), PageStatus.FAILED, "the reader skipped it") for at in skipped]
+            self._shelve(job, lost)
+        if lacking := self._shelf.pages_to_index(document.id):
+            self._jobs.advance(document.id, JobStage.KEYWORDS)
+            self._shelve(job, self._shelf.pages(document.id, lacking), stored=True)
+        self._go_on(job)
+        self._move_on(document.id, read=True)
+
+    def _recognise(self, job: Job) -> None:
+        waiting = self._shelf.pages_to_recognise(job.document_id)
+        path = self._library.file_path(job.document_id)
+        with closing(_generator(self._reader.recognise(path, waiting))) as pages:
+            self._shelve(job, self._recognised(job, pages))
+        skipped = self._shelf.pages_to_recognise(job.document_id)
+        self._shelf.give_up_recognising(job.document_id, skipped, "OCR skipped it", failed=True)
+        self._move_on(job.document_id)
+
+    def _recognised(self, job: Job, pages: Iterable[Page]) -> Iterator[Page]:
+        """Those in which OCR found text; the others stay as they were read, and say why."""
+        for page in pages:
+            if page.status is PageStatus.OCR:
+                yield page
+            else:
+                self._go_on(job)
+                failed, reason = page.status is PageStatus.FAILED, page.reason or "OCR found no text"
+                self._shelf.give_up_recognising(job.document_id, [page.page_index], reason, failed=failed)
+
+    def _shelve(self, job: Job, pages: Iterable[Page], *, stored: bool = False) -> set[int]:
+        """Split pages as they come and store them some at a time; returns which came. Raises JobStoppedError."""
+        document = self._library.get(job.document_id)
+        splitter = Splitter(document.id, document.title, self._library.outline(document.id))
+        came, last, most = set[int](), -1, FIRST_COMMIT_PAGES
+        kept, passages, started = list[Page](), list[Passage](), time.monotonic()
+
+        def commit() -> None:
+            self._shelf.put_pages(document.id, kept, passages, stored=stored, go_on=lambda: self._go_on(job))
+
+        for page in map(_storable, pages):
+            before = range(max(last + 1, page.page_index - PAGES_BEFORE), page.page_index)
+            for earlier in self._shelf.pages(document.id, before):
+                splitter.split(earlier)
+            kept.append(page)
+            passages += splitter.split(page)
+            last = page.page_index
+            came.add(last)
+            if len(kept) >= most or time.monotonic() - started > COMMIT_SECONDS:
+                commit()
+                kept, passages, started, most = [], [], time.monotonic(), COMMIT_PAGES
+        if kept:
+            commit()
+        return came
+
+    # ------------------------------------------------------------ meaning
+
+    def embed(self) -> bool:
+        """Embed some passages, of whichever documents."""
+        try:
+            with stoppable(self._closing.is_set):
+                return self._embed()
+        except StoppedError:
+            return False
+        except FullDiskError:
+            raise
+        except PinciteError as error:
+            self._stop_embedding(str(error))
+        except Exception:
+            self._stop_embedding("Retry; if it happens again, report it.")
+            raise
+        return False
+
+    def keep(self) -> bool:
+        """Bring Chroma in step with some of what is embedded."""
+        return self._looked_through and self._vectors.keep_in_step(self._closing.is_set)
+
+    def close(self) -> None:
+        """Leave Chroma to the next process, in step where that is soon done."""
+        if self._looked_through:
+            with suppress(PinciteError):
+                self._vectors.keep_in_step(lambda: False)
+        self._vectors.let_go()
+
+    def _embed(self) -> bool:
+        if not self._looked_through:
+            self._vectors.drop_unsound()
+            self._looked_through = True
+        batch = self._vectors.pending(limit=BATCH_PASSAGES)
+        if batch is None:
+            for document_id in self._jobs.unfinished(JobStage.EMBED):
+                self._move_on(document_id)
+            return self._vectors.finish_build()
+        if not self._vectors.embed(batch, self._closing.is_set):
+            return False
+        for document_id in batch.document_ids:
+            self._move_on(document_id)
+        return True
+
+    def _stop_embedding(self, trouble: str) -> None:
+        """The jobs that wait for vectors fail; what else waits is tried again later, or when it is asked for again."""
+        for document_id in self._jobs.unfinished(JobStage.EMBED):
+            message = f"Words can be searched, but embedding stopped. {trouble}"
+            self._jobs.end(document_id, JobStatus.FAILED, message)
+        self._vectors.report_trouble(trouble)
+
+    # ------------------------------------------------------------ jobs
+
+    def _work_on(self, stages: Sequence[JobStage], work: Callable[[Job], None], what: str) -> bool:
+        """Do the oldest job's work; what goes wrong ends it with a message that says what to do."""
+        job = next(filter(None, map(self._jobs.get, self._jobs.unfinished(*stages))), None)
+        if job is None:
+            return False
+        try:
+            work(job)
+        except JobStoppedError:
+            pass
+        except FullDiskError:
+            raise  # the job is not to blame, and goes on once there is space
+        except PinciteError as error:
+            self._fail(job, str(error))
+        except Exception:
+            self._fail(job, f"{what} stopped unexpectedly. Retry; if it happens again, report the file.")
+            raise
+        return True
+
+    def _fail(self, job: Job, message: str) -> None:
+        """The reader knows a file by where it is stored; people know the document by its name."""
+        with self._shelf.transaction():
+            if self._jobs.goes_on(job):
+                name = self._library.get(job.document_id).name
+                stored = self._library.file_path(job.document_id).name
+                self._jobs.end(job.document_id, JobStatus.FAILED, message.replace(stored, name))
+
+    def _go_on(self, job: Job) -> None:
+        """Raises JobStoppedError when there is no reason to."""
+        if self._closing.is_set() or not self._jobs.goes_on(job):
+            raise JobStoppedError
+
+    def _move_on(self, document_id: str, *, read: bool = False) -> None:
+        """Put the job where work is left for it, or end it; ``read``: its pages and words are there."""
+        with self._shelf.transaction():
+            job = self._jobs.get(document_id)
+            if job is None or job.status is not JobStatus.RUNNING or (job.stage in READING and not read):
+                return  # somebody wants pages read again, or they are being read
+            if read and self._jobs.left(document_id, JobStage.PARSE):
+                return
+            if read:
+                self._shelf.mark_searchable(document_id)
+                self._shelf.remove_document(job.replaces)
+                self._jobs.set_replaces(document_id, "")
+            after = [JobStage.EMBED, JobStage.OCR] if self._settings.ocr else [JobStage.EMBED]
+            if job.stage is JobStage.OCR:
+                after.reverse()
+            stage = next((stage for stage in after if self._jobs.left(document_id, stage)), None)
+            if stage is None:
+                self._jobs.end(document_id, JobStatus.DONE)
+            elif stage is not job.stage:
+                self._jobs.advance(document_id, stage)
+
+
+def _generator(pages: Iterable[Page]) -> Generator[Page, None, None]:
+    """Closing it closes what it draws from, which ends the reading process."""
+    yield from pages
+
+
+def _storable(page: Page) -> Page:
+    """SQLite text holds neither NUL nor lone surrogates: each becomes one other character, so that spans stay right."""
+    text = re.sub("[\ud800-\udfff]", "\ufffd", page.text.replace("\x00", " "))
+    if len(text) > LONGEST_PAGE:
+        return _cut_off(page, text)
+    return page if text == page.text else replace(page, text=text)
+
+
+def _cut_off(page: Page, text: str) -> Page:
+    said = f"only the first {LONGEST_PAGE:,} of its {len(text):,} characters were kept"
+    return replace(
+        page,
+        text=text[:LONGEST_PAGE],
+        words=[word for word in page.words if word.end <= LONGEST_PAGE],
+        blocks=tuple(
+            replace(block, end=min(block.end, LONGEST_PAGE)) for block in page.blocks if block.start < LONGEST_PAGE
+        ),
+        reason="; ".join(part for part in (page.reason, said) if part),
+    )
