@@ -1,6 +1,7 @@
 """The whole product on the sample PDFs, wired as the app wires it, with the network forbidden."""
 
 import io
+import json
 import socket
 import sqlite3
 import threading
@@ -99,6 +100,15 @@ def test_settings_are_kept_and_a_bad_one_changes_nothing(app: Pincite) -> None:
     app.settings.change(max_retries=1)
     assert load_settings(app.settings.current.data_dir).max_retries == 1
     app.settings.change(max_retries=2)
+
+
+def test_only_what_differs_from_what_holds_is_saved(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A page hands over everything that it shows, also what a variable sets for now."""
+    monkeypatch.setenv("PINCITE_MAX_RETRIES", "0")
+    with closing(open_pincite(load_settings(tmp_path / "data"), at_work=False)) as app:
+        app.settings.change(max_retries=0, kept=12)
+        assert (app.settings.current.max_retries, app.settings.current.kept) == (0, 12)
+        assert json.loads(app.settings.current.choices_path.read_text(encoding="utf-8")) == {"kept": 12}
 
 
 def test_what_a_variable_sets_is_no_choice(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
