@@ -23,24 +23,13 @@ class FindingKind(StrEnum):
     NEGATION = "negation"
     DIRECTION = "direction"
     MODALITY = "modality"
-    RECORD_DENIES = "record denies"
-    RECORD_SILENT = "record silent"
-    RECORD_AFFIRMS = "record affirms"
-    SCHEDULE = "schedule"
     COMPUTED = "computed"
     WORDING = "wording"
 
 
 CONTRADICTIONS = frozenset(
-    {
-        FindingKind.ATTACHMENT, FindingKind.NEGATION, FindingKind.DIRECTION, FindingKind.MODALITY,
-        FindingKind.RECORD_DENIES, FindingKind.RECORD_AFFIRMS, FindingKind.SCHEDULE,
-    }
-)  # fmt: skip
-_RECORD_KINDS = {
-    "denied": FindingKind.RECORD_DENIES, "unknown": FindingKind.RECORD_SILENT, "affirmed": FindingKind.RECORD_AFFIRMS,
-    "hours": FindingKind.SCHEDULE, "day": FindingKind.SCHEDULE,
-}  # fmt: skip
+    {FindingKind.ATTACHMENT, FindingKind.NEGATION, FindingKind.DIRECTION, FindingKind.MODALITY}
+)
 _NAME = re.compile(r"(?<![\w’'])[A-Z][\w’'&-]*(?:\s+(?:(?:of|the|de|van|von|and|&)\s+)?[A-Z][\w’'&-]*)*")
 _LABEL = re.compile(
     r"[A-Z][\w’'&/-]{0,40}+(?:\s{1,4}(?:(?:and|of|or|the|for|to|in|vs)\s{1,4}){0,3}[A-Z][\w’'&/-]{0,40}+){0,4}:(?=\s)"
@@ -113,7 +102,6 @@ def check_claim(claim: str, evidence: Sources) -> tuple[Finding, ...]:
         *_number_findings(claim, evidence, ranked),
         *_name_findings(claim, evidence),
         *_quoted_term_findings(claim, evidence),
-        *_record_findings(claim, evidence),
     ]
     if closest is not None:
         findings.extend(_wording_findings(claim, closest.text))
@@ -170,12 +158,6 @@ def _quoted_term_findings(claim: str, evidence: Sources) -> Iterator[Finding]:
         yield Finding(FindingKind.QUOTED_TERM, f"“{quoted}” is not in the evidence word for word")
 
 
-def _record_findings(claim: str, evidence: Sources) -> Iterator[Finding]:
-    for source in evidence.sources:
-        for kind, detail in source.record.disagreements(claim) if source.record else ():
-            yield Finding(_RECORD_KINDS[kind], detail)
-
-
 def _number_findings(claim: str, evidence: Sources, ranked: list[tuple[float, Sentence]]) -> Iterator[Finding]:
     claimed = quantities(claim)
     if len(claimed) > MOST_FIGURES:
@@ -214,8 +196,6 @@ def _is_told(quantity: Quantity, evidence: Sources) -> bool:
     """Let "three passages" stand where there are three, and "2" where the evidence spells "two"."""
     if quantity.kind != "number":
         return False
-    if quantity.unit == "d" and quantity.value <= 7 and any(source.record for source in evidence.sources):
-        return True  # "seven days a week": its schedule is checked day by day
     spelled = {1.0: "one", 2.0: "two"}.get(quantity.value, "")
     return bool(spelled and evidence.counts[spelled]) or (
         quantity.value == len(evidence.sources) and quantity.step == 0

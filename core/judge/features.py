@@ -72,11 +72,6 @@ def _measure(claim: ClaimText, position: int, count: int, sources: Sources) -> C
         "figures": float(len(quantities(bare))),
         "position": position / max(1, count - 1),
         "item": float(claim.text[:1] in "-*+•|0123456789"),
-        "structured": float(any(source.record for source in sources.sources)),
-        "record_denies": float(kinds[FindingKind.RECORD_DENIES]),
-        "record_silent": float(kinds[FindingKind.RECORD_SILENT]),
-        "record_affirms": float(kinds[FindingKind.RECORD_AFFIRMS]),
-        "schedule": float(kinds[FindingKind.SCHEDULE]),
     }
     return ClaimMeasure(claim, findings, ranked[0][1] if ranked else None, features)
 
@@ -92,7 +87,6 @@ def measure_answer(claims: Sequence[ClaimMeasure], doubts: Sequence[float], sour
         "doubt_any": _log_odds(1 - math.prod(1 - doubt for doubt in highest), 1e-3),
         "pair_share": _log_odds(_mean([claim.features["pair_share"] for claim in claims]), 2e-2),
         "best_three": _log_odds(_mean([claim.features["best_three"] for claim in claims]), 2e-2),
-        "structured": float(any(source.record for source in sources.sources)),
         "single": float(len(sources.sources) <= 1),
         "long": 1 / (1 + math.exp(min(50.0, (2000 - characters) / 300))),
     }

@@ -177,7 +177,7 @@ def _check(measure: ClaimMeasure, doubt: float, pool: Sources, texts: Sequence[s
 def _repeats(claim: ClaimText, source: Source) -> bool:
     """Say whether a source holds a claim word for word; for what is quoted, character for character."""
     if claim.verbatim:
-        return claim.text in source.given
+        return claim.text in source.text
     return source.normalized.locate(claim.bare) is not None and not _denial(claim, source)
 
 
@@ -266,7 +266,7 @@ def _other_source(claim: ClaimText, pool: Sources, cited: Sequence[int], held: f
 def _quotation(
     claim: ClaimText, cited: Sequence[int], pool: Sources, texts: Sequence[str]
 ) -> tuple[int | None, Span | None]:
-    numbers = [n for n in (cited or range(1, len(texts) + 1)) if pool.sources[n - 1].record is None]
+    numbers = list(cited or range(1, len(texts) + 1))
     found = best_quotation(claim.bare, [texts[number - 1] for number in numbers])
     return (numbers[found[0]], found[1]) if found else (None, None)
 

@@ -6,7 +6,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from itertools import pairwise
 
-from core.judge.records import Record, read_record
 from core.text.numbers import MEASURES, Quantity, quantities, stated_scales
 from core.text.quotations import NormalizedText
 from core.text.sentences import split_sentences
@@ -15,13 +14,6 @@ from core.text.terms import content_terms, rarity, root, stem, words
 _UNSPACED = re.compile(r"[\s.'’-]+")
 _ACRONYM = re.compile(r"\b(?:[A-Z]\.?){2,6}(?![a-z])")
 _OF_A_PLACE = re.compile(r"(?:ain|i?ans?|ish|ese|i?a|o)$")
-_STATES = (
-    "AL Alabama AK Alaska AZ Arizona AR Arkansas CA California CO Colorado CT Connecticut DE Delaware FL Florida "
-    "GA Georgia HI Hawaii ID Idaho IL Illinois IN Indiana IA Iowa KS Kansas KY Kentucky LA Louisiana ME Maine "
-    "MD Maryland MA Massachusetts MI Michigan MN Minnesota MS Mississippi MO Missouri MT Montana NE Nebraska "
-    "NV Nevada OH Ohio OK Oklahoma OR Oregon PA Pennsylvania TN Tennessee TX Texas UT Utah VT Vermont VA Virginia "
-    "WA Washington WI Wisconsin WY Wyoming"
-).split()
 _YEAR_HEAD = re.compile(r"\b(?:19|20)\d\d\b")
 
 
@@ -73,13 +65,11 @@ class Sentence:
 
 
 class Source:
-    """One passage or page; a JSON object is read as a record and told as prose."""
+    """One passage or page."""
 
     def __init__(self, text: str) -> None:
         """Take the text as given."""
-        self.given = text
-        self.record: Record | None = read_record(text)
-        self.text = self.record.text if self.record else text
+        self.text = text
         self.sentences: list[Sentence] = []
         for span in split_sentences(self.text):
             self.sentences.append(Sentence(self.text[span.start : span.end], self, len(self.sentences)))
@@ -153,7 +143,7 @@ class Sources:
     @cached_property
     def squeezed(self) -> str:
         """Return all texts and the question in lower case without spaces and hyphens, for looking up names."""
-        return _UNSPACED.sub("", "\n".join([*(source.given for source in self.sources), self.question]).lower())
+        return _UNSPACED.sub("", "\n".join([*(source.text for source in self.sources), self.question]).lower())
 
     def weight(self, term: str) -> float:
         """Return how much a term of a claim counts."""
@@ -170,22 +160,18 @@ class Sources:
     @cached_property
     def places(self) -> frozenset[str]:
         """Return the stems that names of places share with those of their people and tongues ("mexic")."""
-        text = "\n".join([*(source.given for source in self.sources), self.question])
+        text = "\n".join([*(source.text for source in self.sources), self.question])
         return frozenset(_place(word) for word in words(text) if word[:1].isupper())
 
     @cached_property
     def acronyms(self) -> frozenset[str]:
         """Return what stands in capitals alone ("US", "U.S."), without dots."""
-        text = "\n".join([*(source.given for source in self.sources), self.question])
+        text = "\n".join([*(source.text for source in self.sources), self.question])
         return frozenset(match.replace(".", "") for match in _ACRONYM.findall(text))
 
     def names(self, name: str) -> bool:
-        """Say whether a name occurs, as it is, as the people or tongue of a place, or as a state's two letters."""
-        return (
-            self.mentions(name)
-            or _place(name) in self.places
-            or any(short in self.acronyms for short, state in pairwise(_STATES) if state == name)
-        )
+        """Say whether a name occurs, as it is or as the people or tongue of a place."""
+        return self.mentions(name) or _place(name) in self.places
 
     def mentions(self, name: str) -> bool:
         """Say whether a name occurs, however it is spaced and hyphenated."""

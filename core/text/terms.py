@@ -1,4 +1,4 @@
-"""Cut text into comparable terms: lower case, lightly stemmed, function words dropped.
+"""Cut text into comparable terms: lower case, stemmed, function words dropped.
 
 The lexical ground that quotations, checks and confidence stand on. It knows no meaning, only form.
 """
@@ -11,6 +11,9 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
 from functools import cache, lru_cache
 from importlib.resources import files
+from threading import Lock
+
+from Stemmer import Stemmer
 
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
 _SCRIPT_WITHOUT_SPACES = re.compile(r"[\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]")
@@ -34,24 +37,16 @@ STOP_WORDS = frozenset(
     "في من على إلى عن ما هو هي هل كم هذا هذه".split()
 )
 """Words of several languages that a search leaves out."""
-_ENDINGS = (
-    ("ies", "y", 3), ("sses", "ss", 2), ("ches", "ch", 2), ("shes", "sh", 2), ("xes", "x", 2),
-    ("'s", "", 1), ("’s", "", 1), ("ings", "", 4), ("ing", "", 4), ("edly", "", 4), ("ed", "", 3),
-    ("ly", "", 4), ("es", "e", 3), ("s", "", 3),
-)  # fmt: skip
+_ENGLISH, _STEMMING = Stemmer("english"), Lock()
+"""A stemmer keeps the word it works on, so that threads must take turns."""
 
 
 @lru_cache(maxsize=65536)
 def stem(word: str) -> str:
-    """Return a lower-case word without its commonest English endings, so that forms of one word meet."""
-    word = unicodedata.normalize("NFKC", word).casefold()
-    for ending, replacement, least in _ENDINGS:
-        if word.endswith(ending) and len(word) - len(ending) >= least and not (ending == "s" and word[-2] in "sui"):
-            word = word[: len(word) - len(ending)] + replacement
-            break
-    if len(word) > 4 and word[-1] == word[-2] and word[-1] not in "lsz":
-        word = word[:-1]
-    return word[:-1] if len(word) > 4 and word[-1] == "e" else word
+    """Return the English Snowball stem of a word in lower case, so that forms of one word meet."""
+    plain = unicodedata.normalize("NFKC", word).casefold().replace("’", "'")
+    with _STEMMING:
+        return str(_ENGLISH.stemWord(plain))
 
 
 def words(text: str) -> list[str]:
