@@ -1,8 +1,8 @@
-"""Fit the judge's confidence on labelled answers, with cross-validation by source, and write it as data."""
+"""Fit the judge's confidence on labelled answers and write it as data; measured on sets that the fit never saw."""
 
 import argparse
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -10,15 +10,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.groundedness import LabelledAnswer, measure_set, read_answers
-from core.judge.confidence import QuadraticModel, expand, reliability, tabulated, threshold_effect
+from core.domain.answers import ClaimStatus
+from core.judge.confidence import ConfidenceModels, Model, reliability, tabulated, threshold_effects
 from core.judge.features import ClaimMeasure, measure_answer, measure_claims
+from core.judge.judge import capped, status_of
 from core.judge.sources import Sources
 
 Numbers = NDArray[np.float64]
-OUTPUT = Path(__file__).parents[1] / "core" / "grounding" / "confidence.json"
+OUTPUT = Path(__file__).parents[1] / "core" / "judge" / "confidence.json"
+FOLDS = 5
 INNER_FOLDS = 4
-CLAIM_PENALTY, ANSWER_PENALTY = 1000.0, 60.0
-"""Strong: on the same sets weaker ones do as well, on a set that was left out of the fit they do worse."""
+CLAIM_PENALTY, ANSWER_PENALTY = 300.0, 1.0
+"""Chosen on the sets that were left out: what does as well on the same sets with less of it does worse on others."""
 UNSPANNED_WEIGHT = 0.5
 """A claim of a hallucinated answer whose wrong spans nobody marked may be right or wrong."""
 
@@ -29,47 +32,46 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "file", type=Path, help="answers.jsonl with id, set, question, sources, answer, hallucinated, spans"
     )
     parser.add_argument("--output", type=Path, default=OUTPUT, help="where to write the models")
-    parser.add_argument("--folds", type=int, default=5, help="folds of the outer cross-validation")
 
 
 def run(args: argparse.Namespace) -> dict[str, Any]:
-    """Measure by nested cross-validation, then fit on everything and write the models."""
+    """Measure with sources and with whole sets left out, then fit on everything and write the models."""
     data = _Data(read_answers(args.file))
+    everything = np.arange(len(data.answers))
     confidences = np.zeros(len(data.answers))
-    for train, test in data.folds(np.arange(len(data.answers)), args.folds):
-        claim, answer = _fit(data, train)
-        confidences[test] = _confidences(data, test, QuadraticModel(claim), QuadraticModel(answer))
-    unseen = {name: _measure_unseen(data, rows) for name, rows in data.sets.items()}
-    claim, answer = _fit(data, np.arange(len(data.answers)))
+    for train, test in data.folds(everything, FOLDS):
+        confidences[test] = _confidences(data, test, _fit(data, train))
+    left_out = {
+        name: _measured(data, rows, _confidences(data, rows, _fit(data, np.setdiff1d(everything, rows))))
+        for name, rows in data.sets.items()
+    }
     faithful = [not row.hallucinated for row in data.answers]
+    effects = threshold_effects(list(confidences), faithful)
     measured = {
-        "sets": {
-            name: measure_set([data.answers[i] for i in rows], confidences[rows]) for name, rows in data.sets.items()
-        },
-        "all": measure_set(data.answers, confidences),
+        "left_out": left_out,
+        "sets": {name: _measured(data, rows, confidences[rows]) for name, rows in data.sets.items()},
+        "all": _measured(data, everything, confidences),
         "reliability": [
             [part.count, part.confidence, part.faithful] for part in reliability(list(confidences), faithful)
         ],
-        "thresholds": [
-            [threshold, effect.flagged, effect.caught]
-            for threshold in (round(0.05 * step, 2) for step in range(1, 20))
-            for effect in [threshold_effect(list(confidences), faithful, threshold)]
-        ],
+        "thresholds": [[threshold, effect.flagged, effect.caught] for threshold, effect in effects.items()],
     }
+    claim, answer = _fit(data, everything)
     content = {"claim": claim, "answer": answer, "measured": _rounded(measured)}
     args.output.write_text(json.dumps(content, separators=(",", ":")) + "\n", encoding="utf-8")
-    return {"written": str(args.output), "bytes": args.output.stat().st_size, **measured, "unseen": unseen}
+    return {"written": str(args.output), "bytes": args.output.stat().st_size, **measured}
 
 
 def render(result: Mapping[str, Any]) -> str:
-    """Return the cross-validated figures as lines of text."""
+    """Return the figures as lines of text."""
     lines = [f"wrote {result['written']} ({result['bytes']:,} bytes); cross-validated by source:"]
-    for name, row in {**result["sets"], "all": result["all"]}.items():
-        lines.append(f"  {name:18} n {row['n']:5}  AUROC {row['auroc']:.3f}  ECE {row['ece']:.3f}  F1 {row['f1']:.3f}")
+    lines += [_line(name, row) for name, row in {**result["sets"], "all": result["all"]}.items()]
     lines.append("each set by a fit on the other sets alone:")
-    for name, row in result["unseen"].items():
-        lines.append(f"  {name:18} n {row['n']:5}  AUROC {row['auroc']:.3f}  ECE {row['ece']:.3f}")
-    return "\n".join(lines)
+    return "\n".join([*lines, *(_line(name, row) for name, row in result["left_out"].items())])
+
+
+def _line(name: str, row: Mapping[str, Any]) -> str:
+    return f"  {name:18} n {row['n']:5}  AUROC {row['auroc']:.3f}  ECE {row['ece']:.3f}  F1 {row['f1']:.3f}"
 
 
 class _Data:
@@ -77,89 +79,102 @@ class _Data:
 
     def __init__(self, answers: list[LabelledAnswer]) -> None:
         self.answers = answers
-        self.pools = [Sources.of(answer.sources, answer.question) for answer in answers]
-        self.measures = [measure_claims(a.answer, pool) for a, pool in zip(answers, self.pools, strict=True)]
+        self.measures = [measure_claims(row.answer, Sources.of(row.sources, row.question)) for row in answers]
         self.groups = np.unique([answer.group for answer in answers], return_inverse=True)[1]
-        names = list(dict.fromkeys(answer.set for answer in answers))
+        names = dict.fromkeys(answer.set for answer in answers)
         self.sets = {n: np.array([i for i, answer in enumerate(answers) if answer.set == n]) for n in names}
-        size = max(len(rows) for rows in self.sets.values())
-        self.weights = np.array([size / len(self.sets[answer.set]) for answer in answers])
         self.labels = np.array([answer.hallucinated for answer in answers], dtype=np.float64)
 
     def folds(self, rows: NDArray[np.intp], count: int) -> Iterator[tuple[NDArray[np.intp], NDArray[np.intp]]]:
         from sklearn.model_selection import GroupKFold
 
-        splitter = GroupKFold(count, shuffle=True, random_state=0)
-        for train, test in splitter.split(rows, groups=self.groups[rows]):
+        for train, test in GroupKFold(count, shuffle=True, random_state=0).split(rows, groups=self.groups[rows]):
             yield rows[train], rows[test]
 
-    def claims(self, rows: NDArray[np.intp]) -> list[ClaimMeasure]:
-        return [measure for row in rows for measure in self.measures[row]]
-
-    def claim_labels(self, rows: NDArray[np.intp]) -> tuple[Numbers, Numbers]:
-        labels, weights = [], []
+    def claims(self, rows: NDArray[np.intp]) -> Iterator[tuple[ClaimMeasure, float, float, str]]:
+        """Yield each claim with its label, the weight of the label, and its set."""
         for row in rows:
             answer = self.answers[row]
+            unmarked = answer.hallucinated and not answer.spans
             for measure in self.measures[row]:
-                unmarked = answer.hallucinated and not answer.spans
-                labels.append(1.0 if unmarked else float(answer.touches(measure.claim.start, measure.claim.end)))
-                weights.append(UNSPANNED_WEIGHT if unmarked else 1.0)
-        return np.array(labels), np.array(weights)
+                wrong = unmarked or answer.touches(measure.claim.start, measure.claim.end)
+                yield measure, float(wrong), UNSPANNED_WEIGHT if unmarked else 1.0, answer.set
 
 
 def _fit(data: _Data, rows: NDArray[np.intp]) -> tuple[dict[str, Any], dict[str, Any]]:
     """Fit both models; the second sees only doubts about claims that the first was not fitted on."""
     features: dict[int, dict[str, float]] = {}
     for train, test in data.folds(rows, INNER_FOLDS):
-        features |= _answer_features(data, test, QuadraticModel(_fit_claims(data, train)))
-    answer = _fit_model([features[int(row)] for row in rows], data.labels[rows], data.weights[rows], ANSWER_PENALTY)
+        model = Model(_fit_claims(data, train))
+        features |= {int(row): _answer_features(data.measures[row], model) for row in test}
+    answer = _fit_model(
+        [features[int(row)] for row in rows],
+        data.labels[rows],
+        _evened(np.ones(len(rows)), [data.answers[row].set for row in rows]),
+        ANSWER_PENALTY,
+    )
     return _fit_claims(data, rows), answer
 
 
-def _measure_unseen(data: _Data, rows: NDArray[np.intp]) -> dict[str, Any]:
-    """What to expect of answers of another kind than those that were fitted on."""
-    claim, answer = _fit(data, np.setdiff1d(np.arange(len(data.answers)), rows))
-    confidences = _confidences(data, rows, QuadraticModel(claim), QuadraticModel(answer))
-    return measure_set([data.answers[row] for row in rows], confidences)
-
-
 def _fit_claims(data: _Data, rows: NDArray[np.intp]) -> dict[str, Any]:
-    labels, weights = data.claim_labels(rows)
-    return _fit_model([dict(measure.features) for measure in data.claims(rows)], labels, weights, CLAIM_PENALTY)
+    measures, labels, weights, sets = zip(*data.claims(rows), strict=True)
+    evened = _evened(np.array(weights), sets)
+    return _fit_model([measure.features for measure in measures], np.array(labels), evened, CLAIM_PENALTY)
+
+
+def _evened(weights: Numbers, sets: Sequence[str]) -> Numbers:
+    """Let every set weigh the same, on the whole as much as its members did on average."""
+    names = np.array(sets)
+    evened = weights.copy()
+    for name in np.unique(names):
+        evened[names == name] *= len(names) / len(np.unique(names)) / weights[names == name].sum()
+    return evened
 
 
 def _fit_model(
-    features: Sequence[Mapping[str, float]], labels: Numbers, weights: Numbers, penalty: float
+    features: Iterable[Mapping[str, float]], labels: Numbers, weights: Numbers, penalty: float
 ) -> dict[str, Any]:
     from sklearn.linear_model import LogisticRegression
 
-    names = list(features[0])
-    table = tabulated(features, names)
+    rows = list(features)
+    names = list(rows[0])
+    table = tabulated(rows, names)
     mean, scale = table.mean(axis=0), table.std(axis=0) + 1e-6
-    expanded = expand((table - mean) / scale)
-    spread = expanded.std(axis=0) + 1e-6  # so that the penalty weighs squares and products like plain features
     model = LogisticRegression(C=1 / penalty, max_iter=400)
-    model.fit(expanded / spread, labels, sample_weight=weights)
+    model.fit((table - mean) / scale, labels, sample_weight=weights)
     return {
         "features": names,
         "mean": [round(float(value), 6) for value in mean],
         "scale": [round(float(value), 6) for value in scale],
-        "coefficients": [round(float(value), 6) for value in model.coef_[0] / spread],
+        "coefficients": [round(float(value), 6) for value in model.coef_[0]],
         "intercept": round(float(model.intercept_[0]), 6),
     }
 
 
-def _answer_features(data: _Data, rows: NDArray[np.intp], model: QuadraticModel) -> dict[int, dict[str, float]]:
-    found = {}
-    for row in map(int, rows):
-        doubts = [float(doubt) for doubt in model.probabilities([m.features for m in data.measures[row]])]
-        found[row] = measure_answer(data.measures[row], doubts, data.pools[row])
-    return found
+def _answer_features(measures: Sequence[ClaimMeasure], model: Model) -> dict[str, float]:
+    return measure_answer(measures, [float(doubt) for doubt in model.probabilities([m.features for m in measures])])
 
 
-def _confidences(data: _Data, rows: NDArray[np.intp], claim: QuadraticModel, answer: QuadraticModel) -> Numbers:
-    features = _answer_features(data, rows, claim)
-    return 1 - answer.probabilities([features[int(row)] for row in rows])
+def _confidences(data: _Data, rows: NDArray[np.intp], fitted: tuple[dict[str, Any], dict[str, Any]]) -> Numbers:
+    """Return the confidence that would be shown of each answer."""
+    models = ConfidenceModels(Model(fitted[0]), Model(fitted[1]), {})
+    shown = []
+    for row in rows:
+        measures = data.measures[row]
+        doubts = models.doubts(measures)
+        shown.append(capped(models.confidence(measure_answer(measures, doubts)), _statuses(measures, doubts)))
+    return np.array(shown)
+
+
+def _statuses(measures: Sequence[ClaimMeasure], doubts: Sequence[float]) -> list[ClaimStatus]:
+    return [
+        status_of(measure.findings, doubt, measure.features["held"])[0]
+        for measure, doubt in zip(measures, doubts, strict=True)
+    ]
+
+
+def _measured(data: _Data, rows: NDArray[np.intp], confidences: Numbers) -> dict[str, Any]:
+    return measure_set([data.answers[row] for row in rows], confidences)
 
 
 def _rounded(value: Any) -> Any:

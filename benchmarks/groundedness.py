@@ -92,7 +92,10 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
 
 def _audited(critic: ChatModel, row: LabelledAnswer, finding: AnswerFindings) -> float:
     """Let a language model lower the confidence by the share of support that it takes from the claims."""
-    claims = [Claim(c.text, c.start, c.end, c.status, c.reason, c.citations) for c in finding.claims]
+    claims = [
+        Claim(one.claim.told, one.claim.start, one.claim.end, one.status, one.reason, one.claim.citations)
+        for one in finding.claims
+    ]
     evidence = [
         Evidence(number, Passage(str(number), row.id, 0, "1", text, 0, len(text)), row.set)
         for number, text in enumerate(row.sources, start=1)
@@ -177,9 +180,9 @@ def _measure_spans(answers: Sequence[LabelledAnswer], findings: Sequence[AnswerF
         marked = {position for low, high in answer.spans for position in range(low, high)}
         told = {
             position
-            for claim in finding.claims
-            if claim.status in (ClaimStatus.UNSUPPORTED, ClaimStatus.CONTRADICTED)
-            for position in range(claim.start, claim.end)
+            for one in finding.claims
+            if one.status in (ClaimStatus.UNSUPPORTED, ClaimStatus.CONTRADICTED)
+            for position in range(one.claim.start, one.claim.end)
         }
         found, labelled, shared = found + len(told), labelled + len(marked), shared + len(told & marked)
     if not labelled:

@@ -8,7 +8,6 @@ import ast
 import contextlib
 import importlib
 import itertools
-import json
 import multiprocessing
 import pkgutil
 import re
@@ -422,7 +421,6 @@ def functions() -> dict[str, Callable[[str], object]]:
         "extract_claims": lambda text: extract_claims((AnswerPart(text, (1,)),)),
         "judge an answer": lambda text: judge_answer("Who pays?", (AnswerPart(text, (1,)),), [page]),
         "judge by a source": lambda text: judge_answer("Who pays?", (AnswerPart(page, (1,)),), [text]),
-        "read_record": lambda text: judge_answer("", (AnswerPart(page, (1,)),), [json.dumps({"a": text, text: "no"})]),
         "locate": lambda text: (locate(page, text), locate(text[:200], text), locate(text, page)),
         "best_quotation": lambda text: best_quotation(page, [text]),
         "select_quotes": lambda text: select_quotes(text, [item]),

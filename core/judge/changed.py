@@ -13,6 +13,7 @@ from core.text.terms import FUNCTION_WORDS, root, stem
 
 _TOKEN = re.compile(r"\d+(?:[.,]\d+)*(?:e[-−+]?\d+|[^\W\d_]{0,3})|[^\W\d_]+(?:['’][^\W\d_]+)*|[°%‰½⅓⅔¼¾⅛⅜⅝⅞±€$£¥]")
 _PERCENT = re.compile(r"\bper\s?cent\b", re.IGNORECASE)
+_NOT = re.compile(r"(?<=\bca)(n)['’]t\b|n['’]t\b|(?<=\bcan)not\b", re.IGNORECASE)
 MOST_TOKENS = 80
 REPEATED = 0.7
 """Share of the words of both, in order, from which on one repeats the other."""
@@ -35,6 +36,17 @@ _ORDINALS = frozenset(
 )
 _FIGURE = re.compile(r"\d+(?:[.,]\d+)*")
 """Read as a quantity, and compared by its value elsewhere."""
+_OPPOSED = tuple(
+    (frozenset(map(stem, one.split())), frozenset(map(stem, other.split())))
+    for one, other in (
+        ("must shall required requires", "may might can could optional"),
+        (
+            "increase rose rise grew growth gain higher larger profit income maximum",
+            "decrease decline fell fall drop reduce shrink shrank lower smaller loss minimum",
+        ),
+        ("accept approve allow permit include", "reject deny denied prohibit forbid refuse exclude"),
+    )
+)
 _OPPOSING = ("in", "un", "im", "ir", "il", "dis", "non", "mis")
 
 
@@ -65,7 +77,8 @@ def changes(claim: str, sentence: str) -> tuple[Change, ...] | None:
 
 
 def _tokens(text: str) -> list[str]:
-    found = (match.group().casefold() for match in _TOKEN.finditer(_PERCENT.sub("%", text[:2_000])))
+    plain = _NOT.sub(r"\1 not", _PERCENT.sub("%", text[:2_000]))
+    found = (match.group().casefold() for match in _TOKEN.finditer(plain))
     return [token if token in _ORDINALS else one_spelling(token) for token in found]
 
 
@@ -85,7 +98,7 @@ def _differing(
     if len(mine) > MOST_IN_PLACE or len(theirs) > MOST_IN_PLACE:
         return
     told, given = " ".join(mine), " ".join(theirs)
-    if (set(mine) & _DENYING) != (set(theirs) & _DENYING):
+    if _DENYING.isdisjoint(mine) != _DENYING.isdisjoint(theirs):
         yield Change(told or "nothing", given or "nothing", binding=True)
         return
     if not mine or not theirs:
@@ -98,14 +111,21 @@ def _differing(
     new = [word for word in mine if word not in FUNCTION_WORDS and root(stem(word)) not in own]
     said = {root(stem(word)) for word in claim}
     lost = [word for word in theirs if word not in FUNCTION_WORDS and root(stem(word)) not in said]
-    opposed = any(prefix + one == other or prefix + other == one for one in mine for other in theirs
-                  for prefix in _OPPOSING)  # fmt: skip
-    if opposed:
+    if _are_opposed(mine, theirs):
         yield Change(told, given, binding=True)
     elif new and lost and not all(map(_FIGURE.fullmatch, new)):
         counted = any(word in _ORDINALS or word in MEASURES for word in new)
         counted = counted and any(word in _ORDINALS or word in MEASURES for word in lost)
         yield Change(told, given, binding=counted)
+
+
+def _are_opposed(mine: Sequence[str], theirs: Sequence[str]) -> bool:
+    """Say whether one word negates another by its beginning, or stands on the other side of a pair."""
+    told, given = frozenset(map(stem, mine)), frozenset(map(stem, theirs))
+    pairs = [*_OPPOSED, *((other, one) for one, other in _OPPOSED)]
+    return any(told & one and given & other for one, other in pairs) or any(
+        prefix + one == other or prefix + other == one for one in mine for other in theirs for prefix in _OPPOSING
+    )
 
 
 def _relates_otherwise(mine: set[str], theirs: set[str]) -> bool:

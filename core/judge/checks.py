@@ -11,66 +11,42 @@ from enum import StrEnum
 from core.judge.changed import changes
 from core.judge.sources import Sentence, Sources, wording
 from core.text.numbers import Quantity, derivation, quantities, same
-from core.text.terms import FUNCTION_WORDS, content_terms, root, stem, words
+from core.text.terms import content_terms, specificity
 
 
 class FindingKind(StrEnum):
-    NUMBER = "number"
-    DATE = "date"
+    FIGURE = "figure"
+    """A figure or date that is nowhere in the evidence."""
+    OTHER_FIGURE = "other figure"
+    """The same, and the evidence gives another one there."""
     NAME = "name"
-    QUOTED_TERM = "quoted term"
-    ATTACHMENT = "attachment"
-    NEGATION = "negation"
-    DIRECTION = "direction"
-    MODALITY = "modality"
-    COMPUTED = "computed"
+    """A name or quoted term that is nowhere in the evidence."""
     WORDING = "wording"
+    """Other words than the evidence's, which may mean the same."""
+    OTHERWISE = "otherwise"
+    """The evidence says otherwise: of another year or row, another figure, denied, the opposite."""
+    COMPUTED = "computed"
+    """No disagreement: how a figure follows from the evidence."""
 
 
-CONTRADICTIONS = frozenset(
-    {FindingKind.ATTACHMENT, FindingKind.NEGATION, FindingKind.DIRECTION, FindingKind.MODALITY}
-)
+CONTRADICTIONS = frozenset({FindingKind.OTHER_FIGURE, FindingKind.OTHERWISE})
 _NAME = re.compile(r"(?<![\w’'])[A-Z][\w’'&-]*(?:\s+(?:(?:of|the|de|van|von|and|&)\s+)?[A-Z][\w’'&-]*)*")
-_LABEL = re.compile(
-    r"[A-Z][\w’'&/-]{0,40}+(?:\s{1,4}(?:(?:and|of|or|the|for|to|in|vs)\s{1,4}){0,3}[A-Z][\w’'&/-]{0,40}+){0,4}:(?=\s)"
-)
-"""A title in capitals before a colon ("Security Posture: ...") names nothing."""
 _NO_NAME = re.compile(
     r"(?:[AP]M|(?:Jan|Febr)uary|March|April|May|June|July|August|(?:Septem|Octo|Novem|Decem)ber"
     r"|(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)days?|Fahrenheit|Celsius)$"
 )
 """Capitals that are read as dates, times and units."""
 _QUOTED = re.compile(r"\"([^\"\n]{2,200})\"|“([^“”\n]{2,200})”|«([^«»\n]{2,200})»")
-_NEGATOR = re.compile(
-    r"\b(?:not|no|never|neither|nor|none|without|cannot|lacks?|fail(?:s|ed)? to|kein\w*|nicht|ohne)\b|n['’]t\b", re.I
+DENIES = re.compile(
+    r"\b(?:not?|never|neither|nor|none|without|cannot|unless|lacks?|fail(?:s|ed)? to|den(?:y|ies|ied)|false|untrue|"
+    r"wrong(?:ly)?|kein\w*|nicht|ohne)\b|n['’]t\b",
+    re.IGNORECASE,
 )
 _PLAIN_NO = re.compile(r"^(?:no|yes)[,.]\s+", re.IGNORECASE)
 _FALLING = re.compile(
     r"\b(?:loss(?:es)?|lost|fell|falls?|falling|down|declin\w*|decreas\w*|drop\w*|reduc\w*|deficit|negative|minus|outflow\w*|"
     r"us(?:ed|es?)|expens\w*|costs?|paid|pay\w*|charges?|shr[aiu]nk\w*|verlust\w*|gefallen|sank)\b",
     re.IGNORECASE,
-)
-_STRICT = re.compile(
-    r"\b(?:must|shall|has to|have to|required to|requires?|obliged to|mandatory|muss|müssen)\b", re.IGNORECASE
-)
-_LOOSE = re.compile(
-    r"\b(?:may|might|can|could|optional(?:ly)?|is permitted to|are permitted to|kann|können|darf)\b(?!\s+\d)",
-    re.IGNORECASE,
-)
-_OPPOSITES = tuple(
-    (re.compile(rf"\b(?:{one})\b", re.IGNORECASE), re.compile(rf"\b(?:{other})\b", re.IGNORECASE))
-    for one, other in (
-        (
-            r"increas\w*|rose|rises?|rising|grew|grow\w*|gain(?:s|ed)?|up",
-            r"decreas\w*|declin\w*|fell|falls?|falling|drop\w*|reduc\w*|shr[aiu]nk\w*|down",
-        ),
-        (r"more|higher|greater|above|over|exceed\w*|at least|larger", r"less|fewer|lower|below|under|at most|smaller"),
-        (r"before|prior to|earlier", r"after|following|later"),
-        (r"maximum|highest|largest|most", r"minimum|lowest|smallest|least"),
-        (r"profits?|net income", r"loss(?:es)?|net loss"),
-        (r"accept\w*|approv\w*|allow\w*|permit\w*", r"reject\w*|den(?:y|ied|ies)|prohibit\w*|forbid\w*|refus\w*"),
-        (r"include[sd]?|including", r"exclude[sd]?|excluding"),
-    )
 )
 _COMPUTES = re.compile(
     r"\b(?:sum|total\w*|combined|together|altogether|aggregate|average\w*|mean|differ\w*|ratio|times|twice|doubl\w*|tripl\w*|"
@@ -79,7 +55,6 @@ _COMPUTES = re.compile(
     re.IGNORECASE,
 )
 """Words that say that a figure was worked out of others."""
-_CAPITAL = re.compile(r"\b[A-Z][\w’']*")
 MOST_FIGURES = 150
 """In one claim; with more it is no statement that anybody could check."""
 _ALIKE, _SAME = 0.6, 0.75
@@ -97,42 +72,28 @@ class Finding:
 def check_claim(claim: str, evidence: Sources) -> tuple[Finding, ...]:
     """Return all findings on a bare claim against the evidence it rests on."""
     ranked = evidence.ranked(frozenset(content_terms(claim)))
-    closest = _same_statement(frozenset(content_terms(claim)), ranked)
-    findings = [
-        *_number_findings(claim, evidence, ranked),
-        *_name_findings(claim, evidence),
-        *_quoted_term_findings(claim, evidence),
-    ]
-    if closest is not None:
-        findings.extend(_wording_findings(claim, closest.text))
-    findings.extend(_rival_findings(claim, evidence))
-    findings.extend(_changed_findings(claim, ranked))
-    return tuple(dict.fromkeys(findings))
+    return tuple(
+        dict.fromkeys(
+            [
+                *_number_findings(claim, evidence, ranked),
+                *_name_findings(claim, evidence),
+                *_quoted_term_findings(claim, evidence),
+                *_rival_findings(claim, evidence),
+                *_changed_findings(claim, ranked),
+            ]
+        )
+    )
 
 
-def _same_statement(terms: frozenset[str], ranked: list[tuple[float, Sentence]]) -> Sentence | None:
-    """Return the closest sentence if it says little besides the claim, so that their wording can be compared."""
-    if not ranked or ranked[0][0] < _SAME:
-        return None
-    sentence = ranked[0][1]
-    return sentence if len(terms & sentence.terms) >= _SAME * len(sentence.terms) else None
-
-
-def unknown_names(claim: str, evidence: Sources) -> tuple[list[str], int]:
-    """Return the names of a claim that its evidence lacks, and how many names it has."""
-    unknown: list[str] = []
-    total = 0
-    label = _LABEL.match(claim)
-    for match in _NAME.finditer(claim, label.end() if label else 0):
+def _name_findings(claim: str, evidence: Sources) -> Iterator[Finding]:
+    for match in _NAME.finditer(claim):
         parts = [part for part in re.findall(r"\b[A-Z][\w’'&]*", match.group()) if len(part) > 1]
         abbreviated = len(parts) > 1 and "".join(part[0] for part in parts) in evidence.acronyms
         if parts and _opens_sentence(claim, match.start()):
             parts = parts[1:]  # a capital that only opens the sentence is no sign of a name
         for part in parts:
-            total += 1
             if not (abbreviated or _NO_NAME.match(part) or evidence.names(re.sub(r"['’]s?$", "", part))):
-                unknown.append(part)
-    return unknown, total
+                yield Finding(FindingKind.NAME, f"“{part}” does not occur in the evidence")
 
 
 def _opens_sentence(text: str, position: int) -> bool:
@@ -142,12 +103,6 @@ def _opens_sentence(text: str, position: int) -> bool:
     return not bare or "\n" in space or bare[-1] in '\n"“(|' or (bool(space) and bare[-1] in ".!?:;")
 
 
-def _name_findings(claim: str, evidence: Sources) -> Iterator[Finding]:
-    unknown, _ = unknown_names(claim, evidence)
-    for name in unknown:
-        yield Finding(FindingKind.NAME, f"“{name}” does not occur in the evidence")
-
-
 def _quoted_term_findings(claim: str, evidence: Sources) -> Iterator[Finding]:
     for match in _QUOTED.finditer(claim):
         quoted = next(group for group in match.groups() if group)
@@ -155,13 +110,13 @@ def _quoted_term_findings(claim: str, evidence: Sources) -> Iterator[Finding]:
         found = any(source.normalized.locate(bare) for source in evidence.sources)
         if found or bare.endswith("?") or evidence.mentions(bare):
             continue
-        yield Finding(FindingKind.QUOTED_TERM, f"“{quoted}” is not in the evidence word for word")
+        yield Finding(FindingKind.NAME, f"“{quoted}” is not in the evidence word for word")
 
 
 def _number_findings(claim: str, evidence: Sources, ranked: list[tuple[float, Sentence]]) -> Iterator[Finding]:
     claimed = quantities(claim)
     if len(claimed) > MOST_FIGURES:
-        yield Finding(FindingKind.NUMBER, f"it holds {len(claimed):,} figures, too many to check")
+        yield Finding(FindingKind.FIGURE, f"it holds {len(claimed):,} figures, too many to check")
         return
     years = {quantity.year for quantity in claimed if quantity.kind == "date" and quantity.year}
     asked = quantities(evidence.question) if claimed else ()
@@ -175,8 +130,11 @@ def _number_findings(claim: str, evidence: Sources, ranked: list[tuple[float, Se
         elif formula := _derived(claim, quantity, years, ranked):
             yield Finding(FindingKind.COMPUTED, formula)
         else:
-            kind = FindingKind.DATE if quantity.kind == "date" else FindingKind.NUMBER
-            yield Finding(kind, f"{quantity.text.strip()} does not occur in the evidence" + _rival(quantity, ranked))
+            missing = f"{quantity.text.strip()} does not occur in the evidence"
+            if rival := _rival(quantity, ranked):
+                yield Finding(FindingKind.OTHER_FIGURE, f"{missing}; the closest passage says {rival}")
+            else:
+                yield Finding(FindingKind.FIGURE, missing)
 
 
 def _derived(claim: str, quantity: Quantity, years: set[int], ranked: list[tuple[float, Sentence]]) -> str:
@@ -197,17 +155,14 @@ def _is_told(quantity: Quantity, evidence: Sources) -> bool:
     if quantity.kind != "number":
         return False
     spelled = {1.0: "one", 2.0: "two"}.get(quantity.value, "")
-    return bool(spelled and evidence.counts[spelled]) or (
-        quantity.value == len(evidence.sources) and quantity.step == 0
-    )
+    return spelled in evidence.stems or (quantity.value == len(evidence.sources) and quantity.step == 0)
 
 
 def _rival(quantity: Quantity, ranked: list[tuple[float, Sentence]]) -> str:
     """Name the figure of the same kind that the closest sentence gives instead."""
     if not ranked or ranked[0][0] < _ALIKE:
         return ""
-    others = [given.text.strip() for given in ranked[0][1].quantities if given.kind == quantity.kind]
-    return f"; the closest passage says {others[0]}" if others else ""
+    return next((given.text.strip() for given in ranked[0][1].quantities if given.kind == quantity.kind), "")
 
 
 def _attachment_findings(
@@ -219,14 +174,14 @@ def _attachment_findings(
         told = [_years_of(holder, quantity) for holder in holders]
         if all(told) and not any(years & holder_years for holder_years in told):
             other = ", ".join(str(year) for year in sorted(told[0]))
-            yield Finding(FindingKind.ATTACHMENT, f"{figure} belongs to {other} in the evidence")
+            yield Finding(FindingKind.OTHERWISE, f"{figure} belongs to {other} in the evidence")
             return
     if (
         quantity.value > 0
         and not _FALLING.search(claim)
         and all(_only_negative(holder, quantity) for holder in holders)
     ):
-        yield Finding(FindingKind.ATTACHMENT, f"{figure} is negative in the evidence")
+        yield Finding(FindingKind.OTHERWISE, f"{figure} is negative in the evidence")
         return
     wanted = frozenset(content_terms(claim))
     labels = [holder.row_label for holder in holders]
@@ -235,13 +190,13 @@ def _attachment_findings(
     for row in evidence.sentences:
         if row.row_label and row.row_label <= wanted and row not in holders:
             yield Finding(
-                FindingKind.ATTACHMENT, f"{figure} stands in another row; the right one reads: {row.text.strip()}"
+                FindingKind.OTHERWISE, f"{figure} stands in another row; the right one reads: {row.text.strip()}"
             )
             return
 
 
 def _rival_findings(claim: str, evidence: Sources) -> Iterator[Finding]:
-    """Find what a claim changes of a sentence that says the same otherwise: a figure, a date or a name."""
+    """Find what a claim changes of a sentence that says the same otherwise: a figure or a date."""
     twins = _twins(claim, evidence)
     claimed = quantities(claim)
     if not twins or len(claimed) > MOST_FIGURES:
@@ -259,13 +214,7 @@ def _rival_findings(claim: str, evidence: Sources) -> Iterator[Finding]:
         ]
         if rivals and not _derived(claim, quantity, years, ranked):
             detail = f"{quantity.text.strip()} is not said of this; of this the evidence says {rivals[0]}"
-            yield Finding(FindingKind.ATTACHMENT, detail)
-    mine, theirs = _capitals(claim), [name for twin in twins for name in _capitals(twin.text)]
-    for name in [name for name in mine if not any(stem(name) in map(stem, words(twin.text)) for twin in twins)]:
-        missing = [other for other in theirs if stem(other) not in map(stem, words(claim))]
-        if missing and not _NO_NAME.match(name) and not _initials(name, missing):
-            yield Finding(FindingKind.ATTACHMENT, f"of this the evidence says “{missing[0]}”, not “{name}”")
-            return
+            yield Finding(FindingKind.OTHERWISE, detail)
 
 
 def _changed_findings(claim: str, ranked: list[tuple[float, Sentence]]) -> Iterator[Finding]:
@@ -273,31 +222,22 @@ def _changed_findings(claim: str, ranked: list[tuple[float, Sentence]]) -> Itera
     claim = _PLAIN_NO.sub("", claim)
     found = [changed for _, sentence in ranked[:5] if (changed := changes(claim, sentence.text)) is not None]
     for change in min(found, key=len, default=()):
-        kind = FindingKind.ATTACHMENT if change.binding else FindingKind.WORDING
+        kind = FindingKind.OTHERWISE if change.binding else FindingKind.WORDING
         yield Finding(kind, f"of this the evidence says “{change.theirs}”, not “{change.mine}”")
 
 
 def _twins(claim: str, evidence: Sources) -> list[Sentence]:
     """Return the sentences with nearly all words of the claim and hardly any others, whatever their figures."""
     wanted = wording(content_terms(claim))
-    total = sum(evidence.weight(term) for term in wanted)
+    total = sum(map(specificity, wanted))
     found = []
     for sentence in evidence.sentences:
-        terms = sentence.wording
-        shared = sum(evidence.weight(term) for term in wanted & terms)
-        if shared and shared >= _SAME * total and len(wanted & terms) >= _SAME * len(terms):
+        both = wanted & sentence.wording
+        shared = sum(map(specificity, both))
+        if shared and shared >= _SAME * total and len(both) >= _SAME * len(sentence.wording):
             found.append((shared, sentence))
     most = max((shared for shared, _ in found), default=0.0)
     return [sentence for shared, sentence in found if shared == most]
-
-
-def _capitals(text: str) -> list[str]:
-    return [name for name in _CAPITAL.findall(text) if len(name) > 1 and name.lower() not in FUNCTION_WORDS]
-
-
-def _initials(name: str, others: list[str]) -> bool:
-    letters = "".join(other[0] for other in others)
-    return name in letters or any(other in name for other in letters.split() if len(other) > 1)
 
 
 def _gives(sentence: Sentence, quantity: Quantity) -> bool:
@@ -315,35 +255,3 @@ def _years_of(sentence: Sentence, quantity: Quantity) -> set[int]:
         if same(quantity, figure, sentence.source.scales) and id(figure) in sentence.years_of_columns:
             return {sentence.years_of_columns[id(figure)]}
     return {figure.year for figure in sentence.quantities if figure.year}
-
-
-def _wording_findings(claim: str, sentence: str) -> Iterator[Finding]:
-    """Compare negation, direction and modal strength with a sentence that says something of the same thing."""
-    claim = _PLAIN_NO.sub("", claim)
-    mine_denied, theirs_denied = _NEGATOR.search(claim), _NEGATOR.search(sentence)
-    if mine_denied and not theirs_denied and _denies_shared(claim, mine_denied.end(), sentence):
-        yield Finding(FindingKind.NEGATION, f"only the claim says “{mine_denied.group()}”")
-    if theirs_denied and not mine_denied and _denies_shared(sentence, theirs_denied.end(), claim):
-        yield Finding(FindingKind.NEGATION, f"only the evidence says “{theirs_denied.group()}”")
-    counts = [len(_NEGATOR.findall(text)) for text in (claim, sentence)]
-    if min(counts) and counts[0] != counts[1]:
-        yield Finding(FindingKind.NEGATION, f"the claim denies {counts[0]} times, the evidence {counts[1]} times")
-    for one, other in _OPPOSITES:
-        for mine, theirs in ((one, other), (other, one)):
-            said = mine.search(claim)
-            opposite = theirs.search(sentence)
-            if said and opposite and not theirs.search(claim) and not mine.search(sentence):
-                yield Finding(
-                    FindingKind.DIRECTION, f"the claim says “{said.group()}”, the evidence “{opposite.group()}”"
-                )
-    strict, loose = _STRICT.search(claim), _LOOSE.search(claim)
-    if strict and not loose and not _STRICT.search(sentence) and (given := _LOOSE.search(sentence)):
-        yield Finding(FindingKind.MODALITY, f"the claim says “{strict.group()}”, the evidence “{given.group()}”")
-    if loose and not strict and not _LOOSE.search(sentence) and (given := _STRICT.search(sentence)):
-        yield Finding(FindingKind.MODALITY, f"the claim says “{loose.group()}”, the evidence “{given.group()}”")
-
-
-def _denies_shared(text: str, end: int, other: str) -> bool:
-    """Say whether what stands after a negation, up to `end`, is something that the other text speaks of too."""
-    denied = content_terms(text[end:])[:1]
-    return bool(denied) and root(denied[0]) in {root(term) for term in content_terms(other)}

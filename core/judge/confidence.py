@@ -1,10 +1,11 @@
 """Turn measures into a calibrated confidence: the probability that an answer is faithful to its sources.
 
 Two logistic regressions, fitted by `python -m benchmarks fit-confidence` and shipped as data: the first gives each
-claim a doubt, the second weighs doubts, overlap and the shape of the sources. Inference is numpy alone.
+claim a doubt, the second weighs the doubts of an answer. Inference is numpy alone.
 """
 
 import json
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -14,11 +15,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from core.judge.features import ClaimMeasure
+
 Numbers = NDArray[np.float64]
 
 
-class QuadraticModel:
-    """Logistic regression over named features, their squares and their products."""
+class Model:
+    """Logistic regression over named features; each counts in one direction only."""
 
     def __init__(self, data: Mapping[str, Any]) -> None:
         """Take ``features`` (names), ``mean``, ``scale``, ``coefficients`` and ``intercept``."""
@@ -26,16 +29,12 @@ class QuadraticModel:
         self._mean, self._scale = np.asarray(data["mean"]), np.asarray(data["scale"])
         self._coefficients, self._intercept = np.asarray(data["coefficients"]), float(data["intercept"])
 
-    def log_odds(self, rows: Sequence[Mapping[str, float]]) -> Numbers:
-        """Return the log-odds of "not faithful"; shape (len(rows),)."""
-        if not rows:
-            return np.zeros(0)
-        table = tabulated(rows, self.features)
-        return np.asarray(expand((table - self._mean) / self._scale) @ self._coefficients + self._intercept)
-
     def probabilities(self, rows: Sequence[Mapping[str, float]]) -> Numbers:
         """Return the probability of "not faithful"; shape (len(rows),)."""
-        return _logistic(self.log_odds(rows))
+        if not rows:
+            return np.zeros(0)
+        values = (tabulated(rows, self.features) - self._mean) / self._scale
+        return _logistic(values @ self._coefficients + self._intercept)
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,9 +44,11 @@ class Recalibration:
     slope: float = 1.0
     intercept: float = 0.0
 
-    def confidence(self, score: float) -> float:
-        """Return the probability that an answer with this score is faithful."""
-        return float(_logistic(np.array([self.slope * score + self.intercept]))[0])
+    def confidence(self, shipped: float) -> float:
+        """Return the probability that an answer of this shipped confidence is faithful."""
+        if self == Recalibration():
+            return shipped
+        return float(_logistic(np.array([self.slope * score_of(shipped) + self.intercept]))[0])
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,21 +76,24 @@ class ThresholdEffect:
 class ConfidenceModels:
     """The shipped models and what was measured when they were fitted."""
 
-    claim: QuadraticModel
-    answer: QuadraticModel
+    claim: Model
+    answer: Model
     measured: Mapping[str, Any]
+
+    def doubts(self, claims: Sequence[ClaimMeasure]) -> list[float]:
+        """Return for each claim the probability that it is not borne out."""
+        return [float(doubt) for doubt in self.claim.probabilities([claim.features for claim in claims])]
+
+    def confidence(self, answer: Mapping[str, float]) -> float:
+        """Return the probability that all of an answer is borne out."""
+        return 1.0 - float(self.answer.probabilities([answer])[0])
 
 
 @cache
 def shipped_models() -> ConfidenceModels:
     """Load the models that come with the program."""
-    text = files("core.judge").joinpath("confidence.json").read_text(encoding="utf-8")
-    return models_from(json.loads(text))
-
-
-def models_from(data: Mapping[str, Any]) -> ConfidenceModels:
-    """Build the models from their JSON form."""
-    return ConfidenceModels(QuadraticModel(data["claim"]), QuadraticModel(data["answer"]), data.get("measured", {}))
+    data = json.loads(files("core.judge").joinpath("confidence.json").read_text(encoding="utf-8"))
+    return ConfidenceModels(Model(data["claim"]), Model(data["answer"]), data["measured"])
 
 
 def tabulated(rows: Sequence[Mapping[str, float]], features: Sequence[str]) -> Numbers:
@@ -98,11 +102,10 @@ def tabulated(rows: Sequence[Mapping[str, float]], features: Sequence[str]) -> N
     return np.asarray(np.sign(table) * np.log1p(np.abs(table)))
 
 
-def expand(standardised: Numbers) -> Numbers:
-    """Return values with all their squares and products; shape (n, k) becomes (n, k + k(k+1)/2)."""
-    values = np.clip(standardised, -4.0, 4.0)  # so that nothing far from what was fitted runs away
-    first, second = np.triu_indices(values.shape[1])
-    return np.hstack([values, values[:, first] * values[:, second]])
+def score_of(confidence: float) -> float:
+    """Return the log-odds of a confidence, as far out as a hundredth of a percent."""
+    kept = min(max(confidence, 1e-4), 1 - 1e-4)
+    return math.log(kept / (1 - kept))
 
 
 def refit(scores: Sequence[float], faithful: Sequence[bool], *, prior_strength: float = 20.0) -> Recalibration:
@@ -156,6 +159,12 @@ def threshold_effect(confidences: Sequence[float], faithful: Sequence[bool], thr
     wrong = ~np.asarray(faithful, dtype=bool)
     caught = float(flags[wrong].mean()) if wrong.any() else 0.0
     return ThresholdEffect(float(flags.mean()) if len(flags) else 0.0, caught)
+
+
+def threshold_effects(confidences: Sequence[float], faithful: Sequence[bool]) -> dict[float, ThresholdEffect]:
+    """Return the effect of every review threshold in steps of a twentieth."""
+    steps = (round(0.05 * step, 2) for step in range(1, 20))
+    return {threshold: threshold_effect(confidences, faithful, threshold) for threshold in steps}
 
 
 def _logistic(score: Numbers) -> Numbers:

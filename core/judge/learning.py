@@ -5,8 +5,9 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import ClassVar
 
+from core.domain.answers import Verdict
 from core.domain.turns import ReviewDecision, Turn
-from core.judge.citations import source_texts
+from core.judge.citations import PageText
 from core.judge.confidence import (
     Recalibration,
     ReliabilityBin,
@@ -14,10 +15,11 @@ from core.judge.confidence import (
     calibration_error,
     refit,
     reliability,
-    threshold_effect,
+    score_of,
+    threshold_effects,
 )
-from core.judge.judge import judge_answer
-from core.judge.verdict import judged_question
+from core.judge.judge import WORTH
+from core.judge.verdict import judged_question, verdict_of
 
 MOST = 200
 """So many of the newest decisions are learned from: judging them again takes some seconds."""
@@ -44,32 +46,36 @@ class OwnReviews:
     """So many decisions, and so many for and against, before they say more than the labelled answers that ship."""
 
 
-def learn(turns: Iterable[Turn]) -> OwnReviews:
+def learn(turns: Iterable[Turn], page_text: PageText) -> OwnReviews:
     """Judge the reviewed drafts again and fit on the decisions, once there are enough of both kinds.
 
-    No more of the turns are asked for than are learned from.
+    No more of the turns are asked for than are learned from. What a critic lowered says nothing of the rules' number.
     """
     judged = (turn for turn in turns if turn.review and turn.verdict and turn.verdict.claims and turn.evidence)
-    drafts = [
-        (turn, turn.review is not None and turn.review.decision is ReviewDecision.APPROVED)
-        for turn in islice(judged, MOST)
-    ]
-    stood = [approved for _, approved in drafts]
-    right, wrong = stood.count(True), stood.count(False)
+    drafts = list(islice(judged, MOST))
+    right = sum(map(_approved, drafts))
+    wrong = len(drafts) - right
     if right + wrong < OwnReviews.needed or min(right, wrong) < OwnReviews.needed_of_each:
         return OwnReviews(right, wrong)
-    scores = [
-        judge_answer(
-            judged_question(turn.intent, turn.asked or turn.question), turn.parts, source_texts(turn.evidence)
-        ).score
-        for turn, _ in drafts
-    ]
-    shipped = [Recalibration().confidence(score) for score in scores]
+    shipped, stood = [], []
+    for turn in drafts:
+        verdict = verdict_of(
+            judged_question(turn.intent, turn.asked or turn.question),
+            turn.parts,
+            turn.evidence,
+            removed_markers=0,
+            page_text=page_text,
+            threshold=0.0,
+        )
+        if turn.verdict is not None and _worth(turn.verdict) >= _worth(verdict):
+            shipped.append(verdict.confidence)
+            stood.append(_approved(turn))
+    scores = [score_of(confidence) for confidence in shipped]
     refitted = list(shipped)
     for fold in range(_FOLDS):
         others = [place for place in range(len(scores)) if place % _FOLDS != fold]
         learned = refit([scores[place] for place in others], [stood[place] for place in others])
-        refitted[fold::_FOLDS] = [learned.confidence(score) for score in scores[fold::_FOLDS]]
+        refitted[fold::_FOLDS] = [learned.confidence(confidence) for confidence in shipped[fold::_FOLDS]]
     return OwnReviews(
         right,
         wrong,
@@ -78,8 +84,13 @@ def learn(turns: Iterable[Turn]) -> OwnReviews:
         shipped_error=calibration_error(shipped, stood, bins=_BINS),
         refitted=reliability(refitted, stood, bins=_BINS),
         refitted_error=calibration_error(refitted, stood, bins=_BINS),
-        effects={
-            threshold: threshold_effect(refitted, stood, threshold)
-            for threshold in (round(0.05 * step, 2) for step in range(1, 20))
-        },
+        effects=threshold_effects(refitted, stood),
     )
+
+
+def _approved(turn: Turn) -> bool:
+    return turn.review is not None and turn.review.decision is ReviewDecision.APPROVED
+
+
+def _worth(verdict: Verdict) -> float:
+    return sum(WORTH[claim.status] for claim in verdict.claims)

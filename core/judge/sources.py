@@ -1,22 +1,20 @@
 """The sources of an answer, prepared once so that every claim can be held against them quickly."""
 
 import re
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
-from itertools import pairwise
 
 from core.text.numbers import MEASURES, Quantity, quantities, stated_scales
 from core.text.quotations import NormalizedText
 from core.text.sentences import split_sentences
-from core.text.terms import content_terms, rarity, root, stem, words
+from core.text.terms import FUNCTION_WORDS, content_terms, root, specificity, stem, words
 
+NEAR_WORDS = 150
+"""So many words of the sentences that come closest to a claim are held against it, however long the sources are."""
 _UNSPACED = re.compile(r"[\s.'’-]+")
 _ACRONYM = re.compile(r"\b(?:[A-Z]\.?){2,6}(?![a-z])")
 _OF_A_PLACE = re.compile(r"(?:ain|i?ans?|ish|ese|i?a|o)$")
 _YEAR_HEAD = re.compile(r"\b(?:19|20)\d\d\b")
-
-
 _MEASURES = frozenset(map(stem, MEASURES))
 
 
@@ -33,8 +31,11 @@ class Sentence:
         self.text = text
         self.source = source
         self.position = position
-        self.content = content_terms(text)
-        self.terms = frozenset(self.content)
+        spoken = words(text)
+        self.stems = tuple(map(stem, spoken))
+        self.terms = frozenset(
+            stemmed for stemmed, word in zip(self.stems, spoken, strict=True) if word.lower() not in FUNCTION_WORDS
+        )
 
     @cached_property
     def wording(self) -> frozenset[str]:
@@ -50,7 +51,7 @@ class Sentence:
     def row_label(self) -> frozenset[str]:
         """Return the terms that name a table row; empty for what is no row of figures."""
         figures = [quantity for quantity in self.quantities if quantity.kind != "date"]
-        label = frozenset(term for term in self.terms if not any(character.isdigit() for character in term))
+        label = frozenset(term for term in self.terms if not any(map(str.isdigit, term)))
         return label if len(figures) > 1 and len(label) <= 6 and len(self.text) < 160 else frozenset()
 
     @cached_property
@@ -71,8 +72,8 @@ class Source:
         """Take the text as given."""
         self.text = text
         self.sentences: list[Sentence] = []
-        for span in split_sentences(self.text):
-            self.sentences.append(Sentence(self.text[span.start : span.end], self, len(self.sentences)))
+        for span in split_sentences(text):
+            self.sentences.append(Sentence(text[span.start : span.end], self, len(self.sentences)))
 
     @cached_property
     def normalized(self) -> NormalizedText:
@@ -89,10 +90,9 @@ class Sources:
     """All sources of an answer, or those that one claim cites."""
 
     def __init__(self, sources: Sequence[Source], question: str = "") -> None:
-        """Take prepared sources; words of the question count as known."""
+        """Take prepared sources; names and figures of the question count as known."""
         self.sources = tuple(sources)
         self.sentences = tuple(sentence for source in sources for sentence in source.sentences)
-        self.question_terms = frozenset(content_terms(question))
         self.question = question
 
     @classmethod
@@ -100,82 +100,71 @@ class Sources:
         """Prepare texts."""
         return cls([Source(text) for text in texts], question)
 
-    @cached_property
-    def terms(self) -> frozenset[str]:
-        """Return all content terms."""
-        return frozenset(term for sentence in self.sentences for term in sentence.terms)
-
-    @cached_property
-    def stems(self) -> tuple[str, ...]:
-        """Return the stems of all words in reading order, function words included."""
-        return tuple(stem(word) for source in self.sources for word in words(source.text))
-
-    @cached_property
-    def pairs(self) -> frozenset[tuple[str, str]]:
-        """Return all neighbouring pairs of stems."""
-        return frozenset(pairwise(self.stems))
-
-    @cached_property
-    def content_pairs(self) -> frozenset[tuple[str, str]]:
-        """Return all pairs of content terms that follow each other within a sentence, whatever stands between them."""
-        return frozenset(pair for sentence in self.sentences for pair in pairwise(sentence.content))
-
-    @cached_property
-    def weights(self) -> Mapping[str, float]:
-        """Return the rarity of each term among the sentences."""
-        return rarity([sentence.terms for sentence in self.sentences])
-
-    @cached_property
-    def unseen_weight(self) -> float:
-        """Return the weight of a term that no sentence holds: that of the rarest one."""
-        return max(self.weights.values(), default=1.0)
-
-    @cached_property
-    def counts(self) -> Counter[str]:
-        """Return how often each stem occurs."""
-        return Counter(self.stems)
-
-    @cached_property
-    def roots(self) -> frozenset[str]:
-        """Return the roots of all content terms, the question's included."""
-        return frozenset(root(term) for term in self.terms | self.question_terms)
-
-    @cached_property
-    def squeezed(self) -> str:
-        """Return all texts and the question in lower case without spaces and hyphens, for looking up names."""
-        return _UNSPACED.sub("", "\n".join([*(source.text for source in self.sources), self.question]).lower())
-
-    def weight(self, term: str) -> float:
-        """Return how much a term of a claim counts."""
-        return self.weights.get(term, self.unseen_weight)
-
     def ranked(self, terms: frozenset[str]) -> list[tuple[float, Sentence]]:
-        """Return the sentences that share most of `terms`, best first, each with the weighted share it holds."""
-        total = sum(self.weight(term) for term in terms) or 1.0
-        scored = [
-            (sum(self.weight(term) for term in terms & s.terms) / total, s) for s in self.sentences if terms & s.terms
-        ]
+        """Return the sentences that share any of `terms`, best first, each with the share it holds, rare words more."""
+        weights = {term: specificity(term) for term in terms}
+        total = sum(weights.values()) or 1.0
+        shared = ((terms & sentence.terms, sentence) for sentence in self.sentences)
+        scored = [(sum(weights[term] for term in held) / total, sentence) for held, sentence in shared if held]
         return sorted(scored, key=lambda pair: -pair[0])
 
+    def near(self, terms: frozenset[str]) -> list[Sentence]:
+        """Return the sentences that come closest to `terms`, until they have enough words between them."""
+        found: list[Sentence] = []
+        length = 0
+        for _, sentence in self.ranked(terms):
+            if length >= NEAR_WORDS:
+                break
+            found.append(sentence)
+            length += len(sentence.stems)
+        return found
+
     @cached_property
-    def places(self) -> frozenset[str]:
+    def stems(self) -> frozenset[str]:
+        """Return the stems of all words."""
+        return frozenset(stemmed for sentence in self.sentences for stemmed in sentence.stems)
+
+    @cached_property
+    def _told(self) -> str:
+        """Return all texts and the question."""
+        return "\n".join([*(source.text for source in self.sources), self.question])
+
+    @cached_property
+    def _squeezed(self) -> str:
+        """Return them in lower case without spaces and hyphens, for looking up names."""
+        return _UNSPACED.sub("", self._told.lower())
+
+    @cached_property
+    def _places(self) -> frozenset[str]:
         """Return the stems that names of places share with those of their people and tongues ("mexic")."""
-        text = "\n".join([*(source.text for source in self.sources), self.question])
-        return frozenset(_place(word) for word in words(text) if word[:1].isupper())
+        return frozenset(_place(word) for word in words(self._told) if word[:1].isupper())
 
     @cached_property
     def acronyms(self) -> frozenset[str]:
         """Return what stands in capitals alone ("US", "U.S."), without dots."""
-        text = "\n".join([*(source.text for source in self.sources), self.question])
-        return frozenset(match.replace(".", "") for match in _ACRONYM.findall(text))
+        return frozenset(match.replace(".", "") for match in _ACRONYM.findall(self._told))
 
     def names(self, name: str) -> bool:
         """Say whether a name occurs, as it is or as the people or tongue of a place."""
-        return self.mentions(name) or _place(name) in self.places
+        return self.mentions(name) or _place(name) in self._places
 
     def mentions(self, name: str) -> bool:
         """Say whether a name occurs, however it is spaced and hyphenated."""
-        return stem(name) in self.counts or _UNSPACED.sub("", name.lower()) in self.squeezed
+        return stem(name) in self.stems or _UNSPACED.sub("", name.lower()) in self._squeezed
+
+
+def share_held(bare: str, evidence: Sources) -> float:
+    """Return how much of a bare claim, rare words more, the sentences nearest to it hold between them."""
+    terms = frozenset(content_terms(bare))
+    held = held_terms(terms, evidence.near(terms))
+    total = sum(map(specificity, terms)) or 1.0
+    return sum(map(specificity, held)) / total
+
+
+def held_terms(terms: frozenset[str], sentences: Sequence[Sentence]) -> frozenset[str]:
+    """Return the terms that some sentence holds, as they are or in a kindred form."""
+    roots = {root(term) for sentence in sentences for term in sentence.terms}
+    return frozenset(term for term in terms if root(term) in roots)
 
 
 def _place(name: str) -> str:

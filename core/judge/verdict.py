@@ -3,27 +3,29 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from core.domain.answers import AnswerPart, Citation, Claim, ClaimStatus, Score, Verdict
+from core.domain.answers import AnswerPart, Claim, ClaimStatus, Score, Verdict
 from core.domain.search import Evidence, Intent
-from core.judge.checks import FindingKind
 from core.judge.citations import PageText, citation_of, source_texts
 from core.judge.claims import bare_text
 from core.judge.confidence import Recalibration
 from core.judge.judge import (
-    CAP_CONTRADICTION,
+    BARELY_HELD,
     CAP_INVALID_CITATION,
     WORTH,
     AnswerFindings,
     CheckedClaim,
+    capped,
     judge_answer,
-    speaks_of,
 )
+from core.judge.sources import Sources, share_held
 
 RULES_ONLY = "No language model checked it; the checks are made by rule."
 WEAK_RELEVANCE = 0.5
 """Below this an answer may be true and still not be the answer; its confidence falls in proportion."""
 DECLINED_CONFIDENCE = 0.75
 """For "the documents do not say" after a search that found nothing better."""
+_WEAK = 0.75
+"""Scores below this are given as reasons where an answer is not accepted."""
 _BAD = (ClaimStatus.UNSUPPORTED, ClaimStatus.CONTRADICTED)
 
 
@@ -44,13 +46,11 @@ def verdict_of(
 ) -> Verdict:
     """Judge one draft without a model. ``removed_markers`` pointed to no evidence and cap what it can reach."""
     ordered = sorted(evidence, key=lambda item: item.number)
-    findings = judge_answer(
-        question, answer, source_texts(ordered), citations_expected=True, recalibration=recalibration
-    )
+    findings = judge_answer(question, answer, source_texts(ordered), citations_expected=True)
     if findings.declined:
         return _declined(findings)
     claims = tuple(_claim(checked, ordered, page_text) for checked in findings.claims)
-    faithfulness, validity = _kept(findings.faithfulness, findings, claims), findings.citation_validity
+    faithfulness, validity = _kept(findings, claims), findings.citation_validity
     reasons = [f"“{_short(claim.text)}”: {claim.reason}." for claim in claims if claim.status in _BAD]
     if removed_markers:
         told = f"{removed_markers} citation{'s' if removed_markers > 1 else ''} pointed to no passage"
@@ -62,16 +62,14 @@ def verdict_of(
     if not claims:
         reasons.append("The answer states nothing that can be checked.")
     confidence = findings.confidence * min(1.0, 0.5 + findings.relevance.value / (2 * WEAK_RELEVANCE))
-    if not claims or any(claim.status is ClaimStatus.CONTRADICTED for claim in claims):
-        confidence = min(confidence, CAP_CONTRADICTION)
-    if removed_markers or uncited:
+    if removed_markers or uncited or not claims:
         confidence = min(confidence, CAP_INVALID_CITATION)
-    if claims:
-        bad = sum(claim.status in _BAD for claim in claims) / len(claims)
-        confidence = min(confidence, 1 - (1 - CAP_INVALID_CITATION) * bad)
+    confidence = (recalibration or Recalibration()).confidence(capped(confidence, [claim.status for claim in claims]))
     accepted = confidence >= threshold and not reasons
     if not accepted:
-        reasons += [f"{reason[0].upper()}{reason[1:]}." for reason in findings.reasons]
+        scores = (findings.faithfulness, findings.citation_validity, findings.completeness)
+        weak = [score.reason for score in scores if score.value < _WEAK]
+        reasons += [f"{reason[0].upper()}{reason[1:]}." for reason in weak]
         reasons = reasons or [f"The confidence of {confidence:.0%} is below the threshold of {threshold:.0%}."]
     verdict = Verdict(
         claims=claims,
@@ -79,7 +77,11 @@ def verdict_of(
         relevance=findings.relevance,
         completeness=findings.completeness,
         citation_validity=validity,
-        overall=findings.overall - 0.5 * (findings.faithfulness.value - faithfulness.value),
+        overall=(
+            0.5 * faithfulness.value
+            + 0.2 * findings.citation_validity.value
+            + 0.15 * (findings.relevance.value + findings.completeness.value)
+        ),
         confidence=confidence,
         accepted=accepted,
         reasons=() if accepted else tuple(dict.fromkeys(reasons)),
@@ -107,51 +109,41 @@ def _declined(findings: AnswerFindings) -> Verdict:
 
 def _claim(checked: CheckedClaim, evidence: Sequence[Evidence], page_text: PageText) -> Claim:
     """Nothing counts as supported without a quotation, found on its page, for all that it cites."""
-    status, reason = checked.status, checked.reason
-    located = {number: _located(checked, number, evidence, page_text) for number in checked.citations}
+    claim, status, reason = checked.claim, checked.status, checked.reason
+    items = {item.number: item for item in evidence}
+    bare = bare_text(claim.told)
+    located = {
+        number: citation_of(
+            claim.told if claim.verbatim else bare, claim.told, items[number], page_text, verbatim=claim.verbatim
+        )
+        if number in items
+        else None
+        for number in claim.citations
+    }
     missing = [number for number, citation in located.items() if citation is None]
+    found = [citation for citation in located.values() if citation is not None]
+    shares = [share_held(bare, Sources.of([citation.quotation])) for citation in found]
+    best = max(range(len(found)), key=lambda place: shares[place], default=None)
     if WORTH[status] and not located:
         status, reason = ClaimStatus.UNSUPPORTED, "it is tied to no page"
     elif WORTH[status] and missing:
         status, reason = ClaimStatus.UNSUPPORTED, f"no quotation for it was found on the page of [{missing[0]}]"
-    found = [citation for citation in located.values() if citation is not None]
-    bare = bare_text(checked.text)
-    if WORTH[status] and not checked.verbatim and not any(_bears(bare, checked, citation) for citation in found):
+    elif WORTH[status] and not claim.verbatim and not checked.computed and max(shares) < BARELY_HELD:
+        # what was computed shares figures with the words that it comes from, and hardly a word
         status, reason = ClaimStatus.UNSUPPORTED, "no words on the cited page bear it out"
-    best = next((citation for citation in found if citation.number == checked.source_number), None)
-    return Claim(
-        checked.text,
-        checked.start,
-        checked.end,
-        status,
-        reason,
-        checked.citations,
-        best or (found[0] if found else None),
-    )
+    quotation = None if best is None else found[best]
+    return Claim(claim.told, claim.start, claim.end, status, reason, claim.citations, quotation)
 
 
-def _bears(bare: str, checked: CheckedClaim, citation: Citation) -> bool:
-    """What was computed shares figures with the words that it comes from, and hardly a word."""
-    computed = any(finding.kind is FindingKind.COMPUTED for finding in checked.findings)
-    return computed or speaks_of(bare, citation.quotation)
-
-
-def _located(checked: CheckedClaim, number: int, evidence: Sequence[Evidence], page_text: PageText) -> Citation | None:
-    item = next((item for item in evidence if item.number == number), None)
-    if item is None:
-        return None
-    bare = checked.text if checked.verbatim else bare_text(checked.text)
-    return citation_of(bare, checked.text, item, page_text, verbatim=checked.verbatim)
-
-
-def _kept(faithfulness: Score, findings: AnswerFindings, claims: Sequence[Claim]) -> Score:
+def _kept(findings: AnswerFindings, claims: Sequence[Claim]) -> Score:
     """What is left of the judge's score once claims without a located quotation are worth nothing."""
-    before = sum(WORTH[claim.status] for claim in findings.claims)
+    before = sum(WORTH[checked.status] for checked in findings.claims)
     after = sum(WORTH[claim.status] for claim in claims)
     if after == before:
-        return faithfulness
+        return findings.faithfulness
     lost = sum(claim.status is not checked.status for claim, checked in zip(claims, findings.claims, strict=True))
-    return Score(faithfulness.value * after / before, f"of {len(claims)} claims {lost} have no located quotation")
+    value = findings.faithfulness.value * after / before
+    return Score(value, f"of {len(claims)} claims {lost} have no located quotation")
 
 
 def _capped(score: Score, reason: str) -> Score:
@@ -161,9 +153,9 @@ def _capped(score: Score, reason: str) -> Score:
 def _question_back(findings: AnswerFindings) -> str:
     if findings.gaps:
         return f"I found little on “{findings.gaps[0].rstrip('?. ')}”. In which document or section might it stand?"
-    doubtful = next((claim for claim in findings.claims if claim.status in _BAD), None)
+    doubtful = next((checked for checked in findings.claims if checked.status in _BAD), None)
     if doubtful is not None:
-        return f"Can you tell where it says “{_short(doubtful.text)}”, or shall I look for something else?"
+        return f"Can you tell where it says “{_short(doubtful.claim.told)}”, or shall I look for something else?"
     return "Is this what you meant, or which part matters most to you?"
 
 

@@ -11,6 +11,10 @@ from core.judge.confidence import Recalibration, calibration_error, refit, relia
 from core.judge.judge import judge_answer
 
 
+def confidence_of(score: float) -> float:
+    return float(1 / (1 + np.exp(-score)))
+
+
 def test_no_reviews_leave_the_confidence_as_shipped() -> None:
     assert refit([], []) == Recalibration()
 
@@ -18,8 +22,8 @@ def test_no_reviews_leave_the_confidence_as_shipped() -> None:
 def test_a_few_reviews_move_it_little_and_many_move_it_far() -> None:
     few = refit([2.0, 2.0], [False, False])
     many = refit([2.0] * 200, [False] * 200)
-    shipped = Recalibration().confidence(2.0)
-    assert shipped > few.confidence(2.0) > 0.5 > many.confidence(2.0)
+    shipped = confidence_of(2.0)
+    assert shipped > few.confidence(shipped) > 0.5 > many.confidence(shipped)
 
 
 def test_refitting_restores_the_calibration_of_overconfident_scores() -> None:
@@ -27,8 +31,8 @@ def test_refitting_restores_the_calibration_of_overconfident_scores() -> None:
     scores = generator.normal(0, 3, 600)
     faithful = generator.random(600) < 1 / (1 + np.exp(-(0.5 * scores - 1)))
     learned = refit(list(scores), list(faithful))
-    before = calibration_error([Recalibration().confidence(score) for score in scores], list(faithful))
-    after = calibration_error([learned.confidence(score) for score in scores], list(faithful))
+    before = calibration_error([confidence_of(score) for score in scores], list(faithful))
+    after = calibration_error([learned.confidence(confidence_of(score)) for score in scores], list(faithful))
     assert after < 0.6 * before
     assert learned.slope == pytest.approx(0.5, abs=0.15)
 
@@ -47,7 +51,7 @@ def test_the_reliability_plot_and_the_threshold_tell_what_happened() -> None:
 
 def test_the_shipped_models_carry_what_was_measured_when_they_were_fitted() -> None:
     measured = shipped_models().measured
-    assert {"sets", "all", "reliability", "thresholds"} <= set(measured)
+    assert {"left_out", "sets", "all", "reliability", "thresholds"} <= set(measured)
     assert sum(count for count, _, _ in measured["reliability"]) == measured["all"]["n"]
 
 
@@ -68,7 +72,7 @@ def test_refitting_settles_where_most_scores_are_high_and_some_are_wrong() -> No
     learned = refit(scores, faithful)
     assert 0.0 < learned.slope < 1.5
     before, after = (
-        calibration_error([model.confidence(score) for score in scores], faithful, bins=3)
+        calibration_error([model.confidence(confidence_of(score)) for score in scores], faithful, bins=3)
         for model in (Recalibration(), learned)
     )
     assert after < before / 2
@@ -76,4 +80,4 @@ def test_refitting_settles_where_most_scores_are_high_and_some_are_wrong() -> No
 
 def test_refitting_never_turns_the_order_around_and_still_meets_the_share() -> None:
     learned = refit([4.0] * 60 + [-4.0] * 60, [False] * 60 + [True] * 60)
-    assert learned.slope == 0.0 and abs(learned.confidence(0.0) - 0.5) < 0.05
+    assert learned.slope == 0.0 and abs(learned.confidence(0.5) - 0.5) < 0.05

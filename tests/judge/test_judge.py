@@ -4,9 +4,12 @@ from collections.abc import Sequence
 
 import pytest
 
-from core.domain.answers import ClaimStatus
+from core.domain.answers import ClaimStatus, Verdict
+from core.domain.documents import Passage
+from core.domain.search import Evidence
 from core.judge.judge import CAP_CONTRADICTION, CAP_INVALID_CITATION, AnswerFindings
 from core.judge.judge import judge_answer as judge_parts
+from core.judge.verdict import verdict_of
 from core.text.marks import read_marks
 
 LEASE = "The tenant shall pay the rent of 900 euros on the first of each month. The tenant may keep one cat."
@@ -19,6 +22,13 @@ def judge_answer(
     return judge_parts(question, read_marks(typed)[0], sources, citations_expected=citations_expected)
 
 
+def verdict(typed: str, page: str) -> Verdict:
+    """The verdict on a draft whose evidence is one whole page."""
+    evidence = [Evidence(1, Passage("p", "d", 0, "1", page, 0, len(page)), "lease.pdf")]
+    parts = read_marks(typed)[0]
+    return verdict_of("", parts, evidence, removed_markers=0, page_text=lambda *_: page, threshold=0.65)
+
+
 def statuses(answer: str, *sources: str) -> list[ClaimStatus]:
     return [claim.status for claim in judge_answer("What does it say?", answer, sources).claims]
 
@@ -27,9 +37,9 @@ def test_what_stands_in_the_cited_source_is_supported_and_quoted() -> None:
     findings = judge_answer("What is the rent?", "The tenant shall pay the rent of 900 euros [1].", [LEASE, REPORT])
     (claim,) = findings.claims
     assert claim.status is ClaimStatus.SUPPORTED
-    assert claim.source_number == 1 and claim.quotation is not None
-    assert LEASE[claim.quotation.start : claim.quotation.end].startswith("The tenant shall pay the rent")
     assert findings.citation_validity.value == 1.0
+    (shown,) = verdict("The tenant shall pay the rent of 900 euros [1].", LEASE).claims
+    assert shown.quotation is not None and shown.quotation.quotation.startswith("The tenant shall pay the rent")
 
 
 @pytest.mark.parametrize(
@@ -62,7 +72,7 @@ def test_a_sentence_quoted_word_for_word_is_supported_whatever_its_words() -> No
 def test_an_invented_citation_number_is_counted_and_caps_faithfulness() -> None:
     answer = "The tenant may keep one cat [1]. The rent is 900 euros [9]."
     findings = judge_answer("What may the tenant keep?", answer, [LEASE])
-    assert findings.invalid_citations == (9,)
+    assert findings.citation_validity.reason == "[9] points to nothing"
     assert findings.faithfulness.value <= CAP_INVALID_CITATION
 
 
@@ -106,6 +116,33 @@ def test_a_faithful_answer_is_believed_more_than_an_invented_one() -> None:
         sources,
     )
     assert faithful.confidence > 0.65 > invented.confidence
+
+
+FILLER = (
+    " It is important to keep this in mind. There are many things to consider in such matters."
+    " Overall, this shows how relevant the topic is. In general, each case is different."
+)
+ELSEWHERE = (
+    "The orchid house of the botanical garden was rebuilt after the storm. It is open to the public from spring to "
+    "autumn, and its staff offers tours of the collection in several languages. Tickets are sold at the gate."
+)
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "The tenant shall pay the rent of 900 euros on the first of each month.",
+        "The landlord repairs the heating within a week of notice.",
+        "Sales rose to 48 million in 2020, and the board praised the new chief for it.",
+        "The tenant may keep one cat. The landlord must approve any other animal in writing.",
+    ],
+)
+def test_neither_filler_nor_a_passage_on_something_else_raises_the_confidence(answer: str) -> None:
+    plain = judge_answer("What are the terms?", answer, [LEASE, REPORT]).confidence
+    filled = judge_answer("What are the terms?", answer + FILLER, [LEASE, REPORT]).confidence
+    elsewhere = judge_answer("What are the terms?", answer, [LEASE, REPORT, ELSEWHERE]).confidence
+    both = judge_answer("What are the terms?", answer + FILLER, [LEASE, REPORT, ELSEWHERE]).confidence
+    assert max(filled, elsewhere, both) <= plain + 0.02
 
 
 @pytest.mark.parametrize("answer", ["", "   ", "Hello!", "[1]", "| |\n|-|", "\u0000\ufffd", "¿?"])

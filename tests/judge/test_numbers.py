@@ -1,6 +1,8 @@
 """Figures are compared by value: spelling does not matter, sign, scale, unit and precision do."""
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from core.text.numbers import derivation, quantities, same, stated_scales
 
@@ -80,3 +82,27 @@ def test_figures_of_different_kinds_give_no_other() -> None:
 
 def test_small_whole_numbers_are_not_derived_from_anything() -> None:
     assert derivation(quantities("3 cars")[0], quantities("5 and 2"), frozenset({1.0})) == ""
+
+
+FIGURES = st.integers(min_value=10, max_value=10**9)
+
+
+@given(FIGURES, st.sampled_from(["", " million", " billion", " thousand"]), st.sampled_from(["$", "€", ""]))
+def test_a_figure_is_read_with_its_value_however_it_is_grouped(figure: int, scale: str, currency: str) -> None:
+    plain, grouped = f"{currency}{figure}{scale}.", f"{currency}{figure:,}{scale}."
+    (one,), (other,) = quantities(f"It was worth {plain}"), quantities(f"It was worth {grouped}")
+    factor = {"": 1.0, " million": 1e6, " billion": 1e9, " thousand": 1e3}[scale]
+    if one.kind != "date":  # 1999 alone is a year
+        assert one.value == other.value == pytest.approx(figure * factor)
+        assert same(one, other) and same(other, one)
+
+
+@given(FIGURES, FIGURES)
+def test_two_figures_agree_only_where_their_values_do(one: int, other: int) -> None:
+    assert agree(f"a sum of {one:,} units", f"a sum of {other:,} units") == (one == other)
+
+
+@given(st.text(max_size=200))
+def test_every_figure_is_told_with_its_place(text: str) -> None:
+    for quantity in quantities(text):
+        assert len(text[quantity.start : quantity.end]) == quantity.end - quantity.start > 0

@@ -1,6 +1,8 @@
 """A quotation is found where it stands on the page, however the page was typeset, and nowhere else."""
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from core.text.quotations import NormalizedText, best_quotation, locate
 
@@ -64,3 +66,25 @@ def test_best_quotation_is_the_row_with_the_rare_words() -> None:
 
 def test_no_quotation_when_nothing_is_shared() -> None:
     assert best_quotation("Whales sing.", ["Revenue rose by a tenth."]) is None
+
+
+WORDS = st.lists(st.text(st.sampled_from("abcdeäßé日本12"), min_size=1, max_size=8), min_size=1, max_size=12)
+
+
+@given(before=WORDS, quoted=WORDS, after=WORDS, gaps=st.lists(st.sampled_from([" ", "\n", "  ", "\u00a0"]), min_size=1))
+def test_what_stands_on_a_page_is_found_there_however_its_lines_break(
+    before: list[str], quoted: list[str], after: list[str], gaps: list[str]
+) -> None:
+    pieces = [*before, *quoted, *after]
+    page = "".join(piece + gaps[place % len(gaps)] for place, piece in enumerate(pieces))
+    span = locate(" ".join(quoted), page)
+    assert span is not None
+    assert page[span.start : span.end].split() == quoted
+
+
+@given(st.text(max_size=200), st.text(max_size=40))
+def test_what_is_found_lies_in_the_page_and_says_the_same(page: str, quotation: str) -> None:
+    span = locate(quotation, page)
+    if span is not None:
+        assert 0 <= span.start < span.end <= len(page)
+        assert locate(page[span.start : span.end], page) is not None
