@@ -98,25 +98,25 @@ def _differing(
     if len(mine) > MOST_IN_PLACE or len(theirs) > MOST_IN_PLACE:
         return
     told, given = " ".join(mine), " ".join(theirs)
-    if _DENYING.isdisjoint(mine) != _DENYING.isdisjoint(theirs):
+    denials = [sum(word in _DENYING for word in words) for words in (mine, theirs, claim, sentence)]
+    if denials[0] != denials[1] and denials[2] != denials[3]:  # a denial that only moved denies the same
         yield Change(told or "nothing", given or "nothing", binding=True)
         return
     if not mine or not theirs:
         return
     ranked = len(mine) == len(theirs) == 1 and _ORDINALS.issuperset((*mine, *theirs))
-    if ranked or _relates_otherwise(set(mine), set(theirs)):
+    if ranked or _are_opposed(mine, theirs):
         yield Change(told, given, binding=True)
         return
     own = {root(stem(word)) for word in sentence}
     new = [word for word in mine if word not in FUNCTION_WORDS and root(stem(word)) not in own]
     said = {root(stem(word)) for word in claim}
     lost = [word for word in theirs if word not in FUNCTION_WORDS and root(stem(word)) not in said]
-    if _are_opposed(mine, theirs):
-        yield Change(told, given, binding=True)
-    elif new and lost and not all(map(_FIGURE.fullmatch, new)):
-        counted = any(word in _ORDINALS or word in MEASURES for word in new)
-        counted = counted and any(word in _ORDINALS or word in MEASURES for word in lost)
-        yield Change(told, given, binding=counted)
+    if new and lost and not all(map(_FIGURE.fullmatch, new)):
+        counted = (any(word in _ORDINALS or word in MEASURES for word in words) for words in (new, lost))
+        yield Change(told, given, binding=all(counted))
+    elif _relates_otherwise(set(mine), set(theirs)):
+        yield Change(told, given, binding=False)
 
 
 def _are_opposed(mine: Sequence[str], theirs: Sequence[str]) -> bool:

@@ -68,7 +68,7 @@ class Pincite:
         self.search = Search(self.settings, self.library, self._keywords, self._meaning)
         self.verdicts = Verdicts(self.settings, self.turns, self.library)
         self.reviews = Reviews(self.database, self.turns, cite=self.verdicts.cite)
-        self.confidence = Confidence(self.settings, self.turns, self.reviews)
+        self.confidence = Confidence(self.settings, self.turns, self.reviews, self.library)
 
         def equipment() -> Equipment:
             current = self.settings.current

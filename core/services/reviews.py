@@ -86,10 +86,11 @@ class ConfidenceMeasured:
 class Confidence:
     """How far the confidence can be trusted, and its correction by the user's own reviews."""
 
-    def __init__(self, settings: SettingsInForce, turns: TurnStore, reviews: ReviewStore) -> None:
+    def __init__(self, settings: SettingsInForce, turns: TurnStore, reviews: ReviewStore, library: Library) -> None:
         self._settings = settings
         self._turns = turns
         self._reviews = reviews
+        self._library = library
         self._own: tuple[object, OwnReviews] | None = None
 
     @property
@@ -109,7 +110,8 @@ class Confidence:
         """What the decisions that hold say of the confidence; judged again only when there are other ones."""
         decided = self._reviews.decision_times()
         if self._own is None or self._own[0] != decided:
-            self._own = (decided, learn(self._turns.without_trace(turn_id) for turn_id, _ in decided))
+            turns = (self._turns.without_trace(turn_id) for turn_id, _ in decided)
+            self._own = (decided, learn(turns, self._library.page_text))
         return self._own[1]
 
     def learn(self, own: OwnReviews | None) -> None:
