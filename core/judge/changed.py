@@ -95,8 +95,8 @@ def _exchanged(mine: Sequence[str], theirs: Sequence[str]) -> tuple[Change, ...]
 def _differing(
     mine: Sequence[str], theirs: Sequence[str], claim: Sequence[str], sentence: Sequence[str]
 ) -> Iterator[Change]:
-    if len(mine) > MOST_IN_PLACE or len(theirs) > MOST_IN_PLACE:
-        return
+    if max(len(mine), len(theirs)) > MOST_IN_PLACE or "".join(mine) == "".join(theirs):
+        return  # "non profit" is "nonprofit"
     told, given = " ".join(mine), " ".join(theirs)
     denials = [sum(word in _DENYING for word in words) for words in (mine, theirs, claim, sentence)]
     if denials[0] != denials[1] and denials[2] != denials[3]:  # a denial that only moved denies the same
