@@ -16,6 +16,7 @@ import pytest
 from core.domain.errors import TurnError
 from core.domain.settings import PACKAGE_ROOT
 from core.domain.turns import Turn, TurnStatus
+from core.graph.build import forget_runs
 from core.text.marks import plain_text
 from tests.graph.world import ScriptedModel, World
 
@@ -89,6 +90,23 @@ def test_nothing_of_a_run_stays_in_the_checkpoints(tmp_path: Path) -> None:
     for _ in range(2):
         world.ask(PENALTY)
     assert world.checkpointer.conn.execute("SELECT count(*) FROM checkpoints").fetchone()[0] == 0
+    world.close()
+
+
+def test_clearing_up_spares_a_run_that_begins_meanwhile(tmp_path: Path) -> None:
+    world = World(tmp_path)
+    connection = world.checkpointer.conn
+
+    def begin(thread_id: str) -> None:
+        connection.execute("INSERT INTO checkpoints (thread_id, checkpoint_id) VALUES (?, '1')", (thread_id,))
+
+    def running() -> list[str]:
+        begin("new")
+        return []
+
+    begin("old")
+    forget_runs(world.checkpointer, running)
+    assert [row[0] for row in connection.execute("SELECT thread_id FROM checkpoints")] == ["new"]
     world.close()
 
 

@@ -184,9 +184,6 @@ class Library(Protocol):
     def stands(self, citation: Citation) -> bool:
         """Whether its words still stand on their page."""
 
-    def coverage(self, document_id: str) -> float:
-        """Share of pages with usable text."""
-
 
 class TurnStore(Protocol):
     """The turns, saved as they go. What finds none of an id raises TurnError."""

@@ -10,18 +10,18 @@ from dataclasses import dataclass, field, replace
 from langchain_core.runnables import RunnableConfig
 from langgraph.errors import GraphRecursionError
 
-from core.domain.answers import AnswerPart
 from core.domain.documents import Document
 from core.domain.errors import PinciteError, StoppedError, StorageError, TurnError
 from core.domain.ports import ChatModel, SessionStore, TurnStore
 from core.domain.search import Mode
 from core.domain.settings import Settings
-from core.domain.turns import Exchange, TraceStep, Turn, TurnSnapshot, TurnStatus, now
+from core.domain.turns import Exchange, Turn, TurnSnapshot, TurnStatus, now
 from core.graph.build import TurnGraph
 from core.graph.context import Documents, Memory, Searcher, TurnContext
 from core.graph.state import TurnState, restored
 from core.models.client import stoppable
 from core.search.lexicon import Lexicon, shipped_lexicon
+from core.services.live import LiveTurn
 from core.text.marks import marked_text
 from core.text.plain import storable
 
@@ -61,51 +61,6 @@ class Asked:
     fresh: bool = False
     history: tuple[Exchange, ...] | None = None
     """In place of the session's."""
-
-
-class LiveTurn:
-    """A running turn: what is published of it, and the event that stops it. It is the nodes' ``Progress``."""
-
-    def __init__(self, turn: Turn, turns: TurnStore) -> None:
-        self._turns = turns
-        self._lock = threading.Lock()
-        self._snapshot = TurnSnapshot(turn)
-        self.thread: threading.Thread
-        self.stop = threading.Event()
-        self.done = threading.Event()
-        self.stored = False
-        """The end of the turn is in the database."""
-
-    @property
-    def snapshot(self) -> TurnSnapshot:
-        with self._lock:
-            return self._snapshot
-
-    def step(self, text: str) -> None:
-        with self._lock:
-            self._snapshot = replace(self._snapshot, steps=(*self._snapshot.steps, text))
-
-    def draft(self, parts: Sequence[AnswerPart]) -> None:
-        with self._lock:
-            self._snapshot = replace(self._snapshot, draft=tuple(parts))
-
-    def visited(self, step: TraceStep) -> None:
-        turn = self.snapshot.turn
-        self._turns.add_step(turn.id, len(turn.trace), step)
-        self.update(replace(turn, trace=(*turn.trace, step), path=(*turn.path, step.node)))
-
-    def update(self, turn: Turn) -> None:
-        with self._lock:
-            self._snapshot = replace(self._snapshot, turn=turn)
-
-    def finish(self, turn: Turn) -> None:
-        """Store the end, then show it."""
-        finished = replace(turn, finished_at=now())
-        try:
-            self._turns.save(finished)
-            self.stored = True
-        finally:
-            self.update(finished)
 
 
 class TurnRunner:
@@ -248,13 +203,13 @@ class TurnRunner:
         except StoppedError:
             status = TurnStatus.INTERRUPTED if self._closing else TurnStatus.STOPPED
             error = "Pincite was closed while it worked on this answer. Run the question again."
-            return _ended(live, status, error if self._closing else "")
+            return live.ended(status, error if self._closing else "")
         except PinciteError as error:
-            return _ended(live, TurnStatus.FAILED, str(error))
+            return live.ended(TurnStatus.FAILED, str(error))
         except Exception:
             logger.exception("Turn %s failed", live.snapshot.turn.id)
             message = "Something went wrong inside Pincite; the details are in its log. Run the question again."
-            return _ended(live, TurnStatus.FAILED, message)
+            return live.ended(TurnStatus.FAILED, message)
 
     def _end(self, live: LiveTurn, turn: Turn) -> None:
         before = live.snapshot.turn
@@ -345,9 +300,3 @@ def _answered(turn: Turn, final: TurnState) -> Turn:
         notices=final.notices,
         reused_from=final.reused_from,
     )
-
-
-def _ended(live: LiveTurn, status: TurnStatus, error: str) -> Turn:
-    """A turn that did not come to its end keeps the draft it had; its status says what that is worth."""
-    snapshot = live.snapshot
-    return replace(snapshot.turn, status=status, error=error, answer=marked_text(snapshot.draft), parts=snapshot.draft)

@@ -1,0 +1,60 @@
+"""A turn while it runs: what is published of it, what is stored of it as it goes, and what stops it."""
+
+import threading
+from collections.abc import Sequence
+from dataclasses import replace
+
+from core.domain.answers import AnswerPart
+from core.domain.ports import TurnStore
+from core.domain.turns import TraceStep, Turn, TurnSnapshot, TurnStatus, now
+from core.text.marks import marked_text
+
+
+class LiveTurn:
+    """A running turn: what is published of it, and the event that stops it. It is the nodes' ``Progress``."""
+
+    def __init__(self, turn: Turn, turns: TurnStore) -> None:
+        self._turns = turns
+        self._lock = threading.Lock()
+        self._snapshot = TurnSnapshot(turn)
+        self.thread: threading.Thread
+        self.stop = threading.Event()
+        self.done = threading.Event()
+        self.stored = False
+        """The end of the turn is in the database."""
+
+    @property
+    def snapshot(self) -> TurnSnapshot:
+        with self._lock:
+            return self._snapshot
+
+    def step(self, text: str) -> None:
+        with self._lock:
+            self._snapshot = replace(self._snapshot, steps=(*self._snapshot.steps, text))
+
+    def draft(self, parts: Sequence[AnswerPart]) -> None:
+        with self._lock:
+            self._snapshot = replace(self._snapshot, draft=tuple(parts))
+
+    def visited(self, step: TraceStep) -> None:
+        turn = self.snapshot.turn
+        self._turns.add_step(turn.id, len(turn.trace), step)
+        self.update(replace(turn, trace=(*turn.trace, step), path=(*turn.path, step.node)))
+
+    def update(self, turn: Turn) -> None:
+        with self._lock:
+            self._snapshot = replace(self._snapshot, turn=turn)
+
+    def finish(self, turn: Turn) -> None:
+        """Store the end, then show it."""
+        finished = replace(turn, finished_at=now())
+        try:
+            self._turns.save(finished)
+            self.stored = True
+        finally:
+            self.update(finished)
+
+    def ended(self, status: TurnStatus, error: str) -> Turn:
+        """A turn that did not come to its end keeps the draft it had; its status says what that is worth."""
+        seen = self.snapshot
+        return replace(seen.turn, status=status, error=error, answer=marked_text(seen.draft), parts=seen.draft)
