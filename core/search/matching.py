@@ -3,7 +3,6 @@
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 
 from rapidfuzz import process
@@ -30,30 +29,19 @@ DECISIVE_MATCH = 0.6
 """From here on a document counts as named by the question."""
 
 
-@dataclass(frozen=True, slots=True)
-class DocumentMatch:
-    """How well a question fits a document's metadata (0 to 1), and by which words."""
-
-    document_id: str
-    score: float
-    words: tuple[str, ...] = ()
-
-
-def match_documents(question: str, years: Sequence[str], documents: Sequence[Document]) -> list[DocumentMatch]:
-    """Score every document of the scope, best first. A word that all documents share says nothing."""
+def match_documents(question: str, years: Sequence[str], documents: Sequence[Document]) -> dict[str, float]:
+    """How well a question fits each document's metadata, from 0 to 1. A word that all documents share says nothing."""
     named = {document.id: _names_of(document.name, _values(document, _NAMED_FIELDS)) for document in documents}
     spread = Counter(word for names in named.values() for word in names)
     worths = _worths(list(spread), _spoken_forms(question))
-    matches = []
+    scores = {}
     for document in documents:
-        found = sorted(named[document.id] & worths.keys())
         doubt = 1.0
-        for word in found:
+        for word in sorted(named[document.id] & worths.keys()):
             doubt *= 1 - worths[word] * (1 - spread[word] / len(documents)) ** 0.25
         own_years = _years_of(document.name, _values(document, ("year", "date")))
-        score = min((1 - doubt) * _year_factor(years, own_years), 1.0)
-        matches.append(DocumentMatch(document.id, round(score, 4), tuple(found)))
-    return sorted(matches, key=lambda match: (-match.score, match.document_id))
+        scores[document.id] = round(min((1 - doubt) * _year_factor(years, own_years), 1.0), 4)
+    return scores
 
 
 def _spoken_forms(question: str) -> dict[str, float]:

@@ -32,10 +32,8 @@ class Library(Protocol):
 
 def documents_meant(question: str, documents: Sequence[Document]) -> list[Document]:
     """Those whose names or metadata fit the question best, or all when none does."""
-    matches = match_documents(question, (), documents)
-    best = max((match.score for match in matches), default=0.0)
-    meant = {match.document_id for match in matches if match.score == best}
-    return [document for document in documents if document.id in meant]
+    scores = match_documents(question, (), documents)
+    return [document for document in documents if scores[document.id] == max(scores.values())]
 
 
 def overview(documents: Sequence[Document], library: Library, *, context_characters: int) -> tuple[Evidence, ...]:

@@ -72,9 +72,8 @@ class Retriever:
         floor = strict * (loose / strict) ** retry
         most = max(1, settings.kept + retry * (settings.retry_kept - settings.kept))
         searched = [documents[identity] for identity in ids] or list(documents.values())
-        matches = match_documents(plan.standalone_question, plan.time_ranges, searched)
-        affinity = {match.document_id: match.score for match in matches}
-        named = [match.document_id for match in matches if match.score >= DECISIVE_MATCH]
+        affinity = match_documents(plan.standalone_question, plan.time_ranges, searched)
+        named = sorted((i for i, score in affinity.items() if score >= DECISIVE_MATCH), key=lambda i: (-affinity[i], i))
         rankings = self._run_indexes(plan, ids, named)
         asked, page_notices = self._asked_pages(plan, [documents[identity] for identity in ids or named])
         best = self._fuse(rankings, asked, affinity)[: settings.candidates * (1 + retry)]

@@ -191,9 +191,6 @@ class Library:
             found |= {p.id: p for p in self._passages(f"passages.id IN ({','.join('?' * len(part))})", part)}
         return [found[passage_id] for passage_id in ids if passage_id in found]
 
-    def page_passages(self, document_id: str, page_index: int) -> Passages:
-        return self._passages("document_id = ? AND page_index = ? ORDER BY start", (document_id, page_index))
-
     def passages_of_pages(self, pages: Sequence[tuple[str, int]]) -> Passages:
         """All passages of (document id, page index) pairs, in reading order."""
         found: Passages = []

@@ -316,10 +316,10 @@ def test_headings_in_force_are_known_on_each_page_that_is_read_again(settings: S
         pages = [f"Part {number}" for number in range(12)]
         document = shop.ingest.add(make_pdf(tmp_path / "a.pdf", pages), "a.pdf").document
         shop.finish()
-        before = [shop.library.page_passages(document.id, index) for index in range(12)]
+        before = [shop.library.passages_of_pages([(document.id, index)]) for index in range(12)]
         shop.ingest.retry(document.id, [2, 7, 11])
         shop.finish()
-        assert [shop.library.page_passages(document.id, index) for index in range(12)] == before
+        assert [shop.library.passages_of_pages([(document.id, index)]) for index in range(12)] == before
         assert [found.heading_path for [found] in before][7:9] == [("Part 4",), ("Part 8",)]
 
 

@@ -91,7 +91,7 @@ def test_passages_come_in_the_order_asked_and_missing_ones_are_left_out(shelf: S
     second = replace(PASSAGE, id=f"{ONE}:0:1", start=0, end=11, text=TEXT[:11])
     shelf.put_pages(ONE, [PAGE], [PASSAGE, second])
     assert library.passages([second.id, "gone", PASSAGE.id]) == [second, PASSAGE]
-    assert library.page_passages(ONE, 0) == library.opening_passages(ONE, 9) == [second, PASSAGE]
+    assert library.passages_of_pages([(ONE, 0)]) == library.opening_passages(ONE, 9) == [second, PASSAGE]
     assert library.passages_of_pages([(ONE, 0), (TWO, 0)]) == [second, PASSAGE]
     assert library.opening_passages(ONE, 1) == [second] and library.passages([]) == []
 
