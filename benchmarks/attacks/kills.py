@@ -20,7 +20,6 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
-from functools import partial
 from importlib import resources
 from multiprocessing.connection import wait
 from multiprocessing.context import ForkServerContext
@@ -35,8 +34,8 @@ from core.domain.ports import PdfInfo, Vectors
 from core.domain.settings import Settings, load_settings
 from core.domain.turns import ReviewDecision, TurnStatus
 from core.services import bootstrap as runtime
+from core.services import ingest as intake
 from core.services.bootstrap import Pincite, open_pincite
-from core.store.indexes import Indexes
 from core.text.marks import plain_text
 
 SEED = 11
@@ -114,9 +113,9 @@ def _pages_of(data: bytes) -> list[str]:
 
 def _wire() -> None:
     """In a child alone: the real thing on a reader and an embedder that cost nothing."""
-    embedders = partial(Indexes, embedders=lambda name, settings: HashEmbedder(name))
     logging.disable(logging.CRITICAL)  # a kill leaves much to remark upon
-    vars(runtime).update(ProcessReader=PlainReader, Indexes=embedders)
+    vars(runtime)["make_embedder"] = lambda name, settings: HashEmbedder(name)
+    vars(intake)["ProcessReader"] = PlainReader
 
 
 @contextmanager

@@ -5,7 +5,6 @@ must say that it was not whole; nothing of what was removed may be evidence; no 
 """
 
 import contextlib
-import functools
 import io
 import multiprocessing
 import random
@@ -29,7 +28,6 @@ from core.domain.turns import TurnStatus
 from core.models.minilm import MiniLmEmbedder
 from core.models.registry import make_embedder
 from core.services import bootstrap as runtime
-from core.store.indexes import Indexes
 
 SEED = 17
 PATIENCE_SECONDS = 120.0
@@ -238,7 +236,7 @@ def _choose(name: str, settings: Settings) -> Embedder:
 
 
 def _know_both_embedders() -> None:
-    vars(runtime)["Indexes"] = functools.partial(Indexes, embedders=_choose)
+    vars(runtime)["make_embedder"] = _choose
 
 
 def _settings(folder: Path) -> Settings:
