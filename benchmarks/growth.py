@@ -27,7 +27,7 @@ from core.store.indexes import Indexes
 from core.store.keywords import Fts5Index
 from core.store.library import Library
 from core.store.shelf import Shelf
-from core.store.vector_cache import VectorCache
+from core.store.vectors import StoredVectors
 
 TURN = 0.02
 """Standard deviation of what is added to each number of a copy's unit vector."""
@@ -56,7 +56,7 @@ def _measure(corpus: Corpus, questions: Sequence[Question], size: int) -> dict[s
         settings = Settings(data_dir=Path(scratch))
         database = Database(settings.database_path)
         indexes = Indexes(database, settings, make_embedder)
-        library, cache, count = Library(database, settings), VectorCache(database), 0
+        library, cache, count = Library(database, settings), StoredVectors(database), 0
         for document, pages, passages, vectors in _copies(corpus, size):
             _shelve(Shelf(database, library, Fts5Index(database), settings), document, pages, passages)
             stamp = indexes.active()[1].stamp

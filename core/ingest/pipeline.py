@@ -239,8 +239,7 @@ class Ingest:
             self._sweep()
 
     def _sweep(self) -> None:
-        """Finish what removals left over in Chroma's folder and the files folder."""
-        self._stores.vectors.clear_removed()
+        """Finish what removals left over in the files folder."""
         self._shelf.clear_files()
 
     def _announce(self) -> None:

@@ -154,7 +154,7 @@ class Stages:
         if self._looked_through:
             with suppress(PinciteError):
                 self._vectors.keep_in_step(lambda: False)
-        self._vectors.let_go()
+        self._vectors.close()
 
     def _embed(self) -> bool:
         if not self._looked_through:

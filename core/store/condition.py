@@ -1,22 +1,17 @@
 """What a look at the stores finds, without changing a byte in them."""
 
+from collections import Counter
 from pathlib import Path
 
 from core.domain.settings import Settings
-from core.domain.turns import TurnStatus
 from core.store.data_dir import QUARANTINE, quarantined, strays
 from core.store.database import Database
 from core.store.indexes import Indexes
 from core.store.library import Library
-from core.store.turns import Turns
+from core.store.records import damaged_records
 
-TURNS_TRIED = 100
-"""So many of the newest turns are read to the end, which takes a fraction of a second."""
-JSON_COLUMNS = (
-    ("turns", "body"), ("trace_steps", "body"), ("reviews", "citations"), ("reviews", "parts"),
-    ("sessions", "document_ids"), ("documents", "notes"), ("documents", "outline"), ("passages", "heading_path"),
-    ("passages", "boxes"),
-)  # fmt: skip
+ROWS_TRIED = 100
+"""So many of the newest rows of each kind are read to the end, which takes a fraction of a second."""
 
 
 class Condition:
@@ -45,16 +40,7 @@ class Condition:
         return [*quarantined(self._settings), *strays(self._settings, known)]
 
     def damaged_records(self) -> list[str]:
-        """Counts of what cannot be read, by where it stands."""
-        connection = self._database.connection
-        damaged = [
-            f"{count:,} of {table} ({column})"
-            for table, column in JSON_COLUMNS
-            if (
-                count := connection.execute(f"SELECT count(*) FROM {table} WHERE NOT json_valid({column})").fetchone()[
-                    0
-                ]
-            )
-        ]
-        unreadable = sum(turn.status is TurnStatus.UNREADABLE for turn in Turns(self._database).recent(TURNS_TRIED))
-        return [*damaged, *([f"{unreadable} of the newest turns"] if unreadable else [])]
+        """Counts of what cannot be read of the newest, by where it stands."""
+        found = damaged_records(self._database.connection, newest=ROWS_TRIED)
+        counted = Counter((each.table, each.column) for each in found)
+        return [f"{count:,} of {table} ({column})" for (table, column), count in counted.items()]

@@ -6,12 +6,15 @@ from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import filelock
+
 from core.domain.errors import ForeignDirectoryError, NewerDatabaseError, StorageError
 from core.domain.settings import Settings
 from core.domain.writing import NOT_OURS, write_whole
 from core.store.database import Database, ReadOnlyDatabase
 
 STAMP = "pincite-data.json"
+LOCK = "ingest.lock"
 FORMAT = 1
 QUARANTINE = "quarantine"
 _BEFORE_THE_FIRST_START = {
@@ -93,6 +96,16 @@ def set_aside(settings: Settings, known: Collection[str]) -> None:
         place.mkdir(exist_ok=True)
         free = (place / f"{path.stem}{f'-{number}' if number else ''}.pdf" for number in range(10_000))
         path.rename(next(target for target in free if not target.exists()))
+
+
+@contextmanager
+def alone(data_dir: Path) -> Iterator[None]:
+    """Keep every other process from working on the directory. Raises StorageError where one does."""
+    try:
+        with filelock.FileLock(data_dir / LOCK, timeout=0):
+            yield
+    except filelock.Timeout as error:
+        raise StorageError(f"Pincite is running on {data_dir}.", hint="Stop it first.") from error
 
 
 def _pdfs(directory: Path) -> list[Path]:

@@ -7,20 +7,18 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from core.domain.documents import document_of
 from core.domain.errors import IndexMismatchError, PinciteError
 from core.domain.ports import Vectors
 from core.store.database import Database
-from core.store.vector_cache import read_vector
-from core.store.vectors import IndexStamp
+from core.store.vectors import IndexStamp, read_vector
 
 FEW_DOCUMENTS = 32
 MATRIX_BYTES = 128 * 2**20
 """Memory for the vectors of the documents that were searched last."""
 
 Ranking = list[tuple[str, float]]
-Nearest = Callable[[Vectors, int], Ranking | None]
-"""The approximate nearest of all passages; None when that cannot be told, or not of the library as it is now."""
+Nearest = Callable[[Vectors, int], list[tuple[bytes, float]] | None]
+"""The approximately nearest of all vectors, by embedding key; None when that cannot be told of the library as it is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,9 +90,19 @@ class MeaningIndex:
             nearest = self._nearest(vector, wanted)
             if nearest is None:
                 return None
-            found = [pair for pair in nearest if not document_ids or document_of(pair[0]) in document_ids]
+            similarity = dict(nearest)
+            rows = self._database.connection.execute(
+                f"""SELECT id, document_id, embedding_key FROM passages
+                    WHERE embedding_key IN ({",".join("?" * len(nearest))}) ORDER BY number""",
+                tuple(similarity),
+            )
+            found = [
+                (row["id"], similarity[row["embedding_key"]])
+                for row in rows
+                if not document_ids or row["document_id"] in document_ids
+            ]
             if len(found) >= limit:
-                return found[:limit]
+                return sorted(found, key=lambda pair: -pair[1])[:limit]
         return None
 
     def _exact(self, vector: Vectors, document_ids: Sequence[str], limit: int) -> Ranking:

@@ -8,28 +8,25 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from sqlite3 import Row
 from typing import Literal
 
 import numpy as np
 
 from core.domain.documents import embedded_text
-from core.domain.errors import ModelUnavailableError
+from core.domain.errors import IndexMismatchError, ModelUnavailableError
 from core.domain.ports import Embedder, Vectors
 from core.domain.settings import Settings
 from core.domain.stores import PendingPassages
-from core.store.approximate import Approximate
+from core.store.chroma import Chroma
 from core.store.database import Database
 from core.store.exact import MeaningIndex
 from core.store.library import stored_passage
-from core.store.vector_cache import VectorCache
-from core.store.vectors import IndexStamp, mismatch
+from core.store.vectors import IndexStamp, StoredVectors
 
 Role = Literal["active", "building", "previous"]
 TEXTS_AT_ONCE = 64
-_LACKING = """document_id = ? AND NOT EXISTS
-  (SELECT 1 FROM embeddings WHERE key = passages.embedding_key AND model = ?)"""
-"""Passages of a document that have no vector of a model."""
+_LACKS = "NOT EXISTS (SELECT 1 FROM embeddings WHERE key = passages.embedding_key AND model = ?)"
+"""A passage has no vector of a model."""
 _READY = "SELECT id FROM documents WHERE status IN ('ready', 'recognising')"
 PAUSE_SECONDS = 60.0
 """How long after an embedder failed only new documents are tried with it."""
@@ -45,6 +42,14 @@ class BuildProgress:
     message: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class VectorIndex:
+    """A row of ``vector_indexes``."""
+
+    id: int
+    stamp: IndexStamp
+
+
 class Indexes:
     """Hands out the active embedder with its index; builds another beside it, switches when it is whole, goes back."""
 
@@ -56,48 +61,43 @@ class Indexes:
     ) -> None:
         self._database = database
         self._settings = settings
-        self._cache = VectorCache(database)
+        self._vectors = StoredVectors(database)
         self._make_embedder = embedders
         self._embedders: dict[str, Embedder] = {}
         self._opened: dict[int, MeaningIndex] = {}
-        self._counted: dict[int, tuple[int, dict[str, tuple[int, int]]]] = {}
-        """By index: a generation, and of each document its own then and how many passages lacked a vector."""
-        self._approximate = Approximate(database, self._cache, settings.vectors_dir)
+        self._whole: dict[int, int] = {}
+        """By index, the generation at which no passage lacked a vector."""
+        self._chroma = Chroma(database, settings.vectors_dir)
         self._lock = threading.RLock()
         self._trouble = ""
         self._paused_until = 0.0
 
     def close(self) -> None:
         """Let go of Chroma's files and of memory; the next use opens them again."""
-        self._approximate.let_go()
+        self._chroma.close()
         with self._lock:
             self._opened.clear()
 
-    def let_go(self) -> None:
-        """Ingest no longer runs here: leave Chroma's folder to whoever is next."""
-        self._approximate.let_go()
-
     def active(self) -> tuple[Embedder, MeaningIndex]:
         """Raises IndexMismatchError when the embedder is no longer the one that the index was built with."""
-        return self._open(self._ensure_active())
+        return self._open(self._index("active") or self._first())
 
     @property
     def wanted_name(self) -> str:
         """Which embedder was chosen last: that of the index being built, else of the one in use."""
-        row = self._row("building") or self._row("active")
-        return row["embedder"] if row else self._settings.embedding_model
+        building = self._index("building")
+        return building.stamp.embedder if building else self.chosen_name
 
     @property
     def chosen_name(self) -> str:
         """The active embedder, or the one that will be; asks neither."""
-        row = self._row("active")
-        name: str = row["embedder"] if row else self._settings.embedding_model
-        return name
+        active = self._index("active")
+        return active.stamp.embedder if active else self._settings.embedding_model
 
     def count(self) -> int:
         """Passages that can be found by meaning."""
-        row = self._row("active")
-        return MeaningIndex(self._database, _stamp(row)).count() if row else 0
+        active = self._index("active")
+        return MeaningIndex(self._database, active.stamp).count() if active else 0
 
     def use(self, settings: Settings) -> None:
         """Reach the embedders by these settings from now on."""
@@ -114,18 +114,16 @@ class Indexes:
         stamp = IndexStamp.of(self._embedder(embedder_name))
         with self._lock, self._database.transaction():
             self._trouble, self._paused_until = "", 0.0
-            active, building, previous = (self._row(role) for role in ("active", "building", "previous"))
+            active, building, previous = (self._index(role) for role in ("active", "building", "previous"))
             if active is None:
                 self._create(stamp, "active")
                 return
-            if building is None and _stamp(active) == stamp:
-                return
-            if building is not None and _stamp(building) != stamp:
+            if building is not None and building.stamp != stamp:
                 self._drop(building)
                 building = None
-            if _stamp(active) != stamp and building is None:
-                if previous is not None and _stamp(previous) == stamp:
-                    self._set_role(previous["id"], "building")
+            if building is None and active.stamp != stamp:
+                if previous is not None and previous.stamp == stamp:
+                    self._set_role(previous, "building")
                 else:
                     self._create(stamp, "building")
         self.finish_build()
@@ -133,209 +131,187 @@ class Indexes:
     def roll_back(self) -> bool:
         """Stop a build, or return to the index before the last switch; False when there is neither."""
         with self._lock, self._database.transaction():
-            building, previous = self._row("building"), self._row("previous")
+            building, previous = self._index("building"), self._index("previous")
             if building is not None:
                 self._drop(building)
-                return True
-            if previous is None:
-                return False
-            self._set_role(previous["id"], "building")
-        self.finish_build()
-        return True
+            elif previous is not None:
+                self._set_role(previous, "building")
+        if building is None:
+            self.finish_build()
+        return (building or previous) is not None
 
     def progress(self) -> BuildProgress | None:
         """None while nothing is being built."""
-        row = self._row("building")
-        if row is None:
+        building = self._index("building")
+        if building is None:
             return None
         total = self._database.number("SELECT count(*) FROM passages")
-        return BuildProgress(row["embedder"], total - self.pending_count(row["id"]), total, self._trouble)
+        return BuildProgress(building.stamp.embedder, total - self._lacking(building), total, self._trouble)
 
     def finish_build(self) -> bool:
         """Make the built index the active one if no passage is missing from it; the old one is kept to go back to."""
-        with self._lock, self._database.transaction() as connection:
-            building, active, previous = (self._row(role) for role in ("building", "active", "previous"))
-            if building is None or self.pending_count(building["id"]):
+        with self._lock, self._database.transaction():
+            building, active, previous = (self._index(role) for role in ("building", "active", "previous"))
+            if building is None or not self._is_whole(building):
                 return False
             if previous is not None:
                 self._drop(previous)
             if active is not None:
-                connection.execute("UPDATE vector_indexes SET role = 'previous' WHERE id = ?", (active["id"],))
-            connection.execute("UPDATE vector_indexes SET role = 'active' WHERE id = ?", (building["id"],))
+                self._set_role(active, "previous")
+            self._set_role(building, "active")
             return True
 
     def report_trouble(self, message: str) -> None:
         """Say what stopped the build; ``switch_to`` the same embedder goes on with it."""
         self._paused_until = time.monotonic() + PAUSE_SECONDS
-        if self._row("building") is not None:
+        if self._index("building") is not None:
             self._trouble = message
 
     # ------------------------------------------------------------ for ingest
 
-    def pending_count(self, index_id: int | None = None, document_id: str | None = None) -> int:
-        """Passages that an index (the active one) lacks, of one document or of all."""
-        active = self._row("active")
-        lacking = self._lacking(index_id or (active["id"] if active else 0))
-        return sum(lacking.values()) if document_id is None else lacking.get(document_id, 0)
+    def pending_count(self, document_id: str) -> int:
+        """Passages of a document that the active index lacks."""
+        return self._lacking(self._index("active"), document_id)
 
     def pending(self, *, limit: int) -> PendingPassages | None:
         """The next passages to embed: of the active index and no job that was stopped, then of the index being built.
 
         Raises ModelUnavailableError where there is no index yet and its embedder cannot be reached.
         """
-        left_out = (
-            "status <> 'running'" if time.monotonic() < self._paused_until else "status IN ('cancelled', 'failed')"
-        )
-        rows = self._database.connection.execute(f"SELECT document_id FROM jobs WHERE {left_out}")
-        stopped = {row["document_id"] for row in rows}
-        if self._row("active") is None and self._lacking(0).keys() - stopped:
-            self._ensure_active()
-        for role, without in (("active", stopped), ("building", set[str]())):
-            row = self._row(role)
-            if row is None or (role == "building" and self._trouble):
+        paused = time.monotonic() < self._paused_until
+        left_out = "status <> 'running'" if paused else "status IN ('cancelled', 'failed')"
+        of_jobs = f"document_id NOT IN (SELECT document_id FROM jobs WHERE {left_out})"
+        if self._index("active") is None and self._database.number(
+            f"SELECT EXISTS (SELECT 1 FROM passages WHERE {of_jobs})"
+        ):
+            self._first()
+        for role, condition in (("active", of_jobs), ("building", "1")):
+            index = self._index(role)
+            if index is None or self._is_whole(index) or (role == "building" and self._trouble):
                 continue
-            texts, documents = dict[bytes, str](), dict[str, None]()
-            for document_id in self._lacking(row["id"]):
-                if document_id not in without and len(texts) < limit:
-                    texts |= self._without_vector(document_id, _stamp(row).model, limit - len(texts))
-                    documents[document_id] = None
-            if texts:
-                return PendingPassages(row["id"], texts, tuple(documents))
+            rows = self._database.connection.execute(
+                f"""SELECT passages.*, pages.page_label, pages.text AS page_text
+                    FROM passages JOIN pages USING (document_id, page_index)
+                    WHERE {_LACKS} AND {condition} ORDER BY passages.number LIMIT ?""",
+                (index.stamp.model, limit),
+            ).fetchall()
+            if rows:
+                texts = {row["embedding_key"]: embedded_text(stored_passage(row)) for row in rows}
+                return PendingPassages(index.id, texts, tuple(dict.fromkeys(row["document_id"] for row in rows)))
         return None
 
-    def _lacking(self, index_id: int) -> dict[str, int]:
-        """How many passages each document has without a vector, if any; counted anew where something changed.
-
-        0 stands for an index that is still to be made.
-        """
-        row = next((row for row in self._rows() if row["id"] == index_id), None)
-        model = _stamp(row).model if row else ""
-        generation = self._database.number("SELECT generation FROM vector_state")
-        known, counted = self._counted.get(index_id, (-1, {}))
-        if known != generation:
-            documents = self._database.connection.execute("SELECT id, vectors_generation FROM documents ORDER BY rowid")
-            before, counted = counted, {}
-            for identity, own in map(tuple, documents.fetchall()):
-                number = before[identity][1] if before.get(identity, (-1,))[0] == own else self._count(identity, model)
-                counted[identity] = (own, number)
-            self._counted[index_id] = (generation, counted)
-        return {identity: number for identity, (_, number) in counted.items() if number}
-
-    def _count(self, document_id: str, model: str) -> int:
-        return self._database.number(f"SELECT count(*) FROM passages WHERE {_LACKING}", (document_id, model))
-
-    def _without_vector(self, document_id: str, model: str, limit: int) -> dict[bytes, str]:
-        rows = self._database.connection.execute(
-            f"""SELECT passages.*, pages.page_label, pages.text AS page_text
-                FROM passages JOIN pages USING (document_id, page_index)
-                WHERE {_LACKING} ORDER BY passages.number LIMIT ?""",
-            (document_id, model, limit),
-        )
-        return {row["embedding_key"]: embedded_text(stored_passage(row)) for row in rows}
-
     def embed(self, batch: PendingPassages, stopped: Callable[[], bool]) -> bool:
-        """Make the vectors of a batch; False once ``stopped()`` is true.
-
-        Raises ModelUnavailableError.
-        """
-        row = next((row for row in self._rows() if row["id"] == batch.index_id), None)
-        if row is None:  # the index was given up meanwhile
+        """Make the vectors of a batch; False once ``stopped()`` is true. Raises ModelUnavailableError."""
+        index = next((index for index in self._indexes() if index.id == batch.index_id), None)
+        if index is None:  # it was given up meanwhile
             return True
-        embedder, _ = self._open(row)
-        stamp = _stamp(row)
-        missing = list(batch.texts)
-        for at in range(0, len(missing), TEXTS_AT_ONCE):
+        embedder, _ = self._open(index)
+        keys = list(batch.texts)
+        for at in range(0, len(keys), TEXTS_AT_ONCE):
             if stopped():
                 return False
-            part = missing[at : at + TEXTS_AT_ONCE]
-            made = _checked(embedder, [batch.texts[key] for key in part], stamp)
-            self._cache.put(dict(zip(part, made, strict=True)), stamp)
+            part = keys[at : at + TEXTS_AT_ONCE]
+            made = _checked(embedder, [batch.texts[key] for key in part], index.stamp)
+            self._vectors.put(dict(zip(part, made, strict=True)), index.stamp)
         return True
 
     def drop_unsound(self) -> None:
         """Look through all vectors and forget what cannot be right: its passages lack one again."""
-        for row in self._rows():
-            self._cache.drop_unsound(_stamp(row))
+        for index in self._indexes():
+            self._vectors.drop_unsound(index.stamp)
 
     def keep_in_step(self, stopped: Callable[[], bool]) -> bool:
         """Bring Chroma's folder in step, once nothing waits to be embedded; only where ingest runs."""
-        row = self._row("active")
-        if row is None or self.pending(limit=1) is not None:
+        active = self._index("active")
+        if active is None or self.pending(limit=1) is not None:
             return False
-        return self._approximate.keep_in_step(row["id"], _stamp(row), stopped)
+        return self._chroma.keep_in_step(active.id, active.stamp, stopped)
 
-    def clear_removed(self) -> None:
-        """Take the vectors of removed passages out of Chroma's folder; only where ingest runs."""
-        self._approximate.clear_removed()
+    @property
+    def in_step(self) -> bool:
+        """Whether all of the active index can be searched approximately, here and now."""
+        active = self._index("active")
+        return active is not None and self._chroma.in_step(active.id)
 
     # ------------------------------------------------------------ looking after it
 
-    def check(self, *, deep: bool = False) -> list[str]:
-        """What is wrong with the vectors, a sentence each; ``deep`` compares Chroma's with those in SQLite too.
-
-        Needs no embedder, and changes nothing.
-        """
-        row = self._row("active")
-        if row is None:
-            return []
-        stamp, found = _stamp(row), []
-        ready = [found["id"] for found in self._database.connection.execute(_READY)]
-        lacking = MeaningIndex(self._database, stamp).lacking(ready) if ready else 0
-        if lacking:
-            found.append(f"{lacking:,} passages have no vector and are found by words alone.")
-        if self._approximate.is_damaged():
-            found.append("The folder of vectors is not as it was left; searches are exact until it is made anew.")
-        elif deep and (different := self._approximate.differences(row["id"], stamp)):
-            found.append(f"The folder of vectors differs from the database in {len(different):,} passages.")
-        if self._approximate.trouble:
-            found.append(self._approximate.trouble)
-        return found
+    def check(self) -> list[str]:
+        """What is wrong with the vectors, a sentence each."""
+        return [*check_vectors(self._database, self._chroma), *([self._chroma.trouble] if self._chroma.trouble else [])]
 
     def rebuild(self) -> None:
         """Have Chroma's folder made anew from SQLite, and vectors that are missing there embedded again.
 
         The process that works on the library does both.
         """
-        self._approximate.make_anew()
+        self._chroma.make_anew()
         self.drop_unsound()
 
     # ------------------------------------------------------------ rows and adapters
 
-    def _ensure_active(self) -> Row:
-        return self._row("active") or self._create(
-            IndexStamp.of(self._embedder(self._settings.embedding_model)), "active"
-        )
+    def _first(self) -> VectorIndex:
+        return self._create(IndexStamp.of(self._embedder(self._settings.embedding_model)), "active")
 
-    def _create(self, stamp: IndexStamp, role: Role) -> Row:
+    def _create(self, stamp: IndexStamp, role: Role) -> VectorIndex:
         """The index in this role, made if no other thread or process was first."""
         with self._database.transaction() as connection:
             connection.execute(
                 "INSERT OR IGNORE INTO vector_indexes (embedder, version, dimensions, role) VALUES (?, ?, ?, ?)",
                 (stamp.embedder, stamp.version, stamp.dimensions, role),
             )
-            row = self._row(role)
-            assert row is not None
-        return row
+            made = self._index(role)
+        assert made is not None
+        return made
 
-    def _drop(self, row: Row) -> None:
-        """Forget an index and the vectors cached for it."""
-        with self._database.transaction() as connection:
-            connection.execute("DELETE FROM vector_indexes WHERE id = ?", (row["id"],))
-            if not any(_stamp(kept) == _stamp(row) for kept in self._rows()):
-                self._cache.drop(_stamp(row))
+    def _drop(self, index: VectorIndex) -> None:
+        """Forget an index and the vectors kept for it."""
+        connection = self._database.connection
+        connection.execute("DELETE FROM vector_indexes WHERE id = ?", (index.id,))
+        if not any(kept.stamp == index.stamp for kept in self._indexes()):
+            connection.execute("DELETE FROM embeddings WHERE model = ?", (index.stamp.model,))
 
-    def _open(self, row: Row) -> tuple[Embedder, MeaningIndex]:
-        embedder = self._embedder(row["embedder"])
-        built, asked = _stamp(row), IndexStamp.of(embedder)
+    def _set_role(self, index: VectorIndex, role: Role) -> None:
+        self._database.connection.execute("UPDATE vector_indexes SET role = ? WHERE id = ?", (role, index.id))
+
+    def _index(self, role: str) -> VectorIndex | None:
+        return next(iter(_rows(self._database, "role = ?", role)), None)
+
+    def _indexes(self) -> list[VectorIndex]:
+        return _rows(self._database)
+
+    def _lacking(self, index: VectorIndex | None, document_id: str = "") -> int:
+        """Passages without a vector, of a document or of all."""
+        return self._database.number(
+            f"SELECT count(*) FROM passages WHERE {_LACKS} AND (?2 = '' OR document_id = ?2)",
+            (index.stamp.model if index else "", document_id),
+        )
+
+    def _is_whole(self, index: VectorIndex) -> bool:
+        """Whether no passage lacks a vector; looked for once in each generation."""
+        generation = self._database.number("SELECT generation FROM vector_state")
+        if self._whole.get(index.id) == generation:
+            return True
+        found = f"SELECT EXISTS (SELECT 1 FROM passages WHERE {_LACKS})"
+        if self._database.number(found, (index.stamp.model,)):
+            return False
+        self._whole[index.id] = generation
+        return True
+
+    def _open(self, index: VectorIndex) -> tuple[Embedder, MeaningIndex]:
+        embedder = self._embedder(index.stamp.embedder)
+        built, asked = index.stamp, IndexStamp.of(embedder)
         if built != asked:
-            raise mismatch(built, asked)
-        index_id = row["id"]
+            raise IndexMismatchError(
+                f"The index was built with {built.model}, {built.dimensions} dimensions, and is asked with "
+                f"{asked.model}, {asked.dimensions} dimensions.",
+                hint="Choose the embedding model again in the settings to build a new index.",
+            )
         with self._lock:
-            if index_id not in self._opened:
-                self._opened[index_id] = MeaningIndex(
-                    self._database, built, lambda vector, limit: self._approximate.nearest(index_id, vector, limit)
+            if index.id not in self._opened:
+                self._opened[index.id] = MeaningIndex(
+                    self._database, built, lambda vector, limit: self._chroma.nearest(index.id, vector, limit)
                 )
-            return embedder, self._opened[index_id]
+            return embedder, self._opened[index.id]
 
     def _embedder(self, name: str) -> Embedder:
         with self._lock:
@@ -343,18 +319,22 @@ class Indexes:
                 self._embedders[name] = self._make_embedder(name, self._settings)
             return self._embedders[name]
 
-    def _row(self, role: str) -> Row | None:
-        found: Row | None = self._database.connection.execute(
-            "SELECT * FROM vector_indexes WHERE role = ?", (role,)
-        ).fetchone()
-        return found
 
-    def _rows(self) -> list[Row]:
-        return self._database.connection.execute("SELECT * FROM vector_indexes").fetchall()
+def check_vectors(database: Database, chroma: Chroma) -> list[str]:
+    """What is wrong with the vectors as they are stored, a sentence each. Needs no embedder, and changes nothing."""
+    found = []
+    for active in _rows(database, "role = ?", "active"):
+        ready = [row["id"] for row in database.connection.execute(_READY)]
+        if lacking := MeaningIndex(database, active.stamp).lacking(ready) if ready else 0:
+            found.append(f"{lacking:,} passages have no vector and are found by words alone.")
+        if chroma.is_damaged():
+            found.append("The folder of vectors is not as it was left; searches are exact until it is made anew.")
+    return found
 
-    def _set_role(self, index_id: int, role: Role) -> None:
-        with self._database.transaction() as connection:
-            connection.execute("UPDATE vector_indexes SET role = ? WHERE id = ?", (role, index_id))
+
+def _rows(database: Database, condition: str = "1", *values: str) -> list[VectorIndex]:
+    rows = database.connection.execute(f"SELECT * FROM vector_indexes WHERE {condition}", values)
+    return [VectorIndex(row["id"], IndexStamp(row["embedder"], row["version"], row["dimensions"])) for row in rows]
 
 
 def _checked(embedder: Embedder, texts: Sequence[str], stamp: IndexStamp) -> Vectors:
@@ -370,7 +350,3 @@ def _checked(embedder: Embedder, texts: Sequence[str], stamp: IndexStamp) -> Vec
 
 def _no_embedder(name: str) -> Embedder:
     raise ModelUnavailableError(f"Nothing was given to embed with {name}.", hint="Only look at what is stored.")
-
-
-def _stamp(row: Row) -> IndexStamp:
-    return IndexStamp(row["embedder"], row["version"], row["dimensions"])

@@ -1,7 +1,7 @@
 """Writes what was read and takes it away again: documents with their files, pages, passages and their words.
 
-Each call is one transaction. Passages without a vector are embedded later; what leaves is noted in ``removals``, and
-Chroma's folder and the files follow.
+Each call is one transaction. Passages without a vector are embedded later; files that leave are noted in
+``removals`` and follow.
 """
 
 import json
@@ -22,7 +22,6 @@ from core.store.library import Library, sha256_of
 
 _THESE = "passages WHERE document_id = :document AND page_index = :page"
 _CLEAR = (
-    f"INSERT OR IGNORE INTO removals (subject, kind) SELECT id, 'passage' FROM {_THESE}",
     f"DELETE FROM passage_words WHERE rowid IN (SELECT number FROM {_THESE})",
     f"""DELETE FROM embeddings WHERE key IN (SELECT embedding_key FROM {_THESE}) AND NOT EXISTS (
           SELECT 1 FROM passages WHERE embedding_key = key AND (document_id, page_index) <> (:document, :page))""",

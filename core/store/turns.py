@@ -1,5 +1,6 @@
 """Turns and their traces in SQLite, saved as they go, and which process runs the unfinished ones."""
 
+import json
 import sqlite3
 import threading
 from collections import OrderedDict
@@ -7,7 +8,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 from core.domain.answers import AnswerPart, Citation
-from core.domain.codec import readable, to_json
+from core.domain.codec import UNDECODABLE, readable, to_json
 from core.domain.errors import TurnError
 from core.domain.search import Mode
 from core.domain.turns import (
@@ -33,6 +34,8 @@ UNREADABLE_REVIEW = "The decision on this answer cannot be read; it is kept as i
 UNREADABLE_SCOPE = ("unreadable",)
 """The id of no document: what was chosen is not known, and must not become all documents."""
 EVERY_TURN = TurnFilter()
+SHARED = frozenset({"answer", "parts", "citations", "verdict", "evidence"})
+"""What the attempt that was kept has in common with its turn."""
 KEPT_IN_MEMORY = 200
 """Finished turns that are not read again from the database until they change."""
 
@@ -230,7 +233,7 @@ class Turns:
 
 
 def _turn(row: sqlite3.Row) -> Turn:
-    turn = readable(Turn, row["body"])
+    turn = decode_turn(row["body"])
     if turn is not None and turn.id == row["id"]:
         return turn
     return Turn(
@@ -285,7 +288,25 @@ def status_of(row: sqlite3.Row) -> TurnStatus:
 
 
 def _body(turn: Turn) -> str:
-    return to_json(replace(turn, trace=(), path=(), review=None, feedback=None))
+    """The turn as JSON; what its attempts have as it has it itself, such as the evidence, is written once."""
+    body = json.loads(to_json(replace(turn, trace=(), path=(), review=None, feedback=None)))
+    for attempt in body["attempts"]:
+        for name in SHARED:
+            if attempt[name] == body[name]:
+                del attempt[name]
+    return json.dumps(body, ensure_ascii=False)
+
+
+def decode_turn(body: str) -> Turn | None:
+    """None where it is damaged."""
+    try:
+        turn = json.loads(body)
+        for attempt in turn["attempts"]:
+            for name in SHARED & turn.keys() - attempt.keys():
+                attempt[name] = turn[name]
+        return readable(Turn, json.dumps(turn, ensure_ascii=False))
+    except (*UNDECODABLE, AttributeError, RecursionError):
+        return None
 
 
 def _condition(wanted: TurnFilter) -> tuple[str, list[object]]:

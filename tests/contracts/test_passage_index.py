@@ -13,11 +13,10 @@ import pytest
 
 from core.domain.errors import IndexMismatchError
 from core.domain.ports import Vectors
-from core.store.approximate import Approximate
+from core.store.chroma import Chroma
 from core.store.database import Database
 from core.store.exact import MeaningIndex
-from core.store.vector_cache import VectorCache
-from core.store.vectors import IndexStamp
+from core.store.vectors import IndexStamp, StoredVectors
 
 STAMP = IndexStamp("test", "1", 16)
 ONE, TWO = "1" * 64, "2" * 64
@@ -34,7 +33,7 @@ class Shelf:
     """Documents of passages that have vectors, in the tables where ingest puts them."""
 
     database: Database
-    approximate: Approximate
+    chroma: Chroma
     index: MeaningIndex
     in_chroma: bool
 
@@ -52,7 +51,7 @@ class Shelf:
                    VALUES (?, ?, ?, 0, 4, ?)""",
                 [(f"{document_id}:{number}:0", document_id, number, key) for number, key in enumerate(keys)],
             )
-            VectorCache(self.database).put(dict(zip(keys, vectors, strict=True)), STAMP)
+            StoredVectors(self.database).put(dict(zip(keys, vectors, strict=True)), STAMP)
         self.settle()
 
     def remove(self, document_id: str) -> None:
@@ -62,24 +61,21 @@ class Shelf:
         self.settle()
 
     def settle(self) -> None:
-        while self.in_chroma and self.approximate.keep_in_step(1, STAMP, lambda: False):
+        while self.in_chroma and self.chroma.keep_in_step(1, STAMP, lambda: False):
             pass
 
     def _clear(self, document_id: str) -> None:
         connection = self.database.connection
-        connection.execute(
-            "INSERT OR IGNORE INTO removals SELECT id, 'passage' FROM passages WHERE document_id = ?", (document_id,)
-        )
         connection.execute("DELETE FROM passages WHERE document_id = ?", (document_id,))
 
 
 @pytest.fixture(params=["exact", "approximate"])
 def shelf(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Shelf]:
     database = Database(tmp_path / "pincite.db")
-    approximate = Approximate(database, VectorCache(database), tmp_path / "vectors")
-    index = MeaningIndex(database, STAMP, lambda vector, limit: approximate.nearest(1, vector, limit))
-    yield Shelf(database, approximate, index, request.param == "approximate")
-    approximate.let_go()
+    chroma = Chroma(database, tmp_path / "vectors")
+    index = MeaningIndex(database, STAMP, lambda vector, limit: chroma.nearest(1, vector, limit))
+    yield Shelf(database, chroma, index, request.param == "approximate")
+    chroma.close()
     database.close()
 
 
@@ -93,8 +89,8 @@ def test_nearest_comes_first_with_its_cosine(shelf: Shelf) -> None:
         assert [name for name, _ in found] == [f"{ONE}:{number}:0" for number in expected]
         assert [score for _, score in found] == pytest.approx(sorted(vectors @ vectors[7])[:-6:-1], abs=1e-4)
     if shelf.in_chroma:
-        assert shelf.approximate.nearest(1, vectors[7], 5) is not None
-        assert shelf.approximate.nearest(2, vectors[7], 5) is None, "another index is not in this folder"
+        assert shelf.chroma.nearest(1, vectors[7], 5) is not None
+        assert shelf.chroma.nearest(2, vectors[7], 5) is None, "another index is not in this folder"
 
 
 def test_search_stays_within_the_documents_asked_for(shelf: Shelf) -> None:

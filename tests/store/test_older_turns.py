@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 from core.domain.turns import ReviewDecision
+from core.store.turns import SHARED
 from core.text.marks import plain_text
 from tests.graph.world import ScriptedModel, World
 
@@ -14,6 +15,8 @@ def test_a_turn_without_parts_gets_them_and_its_claims_their_place(tmp_path: Pat
     world = World(tmp_path, ScriptedModel(RIGHT), max_retries=0)
     turn = world.ask("What interest do overdue amounts bear?").turn
     body = json.loads(world.database.connection.execute("SELECT body FROM turns").fetchone()["body"])
+    for attempt in body["attempts"]:  # once all of it was written with each attempt
+        attempt |= {name: value for name, value in json.loads(json.dumps(body)).items() if name in SHARED}
     del body["parts"], body["asked"]
     for holder in (body, *body["attempts"]):
         holder.pop("parts", None)
@@ -42,4 +45,14 @@ def test_a_turn_without_parts_gets_them_and_its_claims_their_place(tmp_path: Pat
     for claim in old.verdict.claims:
         assert plain_text(old.parts)[claim.start : claim.end] == claim.text
     assert old.review is not None and old.review.parts == turn.parts
+    world.close()
+
+
+def test_what_an_attempt_and_its_turn_have_in_common_is_stored_once(tmp_path: Path) -> None:
+    world = World(tmp_path, ScriptedModel(RIGHT), max_retries=0)
+    turn = world.ask("What interest do overdue amounts bear?").turn
+    body = json.loads(world.database.connection.execute("SELECT body FROM turns").fetchone()["body"])
+    assert body["evidence"] and turn.attempts[0].evidence == turn.evidence
+    assert not body["attempts"][0].keys() & {"evidence", "citations", "verdict"}
+    assert world.turns.get(turn.id).attempts == turn.attempts
     world.close()

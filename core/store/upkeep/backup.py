@@ -15,22 +15,19 @@ import uuid
 import zipfile
 import zlib
 from collections.abc import Iterator, Mapping
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
-import filelock
-
 from core.domain.errors import FullDiskError, StorageError
 from core.domain.settings import Settings
-from core.store.data_dir import STAMP, check_ours
+from core.store.data_dir import LOCK, STAMP, alone, check_ours
 from core.store.database import ReadOnlyDatabase
 from core.store.witness import check_whole
 
 MANIFEST = "pincite-backup.json"
 FORMAT = 1
-MOST_ENTRIES = 1_000_000
 MOST_MANIFEST_BYTES = 256 * 2**20
 _NAMES = re.compile(r"pincite\.db|checkpoints\.db|settings\.json|files/[0-9a-f]{64}\.pdf|" + re.escape(STAMP))
 _BLOCK = 2**20
@@ -99,14 +96,11 @@ def _name(partial: Path, target: Path) -> None:
 def _write(settings: Settings, folder: Path, partial: Path) -> BackedUp:
     """The databases first: a file that was added after them is no part of the backup."""
     copies = [_copied(path, folder / path.name) for path in (settings.database_path, settings.checkpoints_path)]
-    with closing(sqlite3.connect(copies[0] or "")) as connection:
-        names = dict(connection.execute("SELECT id, name FROM documents"))
-        kept = _kept_hashes(connection)
-        sessions = connection.execute("SELECT count(*) FROM sessions").fetchone()[0]
+    kept, sessions = _contents(folder / settings.database_path.name)
     paths = [path for path in copies if path]
     paths += [path for path in (settings.choices_path, settings.data_dir / STAMP) if path.is_file()]
     entries = {path.name: path for path in paths}
-    files = {f"files/{identity}.pdf": settings.files_dir / f"{identity}.pdf" for identity in names}
+    files = {f"files/{identity}.pdf": settings.files_dir / f"{identity}.pdf" for identity in kept}
     entries |= {name: path for name, path in files.items() if path.is_file()}
     descriptor = os.open(partial, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
     sums: dict[str, list[object]] = {}
@@ -114,20 +108,22 @@ def _write(settings: Settings, folder: Path, partial: Path) -> BackedUp:
         for name, path in entries.items():
             with path.open("rb") as source, out.open(name, "w", force_zip64=True) as sink:
                 sums[name] = list(_hashed(source, sink))
-        unlike = [name for name, path in files.items() if name not in sums or sums[name][0] != kept[path.stem]]
+        unlike = [name for name, path in files.items() if name not in sums or sums[name][0] != kept[path.stem][1]]
         out.writestr(MANIFEST, json.dumps({"format": FORMAT, "files": sums}))
         # On the disk before it has its name.
         out.close()
         file.flush()
         os.fsync(file.fileno())
-    return BackedUp(len(names), sessions, partial.stat().st_size, tuple(names[files[name].stem] for name in unlike))
+    return BackedUp(len(kept), sessions, partial.stat().st_size, tuple(kept[files[name].stem][0] for name in unlike))
 
 
-def _kept_hashes(connection: sqlite3.Connection) -> dict[str, str]:
-    """The SHA-256 that each document's PDF should have; its id, unless a password was taken off it."""
-    columns = {row[1] for row in connection.execute("PRAGMA table_info(documents)")}
-    kept = "iif(kept_sha256 = '', id, kept_sha256)" if "kept_sha256" in columns else "id"
-    return dict(connection.execute(f"SELECT id, {kept} FROM documents"))
+def _contents(path: Path) -> tuple[dict[str, tuple[str, str]], int]:
+    """Name and SHA-256 of the PDF by document, and how many sessions; of a database of whichever version."""
+    with closing(ReadOnlyDatabase(path)) as database:
+        rows = database.connection.execute("SELECT id, name, iif(kept_sha256 = '', id, kept_sha256) FROM documents")
+        return {identity: (name, digest) for identity, name, digest in rows}, database.number(
+            "SELECT count(*) FROM sessions"
+        )
 
 
 def _copied(path: Path, copy: Path) -> Path | None:
@@ -142,7 +138,6 @@ def _copied(path: Path, copy: Path) -> Path | None:
             source.backup(target)
             target.execute("PRAGMA journal_mode = DELETE")
             sound = target.execute("PRAGMA quick_check(1)").fetchone()[0]
-            _without_vectors(target)
     except sqlite3.DatabaseError as error:
         if error.sqlite_errorcode & 0xFF in (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR):
             hint = "Free some space, or choose another place for the backup."
@@ -154,72 +149,49 @@ def _copied(path: Path, copy: Path) -> Path | None:
     return copy
 
 
-def _without_vectors(copy: sqlite3.Connection) -> None:
-    """Chroma's folder is no part of a backup, and the copy must not say that it is there."""
-    if copy.execute("SELECT 1 FROM sqlite_master WHERE name = 'vector_state'").fetchone():
-        copy.execute("UPDATE vector_state SET chroma_index = 0, chroma_generation = -1, seal = ''")
-        copy.commit()
-
-
 def restore(source: Path, data_dir: Path) -> BackedUp:
     """Bring a backup back into a folder that is new or empty; killed at any time, it is whole or not there.
 
     Raises StorageError.
     """
     if data_dir.is_symlink() or (data_dir.exists() and (not data_dir.is_dir() or any(data_dir.iterdir()))):
-        if _in_use(data_dir):
-            raise StorageError(f"Pincite is running on {data_dir}.", hint="Stop it, or name a new folder.")
-        raise StorageError(
-            f"{data_dir} is not empty, and nothing in it was changed.",
-            hint="Move it away first, or name a new folder with --data-dir.",
-        )
+        with alone(data_dir) if (data_dir / LOCK).is_file() else nullcontext():
+            raise StorageError(
+                f"{data_dir} is not empty, and nothing in it was changed.",
+                hint="Move it away first, or name a new folder with --data-dir.",
+            )
     place = data_dir.parent / f".{data_dir.name}.{uuid.uuid4().hex}.restoring"
     with _told(source):
         data_dir.parent.mkdir(parents=True, exist_ok=True)
         try:
             place.mkdir(mode=0o700)
-            _unpack(source, place)
-            done = _counted(place)
+            size = _unpack(source, place)
+            kept, sessions = _contents(place / "pincite.db")
             if data_dir.exists():
                 data_dir.rmdir()  # refuses if somebody put something there meanwhile
             place.rename(data_dir)
         finally:
             shutil.rmtree(place, ignore_errors=True)
-    return done
+    return BackedUp(len(kept), sessions, size)
 
 
-def _in_use(data_dir: Path) -> bool:
-    lock = data_dir / "ingest.lock"
-    if not lock.is_file():
-        return False
-    try:
-        with filelock.FileLock(lock, timeout=0):
-            return False
-    except filelock.Timeout:
-        return True
+def _unpack(source: Path, place: Path | None) -> int:
+    """Hash every entry of a backup against its manifest, and write it where a place is given; returns the bytes.
 
-
-def _unpack(source: Path, place: Path | None) -> None:
-    """Hash every entry of a backup against its manifest, and write it where a place is given. Raises StorageError."""
+    Raises StorageError.
+    """
     try:
         with zipfile.ZipFile(source) as archive:
             manifest = _manifest(archive)
             if place is not None:
-                _make_room(manifest, place)
+                (place / "files").mkdir(mode=0o700)
             for name, (digest, size) in manifest.items():
                 with archive.open(name) as entry, _sink(place, name) as out:
                     if _hashed(entry, out, most=size) != (digest, size):
                         raise _unfit(source, f"{name} in it is damaged")
+            return sum(size for _, size in manifest.values())
     except _UNFIT as error:
         raise _unfit(source, str(error)) from error
-
-
-def _make_room(manifest: Mapping[str, tuple[str, int]], place: Path) -> None:
-    need, free = sum(size for _, size in manifest.values()), shutil.disk_usage(place).free
-    if need > free:
-        what = f"The backup needs {need / 2**20:,.0f} MiB, and {free / 2**20:,.0f} MiB are free."
-        raise StorageError(what, hint="Free some space.")
-    (place / "files").mkdir(mode=0o700)
 
 
 @contextmanager
@@ -239,8 +211,8 @@ def _manifest(archive: zipfile.ZipFile) -> Mapping[str, tuple[str, int]]:
     """Names, hashes and sizes; nothing else may be in the file: no path that leads out, no link, nothing twice."""
     entries = archive.infolist()
     names = [entry.filename for entry in entries]
-    if len(names) > MOST_ENTRIES or len(set(names)) < len(names):
-        raise ValueError("it holds too many entries, or one twice")
+    if len(set(names)) < len(names):
+        raise ValueError("it holds an entry twice")
     head = archive.getinfo(MANIFEST)
     if head.file_size > MOST_MANIFEST_BYTES:
         raise ValueError("its manifest is too large")
@@ -255,16 +227,6 @@ def _manifest(archive: zipfile.ZipFile) -> Mapping[str, tuple[str, int]]:
     if any(archive.getinfo(name).file_size != size for name, (_, size) in manifest.items()):
         raise ValueError("sizes in it do not agree")
     return manifest
-
-
-def _counted(place: Path) -> BackedUp:
-    with closing(ReadOnlyDatabase(place / "pincite.db")) as database:
-        connection = database.connection
-        if connection.execute("PRAGMA quick_check(1)").fetchone()[0] != "ok":
-            raise StorageError("The database in the backup is damaged.", hint="Choose another backup.")
-        documents = connection.execute("SELECT count(*) FROM documents").fetchone()[0]
-        sessions = connection.execute("SELECT count(*) FROM sessions").fetchone()[0]
-    return BackedUp(documents, sessions, sum(path.stat().st_size for path in place.rglob("*")))
 
 
 def _hashed(source: IO[bytes], sink: IO[bytes] | None, *, most: int | None = None) -> tuple[str, int]:

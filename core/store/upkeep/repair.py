@@ -2,32 +2,22 @@
 
 import sqlite3
 from collections.abc import Iterator
-from contextlib import closing, contextmanager, suppress
+from contextlib import closing, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import filelock
-
-from core.domain.documents import Document
-from core.domain.errors import DamagedDatabaseError, DocumentError, StorageError
+from core.domain.errors import DamagedDatabaseError, DocumentError
 from core.domain.settings import Settings
-from core.store.data_dir import check_ours
+from core.store.data_dir import alone, check_ours
 from core.store.database import Database
 from core.store.keywords import Fts5Index
 from core.store.library import Library, stored_passage
 from core.store.private import keep_private
+from core.store.records import damaged_records
 from core.store.upkeep.findings import FindingKind
 from core.store.upkeep.salvage import drop_orphans, salvage
-from core.store.upkeep.verify import (
-    PASSAGES,
-    changed_pages,
-    damaged_pages,
-    strict_document,
-    unreadable,
-    verify,
-    words_are_sound,
-)
+from core.store.upkeep.verify import PASSAGES, changed_pages, verify, words_are_sound
 from core.store.witness import Trouble, misplaced, opening_of, trouble_of, witness_of
 
 if TYPE_CHECKING:
@@ -51,7 +41,7 @@ class Repair:
         settings = self._settings
         with suppress(DamagedDatabaseError):
             check_ours(settings)
-        with _alone(settings):
+        with alone(settings.data_dir):
             keep_private(settings.data_dir)
             for path in misplaced(settings):
                 yield self._set_aside(path)
@@ -96,16 +86,21 @@ class Repair:
     def _mend_rows(self) -> Iterator[str]:
         """Mend what is wrong inside a sound database."""
         with closing(Database(self._settings.database_path)) as database:
-            library = Library(database, self._settings)
-            orphans = drop_orphans(database.connection)
-            if orphans:
+            connection = database.connection
+            if orphans := drop_orphans(connection):
                 yield f"Dropped {orphans} rows that belonged to nothing."
-            for document in _readable(database, library):
-                pages = {*damaged_pages(database.connection, document), *changed_pages(database.connection, document)}
-                lacking = document.page_count - len(library.receipts(document.id))
-                if pages or lacking > 0:
+            damaged = list(damaged_records(connection))
+            connection.executemany(
+                "UPDATE documents SET status = 'queued', notes = '[]', outline = '[]' WHERE id = ?",
+                {(each.subject,) for each in damaged if each.table == "documents"},
+            )
+            for document in Library(database, self._settings).list():
+                pages = {each.page_index for each in damaged if each.subject == document.id and each.page_index >= 0}
+                pages |= set(changed_pages(connection, document.id))
+                held = database.number("SELECT count(*) FROM pages WHERE document_id = ?", (document.id,))
+                if pages or held < document.page_count:
                     self.read_again[document.id] = sorted(pages)
-            if not words_are_sound(database.connection):
+            if not words_are_sound(connection):
                 yield f"Made the keyword index again, of {_index_words(database)} passages."
 
     def _set_aside(self, path: Path) -> str:
@@ -145,7 +140,7 @@ def go_on(pincite: "Pincite", repair: Repair) -> Iterator[str]:
         except DocumentError as error:
             yield f"{path.name} stays in quarantine: {error}"
     pincite.ingest.wait()
-    if pincite.indexes.check(deep=True):
+    if pincite.indexes.check():
         pincite.indexes.rebuild()
         pincite.ingest.wait()
         yield "Made the folder of vectors anew."
@@ -153,25 +148,6 @@ def go_on(pincite: "Pincite", repair: Repair) -> Iterator[str]:
 
 def _with_log(path: Path) -> list[Path]:
     return [file for suffix in ("", "-wal", "-shm") if (file := Path(f"{path}{suffix}")).exists()]
-
-
-@contextmanager
-def _alone(settings: Settings) -> Iterator[None]:
-    try:
-        with filelock.FileLock(settings.data_dir / "ingest.lock", timeout=0):
-            yield
-    except filelock.Timeout as error:
-        raise StorageError(f"Pincite is running on {settings.data_dir}.", hint="Stop it, then repair.") from error
-
-
-def _readable(database: Database, library: Library) -> Iterator[Document]:
-    """Every document; an entry that cannot be decoded loses what is wrong with it and is queued anew."""
-    for row in database.connection.execute("SELECT * FROM documents").fetchall():
-        if unreadable(strict_document, row):
-            database.connection.execute(
-                "UPDATE documents SET status = 'queued', notes = '[]', outline = '[]' WHERE id = ?", (row["id"],)
-            )
-        yield library.get(row["id"])
 
 
 def _index_words(database: Database) -> int:

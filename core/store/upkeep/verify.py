@@ -1,29 +1,19 @@
 """What is wrong with a data directory, found without changing anything in it."""
 
-import json
 import sqlite3
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
-from core.domain.codec import UNDECODABLE, from_json
-from core.domain.documents import Document, DocumentStatus, OutlineEntry, PageStatus, embedding_key
-from core.domain.errors import (
-    BusyError,
-    DamagedDatabaseError,
-    NewerDatabaseError,
-    PinciteError,
-    SettingsError,
-    StorageError,
-)
-from core.domain.page_layout import decode_layout
+from core.domain.documents import Document, DocumentStatus, embedding_key
+from core.domain.errors import BusyError, NewerDatabaseError, PinciteError, SettingsError, StorageError
 from core.domain.settings import Settings, load_settings
-from core.domain.turns import TraceStep, Turn
+from core.store.chroma import Chroma
 from core.store.data_dir import quarantined, strays
 from core.store.database import Database, ReadOnlyDatabase
-from core.store.indexes import Indexes
+from core.store.indexes import check_vectors
 from core.store.library import Library, stored_passage
-from core.store.turns import review_of
+from core.store.records import damaged_records
 from core.store.upkeep.findings import Finding, FindingKind
 from core.store.wal import lost_from_log
 from core.store.witness import Trouble, crc_of, misplaced, opening_of, trouble_of, witness_of
@@ -39,6 +29,9 @@ _KINDS = {
 }
 _WORDS_DIFFER = """SELECT EXISTS (SELECT number FROM passages EXCEPT SELECT id FROM passage_words_content)
   OR EXISTS (SELECT id FROM passage_words_content EXCEPT SELECT number FROM passages)"""
+_NAME_OF = """SELECT name FROM documents WHERE id = ?1 UNION ALL SELECT question FROM turns WHERE id = ?1
+  UNION ALL SELECT title FROM sessions WHERE id = ?1"""
+_RECORDS_OF_PEOPLE = {"turns": "answer", "trace_steps": "trace", "reviews": "review", "sessions": "scope"}
 _WORDS_PARTS = ("data", "idx", "content", "docsize", "config")
 
 
@@ -48,7 +41,9 @@ def verify(settings: Settings) -> Iterator[Finding]:
         sentence = f"{path.name} is not what it should be: a file, or a folder."
         yield Finding(FindingKind.MISPLACED, sentence, repairable=True, subject=path.name)
     yield from _settings(settings)
-    yield from _files_unknown_to_all(settings)
+    for path in quarantined(settings):
+        sentence = f"{path.name} was set aside, as the library does not know it; `pincite add {path}` takes it in."
+        yield Finding(FindingKind.FILE_UNKNOWN, sentence, repairable=True, subject=path.name)
     trouble = trouble_of(settings)
     if trouble is not None:
         kind = _KINDS.get(trouble, FindingKind.DATABASE_DAMAGED)
@@ -69,12 +64,6 @@ def _settings(settings: Settings) -> Iterator[Finding]:
         yield Finding(FindingKind.SETTINGS_UNREADABLE, str(error), repairable=True, subject=settings.choices_path.name)
 
 
-def _files_unknown_to_all(settings: Settings) -> Iterator[Finding]:
-    for path in quarantined(settings):
-        sentence = f"{path.name} was set aside, as the library does not know it; `pincite add {path}` takes it in."
-        yield Finding(FindingKind.FILE_UNKNOWN, sentence, repairable=True, subject=path.name)
-
-
 def _database(settings: Settings) -> Iterator[Finding]:
     path = settings.database_path
     try:
@@ -85,7 +74,7 @@ def _database(settings: Settings) -> Iterator[Finding]:
         yield _damaged(path, str(error))
         return
     with closing(database):
-        for check in (_sound, _orphaned_rows, _documents, _words, _vectors, _values):
+        for check in (_sound, _orphaned_rows, _values, _documents, _words, _vectors):
             try:
                 yield from check(settings, database)
             except UNREADABLE as error:
@@ -125,22 +114,17 @@ def _orphaned_rows(settings: Settings, database: Database) -> Iterator[Finding]:
         yield Finding(FindingKind.ROWS_ORPHANED, f"{count} rows of {table} belong to nothing.", True, table)
 
 
-# ---------------------------------------------------------------- documents
-
-
 def _documents(settings: Settings, database: Database) -> Iterator[Finding]:
     library = Library(database, settings)
-    known = []
-    for row in database.connection.execute("SELECT * FROM documents ORDER BY name").fetchall():
-        known.append(row["id"])
-        if unreadable(strict_document, row):
-            yield Finding(FindingKind.DOCUMENT_UNREADABLE, f"The entry of {row['name']} is damaged.", True, row["id"])
-            continue
-        document = library.get(row["id"])
+    documents = library.list()
+    for document in documents:
         yield from _file(library, document)
-        yield from _pages(database, document)
-        yield from _passages(database, document)
-    for path in strays(settings, known):
+        yield from _figures(database, document)
+        if changed := changed_pages(database.connection, document.id):
+            pages = ", ".join(str(index + 1) for index in changed)
+            sentence = f"The text of {document.name} is not what was read from it, on page {pages}."
+            yield Finding(FindingKind.PASSAGES_WRONG, sentence, True, document.id)
+    for path in strays(settings, [document.id for document in documents]):
         sentence = f"{path.name} is none of the documents; the next start sets it aside, and nothing deletes it."
         yield Finding(FindingKind.FILE_UNKNOWN, sentence, True, path.name)
 
@@ -159,75 +143,39 @@ def _file(library: Library, document: Document) -> Iterator[Finding]:
         yield Finding(FindingKind.FILE_CHANGED, sentence, False, document.id)
 
 
-def _pages(database: Database, document: Document) -> Iterator[Finding]:
+def _figures(database: Database, document: Document) -> Iterator[Finding]:
     """Pages lack only where the work on a document is said to be done."""
-    for index in damaged_pages(database.connection, document):
-        sentence = f"Page {index + 1} of {document.name} is stored damaged."
-        yield Finding(FindingKind.PAGE_UNREADABLE, sentence, True, document.id)
-    stored = database.number("SELECT count(*) FROM pages WHERE document_id = ?", (document.id,))
-    lacking = document.page_count - stored
+    lacking = document.page_count - database.number("SELECT count(*) FROM pages WHERE document_id = ?", [document.id])
     if lacking > 0 and document.status is DocumentStatus.READY:
         sentence = f"{lacking} of {document.page_count} pages of {document.name} are not in the library."
         yield Finding(FindingKind.PAGES_LACKING, sentence, True, document.id)
-
-
-def _passages(database: Database, document: Document) -> Iterator[Finding]:
-    if changed := changed_pages(database.connection, document):
-        pages = ", ".join(str(index + 1) for index in changed)
-        sentence = f"The text of {document.name} is not what was read from it, on page {pages}."
-        yield Finding(FindingKind.PASSAGES_WRONG, sentence, True, document.id)
-    count = database.number("SELECT count(*) FROM passages WHERE document_id = ?", (document.id,))
+    count = database.number("SELECT count(*) FROM passages WHERE document_id = ?", [document.id])
     if count != document.passage_count:
         sentence = f"{document.name} has {count} passages and should have {document.passage_count}."
         yield Finding(FindingKind.PASSAGES_WRONG, sentence, True, document.id)
 
 
-def damaged_pages(connection: sqlite3.Connection, document: Document) -> list[int]:
-    """Pages that are stored so that they cannot be read."""
-    rows = connection.execute("SELECT * FROM pages WHERE document_id = ? ORDER BY page_index", (document.id,))
-    return [row["page_index"] for row in rows if unreadable(_strict_page, row)]
-
-
-def changed_pages(connection: sqlite3.Connection, document: Document) -> list[int]:
+def changed_pages(connection: sqlite3.Connection, document_id: str) -> list[int]:
     """Pages whose passages are others now: each carries the hash of its text, which finds a changed letter."""
-    rows = connection.execute(f"{PASSAGES} WHERE document_id = ?", (document.id,))
-    return sorted({row["page_index"] for row in rows if unreadable(_same_passage, row)})
+    rows = connection.execute(f"{PASSAGES} WHERE document_id = ?", (document_id,))
+    return sorted({row["page_index"] for row in rows if embedding_key(stored_passage(row)) != row["embedding_key"]})
 
 
-def _same_passage(row: sqlite3.Row) -> None:
-    passage = stored_passage(row)
-    from_json(tuple[str, ...], row["heading_path"])
-    if embedding_key(passage) != row["embedding_key"]:
-        raise ValueError(passage.id)
-
-
-def strict_document(row: sqlite3.Row) -> None:
-    """Raises one of UNDECODABLE where the library would show the entry as damaged."""
-    DocumentStatus(row["status"])
-    from_json(tuple[str, ...], row["notes"])
-    from_json(tuple[OutlineEntry, ...], row["outline"])
-
-
-def _strict_page(row: sqlite3.Row) -> None:
-    """Raises one of UNDECODABLE where the library would show the page as damaged."""
-    PageStatus(row["status"])
-    decode_layout(row["layout"])
-
-
-def _strict_review(row: sqlite3.Row) -> None:
-    if review_of(row) is None:
-        raise ValueError(row["turn_id"])
-
-
-def unreadable(decode: Callable[[sqlite3.Row], object], row: sqlite3.Row) -> bool:
-    try:
-        decode(row)
-    except (DamagedDatabaseError, *UNDECODABLE):
-        return True
-    return False
-
-
-# ---------------------------------------------------------------- words
+def _values(settings: Settings, database: Database) -> Iterator[Finding]:
+    """What cannot be decoded: of documents it can be read again, of people's work a backup may have it."""
+    connection = database.connection
+    found = dict.fromkeys((each.table, each.subject, each.page_index) for each in damaged_records(connection))
+    for table, subject, page_index in found:
+        row = connection.execute(_NAME_OF, (subject,)).fetchone()
+        name = row[0][:60] if row else subject
+        if table in _RECORDS_OF_PEOPLE:
+            what = f"The {_RECORDS_OF_PEOPLE[table]} of “{name}” cannot be read any more; a backup may still have it."
+            yield Finding(FindingKind.TURN_UNREADABLE, what, False, subject)
+        elif table == "documents":
+            yield Finding(FindingKind.DOCUMENT_UNREADABLE, f"The entry of {name} is damaged.", True, subject)
+        else:
+            sentence = f"Page {page_index + 1} of {name} is stored damaged."
+            yield Finding(FindingKind.PAGE_UNREADABLE, sentence, True, subject)
 
 
 def _words(settings: Settings, database: Database) -> Iterator[Finding]:
@@ -238,9 +186,8 @@ def _words(settings: Settings, database: Database) -> Iterator[Finding]:
 
 def _vectors(settings: Settings, database: Database) -> Iterator[Finding]:
     """Vectors are in the database, and in Chroma's folder once more."""
-    with closing(Indexes(database, settings)) as indexes:
-        for sentence in indexes.check(deep=True):
-            yield Finding(FindingKind.VECTORS_WRONG, sentence, True, settings.vectors_dir.name)
+    for sentence in check_vectors(database, Chroma(database, settings.vectors_dir)):
+        yield Finding(FindingKind.VECTORS_WRONG, sentence, True, settings.vectors_dir.name)
 
 
 def words_are_sound(connection: sqlite3.Connection) -> bool:
@@ -260,29 +207,6 @@ def words_are_sound(connection: sqlite3.Connection) -> bool:
         except sqlite3.DatabaseError:
             return False
     return True
-
-
-# ---------------------------------------------------------------- sessions
-
-
-def _values(settings: Settings, database: Database) -> Iterator[Finding]:
-    """Turns, traces, reviews and sessions that cannot be decoded."""
-    connection = database.connection
-    looks: tuple[tuple[str, str, Callable[[sqlite3.Row], object]], ...] = (
-        ("answer", "SELECT id, body FROM turns", lambda row: from_json(Turn, row["body"])),
-        ("trace", "SELECT turn_id AS id, body FROM trace_steps", lambda row: from_json(TraceStep, row["body"])),
-        ("review", "SELECT turn_id AS id, reviews.* FROM reviews", _strict_review),
-        ("session", "SELECT id, document_ids FROM sessions", lambda row: json.loads(row["document_ids"])),
-    )
-    for what, query, decode in looks:
-        damaged = [row["id"] for row in connection.execute(query) if unreadable(decode, row)]
-        for identity in dict.fromkeys(damaged):
-            question = connection.execute(
-                "SELECT question FROM turns WHERE id = ?1 UNION SELECT title FROM sessions WHERE id = ?1", (identity,)
-            ).fetchone()
-            of = f" of “{question[0][:60]}”" if question else ""
-            sentence = f"The {what}{of} cannot be read any more; a backup may still have it."
-            yield Finding(FindingKind.TURN_UNREADABLE, sentence, False, identity)
 
 
 def _checkpoints(settings: Settings) -> Iterator[Finding]:

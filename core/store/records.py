@@ -1,0 +1,75 @@
+"""Whether what is stored can still be decoded: all of it for `pincite verify`, the newest rows for `pincite doctor`."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from sqlite3 import Connection
+from typing import Any
+
+from core.domain.answers import AnswerPart, Citation
+from core.domain.codec import UNDECODABLE, from_json
+from core.domain.documents import DocumentStatus, OutlineEntry, PageStatus
+from core.domain.page_layout import decode_layout
+from core.domain.turns import ReviewDecision, TraceStep
+from core.store.turns import decode_turn
+
+Decode = Callable[[Any], object]
+
+
+def _json(kind: Any) -> Decode:
+    return partial(from_json, kind)
+
+
+def _turn(body: str) -> None:
+    if decode_turn(body) is None:
+        raise ValueError("a turn")
+
+
+RECORDS: dict[tuple[str, str], Decode] = {
+    ("documents", "status"): DocumentStatus,
+    ("documents", "notes"): _json(tuple[str, ...]),
+    ("documents", "outline"): _json(tuple[OutlineEntry, ...]),
+    ("pages", "status"): PageStatus,
+    ("pages", "layout"): decode_layout,
+    ("passages", "heading_path"): _json(tuple[str, ...]),
+    ("sessions", "document_ids"): _json(tuple[str, ...]),
+    ("turns", "body"): _turn,
+    ("trace_steps", "body"): _json(TraceStep),
+    ("reviews", "decision"): ReviewDecision,
+    ("reviews", "citations"): _json(tuple[Citation, ...]),
+    ("reviews", "parts"): _json(tuple[AnswerPart, ...]),
+}
+"""By table and column, what decodes the values."""
+_IDENTITIES = {"documents": "id", "sessions": "id", "turns": "id", "trace_steps": "turn_id", "reviews": "turn_id"}
+"""The column that says what a row belongs to; pages and passages belong to documents."""
+
+
+@dataclass(frozen=True, slots=True)
+class Damaged:
+    """A value that cannot be decoded; ``subject``: the document, session or turn that it belongs to."""
+
+    table: str
+    column: str
+    subject: str
+    page_index: int = -1
+
+
+def damaged_records(connection: Connection, *, newest: int = -1) -> Iterator[Damaged]:
+    """Look at every value of every table, or of so many of its newest rows."""
+    for (table, column), decode in RECORDS.items():
+        subject = _IDENTITIES.get(table, "document_id")
+        page = "-1" if table in _IDENTITIES else "page_index"
+        rows = connection.execute(
+            f"SELECT {subject}, {page}, {column} FROM {table} ORDER BY rowid DESC LIMIT ?", (newest,)
+        )
+        for identity, page_index, value in rows:
+            if not _decodes(decode, value):
+                yield Damaged(table, column, identity, page_index)
+
+
+def _decodes(decode: Decode, value: object) -> bool:
+    try:
+        decode(value)
+    except UNDECODABLE:
+        return False
+    return True
