@@ -49,9 +49,10 @@ def pincite(context: click.Context, port: int, no_browser: bool) -> int:
     if context.invoked_subcommand is None:
         settings = working_settings()
         os.environ["PINCITE_DATA_DIR"] = str(settings.data_dir)
+        from app import app
         from serve import open_app
 
-        open_app(settings, port=port, headless=no_browser)
+        open_app(app, settings, port=port, headless=no_browser)
     return ANSWERED
 
 

@@ -103,10 +103,8 @@ def entrance(port: int) -> str:
     return f"{scheme}://{host}:{port}/" + (f"?{TOKEN}={door.token}" if door.passphrase is None else "")
 
 
-def open_app(settings: Settings, *, port: int, headless: bool) -> None:
+def open_app(app: st.App, settings: Settings, *, port: int, headless: bool) -> None:
     """Serve until Ctrl-C. Raises SettingsError or StorageError, before anything is served."""
-    from app import app
-
     options = _options(settings, port) | ({"server.headless": True} if headless else {})
     bootstrap.load_config_options(options)
     where = entrance(port)

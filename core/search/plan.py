@@ -18,7 +18,7 @@ from core.text.terms import FUNCTION_WORDS, words
 MOST_SUB_QUERIES = 4
 
 _HOW_TO_ANSWER = re.compile(
-    r"\W*(?:(?:please|kindly)\s+)?(?:answer|respond|reply|round|format|express|write|return|output)\b(?!\s+(?-i:[A-Z]))",
+    r"\W{0,9}(?:(?:please|kindly)\s{1,9})?(?:answer|respond|reply|round|format|express|write|return|output)\b(?!\s+(?-i:[A-Z]))",
     re.IGNORECASE,
 )
 _PARTS = re.compile(r"(?<=\?)\s+|,?\s{1,4}and (?=(?:what|who|when|where|which|how|why)\b)")
