@@ -7,8 +7,10 @@ objects with finite numbers, and a stop is heeded while connecting, sending or w
 import asyncio
 import json
 import ssl
+import threading
 import time
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
+from concurrent.futures import wait
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from typing import Any, TypeVar
@@ -85,7 +87,7 @@ def model_server(
 
 
 class _Call:
-    """The limits of one call, and the loop in which it waits for the network: whatever waits there can be let go."""
+    """The limits of one call, and the thread that waits for the network: whatever waits there can be let go."""
 
     def __init__(self, seconds: float, most_bytes: int, stopped: Callable[[], bool]) -> None:
         self._seconds = seconds
@@ -93,6 +95,8 @@ class _Call:
         self._bytes_left = self._most_bytes = most_bytes
         self._stopped = stopped
         self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._loop.run_forever, name="model server", daemon=True)
+        self._thread.start()
         self.network = httpx.AsyncHTTPTransport(trust_env=False, limits=httpx.Limits(max_keepalive_connections=0))
 
     def check(self) -> None:
@@ -109,25 +113,31 @@ class _Call:
 
     def wait_for(self, act: Coroutine[Any, Any, Done]) -> Done:
         """What comes of it. Raises ServerTrouble, also for what goes wrong on the network, and StoppedError."""
-        task = self._loop.create_task(act)
+        done = asyncio.run_coroutine_threadsafe(act, self._loop)
         try:
-            while not task.done():
+            while True:
                 self.check()
-                self._loop.run_until_complete(asyncio.wait([task], timeout=POLL_SECONDS))
-            return task.result()
+                if wait([done], POLL_SECONDS).done:
+                    return done.result()
         except httpx.TransportError as error:
             raise _lost(error) from error
         finally:
-            if not task.done():
-                task.cancel()
-                with suppress(asyncio.CancelledError, httpx.TransportError):
-                    self._loop.run_until_complete(task)
+            done.cancel()
 
     def close(self) -> None:
-        with suppress(httpx.TransportError):
-            self._loop.run_until_complete(self.network.aclose())
-        self._loop.run_until_complete(self._loop.shutdown_asyncgens())
+        asyncio.run_coroutine_threadsafe(self._let_go(), self._loop).result()
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join()
         self._loop.close()
+
+    async def _let_go(self) -> None:
+        waiting = asyncio.all_tasks() - {asyncio.current_task()}
+        for task in waiting:
+            task.cancel()
+        await asyncio.gather(*waiting, return_exceptions=True)
+        with suppress(httpx.TransportError):
+            await self.network.aclose()
+        await self._loop.shutdown_asyncgens()
 
 
 class _Transport(httpx.BaseTransport):

@@ -12,7 +12,7 @@ from itertools import pairwise
 from core.domain.documents import Passage
 from core.domain.search import Evidence
 from core.text.sentences import split_sentences
-from core.text.terms import FUNCTION_WORDS, STOP_WORDS, content_terms, rarity, specificity, words
+from core.text.terms import FUNCTION_WORDS, STOP_WORDS, content_terms, rarity, root, specificity, words
 
 SHORT_LINE_WORDS = 9
 LONGEST_UNIT_WORDS = 42
@@ -199,14 +199,14 @@ def measure(question: str, units: Sequence[Unit]) -> list[Mapping[str, float]]:
 
 
 def absent_terms(question: str, passages: Iterable[Passage]) -> tuple[str, ...]:
-    """The telling words of a question that none of the passages, or what they stand under, holds."""
+    """The telling words of a question of which no kin stands in the passages, or in what they stand under."""
     held = {
-        term
+        root(term)
         for passage in passages
         for term in content_terms(" ".join([passage.text, passage.context, *passage.heading_path]))
     }
     terms = dict.fromkeys(content_terms(question))
-    return tuple(term for term in terms if term not in held and term not in _ABOUT_THE_ANSWER)
+    return tuple(term for term in terms if root(term) not in held and term not in _ABOUT_THE_ANSWER)
 
 
 def weight_of(absent: Iterable[str], question: str) -> float:

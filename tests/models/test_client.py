@@ -1,5 +1,6 @@
 """What the client of model servers promises: it goes where it is told and comes back when it should."""
 
+import asyncio
 import http.server
 import socket
 import threading
@@ -208,3 +209,13 @@ def test_a_vector_that_is_none_is_refused(serve: Callable[..., Served], vectors:
     server = serve(reply=b'{"model_info": {}, "embeddings": %s}' % vectors.encode())
     with pytest.raises(ModelUnavailableError, match="could not embed"):
         OllamaEmbedder("m", host=server.address).embed(["one"])
+
+
+def test_a_server_is_asked_from_inside_a_running_event_loop_too(serve: Callable[..., Served]) -> None:
+    served = serve()
+
+    async def ask() -> int:
+        with model_server(served.address, seconds=30) as server:
+            return len(server.list().models)
+
+    assert asyncio.run(ask()) == 0
