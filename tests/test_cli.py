@@ -135,6 +135,18 @@ def test_an_absent_model_server_is_an_input_error(run: Run, samples: Path, monke
     assert_one_clear_line(outcome, "Ollama")
 
 
+@pytest.mark.parametrize("engine", ["wat", "OLLAMA"])
+def test_an_engine_that_nobody_knows_is_told_before_any_work(
+    run: Run, samples: Path, monkeypatch: pytest.MonkeyPatch, engine: str
+) -> None:
+    monkeypatch.setenv("PINCITE_ENGINE", engine)
+    outcome = run("ask", QUESTION, samples / "service-contract.pdf")
+    assert_one_clear_line(outcome, "quoting")
+    assert "pattern" not in outcome.err
+    monkeypatch.delenv("PINCITE_ENGINE")
+    assert "no documents" in run("list").out
+
+
 def test_a_question_is_needed(run: Run) -> None:
     assert_one_clear_line(run("ask"), "question")
 

@@ -212,7 +212,9 @@ def _told(error: ValidationError) -> SettingsError:
     name = str(wrong["loc"][0]) if wrong["loc"] else "at all"
     if wrong["type"] == "extra_forbidden":
         return SettingsError(f"There is no setting {name!r}.", hint="Remove it.")
-    return SettingsError(f"The setting {name} is {repr(wrong['input'])[:100]}.", hint=f"{wrong['msg']}.")
+    pattern = wrong["type"] == "string_pattern_mismatch"
+    hint = str(Settings.model_fields[name].description) if pattern else f"{wrong['msg']}."
+    return SettingsError(f"The setting {name} is {repr(wrong['input'])[:100]}.", hint=hint)
 
 
 _ADDRESS = re.compile(

@@ -95,6 +95,12 @@ def choose_engine(settings: Settings, asked: str | None = None) -> ChatModel:
     return Quoting(settings.context_characters)
 
 
+def check_engine(engine: str) -> None:
+    """Raises SettingsError where no provider has that name."""
+    if engine.partition(":")[0] not in (known := (AUTO, QUOTING, *CHAT)):
+        raise SettingsError(f"The setting engine is {engine!r}.", hint=f"Use {', '.join(known)} or PROVIDER:MODEL.")
+
+
 def make_embedder(name: str, settings: Settings) -> Embedder:
     """``provider`` or ``provider:model``, remembering its latest queries. Raises SettingsError for no known one."""
     provider, _, model = name.partition(":")
@@ -113,10 +119,8 @@ def make_reranker(settings: Settings) -> Reranker:
 
 def _first(settings: Settings) -> EngineState:
     """The first provider asked that has the wanted model, else what the first one said."""
+    check_engine(settings.engine)
     wanted, _, model = settings.engine.partition(":")
-    if wanted not in (AUTO, *CHAT):
-        known = ", ".join([AUTO, QUOTING, *CHAT])
-        raise SettingsError(f"The setting engine is {settings.engine!r}.", hint=f"Use {known} or PROVIDER:MODEL.")
     states = [_state(name, model, settings) for name in ([wanted] if wanted in CHAT else CHAT)]
     return next((state for state in states if state.model), states[0])
 

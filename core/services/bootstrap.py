@@ -9,7 +9,7 @@ from core.domain.ports import Embedder, PassageIndex
 from core.domain.settings import Settings, load_settings
 from core.domain.stores import Stores
 from core.ingest.pipeline import Ingest
-from core.models.registry import choose_engine, make_embedder
+from core.models.registry import check_engine, choose_engine, make_embedder
 from core.search.lexicon import users_lexicon
 from core.services.health import Health
 from core.store.condition import Condition
@@ -44,6 +44,7 @@ class Pincite:
         from core.services.settings import SettingsInForce
         from core.services.turns import Equipment, TurnRunner
 
+        check_engine(settings.engine)
         check_ours(settings)
         check_whole(settings)
         keep_private(settings.data_dir)
