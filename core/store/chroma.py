@@ -81,8 +81,8 @@ class Chroma:
         if not self.in_step(index_id):
             return None
         with self._lock:
-            if self._collection is None:
-                return None
+            if self._collection is None or self._collection.name != f"index-{index_id}":
+                return None  # another index was made active, and is being taken in
             try:
                 return _nearest(self._collection, vector, limit)
             except ChromaError as error:
