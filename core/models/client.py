@@ -13,6 +13,7 @@ from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from concurrent.futures import wait
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
+from functools import cache
 from typing import Any, TypeVar
 
 import httpx
@@ -86,6 +87,12 @@ def model_server(
         call.close()
 
 
+@cache
+def _trusted() -> ssl.SSLContext:
+    """Made once: reading all certificates takes a tenth of a second."""
+    return httpx.create_ssl_context(trust_env=False)
+
+
 class _Call:
     """The limits of one call, and the thread that waits for the network: whatever waits there can be let go."""
 
@@ -97,7 +104,8 @@ class _Call:
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, name="model server", daemon=True)
         self._thread.start()
-        self.network = httpx.AsyncHTTPTransport(trust_env=False, limits=httpx.Limits(max_keepalive_connections=0))
+        limits = httpx.Limits(max_keepalive_connections=0)
+        self.network = httpx.AsyncHTTPTransport(verify=_trusted(), trust_env=False, limits=limits)
 
     def check(self) -> None:
         """Raises StoppedError or ServerTrouble."""

@@ -68,6 +68,8 @@ def chat_models(host: str) -> list[str]:
         raise _unavailable(host, trouble) from trouble
     until = time.monotonic() + LOOK_SECONDS
     for name in [name for name in dict.fromkeys(listed) if _MODEL_NAME.fullmatch(name)][:MOST_MODELS]:
+        if time.monotonic() >= until:
+            break
         with suppress(ServerTrouble), model_server(host, seconds=until - time.monotonic()) as server:
             if _can_chat(server.show(name)):
                 chatting.append(name)

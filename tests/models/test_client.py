@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
+import httpx
 import pytest
 
 from core.domain.errors import ModelUnavailableError, SettingsError, StoppedError
@@ -219,3 +220,16 @@ def test_a_server_is_asked_from_inside_a_running_event_loop_too(serve: Callable[
             return len(server.list().models)
 
     assert asyncio.run(ask()) == 0
+
+
+def test_certificates_are_read_once_and_not_for_every_call(
+    serve: Callable[..., Served], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made: list[None] = []
+    create = httpx.create_ssl_context
+    monkeypatch.setattr(httpx, "create_ssl_context", lambda **how: (made.append(None), create(**how))[1])
+    served = serve()
+    for _ in range(3):
+        with model_server(served.address, seconds=5) as server:
+            server.list()
+    assert len(made) <= 1
