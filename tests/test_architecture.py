@@ -13,7 +13,7 @@ from core.domain.settings import PACKAGE_ROOT
 LAYERS: tuple[tuple[str, ...], ...] = (
     ("core.domain",),
     ("core.text",),
-    ("core.search", "core.judge", "core.models", "core.documents", "core.store"),
+    ("core.search", "core.judge", "core.figures", "core.models", "core.documents", "core.store"),
     ("core.graph", "core.ingest"),
     ("core.services",),
     ("web", "serve"),
