@@ -1,0 +1,258 @@
+"""Finds the tables of pages as they are stored: by their rows, and by where the words of each cell stand.
+
+Made anew whenever they are asked for, in milliseconds a page: nothing of them is kept that could go out of step.
+"""
+
+import re
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
+
+import numpy as np
+
+from core.documents.grids import read_grid
+from core.domain.documents import Block, BlockKind, Box, Page
+from core.domain.page_layout import PackedWords
+from core.domain.tables import Cell, Table
+from core.text.measures import printed_figure
+
+_FURNITURE = (BlockKind.HEADER, BlockKind.FOOTER)
+_MOST_CAPTION_LINES = 3
+_LONGEST_CAPTION_LINE = 200
+_MIDDLE = 0.1
+"""How far, of the width of the columns, what stands in their middle may be off it."""
+_CELL = re.compile(r"[^\t\n]+")
+_WORD = re.compile(r"\S+")
+_THREE_DIGITS = re.compile(r"\d{3}")
+_LOWER = re.compile(r"[a-zà-öø-ÿ]")
+
+
+@dataclass(slots=True)
+class _Row:
+    cells: list[Cell]
+    heads: str
+
+
+@dataclass(slots=True)
+class _Draft:
+    """Rows that stand under each other, and the lines above them."""
+
+    caption: list[str]
+    opening: list[Cell] | None = None
+    """Where it opens the page: the cells of a heading before it, which may be a group of a table that goes on."""
+    rows: list[_Row] = field(default_factory=list)
+
+
+def find_tables(document_id: str, pages: Iterable[Page]) -> tuple[Table, ...]:
+    """The tables of pages in order; one that goes on from the page before takes that one's heads, caption and unit."""
+    found: list[Table] = []
+    last_page, open_table = -2, None
+    for page in pages:
+        above = open_table if page.page_index == last_page + 1 else None
+        tables = []
+        for draft in _drafts(page):
+            table = _table(draft, above if draft.opening is not None else None)
+            if table is not None:
+                table = replace(table, document_id=document_id, page_index=page.page_index, page_label=page.page_label)
+                tables.append(replace(table, box=_around(table.cells)))
+        found += tables
+        last_page, open_table = page.page_index, tables[-1] if tables else None
+    return tuple(found)
+
+
+def _drafts(page: Page) -> Iterator[_Draft]:
+    """Runs of table rows; other heads begin a new table, the same heads go on with the last."""
+    body = [block for block in page.blocks if block.kind not in _FURNITURE]
+    places = _Places(page)
+    lines: list[str] = []
+    draft: _Draft | None = None
+    for number, block in enumerate(body):
+        text = page.text[block.start : block.end]
+        if block.kind is not BlockKind.TABLE_ROW:
+            lines.append(text)
+            continue
+        row = _Row(places.cells(block), block.column_heads)
+        last = draft.rows[-1] if draft else None
+        goes_on = last is not None and (row.heads == last.heads or not last.heads) and (not lines or row.heads)
+        if draft is None or not goes_on:
+            if draft:
+                yield draft
+            first = [] if number == 0 else places.cells(body[0])
+            opens = number == 0 or (number == 1 and body[0].kind is BlockKind.HEADING and len(first) == 1)
+            draft = _Draft(_caption(lines), first if opens else None)
+        elif lines and last is not None and last.heads != row.heads:
+            yield draft
+            draft = _Draft(_caption(lines))
+        draft.rows.append(row)
+        lines = []
+    if draft:
+        yield draft
+
+
+def _caption(lines: Sequence[str]) -> list[str]:
+    """The short lines just above."""
+    kept: list[str] = []
+    for line in reversed(lines):
+        if len(line) > _LONGEST_CAPTION_LINE or len(kept) == _MOST_CAPTION_LINES:
+            break
+        kept.insert(0, line)
+    return kept
+
+
+class _Places:
+    """Where the stretches of a page's text stand."""
+
+    def __init__(self, page: Page) -> None:
+        words = PackedWords.of(page.words)
+        self._text, self._boxes = page.text, words.boxes
+        self._starts = words.spans[:, 0].tolist()
+
+    def cells(self, block: Block) -> list[Cell]:
+        spans = (match.span() for match in _CELL.finditer(self._text, block.start, block.end))
+        parts = (part for start, end in spans for part in self._figures(start, end))
+        return [Cell(0, 0, self._text[start:end], start, end, self._box(start, end)) for start, end in parts]
+
+    def _figures(self, start: int, end: int) -> list[tuple[int, int]]:
+        """Part figures that stand so near each other that they were read as one cell; "1 234" stays one."""
+        words = [match.span() for match in _WORD.finditer(self._text, start, end)]
+        texts = [self._text[first:last] for first, last in words]
+        if len(words) < 2 or all(map(_THREE_DIGITS.fullmatch, texts[1:])) or not all(map(printed_figure, texts)):
+            return [(words[0][0], words[-1][1])] if words else []
+        return words
+
+    def _box(self, start: int, end: int) -> Box | None:
+        first, last = bisect_left(self._starts, start), bisect_left(self._starts, end)
+        if first == last:
+            return None
+        boxes = self._boxes[first:last]
+        left, top = np.min(boxes[:, :2], axis=0).tolist()
+        right, bottom = np.max(boxes[:, 2:], axis=0).tolist()
+        return Box(left, top, right, bottom)
+
+
+def _table(draft: _Draft, above: Table | None) -> Table | None:
+    """None where the rows have no columns after all, or their places are not known."""
+    rows = [row.cells for row in draft.rows]
+    if any(cell.box is None for cells in rows for cell in cells) or sum(len(cells) > 1 for cells in rows) < 2:
+        return None
+    columns = _columns(rows)
+    if len(columns) < 2:
+        return None
+    heads = sum(not row.heads for row in draft.rows) if draft.rows[-1].heads else 0
+    if above is not None and len(above.columns) == len(columns) and not any(row.heads for row in draft.rows):
+        rows = [draft.opening, *rows] if draft.opening else rows
+        cells = _cells(rows, columns, heads=0)
+        if read_grid(cells).head_rows == bool(draft.opening):
+            return read_grid(cells, above=above)
+    heads = sum(not row.heads for row in draft.rows) if draft.rows[-1].heads else 0
+    return read_grid(_cells(rows, columns, heads), caption="\n".join(draft.caption))
+
+
+def _cells(rows: Sequence[list[Cell]], columns: Sequence[tuple[float, float]], heads: int) -> list[Cell]:
+    mended = enumerate(_mended(rows, columns))
+    return [cell for number, cells in mended for cell in _placed(cells, number, columns, head=number < heads)]
+
+
+def _columns(rows: Sequence[Sequence[Cell]]) -> list[tuple[float, float]]:
+    """Left and right edges of the columns: those of the row with most cells, widened and added to by the others."""
+    several = sorted((cells for cells in rows if len(cells) > 1), key=lambda cells: -len(cells))
+    columns: list[tuple[float, float]] = []
+    for cells in several:
+        for cell in cells:
+            left, right = _edges(cell)
+            over = [number for number, (a, b) in enumerate(columns) if left < b and right > a]
+            if not over:
+                columns.append((left, right))
+            elif len(over) == 1:
+                a, b = columns[over[0]]
+                wider = (min(a, left), max(b, right))
+                others = (other for number, other in enumerate(columns) if number != over[0])
+                if all(wider[1] <= a or wider[0] >= b for a, b in others):
+                    columns[over[0]] = wider
+    return sorted(columns)
+
+
+def _edges(cell: Cell) -> tuple[float, float]:
+    return (cell.box.left, cell.box.right) if cell.box else (0.0, 0.0)
+
+
+def _mended(rows: Sequence[list[Cell]], columns: Sequence[tuple[float, float]]) -> Iterator[list[Cell]]:
+    """Join a label that runs over two lines: one that stands alone, and goes on in lower case on the next line."""
+    held: Cell | None = None
+    for cells, following in pairwise([*rows, []]):
+        first = cells[0]
+        if held is not None:
+            cells = [_joined(held, first), *cells[1:]]
+            held = None
+        goes_on = following and _LOWER.match(following[0].text) and _edges(following[0])[0] < columns[0][1]
+        if len(cells) == 1 and goes_on and _edges(first)[0] < columns[0][1]:
+            held = cells[0]
+            continue
+        yield cells
+
+
+def _joined(first: Cell, second: Cell) -> Cell:
+    return replace(
+        first, text=f"{first.text} {second.text}", end=second.end, box=_around([first, second]) if second.box else None
+    )
+
+
+def _placed(cells: Sequence[Cell], row: int, columns: Sequence[tuple[float, float]], *, head: bool) -> Iterator[Cell]:
+    """Give each cell its row and column; a head stands over as many columns as make it stand in their middle."""
+    under = list(_under(cells, columns))
+    for number, (cell, own) in enumerate(zip(cells, under, strict=True)):
+        first, last = own[0], own[-1]
+        if head and first > 0:
+            before = under[number - 1][-1] if number else 0
+            behind = under[number + 1][0] if number + 1 < len(cells) else len(columns)
+            first, last = _in_the_middle(_edges(cell), columns, (first, last), (max(before, 0) + 1, behind - 1))
+        yield replace(cell, row=row, column=first, columns=last - first + 1)
+
+
+def _under(cells: Sequence[Cell], columns: Sequence[tuple[float, float]]) -> Iterator[list[int]]:
+    """The columns that each cell overlaps, else the nearest; each further right than the one before."""
+    taken = -1
+    for cell in cells:
+        left, right = _edges(cell)
+        over = [at for at, (a, b) in enumerate(columns) if left < b and right > a and at > taken]
+        if not over:
+            middle = (left + right) / 2
+            free = range(taken + 1, len(columns)) or range(len(columns) - 1, len(columns))
+            over = [min(free, key=lambda at: abs(sum(columns[at]) / 2 - middle))]
+        taken = over[-1]
+        yield over
+
+
+def _in_the_middle(
+    edges: tuple[float, float],
+    columns: Sequence[tuple[float, float]],
+    own: tuple[int, int],
+    free: tuple[int, int],
+) -> tuple[int, int]:
+    """The columns, its own and free ones beside them, in whose middle a head stands best; the most where it is alone.
+
+    A head that is alone in its line, in the middle over all columns of figures, is said of all.
+    """
+
+    def off(first: int, last: int) -> float:
+        return abs(columns[first][0] + columns[last][1] - edges[0] - edges[1]) / 2
+
+    width = columns[-1][1] - columns[1][0]
+    if free == (1, len(columns) - 1) and off(*free) < _MIDDLE * width:
+        return free
+    spans = [(a, b) for a in range(min(free[0], own[0]), own[0] + 1) for b in range(own[1], max(free[1], own[1]) + 1)]
+    best = min(spans, key=lambda span: (off(*span), span[1] - span[0]))
+    return best if off(*best) < off(*own) - _MIDDLE / 5 * width else own
+
+
+def _around(cells: Iterable[Cell]) -> Box | None:
+    boxes = [cell.box for cell in cells if cell.box]
+    if not boxes:
+        return None
+    return Box(
+        min(box.left for box in boxes),
+        min(box.top for box in boxes),
+        max(box.right for box in boxes),
+        max(box.bottom for box in boxes),
+    )

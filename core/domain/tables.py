@@ -1,0 +1,77 @@
+"""Tables as data: cells with their heads, groups, periods, units and places on the page."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from decimal import Decimal
+
+from core.domain.documents import Box
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """``text`` is ``page.text[start:end]``; a head may stand over several ``columns``."""
+
+    row: int
+    column: int
+    text: str
+    start: int = 0
+    end: int = 0
+    box: Box | None = None
+    columns: int = 1
+    value: Decimal | None = None
+    """What a figure says, without the scale; None for words, dates and dashes."""
+    unit: str = ""
+    scale: int = 0
+    """What the cell itself prints ("$5.8 billion"); 0 where it says nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Heading:
+    """What is said of a column, or of a row: its own words, and the groups that it stands in, outermost first."""
+
+    label: str = ""
+    groups: tuple[str, ...] = ()
+    period: str = ""
+    unit: str = ""
+    scale: int = 0
+    """What it says that its figures are counted in; 0 where it says nothing."""
+    total: bool = False
+    """Its figures are the sum of those above."""
+
+    @property
+    def path(self) -> str:
+        return ": ".join(part.rstrip(": ") for part in (*self.groups, self.label) if part)
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A table of one page. The first ``head_rows`` rows and ``head_columns`` columns say what the figures are."""
+
+    cells: tuple[Cell, ...]
+    rows: tuple[Heading, ...]
+    columns: tuple[Heading, ...]
+    head_rows: int = 0
+    head_columns: int = 0
+    caption: str = ""
+    """The lines above it that tell what it shows and what its figures are counted in."""
+    unit: str = ""
+    scale: int = 0
+    document_id: str = ""
+    page_index: int = 0
+    page_label: str = ""
+    box: Box | None = None
+    continued: bool = False
+    """It goes on with the table of the page before, whose heads, caption and unit it has."""
+
+    @property
+    def body(self) -> Iterator[Cell]:
+        """The cells that are no heads, and not empty."""
+        return (cell for cell in self.cells if cell.row >= self.head_rows and cell.column >= self.head_columns)
+
+    def measure(self, cell: Cell) -> tuple[str, int]:
+        """The cell's unit and scale: its own, else its row's, else its column's, else the table's."""
+        row, column = self.rows[cell.row], self.columns[cell.column]
+        unit = cell.unit or row.unit or column.unit or self.unit
+        if unit == "%":
+            return unit, 1
+        return unit, cell.scale or row.scale or column.scale or self.scale or 1

@@ -1,0 +1,115 @@
+"""Tables are read as tables: each figure keeps its row, groups, column, period, unit and scale, and its place."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from fpdf import FPDF
+
+from benchmarks.statements import Layout, Statement, write_statement
+from core.documents.grids import read_grid
+from core.documents.reader import ProcessReader
+from core.documents.tables import find_tables
+from core.domain.documents import Page
+from core.domain.settings import Settings
+from core.domain.tables import Cell, Table
+
+Read = Callable[[Path], list[Page]]
+
+
+@pytest.fixture(scope="module")
+def read(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Read]:
+    reader = ProcessReader(Settings(data_dir=tmp_path_factory.mktemp("data")))
+    yield lambda path: list(reader.read(path, range(reader.open(path).page_count)))
+    reader.close()
+
+
+def _grid(*rows: tuple[str, ...], caption: str = "") -> Table:
+    cells = [Cell(row, column, text) for row, texts in enumerate(rows) for column, text in enumerate(texts) if text]
+    return read_grid(cells, caption=caption)
+
+
+@pytest.mark.parametrize("layout", Layout)
+def test_every_figure_keeps_its_row_column_period_and_amount(read: Read, tmp_path: Path, layout: Layout) -> None:
+    statement: Statement = write_statement(tmp_path / "statement.pdf", layout, seed=1)
+    pages = read(tmp_path / "statement.pdf")
+    found = set()
+    for table in find_tables("made", pages):
+        for cell in table.body:
+            if cell.value is not None:
+                row, column = table.rows[cell.row], table.columns[cell.column]
+                amount = cell.value * table.measure(cell)[1]
+                found.add((row.groups, row.label, column.label, amount, table.page_index))
+                assert pages[table.page_index].text[cell.start : cell.end] == cell.text
+    known = {(c.groups, c.label, c.year, c.amount, c.page_index) for c in statement.cells}
+    assert found == known
+
+
+def test_a_table_goes_on_over_the_page_under_the_heads_before(read: Read, tmp_path: Path) -> None:
+    write_statement(tmp_path / "long.pdf", Layout.TWO_PAGES, seed=2)
+    first, second = find_tables("made", read(tmp_path / "long.pdf"))
+    assert (first.continued, second.continued) == (False, True)
+    assert second.columns == first.columns
+    assert (second.unit, second.scale) == (first.unit, first.scale)
+
+
+def test_a_table_of_other_columns_on_the_next_page_is_one_of_its_own(read: Read, tmp_path: Path) -> None:
+    document = FPDF()
+    for rows in ([("", "2020", "2019"), ("Sales", "10", "20"), ("Costs", "4", "5")], [("Hall", "3"), ("Barn", "4")]):
+        document.add_page()
+        document.set_font("helvetica", size=10)
+        for row in rows:
+            for text in row:
+                document.cell(50, 6, text)
+            document.ln(6)
+    document.output(str(tmp_path / "two.pdf"))
+    first, second = find_tables("made", read(tmp_path / "two.pdf"))
+    assert [column.label for column in first.columns] == ["", "2020", "2019"]
+    assert not second.continued and [column.label for column in second.columns] == ["", ""]
+
+
+def test_pages_without_tables_have_none(read: Read, tmp_path: Path) -> None:
+    document = FPDF()
+    document.add_page()
+    document.set_font("helvetica", size=10)
+    document.multi_cell(0, 5, "The harbour office keeps a register of 12 vessels. " * 20)
+    document.output(str(tmp_path / "prose.pdf"))
+    assert find_tables("made", read(tmp_path / "prose.pdf")) == ()
+
+
+def test_heads_of_several_rows_belong_to_their_columns() -> None:
+    table = _grid(("", "Berths", ""), ("", "2021", "2020"), ("Hall", "12", "11"), ("Barn", "7", "9"))
+    assert table.head_rows == 2
+    assert table.columns[1].path == "Berths: 2021"
+    assert [row.label for row in table.rows[2:]] == ["Hall", "Barn"]
+
+
+def test_a_year_in_a_column_of_years_is_no_figure() -> None:
+    table = _grid(("Club", "Founded", "Members"), ("Rowers", "1904", "120"), ("Divers", "1988", "64"))
+    assert {cell.text for cell in table.body if cell.value is not None} == {"120", "64"}
+
+
+def test_totals_are_known_by_their_sums_in_any_language() -> None:
+    table = _grid(
+        ("", "2021", "2020"), ("Boote", "5", "7"), ("Netze", "3", "1"), ("Gesamt", "8", "8"), ("Rest", "1", "9")
+    )
+    assert [row.label for row in table.rows if row.total] == ["Gesamt"]
+
+
+@pytest.mark.parametrize(
+    ("caption", "label", "text", "measure"),
+    [
+        ("(in millions, except per share data)", "Net sales", "$30,274", ("USD", 10**6)),
+        ("(in millions, except per share data)", "Earnings per share", "$1.20", ("USD", 1)),
+        ("(in thousands)", "Margin", "12.5%", ("%", 1)),
+        ("(in thousands)", "Berths (in millions)", "3", ("", 10**6)),
+        ("EUR thousand", "Wages", "1,200", ("EUR", 1000)),
+        ("Figures of 1870-2000", "Boats", "1,200", ("", 1)),
+    ],
+)
+def test_unit_and_scale_come_from_the_nearest_that_states_them(
+    caption: str, label: str, text: str, measure: tuple[str, int]
+) -> None:
+    table = _grid(("", "2021"), (label, text), caption=caption)
+    cell = next(cell for cell in table.body if cell.text == text)
+    assert table.measure(cell) == measure
