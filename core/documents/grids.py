@@ -3,6 +3,8 @@
 Looks at the cells and, where they are known, at their left edges. Where the cells come from is others' work.
 """
 
+import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -14,6 +16,8 @@ from core.text.numbers import quantities
 
 Grid = Mapping[tuple[int, int], Cell]
 _MOST_HEAD_ROWS = 5
+_MOST_HEAD_COLUMNS = 3
+_YEAR = re.compile(r"(?:19|20)\d\d(?:\s*[*(].*)?")
 _NIL = frozenset("-–—")
 _SAME_EDGE = 0.004
 """Left edges that differ by less of the page's width are one."""
@@ -35,14 +39,14 @@ def read_grid(cells: Sequence[Cell], *, caption: str = "", above: Table | None =
     column_count = max((cell.column + cell.columns for cell in cells), default=0)
     grid = {(cell.row, cell.column): cell for cell in cells}
     head_rows = 0 if above else _head_rows(grid, row_count, column_count)
-    head_columns = int(column_count > 1)
+    head_columns = _head_columns(cells, column_count, head_rows)
     if above:
         columns: tuple[Heading, ...] = above.columns
         caption, (unit, scale) = caption or above.caption, (above.unit, above.scale)
     else:
         columns = tuple(_column(cells, column, head_rows) for column in range(column_count))
         unit, scale = _stated(caption, columns[0] if head_columns else Heading())
-    rows = _rows(grid, row_count, column_count, head_rows)
+    rows = _rows(grid, row_count, column_count, head_rows, head_columns)
     kept = _without_years(cells, columns, head_rows)
     return Table(kept, rows, columns, head_rows, head_columns, caption, unit, scale, continued=above is not None)
 
@@ -69,7 +73,7 @@ def _valued(cell: Cell, *, decimal_comma: bool) -> Cell:
 
 
 def _is_year(cell: Cell) -> bool:
-    return cell.value is not None and not cell.unit and cell.text.isdigit() and 1900 <= cell.value < 2100
+    return cell.value is not None and bool(_YEAR.fullmatch(cell.text)) and cell.value == int(cell.text[:4])
 
 
 def _head_rows(grid: Grid, row_count: int, column_count: int) -> int:
@@ -84,6 +88,16 @@ def _head_rows(grid: Grid, row_count: int, column_count: int) -> int:
     while count < min(first, _MOST_HEAD_ROWS) and _goes_on(grid, count, column_count, of_figures=of_figures):
         count += 1
     return count
+
+
+def _head_columns(cells: Sequence[Cell], column_count: int, head_rows: int) -> int:
+    """The columns of words before the first column of figures; one where there are no columns of figures."""
+    body = [cell for cell in cells if cell.row >= head_rows and cell.text]
+    figures = Counter(cell.column for cell in body if cell.value is not None and not _is_year(cell))
+    filled = Counter(cell.column for cell in body)
+    first = next((column for column in range(1, column_count) if 2 * figures[column] > filled[column]), 1)
+    words = all(not figures[column] for column in range(first))
+    return min(first if words and first <= _MOST_HEAD_COLUMNS else 1, max(column_count - 1, 0))
 
 
 def _said(grid: Grid, row: int, column_count: int) -> list[Cell]:
@@ -113,20 +127,23 @@ def _column(cells: Sequence[Cell], column: int, head_rows: int) -> Heading:
     return Heading(texts[-1], tuple(texts[:-1]), period_of(" ".join(texts)), unit, scale)
 
 
-def _rows(grid: Grid, row_count: int, column_count: int, head_rows: int) -> tuple[Heading, ...]:
-    """The headings of the rows: a row of a label alone opens a group, which a row further left or a total ends."""
+def _rows(grid: Grid, row_count: int, column_count: int, head_rows: int, head_columns: int) -> tuple[Heading, ...]:
+    """The headings of the rows: a row of a label alone opens a group, which a row further left or a total ends.
+
+    Of several columns of labels the last names the row, those before it are groups.
+    """
     headings: list[Heading] = []
     groups: list[_Group] = []
     for row in range(row_count):
-        label = grid.get((row, 0))
-        text = label.text if label else ""
+        labels = [cell for column in range(head_columns) if (cell := grid.get((row, column))) and cell.text]
+        text = labels[-1].text if labels else ""
         if row < head_rows:
             headings.append(Heading(text))
             continue
-        left = label.box.left if label and label.box else 0.0
-        alone = any(map(str.isalpha, text)) and not _said(grid, row, column_count)
+        left = labels[0].box.left if labels and labels[0].box else 0.0
+        alone = any(map(str.isalpha, text)) and len(labels) == 1 and not _said(grid, row, column_count)
         _leave(groups, left, opens=alone)
-        path = tuple(group.label for group in groups)
+        path = (*(group.label for group in groups), *dict.fromkeys(cell.text for cell in labels[:-1]))
         total = not alone and _is_total(grid, row, column_count, head_rows, text)
         unit, scale = stated_measure(" ".join([text, *path[-1:]]))
         headings.append(Heading(text, path, period_of(text), unit, scale, total))

@@ -1,0 +1,217 @@
+"""How far each cell of some tables agrees with a question: in its row, column, groups, caption, period and kind.
+
+Gives plain numbers; what they weigh is fitted (`python -m benchmarks tables`), and who ranks by them is `cells`.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.domain.tables import Cell, Table
+from core.text.numbers import quantities
+from core.text.terms import content_terms, root, specificity
+
+Matrix = NDArray[np.float64]
+NAMES = (
+    "row_asked", "row_said", "row_both", "label_said", "others_asked", "others_said",
+    "column_asked", "column_said", "column_both", "head_said", "caption_asked", "own_asked", "own_said", "covered",
+    "period_agrees", "period_differs", "latest", "total", "nil", "nameless",
+    "figure", "percent", "head", "label", "dated", "most_in_column", "least_in_column", "most_in_row", "least_in_row",
+    "first", "last", "after", "before",
+)  # fmt: skip
+"""``asked``: the share of the question's words that stand there; ``said``: the share of the words there that are asked.
+
+There is the row's path (its ``label``), its other cells, the column's path (its own ``head``), the caption, the cell.
+"""
+KINDS = NAMES.index("figure")
+"""From here on, what kind of cell it is and how it stands among the others: what words of a question can ask for."""
+_LEAST_WEIGHT = 0.15
+_LONGEST_ROOT = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A cell of one of the tables."""
+
+    table: int
+    cell: Cell
+
+
+@dataclass(frozen=True, slots=True)
+class _Match:
+    """Which of the question's terms a text holds, as bits, and the share of its own weight that these are."""
+
+    bits: int = 0
+    said: float = 0.0
+
+
+class Question:
+    """A question's terms, each with how telling it is; ``printed``: what documents say for terms of a trade in it."""
+
+    def __init__(self, text: str, printed: Iterable[str] = ()) -> None:
+        terms = dict.fromkeys(content_terms(text))
+        more = dict.fromkeys(term for words in printed for term in content_terms(words) if term not in terms)
+        self.terms = {term: 1 << number for number, term in enumerate((*terms, *more))}
+        self._roots = {root(term): bit for term, bit in self.terms.items() if len(term) >= _LONGEST_ROOT}
+        self._weights = [_weight(term) for term in self.terms]
+        self._whole = sum(self._weights[: len(terms)]) or 1.0
+        self._shares: dict[int, float] = {0: 0.0}
+        self._matches: dict[str, _Match] = {}
+        self.years = years_of(text)
+        self.years_in_order = tuple(dict.fromkeys(q.year for q in quantities(text) if q.kind == "date" and q.year))
+
+    def match(self, text: str) -> _Match:
+        found = self._matches.get(text)
+        if found is None:
+            found = self._matches[text] = self._matched(text)
+        return found
+
+    def share(self, bits: int) -> float:
+        """The weight of these terms, as a share of the question's."""
+        found = self._shares.get(bits)
+        if found is None:
+            weights = (weight for number, weight in enumerate(self._weights) if bits >> number & 1)
+            found = self._shares[bits] = min(1.0, sum(weights) / self._whole)
+        return found
+
+    def _matched(self, text: str) -> _Match:
+        bits, own, shared = 0, 0.0, 0.0
+        for term in set(_terms(text)):
+            bit = self.terms.get(term) or (self._roots.get(root(term), 0) if len(term) >= _LONGEST_ROOT else 0)
+            weight = _weight(term)
+            own += weight
+            shared += weight if bit else 0.0
+            bits |= bit
+        return _Match(bits, shared / own if own else 0.0)
+
+
+@lru_cache(maxsize=65536)
+def years_of(text: str) -> frozenset[int]:
+    """The years that a text names, in dates or alone."""
+    return frozenset(quantity.year for quantity in quantities(text) if quantity.kind == "date" and quantity.year)
+
+
+@lru_cache(maxsize=65536)
+def _terms(text: str) -> tuple[str, ...]:
+    return tuple(content_terms(text))
+
+
+@lru_cache(maxsize=65536)
+def _weight(term: str) -> float:
+    return max(_LEAST_WEIGHT, specificity(term))
+
+
+def measure(question: Question, tables: Sequence[Table]) -> tuple[list[Place], Matrix]:
+    """The cells that may answer, and their measures in the order of NAMES."""
+    places, rows = list[Place](), list[list[float]]()
+    for number, table in enumerate(tables):
+        for cell, values in _measured(question, table):
+            places.append(Place(number, cell))
+            rows.append(values)
+    return places, np.array(rows, dtype=np.float64).reshape(len(rows), len(NAMES))
+
+
+def _measured(question: Question, table: Table) -> Iterator[tuple[Cell, list[float]]]:
+    caption = question.match(table.caption).bits
+    by_row: dict[int, list[Cell]] = {}
+    for cell in table.cells:
+        by_row.setdefault(cell.row, []).append(cell)
+    columns = [(question.match(heading.path), question.match(heading.label)) for heading in table.columns]
+    column_years = [years_of(f"{heading.path} {heading.period}") for heading in table.columns]
+    extremes = _Extremes(question, table)
+    last = len(table.rows) - 1
+    latest = max((year for years in column_years for year in years), default=0)
+    for row, cells in by_row.items():
+        heading = table.rows[row]
+        path, own_label = question.match(heading.path), question.match(heading.label)
+        row_years = years_of(heading.path)
+        matches = [question.match(cell.text) for cell in cells]
+        for at, cell in enumerate(cells):
+            if not cell.text:
+                continue
+            others = [match for n, match in enumerate(matches) if n != at and cells[n].column >= table.head_columns]
+            column, head = columns[cell.column]
+            is_head, is_label = row < table.head_rows, cell.column < table.head_columns
+            own, row_match = matches[at], _Match() if is_label else path
+            years = row_years | column_years[cell.column]
+            share, other_bits = question.share, _all(match.bits for match in others)
+            asked, column_asked = share(row_match.bits), share(column.bits)
+            yield (
+                cell,
+                [
+                    asked, row_match.said, asked * row_match.said, 0.0 if is_label else own_label.said,
+                    share(other_bits), max((match.said for match in others), default=0.0),
+                    column_asked, column.said, column_asked * column.said, head.said,
+                    share(caption), share(own.bits), own.said,
+                    share(row_match.bits | other_bits | column.bits | caption),
+                    float(bool(question.years & years)),
+                    float(bool(question.years and years and not question.years & years)),
+                    float(not question.years and bool(latest) and latest in column_years[cell.column]),
+                    float(heading.total), float(not any(map(str.isalnum, cell.text))),
+                    float(not heading.label and not is_head),
+                    float(cell.value is not None), float(table.measure(cell)[0] == "%"),
+                    float(is_head), float(is_label), float(bool(years_of(cell.text))),
+                    *extremes.of(cell),
+                    float(row == table.head_rows), float(row == last),
+                    float(row > table.head_rows and extremes.rows.get(row - 1, 0.0)),
+                    float(extremes.rows.get(row + 1, 0.0)),
+                ],
+            )  # fmt: skip
+
+
+class _Extremes:
+    """How well what is asked agrees with the columns in which a row holds the most or the least, and the other way."""
+
+    def __init__(self, question: Question, table: Table) -> None:
+        by_row, by_column = dict[int, list[Cell]](), dict[int, list[Cell]]()
+        said = dict[int, list[Cell]]()
+        for cell in table.body:
+            said.setdefault(cell.row, []).append(cell)
+            if cell.value is not None:
+                by_row.setdefault(cell.row, []).append(cell)
+                if not table.rows[cell.row].total:
+                    by_column.setdefault(cell.column, []).append(cell)
+        share, match = question.share, question.match
+        self.rows = {
+            row: share(_all(match(text).bits for text in (table.rows[row].path, *(cell.text for cell in cells))))
+            for row, cells in said.items()
+        }
+        asked_rows = {row: share(match(table.rows[row].path).bits) for row in by_row}
+        asked_columns = {column: share(match(table.columns[column].path).bits) for column in by_column}
+        self._in_column = _ends(by_column, asked_columns, lambda cell: cell.row)
+        self._in_row = _ends(by_row, asked_rows, lambda cell: cell.column)
+
+    def of(self, cell: Cell) -> tuple[float, float, float, float]:
+        (most_r, least_r), (most_c, least_c) = self._in_column, self._in_row
+        return (
+            most_r.get(cell.row, 0),
+            least_r.get(cell.row, 0),
+            most_c.get(cell.column, 0),
+            least_c.get(cell.column, 0),
+        )
+
+
+def _all(bits: Iterable[int]) -> int:
+    together = 0
+    for some in bits:
+        together |= some
+    return together
+
+
+def _ends(
+    lines: Mapping[int, Sequence[Cell]], asked: Mapping[int, float], across: Callable[[Cell], int]
+) -> tuple[dict[int, float], dict[int, float]]:
+    """For each place across the lines, how far the line is asked for in which it holds the most, and the least."""
+    most, least = dict[int, float](), dict[int, float]()
+    for line, cells in lines.items():
+        if len(cells) < 2:
+            continue
+        values = [cell.value for cell in cells if cell.value is not None]
+        for cell in cells:
+            for ends, end in ((most, max(values)), (least, min(values))):
+                if cell.value == end:
+                    ends[across(cell)] = max(ends.get(across(cell), 0.0), asked[line])
+    return most, least

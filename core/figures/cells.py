@@ -1,0 +1,201 @@
+"""Finds the cells of tables that answer a question, says them in words, and gives them as figures.
+
+A pure function of the question and the tables. Its weights were fitted on open questions about tables
+(`python -m benchmarks tables`), never chosen by hand.
+"""
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+
+import numpy as np
+
+from core.domain.figures import Figure
+from core.domain.tables import Cell, Heading, Table
+from core.figures.agreement import KINDS, NAMES, Matrix, Place, Question, measure, years_of
+from core.text.terms import words
+
+_MOST_FOUND = 20
+_RIVAL = 0.5
+"""A cell that is at least half as likely as the one that is given could be meant as well."""
+_SCALES = {1000: "thousand", 10**6: "million", 10**9: "billion", 10**12: "trillion"}
+_SIGNS = {"USD": "$", "EUR": "€", "GBP": "£", "JPY": "¥", "CNY": "¥", "INR": "₹"}
+
+
+@dataclass(frozen=True, slots=True)
+class FoundCell:
+    """A cell that may answer. ``probability``: that it is the one, if the tables have the answer at all."""
+
+    table: Table
+    cell: Cell
+    probability: float
+    words: str
+    """ "Total net sales, 2015: $30,274 million"."""
+    apart: str = ""
+    """What tells it from the others that are given with it: its row, column, caption or page."""
+
+    @property
+    def figure(self) -> Figure | None:
+        """None where the cell is no figure."""
+        return figure_of(self.table, self.cell)
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """``answers``: one cell, or one for each period or row that the question names, in its order."""
+
+    answers: tuple[FoundCell, ...] = ()
+    rivals: tuple[FoundCell, ...] = ()
+    """Others that could be meant as well; then these and ``answers`` say what tells them ``apart``."""
+    ranked: tuple[FoundCell, ...] = ()
+    """The likeliest cells, best first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Weights:
+    """What each measure weighs, and how each word of a question changes what those from KINDS on weigh."""
+
+    measures: Matrix
+    words: Mapping[str, Matrix]
+
+    def of(self, question: str) -> Matrix:
+        weights = self.measures.copy()
+        for word in set(words(question.lower())) & self.words.keys():
+            weights[KINDS:] += self.words[word]
+        return weights
+
+
+@cache
+def shipped_weights() -> Weights:
+    written = json.loads(files("core.figures").joinpath("cells.json").read_text(encoding="utf-8"))
+    measures = np.array([written["measures"][name] for name in NAMES], dtype=np.float64)
+    return Weights(measures, {word: np.array(values, dtype=np.float64) for word, values in written["words"].items()})
+
+
+def find(
+    question: str, tables: Sequence[Table], printed: Iterable[str] = (), *, weights: Weights | None = None
+) -> Finding:
+    """Rank the cells by how well row, column, period, caption and kind agree with the question.
+
+    ``printed``: what documents print for the terms of a trade that the question uses (``Term.printed``).
+    """
+    asked = Question(question, printed)
+    places, rows = measure(asked, tables)
+    if not places:
+        return Finding()
+    scores = rows @ (weights or shipped_weights()).of(question)
+    shares = np.exp(scores - scores.max())
+    shares /= shares.sum()
+    order = np.argsort(-shares, kind="stable").tolist()
+    answers = _answers(asked, tables, [places[at] for at in order])
+    likely = [at for at in order[1:] if shares[at] >= _RIVAL * shares[order[0]] and places[at] not in answers]
+    rivals = [places[at] for at in likely if len(answers) == 1 and _says_other(places[at], places[order[0]])]
+    likelihood = {(place.table, place.cell.row, place.cell.column): shares[at] for at, place in enumerate(places)}
+
+    def found(place: Place, among: Sequence[Place] = ()) -> FoundCell:
+        table = tables[place.table]
+        share = float(likelihood[place.table, place.cell.row, place.cell.column])
+        others = [(tables[other.table], other.cell) for other in among if other != place]
+        return FoundCell(table, place.cell, share, state(table, place.cell), _apart(table, place.cell, others))
+
+    together = [*answers, *rivals] if rivals else []
+    return Finding(
+        tuple(found(place, together) for place in answers),
+        tuple(found(place, together) for place in rivals),
+        tuple(found(places[at]) for at in order[:_MOST_FOUND]),
+    )
+
+
+def figure_of(table: Table, cell: Cell) -> Figure | None:
+    """The cell as a figure; None for words, dates and dashes."""
+    if cell.value is None:
+        return None
+    row, column = table.rows[cell.row], table.columns[cell.column]
+    unit, scale = table.measure(cell)
+    return Figure(
+        value=cell.value,
+        text=cell.text,
+        unit=unit,
+        scale=scale,
+        period=column.period or row.period,
+        label=row.path,
+        column=column.path,
+        document_id=table.document_id,
+        page_index=table.page_index,
+        start=cell.start,
+        end=cell.end,
+    )
+
+
+def figures_of(table: Table) -> tuple[Figure, ...]:
+    """Every figure of the table, row by row."""
+    return tuple(figure for cell in table.body if (figure := figure_of(table, cell)) is not None)
+
+
+def state(table: Table, cell: Cell) -> str:
+    """Say the cell in words: its row, its column, and what it says with unit and scale."""
+    if cell.row < table.head_rows or cell.column < table.head_columns:
+        return cell.text
+    said = ", ".join(part for part in (table.rows[cell.row].path, table.columns[cell.column].path) if part)
+    return f"{said}: {_with_measure(table, cell)}" if said else _with_measure(table, cell)
+
+
+def _with_measure(table: Table, cell: Cell) -> str:
+    if cell.value is None:
+        return cell.text
+    unit, scale = table.measure(cell)
+    text = cell.text
+    if scale in _SCALES and not cell.scale:
+        text = f"{text} {_SCALES[scale]}"
+    if not unit or cell.unit:
+        return text
+    return f"{text} {unit}" if unit == "%" else f"{_SIGNS[unit]}{text}" if unit in _SIGNS else f"{unit} {text}"
+
+
+def _answers(question: Question, tables: Sequence[Table], ranked: Sequence[Place]) -> list[Place]:
+    """The best cell, or in its row one for each year that is asked for, or in its column one for each row named."""
+    best = ranked[0]
+    table, cell = tables[best.table], best.cell
+    if cell.row < table.head_rows or cell.column < table.head_columns:
+        return [best]
+    years = _years(table.columns[cell.column])
+    asked = question.years_in_order
+    if len(asked) > 1 and len(years) == 1 and years < question.years:
+        in_row = [place for place in ranked if place.table == best.table and place.cell.row == cell.row]
+        by_year = {year: [p for p in in_row if _years(table.columns[p.cell.column]) == {year}] for year in asked}
+        return [places[0] for places in by_year.values() if places]
+    named = question.match(table.rows[cell.row].label)
+    if named.said < 1:
+        return [best]
+    rows = {cell.row: named.bits}
+    for place in ranked:
+        if place.table == best.table and place.cell.column == cell.column and place.cell.row not in rows:
+            match = question.match(table.rows[place.cell.row].label)
+            if match.said == 1 and all(match.bits & ~bits and bits & ~match.bits for bits in rows.values()):
+                rows[place.cell.row] = match.bits
+    return [p for p in ranked if p.table == best.table and p.cell.column == cell.column and p.cell.row in rows]
+
+
+def _years(heading: Heading) -> frozenset[int]:
+    return years_of(heading.path)
+
+
+def _says_other(one: Place, other: Place) -> bool:
+    """Equal figures need no choice."""
+    return one.cell.text != other.cell.text
+
+
+def _apart(table: Table, cell: Cell, others: Iterable[tuple[Table, Cell]]) -> str:
+    """The parts in which it differs from any of the others."""
+    own = list(_parts(table, cell))
+    differing = {at for other in others for at, part in enumerate(_parts(*other)) if part != own[at]}
+    return ", ".join(own[at] for at in sorted(differing) if own[at])
+
+
+def _parts(table: Table, cell: Cell) -> Iterator[str]:
+    yield table.rows[cell.row].path
+    yield table.columns[cell.column].path
+    yield " ".join(table.caption.split())
+    yield f"page {table.page_label}"

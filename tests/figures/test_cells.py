@@ -1,0 +1,103 @@
+"""A question for a figure is answered with the cell whose row, group, column and period it names."""
+
+from dataclasses import replace
+from decimal import Decimal
+
+import pytest
+
+from core.documents.grids import read_grid
+from core.domain.figures import Figure
+from core.domain.tables import Cell, Table
+from core.figures.cells import figure_of, figures_of, find
+
+HARBOUR = (
+    ("", "2021", "2020"),
+    ("Income:", "", ""),
+    ("Berth fees", "1,240", "1,105"),
+    ("Crane hire", "310", "402"),
+    ("Total income", "1,550", "1,507"),
+    ("Costs:", "", ""),
+    ("Dredging", "(620)", "(580)"),
+    ("Crane hire", "(75)", "(64)"),
+)
+
+
+def _table(rows: tuple[tuple[str, ...], ...] = HARBOUR, caption: str = "Harbour accounts (EUR thousand)") -> Table:
+    cells = [
+        Cell(row, column, text, start=100 * row + 10 * column, end=100 * row + 10 * column + len(text))
+        for row, texts in enumerate(rows)
+        for column, text in enumerate(texts)
+        if text
+    ]
+    return replace(read_grid(cells, caption=caption), document_id="harbour", page_index=4, page_label="5")
+
+
+@pytest.mark.parametrize(
+    ("question", "answers"),
+    [
+        ("What were the berth fees in 2020?", ["1,105"]),
+        ("What were the berth fees in 2021?", ["1,240"]),
+        ("How much was total income in 2021?", ["1,550"]),
+        ("What did dredging cost in 2020?", ["(580)"]),
+        ("What were the berth fees in 2020 and 2021?", ["1,105", "1,240"]),
+    ],
+)
+def test_the_cell_is_found_by_row_and_period(question: str, answers: list[str]) -> None:
+    assert [found.cell.text for found in find(question, [_table()]).answers] == answers
+
+
+def test_what_is_found_is_said_in_words_with_unit_and_scale() -> None:
+    (found,) = find("What were the berth fees in 2020?", [_table()]).answers
+    assert found.words == "Income: Berth fees, 2020: €1,105 thousand"
+    assert found.figure == Figure(
+        value=Decimal(1105),
+        text="1,105",
+        unit="EUR",
+        scale=1000,
+        period="2020",
+        label="Income: Berth fees",
+        column="2020",
+        document_id="harbour",
+        page_index=4,
+        start=220,
+        end=225,
+    )
+    assert found.figure.amount == 1_105_000
+
+
+def test_cells_that_could_both_be_meant_are_given_with_what_tells_them_apart() -> None:
+    finding = find("How much was crane hire in 2020?", [_table()])
+    given = {found.cell.text: found.apart for found in (*finding.answers, *finding.rivals)}
+    assert given == {"402": "Income: Crane hire", "(64)": "Costs: Crane hire"}
+
+
+def test_the_group_that_a_question_names_decides() -> None:
+    finding = find("How much crane hire was among the costs in 2020?", [_table()])
+    assert [found.cell.text for found in finding.answers] == ["(64)"]
+
+
+def test_terms_of_a_trade_are_found_under_the_words_that_are_printed() -> None:
+    finding = find("What was the dig budget in 2021?", [_table()], printed=["dredging"])
+    assert [found.cell.text for found in finding.answers] == ["(620)"]
+
+
+def test_the_table_whose_caption_is_asked_for_is_read() -> None:
+    ferry = _table((("", "2021"), ("Fees", "77")), caption="Ferry accounts")
+    harbour = _table((("", "2021"), ("Fees", "12")), caption="Harbour accounts")
+    (found,) = find("What were the fees of the ferry in 2021?", [harbour, ferry]).answers
+    assert (found.cell.text, found.table.caption) == ("77", "Ferry accounts")
+
+
+def test_without_tables_nothing_is_found() -> None:
+    finding = find("What were the berth fees?", [])
+    assert (finding.answers, finding.rivals, finding.ranked) == ((), (), ())
+
+
+def test_every_figure_of_a_table_is_given_once_and_dashes_are_none() -> None:
+    table = _table((("", "2021", "2020"), ("Fees", "12", "—"), ("Hire", "7.5%", "(3)")))
+    assert [(figure.value, figure.unit, figure.scale) for figure in figures_of(table)] == [
+        (Decimal(12), "EUR", 1000),
+        (Decimal("7.5"), "%", 1),
+        (Decimal(-3), "EUR", 1000),
+    ]
+    assert figure_of(table, next(cell for cell in table.body if cell.text == "—")) is None
