@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 import click
 
-from commands import documents, questions, upkeep
+from commands import documents, questions, tables, upkeep
 from commands.frame import (
     ANSWERED,
     FAILED,
@@ -73,7 +73,7 @@ def passphrase() -> int:
     return ANSWERED
 
 
-for command in (*questions.COMMANDS, *documents.COMMANDS, *upkeep.COMMANDS):
+for command in (*questions.COMMANDS, *documents.COMMANDS, *tables.COMMANDS, *upkeep.COMMANDS):
     pincite.add_command(command)
 
 

@@ -22,7 +22,7 @@ from tests.web.attacker import HANDSHAKE, let_in
 
 QUESTION = "What are the late payment penalties?"
 COMMANDS = (
-    *("ask", "check", "add", "retry", "list", "remove"),
+    *("ask", "check", "add", "retry", "list", "remove", "tables"),
     *("passphrase", "doctor", "verify", "repair", "backup", "restore"),
 )
 JSON_KEYS = ["answer", "parts", "citations", "verdict", "confidence", "requires_review", "reasons", "path", "trace"]

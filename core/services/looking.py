@@ -12,6 +12,7 @@ from core.store.library import Library
 from core.store.witness import check_whole
 
 if TYPE_CHECKING:
+    from core.domain.tables import Table
     from core.services.health import Health
 
 
@@ -20,6 +21,13 @@ class Look:
     settings: Settings
     library: Library
     database: ReadOnlyDatabase
+
+    def tables(self, document_id: str) -> "tuple[Table, ...]":
+        """The tables of all pages that are read."""
+        from core.documents.tables import find_tables
+
+        receipts = self.library.receipts(document_id)
+        return find_tables(document_id, (self.library.page(document_id, page.page_index) for page in receipts))
 
     @property
     def health(self) -> "Health":

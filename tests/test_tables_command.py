@@ -1,0 +1,95 @@
+"""Promises of `pincite tables`: every cell comes out with its place, and no text of a document is run as a formula."""
+
+import csv
+import zipfile
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from fpdf import FPDF
+
+import cli
+from core.domain.settings import Settings
+from core.services.bootstrap import open_pincite
+
+ROWS = (
+    ("(in thousands)", "2021", "2020"),
+    ("Berth fees", "1,240", "(1,105)"),
+    ("=HYPERLINK(A1)", "310", "402"),
+    ("@SUM(A1)", "7", "9"),
+)
+
+
+@pytest.fixture(scope="module")
+def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A data directory with a document that has one table, and one that has none."""
+    folder = tmp_path_factory.mktemp("tables")
+    for name, rows in (("harbour.pdf", ROWS), ("prose.pdf", ())):
+        document = FPDF()
+        document.add_page()
+        document.set_font("helvetica", size=10)
+        document.multi_cell(0, 6, "The harbour keeps accounts of what it earns.", new_x="LMARGIN", new_y="NEXT")
+        for row in rows:
+            for text in row:
+                document.cell(55, 6, text)
+            document.ln(6)
+        document.output(str(folder / name))
+    with closing(open_pincite(Settings(data_dir=folder / "data"))) as pincite:
+        for name in ("harbour.pdf", "prose.pdf"):
+            pincite.ingest.add(folder / name, name)
+        assert pincite.ingest.wait()
+    return folder / "data"
+
+
+@pytest.fixture(autouse=True)
+def in_a_folder_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+def _run(library: Path, *words: str) -> int:
+    return cli.main(["tables", "--data-dir", str(library), *words])
+
+
+def test_tables_are_shown_with_their_page(library: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert _run(library, "harbour.pdf") == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].startswith("Table 1, page 1 (position 1)")
+    assert ["Berth", "fees", "1,240", "(1,105)"] in [line.split() for line in lines]
+
+
+def test_csv_has_a_line_for_each_cell_and_runs_nothing(library: Path, tmp_path: Path) -> None:
+    assert _run(library, "harbour", "--csv") == 0
+    with (tmp_path / "harbour-tables.csv").open(encoding="utf-8-sig", newline="") as file:
+        lines = list(csv.DictReader(file))
+    assert len(lines) == 12
+    fees = next(line for line in lines if line["text"] == "(1,105)")
+    assert (fees["row_label"], fees["column_label"], fees["page_label"]) == ("Berth fees", "2020", "1")
+    assert (fees["value"], fees["scale"], fees["page_position"]) == ("-1105", "1000", "1")
+    assert 0 < float(fees["left"]) < float(fees["right"]) < 1
+    assert "'=HYPERLINK(A1)" in {line["text"] for line in lines} & {line["row_label"] for line in lines}
+    assert not any(value.startswith(("=", "+", "@")) for line in lines for value in line.values())
+
+
+def test_a_workbook_has_text_as_text_and_figures_as_numbers(library: Path, tmp_path: Path) -> None:
+    assert _run(library, "harbour.pdf", "--xlsx") == 0
+    with zipfile.ZipFile(tmp_path / "harbour-tables.xlsx") as book:
+        sheets = [book.read(name).decode() for name in book.namelist() if name.startswith("xl/worksheets/sheet")]
+        strings = book.read("xl/sharedStrings.xml").decode()
+    assert len(sheets) == 2
+    assert "=HYPERLINK(A1)" in strings
+    assert not any("<f>" in sheet for sheet in sheets)
+    assert all("<v>-1105</v>" in sheet for sheet in sheets)
+
+
+def test_a_file_that_is_there_stays_as_it_is(library: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "harbour-tables.csv").write_text("mine")
+    assert _run(library, "harbour.pdf", "--csv") == 2
+    assert "harbour-tables.csv is there already" in capsys.readouterr().err
+    assert (tmp_path / "harbour-tables.csv").read_text() == "mine"
+
+
+def test_without_tables_or_a_document_people_are_told(library: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert _run(library, "prose.pdf", "--csv") == 0
+    assert capsys.readouterr().out == "No tables were found in prose.pdf.\n"
+    assert _run(library, "nowhere.pdf") == 2
+    assert "nowhere.pdf" in capsys.readouterr().err
