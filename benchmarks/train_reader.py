@@ -27,12 +27,12 @@ if TYPE_CHECKING:
 
     from benchmarks.reader.network import Reader
 
-LEARNING_RATE, WARMUP, WEIGHT_DECAY = 1e-4, 0.06, 0.01
-TOKENS_AT_ONCE = 6_144
+LEARNING_RATE, WARMUP, WEIGHT_DECAY = 1.5e-4, 0.06, 0.01
+TOKENS_AT_ONCE = 4_096
 """Of one step, padding included."""
 SHUFFLED_TOGETHER = 200
 """Batches' worth of examples among which those of a like length are put together."""
-SAVED_EVERY = 200
+SAVED_EVERY = 100
 LONGEST_ANSWER = 48
 """Tokens of a span that is read off, when it is measured."""
 SEED = 20261122
@@ -63,10 +63,11 @@ def render(result: dict[str, Any]) -> str:
 def _train(training: Sequence[Example], options: argparse.Namespace) -> "tuple[Reader, int, int]":
     import torch
 
-    from benchmarks.reader.network import start_from
+    from benchmarks.reader.network import FROZEN, start_from
 
     reader = start_from(verified_file(*MODEL_FILE))
-    optimizer = torch.optim.AdamW(reader.parameters(), lr=LEARNING_RATE, weight_decay=WEIGHT_DECAY)
+    trained = [*reader.layers[FROZEN:].parameters(), *reader.head.parameters()]
+    optimizer = torch.optim.AdamW(trained, lr=LEARNING_RATE, weight_decay=WEIGHT_DECAY)
     batches = list(_batches(training, options.epochs))
     steps, done, until = len(batches), 0, time.monotonic() + options.minutes * 60
     checkpoint = options.output / "checkpoint.pt"
@@ -83,7 +84,7 @@ def _train(training: Sequence[Example], options: argparse.Namespace) -> "tuple[R
             group["lr"] = LEARNING_RATE * min((done + 1) / (WARMUP * steps), (steps - done) / ((1 - WARMUP) * steps))
         loss = _loss(reader, batches[done])
         loss.backward()
-        torch.nn.utils.clip_grad_norm_(reader.parameters(), 1.0)
+        torch.nn.utils.clip_grad_norm_(trained, 1.0)
         optimizer.step()
         optimizer.zero_grad()
         recent.append(float(loss.detach()))

@@ -16,6 +16,8 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 WIDTH, LAYERS, HEADS, EPSILON = 384, 6, 12, 1e-12
+FROZEN = 2
+"""The embeddings and so many of the lowest layers stay as MiniLM's: it costs a third less, and they know words."""
 OUTPUTS = 4
 """Start and end of the answer for each token; of the first token also whether any answers, and whether it bears."""
 Weights = dict[str, NDArray[np.float32]]
@@ -59,10 +61,12 @@ class Reader(nn.Module):
         nn.init.zeros_(self.head.bias)
 
     def forward(self, ids: Tensor, kinds: Tensor, attended: Tensor, dropout: float = 0.1) -> Tensor:
-        positions = torch.arange(ids.shape[1], device=ids.device)
-        states = self.norm(self.words(ids) + self.positions(positions) + self.kinds(kinds))
         mask = attended[:, None, None, :]
-        for layer in self.layers:
+        with torch.no_grad():
+            states = self.norm(self.words(ids) + self.positions(torch.arange(ids.shape[1])) + self.kinds(kinds))
+            for layer in self.layers[:FROZEN]:
+                states = layer(states, mask, 0.0)
+        for layer in self.layers[FROZEN:]:
             states = layer(states, mask, dropout)
         numbers: Tensor = self.head(states)
         return numbers

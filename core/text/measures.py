@@ -28,15 +28,15 @@ _SCALE_WORDS = {
 }  # fmt: skip
 _LONG = "thousand|tausend|tsd|lakh|million|millionen|mio|crore|billion|milliarden|mrd|trillion"
 _FIGURE = re.compile(
-    rf"(?P<open>[(\[])?\s*(?P<sign>[-−–+])?\s*(?P<before>{_CURRENCY})?\s*(?P<inner>[(\[])?(?P<inner_sign>[-−–])?\s*"
-    r"(?P<digits>\d[\d.,\u00a0\u202f' ]*|\.\d+)\s*(?P<percent>%|per\s?cent\b)?\s*"
-    rf"(?:(?P<scale>{_LONG}|bn|mn|m|k)s?\b\.?)?\s*(?P<after>{_CURRENCY})?\s*(?P<unit>[a-z]{{1,12}}\.?)?\s*(?P<close>[)\]])?"
-    r"\s*(?P<late>%)?(?:\s?[*†‡]+|\s?\((?:[a-z]|\d)\))*",
+    rf"(?P<open>[(\[])? ?(?P<sign>[-−–+])? ?(?P<before>{_CURRENCY})? ?(?P<inner>[(\[])?(?P<inner_sign>[-−–])? ?"
+    r"(?P<digits>\d[\d.,' ]{0,40}|\.\d{1,40}) ?(?P<percent>%|per ?cent\b)? ?"
+    rf"(?:(?P<scale>{_LONG}|bn|mn|m|k)s?\b\.?)? ?(?P<after>{_CURRENCY})? ?(?P<unit>[a-z]{{1,12}}\.?)? ?(?P<close>[)\]])?"
+    r" ?(?P<late>%)?(?: ?(?:[*†‡]|\((?:[a-z]|\d)\))){0,8}",
     re.IGNORECASE,
 )
 _DECIMAL_COMMA = re.compile(r"\d,\d{1,2}(?!\d)|\.\d{3}[.,]")
 _DECIMAL_POINT = re.compile(r"\d\.\d{1,2}(?!\d)|,\d{3}")
-_GROUPED = re.compile(r"\d{1,3}(?:([.,'\u00a0\u202f ])\d{3})(?:\1\d{3})*")
+_GROUPED = re.compile(r"\d{1,3}(?:([.,' ])\d{3})(?:\1\d{3}){0,8}")
 _STATED = re.compile(
     rf"(?P<currency>{_CURRENCY}|\b(?:{'|'.join(_NAMES)})s?\b)?\s?(?:(?<!\d)['’]?(?P<zeros>000)s?\b"
     rf"|\(?\b(?P<scale>{_LONG})(?:s|en)?\b|(?<=[$€£¥])(?P<short>bn|mn|m|k)\b)"
@@ -70,7 +70,7 @@ def uses_decimal_comma(texts: Iterable[str]) -> bool:
 
 def printed_figure(text: str, *, decimal_comma: bool = False) -> Printed | None:
     """Read a cell that is one figure with its sign, currency, unit and footnote mark; None for anything else."""
-    match = _FIGURE.fullmatch(text.strip())
+    match = _FIGURE.fullmatch(" ".join(text.split()))
     if match is None or (match["unit"] and match["unit"].lower().rstrip(".") not in MEASURES):
         return None  # "18 March", "1st"
     value = _value(match["digits"], decimal_comma=decimal_comma)
@@ -107,7 +107,7 @@ def stated_measure(text: str) -> tuple[str, int]:
 
 
 def _value(digits: str, *, decimal_comma: bool) -> Decimal | None:
-    digits = digits.strip(" .,'\u00a0\u202f") if digits[:1] != "." else digits.rstrip(" ,")
+    digits = digits.strip(" .,'") if digits[:1] != "." else digits.rstrip(" ,")
     whole, mark, rest = digits.rpartition("," if decimal_comma else ".")
     if not mark:
         whole, rest = digits, ""
@@ -120,7 +120,7 @@ def _value(digits: str, *, decimal_comma: bool) -> Decimal | None:
 
 
 def _lakhs(digits: str) -> bool:
-    return bool(re.fullmatch(r"\d{1,2}(?:,\d\d)*,\d{3}", digits))
+    return bool(re.fullmatch(r"\d{1,2}(?:,\d\d){0,8},\d{3}", digits))
 
 
 def _currency(word: str) -> str:
