@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from enum import StrEnum
 
+from core.domain.figures import Figure
 from core.domain.search import Evidence, SearchPlan
 
 
@@ -15,8 +16,12 @@ class Span:
 class PartKind(StrEnum):
     PROSE = "prose"
     """Written by a model or a person."""
+    HEADLINE = "headline"
+    """The few words of a page that answer, copied like VERBATIM; what follows proves them."""
     VERBATIM = "verbatim"
     """Copied from a page, character for character, white space included."""
+    FIGURE = "figure"
+    """Said by code of the ``figures`` that it carries: the cell of a table in words, or what is computed from some."""
     DECLINE = "decline"
     """Says, by the engine's own decision, that the documents do not answer."""
 
@@ -28,6 +33,16 @@ class AnswerPart:
     text: str
     numbers: tuple[int, ...] = ()
     kind: PartKind = PartKind.PROSE
+    start: int | None = None
+    """Of what is copied: where it stands in the text of the passage that it cites; None: wherever it is found first."""
+    probability: float | None = None
+    """On one part of an answer: that the whole answer is right, by the engine that gave it."""
+    figures: tuple[Figure, ...] = ()
+    """What a FIGURE states, or is computed from."""
+
+    @property
+    def verbatim(self) -> bool:
+        return self.kind in (PartKind.HEADLINE, PartKind.VERBATIM)
 
 
 @dataclass(frozen=True, slots=True)

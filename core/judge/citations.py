@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from core.domain.answers import AnswerPart, Citation, Span
 from core.domain.search import Evidence
-from core.judge.claims import extract_claims
+from core.judge.claims import ClaimText, extract_claims
 from core.judge.judge import bearing
 from core.judge.sources import Sources
 from core.text.marks import marked_text, read_marks, with_mark
@@ -59,7 +59,7 @@ def cite(
     citations: list[Citation] = []
     for claim in extract_claims(parts):
         for number in claim.citations:
-            citation = citation_of(claim.bare, claim.text, known[number], page_text, verbatim=claim.verbatim)
+            citation = citation_of(claim, known[number], page_text)
             if citation is not None and citation not in citations:
                 citations.append(citation)
     return CitedAnswer(parts, tuple(citations))
@@ -85,7 +85,7 @@ def _tied(
     for claim in told:
         placed = replace(claim, citations=tuple(ordered.index(number) + 1 for number in claim.citations))
         borne = tuple(ordered[place - 1] for place in bearing(placed, pool))
-        found = tuple(n for n in borne if citation_of(claim.bare, claim.text, known[n], page_text, verbatim=False))
+        found = tuple(n for n in borne if citation_of(claim, known[n], page_text))
         if not found or set(found) == set(claim.citations):
             continue
         if not claim.parts:
@@ -125,20 +125,24 @@ def source_texts(evidence: Sequence[Evidence]) -> list[str]:
     ]
 
 
-def citation_of(claim: str, text: str, item: Evidence, page_text: PageText, *, verbatim: bool) -> Citation | None:
+def citation_of(claim: ClaimText, item: Evidence, page_text: PageText) -> Citation | None:
     """The words of one passage that back a claim best, as they stand in the page; None when nothing does.
 
-    Of what is quoted, exactly the quoted ``text``.
+    Of what is quoted, exactly the quoted words, where they were taken from.
     """
-    if verbatim:
-        start = item.passage.text.find(text)
-        found = quotation_at(item, Span(start, start + len(text)), page_text) if start >= 0 else None
-        return found if found is not None and found.quotation == text else None
-    span = locate(claim, item.passage.text)
-    if span is None:
-        best = best_quotation(claim, [item.passage.text])
-        span = best[1] if best else None
-    return quotation_at(item, span, page_text) if span else None
+    text = item.passage.text
+    if claim.verbatim:
+        start = text.find(claim.text) if claim.place is None else claim.place
+        span = Span(start, start + len(claim.text))
+        if start < 0 or text[span.start : span.end] != claim.text:
+            return None
+        found = quotation_at(item, span, page_text)
+        return found if found is not None and found.quotation == claim.text else None
+    stated = locate(claim.bare, text)
+    if stated is None:
+        best = best_quotation(claim.bare, [text])
+        stated = best[1] if best else None
+    return quotation_at(item, stated, page_text) if stated else None
 
 
 def quotation_at(item: Evidence, span: Span, page_text: PageText) -> Citation | None:

@@ -78,6 +78,8 @@ class ClaimText:
     parts: tuple[int, ...] = ()
     """Positions of the answer's parts whose numbers it carries."""
     verbatim: bool = False
+    place: int | None = None
+    """Of what is quoted: where it stands in the passage, where the part tells."""
 
     @property
     def told(self) -> str:
@@ -110,9 +112,11 @@ def extract_claims(answer: Sequence[AnswerPart]) -> tuple[ClaimText, ...]:
             while last < len(answer) and answer[last].kind is PartKind.PROSE:
                 last += 1
             claims += _claims_of_prose(answer[first:last], start, first)
-        elif part.kind is PartKind.VERBATIM:
+        elif part.verbatim:
             end = start + len(part.text)
-            claims.append(ClaimText(part.text, start, end, part.numbers, parts=(first,), verbatim=True))
+            claims.append(
+                ClaimText(part.text, start, end, part.numbers, parts=(first,), verbatim=True, place=part.start)
+            )
         start += sum(len(one.text) for one in answer[first:last])
         first = last
     return tuple(claims)

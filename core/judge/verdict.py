@@ -6,7 +6,6 @@ from dataclasses import replace
 from core.domain.answers import AnswerPart, Claim, ClaimStatus, Score, Verdict
 from core.domain.search import Evidence, Intent
 from core.judge.citations import PageText, citation_of, source_texts
-from core.judge.claims import bare_text
 from core.judge.confidence import Recalibration
 from core.judge.judge import (
     BARELY_HELD,
@@ -111,14 +110,9 @@ def _claim(checked: CheckedClaim, evidence: Sequence[Evidence], page_text: PageT
     """Nothing counts as supported without a quotation, found on its page, for all that it cites."""
     claim, status, reason = checked.claim, checked.status, checked.reason
     items = {item.number: item for item in evidence}
-    bare = bare_text(claim.told)
+    bare = claim.bare
     located = {
-        number: citation_of(
-            claim.told if claim.verbatim else bare, claim.told, items[number], page_text, verbatim=claim.verbatim
-        )
-        if number in items
-        else None
-        for number in claim.citations
+        number: citation_of(claim, items[number], page_text) if number in items else None for number in claim.citations
     }
     missing = [number for number, citation in located.items() if citation is None]
     found = [citation for citation in located.values() if citation is not None]

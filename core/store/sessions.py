@@ -6,7 +6,7 @@ import uuid
 from collections.abc import Callable, Sequence
 from itertools import zip_longest
 
-from core.domain.answers import AnswerPart, Citation, PartKind
+from core.domain.answers import AnswerPart, Citation
 from core.domain.codec import readable, to_json
 from core.domain.errors import TurnError
 from core.domain.turns import Session, Turn, TurnStatus, now
@@ -141,7 +141,7 @@ def _answer_markdown(parts: Sequence[AnswerPart]) -> str:
     """
     pieces = []
     for part, after in zip_longest(parts, parts[1:], fillvalue=AnswerPart("")):
-        quoted = part.kind is PartKind.VERBATIM
+        quoted = part.verbatim
         pieces.append(f"> {verbatim(part.text)}" if quoted else tame(part.text))
         if part.numbers:
             marker = ", ".join(map(str, part.numbers))

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 
-from core.domain.answers import AnswerPart, PartKind
+from core.domain.answers import AnswerPart
 from core.text.quotations import NormalizedText
 from core.text.sentences import split_sentences
 
@@ -70,7 +70,7 @@ def plain_text(parts: Iterable[AnswerPart]) -> str:
 def marked_text(parts: Iterable[AnswerPart]) -> str:
     """The answer as text for people: quoted white space drawn together, a marker where something is cited."""
     return "".join(
-        (" ".join(part.text.split()) if part.kind is PartKind.VERBATIM else part.text)
+        (" ".join(part.text.split()) if part.verbatim else part.text)
         + (f" [{', '.join(map(str, part.numbers))}]" if part.numbers else "")
         for part in parts
     )

@@ -14,7 +14,7 @@ def answer_markdown(parts: Sequence[AnswerPart], verdict: Verdict | None) -> str
     claims = sorted(verdict.claims if verdict else (), key=lambda claim: claim.start)
     shown: list[str] = []
     start = 0
-    for verbatim, run in groupby(parts, key=lambda part: part.kind is PartKind.VERBATIM):
+    for verbatim, run in groupby(parts, key=lambda part: part.verbatim):
         for stretch in [[part] for part in run] if verbatim else [list(run)]:
             end = start + sum(len(part.text) for part in stretch)
             own = [claim for claim in claims if start <= claim.start < end]
@@ -26,7 +26,8 @@ def answer_markdown(parts: Sequence[AnswerPart], verdict: Verdict | None) -> str
 def _quoted(part: AnswerPart, claims: Sequence[Claim]) -> list[str]:
     """Words of a page: none of them is Markdown, and none of them ours."""
     after = badge(claims[0], part.numbers) if claims else _numbers(part.numbers)
-    return [escape_lines(" ".join(part.text.split())), f" {after}" if after else ""]
+    words = escape_lines(" ".join(part.text.split()))
+    return [f"**{words}**" if part.kind is PartKind.HEADLINE else words, f" {after}" if after else ""]
 
 
 def _prose(parts: Sequence[AnswerPart], claims: Sequence[Claim], start: int) -> Iterator[str]:
