@@ -1,0 +1,244 @@
+"""Is an answer right? A headline against a reference answer, by rule: no model, and the same tomorrow.
+
+The kind of the reference decides. *Figure*: the text states it, within 1 % after scale (`stated.agree`), in
+LONGEST_HEADLINE words at most, not as one of a row of figures without a word between them, and beside at most three
+other figures. *Date*: every part that the reference gives. *Yes/no*: the text begins with it. *List*: F1 of the items,
+found word for word or item by item, is LEAST_F1. *Name or phrase*: F1 of the terms that the question does not hold is
+LEAST_F1, or the words of the reference stand in a text of one sentence and LONGEST_SENTENCE words at most.
+What explains at length is graded in `prose_grading`.
+"""
+
+import ast
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from dateutil import parser as dates
+
+from benchmarks.stated import Asked, agree, asked_of, figures, is_year, states
+from core.text.numbers import MEASURES, Quantity, quantities
+from core.text.quotations import NormalizedText
+from core.text.sentences import split_sentences
+from core.text.terms import content_terms, words
+
+LEAST_F1 = 0.6
+LONGEST_HEADLINE = 60
+LONGEST_SENTENCE = 30
+FEW_TERMS = 3
+"""New words beside a figure that leave it the substance of a reference ("Adj. EBITDA was $2,018mn")."""
+_YES_NO = re.compile(r"\W{0,3}(?:(?:the )?(?:short )?answer(?: is)?\W{1,3})?(yes|no)\b", re.IGNORECASE)
+_AUXILIARY = re.compile(
+    r"\W{0,3}(?:is|are|was|were|do|does|did|has|have|had|can|could|will|would|should)\b", re.IGNORECASE
+)
+_ASKS_WHICH = re.compile(r"\b(?:which|who|whom|whose|where)\b", re.IGNORECASE)
+_ASKS_WHEN = re.compile(
+    r"\bwhen\b|\b(?:what|which)(?: (?:is|was|are|were))?(?: the)?(?: \w{1,20})? (?:year|date|day|month)\b(?! end)",
+    re.IGNORECASE,
+)
+_NUMERIC_DATE = re.compile(
+    r"\b(?:\d{4}[-/]\d{1,2}(?:[-/]\d{1,2})?|\d{4}\.\d{1,2}\.\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.](?:\d{4}|\d{2}))\b(?![-/.]\d)"
+)
+_CODE = re.compile(r"\+?\d{1,15}(?:[ -]\d{1,15}){1,6}")
+"""A telephone or a case number, or a range."""
+_ITEM_ENDS = re.compile(r"[;\n•|]|,(?=\s|$)|,?\s(?:and|as well as)\s|\s[/&]\s", re.IGNORECASE)
+_AMONG = re.compile(r"\b(?:among|between|of)\s((?:[\w'-]{1,40},? ){1,12}(?:and|or) [\w'-]{1,40})", re.IGNORECASE)
+_OR = re.compile(r"((?:[\w'-]{1,40} ){1,3})or((?: [\w'-]{1,40}){1,3})", re.IGNORECASE)
+_SHORT_LIST = re.compile(r"[^.;:]{2,60}(?:, [^,.;:]{2,60}){1,12},? (?:and|&) [^,.;:]{2,60}\.?")
+
+
+class ReferenceKind(StrEnum):
+    FIGURE = "figure"
+    DATE = "date"
+    YES_NO = "yes/no"
+    LIST = "list"
+    NAME = "name or phrase"
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """A reference answer as it is graded against: ``items`` of a list, ``figures`` of a figure."""
+
+    kind: ReferenceKind
+    text: str
+    items: tuple[str, ...] = ()
+    figures: tuple[Quantity, ...] = ()
+
+
+def read_reference(question: str, reference: str) -> Reference:
+    """Tell the kind of a reference answer, by its form and by how the question asks."""
+    text = " ".join(str(reference).split())
+    items = _listed(text)
+    if len(items) > 1:
+        return Reference(ReferenceKind.LIST, text, items)
+    text = items[0] if items else text
+    if _says_yes_or_no(question, text):
+        return Reference(ReferenceKind.YES_NO, text)
+    if _is_date(question, text):
+        return Reference(ReferenceKind.DATE, text)
+    if found := _substance(question, text):
+        return Reference(ReferenceKind.FIGURE, text, figures=found)
+    return Reference(ReferenceKind.NAME, text)
+
+
+def grade(question: str, reference: str, headline: str) -> bool:
+    """Say whether a headline is right."""
+    wanted = read_reference(question, reference)
+    text = " ".join(headline.split())
+    if not text or len(text.split()) > max(LONGEST_HEADLINE, 2 * len(wanted.text.split())):
+        return False
+    match wanted.kind:
+        case ReferenceKind.FIGURE:
+            return states(wanted.figures, text, asked_of(question))
+        case ReferenceKind.DATE:
+            return dates_agree(wanted.text, text)
+        case ReferenceKind.YES_NO:
+            return polarity(wanted.text) == polarity(text)
+        case ReferenceKind.LIST:
+            return list_f1(question, wanted.items, text) >= LEAST_F1
+        case _:
+            return _names(question, wanted.text, text)
+
+
+def list_f1(question: str, items: Sequence[str], text: str) -> float:
+    """Return the F1 of a text's items against the reference's.
+
+    Items that stand word for word are taken out first, for they may hold commas; what is left is split at commas and
+    "and", and what of it says more than the question counts as an item too.
+    """
+    asked, own = asked_of(question), frozenset(content_terms(question))
+    left, rest = [], text
+    for item in sorted(items, key=len, reverse=True):
+        span = NormalizedText(rest.casefold()).locate(item.casefold())
+        if span is None:
+            left.append(item)
+        else:
+            rest = f"{rest[: span.start]} ; {rest[span.end :]}"
+    found = len(items) - len(left)
+    extra = 0
+    for piece in filter(None, map(str.strip, _ITEM_ENDS.split(rest))):
+        match = next((item for item in left if _same_item(item, piece, asked)), None)
+        if match is not None:
+            left.remove(match)
+            found += 1
+        elif set(content_terms(piece)) - own - MEASURES:
+            extra += 1
+    return 2 * found / (len(items) + found + extra)
+
+
+def token_f1(wanted: Sequence[str], given: Sequence[str]) -> float:
+    shared = sum((Counter(wanted) & Counter(given)).values())
+    return 2 * shared / (len(wanted) + len(given)) if shared else 0.0
+
+
+def _listed(text: str) -> tuple[str, ...]:
+    """The items of a list as Python writes it, or of "a, b and c"."""
+    try:
+        value = ast.literal_eval(text) if text.startswith("[") else None
+    except (ValueError, SyntaxError):
+        value = None
+    if isinstance(value, list):
+        return tuple(str(item).strip() for item in value if str(item).strip()) or ("none",)
+    if _SHORT_LIST.fullmatch(text) and not figures(text):
+        return tuple(piece.strip(" .") for piece in _ITEM_ENDS.split(text) if piece.strip(" ."))
+    return ()
+
+
+def _says_yes_or_no(question: str, text: str) -> bool:
+    match = _YES_NO.match(text)
+    return match is not None and (
+        text[match.end() :][:1] in ("", ".", ",", ";", ":") or bool(_AUXILIARY.match(question))
+    )
+
+
+def _is_date(question: str, text: str) -> bool:
+    """Four digits are a date where the question asks for one, else an amount."""
+    if _NUMERIC_DATE.fullmatch(text):
+        return True
+    found = quantities(text)
+    whole = len(found) == 1 and found[0].kind == "date" and len(found[0].text.strip()) >= len(text.rstrip(".")) - 1
+    return whole and (not is_year(found[0]) or bool(_ASKS_WHEN.search(question)))
+
+
+def _substance(question: str, text: str) -> tuple[Quantity, ...]:
+    """The figures that a reference comes to: all it consists of, or nearly all that it adds to the question."""
+    own = asked_of(question).values
+    found = [
+        one
+        for one in figures(text)
+        if one.value not in own and (not is_year(one) or one.text.strip() == text.strip(" ."))
+    ]
+    bare = text
+    for figure in found:
+        bare = bare.replace(figure.text.strip(), " ")
+    terms = {term for term in content_terms(bare) if not term[0].isdigit()} - set(content_terms(question)) - MEASURES
+    if len(found) > 1 and _CODE.search(text) and not terms:
+        return ()
+    return tuple(found) if len(terms) <= (0 if _ASKS_WHICH.search(question) else FEW_TERMS) else ()
+
+
+def dates_agree(reference: str, text: str) -> bool:
+    wanted = next(_dates(reference), None)
+    if wanted is None:
+        return False
+    return any(all(mine in (0, theirs) for mine, theirs in zip(wanted, given, strict=True)) for given in _dates(text))
+
+
+def _dates(text: str) -> Iterator[tuple[int, int, int]]:
+    """Year, month and day of every date, 0 for what it does not say; numeric ones also with day and month exchanged."""
+    for match in _NUMERIC_DATE.finditer(text):
+        parts = re.split(r"[-/.]", match.group())
+        for day_first in (False, True):
+            try:
+                read = dates.parse(
+                    "-".join(parts) if len(parts[0]) == 4 else match.group(), dayfirst=day_first and len(parts[0]) < 4
+                )
+            except (ValueError, OverflowError):
+                continue
+            yield read.year, read.month, read.day if len(parts) == 3 else 0
+    for found in quantities(text):
+        if found.kind == "date":
+            yield found.date
+
+
+def polarity(text: str) -> str:
+    match = _YES_NO.match(text)
+    return match[1].lower() if match else ""
+
+
+def _names(question: str, reference: str, text: str) -> bool:
+    wanted, given = _new_terms(question, reference, reference), _new_terms(question, text, reference)
+    if token_f1(wanted, given) >= LEAST_F1:
+        return True
+    one_sentence = len(split_sentences(text)) == 1 and len(text.split()) <= LONGEST_SENTENCE
+    new = set(content_terms(reference)) - set(content_terms(question))
+    return one_sentence and bool(new) and stands(reference, text)
+
+
+def _new_terms(question: str, text: str, reference: str) -> list[str]:
+    """What a text says beyond the question; where the answer is one of the question's words, these count."""
+    asked, answer = set(content_terms(question)), content_terms(reference)
+    kept = set(answer) if set(answer) <= asked else set(answer) - asked
+    kept |= alternatives(question) if set(answer) <= asked else set()
+    terms = [term for term in content_terms(text) if term in kept or term not in asked]
+    return terms or [word.casefold() for word in words(text)]
+
+
+def alternatives(question: str) -> set[str]:
+    """The terms between which a question lets choose: "A or B", and the first of each in "among A, B and C"."""
+    named = [item for match in _AMONG.finditer(question) for item in _ITEM_ENDS.split(match[1].replace(" or ", ", "))]
+    if len(named) > 1:
+        return {terms[0] for terms in map(content_terms, named) if terms}
+    return {term for match in _OR.finditer(question) for term in content_terms(f"{match[1]} {match[2]}")}
+
+
+def stands(reference: str, text: str) -> bool:
+    return NormalizedText(text.casefold()).locate(reference.casefold().strip(" .")) is not None
+
+
+def _same_item(item: str, piece: str, asked: Asked) -> bool:
+    wanted, given = figures(item), figures(piece)
+    if len(wanted) == 1 and len(item) - len(wanted[0].text.strip()) <= 2:
+        return any(agree(wanted[0], one, asked) for one in given)
+    return token_f1(content_terms(item), content_terms(piece)) >= LEAST_F1

@@ -1,0 +1,178 @@
+"""Which figures a text states, and whether one of them is a reference's: within 1 %, whatever scale it is written in.
+
+What is read as a figure, with which unit and scale, `core.text.numbers` says.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from core.text.measures import stated_measure
+from core.text.numbers import Quantity, quantities
+
+TOLERANCE = 0.01
+MOST_RIVALS = 3
+"""Other figures that a text may state beside the one that is asked for, without leaving open which is meant."""
+ROW = 3
+"""So many figures with no word between them are a row of a table: none of them is singled out."""
+_SCALES = (1e3, 1e6, 1e9)
+_AMOUNT = re.compile(
+    r"(?<=[$€£¥])( ?\d)(\d{3})(?![\d,])|(?<![\d.,])(\d)(\d{3})(?= ?(?:%|(?:thousand|million|mn|billion|bn)\b))"
+)
+_BRACKETED_SHARE = re.compile(r"\((\d[\d.]{0,12}) ?%\)")
+_ASKED_SCALE = re.compile(
+    r"\bin (?:(?:US|USD|U\.S\.|EUR|GBP|\$) ?)?(?:dollars? )?(?:thousand|million|billion)s?\b", re.IGNORECASE
+)
+FALLING = re.compile(
+    r"\b(?:negative|minus|loss(?:es)?|lost|fell|fall(?:s|ing|en)?|down|lower|less|declin\w{1,4}|decreas\w{1,4}|"
+    r"drop(?:s|ped)?|reduc\w{1,6}|shr[aiu]nk\w{0,3})\b",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What a question settles for reading figures: the scale it wants, and the figures that it names itself."""
+
+    scale: float
+    values: frozenset[float]
+
+
+def asked_of(question: str) -> Asked:
+    wanted = _ASKED_SCALE.search(question)
+    scale = float(stated_measure(wanted.group())[1]) if wanted else 0.0
+    return Asked(scale, frozenset(quantity.value for quantity in figures(question)))
+
+
+def figures(text: str) -> list[Quantity]:
+    """Return the figures of a text in order; dates and times of day are none, four digits alone may be one."""
+    text = _AMOUNT.sub(lambda match: ",".join(part for part in match.groups() if part), text)
+    text = _BRACKETED_SHARE.sub(r"-\1%", text)
+    return [found for found in quantities(text) if found.kind not in ("date", "time") or is_year(found)]
+
+
+def is_year(quantity: Quantity) -> bool:
+    """Whether it is four digits that may be a year, or an amount."""
+    return quantity.kind == "date" and quantity.text.strip().isdigit() and len(quantity.text.strip()) == 4
+
+
+def states(wanted: Sequence[Quantity], text: str, asked: Asked, *, singled_out: bool = True) -> bool:
+    """Say whether a text states every wanted figure.
+
+    Where it must be singled out, none may stand in a row of figures only, and the text may hold MOST_RIVALS other
+    figures at most; years, figures of the question and what stands before an equals sign are not counted.
+    """
+    falling = bool(FALLING.search(text))
+    given = figures(text)
+    in_row = _in_rows(text)
+    found = {
+        index: [figure for figure in given if agree(one, figure, asked, falling=falling)]
+        for index, one in enumerate(wanted)
+    }
+    if not all(found.values()):
+        return _in_a_word(wanted, text) and not given
+    if not singled_out:
+        return True
+    if any(all(figure.text.strip() in in_row for figure in matches) for matches in found.values()):
+        return False
+    taken = {figure.value for matches in found.values() for figure in matches}
+    return len(_rivals(text, asked) - taken) <= MOST_RIVALS
+
+
+def agree(wanted: Quantity, given: Quantity, asked: Asked, *, falling: bool = False) -> bool:
+    """Say whether two figures are one: by value within TOLERANCE, or to the last decimal that the wanted one writes.
+
+    A share may be written as such or in percent, an amount in thousands, millions or billions, and where only one of
+    the two says so, the other may mean it. A fall may be told in words instead of a sign, an outflow in brackets.
+    """
+    if is_year(wanted) and is_year(given):
+        return wanted.value == given.value
+    if not _of_one_kind(wanted, given):
+        return False
+    decimals = wanted.step / 2 if "." in wanted.text else 0.0
+    room = max(TOLERANCE * abs(wanted.value), decimals) * 1.0001
+    return any(
+        abs(value - wanted.value) <= room
+        for factor in _factors(wanted, given, asked)
+        for value in _signed(wanted, given, factor, falling=falling)
+    )
+
+
+def _of_one_kind(wanted: Quantity, given: Quantity) -> bool:
+    kinds = {_kind(wanted), _kind(given)}
+    if kinds == {"percent", "money"}:
+        return False
+    if wanted.unit and given.unit:
+        return wanted.unit == given.unit
+    plain, other = (wanted, given) if _kind(wanted) == "number" else (given, wanted)
+    return len(kinds) == 1 or not plain.unit or _kind(other) == "number"
+
+
+def _kind(quantity: Quantity) -> str:
+    return "number" if quantity.kind == "date" else quantity.kind
+
+
+def _factors(wanted: Quantity, given: Quantity, asked: Asked) -> Iterator[float]:
+    """What the given value may have to be multiplied with."""
+    yield 1.0
+    if "percent" in (wanted.kind, given.kind):
+        if wanted.kind != given.kind:
+            yield 100.0 if wanted.kind == "percent" else 0.01
+        return
+    if is_year(given) or (_scaled(wanted) and _scaled(given)):
+        return
+    if _scaled(given) and asked.scale:
+        yield 1 / asked.scale
+    elif _scaled(wanted):
+        yield from _SCALES
+    elif _scaled(given):
+        yield from (1 / scale for scale in _SCALES)
+    elif asked.scale:
+        yield from (*_SCALES, *(1 / scale for scale in _SCALES))
+
+
+def _scaled(quantity: Quantity) -> bool:
+    """Whether it says "million" or the like."""
+    return quantity.step > 1 or (quantity.step == 0 and quantity.kind == "number" and quantity.value >= 1000)
+
+
+def _signed(wanted: Quantity, given: Quantity, factor: float, *, falling: bool) -> Iterator[float]:
+    value = given.value * factor
+    yield value
+    outflow = value < 0 and given.kind != "percent" and "(" in given.text
+    if (wanted.value < 0 < value and falling) or (wanted.value > 0 and outflow):
+        yield -value
+    elif wanted.value > 0 > value and given.kind == "percent" and falling:
+        yield -value  # "fell by -5 %"
+
+
+def _in_rows(text: str) -> frozenset[str]:
+    """The figures, as written, that stand in rows without a word between them."""
+    return frozenset(figure.text.strip() for run in _runs(text) if len(run) >= ROW for figure in run)
+
+
+def _runs(text: str) -> Iterator[list[Quantity]]:
+    """Figures that follow each other with nothing but blanks, signs and brackets between them."""
+    run: list[Quantity] = []
+    end = 0
+    for figure in quantities(text):
+        between = text[end : figure.start]
+        if figure.kind in ("date", "time") or (run and re.search(r"[^\W_]|[=/+×*÷:;]|[–-] ?$", between)):
+            yield run
+            run = []
+        if figure.kind not in ("date", "time"):
+            run.append(figure)
+        end = figure.end
+    yield run
+
+
+def _rivals(text: str, asked: Asked) -> set[float]:
+    """Values that a reader might take for the answer."""
+    shown = text.rsplit("=", 1)[-1] if "=" in text else text
+    return {figure.value for figure in figures(shown) if not is_year(figure) and figure.value not in asked.values}
+
+
+def _in_a_word(wanted: Sequence[Quantity], text: str) -> bool:
+    """Whether "one" or "two" is what a short text says: figures of prose leave these words out."""
+    said = re.findall(r"\b(?:one|two)\b", text.casefold())
+    return len(wanted) == 1 and len(text.split()) <= 12 and said == [{1: "one", 2: "two"}.get(int(wanted[0].value))]
