@@ -14,7 +14,7 @@ from unittest.mock import patch
 
 from benchmarks.measures import quantile
 from core.domain.answers import Verdict
-from core.domain.documents import Document, DocumentStatus, Passage
+from core.domain.documents import Document, DocumentStatus, Page, PageStatus, Passage
 from core.domain.ports import AnswerRequest
 from core.domain.search import Evidence, Mode, SearchPlan, SearchResult
 from core.domain.settings import Settings
@@ -46,6 +46,9 @@ class Shelf:
             Document(f"d{n}", f"{n}.pdf", 1, 1, 1, "2026-01-01", DocumentStatus.READY, searchable=True)
             for n in range(40)
         ]
+
+    def page(self, document_id: str, page_index: int) -> Page:
+        return Page(page_index, str(page_index + 1), PAGE, (), (), PageStatus.TEXT)
 
     def page_text(self, document_id: str, page_index: int) -> str:
         return PAGE

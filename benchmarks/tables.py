@@ -95,22 +95,22 @@ def read_questions(directory: Path, source: str, limit: int) -> list[Asked]:
     tables: dict[str, Table] = {}
     found = []
     for row in rows[:limit]:
-        grid = tables.setdefault(json.dumps(row["table"]), _table(row["table"]))
+        grid = tables.setdefault(json.dumps(row["table"]), table_of(row["table"]))
         found.append(Asked(row["question"], grid, tuple(row["answer"]), tuple(map(tuple, row.get("cells") or ()))))
     return found
 
 
-def _table(rows: Sequence[Sequence[str]]) -> Table:
+def table_of(rows: Sequence[Sequence[str]]) -> Table:
     texts = ((at, column, " ".join(text.split())) for at, row in enumerate(rows) for column, text in enumerate(row))
     return read_grid([Cell(at, column, text) for at, column, text in texts if text])
 
 
 def is_right(asked: Asked, finding: Finding) -> bool:
     """The cells given say the answers, no more and no less; figures by value."""
-    return {_said(found.cell.text) for found in finding.answers} == {_said(answer) for answer in asked.answers}
+    return {said(found.cell.text) for found in finding.answers} == {said(answer) for answer in asked.answers}
 
 
-def _said(text: str) -> str:
+def said(text: str) -> str:
     figure = printed_figure(text)
     return f"{figure.value.normalize():f}" if figure else " ".join(text.lower().split()).strip(".,;: ")
 
@@ -173,10 +173,10 @@ def _sums(asked: Sequence[Asked], bags: Sequence[set[str]], numbers: dict[str, i
     parts, holds, kept = list[Matrix](), list[NDArray[np.float64]](), list[set[str]]()
     for one, bag in zip(asked, bags, strict=True):
         places, rows = measure(Question(one.question), [one.table])
-        said = set(map(_said, one.answers))
+        wanted = set(map(said, one.answers))
         own = np.array(
             [
-                (place.cell.row, place.cell.column) in one.cells if one.cells else _said(place.cell.text) in said
+                (place.cell.row, place.cell.column) in one.cells if one.cells else said(place.cell.text) in wanted
                 for place in places
             ],
             dtype=np.float64,

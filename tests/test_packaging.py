@@ -36,7 +36,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
             shutil.copytree(entry, source / entry.name, ignore=leave_out)
         elif entry.is_file() and not entry.is_symlink():
             shutil.copy(entry, source)
-    for shipped in ("samples", "terms"):
+    for shipped in ("samples", "terms", "formulas"):
         shutil.copytree(PACKAGE_ROOT / "data" / shipped, source / "data" / shipped)
     command = [
         sys.executable,
@@ -63,7 +63,7 @@ def test_wheel_puts_one_name_into_site_packages(wheel: Path) -> None:
 def test_wheel_holds_every_module_and_all_data(wheel: Path) -> None:
     product = [
         file.relative_to(PACKAGE_ROOT).as_posix()
-        for folder in ("commands", "core", "pages", "web", "data/samples", "data/terms")
+        for folder in ("commands", "core", "pages", "web", "data/samples", "data/terms", "data/formulas")
         for file in (PACKAGE_ROOT / folder).rglob("*")
         if file.is_file() and "__pycache__" not in file.parts
     ]

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from enum import StrEnum
 
-from core.domain.figures import Figure
+from core.domain.figures import Computation, Figure
 from core.domain.search import Evidence, SearchPlan
 
 
@@ -39,6 +39,8 @@ class AnswerPart:
     """On one part of an answer: that the whole answer is right, by the engine that gave it."""
     figures: tuple[Figure, ...] = ()
     """What a FIGURE states, or is computed from."""
+    computation: Computation | None = None
+    """How a FIGURE follows from its figures; None: it states them."""
 
     @property
     def verbatim(self) -> bool:

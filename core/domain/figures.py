@@ -1,4 +1,4 @@
-"""A figure that stands on a page: its value with unit, scale and period, what it is said of, and where it stands."""
+"""Figures that stand on a page, with unit, scale, period and place, and what code says of them."""
 
 from dataclasses import dataclass
 from decimal import Decimal
@@ -25,7 +25,35 @@ class Figure:
     page_index: int
     start: int
     end: int
+    heads: tuple[tuple[int, int], ...] = ()
+    """Where its row's label and the heads over it stand, as far as they stand on its page."""
 
     @property
     def amount(self) -> Decimal:
         return self.value * self.scale
+
+
+@dataclass(frozen=True, slots=True)
+class Computation:
+    """What figures give together; `core.text.stating` works it out and says it."""
+
+    name: str
+    """What it is called: "Change in total net sales, 2014 to 2015"."""
+    expression: str
+    """Over the figures by their letters: "(b - a) / a * 100"."""
+    unit: str = ""
+    scale: int = 1
+    """What the result is counted in."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stated:
+    """What code says of figures that stand on pages: cells in words, or what is computed from them."""
+
+    text: str
+    figures: tuple[Figure, ...]
+    probability: float
+    """That it answers the question rightly."""
+    rivals: tuple[str, ...] = ()
+    """Others that could be meant as well, in words."""
+    computation: Computation | None = None

@@ -49,15 +49,21 @@ class _Match:
 
 
 class Question:
-    """A question's terms, each with how telling it is; ``printed``: what documents say for terms of a trade in it."""
+    """A question's terms, each with how telling it is.
 
-    def __init__(self, text: str, printed: Iterable[str] = ()) -> None:
+    ``printed``: what documents say for terms of a trade in it; ``known``: terms that no table need hold, such as the
+    names of what the documents are about.
+    """
+
+    def __init__(self, text: str, printed: Iterable[str] = (), known: Iterable[str] = ()) -> None:
         terms = dict.fromkeys(content_terms(text))
         more = dict.fromkeys(term for words in printed for term in content_terms(words) if term not in terms)
         self.terms = {term: 1 << number for number, term in enumerate((*terms, *more))}
         self._roots = {root(term): bit for term, bit in self.terms.items() if len(term) >= _LONGEST_ROOT}
         self._weights = [_weight(term) for term in self.terms]
-        self._whole = sum(self._weights[: len(terms)]) or 1.0
+        needless = {term for words in known for term in content_terms(words) if term.isalpha()}
+        needed = [weight for term, weight in zip(terms, self._weights, strict=False) if term not in needless]
+        self._whole = sum(needed) or 1.0
         self._shares: dict[int, float] = {0: 0.0}
         self._matches: dict[str, _Match] = {}
         self.years = years_of(text)

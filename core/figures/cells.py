@@ -15,13 +15,12 @@ import numpy as np
 from core.domain.figures import Figure
 from core.domain.tables import Cell, Heading, Table
 from core.figures.agreement import KINDS, NAMES, Matrix, Place, Question, measure, years_of
+from core.text import stating
 from core.text.terms import words
 
 _MOST_FOUND = 20
 _RIVAL = 0.5
 """A cell that is at least half as likely as the one that is given could be meant as well."""
-_SCALES = {1000: "thousand", 10**6: "million", 10**9: "billion", 10**12: "trillion"}
-_SIGNS = {"USD": "$", "EUR": "€", "GBP": "£", "JPY": "¥", "CNY": "¥", "INR": "₹"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +73,37 @@ def shipped_weights() -> Weights:
     return Weights(measures, {word: np.array(values, dtype=np.float64) for word, values in written["words"].items()})
 
 
+@dataclass(frozen=True, slots=True)
+class Ranking:
+    """Every cell that may answer, with its measures and its share of the likelihood."""
+
+    asked: Question
+    places: Sequence[Place]
+    measures: Matrix
+    shares: Matrix
+    order: Sequence[int]
+    """Positions of the cells, likeliest first."""
+
+
+def rank(
+    question: str,
+    tables: Sequence[Table],
+    printed: Iterable[str] = (),
+    *,
+    known: Iterable[str] = (),
+    weights: Weights | None = None,
+) -> Ranking | None:
+    """Share out the likelihood among the cells; None where there are none. ``known``: terms that no table need hold."""
+    asked = Question(question, printed, known)
+    places, rows = measure(asked, tables)
+    if not places:
+        return None
+    scores = rows @ (weights or shipped_weights()).of(question)
+    shares = np.exp(scores - scores.max())
+    shares /= shares.sum()
+    return Ranking(asked, places, rows, shares, np.argsort(-shares, kind="stable").tolist())
+
+
 def find(
     question: str, tables: Sequence[Table], printed: Iterable[str] = (), *, weights: Weights | None = None
 ) -> Finding:
@@ -81,15 +111,14 @@ def find(
 
     ``printed``: what documents print for the terms of a trade that the question uses (``Term.printed``).
     """
-    asked = Question(question, printed)
-    places, rows = measure(asked, tables)
-    if not places:
-        return Finding()
-    scores = rows @ (weights or shipped_weights()).of(question)
-    shares = np.exp(scores - scores.max())
-    shares /= shares.sum()
-    order = np.argsort(-shares, kind="stable").tolist()
-    answers = _answers(asked, tables, [places[at] for at in order])
+    ranking = rank(question, tables, printed, weights=weights)
+    return finding(ranking, tables) if ranking else Finding()
+
+
+def finding(ranking: Ranking, tables: Sequence[Table]) -> Finding:
+    """The likeliest cells of those that are ranked, and those that could be meant as well."""
+    shares, order, places = ranking.shares, ranking.order, ranking.places
+    answers = _answers(ranking.asked, tables, [places[at] for at in order])
     likely = [at for at in order[1:] if shares[at] >= _RIVAL * shares[order[0]] and places[at] not in answers]
     rivals = [places[at] for at in likely if len(answers) == 1 and _says_other(places[at], places[order[0]])]
     likelihood = {(place.table, place.cell.row, place.cell.column): shares[at] for at, place in enumerate(places)}
@@ -126,7 +155,17 @@ def figure_of(table: Table, cell: Cell) -> Figure | None:
         page_index=table.page_index,
         start=cell.start,
         end=cell.end,
+        heads=_heads(table, cell),
     )
+
+
+def _heads(table: Table, cell: Cell) -> tuple[tuple[int, int], ...]:
+    """Where its row's labels and the heads over it stand, as far as they stand on its page."""
+    labels = [one for one in table.cells if one.row == cell.row and one.column < table.head_columns]
+    over = [
+        one for one in table.cells if one.row < table.head_rows and one.column <= cell.column < one.column + one.columns
+    ]
+    return tuple((one.start, one.end) for one in (*labels, *over) if one.end > one.start)
 
 
 def figures_of(table: Table) -> tuple[Figure, ...]:
@@ -136,22 +175,13 @@ def figures_of(table: Table) -> tuple[Figure, ...]:
 
 def state(table: Table, cell: Cell) -> str:
     """Say the cell in words: its row, its column, and what it says with unit and scale."""
+    figure = figure_of(table, cell)
     if cell.row < table.head_rows or cell.column < table.head_columns:
         return cell.text
+    if figure is not None:
+        return stating.state(figure)
     said = ", ".join(part for part in (table.rows[cell.row].path, table.columns[cell.column].path) if part)
-    return f"{said}: {_with_measure(table, cell)}" if said else _with_measure(table, cell)
-
-
-def _with_measure(table: Table, cell: Cell) -> str:
-    if cell.value is None:
-        return cell.text
-    unit, scale = table.measure(cell)
-    text = cell.text
-    if scale in _SCALES and not cell.scale:
-        text = f"{text} {_SCALES[scale]}"
-    if not unit or cell.unit:
-        return text
-    return f"{text} {unit}" if unit == "%" else f"{_SIGNS[unit]}{text}" if unit in _SIGNS else f"{unit} {text}"
+    return f"{said}: {cell.text}" if said else cell.text
 
 
 def _answers(question: Question, tables: Sequence[Table], ranked: Sequence[Place]) -> list[Place]:

@@ -15,6 +15,7 @@ from langgraph.runtime import Runtime
 from core.domain.errors import StoppedError, StorageError
 from core.domain.turns import TraceStep, now
 from core.graph.context import Notes, TurnContext
+from core.graph.nodes.analyst import analyst
 from core.graph.nodes.generator import after_generator, generator
 from core.graph.nodes.judge import after_judge, judge
 from core.graph.nodes.retriever import after_retriever, retriever
@@ -38,6 +39,7 @@ def build_graph(checkpointer: SqliteSaver | None = None) -> TurnGraph:
         ("router", router),
         ("rewriter", rewriter),
         ("retriever", retriever),
+        ("analyst", analyst),
         ("generator", generator),
         ("judge", judge),
         ("review", review),
@@ -47,6 +49,7 @@ def build_graph(checkpointer: SqliteSaver | None = None) -> TurnGraph:
     graph.add_conditional_edges("router", after_router)
     graph.add_edge("rewriter", "retriever")
     graph.add_conditional_edges("retriever", after_retriever)
+    graph.add_edge("analyst", "generator")
     graph.add_conditional_edges("generator", after_generator)
     graph.add_conditional_edges("judge", after_judge)
     graph.add_edge("review", END)

@@ -6,11 +6,12 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeAlias
 
 from core.domain.answers import AnswerPart
-from core.domain.documents import Document, Passage
+from core.domain.documents import Document, Page, Passage
 from core.domain.ports import ChatModel, Message
 from core.domain.search import SearchPlan, SearchResult
 from core.domain.settings import Settings
 from core.domain.turns import Exchange, Recalled, TraceStep
+from core.figures.formulas import Formulas, shipped_formulas
 from core.search.lexicon import Lexicon, shipped_lexicon
 
 
@@ -18,6 +19,8 @@ class Documents(Protocol):
     """The part of the library that nodes read."""
 
     def list(self) -> list[Document]: ...
+
+    def page(self, document_id: str, page_index: int) -> Page: ...
 
     def page_text(self, document_id: str, page_index: int) -> str: ...
 
@@ -75,6 +78,7 @@ class TurnContext:
     """The conversation so far, oldest first."""
     recall: Memory | None = None
     lexicon: Lexicon = field(default_factory=shipped_lexicon)
+    formulas: Formulas = field(default_factory=shipped_formulas)
     notes: Notes = field(default_factory=Notes)
 
     @property

@@ -7,8 +7,9 @@ from typing import Any
 
 from pydantic import TypeAdapter
 
-from core.domain import answers, documents, search, turns
+from core.domain import answers, documents, figures, search, turns
 from core.domain.answers import AnswerPart, Attempt, Citation, Verdict
+from core.domain.figures import Stated
 from core.domain.search import Evidence, Intent, Mode, SearchPlan
 from core.text.marks import marked_text
 from core.text.terms import content_terms
@@ -39,6 +40,8 @@ class TurnState:
     """Where nothing was good enough: what came closest."""
     absent: tuple[str, ...] = ()
     """Telling words of the question that no passage found holds."""
+    stated: tuple[Stated, ...] = ()
+    """What the analyst found in tables of the evidence's pages, or computed, likeliest first."""
     parts: tuple[AnswerPart, ...] = ()
     removed_markers: int = 0
     citations: tuple[Citation, ...] = ()
@@ -88,7 +91,7 @@ def restored(values: Mapping[str, Any]) -> TurnState:
 
 CHECKPOINTED: tuple[type, ...] = tuple(
     value
-    for module in (search, documents, answers, turns)
+    for module in (search, documents, figures, answers, turns)
     for value in vars(module).values()
     if isinstance(value, type)
     and value.__module__ == module.__name__

@@ -59,9 +59,9 @@ def cite(
     citations: list[Citation] = []
     for claim in extract_claims(parts):
         for number in claim.citations:
-            citation = citation_of(claim, known[number], page_text)
-            if citation is not None and citation not in citations:
-                citations.append(citation)
+            for citation in citations_of(claim, known[number], page_text):
+                if citation not in citations:
+                    citations.append(citation)
     return CitedAnswer(parts, tuple(citations))
 
 
@@ -75,7 +75,8 @@ def _tied(
 ) -> tuple[AnswerPart, ...]:
     """Let every claim of prose cite what bears it out, and nothing else cite anything."""
     claims = extract_claims(parts)
-    told = [claim for claim in claims if not claim.verbatim and (recite or not claim.citations)]
+    prose = [claim for claim in claims if not claim.verbatim and not claim.figures]
+    told = [claim for claim in prose if recite or not claim.citations]
     numbers = {index: part.numbers for index, part in enumerate(parts)}
     of_claims = {index for claim in claims for index in claim.parts}
     numbers |= {index: () for index in numbers if index not in of_claims}
@@ -125,6 +126,36 @@ def source_texts(evidence: Sequence[Evidence]) -> list[str]:
     ]
 
 
+def citations_of(claim: ClaimText, item: Evidence, page_text: PageText) -> tuple[Citation, ...]:
+    """What backs a claim on the page of one passage: the best quotation, or each figure with its heads."""
+    if claim.figures:
+        places = (
+            place
+            for figure in claim.figures
+            if (figure.document_id, figure.page_index) == (item.passage.document_id, item.passage.page_index)
+            for place in (*figure.heads, (figure.start, figure.end))
+        )
+        return tuple(page_citation(item, Span(*place), page_text) for place in dict.fromkeys(places))
+    citation = citation_of(claim, item, page_text)
+    return (citation,) if citation else ()
+
+
+def page_citation(item: Evidence, span: Span, page_text: PageText) -> Citation:
+    """A stretch of the page that a passage stands on."""
+    passage = item.passage
+    page = page_text(passage.document_id, passage.page_index)
+    return Citation(
+        number=item.number,
+        document_id=passage.document_id,
+        document_name=item.document_name,
+        page_index=passage.page_index,
+        page_label=passage.page_label,
+        quotation=page[span.start : span.end],
+        start=span.start,
+        end=span.end,
+    )
+
+
 def citation_of(claim: ClaimText, item: Evidence, page_text: PageText) -> Citation | None:
     """The words of one passage that back a claim best, as they stand in the page; None when nothing does.
 
@@ -157,14 +188,5 @@ def quotation_at(item: Evidence, span: Span, page_text: PageText) -> Citation | 
         found = locate(quotation, page)
         if found is None:
             return None
-        placed, quotation = found, page[found.start : found.end]
-    return Citation(
-        number=item.number,
-        document_id=passage.document_id,
-        document_name=item.document_name,
-        page_index=passage.page_index,
-        page_label=passage.page_label,
-        quotation=quotation,
-        start=placed.start,
-        end=placed.end,
-    )
+        placed = found
+    return page_citation(item, placed, page_text)

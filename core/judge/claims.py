@@ -1,7 +1,8 @@
 """Split an answer into checkable claims, each with the evidence numbers that its parts cite.
 
-Each quotation is one claim. Of prose, sentences, list items and the cells of tables that state something are claims;
-headings, questions, small talk, hedges and "the documents do not say" are not. Whether one holds `checks` says.
+Each quotation is one claim, and each statement of figures. Of prose, sentences, list items and the cells of tables that
+state something are claims; headings, questions, small talk, hedges and "the documents do not say" are not. Whether one
+holds `checks` says.
 """
 
 import html
@@ -11,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from core.domain.answers import AnswerPart, PartKind, Span
+from core.domain.figures import Computation, Figure
 from core.text.sentences import split_sentences
 from core.text.terms import content_terms
 
@@ -80,6 +82,9 @@ class ClaimText:
     verbatim: bool = False
     place: int | None = None
     """Of what is quoted: where it stands in the passage, where the part tells."""
+    figures: tuple[Figure, ...] = ()
+    """Of what code states: what it states, or computes from."""
+    computation: Computation | None = None
 
     @property
     def told(self) -> str:
@@ -89,7 +94,7 @@ class ClaimText:
     @property
     def bare(self) -> str:
         """Return the statement without list mark and emphasis; of a quotation, its words as they are."""
-        return " ".join(self.text.split()) if self.verbatim else bare_text(self.told)
+        return " ".join(self.text.split()) if self.verbatim or self.figures else bare_text(self.told)
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,6 +122,9 @@ def extract_claims(answer: Sequence[AnswerPart]) -> tuple[ClaimText, ...]:
             claims.append(
                 ClaimText(part.text, start, end, part.numbers, parts=(first,), verbatim=True, place=part.start)
             )
+        elif part.kind is PartKind.FIGURE:
+            end, stated = start + len(part.text), (part.figures, part.computation)
+            claims.append(ClaimText(part.text, start, end, part.numbers, "", (first,), False, None, *stated))
         start += sum(len(one.text) for one in answer[first:last])
         first = last
     return tuple(claims)

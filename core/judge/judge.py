@@ -15,6 +15,7 @@ from core.judge.features import ClaimMeasure, measure_answer, measure_claims
 from core.judge.sources import Source, Sources, share_held
 from core.text.marks import plain_text
 from core.text.sentences import split_sentences
+from core.text.stating import NotComputableError, formula, reads_so, statement
 from core.text.terms import content_terms, root, specificity
 
 DOUBTED, DOUBTFUL = 0.4, 0.25
@@ -120,6 +121,8 @@ def _declines(part: AnswerPart) -> bool:
 
 def _check(measure: ClaimMeasure, doubt: float, pool: Sources) -> CheckedClaim:
     claim, findings = measure.claim, measure.findings
+    if claim.figures:
+        return _made_again(claim)
     cited = _cited(claim, pool)
     status, reason = status_of(findings, doubt, measure.features["held"])
     if any(_repeats(claim, source) for source in cited.sources):
@@ -143,6 +146,23 @@ def _check(measure: ClaimMeasure, doubt: float, pool: Sources) -> CheckedClaim:
     elif claim.citations:
         status, reason = ClaimStatus.UNSUPPORTED, f"{_marks(claim.citations)} is no source of this answer"
     return CheckedClaim(claim, status, reason, _computed(findings))
+
+
+def _made_again(claim: ClaimText) -> CheckedClaim:
+    """Say whether the figures that a statement carries give it; where they stand is checked with the page."""
+    misread = next((figure for figure in claim.figures if not reads_so(figure)), None)
+    if misread is not None:
+        return CheckedClaim(claim, ClaimStatus.UNSUPPORTED, f"“{misread.text}” is not read as {misread.value}")
+    try:
+        again = statement(claim.figures, claim.computation)
+    except NotComputableError as error:
+        return CheckedClaim(claim, ClaimStatus.UNSUPPORTED, f"it cannot be computed: {error}")
+    if again != claim.text:
+        return CheckedClaim(claim, ClaimStatus.UNSUPPORTED, f"made again from its figures it reads “{again}”")
+    if claim.computation is None:
+        return CheckedClaim(claim, ClaimStatus.SUPPORTED, "stated again from its cells")
+    told = f"computed again: {formula(claim.figures, claim.computation)}"
+    return CheckedClaim(claim, ClaimStatus.SUPPORTED, told, computed=True)
 
 
 def _cited(claim: ClaimText, pool: Sources) -> Sources:

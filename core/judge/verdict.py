@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from core.domain.answers import AnswerPart, Claim, ClaimStatus, Score, Verdict
+from core.domain.answers import AnswerPart, Claim, ClaimStatus, Score, Span, Verdict
 from core.domain.search import Evidence, Intent
-from core.judge.citations import PageText, citation_of, source_texts
+from core.judge.citations import PageText, citation_of, page_citation, source_texts
 from core.judge.confidence import Recalibration
 from core.judge.judge import (
     BARELY_HELD,
@@ -108,6 +108,8 @@ def _declined(findings: AnswerFindings) -> Verdict:
 
 def _claim(checked: CheckedClaim, evidence: Sequence[Evidence], page_text: PageText) -> Claim:
     """Nothing counts as supported without a quotation, found on its page, for all that it cites."""
+    if checked.claim.figures:
+        return _claim_of_figures(checked, evidence, page_text)
     claim, status, reason = checked.claim, checked.status, checked.reason
     items = {item.number: item for item in evidence}
     bare = claim.bare
@@ -127,6 +129,23 @@ def _claim(checked: CheckedClaim, evidence: Sequence[Evidence], page_text: PageT
         status, reason = ClaimStatus.UNSUPPORTED, "no words on the cited page bear it out"
     quotation = None if best is None else found[best]
     return Claim(claim.told, claim.start, claim.end, status, reason, claim.citations, quotation)
+
+
+def _claim_of_figures(checked: CheckedClaim, evidence: Sequence[Evidence], page_text: PageText) -> Claim:
+    """Each figure must stand where it was taken from, on a page that the claim cites."""
+    claim, status, reason = checked.claim, checked.status, checked.reason
+    cited = {
+        (item.passage.document_id, item.passage.page_index): item for item in evidence if item.number in claim.citations
+    }
+    quotation = None
+    for figure in claim.figures:
+        item = cited.get((figure.document_id, figure.page_index))
+        found = page_citation(item, Span(figure.start, figure.end), page_text) if item else None
+        if WORTH[status] and (found is None or found.quotation != figure.text):
+            where = f"page {item.passage.page_label}" if item else "a page that is cited"
+            status, reason = ClaimStatus.UNSUPPORTED, f"“{figure.text}” does not stand in its place on {where}"
+        quotation = quotation or found
+    return Claim(claim.text, claim.start, claim.end, status, reason, claim.citations, quotation)
 
 
 def _kept(findings: AnswerFindings, claims: Sequence[Claim]) -> Score:

@@ -8,6 +8,7 @@ from core.domain.errors import IndexMismatchError, ModelUnavailableError
 from core.domain.ports import Embedder, PassageIndex
 from core.domain.settings import Settings, load_settings
 from core.domain.stores import Stores
+from core.figures.formulas import users_formulas
 from core.ingest.pipeline import Ingest
 from core.models.registry import check_engine, choose_engine, make_embedder
 from core.search.lexicon import users_lexicon
@@ -81,6 +82,7 @@ class Pincite:
                 recall=lambda question, ids: self.verdicts.recall(self.reviews.reviewed_match(question, ids)),
                 await_documents=self.documents.await_text,
                 lexicon=users_lexicon(current.data_dir),
+                formulas=users_formulas(current.data_dir),
             )
 
         self.runner = TurnRunner(

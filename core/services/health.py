@@ -10,6 +10,7 @@ from core.domain.errors import PinciteError
 from core.domain.health import HealthCheck
 from core.domain.ports import Library
 from core.domain.settings import Settings
+from core.figures.formulas import users_formulas
 from core.models.flash import LICENCE, SIZE_MB, is_cached
 from core.models.registry import AUTO, QUOTING, EngineState, make_embedder
 from core.search.lexicon import users_lexicon
@@ -100,9 +101,12 @@ class Health:
         return HealthCheck("reranker", True, "FlashRank" if is_cached(self._current().models_dir) else built_in)
 
     def _terms(self) -> HealthCheck:
-        lexicon = users_lexicon(self._current().data_dir)
-        detail = " ".join([f"{len(lexicon.terms)} terms of a trade.", *lexicon.problems])
-        return HealthCheck("terms", not lexicon.problems, detail, "Mend the file; all others are used.")
+        data_dir = self._current().data_dir
+        lexicon, formulas = users_lexicon(data_dir), users_formulas(data_dir)
+        problems = [*lexicon.problems, *formulas.problems]
+        counted = f"{len(lexicon.terms)} terms of a trade, {len(formulas.formulas)} formulas."
+        detail = " ".join([counted, *problems])
+        return HealthCheck("terms", not problems, detail, "Mend the file; all others are used.")
 
     def _language_model(self) -> HealthCheck:
         state = self._engines()

@@ -16,6 +16,7 @@ from core.domain.ports import ChatModel, SessionStore, TurnStore
 from core.domain.search import Mode
 from core.domain.settings import Settings
 from core.domain.turns import Exchange, Turn, TurnSnapshot, TurnStatus, now
+from core.figures.formulas import Formulas, shipped_formulas
 from core.graph.build import TurnGraph
 from core.graph.context import Documents, Memory, Searcher, TurnContext
 from core.graph.state import TurnState, restored
@@ -46,6 +47,7 @@ class Equipment:
     await_documents: Callable[[Sequence[str], float], bool] = lambda document_ids, seconds: True
     """Say within these seconds whether the documents can be searched."""
     lexicon: Lexicon = field(default_factory=shipped_lexicon)
+    formulas: Formulas = field(default_factory=shipped_formulas)
 
 
 @dataclass(frozen=True, slots=True)
@@ -234,6 +236,7 @@ class TurnRunner:
             history=asked.history or (),
             recall=None if asked.fresh else equipment.recall,
             lexicon=equipment.lexicon,
+            formulas=equipment.formulas,
         )
         state = TurnState(asked.question, asked.mode, asked.scope, asked.hint)
         return _answered(live.snapshot.turn, self._walk(live.snapshot.turn.id, state, context))

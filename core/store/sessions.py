@@ -14,6 +14,7 @@ from core.store.database import Database
 from core.store.turns import UNREADABLE_SCOPE, Turns, containing
 from core.text.markdown import escape, tame, verbatim
 from core.text.plain import shown, storable
+from core.text.stating import formula
 
 NEW_TITLE = "New session"
 LONGEST_TITLE = 60
@@ -146,6 +147,8 @@ def _answer_markdown(parts: Sequence[AnswerPart]) -> str:
         if part.numbers:
             marker = ", ".join(map(str, part.numbers))
             pieces.append(f" \\[{marker}\\]" if after.text.startswith(("(", ":")) else f" [{marker}]")
+        if part.computation is not None:
+            pieces.append(tame(f"\n= {formula(part.figures, part.computation)}"))
     return "\n".join(f"> {line}".rstrip() for line in "".join(pieces).strip().splitlines())
 
 

@@ -11,6 +11,7 @@ from functools import cached_property
 from core.domain.answers import AnswerPart
 from core.text.quotations import NormalizedText
 from core.text.sentences import split_sentences
+from core.text.stating import formula
 
 MARK = re.compile(r"[\[【](\d{1,3}(?:[ \t]*[,;–-][ \t]*\d{1,3})*)[\]】](?!\()")
 """Some models write 【2】; [1](address) is Markdown of another kind."""
@@ -68,10 +69,14 @@ def plain_text(parts: Iterable[AnswerPart]) -> str:
 
 
 def marked_text(parts: Iterable[AnswerPart]) -> str:
-    """The answer as text for people: quoted white space drawn together, a marker where something is cited."""
+    """The answer as text for people: quoted white space drawn together, a marker where something is cited.
+
+    What was computed is followed by its formula.
+    """
     return "".join(
         (" ".join(part.text.split()) if part.verbatim else part.text)
         + (f" [{', '.join(map(str, part.numbers))}]" if part.numbers else "")
+        + (f"\n= {formula(part.figures, part.computation)}" if part.computation else "")
         for part in parts
     )
 

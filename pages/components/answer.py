@@ -6,6 +6,7 @@ from itertools import groupby
 import streamlit as st
 
 from core.domain.answers import AnswerPart, Attempt, Claim, ClaimStatus, PartKind, Score, Verdict
+from core.text.stating import latex
 from pages.components.words import CLAIM_MARKS, escape, escape_lines, page_name, plain_headings, tame
 
 
@@ -14,20 +15,24 @@ def answer_markdown(parts: Sequence[AnswerPart], verdict: Verdict | None) -> str
     claims = sorted(verdict.claims if verdict else (), key=lambda claim: claim.start)
     shown: list[str] = []
     start = 0
-    for verbatim, run in groupby(parts, key=lambda part: part.verbatim):
-        for stretch in [[part] for part in run] if verbatim else [list(run)]:
+    for whole, run in groupby(parts, key=lambda part: part.verbatim or part.kind is PartKind.FIGURE):
+        for stretch in [[part] for part in run] if whole else [list(run)]:
             end = start + sum(len(part.text) for part in stretch)
             own = [claim for claim in claims if start <= claim.start < end]
-            shown += _quoted(stretch[0], own) if verbatim else [plain_headings("".join(_prose(stretch, own, start)))]
+            shown += _quoted(stretch[0], own) if whole else [plain_headings("".join(_prose(stretch, own, start)))]
             start = end
     return "".join(shown)
 
 
 def _quoted(part: AnswerPart, claims: Sequence[Claim]) -> list[str]:
-    """Words of a page: none of them is Markdown, and none of them ours."""
+    """Words of a page, or what code says of its figures: none of them is Markdown."""
     after = badge(claims[0], part.numbers) if claims else _numbers(part.numbers)
     words = escape_lines(" ".join(part.text.split()))
-    return [f"**{words}**" if part.kind is PartKind.HEADLINE else words, f" {after}" if after else ""]
+    bold = part.kind in (PartKind.HEADLINE, PartKind.FIGURE)
+    shown = [f"**{words}**" if bold else words, f" {after}" if after else ""]
+    if part.computation is not None and (told := latex(part.figures, part.computation)):
+        shown.append(f"\n\n$${told}$$\n\n")
+    return shown
 
 
 def _prose(parts: Sequence[AnswerPart], claims: Sequence[Claim], start: int) -> Iterator[str]:

@@ -61,6 +61,7 @@ def test_what_is_found_is_said_in_words_with_unit_and_scale() -> None:
         page_index=4,
         start=220,
         end=225,
+        heads=((200, 210), (20, 24)),
     )
     assert found.figure.amount == 1_105_000
 

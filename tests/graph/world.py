@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from core.domain.documents import Document, DocumentStatus, Passage
+from core.domain.documents import Document, DocumentStatus, Page, PageStatus, Passage
 from core.domain.ports import AnswerRequest, ChatModel
 from core.domain.search import Candidate, Evidence, SearchPlan, SearchResult
 from core.domain.settings import Settings
@@ -44,6 +44,9 @@ class Shelf:
             )
             for identity, name in self.names.items()
         ]
+
+    def page(self, document_id: str, page_index: int) -> Page:
+        return Page(page_index, str(page_index + 1), self.texts[document_id][page_index], (), (), PageStatus.TEXT)
 
     def page_text(self, document_id: str, page_index: int) -> str:
         return self.texts[document_id][page_index]

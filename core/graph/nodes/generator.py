@@ -101,5 +101,6 @@ def _request(state: TurnState, context: TurnContext) -> AnswerRequest:
         critique=critique_of(state.verdict),
         hint=state.hint,
         absent=state.absent,
+        stated=state.stated,
         library_is_empty=not context.documents.list(),
     )

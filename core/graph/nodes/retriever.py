@@ -95,8 +95,8 @@ def _repeats(state: TurnState, context: TurnContext) -> bool:
     return not context.model.writes_prose or critique_of(last.verdict) == told
 
 
-def after_retriever(state: TurnState) -> Literal["generator", "review"]:
-    return "generator" if state.evidence and not state.give_up else "review"
+def after_retriever(state: TurnState) -> Literal["analyst", "review"]:
+    return "analyst" if state.evidence and not state.give_up else "review"
 
 
 def described(result: SearchResult) -> dict[str, object]:

@@ -1,0 +1,305 @@
+"""How likely a cell or a computed figure is right: the models are fitted here, and measured on questions left out.
+
+Questions whose answer is a cell stand beside questions that the text, a count or a computation answers, each asked of
+its own table, of its own among others, and some of others alone. The ranking of cells behind every measure was fitted
+on tables of the other half.
+"""
+
+import argparse
+import gzip
+import hashlib
+import json
+import random
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import minimize
+from scipy.sparse import csr_matrix
+
+from benchmarks.measures import mean
+from benchmarks.tables import SOURCES, Asked, fit, said, table_of
+from core.domain.tables import Table
+from core.figures.answers import told_of
+from core.figures.asked import Form
+from core.figures.cells import Weights, finding, rank, shipped_weights
+from core.figures.computing import computed
+from core.figures.gates import FEATURES, OPERANDS, Gates, kind_words, weighed
+from core.text.measures import printed_figure
+from core.text.stating import compute
+
+SHIPPED = ("tatqa", "wtq")
+FOLDS = 5
+OTHERS = 5
+"""Tables of the same source that a question is asked of beside its own, or instead."""
+OTHERS_ALONE = 0.4
+FEWEST_USES = 30
+KINDS_STRENGTH, GATE_STRENGTH = 3.0, 1.0
+LEAST_SPREAD = 0.1
+"""So that what hardly any case has is not weighed heavily."""
+PRECISION = 0.7
+BINS = 10
+TEXTS = "reading.jsonl.gz"
+Rows = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """A question put to some tables; ``right``: the figure that comes first answers it."""
+
+    source: str
+    key: str
+    features: Mapping[str, float]
+    right: bool
+    own: bool = False
+    """It was asked of its own table alone."""
+
+
+Maker = Callable[[str, dict[str, Any], Sequence[Table], Table, Weights, Gates], Case | None]
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("directory", type=Path, help="the folder of open training data")
+    parser.add_argument("--limit", type=int, default=1200, help="questions of each source")
+    parser.add_argument("--write", type=Path, help="write the models here")
+
+
+def run(options: argparse.Namespace) -> dict[str, Any]:
+    questions = {name: read_rows(options.directory, name, options.limit) for name in SOURCES}
+    kinds = fit_kinds(options.directory, questions)
+    gates = Gates(kinds, {"bias": 0.0}, {"bias": 0.0})
+    weights = _ranking([row for name in SHIPPED for row in questions[name] if not _held_back(row)])
+    kept = {name: [row for row in questions[name] if _held_back(row)] for name in SHIPPED}
+    cases = [case for name in SHIPPED for case in _cases(name, kept[name], weights, _cell_case, gates)]
+    sums = list(_cases("tatqa", kept["tatqa"], weights, _computed_case, gates))
+    elsewhere = list(_cases("aitqa", questions["aitqa"], shipped_weights(), _cell_case, gates))
+    own = [case for case in sums if case.own]
+    result = {
+        "asks for a figure": kinds_measured(options.directory, questions),
+        "cells": {
+            "keys left out": measured(_folded(cases, FEATURES), cases),
+            "aitqa, fitted on both": measured(_told(fit_gate(cases, FEATURES), elsewhere), elsewhere),
+        },
+        "computed": {
+            "arithmetic questions": sum(row["answer_from"] == "arithmetic" for row in kept["tatqa"]),
+            "computed of these": len(own),
+            "right of the computed": mean([case.right for case in own]),
+            "keys left out": measured(_folded(sums, OPERANDS), sums),
+        },
+    }
+    if options.write:
+        pairs = [
+            case.right for case in own if any(case.features.get(f"is {form}") for form in (Form.SHARE, Form.RATIO))
+        ]
+        write(Gates(kinds, fit_gate(cases, FEATURES), fit_gate(sums, OPERANDS) | {"named": mean(pairs)}), options.write)
+    return result
+
+
+def read_rows(directory: Path, source: str, limit: int) -> list[dict[str, Any]]:
+    """Questions of every kind, whole tables in an order that does not depend on the file's."""
+    with gzip.open(directory / "tables.jsonl.gz", "rt", encoding="utf-8") as lines:
+        rows = [row for row in map(json.loads, lines) if row["source"] in SOURCES[source] and row["table"]]
+    return sorted(rows, key=lambda row: digest(row["split_key"]))[:limit]
+
+
+def digest(key: str) -> str:
+    return hashlib.sha256(key.encode()).hexdigest()
+
+
+def _ranking(rows: Sequence[dict[str, Any]]) -> Weights:
+    """A ranking of cells fitted on these questions."""
+    return fit(
+        [
+            Asked(
+                row["question"], table_of(row["table"]), tuple(row["answer"]), tuple(map(tuple, row.get("cells") or ()))
+            )
+            for row in rows
+            if row["answer_from"] == "cell"
+        ]
+    )
+
+
+def _held_back(row: Mapping[str, Any]) -> bool:
+    """Half of the keys teach the ranking, the other half the models behind it."""
+    return int(digest(row["split_key"])[-1], 16) % 2 == 0
+
+
+def _cases(source: str, rows: Sequence[dict[str, Any]], weights: Weights, make: Maker, gates: Gates) -> Iterator[Case]:
+    chance = random.Random(source)
+    tables = {json.dumps(row["table"]): (row["split_key"], table_of(row["table"])) for row in rows}
+    every = list(tables.values())
+    for row in rows:
+        own = tables[json.dumps(row["table"])][1]
+        others = [table for key, table in chance.sample(every, min(len(every), OTHERS)) if key != row["split_key"]]
+        shelves = [[own], [*others[:2], own, *others[2:]]]
+        for shown in [*shelves, others] if chance.random() < OTHERS_ALONE else shelves:
+            if (case := make(source, row, shown, own, weights, gates)) is not None:
+                yield case
+
+
+def _cell_case(
+    source: str, row: dict[str, Any], shown: Sequence[Table], own: Table, weights: Weights, gates: Gates
+) -> Case | None:
+    ranking = rank(row["question"], shown, weights=weights)
+    if ranking is None:
+        return None
+    found = finding(ranking, shown)
+    told = told_of(row["question"], ranking, found, gates)
+    if told is None:
+        return None
+    figures, features = told
+    texts = {said(figure.text) for figure in figures}
+    right = all(one.table is own for one in found.answers) and texts == {said(answer) for answer in row["answer"]}
+    return Case(source, row["split_key"], features, right, len(shown) == 1)
+
+
+def _computed_case(
+    source: str, row: dict[str, Any], shown: Sequence[Table], own: Table, weights: Weights, gates: Gates
+) -> Case | None:
+    found = computed(row["question"], shown, weights=weights, gates=gates)
+    if found.stated is None or found.stated.computation is None:
+        return None
+    value = float(compute(found.stated.figures, found.stated.computation))
+    right = row["answer_from"] == "arithmetic" and _is_near(value, row["answer"][0])
+    arithmetic = row["answer_from"] == "arithmetic" and len(shown) == 1
+    return Case(source, row["split_key"], found.features, right and own in shown, arithmetic)
+
+
+def _is_near(value: float, answer: str) -> bool:
+    """Within one in a hundred, or as near as two decimals say; shares may be said of one or of a hundred."""
+    printed = printed_figure(answer)
+    wanted = float(printed.value) if printed else float("nan")
+    return any(abs(one - wanted) <= max(0.011, abs(wanted) * 0.01) for one in (value, value / 100))
+
+
+def fit_gate(cases: Sequence[Case], names: Sequence[str]) -> dict[str, float]:
+    rows = np.array([[case.features.get(name, 0.0) for name in names] for case in cases])
+    return dict(zip((*names, "bias"), _logistic(rows, np.array([case.right for case in cases])), strict=True))
+
+
+def _logistic(rows: Rows, right: NDArray[np.bool_]) -> list[float]:
+    """Weights of the columns as they are, and behind them the bias."""
+    middle, spread = rows.mean(axis=0), np.maximum(rows.std(axis=0), LEAST_SPREAD)
+    scaled = np.hstack([(rows - middle) / spread, np.ones((len(rows), 1))])
+    found = _fitted(csr_matrix(scaled), right, GATE_STRENGTH)
+    weights = found[:-1] / spread
+    return [*map(float, weights), float(found[-1] - weights @ middle)]
+
+
+def _fitted(rows: csr_matrix, right: NDArray[np.bool_], strength: float) -> Rows:
+    turned = rows.T.tocsr()
+
+    def loss(weights: Rows) -> tuple[float, Rows]:
+        scores = rows @ weights
+        slope = turned @ (1 / (1 + np.exp(-scores)) - right) + 2 * strength * weights
+        return float(np.logaddexp(0, np.where(right, -scores, scores)).sum() + strength * weights @ weights), slope
+
+    return np.array(minimize(loss, np.zeros(rows.shape[1]), jac=True, method="L-BFGS-B").x)
+
+
+def _folded(cases: Sequence[Case], names: Sequence[str]) -> list[float]:
+    """Probabilities by models that have seen nothing of a case's key."""
+    fold = [int(digest(case.key)[:8], 16) % FOLDS for case in cases]
+    models = [fit_gate([c for c, at in zip(cases, fold, strict=True) if at != left], names) for left in range(FOLDS)]
+    return [weighed(models[at], case.features) for case, at in zip(cases, fold, strict=True)]
+
+
+def _told(model: Mapping[str, float], cases: Sequence[Case]) -> list[float]:
+    return [weighed(model, case.features) for case in cases]
+
+
+def measured(probabilities: Sequence[float], cases: Sequence[Case]) -> dict[str, Any]:
+    """``above``: from which probability on PRECISION are right, and what share of the right ones that is."""
+    told, right = np.array(probabilities), np.array([case.right for case in cases])
+    order = np.argsort(-told)
+    so_far = np.cumsum(right[order]) / np.arange(1, len(right) + 1)
+    deep = np.flatnonzero(so_far >= PRECISION)
+    last = int(deep[-1]) if len(deep) else -1
+    kept = right[order][: last + 1]
+    return {
+        "cases": len(right),
+        "right": round(float(right.mean()), 3),
+        "auroc": round(auroc(told, right), 3),
+        "ece": round(calibration_error(told, right), 3),
+        "above": round(float(told[order][last]), 3) if last >= 0 else None,
+        "of the right": round(float(kept.sum() / max(1, right.sum())), 3),
+    }
+
+
+def auroc(told: Rows, right: NDArray[np.bool_]) -> float:
+    ranks = told.argsort().argsort() + 1
+    wins = ranks[right].sum() - right.sum() * (right.sum() + 1) / 2
+    return float(wins / max(1, right.sum() * (~right).sum()))
+
+
+def calibration_error(told: Rows, right: NDArray[np.bool_]) -> float:
+    bins = np.minimum((told * BINS).astype(int), BINS - 1)
+    parts = [(bins == at) for at in range(BINS)]
+    return float(sum(abs(told[part].mean() - right[part].mean()) * part.mean() for part in parts if part.any()))
+
+
+def _labelled(directory: Path, questions: Mapping[str, Sequence[dict[str, Any]]]) -> list[tuple[str, str, bool]]:
+    """Key and question, and whether its answer is a figure; questions about texts stand beside those about tables."""
+    rows = [row for name in ("tatqa", "wtq") for row in questions[name]]
+    found = [(row["split_key"], row["question"], _is_figure(row)) for row in rows]
+    with gzip.open(directory / TEXTS, "rt", encoding="utf-8") as lines:
+        texts = [row for row in map(json.loads, lines) if row["use"] == "ship" and row["answers"]]
+    texts.sort(key=lambda row: digest(row["split_key"] + row["question"]))
+    return found + [
+        (row["split_key"], row["question"], printed_figure(row["answers"][0]["text"]) is not None)
+        for row in texts[: len(found)]
+    ]
+
+
+def _is_figure(row: Mapping[str, Any]) -> bool:
+    return len(row["answer"]) >= 1 and all(printed_figure(answer) is not None for answer in row["answer"])
+
+
+def fit_kinds(directory: Path, questions: Mapping[str, Sequence[dict[str, Any]]]) -> dict[str, float]:
+    return _kinds_of(_labelled(directory, questions))
+
+
+def _kinds_of(labelled: Sequence[tuple[str, str, bool]]) -> dict[str, float]:
+    bags = [kind_words(question) for _, question, _ in labelled]
+    uses: dict[str, int] = {}
+    for bag in bags:
+        for word in bag:
+            uses[word] = uses.get(word, 0) + 1
+    vocabulary = {word: at for at, word in enumerate(sorted(w for w, count in uses.items() if count >= FEWEST_USES))}
+    pairs = [(at, vocabulary[word]) for at, bag in enumerate(bags) for word in bag if word in vocabulary]
+    coordinates = tuple(np.array(pairs, dtype=np.int64).T)
+    matrix = csr_matrix((np.ones(len(pairs)), coordinates), shape=(len(bags), len(vocabulary)))
+    weights = _fitted(matrix, np.array([figure for *_, figure in labelled]), KINDS_STRENGTH)
+    return {word: float(weights[at]) for word, at in vocabulary.items()}
+
+
+def kinds_measured(directory: Path, questions: Mapping[str, Sequence[dict[str, Any]]]) -> dict[str, float]:
+    """Half of the keys with words weighed on the other half."""
+    labelled = _labelled(directory, questions)
+    half = [int(digest(key)[:8], 16) % 2 for key, *_ in labelled]
+    kinds = Gates(_kinds_of([one for one, at in zip(labelled, half, strict=True) if at]), {}, {})
+    left = [one for one, at in zip(labelled, half, strict=True) if not at]
+    told = np.array([kinds.asks_for_figure(question) for _, question, _ in left])
+    right = np.array([figure for *_, figure in left])
+    return {
+        "questions": len(left),
+        "auroc": round(auroc(told, right), 3),
+        "ece": round(calibration_error(told, right), 3),
+        "below 0.2 of figures": mean((told[right] < 0.2).tolist()),
+        "below 0.2 of others": mean((told[~right] < 0.2).tolist()),
+    }
+
+
+def write(gates: Gates, path: Path) -> None:
+    kinds = {word: round(weight, 2) for word, weight in gates.kinds.items() if abs(weight) >= 0.05}
+    cell = {name: round(weight, 3) for name, weight in gates.cell.items()}
+    computed = {name: round(weight, 3) for name, weight in gates.computed.items()}
+    written = {"kinds": kinds, "cell": cell, "computed": computed}
+    path.write_text(json.dumps(written, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+def render(result: dict[str, Any]) -> str:
+    return "\n".join(f"{name}: {value}" for name, value in result.items())

@@ -1,0 +1,124 @@
+"""What tables say to a question: the cell that it asks for, or what it wants computed, and how likely that is right."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from core.domain.answers import AnswerPart, PartKind
+from core.domain.documents import PageKey
+from core.domain.figures import Figure, Stated
+from core.domain.search import Evidence
+from core.domain.tables import Table
+from core.figures.asked import wanted
+from core.figures.cells import Finding, Ranking, finding, rank
+from core.figures.computing import computed
+from core.figures.formulas import Formulas, shipped_formulas
+from core.figures.gates import Gates, features_of, shipped_gates
+from core.figures.named import named
+from core.text.stating import statement
+
+MOST_RIVALS = 3
+ASKS = 0.2
+"""From this probability on that a question asks for a figure, tables are read for it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Analysis:
+    """``stated``: what answers, likeliest first; ``missing``: what the tables lack to compute what is asked."""
+
+    stated: tuple[Stated, ...] = ()
+    missing: str = ""
+
+
+def asks_for_figure(question: str, formulas: Formulas | None = None) -> float:
+    """The probability that it does; what has the form of a computation, or a formula's name in it, surely does."""
+    if wanted(question) or (formulas or shipped_formulas()).named_in(question):
+        return 1.0
+    return shipped_gates().asks_for_figure(question)
+
+
+def analyse(
+    question: str,
+    tables: Sequence[Table],
+    printed: Iterable[str] = (),
+    *,
+    known: Iterable[str] = (),
+    formulas: Formulas | None = None,
+) -> Analysis:
+    """State the cell that is asked for, and what follows from cells by the question's form or by a trade's formula."""
+    printed, known = tuple(printed), tuple(known)
+    of_form = computed(question, tables, printed, known=known)
+    of_trade = named(question, tables, shipped_gates().computed["named"], formulas)
+    cell = stated_cell(question, tables, printed, known=known)
+    stated = sorted(filter(None, [of_form.stated, of_trade.stated, cell]), key=lambda one: -one.probability)
+    return Analysis(tuple(stated), of_form.missing or of_trade.missing)
+
+
+def parts_of(stated: Stated, evidence: Sequence[Evidence]) -> tuple[AnswerPart, ...]:
+    """The statement as a part of an answer that cites a passage of each page which holds its figures.
+
+    Nothing where one of the pages has no passage among the evidence: what cannot be cited is not said.
+    """
+    pages = dict.fromkeys((figure.document_id, figure.page_index) for figure in stated.figures)
+    numbers = [_best_passage(page, stated.figures, evidence) for page in pages]
+    cited = tuple(number for number in numbers if number is not None)
+    if len(cited) < len(numbers):
+        return ()
+    part = AnswerPart(
+        stated.text,
+        cited,
+        PartKind.FIGURE,
+        probability=stated.probability,
+        figures=stated.figures,
+        computation=stated.computation,
+    )
+    return (part,)
+
+
+def _best_passage(page: PageKey, figures: Sequence[Figure], evidence: Sequence[Evidence]) -> int | None:
+    """The number of the page's passage that holds most of the figures."""
+
+    def held(item: Evidence) -> int:
+        passage = item.passage
+        return sum(
+            (figure.document_id, figure.page_index) == page
+            and passage.start <= figure.start
+            and figure.end <= passage.end
+            for figure in figures
+        )
+
+    of_page = [item for item in evidence if item.passage.page == page]
+    return max(of_page, key=held).number if of_page else None
+
+
+def stated_cell(
+    question: str, tables: Sequence[Table], printed: Iterable[str] = (), *, known: Iterable[str] = ()
+) -> Stated | None:
+    """The cells that answer, said in words; None where no cell is a figure that is likely asked for.
+
+    ``printed``: what documents print for the trade's terms in the question; ``known``: terms that no table need hold.
+    """
+    ranking = rank(question, tables, printed, known=known)
+    if ranking is None:
+        return None
+    return of_finding(question, ranking, finding(ranking, tables))
+
+
+def of_finding(question: str, ranking: Ranking, found: Finding, gates: Gates | None = None) -> Stated | None:
+    gates = gates or shipped_gates()
+    told = told_of(question, ranking, found, gates)
+    if told is None:
+        return None
+    figures, features = told
+    rivals = tuple(f"{one.words} ({one.apart})" if one.apart else one.words for one in found.rivals[:MOST_RIVALS])
+    return Stated(statement(figures), figures, gates.is_answer(features), rivals)
+
+
+def told_of(
+    question: str, ranking: Ranking, found: Finding, gates: Gates
+) -> tuple[tuple[Figure, ...], dict[str, float]] | None:
+    """The figures that answer, and the gate's features; None where what answers is no figure."""
+    figures = tuple(figure for one in found.answers if (figure := one.figure) is not None)
+    if not figures or len(figures) < len(found.answers):
+        return None
+    several, computes = len(figures) > 1, wanted(question) is not None
+    return figures, features_of(ranking, asks=gates.asks_for_figure(question), several=several, computes=computes)

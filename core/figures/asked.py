@@ -1,0 +1,143 @@
+"""What a question wants computed: the form of it, and the words for each of its operands.
+
+The forms are those of plain speech about figures; whose figures they are is left to the tables.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+
+from core.text.numbers import quantities
+
+Date = tuple[int, int, int]
+"""Year, month and day; 0 where they are not said."""
+_LONGEST = 600
+_PERCENT = r"(?:percent(?:age)?|per\s?cent|%)"
+_CHANGE = r"(?:change|increase|decrease|growth|decline|drop|reduction|rise|fall)"
+_VERB = r"(?:chang|increas|decreas|gr[eo]w|declin|drop|fall|fell|rise|rose|reduc)\w{0,4}"
+_PART = r"(?:percent(?:age)?|per\s?cent|%|proportion|share|fraction|portion)"
+_IS = r"(?:is|are|was|were|does|do|did|comes?|came|has|have|had)"
+
+
+class Form(StrEnum):
+    COMPOUND_GROWTH = "compound annual growth rate"
+    GROWTH = "percentage change"
+    SHARE = "share"
+    RATIO = "ratio"
+    AVERAGE = "average"
+    SUM = "sum"
+    CHANGE = "change"
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What is to be computed. ``operands``: what to look for, one for all periods, or one each."""
+
+    form: Form
+    operands: tuple[str, ...]
+    periods: tuple[Date, ...] = ()
+    """Those that the question names, in its order."""
+    whole_range: bool = False
+    """The periods are the ends of a range, and what lies between them is meant as well."""
+
+
+_FORMS: tuple[tuple[Form, re.Pattern[str]], ...] = tuple(
+    (form, re.compile(pattern, re.IGNORECASE))
+    for form, pattern in (
+        (Form.COMPOUND_GROWTH, r"\bcagr\b|\bcompound(?:ed)? (?:annual |yearly )?(?:rate of )?growth(?: rate)?\b"),
+        (
+            Form.GROWTH,
+            rf"{_PERCENT}(?: of)?(?: the)? {_CHANGE}\b|\b{_CHANGE} rate\b|\brate of {_CHANGE}\b"
+            rf"|\b{_CHANGE} (?:in|as a) {_PERCENT}|\byear[- ](?:over|on)[- ]year {_CHANGE}\b"
+            rf"|\bby (?:what|how much|how many) {_PERCENT}",
+        ),
+        (Form.SHARE, rf"(?P<a>.{{3,300}}?) as an? {_PART} of (?P<b>.{{3,300}})"),
+        (Form.SHARE, rf"\b{_PART} of (?P<b>.{{3,200}}?) (?:that )?{_IS} (?!the {_PART})(?P<a>.{{3,200}})"),
+        (Form.SHARE, rf"\b{_PART} of (?P<a>.{{3,200}}?) (?:out of|over|relative to) (?P<b>.{{3,200}})"),
+        (Form.RATIO, r"\bratio (?:of|between) (?P<a>.{3,200}?) (?:to|and|over) (?P<b>.{3,200})"),
+        (Form.RATIO, r"(?P<a>[^\s].{2,200}?)[- ]to[- ](?P<b>.{3,200}?) ratio\b"),
+        (Form.AVERAGE, r"\b(?:average|mean)\b"),
+        (Form.SUM, r"\b(?:sum|combined|altogether|aggregate|cumulative|together|added up|total)\b"),
+        (Form.CHANGE, r"\bdifference between (?P<a>.{3,200}?) and (?P<b>.{3,200})"),
+        (
+            Form.CHANGE,
+            rf"\b(?:{_CHANGE}|difference|movement)\b(?: ?/ ?\(?(?:{_CHANGE})\)?)?"
+            rf"|\bhow much (?:did|has|have)\b(?=.{{3,200}}\b{_VERB})",
+        ),
+    )
+)
+_RANGE = re.compile(
+    r"(?:19|20)\d\d\s?(?:-|–|—|to|through|until)\s?(?:FY\s?)?(?:19|20)\d\d\b|\b(?:between|from|over)\b", re.IGNORECASE
+)
+_SUMMED = re.compile(r"\b(?:sum|combined|altogether|aggregate|cumulative|together|added up)\b", re.IGNORECASE)
+_OF_ALL = re.compile(
+    r"\b(?:annual|yearly|per year|each year|years|periods|quarters)\b|^\W{0,3}what (?:is|was) the (?:average|mean)\b",
+    re.IGNORECASE,
+)
+_CHANGES = re.compile(rf"\b(?:{_CHANGE}|difference|movement)\b", re.IGNORECASE)
+_NAMES_CHANGE = re.compile(r"\b(?:change|difference|movement)\b", re.IGNORECASE)
+_ASKING = re.compile(
+    r"^\W{0,3}(?:what|which|how (?:much|many)|calculate|compute|determine|give|state|find|tell)\b"
+    rf"(?:\s{_IS}\b)?|\b(?:the|a|an) (?:following|value|amount) of\b",
+    re.IGNORECASE,
+)
+_TAIL = re.compile(
+    r"\b(?:represented|accounted|made up|made|attributed|attributable|contributed|composed|related|due|came|come)"
+    r"(?: up| for| to| of| by| from)?\W{0,3}$",
+    re.IGNORECASE,
+)
+_MONTH = re.compile(r"\b(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]{0,6}\b", re.IGNORECASE)
+_OF_PERIODS = re.compile(
+    r"\b(?:the|fiscal|financial|year|years|ended|ending|as of|at|in|of|and)\b|\W|\d", re.IGNORECASE
+)
+
+
+def wanted(question: str) -> Wanted | None:
+    """None where the question asks for no computation that is known by its form."""
+    text = " ".join(question[:_LONGEST].split())
+    dates = _only_periods(text)
+    for form, pattern in _FORMS:
+        match = pattern.search(text)
+        if match is None:
+            continue
+        whole = bool(_RANGE.search(text))
+        if "a" in match.groupdict():
+            operands = _bare(match["a"]), _bare(match["b"])
+            if all(map(_says_something, operands)):
+                return Wanted(form, operands, dates, whole)
+        elif _is_meant(form, text, len(dates)):
+            return Wanted(form, (_bare(f"{text[: match.start()]} {text[match.end() :]}"),), dates, whole)
+    return None
+
+
+def _only_periods(text: str) -> tuple[Date, ...]:
+    return tuple(dict.fromkeys(dates_of(text)))
+
+
+def _is_meant(form: Form, text: str, periods: int) -> bool:
+    """Whether the form's word says what is to be done, and is no name of what stands in a table."""
+    if form is Form.AVERAGE:
+        return (periods > 1 or (not periods and bool(_OF_ALL.search(text)))) and not _CHANGES.search(text)
+    if form is Form.SUM:
+        summed, ranged = bool(_SUMMED.search(text)), bool(_RANGE.search(text))
+        return periods > 1 and (summed or ranged) and not _CHANGES.search(text)
+    if form is Form.CHANGE:
+        return periods > 1 or bool(_NAMES_CHANGE.search(text))
+    return True
+
+
+def _bare(text: str) -> str:
+    """An operand's words, without those that only ask."""
+    plain = _ASKING.sub(" ", text).strip(" ?.,:;")
+    return " ".join(_TAIL.sub(" ", plain).split())
+
+
+def _says_something(operand: str) -> bool:
+    """More than periods: "2018" and "the year 2019" name no operand."""
+    return len(_OF_PERIODS.sub("", _MONTH.sub("", operand))) > 2
+
+
+def dates_of(text: str) -> Iterator[Date]:
+    """The dates that a text names, with their years."""
+    return (quantity.date for quantity in quantities(text) if quantity.kind == "date" and quantity.year)

@@ -1,0 +1,324 @@
+"""Figures that follow from the cells of tables: operands found, formula set, worked out by code.
+
+Where the tables lack what the question names, nothing is computed, and what is lacking is said.
+"""
+
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from itertools import product
+
+from core.domain.figures import Computation, Figure, Stated
+from core.domain.tables import Cell, Table
+from core.figures.agreement import Place
+from core.figures.asked import Date, Form, Wanted, dates_of, wanted
+from core.figures.cells import Ranking, Weights, figure_of, rank
+from core.figures.gates import Gates, features_of, shipped_gates
+from core.text.measures import printed_figure
+from core.text.stating import MOST_OPERANDS, NotComputableError, statement
+from core.text.terms import words
+
+_TRIED = 8
+_TOGETHER = 2.0
+"""How much likelier, in log odds, two operands are right that stand in the same table and are of the same column."""
+_TWO = (Form.SHARE, Form.RATIO)
+
+
+@dataclass(frozen=True, slots=True)
+class Computed:
+    """``stated`` is what was computed; else ``missing`` says what the tables lack, where that is known."""
+
+    stated: Stated | None = None
+    missing: str = ""
+    features: Mapping[str, float] = field(default_factory=dict)
+    """What the probability was weighed by."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Operands:
+    """Figures in the order of the formula, and what is known of how rightly they were chosen."""
+
+    figures: tuple[Figure, ...]
+    features: Mapping[str, float]
+
+
+def computed(
+    question: str,
+    tables: Sequence[Table],
+    printed: Iterable[str] = (),
+    *,
+    known: Iterable[str] = (),
+    weights: Weights | None = None,
+    gates: Gates | None = None,
+) -> Computed:
+    """Compute what the question's form wants, from cells of the tables."""
+    asked = wanted(question)
+    if asked is None:
+        return Computed()
+    gates = gates or shipped_gates()
+    finder = _Finder(tables, tuple(printed), tuple(known), weights, gates)
+    missing = _missing(asked, tables)
+    if missing:
+        return Computed(missing=missing)
+    operands = finder.pair(asked) if len(asked.operands) == 2 else finder.series(asked)
+    if operands is None or not _alike(asked.form, operands.figures):
+        return Computed()
+    computation = _computation(asked.form, operands.figures, two=len(asked.operands) == 2)
+    try:
+        text = statement(operands.figures, computation)
+    except NotComputableError:
+        return Computed()
+    stated = Stated(text, operands.figures, gates.is_result(operands.features), computation=computation)
+    return Computed(stated, features=operands.features)
+
+
+@dataclass(frozen=True, slots=True)
+class _Finder:
+    tables: Sequence[Table]
+    printed: tuple[str, ...]
+    known: tuple[str, ...]
+    weights: Weights | None
+    gates: Gates
+
+    def series(self, asked: Wanted) -> _Operands | None:
+        """One thing in several periods: the row (or column) of the likeliest cell, and in it a cell for each period."""
+        question = f"What was {asked.operands[0]}?"
+        ranking = rank(question, self.tables, self.printed, known=self.known, weights=self.weights)
+        if ranking is None:
+            return None
+        lines = dict[tuple[int, str, int], list[Place]]()
+        for at in ranking.order[: _TRIED * 3]:
+            place = ranking.places[at]
+            table = self.tables[place.table]
+            if (
+                place.cell.value is None
+                or _says(asked.form, table, place.cell)
+                or (line := _line(table, place)) is None
+                or line in lines
+            ):
+                continue
+            lines[line] = []
+            chosen = _chosen(table, place, line[1], asked, ranking)
+            if len(chosen) < 2:
+                continue
+            figures = tuple(f for one in chosen if (f := figure_of(table, one)) is not None)
+            if len(figures) == len(chosen) <= MOST_OPERANDS:
+                features = self._features(asked.form, [(ranking, at)], skipped=len(lines) - 1)
+                return _Operands(_one_measure(figures), features)
+        return None
+
+    def pair(self, asked: Wanted) -> _Operands | None:
+        """Two things of one period."""
+        found = []
+        for operand in asked.operands:
+            period = "" if any(dates_of(operand)) else " ".join(str(date[0]) for date in asked.periods)
+            question = f"What was {operand} {period}?"
+            ranking = rank(question, self.tables, self.printed, known=self.known, weights=self.weights)
+            if ranking is None:
+                return None
+            likely = [at for at in ranking.order[: _TRIED * 3] if ranking.places[at].cell.value is not None][:_TRIED]
+            found.append((ranking, likely))
+        (one, ones), (other, others) = found
+        best, most = None, -math.inf
+        for a, b in product(ones, others):
+            if one.places[a] == other.places[b]:
+                continue
+            score = math.log(one.shares[a] + 1e-9) + math.log(other.shares[b] + 1e-9)
+            score += _TOGETHER * _together(self.tables, one.places[a], other.places[b])
+            if score > most:
+                best, most = (a, b), score
+        if best is None:
+            return None
+        places = one.places[best[0]], other.places[best[1]]
+        figures = tuple(f for place in places if (f := figure_of(self.tables[place.table], place.cell)) is not None)
+        rankings = [(one, best[0]), (other, best[1])]
+        features = self._features(asked.form, rankings, apart=1 - _together(self.tables, *places))
+        return _Operands(figures, features)
+
+    def _features(
+        self, form: Form, found: Sequence[tuple[Ranking, int]], *, skipped: int = 0, apart: float = 0.0
+    ) -> dict[str, float]:
+        """Those of the operand that was chosen least surely, and how the operands stand to each other."""
+        told = [features_of(ranking, asks=0.5, several=False, best=at) for ranking, at in found]
+        worst = min(told, key=lambda features: features["share"])
+        return {**worst, f"is {form}": 1.0, "skipped": float(skipped), "apart": apart}
+
+
+@lru_cache(maxsize=8192)
+def _dates(text: str) -> frozenset[Date]:
+    return frozenset(dates_of(text))
+
+
+def _line(table: Table, place: Place) -> tuple[int, str, int] | None:
+    """Along what the periods of its figures run: its row, where columns have periods, else its column."""
+    row, column = table.rows[place.cell.row], table.columns[place.cell.column]
+    if _dates(f"{column.path} {column.period}"):
+        return place.table, "row", place.cell.row
+    if _dates(row.path):
+        return place.table, "column", place.cell.column
+    return None
+
+
+def _period(table: Table, cell: Cell, along: str) -> frozenset[Date]:
+    if along == "row":
+        column = table.columns[cell.column]
+        return _dates(f"{column.path} {column.period}")
+    return _dates(table.rows[cell.row].path)
+
+
+def _chosen(table: Table, best: Place, along: str, asked: Wanted, ranking: Ranking) -> list[Cell]:
+    """A cell of the line for each period, the earliest first; none where one is lacking."""
+    line = [
+        cell
+        for cell in table.body
+        if cell.value is not None
+        and (cell.row == best.cell.row if along == "row" else cell.column == best.cell.column)
+        and (table.measure(cell)[0] == "%") == (table.measure(best.cell)[0] == "%")
+    ]
+    likely = {
+        (place.cell.row, place.cell.column): share
+        for place, share in zip(ranking.places, ranking.shares, strict=True)
+        if place.table == best.table
+    }
+    by_date = dict[Date, list[Cell]]()
+    for cell in line:
+        for date in _period(table, cell, along):
+            by_date.setdefault(date, []).append(cell)
+    kin = _kin(table, best.cell, along)
+
+    def pick(cells: Sequence[Cell]) -> Cell:
+        return max(cells, key=lambda cell: (_kin(table, cell, along) == kin, likely.get((cell.row, cell.column), 0.0)))
+
+    dates = _periods(asked, by_date)
+    chosen = [pick([cell for date in by_date if _agrees(wish, date) for cell in by_date[date]] or [best.cell])
+              for wish in dates if any(_agrees(wish, date) for date in by_date)]  # fmt: skip
+    if len(chosen) < len(dates) or len({(cell.row, cell.column) for cell in chosen}) < len(chosen):
+        return []
+    return chosen
+
+
+def _periods(asked: Wanted, there: Iterable[Date]) -> list[Date]:
+    """The periods meant, in order of time: those named, those between, or where none is named the latest or all."""
+    every = sorted({date[0] for date in there})
+    named = sorted(set(asked.periods))
+    if asked.form in (Form.AVERAGE, Form.SUM):
+        if len(named) >= 2 and asked.whole_range:
+            return [(year, 0, 0) for year in every if named[0][0] <= year <= named[-1][0]]
+        return named if len(named) >= 2 else [(year, 0, 0) for year in every]
+    if len(named) >= 2:
+        return [named[0], named[-1]]
+    if len(named) == 1:
+        before = [year for year in every if year < named[0][0]]
+        return [(before[-1], 0, 0), named[0]] if before else []
+    return [(year, 0, 0) for year in every[-2:]]
+
+
+def _agrees(wish: Date, date: Date) -> bool:
+    return wish[0] == date[0] and all(0 in pair or pair[0] == pair[1] for pair in zip(wish[1:], date[1:], strict=True))
+
+
+def _says(form: Form, table: Table, cell: Cell) -> bool:
+    """Whether the cell is itself what the form would compute: the row "Average price" is no operand of an average."""
+    path = f"{table.rows[cell.row].path} {table.columns[cell.column].path}".lower()
+    return form is Form.AVERAGE and "average" in path
+
+
+def _kin(table: Table, cell: Cell, along: str) -> tuple[str, ...]:
+    """What its heads say beside the period: "Amount", "% of revenue"."""
+    path = table.columns[cell.column].path if along == "row" else table.rows[cell.row].path
+    return tuple(word.lower() for word in words(path) if not any(map(str.isdigit, word)))
+
+
+def _one_measure(figures: Sequence[Figure]) -> tuple[Figure, ...]:
+    """What stands in one line is counted in the same, though a head may say it over one of its columns only."""
+    unit = next((figure.unit for figure in figures if figure.unit), "")
+    scale = max(figure.scale for figure in figures)
+    return tuple(
+        figure
+        if (printed := printed_figure(figure.text)) and printed.scale
+        else replace(figure, unit=unit, scale=scale)
+        for figure in figures
+    )
+
+
+def _together(tables: Sequence[Table], one: Place, other: Place) -> float:
+    """1 in the same column (or row) of a table, half in columns of the same period."""
+    if one.table == other.table and (one.cell.column == other.cell.column or one.cell.row == other.cell.row):
+        return 1.0
+    mine, theirs = (_dates(f"{tables[place.table].columns[place.cell.column].path}") for place in (one, other))
+    return 0.5 if mine & theirs else 0.0
+
+
+def _alike(form: Form, figures: Sequence[Figure]) -> bool:
+    """Whether the figures are of one kind, as far as they say."""
+    units = {figure.unit for figure in figures if figure.unit}
+    return len(figures) > 1 and (len(units) < 2 or (form is Form.RATIO and "%" not in units))
+
+
+def _missing(asked: Wanted, tables: Sequence[Table]) -> str:
+    """The years of the question that no table has."""
+    there = {date[0] for table in tables for date in _years_of(table)}
+    lacking = [str(year) for year in dict.fromkeys(date[0] for date in asked.periods) if year not in there]
+    if not lacking or not there:
+        return ""
+    verb = "is" if len(lacking) == 1 else "are"
+    return f"{' and '.join(lacking)} {verb} not in the tables that were found, so the {asked.form} was not computed."
+
+
+def _years_of(table: Table) -> Iterator[Date]:
+    for heading in (*table.rows, *table.columns):
+        yield from _dates(f"{heading.path} {heading.period}")
+    yield from _dates(table.caption)
+
+
+def _computation(form: Form, figures: Sequence[Figure], *, two: bool) -> Computation:
+    """Name, expression and measure of what is computed."""
+    unit = figures[0].unit or figures[-1].unit
+    scale = max(figure.scale for figure in figures)
+    letters = [chr(ord("a") + at) for at in range(len(figures))]
+    name = _name(form, figures, two=two)
+    match form:
+        case Form.GROWTH:
+            return Computation(name, "(b - a) / a * 100", "%")
+        case Form.COMPOUND_GROWTH:
+            years = abs(_year(figures[-1]) - _year(figures[0])) or 1
+            return Computation(name, f"((b / a) ** (1 / {years}) - 1) * 100", "%")
+        case Form.SHARE:
+            return Computation(name, "a / b * 100", "%")
+        case Form.RATIO:
+            return Computation(name, "a / b")
+        case Form.AVERAGE:
+            return Computation(name, f"({' + '.join(letters)}) / {len(letters)}", unit, scale)
+        case Form.SUM:
+            return Computation(name, " + ".join(letters), unit, scale)
+    return Computation(name, "a - b" if two else "b - a", unit, scale)
+
+
+def _name(form: Form, figures: Sequence[Figure], *, two: bool) -> str:
+    first, last = figures[0], figures[-1]
+    if two:
+        when = f", {first.period}" if first.period and first.period == last.period else ""
+        one, other = _thing(first), _thing(last)
+        match form:
+            case Form.SHARE:
+                return f"{one} as a share of {other}{when}"
+            case Form.RATIO:
+                return f"Ratio of {one} to {other}{when}"
+        return f"{one} less {other}{when}"
+    title = {Form.COMPOUND_GROWTH: "Compound annual growth rate"}.get(form, str(form).capitalize())
+    of = "in" if form in (Form.CHANGE, Form.GROWTH) else "of"
+    joint = " to " if form in (Form.CHANGE, Form.GROWTH, Form.COMPOUND_GROWTH) else " and "
+    return f"{title} {of} {_thing(first)}, {joint.join(_when(figure) for figure in figures)}"
+
+
+def _thing(figure: Figure) -> str:
+    return figure.label or figure.column or "the figure"
+
+
+def _when(figure: Figure) -> str:
+    return figure.period or figure.column
+
+
+def _year(figure: Figure) -> int:
+    return max((date[0] for date in _dates(f"{figure.period} {figure.column} {figure.label}")), default=0)

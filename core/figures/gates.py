@@ -1,0 +1,105 @@
+"""How likely what was found answers the question at all: logistic models over how the best cell agrees with it.
+
+Their weights were fitted on open questions, with questions about other tables, and such as no cell answers, among them
+(`python -m benchmarks gates`).
+"""
+
+import json
+import math
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+
+from core.figures.agreement import NAMES
+from core.figures.asked import Form
+from core.figures.cells import Ranking
+from core.text.terms import words
+
+TAKEN = (
+    "row_asked", "row_said", "row_both", "label_said", "others_asked", "column_asked", "column_said", "head_said",
+    "caption_asked", "covered", "period_agrees", "period_differs", "latest", "total", "nameless", "percent", "dated",
+    "most_in_column", "least_in_column",
+)  # fmt: skip
+"""The measures of the best cell that the gates weigh."""
+FEATURES = (*TAKEN, "share", "lead", "of_figures", "undated", "asks", "several", "cells", "computes")
+FORMS = tuple(f"is {form}" for form in Form)
+OPERANDS = (*FEATURES, *FORMS, "skipped", "apart")
+"""What a computed figure is weighed by: the features of the operand that was chosen least surely, and its form."""
+_SMALLEST = 1e-4
+_FIGURE = NAMES.index("figure")
+_DIGITS = re.compile(r"\d")
+
+
+@dataclass(frozen=True, slots=True)
+class Gates:
+    """``kinds``: what each word of a question says for its asking for a figure; ``cell``: what each feature weighs."""
+
+    kinds: Mapping[str, float]
+    cell: Mapping[str, float]
+    computed: Mapping[str, float]
+
+    def asks_for_figure(self, question: str) -> float:
+        """The probability that a question asks for a figure, by its words alone."""
+        return sigmoid(sum(self.kinds.get(word, 0.0) for word in kind_words(question)))
+
+    def is_result(self, features: Mapping[str, float]) -> float:
+        """The probability that a computed figure is what was asked for."""
+        return weighed(self.computed, features)
+
+    def is_answer(self, features: Mapping[str, float]) -> float:
+        """The probability that the best cell is what was asked for."""
+        return weighed(self.cell, features)
+
+
+def weighed(weights: Mapping[str, float], features: Mapping[str, float]) -> float:
+    return sigmoid(weights["bias"] + sum(weights.get(name, 0.0) * value for name, value in features.items()))
+
+
+@cache
+def shipped_gates() -> Gates:
+    written = json.loads(files("core.figures").joinpath("gates.json").read_text(encoding="utf-8"))
+    return Gates(written["kinds"], written["cell"], written["computed"])
+
+
+def kind_words(question: str) -> frozenset[str]:
+    """The words by which kinds of questions are told, figures as one, the first two also together."""
+    said = [_DIGITS.sub("0", word.lower()) for word in words(question)]
+    return frozenset(["", *said, " ".join(said[:2])])
+
+
+def features_of(
+    ranking: Ranking, *, asks: float, several: bool, computes: bool = False, best: int | None = None
+) -> dict[str, float]:
+    """The gate's features of the best cell, or of another.
+
+    ``asks``: `Gates.asks_for_figure`; ``several`` cells answer together; the question ``computes`` by its form.
+    """
+    best = ranking.order[0] if best is None else best
+    row = ranking.measures[best]
+    share = float(ranking.shares[best])
+    text = ranking.places[best].cell.text
+    others = (float(ranking.shares[at]) for at in ranking.order[1:] if ranking.places[at].cell.text != text)
+    second = next(others, 0.0)
+    figures = float(ranking.shares[ranking.measures[:, _FIGURE] > 0].sum())
+    named = {name: float(row[NAMES.index(name)]) for name in TAKEN}
+    return named | {
+        "share": log_odds(share),
+        "lead": math.log(max(share, _SMALLEST) / max(second, _SMALLEST)),
+        "of_figures": log_odds(figures),
+        "undated": float(bool(ranking.asked.years) and not row[NAMES.index("period_agrees")]),
+        "asks": log_odds(asks),
+        "several": float(several),
+        "computes": float(computes),
+        "cells": math.log(len(ranking.places)),
+    }
+
+
+def log_odds(probability: float) -> float:
+    inside = min(1 - _SMALLEST, max(_SMALLEST, probability))
+    return math.log(inside / (1 - inside))
+
+
+def sigmoid(value: float) -> float:
+    return 1 / (1 + math.exp(-max(-30.0, min(30.0, value))))

@@ -1,0 +1,72 @@
+"""The analyst: where the question asks for a figure, finds it in the tables of the evidence's pages, or computes it."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+from langgraph.runtime import Runtime
+
+from core.documents.tables import find_tables
+from core.domain.documents import PageKey
+from core.domain.figures import Stated
+from core.domain.search import Evidence, Intent
+from core.domain.tables import Table
+from core.figures.answers import ASKS, Analysis, analyse, asks_for_figure
+from core.graph.context import Documents, TurnContext
+from core.graph.state import TurnState
+
+MOST_PAGES = 10
+"""Whose tables are read, those of the best passages first."""
+
+
+def analyst(state: TurnState, runtime: Runtime[TurnContext]) -> TurnState:
+    """State what tables say; no model has a part in it."""
+    context = runtime.context
+    asks = asks_for_figure(state.asked, context.formulas)
+    if state.intent is Intent.SURVEY or asks < ASKS:
+        context.note(decided={"asks for a figure": round(asks, 3)})
+        return replace(state, stated=())
+    context.progress.step("Reading tables…")
+    pages = _best_pages(state.evidence)
+    tables = _tables(pages, context.documents)
+    printed = [term.printed for term in context.lexicon.terms_in(state.asked)]
+    names = dict.fromkeys(item.document_name for item in state.evidence)
+    analysis = analyse(state.asked, tables, printed, known=names, formulas=context.formulas)
+    context.note(
+        read={"pages": [f"{document_id}, {page_index + 1}" for document_id, page_index in pages]},
+        decided={"asks for a figure": round(asks, 3), "tables": len(tables), "missing": analysis.missing},
+        returned={"stated": [_line(stated) for stated in analysis.stated]},
+    )
+    return replace(state, stated=analysis.stated, notices=_told(state.notices, analysis))
+
+
+def _told(notices: Iterable[str], analysis: Analysis) -> tuple[str, ...]:
+    return tuple(dict.fromkeys([*notices, *filter(None, [analysis.missing])]))
+
+
+def _best_pages(evidence: Sequence[Evidence]) -> list[PageKey]:
+    """The pages of the best passages, in the order of their documents."""
+    ranked = sorted(evidence, key=lambda item: -item.scores.get("reranked", 0.0))
+    pages = dict.fromkeys((item.passage.document_id, item.passage.page_index) for item in ranked)
+    return sorted(list(pages)[:MOST_PAGES])
+
+
+def _tables(pages: Sequence[PageKey], documents: Documents) -> list[Table]:
+    """The tables of these pages; the page before each is read too, from which a table may go on."""
+    found: list[Table] = []
+    for document_id in dict.fromkeys(document_id for document_id, _ in pages):
+        wanted = [page_index for of, page_index in pages if of == document_id]
+        read = sorted({one for page_index in wanted for one in (page_index - 1, page_index) if one >= 0})
+        tables = find_tables(document_id, (documents.page(document_id, page_index) for page_index in read))
+        found += [table for table in tables if table.page_index in wanted]
+    return found
+
+
+def _line(stated: Stated) -> dict[str, object]:
+    """What was stated, as the trace keeps it."""
+    return {
+        "text": stated.text,
+        "probability": round(stated.probability, 3),
+        "formula": stated.computation.expression if stated.computation else "",
+        "figures": [f"{figure.text} (page {figure.page_index + 1})" for figure in stated.figures],
+        "rivals": list(stated.rivals),
+    }

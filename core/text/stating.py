@@ -1,0 +1,217 @@
+"""Say figures in words, and what follows from them: worked out by code, again and again with the same result.
+
+Whoever states a figure and whoever checks the statement make it here, from the figures alone.
+"""
+
+import ast
+import re
+from collections.abc import Callable, Mapping, Sequence
+from decimal import Decimal, DecimalException, localcontext
+from string import ascii_lowercase
+
+from core.domain.figures import Computation, Figure
+from core.text.measures import printed_figure
+
+MOST_OPERANDS = len(ascii_lowercase)
+_LONGEST_EXPRESSION = 400
+_SCALES = {1000: "thousand", 10**6: "million", 10**9: "billion", 10**12: "trillion"}
+_SIGNS = {"USD": "$", "EUR": "€", "GBP": "£", "JPY": "¥", "CNY": "¥", "INR": "₹"}
+_NO_TEX = re.compile(r"[^\w\s$€£¥₹%.,()−-]")
+_DECIMALS = 2
+"""Of what is divided."""
+_OPERATIONS: Mapping[type[ast.operator], Callable[[Decimal, Decimal], Decimal]] = {
+    ast.Add: lambda a, b: a + b,
+    ast.Sub: lambda a, b: a - b,
+    ast.Mult: lambda a, b: a * b,
+    ast.Div: lambda a, b: a / b,
+    ast.Pow: lambda a, b: a**b,
+}
+_WEAK, _MIDDLE, _STRONG = 1, 2, 3
+"""How tightly sums, products and all else hold together."""
+
+
+class NotComputableError(ValueError):
+    """The expression is none, lacks a figure, or has no result."""
+
+
+def state(figure: Figure) -> str:
+    """Say what a figure is of, and what it says with unit and scale: "Total net sales, 2015: $30,274 million"."""
+    said = ", ".join(part for part in (figure.label, figure.column) if part)
+    return f"{said}: {with_measure(figure)}" if said else with_measure(figure)
+
+
+def with_measure(figure: Figure) -> str:
+    printed = printed_figure(figure.text)
+    own_unit, own_scale = (printed.unit, printed.scale) if printed else ("", 0)
+    text = figure.text
+    if figure.scale in _SCALES and not own_scale:
+        text = f"{text} {_SCALES[figure.scale]}"
+    return text if own_unit else _with_unit(text, figure.unit)
+
+
+def _with_unit(text: str, unit: str) -> str:
+    if not unit:
+        return text
+    if unit == "%":
+        return f"{text}%" if text[-1:].isdigit() else f"{text} %"
+    if unit in _SIGNS:
+        return f"-{_SIGNS[unit]}{text[1:]}" if text.startswith("-") else f"{_SIGNS[unit]}{text}"
+    return f"{text} {unit}" if unit.islower() else f"{unit} {text}"
+
+
+def reads_so(figure: Figure) -> bool:
+    """Whether its text is read as its value, with a decimal point or comma."""
+    readings = (printed_figure(figure.text, decimal_comma=comma) for comma in (False, True))
+    return any(reading is not None and reading.value == figure.value for reading in readings)
+
+
+def statement(figures: Sequence[Figure], computation: Computation | None = None) -> str:
+    """All that is said of the figures: each for itself, or what they give together. Raises NotComputableError."""
+    if computation is None:
+        return "; ".join(map(state, figures))
+    return f"{computation.name}: {result(figures, computation)}"
+
+
+def result(figures: Sequence[Figure], computation: Computation) -> str:
+    """What is computed, rounded, with unit and scale. Raises NotComputableError."""
+    value = compute(figures, computation)
+    text = f"{_rounded(value, figures, computation):,f}"
+    if computation.scale in _SCALES:
+        text = f"{text} {_SCALES[computation.scale]}"
+    return _with_unit(text, computation.unit)
+
+
+def compute(figures: Sequence[Figure], computation: Computation) -> Decimal:
+    """Work the expression out, by the scale of the result. Raises NotComputableError."""
+    tree = _parsed(computation.expression)
+    values = dict(zip(ascii_lowercase, _operands(figures, computation), strict=False))
+    try:
+        with localcontext(prec=28):
+            value = _evaluated(tree, values)
+    except (DecimalException, ZeroDivisionError, OverflowError) as error:
+        raise NotComputableError(f"{computation.expression} has no result") from error
+    if not value.is_finite():
+        raise NotComputableError(f"{computation.expression} has no result")
+    return value
+
+
+def formula(figures: Sequence[Figure], computation: Computation) -> str:
+    """The formula with its numbers, as plain text: "(30,274 − 24,546) / 24,546 × 100"; "" where it has no result."""
+    numbers = _numbers(figures, computation)
+    try:
+        compute(figures, computation)
+    except NotComputableError:
+        return ""
+    return _plain(_parsed(computation.expression), numbers)[0].replace("-", "−").replace("**", "^").replace("*", "×")
+
+
+def latex(figures: Sequence[Figure], computation: Computation) -> str:
+    """The formula with its numbers and its result, as LaTeX; "" where it has no result."""
+    numbers = {letter: text.replace(",", "{,}") for letter, text in _numbers(figures, computation).items()}
+    try:
+        said = result(figures, computation)
+    except NotComputableError:
+        return ""
+    said = _NO_TEX.sub("", said).replace("%", r"\%").replace("$", r"\$").replace(",", "{,}")
+    return rf"{_tex(_parsed(computation.expression), numbers)[0]} = \text{{{said}}}"
+
+
+def _operands(figures: Sequence[Figure], computation: Computation) -> list[Decimal]:
+    """The figures as the result is counted: of one scale as they are printed, of several as amounts."""
+    scale = Decimal(computation.scale)
+    if len({figure.scale for figure in figures}) == 1 and scale in (1, figures[0].scale):
+        return [figure.value for figure in figures]
+    return [figure.amount / scale for figure in figures]
+
+
+def _numbers(figures: Sequence[Figure], computation: Computation) -> dict[str, str]:
+    return {
+        letter: f"{value.normalize():,f}"
+        for letter, value in zip(ascii_lowercase, _operands(figures, computation), strict=False)
+    }
+
+
+def _rounded(value: Decimal, figures: Sequence[Figure], computation: Computation) -> Decimal:
+    """Sums keep the decimals of what they are of; what is divided gets two, fewer where they are noughts."""
+    divided = any(isinstance(node, ast.Div | ast.Pow) for node in ast.walk(_parsed(computation.expression)))
+    printed = max((-int(figure.value.as_tuple().exponent) for figure in figures), default=0)
+    decimals = max(_DECIMALS, printed) if divided else max(0, printed)
+    whole = round(value, decimals)
+    return whole.to_integral_value() if whole == whole.to_integral_value() and divided else whole
+
+
+def _parsed(expression: str) -> ast.expr:
+    if len(expression) > _LONGEST_EXPRESSION:
+        raise NotComputableError("the expression is too long")
+    try:
+        return ast.parse(expression, mode="eval").body
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+        raise NotComputableError(f"{expression} is no expression") from error
+
+
+def _evaluated(node: ast.expr, values: Mapping[str, Decimal]) -> Decimal:
+    match node:
+        case ast.BinOp(left, operator, right) if type(operator) in _OPERATIONS:
+            return _OPERATIONS[type(operator)](_evaluated(left, values), _evaluated(right, values))
+        case ast.UnaryOp(ast.USub(), operand):
+            return -_evaluated(operand, values)
+        case ast.Call(ast.Name("abs"), [operand], []):
+            return abs(_evaluated(operand, values))
+        case ast.Name(name) if name in values:
+            return values[name]
+        case ast.Constant(value) if isinstance(value, int | float) and not isinstance(value, bool):
+            return Decimal(str(value))
+    raise NotComputableError(f"“{ast.unparse(node)}” cannot be computed")
+
+
+def _plain(node: ast.expr, numbers: Mapping[str, str]) -> tuple[str, int]:
+    """An expression in words of one line, and how tightly it holds together."""
+    match node:
+        case ast.BinOp(left, operator, right):
+            sign, hold = _signs(operator)
+            return f"{_held(_plain(left, numbers), hold)} {sign} {_held(_plain(right, numbers), hold + 1)}", hold
+        case ast.UnaryOp(ast.USub(), operand):
+            return f"-{_held(_plain(operand, numbers), _STRONG)}", _WEAK
+        case ast.Call(ast.Name("abs"), [operand], []):
+            return f"|{_plain(operand, numbers)[0]}|", _STRONG
+    return _number(node, numbers)
+
+
+def _tex(node: ast.expr, numbers: Mapping[str, str]) -> tuple[str, int]:
+    match node:
+        case ast.BinOp(left, ast.Div(), right):
+            return rf"\frac{{{_tex(left, numbers)[0]}}}{{{_tex(right, numbers)[0]}}}", _STRONG
+        case ast.BinOp(left, ast.Pow(), right):
+            base = _tex(left, numbers)[0]
+            return rf"\left({base}\right)^{{{_tex(right, numbers)[0]}}}", _STRONG
+        case ast.BinOp(left, operator, right):
+            sign, hold = _signs(operator)
+            sign = sign.replace("*", r"\times")
+            return f"{_held(_tex(left, numbers), hold)} {sign} {_held(_tex(right, numbers), hold + 1)}", hold
+        case ast.UnaryOp(ast.USub(), operand):
+            return f"-{_held(_tex(operand, numbers), _STRONG)}", _WEAK
+        case ast.Call(ast.Name("abs"), [operand], []):
+            return rf"\left|{_tex(operand, numbers)[0]}\right|", _STRONG
+    return _number(node, numbers)
+
+
+def _number(node: ast.expr, numbers: Mapping[str, str]) -> tuple[str, int]:
+    text = numbers.get(node.id, node.id) if isinstance(node, ast.Name) else ast.unparse(node)
+    return text, _WEAK if text.startswith("-") else _STRONG
+
+
+def _signs(operator: ast.operator) -> tuple[str, int]:
+    match operator:
+        case ast.Add():
+            return "+", _WEAK
+        case ast.Sub():
+            return "-", _WEAK
+        case ast.Mult():
+            return "*", _MIDDLE
+        case ast.Div():
+            return "/", _MIDDLE
+    return "**", _STRONG
+
+
+def _held(told: tuple[str, int], hold: int) -> str:
+    return f"({told[0]})" if told[1] < hold else told[0]

@@ -1,0 +1,53 @@
+"""What tables say becomes part of an answer only as far as it can be cited, and with a probability of its own."""
+
+from dataclasses import replace
+
+from core.domain.answers import PartKind
+from core.domain.documents import Passage
+from core.domain.search import Evidence
+from core.figures.answers import analyse, asks_for_figure, parts_of, stated_cell
+from tests.figures.harbour import table_of
+
+
+def _evidence(number: int, page_index: int, start: int, end: int) -> Evidence:
+    passage = Passage(f"harbour-{number}", "harbour", page_index, str(page_index + 1), "x" * (end - start), start, end)
+    return Evidence(number, passage, "harbour.pdf")
+
+
+def test_a_cell_that_is_asked_for_is_likelier_right_than_one_for_another_question() -> None:
+    asked = stated_cell("What were the berth fees in 2020?", [table_of()])
+    other = stated_cell("What was the salary of the harbour's pilots in 1987?", [table_of()])
+    assert asked is not None and asked.text == "Income: Berth fees, 2020: €1,105 thousand"
+    assert other is None or other.probability < 0.3 < 0.5 < asked.probability
+
+
+def test_each_year_that_is_asked_for_is_stated() -> None:
+    stated = stated_cell("What were the berth fees in 2020 and 2021?", [table_of()])
+    assert stated is not None
+    assert stated.text == "Income: Berth fees, 2020: €1,105 thousand; Income: Berth fees, 2021: €1,240 thousand"
+
+
+def test_what_is_computed_comes_before_the_cells_that_it_is_computed_from() -> None:
+    analysis = analyse("What was the percentage change in berth fees from 2020 to 2021?", [table_of()])
+    assert [bool(stated.computation) for stated in analysis.stated] == [True, False]
+
+
+def test_a_question_for_a_figure_is_told_from_one_for_a_name() -> None:
+    assert asks_for_figure("How much did the harbour earn in 2020?") > 0.5
+    assert asks_for_figure("Who is the harbour master?") < 0.5
+
+
+def test_a_statement_cites_the_passage_of_each_page_that_holds_most_of_its_figures() -> None:
+    stated = stated_cell("What were the berth fees in 2020 and 2021?", [table_of()])
+    assert stated is not None
+    evidence = [_evidence(1, 4, 0, 150), _evidence(2, 4, 150, 900), _evidence(3, 7, 0, 900)]
+    (part,) = parts_of(stated, evidence)
+    assert (part.kind, part.text, part.numbers) == (PartKind.FIGURE, stated.text, (2,))
+    assert (part.figures, part.probability) == (stated.figures, stated.probability)
+
+
+def test_what_cannot_be_cited_is_not_said() -> None:
+    stated = stated_cell("What were the berth fees in 2020?", [table_of()])
+    assert stated is not None and parts_of(stated, [_evidence(1, 7, 0, 900)]) == ()
+    elsewhere = replace(stated, figures=(*stated.figures, replace(stated.figures[0], page_index=9)))
+    assert parts_of(elsewhere, [_evidence(1, 4, 0, 900)]) == ()

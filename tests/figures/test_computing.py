@@ -1,0 +1,62 @@
+"""What a question wants computed is computed from the cells that it names, and what the tables lack is said."""
+
+import pytest
+
+from core.figures.asked import Form, wanted
+from core.figures.computing import computed
+from core.text.stating import formula
+from tests.figures.harbour import table_of
+
+
+@pytest.mark.parametrize(
+    ("question", "text", "shown"),
+    [
+        ("What was the change in berth fees from 2020 to 2021?",
+         "Change in Income: Berth fees, 2020 to 2021: €135 thousand", "1,240 − 1,105"),
+        ("By what percentage did crane hire fall between 2020 and 2021?",
+         "Percentage change in Income: Crane hire, 2020 to 2021: -22.89%", "(310 − 402) / 402 × 100"),
+        ("What is the average crane hire from 2019 to 2021?",
+         "Average of Income: Crane hire, 2019 and 2020 and 2021: €364 thousand", "(380 + 402 + 310) / 3"),
+        ("What were the berth fees as a percentage of total income in 2020?",
+         "Income: Berth fees as a share of Income: Total income, 2020: 73.32%", "1,105 / 1,507 × 100"),
+        ("What is the ratio of berth fees to crane hire in 2021?",
+         "Ratio of Income: Berth fees to Income: Crane hire, 2021: 4", "1,240 / 310"),
+        ("What was the CAGR of berth fees between 2019 and 2021?",
+         "Compound annual growth rate of Income: Berth fees, 2019 to 2021: 11.36%",
+         "((1,240 / 1,000) ^ (1 / 2) − 1) × 100"),
+        ("How much did dredging change in 2021?",
+         "Change in Costs: Dredging, 2020 to 2021: -€40 thousand", "−620 − (−580)"),
+        ("What was the change in the share of foreign ships from 2019 to 2020?",
+         "Change in Costs: Share of foreign ships, 2019 to 2020: 3%", "35 − 32"),
+    ],
+)  # fmt: skip
+def test_figures_are_computed_from_the_cells_that_are_named(question: str, text: str, shown: str) -> None:
+    stated = computed(question, [table_of()]).stated
+    assert stated is not None and stated.computation is not None
+    assert (stated.text, formula(stated.figures, stated.computation)) == (text, shown)
+    assert 0 < stated.probability < 1
+
+
+def test_a_year_that_no_table_has_is_named_and_nothing_computed() -> None:
+    found = computed("What was the change in berth fees from 2017 to 2021?", [table_of()])
+    assert found.stated is None
+    assert found.missing == "2017 is not in the tables that were found, so the change was not computed."
+
+
+@pytest.mark.parametrize(
+    "question",
+    ["What were the berth fees in 2021?", "What was the average depth in 2021?", "Who changed the berth fees?",
+     "What was the total income in 2020 and 2021?", "What did the harbour master say about growth?"],
+)  # fmt: skip
+def test_a_question_that_wants_no_computation_gets_none(question: str) -> None:
+    assert computed(question, [table_of()]).stated is None
+
+
+def test_figures_of_different_kinds_are_not_added() -> None:
+    assert computed("What is the difference between berth fees and share of foreign ships in 2021?",
+                    [table_of()]).stated is None  # fmt: skip
+
+
+def test_periods_are_no_operands() -> None:
+    asked = wanted("What is the difference between 2020 and 2021 in berth fees?")
+    assert asked is not None and (asked.form, len(asked.operands)) == (Form.CHANGE, 1)
