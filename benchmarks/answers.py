@@ -1,18 +1,21 @@
-"""Does the answer hold what was asked? The whole graph on labelled questions; and knowing when not to answer."""
+"""Is the answer right, and does the confidence know? The whole graph on labelled questions with references.
+
+The headline is graded (`grading`): what an answer says first, before what proves it.
+"""
 
 import argparse
 import ast
 import json
 import time
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from pathlib import Path
-from statistics import median
 from typing import Any
 
 from benchmarks.corpus import Corpus, open_corpus
+from benchmarks.judged import Answered, line, report
 from benchmarks.measures import Question, read_questions
 from core.domain.answers import AnswerPart, PartKind
+from core.domain.documents import DocumentStatus
 from core.domain.ports import ChatModel
 from core.domain.search import Mode
 from core.domain.turns import TraceStep
@@ -20,26 +23,14 @@ from core.graph.build import TurnGraph, build_graph
 from core.graph.context import TurnContext
 from core.graph.state import TurnState
 from core.models.registry import choose_engine
+from core.search.plan import plan_question
 from core.text.marks import plain_text
 from core.text.numbers import quantities, same, stated_scales
-from core.text.quotations import NormalizedText
+from core.text.quotations import NormalizedText, best_quotation
+from core.text.sentences import split_sentences
 
 SECONDS_PER_QUESTION = 600.0
-
-
-@dataclass(frozen=True, slots=True)
-class Answered:
-    """One question's answer and what it was worth."""
-
-    question: Question
-    answer: str
-    possible: bool
-    contained: bool
-    declined: bool
-    cited: int
-    cited_on_evidence: int
-    flagged: bool
-    seconds: float
+BEST_SENTENCE = "best sentence"
 
 
 class Silent:
@@ -55,20 +46,46 @@ class Silent:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("directory", type=Path, help="a folder with pdfs/ and questions.jsonl")
     parser.add_argument("--engine", choices=("quoting", "ollama"), default="quoting", help="what writes the answers")
+    parser.add_argument(
+        "--tags", default="", help="only questions with one of these tags (A,B), and all unanswerable ones"
+    )
     parser.add_argument("--limit", type=int, default=0, help="only the first N questions")
+    parser.add_argument("--every", type=int, default=1, help="only each Nth question")
+    parser.add_argument("--as-it-is", action="store_true", help="do not wait until the library is whole")
     parser.add_argument("--show", type=Path, help="write every question with its answer to this JSON Lines file")
 
 
 def run(options: argparse.Namespace) -> dict[str, Any]:
-    corpus = open_corpus(options.directory)
+    corpus = open_corpus(options.directory, whole=not options.as_it_is)
     gold = gold_answers(options.directory)
-    questions = read_questions(options.directory)[: options.limit or None]
+    chosen = choose(read_questions(options.directory), tags=options.tags, every=options.every, limit=options.limit)
+    questions = askable(corpus, chosen)
     engine = choose_engine(corpus.app.settings.current, options.engine)
     graph = build_graph()
     answered = [answer_one(corpus, graph, engine, question, gold[question.id]) for question in questions]
     if options.show:
-        options.show.write_text("\n".join(map(_line, answered)), encoding="utf-8")
-    return {"set": options.directory.resolve().name, "engine": engine.name, **summary(answered)}
+        options.show.write_text("\n".join(map(line, answered)), encoding="utf-8")
+    plain = [best_sentence(corpus, question, gold[question.id]) for question in questions]
+    return {
+        "set": options.directory.resolve().name,
+        "engine": engine.name,
+        "left_out": len(chosen) - len(questions),
+        **report(answered),
+        "baselines": {BEST_SENTENCE: report(plain)},
+    }
+
+
+def choose(questions: Sequence[Question], *, tags: str, every: int = 1, limit: int = 0) -> list[Question]:
+    """Questions with one of the tags, where any are given; unanswerable ones have no evidence to be tagged by."""
+    wanted = {tag.strip() for tag in tags.split(",") if tag.strip()}
+    fitting = [one for one in questions if not wanted or not one.answerable or wanted & one.tags]
+    return fitting[::every][: limit or None]
+
+
+def askable(corpus: Corpus, questions: Sequence[Question]) -> list[Question]:
+    """Those about documents that are in the library and wholly read."""
+    ready = {one.name for one in corpus.app.library.list() if one.status is DocumentStatus.READY}
+    return [question for question in questions if question.documents and ready.issuperset(question.documents)]
 
 
 def gold_answers(directory: Path) -> dict[str, str]:
@@ -91,21 +108,66 @@ def answer_one(corpus: Corpus, graph: TurnGraph, engine: ChatModel, question: Qu
     )
     started = time.perf_counter()
     final = TurnState(**graph.invoke(TurnState(question.text, Mode.DOCUMENTS, chosen), context=context))
-    pages = [corpus.app.library.page_text(corpus.ids[name], index) for name, index in question.evidence]
-    places = [(corpus.names[citation.document_id], citation.page_index) for citation in final.citations]
+    seconds = time.perf_counter() - started
     text = " ".join(plain_text(final.parts).split())
+    places = [(corpus.names[citation.document_id], citation.page_index) for citation in final.citations]
     return Answered(
         question=question,
+        reference=gold,
+        headline=headline_of(final.parts),
         answer=text,
-        possible=question.answerable and contains("\n".join(pages), gold),
-        contained=contains(text, gold),
         declined=any(part.kind is PartKind.DECLINE for part in final.parts)
         or bool(final.verdict and final.verdict.declined),
+        flagged=final.flagged,
+        confidence=final.verdict.confidence if final.verdict else None,
+        possible=_possible(corpus, question, gold),
+        contained=contains(text, gold),
         cited=len(places),
         cited_on_evidence=sum(place in question.evidence for place in places),
-        flagged=final.flagged,
+        seconds=seconds,
+    )
+
+
+def headline_of(parts: Sequence[AnswerPart]) -> str:
+    """What an answer says first: its headline, the figures it states, else its first quotation or sentence."""
+    for kind in (PartKind.HEADLINE, PartKind.FIGURE):
+        if said := [part.text for part in parts if part.kind is kind]:
+            return " ".join(" ".join(said).split())
+    quoted = next((part.text for part in parts if part.kind is PartKind.VERBATIM), "")
+    prose = plain_text(part for part in parts if part.kind is PartKind.PROSE)
+    first = next((prose[span.start : span.end] for span in split_sentences(prose)), "")
+    return " ".join((quoted or first).split())
+
+
+def best_sentence(corpus: Corpus, question: Question, gold: str) -> Answered:
+    """The plainest way to answer: the sentence of the best passage that shares most rare words with the question."""
+    chosen = [corpus.ids[name] for name in question.documents]
+    started = time.perf_counter()
+    plan = plan_question(question.text)
+    result = corpus.retriever.search(plan, context_characters=corpus.context_characters, scope=chosen)
+    ranked = [candidate.passage for candidate in result.rankings.get("packed", ())]
+    ranked = ranked or [item.passage for item in result.evidence]
+    found = best_quotation(question.text, [ranked[0].text]) if ranked else None
+    sentence = " ".join(ranked[0].text[found[1].start : found[1].end].split()) if found else ""
+    place = (corpus.names[ranked[0].document_id], ranked[0].page_index) if sentence else None
+    return Answered(
+        question=question,
+        reference=gold,
+        headline=sentence,
+        answer=sentence,
+        declined=not sentence,
+        possible=_possible(corpus, question, gold),
+        contained=contains(sentence, gold),
+        cited=int(place is not None),
+        cited_on_evidence=int(place in question.evidence),
         seconds=time.perf_counter() - started,
     )
+
+
+def _possible(corpus: Corpus, question: Question, gold: str) -> bool:
+    """Whether the reference stands on the pages that people marked."""
+    pages = [corpus.app.library.page_text(corpus.ids[name], index) for name, index in question.evidence]
+    return question.answerable and contains("\n".join(pages), gold)
 
 
 def contains(text: str, gold: str) -> bool:
@@ -135,44 +197,21 @@ def _holds(text: str, item: str) -> bool:
     return NormalizedText(text.casefold()).locate(item.casefold()) is not None
 
 
-def summary(answered: Sequence[Answered]) -> dict[str, Any]:
-    possible = [one for one in answered if one.possible]
-    unanswerable = [one for one in answered if not one.question.answerable]
-    answerable = [one for one in answered if one.question.answerable]
-    cited = sum(one.cited for one in possible)
-    return {
-        "questions": len(answered),
-        "possible": len(possible),
-        "contained": _share(one.contained for one in possible),
-        "words_p50": median([len(one.answer.split()) for one in possible] or [0]),
-        "citations_on_evidence_page": round(sum(one.cited_on_evidence for one in possible) / max(cited, 1), 4),
-        "declined_unanswerable": _share(one.declined for one in unanswerable),
-        "declined_wrongly": _share(one.declined for one in possible),
-        "declined_answerable": _share(one.declined for one in answerable),
-        "flagged": _share(one.flagged for one in answered),
-        "seconds_p50": round(median([one.seconds for one in answered] or [0]), 2),
-    }
-
-
-def _share(values: Iterable[bool]) -> float:
-    found = list(values)
-    return round(sum(found) / len(found), 4) if found else 0.0
-
-
-def _line(one: Answered) -> str:
-    return json.dumps(
-        {
-            "id": one.question.id,
-            "question": one.question.text,
-            "answer": one.answer,
-            "answerable": one.question.answerable,
-            "possible": one.possible,
-            "contained": one.contained,
-            "declined": one.declined,
-        },
-        ensure_ascii=False,
-    )
-
-
 def render(result: dict[str, Any]) -> str:
-    return "\n".join(f"{name.replace('_', ' '):28}{value}" for name, value in result.items())
+    groups = [("all", result), *result["by_kind"].items(), *result["by_tag"].items()]
+    groups += [(name, part) for name, part in result["baselines"].items()]
+    keys = [key for key in SHOWN if key in result]
+    head = f"{result['set']}, {result['engine']}, {result['left_out']} questions left out"
+    lines = [f"{key.replace('_', ' '):28}" + "".join(f"{_cell(part[key]):>12}" for _, part in groups) for key in keys]
+    return "\n".join([head, f"{'':28}" + "".join(f"{name[:11]:>12}" for name, _ in groups), *lines])
+
+
+SHOWN = (
+    "questions", "answered", "right", "right_of_answered", "right_unwarned", "declined_wrongly",
+    "declined_unanswerable", "words_p50", "citations_on_evidence_page", "ece", "aurc", "coverage_at_10_percent_risk",
+    "seconds_p50", "flagged", "possible", "contained",
+)  # fmt: skip
+
+
+def _cell(value: float | None) -> str:
+    return "" if value is None else f"{value:.3f}" if isinstance(value, float) else str(value)

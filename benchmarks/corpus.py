@@ -67,15 +67,18 @@ def cache_directory(directory: Path) -> Path:
     return root / f"{path.name}-{hashlib.sha256(str(path).encode()).hexdigest()[:8]}"
 
 
-def open_corpus(directory: Path) -> Corpus:
-    """Ingest ``directory``/pdfs where that has not been done, wait for it to be whole, and open it for searching."""
+def open_corpus(directory: Path, *, whole: bool = True) -> Corpus:
+    """Ingest ``directory``/pdfs where that has not been done, wait for it to be whole, and open it for searching.
+
+    Where it need not be ``whole``, open what is there.
+    """
     app = open_pincite(Settings(data_dir=cache_directory(directory)))
     files = sorted((directory / "pdfs").glob("*.pdf"))
     known = {document.name for document in app.library.list()}
     for file in files:
-        if file.name not in known:
+        if whole and file.name not in known:
             app.ingest.add(file, file.name)
-    while not app.ingest.wait(timeout_seconds=POLL_SECONDS):
+    while whole and not app.ingest.wait(timeout_seconds=POLL_SECONDS):
         ready = sum(document.status == "ready" for document in app.library.list())
         print(f"Ingesting {directory.name}: {ready} of {len(files)} documents ready", file=sys.stderr, flush=True)
     ids = {document.name: document.id for document in app.library.list()}

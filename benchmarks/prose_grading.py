@@ -95,7 +95,7 @@ def _comes_out(question: str, sentences: Sequence[str]) -> str:
         return said
     asked = set(content_terms(question))
     about = [one for one in sentences if 2 * len(asked & set(content_terms(one))) >= len(asked)]
-    if not about or any(map(_refuses, about)):
+    if not about or any(map(_refuses, sentences)):
         return ""
     told = about[-1]
     turned = bool(_RISING.search(question)) and not _RISING.search(told) and bool(FALLING.search(told))

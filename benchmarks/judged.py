@@ -1,0 +1,136 @@
+"""Answers beside their references, and what they are worth together."""
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from statistics import median
+from typing import Any
+
+from benchmarks.grading import grade, read_reference
+from benchmarks.measures import Question, bootstrap_interval
+from benchmarks.selective import coverage_at_risk, risk_coverage_area
+from core.judge.confidence import calibration_error
+
+UNANSWERABLE = "unanswerable"
+RISK = 0.1
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """One question's answer and how it was shown."""
+
+    question: Question
+    reference: str
+    headline: str
+    answer: str
+    """The headline and what supports it."""
+    declined: bool
+    flagged: bool = False
+    confidence: float | None = None
+    """As shown; None where none is."""
+    possible: bool = False
+    """The reference stands on a page that people marked."""
+    contained: bool = False
+    """The reference stands somewhere in the answer."""
+    cited: int = 0
+    cited_on_evidence: int = 0
+    seconds: float = 0.0
+
+    @property
+    def right(self) -> bool:
+        """Where nothing answers, to say so is right."""
+        if not self.question.answerable:
+            return self.declined
+        return not self.declined and grade(self.question.text, self.reference, self.headline)
+
+    @property
+    def kind(self) -> str:
+        if not self.question.answerable:
+            return UNANSWERABLE
+        return read_reference(self.question.text, self.reference).kind.value
+
+
+def report(answered: Sequence[Answered]) -> dict[str, Any]:
+    """The summary of all, of each kind of reference and of each tag."""
+    kinds = sorted({one.kind for one in answered})
+    tags = sorted({tag for one in answered for tag in one.question.tags})
+    return {
+        **summary(answered),
+        "by_kind": {kind: summary([one for one in answered if one.kind == kind]) for kind in kinds},
+        "by_tag": {tag: summary([one for one in answered if tag in one.question.tags]) for tag in tags},
+    }
+
+
+def summary(answered: Sequence[Answered]) -> dict[str, Any]:
+    """Shares of questions; an answer to what nothing answers is wrong wherever answers are counted."""
+    answerable = [one for one in answered if one.question.answerable]
+    given = [one for one in answered if not one.declined]
+    possible = [one for one in answerable if one.possible]
+    to_the_point = [one for one in given if one.question.answerable and one.question.evidence]
+    right = [one.right for one in answerable]
+    return {
+        "questions": len(answered),
+        "answered": len(given),
+        "right": _share(right),
+        "right_interval": bootstrap_interval([float(value) for value in right]),
+        "right_of_answered": _share(one.right for one in given),
+        "right_unwarned": _share(one.right for one in given if not one.flagged),
+        "declined_wrongly": _share(one.declined for one in answerable),
+        "declined_unanswerable": _share(one.declined for one in answered if not one.question.answerable),
+        "words_p50": median([len(one.answer.split()) for one in given] or [0]),
+        "citations_on_evidence_page": _ratio(
+            sum(one.cited_on_evidence for one in to_the_point), sum(one.cited for one in to_the_point)
+        ),
+        **_confidence(answered),
+        "seconds_p50": round(median([one.seconds for one in answered] or [0.0]), 2),
+        "flagged": _share(one.flagged for one in answered),
+        "possible": len(possible),
+        "contained": _share(one.contained for one in possible),
+    }
+
+
+def _confidence(answered: Sequence[Answered]) -> dict[str, Any]:
+    """The confidence held against right, "the documents do not say" included; what shows none comes last of all."""
+    shown = [one for one in answered if one.confidence is not None]
+    said, right = [one.confidence or 0.0 for one in shown], [one.right for one in shown]
+    ranked = [-1.0 if one.confidence is None else one.confidence for one in answered]
+    every = [one.right for one in answered]
+    return {
+        "without_confidence": len(answered) - len(shown),
+        "ece": round(calibration_error(said, right), 4) if shown else None,
+        "aurc": round(risk_coverage_area(ranked, every), 4) if shown else None,
+        "coverage_at_10_percent_risk": round(coverage_at_risk(ranked, every, RISK), 4) if shown else None,
+    }
+
+
+def line(one: Answered) -> str:
+    """One answer as a line of JSON, to be read beside its pages."""
+    return json.dumps(
+        {
+            "id": one.question.id,
+            "question": one.question.text,
+            "reference": one.reference,
+            "kind": one.kind,
+            "headline": one.headline,
+            "answer": one.answer,
+            "confidence": one.confidence,
+            "right": one.right,
+            "declined": one.declined,
+            "flagged": one.flagged,
+            "answerable": one.question.answerable,
+            "possible": one.possible,
+            "contained": one.contained,
+            "documents": list(one.question.documents),
+            "seconds": round(one.seconds, 2),
+        },
+        ensure_ascii=False,
+    )
+
+
+def _share(values: Iterable[bool]) -> float:
+    found = list(values)
+    return _ratio(sum(found), len(found))
+
+
+def _ratio(part: int, whole: int) -> float:
+    return round(part / whole, 4) if whole else 0.0
