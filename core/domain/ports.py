@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 
 from core.domain.answers import AnswerPart, Citation
 from core.domain.documents import Document, OutlineEntry, Page, PageKey, Passage
-from core.domain.figures import Stated
 from core.domain.search import Candidate, Evidence, Intent, SearchPlan
 from core.domain.turns import Exchange, Recalled, Session, TraceStep, Turn
 
@@ -41,8 +40,8 @@ class AnswerRequest:
     library_is_empty: bool = False
     absent: tuple[str, ...] | None = None
     """Telling words of the question that no passage found holds; None: not looked for."""
-    stated: tuple[Stated, ...] = ()
-    """What code found in tables, or computed, likeliest first."""
+    stated: tuple[AnswerPart, ...] = ()
+    """What code found in tables of the evidence's pages, or computed: FIGURE parts, likeliest first."""
 
 
 class ChatModel(Protocol):

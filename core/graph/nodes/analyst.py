@@ -1,4 +1,4 @@
-"""The analyst: where the question asks for a figure, finds it in the tables of the evidence's pages, or computes it."""
+"""The analyst: finds the figure that a question asks for in the tables of the evidence's pages, or computes it."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
@@ -8,9 +8,9 @@ from langgraph.runtime import Runtime
 from core.documents.tables import find_tables
 from core.domain.documents import PageKey
 from core.domain.figures import Stated
-from core.domain.search import Evidence, Intent
+from core.domain.search import Evidence
 from core.domain.tables import Table
-from core.figures.answers import ASKS, Analysis, analyse, asks_for_figure
+from core.figures.answers import Analysis, analyse
 from core.graph.context import Documents, TurnContext
 from core.graph.state import TurnState
 
@@ -21,10 +21,6 @@ MOST_PAGES = 10
 def analyst(state: TurnState, runtime: Runtime[TurnContext]) -> TurnState:
     """State what tables say; no model has a part in it."""
     context = runtime.context
-    asks = asks_for_figure(state.asked, context.formulas)
-    if state.intent is Intent.SURVEY or asks < ASKS:
-        context.note(decided={"asks for a figure": round(asks, 3)})
-        return replace(state, stated=())
     context.progress.step("Reading tables…")
     pages = _best_pages(state.evidence)
     tables = _tables(pages, context.documents)
@@ -33,7 +29,7 @@ def analyst(state: TurnState, runtime: Runtime[TurnContext]) -> TurnState:
     analysis = analyse(state.asked, tables, printed, known=names, formulas=context.formulas)
     context.note(
         read={"pages": [f"{document_id}, {page_index + 1}" for document_id, page_index in pages]},
-        decided={"asks for a figure": round(asks, 3), "tables": len(tables), "missing": analysis.missing},
+        decided={"tables": len(tables), "missing": analysis.missing},
         returned={"stated": [_line(stated) for stated in analysis.stated]},
     )
     return replace(state, stated=analysis.stated, notices=_told(state.notices, analysis))

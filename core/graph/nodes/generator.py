@@ -5,20 +5,27 @@ The evidence is counted anew, in the order in which the draft cites it.
 Where the model wrote nothing (no time was left, or its reply is empty), quotations stand in and a notice says so.
 """
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Literal
 
 from langgraph.runtime import Runtime
 
-from core.domain.answers import AnswerPart
+from core.domain.answers import AnswerPart, PartKind
 from core.domain.codec import to_plain
 from core.domain.errors import StoppedError
 from core.domain.ports import AnswerRequest, ChatModel
 from core.domain.search import Intent
+from core.figures.answers import parts_of
 from core.graph.context import TurnContext
 from core.graph.state import TurnState, critique_of
 from core.judge.citations import CitedAnswer, cite, read_typed, renumbered
 from core.text.plain import storable
+
+SURE_ENOUGH = 0.5
+"""From this probability on a figure leads an answer that says nothing of how likely it is right itself."""
+MOST_BEHIND_FIGURE = 2
+"""Quotations."""
 
 
 def generator(state: TurnState, runtime: Runtime[TurnContext]) -> TurnState:
@@ -79,7 +86,19 @@ def _written(engine: ChatModel, request: AnswerRequest, context: TurnContext) ->
     if context.stopped():
         raise StoppedError("The turn was stopped.")
     read, removed = read_typed(prose, request.evidence)
-    return (*whole, *read), removed
+    parts = (*whole, *read)
+    return (parts if engine.writes_prose else led_by_figure(parts, request.stated)), removed
+
+
+def led_by_figure(parts: Sequence[AnswerPart], stated: Sequence[AnswerPart]) -> tuple[AnswerPart, ...]:
+    """What is quoted, behind the likeliest figure where that is likelier the answer; some quotations prove it then."""
+    own = max((part.probability for part in parts if part.probability is not None), default=SURE_ENOUGH)
+    figure = next(iter(stated), None)
+    if figure is None or figure.probability is None or figure.probability < own:
+        return tuple(parts)
+    quoted = [replace(part, kind=PartKind.VERBATIM, probability=None) for part in parts if part.verbatim]
+    behind = (one for part in quoted[:MOST_BEHIND_FIGURE] for one in (AnswerPart("\n\n"), part))
+    return (figure, *behind)
 
 
 def _silence(context: TurnContext) -> str:
@@ -101,6 +120,6 @@ def _request(state: TurnState, context: TurnContext) -> AnswerRequest:
         critique=critique_of(state.verdict),
         hint=state.hint,
         absent=state.absent,
-        stated=state.stated,
+        stated=tuple(part for one in state.stated for part in parts_of(one, state.evidence)),
         library_is_empty=not context.documents.list(),
     )

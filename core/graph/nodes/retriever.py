@@ -8,6 +8,7 @@ from langgraph.runtime import Runtime
 
 from core.domain.documents import Document, DocumentStatus
 from core.domain.search import Candidate, Evidence, Intent, Reason, SearchResult
+from core.figures.answers import ASKS, asks_for_figure
 from core.graph.context import Documents, TurnContext
 from core.graph.state import TurnState, critique_of
 from core.models.selection import absent_terms
@@ -95,8 +96,11 @@ def _repeats(state: TurnState, context: TurnContext) -> bool:
     return not context.model.writes_prose or critique_of(last.verdict) == told
 
 
-def after_retriever(state: TurnState) -> Literal["analyst", "review"]:
-    return "analyst" if state.evidence and not state.give_up else "review"
+def after_retriever(state: TurnState, runtime: Runtime[TurnContext]) -> Literal["analyst", "generator", "review"]:
+    if not state.evidence or state.give_up:
+        return "review"
+    wants_figure = state.intent is not Intent.SURVEY and asks_for_figure(state.asked, runtime.context.formulas) >= ASKS
+    return "analyst" if wants_figure else "generator"
 
 
 def described(result: SearchResult) -> dict[str, object]:

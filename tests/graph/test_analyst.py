@@ -1,0 +1,113 @@
+"""A question for a figure is answered with the cell, or with what follows from cells, each marked on its page."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from fpdf import FPDF
+
+from core.documents.passages import split_pages
+from core.documents.reader import ProcessReader
+from core.domain.answers import AnswerPart, ClaimStatus, PartKind
+from core.domain.documents import Page, Passage
+from core.domain.settings import Settings
+from core.domain.turns import Turn, TurnStatus
+from core.graph.nodes.generator import led_by_figure
+from core.models.quoting import Quoting
+from tests.figures.harbour import HARBOUR
+from tests.graph.world import Shelf, WordSearch, World
+
+NAME = "harbour.pdf"
+
+
+class Printed(Shelf):
+    """One document as Pincite's reader reads it."""
+
+    def __init__(self, pages: list[Page]) -> None:
+        super().__init__({NAME: [page.text for page in pages]})
+        self._pages = pages
+
+    def page(self, document_id: str, page_index: int) -> Page:
+        return self._pages[page_index]
+
+    def passages(self) -> list[Passage]:
+        return list(split_pages(self._pages, document_id=f"id-{NAME}", title=""))
+
+
+@pytest.fixture(scope="module")
+def pages(tmp_path_factory: pytest.TempPathFactory) -> list[Page]:
+    folder = tmp_path_factory.mktemp("harbour")
+    pdf = FPDF()
+    pdf.add_page()
+    pdf.set_font("helvetica", size=11)
+    pdf.cell(text="Harbour accounts in EUR thousand", new_x="LMARGIN", new_y="NEXT", h=9)
+    for label, *figures in HARBOUR:
+        pdf.cell(w=70, h=7, text=label)
+        for figure in figures:
+            pdf.cell(w=28, h=7, text=figure, align="R")
+        pdf.ln()
+    pdf.output(str(folder / NAME))
+    reader = ProcessReader(Settings(data_dir=folder / "data"))
+    read = list(reader.read(folder / NAME, [0]))
+    reader.close()
+    return read
+
+
+@pytest.fixture
+def world(tmp_path: Path, pages: list[Page]) -> Iterator[World]:
+    shelf = Printed(pages)
+    opened = World(tmp_path, Quoting(), shelf=shelf, search=WordSearch(shelf, floor=0.1))
+    yield opened
+    opened.close()
+
+
+def _asked(world: World, question: str) -> Turn:
+    turn = world.ask(question).turn
+    assert turn.path[:4] == ("router", "rewriter", "retriever", "analyst")
+    return turn
+
+
+def test_the_cell_comes_first_and_is_cited_with_its_heads(world: World) -> None:
+    turn = _asked(world, "What were the berth fees in 2020?")
+    first = turn.parts[0]
+    assert (first.kind, first.text) == (PartKind.FIGURE, "Income: Berth fees, 2020: €1,105 thousand")
+    assert turn.verdict is not None and turn.verdict.claims[0].status is ClaimStatus.SUPPORTED
+    assert turn.status is TurnStatus.ANSWERED
+    page = world.shelf.page_text(f"id-{NAME}", 0)
+    assert {"Berth fees", "2020", "1,105"} <= {one.quotation for one in turn.citations}
+    assert all(page[one.start : one.end] == one.quotation for one in turn.citations)
+
+
+def test_what_is_computed_is_stored_with_its_operands_and_told_with_its_formula(world: World) -> None:
+    turn = _asked(world, "What was the change in berth fees from 2020 to 2021?")
+    stored = world.turns.get(turn.id).parts[0]
+    assert stored.text == "Change in Income: Berth fees, 2020 to 2021: €135 thousand"
+    assert [figure.text for figure in stored.figures] == ["1,105", "1,240"]
+    assert "= 1,240 − 1,105" in turn.answer
+    assert "= 1,240 − 1,105" in world.sessions.export_markdown(world.session.id)
+
+
+def test_the_trace_shows_what_was_found_and_how_likely_it_is(world: World) -> None:
+    turn = _asked(world, "What were the berth fees in 2020?")
+    (step,) = [step for step in turn.trace if step.node == "analyst"]
+    best = step.returned["stated"][0]
+    assert best["text"] == "Income: Berth fees, 2020: €1,105 thousand" and 0 < best["probability"] < 1
+
+
+def test_a_year_that_the_tables_lack_is_told(world: World) -> None:
+    turn = _asked(world, "What was the change in berth fees from 2017 to 2021?")
+    assert "2017 is not in the tables that were found, so the change was not computed." in turn.notices
+
+
+def test_a_question_for_no_figure_passes_the_analyst_by(world: World) -> None:
+    assert "analyst" not in world.ask("Who wrote the harbour accounts?").turn.path
+
+
+def test_a_figure_leads_only_where_it_is_likelier_right_than_what_is_quoted() -> None:
+    figure = AnswerPart("Fees: 7", (1,), PartKind.FIGURE, probability=0.7)
+    sure = AnswerPart("seven", (1,), PartKind.HEADLINE, probability=0.8)
+    unsure = AnswerPart("seven", (1,), PartKind.HEADLINE, probability=0.6)
+    assert led_by_figure((sure,), (figure,)) == (sure,)
+    assert [part.kind for part in led_by_figure((unsure,), (figure,))] == ["figure", "prose", "verbatim"]
+    assert led_by_figure((AnswerPart("No.", kind=PartKind.DECLINE),), (figure,)) == (figure,)
+    assert led_by_figure((unsure,), ()) == (unsure,)
