@@ -23,9 +23,9 @@ from scipy.sparse import csr_matrix
 from benchmarks.measures import mean
 from benchmarks.tables import SOURCES, Asked, fit, said, table_of
 from core.domain.tables import Table
-from core.figures.answers import told_of
+from core.figures.answers import ranked_figures, told_of
 from core.figures.asked import Form
-from core.figures.cells import Weights, finding, rank, shipped_weights
+from core.figures.cells import Weights, finding, shipped_weights
 from core.figures.computing import computed
 from core.figures.gates import FEATURES, OPERANDS, Gates, kind_words, weighed
 from core.text.measures import printed_figure
@@ -143,7 +143,7 @@ def _cases(source: str, rows: Sequence[dict[str, Any]], weights: Weights, make: 
 def _cell_case(
     source: str, row: dict[str, Any], shown: Sequence[Table], own: Table, weights: Weights, gates: Gates
 ) -> Case | None:
-    ranking = rank(row["question"], shown, weights=weights)
+    ranking = ranked_figures(row["question"], shown, weights=weights)
     if ranking is None:
         return None
     found = finding(ranking, shown)

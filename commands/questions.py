@@ -11,7 +11,7 @@ from commands.documents import add_one, password_option
 from commands.frame import ANSWERED, FAILED, FLAGGED, Command, EngineName, complain, opened, tell, working_settings
 
 if TYPE_CHECKING:
-    from core.domain.answers import Citation
+    from core.domain.answers import AnswerPart, Citation
     from core.domain.settings import Settings
     from core.domain.turns import Turn
     from core.services.bootstrap import Pincite
@@ -98,7 +98,7 @@ def turn_as_json(turn: "Turn") -> dict[str, Any]:
     parts = [part for part in turn.parts if part.text.strip()]
     return {
         "answer": turn.answer,
-        "parts": [{"text": part.text, "kind": part.kind, "citations": list(part.numbers)} for part in parts],
+        "parts": [_part_as_json(part) for part in parts],
         "citations": [
             {
                 "number": citation.number,
@@ -117,6 +117,13 @@ def turn_as_json(turn: "Turn") -> dict[str, Any]:
         "path": list(turn.path),
         "trace": [to_plain(step) for step in turn.trace],
     }
+
+
+def _part_as_json(part: "AnswerPart") -> dict[str, Any]:
+    from core.text.stating import formula
+
+    told = {"text": part.text, "kind": part.kind, "citations": list(part.numbers)}
+    return told | ({"formula": formula(part.figures, part.computation)} if part.computation else {})
 
 
 def turn_as_text(turn: "Turn") -> str:

@@ -9,11 +9,12 @@ from core.domain.figures import Figure, Stated
 from core.domain.search import Evidence
 from core.domain.tables import Table
 from core.figures.asked import wanted
-from core.figures.cells import Finding, Ranking, finding, rank
+from core.figures.cells import Finding, Ranking, Weights, finding, rank
 from core.figures.computing import computed
 from core.figures.formulas import Formulas, shipped_formulas
 from core.figures.gates import Gates, features_of, shipped_gates
 from core.figures.named import named
+from core.text.sentences import split_sentences
 from core.text.stating import statement
 
 MOST_RIVALS = 3
@@ -29,8 +30,15 @@ class Analysis:
     missing: str = ""
 
 
+def asking(text: str) -> str:
+    """The sentences that ask, where any do; what is said around them only tells how to answer."""
+    sentences = [text[span.start : span.end] for span in split_sentences(text)]
+    return " ".join(sentence for sentence in sentences if sentence.rstrip().endswith("?")) or text
+
+
 def asks_for_figure(question: str, formulas: Formulas | None = None) -> float:
     """The probability that it does; what has the form of a computation, or a formula's name in it, surely does."""
+    question = asking(question)
     if wanted(question) or (formulas or shipped_formulas()).named_in(question):
         return 1.0
     return shipped_gates().asks_for_figure(question)
@@ -45,7 +53,9 @@ def analyse(
     formulas: Formulas | None = None,
 ) -> Analysis:
     """State the cell that is asked for, and what follows from cells by the question's form or by a trade's formula."""
-    printed, known = tuple(printed), tuple(known)
+    question = asking(question)
+    formulas = formulas or shipped_formulas()
+    printed, known = (*printed, *formulas.synonyms_in(question)), tuple(known)
     of_form = computed(question, tables, printed, known=known)
     of_trade = named(question, tables, shipped_gates().computed["named"], formulas)
     cell = stated_cell(question, tables, printed, known=known)
@@ -97,10 +107,22 @@ def stated_cell(
 
     ``printed``: what documents print for the trade's terms in the question; ``known``: terms that no table need hold.
     """
-    ranking = rank(question, tables, printed, known=known)
-    if ranking is None:
-        return None
-    return of_finding(question, ranking, finding(ranking, tables))
+    ranking = ranked_figures(question, tables, printed, known=known)
+    return of_finding(question, ranking, finding(ranking, tables)) if ranking else None
+
+
+def ranked_figures(
+    question: str,
+    tables: Sequence[Table],
+    printed: Iterable[str] = (),
+    *,
+    known: Iterable[str] = (),
+    weights: Weights | None = None,
+) -> Ranking | None:
+    """The figures of the tables, likeliest first; None where there are none."""
+    ranking = rank(question, tables, printed, known=known, weights=weights)
+    figures = ranking.of_figures() if ranking else None
+    return figures if figures and figures.order else None
 
 
 def of_finding(question: str, ranking: Ranking, found: Finding, gates: Gates | None = None) -> Stated | None:

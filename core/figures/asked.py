@@ -56,7 +56,7 @@ _FORMS: tuple[tuple[Form, re.Pattern[str]], ...] = tuple(
         (Form.SHARE, rf"\b{_PART} of (?P<b>.{{3,200}}?) (?:that )?{_IS} (?!the {_PART})(?P<a>.{{3,200}})"),
         (Form.SHARE, rf"\b{_PART} of (?P<a>.{{3,200}}?) (?:out of|over|relative to) (?P<b>.{{3,200}})"),
         (Form.RATIO, r"\bratio (?:of|between) (?P<a>.{3,200}?) (?:to|and|over) (?P<b>.{3,200})"),
-        (Form.RATIO, r"(?P<a>[^\s].{2,200}?)[- ]to[- ](?P<b>.{3,200}?) ratio\b"),
+        (Form.RATIO, r"\b(?P<a>\w[\w&'’]{2,40})[- ]to[- ](?P<b>\w[\w&'’ -]{2,60}?) ratio\b"),
         (Form.AVERAGE, r"\b(?:average|mean)\b"),
         (Form.SUM, r"\b(?:sum|combined|altogether|aggregate|cumulative|together|added up|total)\b"),
         (Form.CHANGE, r"\bdifference between (?P<a>.{3,200}?) and (?P<b>.{3,200})"),

@@ -6,7 +6,7 @@ A pure function of the question and the tables. Its weights were fitted on open 
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib.resources import files
 
@@ -18,6 +18,7 @@ from core.figures.agreement import KINDS, NAMES, Matrix, Place, Question, measur
 from core.text import stating
 from core.text.terms import words
 
+_FIGURE = NAMES.index("figure")
 _MOST_FOUND = 20
 _RIVAL = 0.5
 """A cell that is at least half as likely as the one that is given could be meant as well."""
@@ -83,6 +84,16 @@ class Ranking:
     shares: Matrix
     order: Sequence[int]
     """Positions of the cells, likeliest first."""
+
+    @property
+    def figures_share(self) -> float:
+        """The likelihood that all figures have together."""
+        return float(self.shares[self.measures[:, _FIGURE] > 0].sum())
+
+    def of_figures(self) -> "Ranking":
+        """The same with the figures alone in its order."""
+        order = [at for at in self.order if self.measures[at, _FIGURE] > 0]
+        return replace(self, order=order)
 
 
 def rank(

@@ -11,12 +11,12 @@ from itertools import product
 
 from core.domain.figures import Computation, Figure, Stated
 from core.domain.tables import Cell, Table
-from core.figures.agreement import Place
+from core.figures.agreement import Place, Question
 from core.figures.asked import Date, Form, Wanted, dates_of, wanted
 from core.figures.cells import Ranking, Weights, figure_of, rank
 from core.figures.gates import Gates, features_of, shipped_gates
 from core.text.measures import printed_figure
-from core.text.stating import MOST_OPERANDS, NotComputableError, statement
+from core.text.stating import MOST_OPERANDS, NotComputableError, short, statement
 from core.text.terms import words
 
 _TRIED = 8
@@ -56,21 +56,30 @@ def computed(
     asked = wanted(question)
     if asked is None:
         return Computed()
-    gates = gates or shipped_gates()
-    finder = _Finder(tables, tuple(printed), tuple(known), weights, gates)
+    gates, printed, known = gates or shipped_gates(), tuple(printed), tuple(known)
+    finder = _Finder(tables, printed, known, weights)
     missing = _missing(asked, tables)
     if missing:
         return Computed(missing=missing)
     operands = finder.pair(asked) if len(asked.operands) == 2 else finder.series(asked)
     if operands is None or not _alike(asked.form, operands.figures):
         return Computed()
+    features = {**operands.features, "told": _told(Question(question, printed, known), operands.figures)}
     computation = _computation(asked.form, operands.figures, two=len(asked.operands) == 2)
     try:
         text = statement(operands.figures, computation)
     except NotComputableError:
         return Computed()
-    stated = Stated(text, operands.figures, gates.is_result(operands.features), computation=computation)
-    return Computed(stated, features=operands.features)
+    stated = Stated(text, operands.figures, gates.is_result(features), computation=computation)
+    return Computed(stated, features=features)
+
+
+def _told(asked: Question, figures: Sequence[Figure]) -> float:
+    """The share of the whole question that the rows and columns of the operands hold."""
+    bits = 0
+    for figure in figures:
+        bits |= asked.match(figure.label).bits | asked.match(figure.column).bits
+    return asked.share(bits)
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +88,6 @@ class _Finder:
     printed: tuple[str, ...]
     known: tuple[str, ...]
     weights: Weights | None
-    gates: Gates
 
     def series(self, asked: Wanted) -> _Operands | None:
         """One thing in several periods: the row (or column) of the likeliest cell, and in it a cell for each period."""
@@ -313,7 +321,7 @@ def _name(form: Form, figures: Sequence[Figure], *, two: bool) -> str:
 
 
 def _thing(figure: Figure) -> str:
-    return figure.label or figure.column or "the figure"
+    return short(figure.label) or short(figure.column) or "the figure"
 
 
 def _when(figure: Figure) -> str:

@@ -6,10 +6,11 @@ How the operands are found in tables, and the formula worked out, is in `named`.
 import ast
 import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 from pathlib import Path
+from string import ascii_lowercase
 
 from pydantic import TypeAdapter, ValidationError
 
@@ -30,10 +31,10 @@ class Formula:
 
 @dataclass(frozen=True, slots=True)
 class Needed:
-    """An operand in one period: this one, or the one before."""
+    """An operand so many years before the one that is asked for."""
 
     operand: str
-    before: bool = False
+    years_before: int = 0
 
 
 @dataclass(frozen=True)
@@ -49,17 +50,35 @@ class Formulas:
         text = question.casefold()
         return next(((name, self.formulas[name]) for pattern, name in self._patterns if pattern.search(text)), None)
 
+    def synonyms_in(self, question: str) -> tuple[str, ...]:
+        """What documents print as well for the operands that a question names; inside longer names none counts."""
+        text, found = question.casefold(), dict[str, None]()
+        for pattern, operand in self._printed:
+            text, times = pattern.subn(" ", text)
+            if times:
+                found |= dict.fromkeys(self.operands[operand])
+        return tuple(found)
+
+    @cached_property
+    def _printed(self) -> list[tuple[re.Pattern[str], str]]:
+        names = [(name, operand) for operand, names in self.operands.items() for name in names]
+        return [(_pattern(name), operand) for name, operand in sorted(names, key=lambda pair: -len(pair[0]))]
+
     @cached_property
     def _patterns(self) -> list[tuple[re.Pattern[str], str]]:
         names = [(own, key) for key, formula in self.formulas.items() for own in formula.names]
         ordered = sorted(names, key=lambda pair: -len(pair[0]))
-        return [(re.compile(rf"(?<!\w){re.escape(own.casefold())}s?(?!\w)"), key) for own, key in ordered]
+        return [(_pattern(own), key) for own, key in ordered]
 
 
 @dataclass(frozen=True, slots=True)
 class _File:
     operands: dict[str, tuple[str, ...]] = field(default_factory=dict)
     formulas: dict[str, Formula] = field(default_factory=dict)
+
+
+def _pattern(name: str) -> re.Pattern[str]:
+    return re.compile(rf"(?<!\w){re.escape(name.casefold())}s?(?!\w)")
 
 
 @cache
@@ -105,33 +124,53 @@ def _wrong(formula: Formula, operands: Mapping[str, tuple[str, ...]]) -> str:
     return ""
 
 
-def lettered(expression: str) -> tuple[tuple[Needed, ...], str]:
+def lettered(expression: str, years: Sequence[int] = (0,), joined: str = "x") -> tuple[tuple[Needed, ...], str]:
     """The operands of an expression, and the expression over their letters: "average(x)" is "(a + b) / 2".
 
+    ``years``: how many years before it is to be worked out, each for a letter x, y, z … of ``joined`` ("y - x").
     Raises SyntaxError or ValueError for what is no expression.
     """
-    needed: dict[Needed, str] = {}
+    letters = _Letters()
+    each = dict(zip("xyzuvwrst", (letters.of(expression, before) for before in years), strict=False))
 
-    def letter(operand: str, *, before: bool) -> ast.expr:
-        one = Needed(operand, before)
-        return ast.Name(needed.setdefault(one, chr(ord("a") + len(needed))))
-
-    class Letters(ast.NodeTransformer):
-        def visit_Call(self, node: ast.Call) -> ast.AST:
-            match node:
-                case ast.Call(ast.Name("average"), [ast.Name(operand)], []):
-                    both = ast.BinOp(letter(operand, before=False), ast.Add(), letter(operand, before=True))
-                    return ast.BinOp(both, ast.Div(), ast.Constant(2))
-                case ast.Call(ast.Name("before"), [ast.Name(operand)], []):
-                    return letter(operand, before=True)
-                case ast.Call(ast.Name("abs"), [argument], []):
-                    return ast.Call(ast.Name("abs"), [self.visit(argument)], [])
-            raise ValueError("only average, before and abs are known")
-
+    class Joined(ast.NodeTransformer):
         def visit_Name(self, node: ast.Name) -> ast.AST:
-            return letter(node.id, before=False)
+            return each[node.id]
 
-    tree = Letters().visit(ast.parse(expression, mode="eval"))
-    if not 1 <= len(needed) <= 26:
+    tree = Joined().visit(ast.parse(joined, mode="eval"))
+    if not 1 <= len(letters.needed) <= len(ascii_lowercase):
         raise ValueError("too few or too many operands")
-    return tuple(needed), ast.unparse(tree)
+    return tuple(letters.needed), ast.unparse(tree)
+
+
+class _Letters(ast.NodeTransformer):
+    """Puts a letter for each operand of each year."""
+
+    def __init__(self) -> None:
+        self.needed: dict[Needed, str] = {}
+        self._before = 0
+
+    def of(self, expression: str, years_before: int) -> ast.expr:
+        self._before = years_before
+        tree: ast.Expression = self.visit(ast.parse(expression, mode="eval"))
+        return tree.body
+
+    def visit_Name(self, node: ast.Name) -> ast.AST:
+        return self._letter(node.id, self._before)
+
+    def visit_Call(self, node: ast.Call) -> ast.AST:
+        match node:
+            case ast.Call(ast.Name("average"), [ast.Name(operand)], []):
+                both = self._letter(operand, self._before), self._letter(operand, self._before + 1)
+                return ast.BinOp(ast.BinOp(both[0], ast.Add(), both[1]), ast.Div(), ast.Constant(2))
+            case ast.Call(ast.Name("before"), [ast.Name(operand)], []):
+                return self._letter(operand, self._before + 1)
+            case ast.Call(ast.Name("abs"), [argument], []):
+                return ast.Call(ast.Name("abs"), [self.visit(argument)], [])
+        raise ValueError("only average, before and abs are known")
+
+    def _letter(self, operand: str, years_before: int) -> ast.expr:
+        letters = self.needed
+        if len(letters) == len(ascii_lowercase):
+            raise ValueError("too many operands")
+        return ast.Name(letters.setdefault(Needed(operand, years_before), ascii_lowercase[len(letters)]))

@@ -25,10 +25,9 @@ TAKEN = (
 """The measures of the best cell that the gates weigh."""
 FEATURES = (*TAKEN, "share", "lead", "of_figures", "undated", "asks", "several", "cells", "computes")
 FORMS = tuple(f"is {form}" for form in Form)
-OPERANDS = (*FEATURES, *FORMS, "skipped", "apart")
+OPERANDS = (*FEATURES, *FORMS, "skipped", "apart", "told")
 """What a computed figure is weighed by: the features of the operand that was chosen least surely, and its form."""
 _SMALLEST = 1e-4
-_FIGURE = NAMES.index("figure")
 _DIGITS = re.compile(r"\d")
 
 
@@ -82,12 +81,11 @@ def features_of(
     text = ranking.places[best].cell.text
     others = (float(ranking.shares[at]) for at in ranking.order[1:] if ranking.places[at].cell.text != text)
     second = next(others, 0.0)
-    figures = float(ranking.shares[ranking.measures[:, _FIGURE] > 0].sum())
     named = {name: float(row[NAMES.index(name)]) for name in TAKEN}
     return named | {
         "share": log_odds(share),
         "lead": math.log(max(share, _SMALLEST) / max(second, _SMALLEST)),
-        "of_figures": log_odds(figures),
+        "of_figures": log_odds(ranking.figures_share),
         "undated": float(bool(ranking.asked.years) and not row[NAMES.index("period_agrees")]),
         "asks": log_odds(asks),
         "several": float(several),

@@ -1,5 +1,6 @@
 """Works out the formulas that a trade has names for: an operand is a row printed under one of its names."""
 
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -13,6 +14,7 @@ from core.figures.formulas import Formula, Formulas, Needed, lettered, shipped_f
 from core.text.stating import NotComputableError, statement
 from core.text.terms import content_terms, specificity
 
+MOST_YEARS = 9
 LEAST_LIKE = 0.55
 """How far a row's label and a printed name must agree: the product of the weights' shares that both hold."""
 _LATER_NAME = 0.98
@@ -41,17 +43,12 @@ def named(question: str, tables: Sequence[Table], sure: float, formulas: Formula
     found = formulas.named_in(question)
     if found is None or not tables:
         return Named()
-    asked = wanted(question)
-    if asked is not None and asked.form in (Form.CHANGE, Form.GROWTH, Form.COMPOUND_GROWTH):
-        return Named()  # two of them would be needed
     name, formula = found
-    years = sorted(years_of(question))
     lacking: list[str] = []
     best: Stated | None = None
     for document_id in dict.fromkeys(table.document_id for table in tables):
         own = [table for table in tables if table.document_id == document_id]
-        year = years[-1] if years else _latest(own)
-        stated = _of_document(name, formula, own, year, formulas.operands, lacking) if year else None
+        stated = _of_document(name, formula, own, _times(question, own), formulas.operands, lacking)
         if stated is not None and (best is None or stated.probability > best.probability):
             best = stated
     if best is not None:
@@ -60,49 +57,82 @@ def named(question: str, tables: Sequence[Table], sure: float, formulas: Formula
     return Named(missing=f"The {name} was not computed: the tables that were found lack {missing}." if missing else "")
 
 
+@dataclass(frozen=True, slots=True)
+class _Times:
+    """Of which years a formula is worked out, the last first, and how the results are joined."""
+
+    years: tuple[int, ...]
+    joined: str = "x"
+    title: str = ""
+
+    @property
+    def before(self) -> tuple[int, ...]:
+        return tuple(self.years[0] - year for year in self.years)
+
+
+def _times(question: str, tables: Sequence[Table]) -> _Times:
+    named = sorted(years_of(question), reverse=True) or [_latest(tables)]
+    asked = wanted(question)
+    form = asked.form if asked and len(named) > 1 else None
+    match form:
+        case Form.AVERAGE:
+            years = tuple(range(named[0], named[-1] - 1, -1))[:MOST_YEARS]
+            return _Times(years, f"({' + '.join('xyzuvwrst'[: len(years)])}) / {len(years)}", "Average ")
+        case Form.CHANGE:
+            return _Times((named[0], named[-1]), "x - y", "Change in ")
+        case Form.GROWTH:
+            return _Times((named[0], named[-1]), "(x - y) / y * 100", "Percentage change in ")
+    return _Times((named[0],))
+
+
 def _of_document(
     name: str,
     formula: Formula,
     tables: Sequence[Table],
-    year: int,
+    times: _Times,
     printed: Mapping[str, Sequence[str]],
     lacking: list[str],
 ) -> Stated | None:
     for expression in formula.expressions:
-        needed, letters = lettered(expression)
-        chosen = {one: _operand(one, tables, year, printed) for one in needed}
+        needed, letters = lettered(expression, times.before, times.joined)
+        chosen = {one: _operand(one, tables, times.years[0], printed) for one in needed}
         lost = [one for one, found in chosen.items() if found is None]
         if lost:
-            lacking += [] if lacking else [_called(one, year) for one in lost]
+            lacking += [] if lacking else [_called(one, times.years[0]) for one in lost]
             continue
         operands = [found for found in chosen.values() if found is not None]
         figures = tuple(figure for figure, _ in operands)
         if len({figure.unit for figure in figures if figure.unit}) > 1:
             continue
-        scale = max(figure.scale for figure in figures) if formula.unit == "money" else 1
-        currency = next((figure.unit for figure in figures if figure.unit), "")
-        unit = currency if formula.unit == "money" else formula.unit
-        computation = Computation(f"{name[:1].upper()}{name[1:]}, {year}", letters, unit, scale)
+        computation = _computation(name, letters, figures, formula, times)
         try:
             text = statement(figures, computation)
         except NotComputableError:
             continue
-        likeness = 1.0
-        for _, alike in operands:
-            likeness *= alike
-        return Stated(text, figures, likeness, computation=computation)
+        return Stated(text, figures, math.prod(alike for _, alike in operands), computation=computation)
     return None
 
 
+def _computation(name: str, letters: str, figures: Sequence[Figure], formula: Formula, times: _Times) -> Computation:
+    called = f"{times.title}{name}" if times.title else f"{name[:1].upper()}{name[1:]}"
+    said = f"{called}, {' to '.join(map(str, sorted({times.years[0], times.years[-1]})))}"
+    if times.title.startswith("Percentage"):
+        return Computation(said, letters, "%")
+    if formula.unit == "money":
+        currency = next((figure.unit for figure in figures if figure.unit), "")
+        return Computation(said, letters, currency, max(figure.scale for figure in figures))
+    return Computation(said, letters, formula.unit)
+
+
 def _called(needed: Needed, year: int) -> str:
-    return f"{needed.operand.replace('_', ' ')} ({year - needed.before})"
+    return f"{needed.operand.replace('_', ' ')} ({year - needed.years_before})"
 
 
 def _operand(
     needed: Needed, tables: Sequence[Table], year: int, printed: Mapping[str, Sequence[str]]
 ) -> tuple[Figure, float] | None:
     """The figure of that year in the row whose label is likest to one of the operand's printed names."""
-    wanted_year = year - 1 if needed.before else year
+    wanted_year = year - needed.years_before
     names = printed[needed.operand]
     for row in sorted(_rows(tables, tuple(names)), key=lambda row: -row.likeness):
         cells = list(_of_year(row.table, row.row, wanted_year))

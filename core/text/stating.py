@@ -17,6 +17,7 @@ _LONGEST_EXPRESSION = 400
 _SCALES = {1000: "thousand", 10**6: "million", 10**9: "billion", 10**12: "trillion"}
 _SIGNS = {"USD": "$", "EUR": "€", "GBP": "£", "JPY": "¥", "CNY": "¥", "INR": "₹"}
 _NO_TEX = re.compile(r"[^\w\s$€£¥₹%.,()−-]")
+_LONGEST_GROUP = 40
 _DECIMALS = 2
 """Of what is divided."""
 _OPERATIONS: Mapping[type[ast.operator], Callable[[Decimal, Decimal], Decimal]] = {
@@ -36,8 +37,14 @@ class NotComputableError(ValueError):
 
 def state(figure: Figure) -> str:
     """Say what a figure is of, and what it says with unit and scale: "Total net sales, 2015: $30,274 million"."""
-    said = ", ".join(part for part in (figure.label, figure.column) if part)
+    said = ", ".join(part for part in (short(figure.label), short(figure.column)) if part)
     return f"{said}: {with_measure(figure)}" if said else with_measure(figure)
+
+
+def short(path: str) -> str:
+    """The last name of a path of groups, with the one before it where that is no sentence."""
+    *_, group, name = ("", *path.split(": "))
+    return f"{group}: {name}" if 0 < len(group) <= _LONGEST_GROUP else name
 
 
 def with_measure(figure: Figure) -> str:

@@ -1,11 +1,13 @@
 """Foreign text cannot become Markdown, and figures read as people write them."""
 
 import re
+from decimal import Decimal
 from typing import Any
 
 import pytest
 
 from core.domain.answers import AnswerPart, Citation, Claim, ClaimStatus, PartKind, Score, Verdict
+from core.domain.figures import Computation, Figure
 from core.text.marks import read_marks
 from pages.components.answer import answer_markdown, claim_line
 from pages.components.words import duration, escape, escape_lines, page_name, shorten, size, tame
@@ -116,3 +118,17 @@ def test_figures_read_well() -> None:
     assert [size(900), size(2048), size(5 * 2**20)] == ["900 B", "2 KiB", "5.0 MiB"]
     assert [duration(0.02), duration(2.5), duration(125)] == ["20 ms", "2.5 s", "2 min 5 s"]
     assert shorten("annual-report-2023.pdf", 14) == "annual-re….pdf"
+
+
+def test_a_figure_is_bold_with_its_formula_beneath_and_none_of_its_words_are_markdown() -> None:
+    figures = tuple(
+        Figure(Decimal(text), text, "USD", 1, year, "Fees_of *ships*", year, "d", 0, 0, 1)
+        for text, year in (("4", "2020"), ("5", "2021"))
+    )
+    change = Computation("Change in fees_of *ships*", "(b - a) / a * 100", "%")
+    part = AnswerPart("Change in fees_of *ships*: 25%", (1,), PartKind.FIGURE, figures=figures, computation=change)
+    shown = answer_markdown((part,), None)
+    assert shown.startswith("**Change in fees\\_of \\*ships\\*: 25%** :gray-badge[1]")
+    assert shown.rstrip().endswith(r"$$\frac{5 - 4}{4} \times 100 = \text{25\%}$$")
+    stated = AnswerPart("Fees, 2021: $5", (1,), PartKind.FIGURE, figures=figures[1:])
+    assert answer_markdown((stated,), None) == r"**Fees, 2021: \$5** :gray-badge[1]"

@@ -13,6 +13,7 @@ from core.domain.tables import Table
 from core.figures.answers import Analysis, analyse
 from core.graph.context import Documents, TurnContext
 from core.graph.state import TurnState
+from core.search.plan import core_question
 
 MOST_PAGES = 10
 """Whose tables are read, those of the best passages first."""
@@ -24,9 +25,10 @@ def analyst(state: TurnState, runtime: Runtime[TurnContext]) -> TurnState:
     context.progress.step("Reading tables…")
     pages = _best_pages(state.evidence)
     tables = _tables(pages, context.documents)
-    printed = [term.printed for term in context.lexicon.terms_in(state.asked)]
+    question = core_question(state.asked)
+    printed = [term.printed for term in context.lexicon.terms_in(question)]
     names = dict.fromkeys(item.document_name for item in state.evidence)
-    analysis = analyse(state.asked, tables, printed, known=names, formulas=context.formulas)
+    analysis = analyse(question, tables, printed, known=names, formulas=context.formulas)
     context.note(
         read={"pages": [f"{document_id}, {page_index + 1}" for document_id, page_index in pages]},
         decided={"tables": len(tables), "missing": analysis.missing},
