@@ -18,7 +18,7 @@ from core.text.sentences import split_sentences
 from core.text.stating import statement
 
 MOST_RIVALS = 3
-ASKS = 0.2
+ASKS = 0.1
 """From this probability on that a question asks for a figure, tables are read for it."""
 
 
