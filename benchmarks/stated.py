@@ -32,16 +32,19 @@ FALLING = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What a question settles for reading figures: the scale it wants, and the figures that it names itself."""
+    """What a question settles for reading figures: the scale it wants, the figures that it names, and a fall."""
 
     scale: float
     values: frozenset[float]
+    falling: bool = False
+    """It asks by how much something fell: the answer may give that with a minus or without."""
 
 
 def asked_of(question: str) -> Asked:
     wanted = _ASKED_SCALE.search(question)
     scale = float(stated_measure(wanted.group())[1]) if wanted else 0.0
-    return Asked(scale, frozenset(quantity.value for quantity in figures(question)))
+    values = frozenset(quantity.value for quantity in figures(question))
+    return Asked(scale, values, bool(FALLING.search(question)))
 
 
 def figures(text: str) -> list[Quantity]:
@@ -62,7 +65,7 @@ def states(wanted: Sequence[Quantity], text: str, asked: Asked, *, singled_out: 
     Where it must be singled out, none may stand in a row of figures only, and the text may hold MOST_RIVALS other
     figures at most; years, figures of the question and what stands before an equals sign are not counted.
     """
-    falling = bool(FALLING.search(text))
+    falling = asked.falling or bool(FALLING.search(text))
     given = figures(text)
     in_row = _in_rows(text)
     found = {

@@ -54,6 +54,8 @@ def test_the_kind_of_a_reference_is_told_by_its_form_and_the_question(
         ("By how much did sales change?", "-0.021", "Sales fell by 2.1%."),
         ("What is the inventory?", "1874", "Inventory: $1874 million"),
         (SALES, "8738", "Net sales were 8,738 in 2021 and 8,101 in 2020."),
+        ("By what percentage did sales fall?", "2.1%", "Percentage change in sales, 2020 to 2021: -2.1%"),
+        ("How did sales change?", "-€40 thousand", "Change in sales, 2020 to 2021: -€40,000"),
         (SALES, "0.83", "2,912 / 3,527 = 0.83"),
         ("How many looms are there?", "2", "two looms"),
         ("How long is the notice?", "30 days", "thirty (30) days"),
