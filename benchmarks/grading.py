@@ -26,6 +26,7 @@ from core.text.terms import content_terms, words
 LEAST_F1 = 0.6
 LONGEST_HEADLINE = 60
 LONGEST_SENTENCE = 30
+SHORTEST_SENTENCE = 8
 FEW_TERMS = 3
 """New words beside a figure that leave it the substance of a reference ("Adj. EBITDA was $2,018mn")."""
 _YES_NO = re.compile(r"\W{0,3}(?:(?:the )?(?:short )?answer(?: is)?\W{1,3})?(yes|no)\b", re.IGNORECASE)
@@ -33,6 +34,7 @@ _AUXILIARY = re.compile(
     r"\W{0,3}(?:is|are|was|were|do|does|did|has|have|had|can|could|will|would|should)\b", re.IGNORECASE
 )
 _ASKS_WHICH = re.compile(r"\b(?:which|who|whom|whose|where)\b", re.IGNORECASE)
+_NAME = re.compile(r"\b[A-Z][\w’'&-]{1,60}(?: (?:(?:of|the|and|&) )?[A-Z][\w’'&-]{0,60}){0,8}")
 _ASKS_WHEN = re.compile(
     r"\bwhen\b|\b(?:what|which)(?: (?:is|was|are|were))?(?: the)?(?: \w{1,20})? (?:year|date|day|month)\b(?! end)",
     re.IGNORECASE,
@@ -208,12 +210,25 @@ def polarity(text: str) -> str:
 
 
 def _names(question: str, reference: str, text: str) -> bool:
+    named = names_told(question, reference)
+    if len(named & set(content_terms(text))) < LEAST_F1 * len(named):
+        return False
     wanted, given = _new_terms(question, reference, reference), _new_terms(question, text, reference)
     if token_f1(wanted, given) >= LEAST_F1:
         return True
-    one_sentence = len(split_sentences(text)) == 1 and len(text.split()) <= LONGEST_SENTENCE
+    if len(split_sentences(text)) != 1 or len(text.split()) > LONGEST_SENTENCE:
+        return False
     new = set(content_terms(reference)) - set(content_terms(question))
-    return one_sentence and bool(new) and stands(reference, text)
+    return bool(named) or (bool(new) and stands(reference, text))
+
+
+def names_told(question: str, reference: str) -> set[str]:
+    """The names with which a whole sentence answers "which"; the rest of the sentence only explains them."""
+    sentence = reference[: split_sentences(reference)[0].end] if reference else ""
+    if not _ASKS_WHICH.search(question) or len(sentence.split()) < SHORTEST_SENTENCE:
+        return set()
+    named = (match.group() for match in _NAME.finditer(sentence) if match.start() or " " in match.group())
+    return {term for name in named for term in content_terms(name)} - set(content_terms(question))
 
 
 def _new_terms(question: str, text: str, reference: str) -> list[str]:

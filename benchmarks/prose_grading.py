@@ -13,6 +13,7 @@ from benchmarks.grading import (
     ReferenceKind,
     alternatives,
     dates_agree,
+    names_told,
     polarity,
     read_reference,
     stands,
@@ -27,6 +28,7 @@ LEAST_TERMS = 0.45
 """Of what a phrase adds to the question, prose that says the same in its own words holds so much."""
 MANY_NAMES = 3
 """A reference that adds so many names is one of names; the rest of it is how it puts them."""
+FIGURES_OF_A_REASON = 2
 _NAME = re.compile(r"(?<=[\w,;:)-] )[A-Z][\w’'&-]{1,60}")
 _RISING = re.compile(
     r"\b(?:ris(?:e|es|en|ing)|rose|increas\w{1,4}|gr[eo]w\w{0,3}|improv\w{1,6}|higher|gain\w{0,3}|positive|up)\b",
@@ -48,14 +50,14 @@ def grade_prose(question: str, reference: str, answer: str) -> bool:
     if wanted.kind is ReferenceKind.FIGURE:
         return _states_figures(question, wanted, sentences)
     if wanted.kind is ReferenceKind.NAME and _denies(question, wanted.text):
-        return _denies(question, sentences[0]) or _denies(question, sentences[-1])
+        return any(DENIES.search(one) and not _REFUSING.search(one) for one in (sentences[0], sentences[-1]))
     if _refuses(sentences[0]) or (wanted.kind is ReferenceKind.YES_NO and _refuses(sentences[-1])):
         return False
     match wanted.kind:
         case ReferenceKind.DATE:
             return dates_agree(wanted.text, answer)
         case ReferenceKind.YES_NO:
-            return _comes_out(question, sentences) == polarity(wanted.text)
+            return _comes_out(question, sentences) == polarity(wanted.text) and _fits(question, wanted.text, answer)
         case ReferenceKind.LIST:
             return sum(stands(item, answer) for item in wanted.items) >= LEAST_F1 * len(wanted.items)
         case _:
@@ -76,17 +78,10 @@ def _refuses(sentence: str) -> bool:
     return declines(sentence) or bool(_REFUSING.search(sentence))
 
 
-def _denies(question: str, sentence: str) -> bool:
-    """Whether a sentence says no more than that what is asked for does not exist."""
-    return (
-        bool(DENIES.search(sentence))
-        and not _REFUSING.search(sentence)
-        and len(_added(question, sentence)) <= FEW_TERMS
-    )
-
-
-def _added(question: str, text: str) -> set[str]:
-    return {term for term in content_terms(text) if not term[0].isdigit()} - set(content_terms(question))
+def _denies(question: str, reference: str) -> bool:
+    """Whether a reference says no more than that what is asked for does not exist."""
+    added = {term for term in content_terms(reference) if not term[0].isdigit()} - set(content_terms(question))
+    return bool(DENIES.search(reference)) and len(added) <= FEW_TERMS
 
 
 def _comes_out(question: str, sentences: Sequence[str]) -> str:
@@ -103,6 +98,16 @@ def _comes_out(question: str, sentences: Sequence[str]) -> str:
     return "no" if turned != bool(DENIES.search(told)) else "yes"
 
 
+def _fits(question: str, reference: str, answer: str) -> bool:
+    """Whether the figures that prose gives for its yes or no hold one of those that the reference gives."""
+    asked = asked_of(question)
+    said = reference[: split_sentences(reference)[0].end]
+    because, given = ([one for one in figures(text) if not is_year(one)] for text in (said, answer))
+    if len(because) < FIGURES_OF_A_REASON or len(given) < FIGURES_OF_A_REASON:
+        return True
+    return any(states([one], answer, asked, singled_out=False) for one in because)
+
+
 def _says(question: str, reference: str, sentences: Sequence[str]) -> bool:
     """Whether prose says most of what the reference adds to the question; of a choice, what it names alone."""
     asked, said = set(content_terms(question)), {term for term in content_terms(reference) if not term[0].isdigit()}
@@ -111,6 +116,8 @@ def _says(question: str, reference: str, sentences: Sequence[str]) -> bool:
         return _chooses(said & choice, choice - said, sentences)
     answer = " ".join(sentences)
     given = set(content_terms(answer))
+    if named := names_told(question, reference):
+        return len(named & given) >= LEAST_F1 * len(named)
     names = _names_of(reference) - asked
     if len(names) >= MANY_NAMES:
         return len(names & given) >= LEAST_F1 * len(names)

@@ -116,6 +116,13 @@ def test_names_are_right_by_their_terms_and_not_by_the_question_s() -> None:
     assert not grade(question, "Agnes Tarrant", "Cloth is woven in many towns. " * 3 + "One weaver was Agnes Tarrant.")
 
 
+def test_of_a_sentence_that_answers_which_the_name_is_asked_for() -> None:
+    question = "Which town had the highest sales in 2021?"
+    reference = "Corran Dale contributed some 90% of the sales of the whole company in 2021."
+    assert grade(question, reference, "Corran Dale, with $7,864 million")
+    assert not grade(question, reference, "Arden, with 90% of the sales of the whole company")
+
+
 def test_of_a_choice_the_right_one_must_be_named() -> None:
     question = "Is the price of linen higher or lower than in 2020?"
     assert grade(question, "lower", "lower")
@@ -143,6 +150,12 @@ def test_prose_must_come_to_the_reference() -> None:
     assert grade_prose(question, "No. It decreased.", "The debt of Alder Mills decreased in the year.")
     assert not grade_prose(question, "No. It decreased.", "The debt of Alder Mills increased in the year.")
     assert not grade_prose(question, "No. It decreased.", "The report does not mention the debt of Alder Mills.")
+    reason = "No. It decreased from $940 million to $880 million."
+    assert grade_prose(question, reason, "No, the debt fell to $880 million, from $940 million.")
+    assert not grade_prose(question, reason, "No, the debt fell to $120 million, from $130 million.")
+    none = "There are none"
+    assert grade_prose("Which mills were sold?", none, "The report mentions no mills that were sold.")
+    assert not grade_prose("Which mills were sold?", none, "Arden and Byfield were sold.")
     choice = "Among weaving, spinning and dyeing, which brought in the most?"
     assert grade_prose(choice, "Spinning", "All did well. Spinning brought in the most, $4 million.")
     assert not grade_prose(choice, "Spinning", "All did well. Dyeing brought in the most, $4 million.")
