@@ -145,7 +145,7 @@ def _edits(text: str, figures: Sequence[str], rng: random.Random) -> Iterator[tu
     for match in _FIGURE.finditer(text):
         if match.start():  # at the beginning stands the number of a clause or item
             yield "figure", *match.span(), _other_figure(match.group(), rng)
-            if others := [figure for figure in figures if figure != match.group()]:
+            if others := [figure for figure in figures if _value(figure) != _value(match.group())]:
                 yield "borrowed figure", *match.span(), rng.choice(others)
     for number, word in enumerate(SPELLED):
         for match in re.finditer(rf"\b{word}\b", text):
@@ -169,6 +169,10 @@ def _edits(text: str, figures: Sequence[str], rng: random.Random) -> Iterator[tu
         yield "negation", *match.span(), ""
     for match in itertools.islice(_DENIABLE.finditer(text), 1):
         yield "negation", match.end(), match.end(), " not"
+
+
+def _value(figure: str) -> float:
+    return float(figure.replace(",", ""))
 
 
 def _other_figure(figure: str, rng: random.Random) -> str:

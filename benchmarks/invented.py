@@ -3,6 +3,7 @@
 import random
 from collections.abc import Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 
 from core.documents.passages import split_pages
 from core.domain.documents import Page, PageStatus, Passage
@@ -37,11 +38,16 @@ def invented(documents: int, seed: int) -> list[Invented]:
     rng = random.Random(seed)
     found = []
     for number in range(documents):
-        written = rng.choice((_Contract, _Filing, _Report))(rng)
+        written = rng.choice((_Contract, _Filing, _Report, _Plan))(rng)
         page = Page(0, "1", "\n\n".join(written.paragraphs), (), (), PageStatus.TEXT)
         passages = tuple(split_pages([page], document_id=f"written-{number}", title=f"Document {number}"))
         found.append(Invented(passages, tuple(written.calculations)))
     return found
+
+
+def _divided(number: float, by: float) -> Decimal:
+    """Divide exactly, so that a half is rounded as people round it."""
+    return Decimal(str(number)) / Decimal(str(by))
 
 
 class _Document:
@@ -83,12 +89,12 @@ class _Contract(_Document):
             f"In any year the liability of {other} is limited to {{}} more than for each claim.",
         )
         self.computes(
-            "ratio", f"{year / claim:.2f}",
+            "ratio", f"{_divided(year, claim):.2f}",
             f"In any year the liability of {other} is limited to {{}} times the limit for each claim.",
             "The ratio of the limit of liability in any year to the limit for each claim is {}.",
         )  # fmt: skip
         self.computes(
-            "share", f"{100 * claim / year:.1f} %",
+            "share", f"{_divided(100 * claim, year):.1f} %",
             f"For each claim the liability of {other} is limited to {{}} of its limit in any year.",
             "The limit of the liability for each claim is {} of the limit in any year.",
         )  # fmt: skip
@@ -120,12 +126,12 @@ class _Filing(_Document):
         scale = rng.choice(SCALED)
         self._compute(rows, year, scale)
         self.computes(
-            "ratio", f"{employed / sites:.1f}",
+            "ratio", f"{_divided(employed, sites):.1f}",
             "The company employed {} people per site on average.",
             "That is an average of {} people employed at each of the sites.",
         )  # fmt: skip
         return [
-            f"In {year} the net sales of {firm} rose by {rng.randrange(2, 40)} percent.",
+            f"In {year} the orders of {firm} rose by {rng.randrange(2, 40)} percent.",
             f"As of {self.day()} the company employed {employed:,} people at {sites} sites in "
             f"{self.word().capitalize()}.",
             f"The segment that makes {product}s was not sold to {self.firm()} before {self.day()}.",
@@ -140,7 +146,7 @@ class _Filing(_Document):
         rose, change = now > before, abs(now - before)
         lower = name.lower()
         self.computes(
-            "growth", f"{100 * change / before:.1f} %",
+            "growth", f"{_divided(100 * change, before):.1f} %",
             f"From {year - 1} to {year} {lower} {'grew' if rose else 'fell'} by {{}}.",
             f"{name} {'increased' if rose else 'decreased'} by {{}} in {year}.",
             f"{name} of {year} were {{}} {'above' if rose else 'below'} those of {year - 1}.",
@@ -151,7 +157,7 @@ class _Filing(_Document):
             f"In {year} {lower} were {{}} {'higher' if rose else 'lower'} than in {year - 1}.",
         )  # fmt: skip
         self.computes(
-            "share", f"{100 * min(now, other_now) / max(now, other_now):.1f} %",
+            "share", f"{_divided(100 * min(now, other_now), max(now, other_now)):.1f} %",
             f"In {year} {(name if now < other_now else other).lower()} came to {{}} of "
             f"{(other if now < other_now else name).lower()}.",
         )  # fmt: skip
@@ -161,13 +167,16 @@ class _Filing(_Document):
             f"The sum of {lower} and {other.lower()} was {{}} in {year}.",
         )  # fmt: skip
         self.computes(
-            "average", f"{(now + before) / 2:,.1f} {scale}",
+            "average", f"{_divided(now + before, 2):,.1f} {scale}",
             f"{name} averaged {{}} over {year - 1} and {year}.",
             f"On average {lower} were {{}} a year in {year - 1} and {year}.",
         )  # fmt: skip
         larger = {"thousand": "million", "million": "billion"}[scale]
         self.computes(
-            "cell", f"{now / 1000:.3f} {larger}", f"{name} of {year} were {{}}.", f"In {year} {lower} were {{}}."
+            "cell",
+            f"{_divided(now, 1000):.3f} {larger}",
+            f"{name} of {year} were {{}}.",
+            f"In {year} {lower} were {{}}.",
         )
 
 
@@ -178,7 +187,7 @@ class _Report(_Document):
         taken, lost = rng.randrange(100, 900), rng.randrange(11, 99)
         weight, sign, price = rng.randrange(11, 80), rng.choice("$€£"), self.thousands()
         self.computes(
-            "share", f"{100 * lost / taken:.1f} percent",
+            "share", f"{_divided(100 * lost, taken):.1f} percent",
             "That is, {} of the samples were lost.", "The share of the samples that were lost is {}.",
         )  # fmt: skip
         self.computes(
@@ -191,11 +200,11 @@ class _Report(_Document):
             f"The efficiency of the second trial was {{}} {'higher' if second > first else 'lower'} than of the first.",
         )  # fmt: skip
         self.computes(
-            "average", f"{(first + second) / 2:.2f} percent",
+            "average", f"{_divided(first + second, 2):.2f} percent",
             "The average efficiency of the first and the second trial was {}.",
         )  # fmt: skip
         self.computes(
-            "ratio", f"{sign}{price / weight:,.2f}",
+            "ratio", f"{sign}{_divided(price, weight):,.2f}",
             "Each unit costs {} per kg without transport.",
         )  # fmt: skip
         return [
@@ -208,4 +217,65 @@ class _Report(_Document):
             f"The crew did not open the valve of berth {rng.randrange(2, 19)} during the {rng.choice(SPELLED)} days of "
             "the storm.",
             f"Each unit weighs {weight} kg and costs {sign}{price:,} without transport.",
+        ]
+
+
+class _Plan(_Document):
+    def write(self) -> Sequence[str]:
+        rng, project, place, sign = self.rng, self.word().capitalize(), self.word().capitalize(), self.rng.choice("$€£")
+        budget, spent = rng.randrange(500, 999) / 10, rng.randrange(100, 499) / 10
+        members, present = rng.randrange(200, 900), rng.randrange(60, 199)
+        first, second = rng.sample(range(2_100, 9_900), 2)
+        year = rng.randrange(1998, 2024)
+        rows = {name: [rng.randrange(110, 990) for _ in range(3)] for name in ("North", "South", "Harbour")}
+        name, other = rng.sample(list(rows), 2)
+        begin, middle, end = rows[name]
+        self.computes(
+            "difference", f"{sign}{budget - spent:.1f} million",
+            "What is left of the budget is {}.", f"{{}} of the budget for {project} remain unspent.",
+        )  # fmt: skip
+        self.computes(
+            "share", f"{_divided(100 * spent, budget):.1f} %",
+            "By then {} of the budget had been spent.", "Spending came to {} of the budget.",
+        )  # fmt: skip
+        self.computes(
+            "share", f"{_divided(100 * present, members):.0f} percent",
+            f"{{}} of the members attended the meeting in {place}.", "{} of the members came to the meeting.",
+        )  # fmt: skip
+        self.computes(
+            "difference", f"{members - present}",
+            "{} members did not attend the meeting.", f"The meeting in {place} was missed by {{}} members.",
+        )  # fmt: skip
+        self.computes(
+            "difference", f"{abs(first - second):,} MWh",
+            f"Turbine {'A' if first > second else 'B'} yields {{}} a year more than turbine "
+            f"{'B' if first > second else 'A'}.",
+            "The annual yields of turbine A and turbine B differ by {}.",
+        )  # fmt: skip
+        self.computes("sum", f"{first + second:,} MWh", "Both turbines together yield {} a year.")
+        self.computes(
+            "growth", f"{_divided(100 * abs(end - begin), begin):.1f}%",
+            f"Between {year - 2} and {year} the headcount of {name} {'grew' if end > begin else 'shrank'} by {{}}.",
+            f"In {year} {name} had {{}} {'more' if end > begin else 'fewer'} staff than in {year - 2}.",
+        )  # fmt: skip
+        self.computes(
+            "average", f"{_divided(begin + middle + end, 3):.1f}",
+            f"The average headcount of {name} over the three years was {{}}.",
+            f"{name} had an average headcount of {{}}.",
+        )  # fmt: skip
+        self.computes(
+            "ratio", f"{_divided(end, rows[other][2]):.2f}",
+            f"The headcount of {name} in {year} was {{}} times that of {other}.",
+        )  # fmt: skip
+        self.computes(
+            "sum", f"{end + rows[other][2]}", f"In {year} {name} and {other} had a headcount of {{}} combined."
+        )
+        return [
+            f"The budget for {project} is {sign}{budget} million, of which {sign}{spent} million were spent by "
+            f"{self.day()}.",
+            f"{present} of the {members} members attended the meeting in {place} on {self.day()}.",
+            f"Turbine A yields {first:,} MWh a year and turbine B yields {second:,} MWh a year.",
+            f"Headcount {year - 2} {year - 1} {year}\n"
+            + "\n".join(f"{row} {' '.join(map(str, values))}" for row, values in rows.items()),
+            f"Visitors must register at gate {rng.randrange(2, 19)} at least {rng.choice(SPELLED)} days ahead.",
         ]

@@ -4,15 +4,16 @@ For what no reading of figures, names and negations sees: a weekday, an ordinal,
 """
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
+from functools import lru_cache
 
-from core.text.numbers import MEASURES, one_spelling
+from core.text.numbers import MEASURES, Quantity, one_spelling, quantities, same
 from core.text.terms import FUNCTION_WORDS, root, stem
 
 _TOKEN = re.compile(r"\d+(?:[.,]\d+)*(?:e[-−+]?\d+|[^\W\d_]{0,3})|[^\W\d_]+(?:['’][^\W\d_]+)*|[°%‰½⅓⅔¼¾⅛⅜⅝⅞±€$£¥]")
-_PERCENT = re.compile(r"\bper\s?cent\b", re.IGNORECASE)
 _NOT = re.compile(r"(?<=\bca)(n)['’]t\b|n['’]t\b|(?<=\bcan)not\b", re.IGNORECASE)
 MOST_TOKENS = 80
 REPEATED = 0.7
@@ -34,8 +35,6 @@ _ORDINALS = frozenset(
     "doubled triple tripled halved half thirds quarter quarters fifths decade decades century centuries calendar "
     "business january february march april may june july august september october november december".split()
 )
-_FIGURE = re.compile(r"\d+(?:[.,]\d+)*")
-"""Read as a quantity, and compared by its value elsewhere."""
 _OPPOSED = tuple(
     (frozenset(map(stem, one.split())), frozenset(map(stem, other.split())))
     for one, other in (
@@ -57,11 +56,14 @@ class Change:
     mine: str
     theirs: str
     binding: bool
+    other_kind: bool = False
+    """A figure of another kind: what may follow from the sentence, as "65 %" from "157 of 242"."""
 
 
 def changes(claim: str, sentence: str) -> tuple[Change, ...] | None:
     """Return what a claim changed of a sentence; None when it does not repeat it."""
-    mine, theirs = _tokens(claim), _tokens(sentence)
+    told, given = _words(claim), _words(sentence)
+    mine, theirs = told.tokens, given.tokens
     if not 3 <= len(mine) <= MOST_TOKENS or not 3 <= len(theirs) <= MOST_TOKENS:
         return None
     if (exchanged := _exchanged(mine, theirs)) is not None:
@@ -69,17 +71,67 @@ def changes(claim: str, sentence: str) -> tuple[Change, ...] | None:
     compared = SequenceMatcher(None, mine, theirs, autojunk=False)
     if 2 * sum(block.size for block in compared.get_matching_blocks()) < REPEATED * (len(mine) + len(theirs)):
         return None
-    found: list[Change] = []
+    found = list(_other_figures(told, given))
     for tag, a, b, c, d in compared.get_opcodes():
         if tag != "equal":
             found += _differing(mine[a:b], theirs[c:d], mine, theirs)
     return tuple(found)
 
 
+def restates(claim: str, sentence: str) -> bool:
+    """Say whether both say the same word for word, however their figures, dates and units are written."""
+    return _words(claim).tokens == _words(sentence).tokens
+
+
+class _Words:
+    """The words of a text, each in one spelling; a figure is one word, by its kind and value."""
+
+    def __init__(self, text: str) -> None:
+        plain = _NOT.sub(r"\1 not", text[:2_000])
+        self.tokens: list[str] = []
+        self.figures: dict[str, Quantity] = {}
+        position = 0
+        for quantity in quantities(plain):
+            self.tokens += _tokens(plain[position : quantity.start])
+            token = _figure(quantity)
+            self.tokens += [token, *_of_kind(quantity)]
+            self.figures[token] = quantity
+            position = quantity.end
+        self.tokens += _tokens(plain[position:])
+
+
+@lru_cache(maxsize=4096)
+def _words(text: str) -> _Words:
+    return _Words(text)
+
+
 def _tokens(text: str) -> list[str]:
-    plain = _NOT.sub(r"\1 not", _PERCENT.sub("%", text[:2_000]))
-    found = (match.group().casefold() for match in _TOKEN.finditer(plain))
+    found = (match.group().casefold() for match in _TOKEN.finditer(text))
     return [token if token in _ORDINALS else one_spelling(token) for token in found]
+
+
+def _figure(quantity: Quantity) -> str:
+    if quantity.kind == "label":
+        return f"#{quantity.digits}"
+    if quantity.kind == "date" and quantity.date[1:] != (0, 0):
+        return "#" + "-".join(map(str, quantity.date))
+    return f"#{quantity.kind if quantity.kind == 'time' else ''}{quantity.value:.12g}"
+
+
+def _of_kind(quantity: Quantity) -> list[str]:
+    return ["%"] if quantity.kind == "percent" else [quantity.unit.lower()] if quantity.kind == "money" else []
+
+
+def _other_figures(told: _Words, given: _Words) -> Iterator[Change]:
+    """Find figures that stand for others of the sentence, which the claim gives nowhere."""
+    mine, theirs = Counter(told.tokens), Counter(given.tokens)
+    new = [token for token in told.figures for _ in range(mine[token] - theirs[token])]
+    lost = [token for token in given.figures for _ in range(theirs[token] - mine[token])]
+    for one in new if lost else ():
+        claimed, others = told.figures[one], [given.figures[other] for other in lost]
+        if len(new) > len(lost) or not any(same(claimed, other) for other in others):
+            other_kind = all((claimed.kind, claimed.unit) != (other.kind, other.unit) for other in others)
+            yield Change(claimed.text.strip(), others[0].text.strip(), binding=True, other_kind=other_kind)
 
 
 def _exchanged(mine: Sequence[str], theirs: Sequence[str]) -> tuple[Change, ...] | None:
@@ -109,14 +161,27 @@ def _differing(
         yield Change(told, given, binding=True)
         return
     own = {root(stem(word)) for word in sentence}
-    new = [word for word in mine if word not in FUNCTION_WORDS and root(stem(word)) not in own]
+    figures = [any(map(_is_figure, words)) for words in (mine, theirs)]  # held against each other already
+    new = [word for word in mine if _tells(word, figures=not all(figures)) and root(stem(word)) not in own]
     said = {root(stem(word)) for word in claim}
-    lost = [word for word in theirs if word not in FUNCTION_WORDS and root(stem(word)) not in said]
-    if new and lost and not all(map(_FIGURE.fullmatch, new)):
-        counted = (any(word in _ORDINALS or word in MEASURES for word in words) for words in (new, lost))
+    lost = [word for word in theirs if _tells(word, figures=not all(figures)) and root(stem(word)) not in said]
+    if new and lost and not all(map(_is_figure, new)):
+        counted = (any(map(_counts, words)) for words in (new, lost))
         yield Change(told, given, binding=all(counted))
     elif _relates_otherwise(set(mine), set(theirs)):
         yield Change(told, given, binding=False)
+
+
+def _tells(word: str, *, figures: bool) -> bool:
+    return word not in FUNCTION_WORDS and (figures or not _is_figure(word))
+
+
+def _is_figure(word: str) -> bool:
+    return word.startswith("#")
+
+
+def _counts(word: str) -> bool:
+    return _is_figure(word) or word in _ORDINALS or word in MEASURES
 
 
 def _are_opposed(mine: Sequence[str], theirs: Sequence[str]) -> bool:

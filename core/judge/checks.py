@@ -4,14 +4,15 @@ Each disagreement is a finding with a line for people. How the findings add up t
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
 from core.judge.changed import changes
-from core.judge.sources import Sentence, Sources, wording
-from core.text.numbers import Quantity, derivation, quantities, same
-from core.text.terms import content_terms, specificity
+from core.judge.computed import Derivation, computed
+from core.judge.sources import Sentence, Sources
+from core.text.numbers import Quantity, quantities, same
+from core.text.terms import content_terms
 
 
 class FindingKind(StrEnum):
@@ -48,16 +49,9 @@ _FALLING = re.compile(
     r"us(?:ed|es?)|expens\w*|costs?|paid|pay\w*|charges?|shr[aiu]nk\w*|verlust\w*|gefallen|sank)\b",
     re.IGNORECASE,
 )
-_COMPUTES = re.compile(
-    r"\b(?:sum|total\w*|combined|together|altogether|aggregate|average\w*|mean|differ\w*|ratio|times|twice|doubl\w*|tripl\w*|"
-    r"half|share|proportion|margin|percent\w*|change\w*|increas\w*|decreas\w*|declin\w*|reduc\w*|grew|grow\w*|rose|rises?|"
-    r"rising|fell|falls?|falling|drop\w*|more|less|fewer|higher|lower|gain\w*|gap|net|comput\w*|calculat\w*|equals?)\b|%|=",
-    re.IGNORECASE,
-)
-"""Words that say that a figure was worked out of others."""
-MOST_FIGURES = 150
-"""In one claim; with more it is no statement that anybody could check."""
-_ALIKE, _SAME = 0.6, 0.75
+MOST_FIGURES, MOST_COMPUTED = 150, 12
+"""In one claim; with more it is no statement that anybody could check, or none of a calculation."""
+_ALIKE = 0.6
 """Weighted share of a claim's terms that a sentence must hold before the two count as being about the same thing."""
 
 
@@ -72,14 +66,14 @@ class Finding:
 def check_claim(claim: str, evidence: Sources) -> tuple[Finding, ...]:
     """Return all findings on a bare claim against the evidence it rests on."""
     ranked = evidence.ranked(frozenset(content_terms(claim)))
+    derived = _derived(claim, evidence)
     return tuple(
         dict.fromkeys(
             [
-                *_number_findings(claim, evidence, ranked),
+                *_number_findings(claim, derived, evidence, ranked),
                 *_name_findings(claim, evidence),
                 *_quoted_term_findings(claim, evidence),
-                *_rival_findings(claim, evidence),
-                *_changed_findings(claim, ranked),
+                *_changed_findings(claim, derived, ranked),
             ]
         )
     )
@@ -113,23 +107,22 @@ def _quoted_term_findings(claim: str, evidence: Sources) -> Iterator[Finding]:
         yield Finding(FindingKind.NAME, f"“{quoted}” is not in the evidence word for word")
 
 
-def _number_findings(claim: str, evidence: Sources, ranked: list[tuple[float, Sentence]]) -> Iterator[Finding]:
+def _number_findings(
+    claim: str, derived: Mapping[Quantity, Derivation], evidence: Sources, ranked: list[tuple[float, Sentence]]
+) -> Iterator[Finding]:
     claimed = quantities(claim)
     if len(claimed) > MOST_FIGURES:
         yield Finding(FindingKind.FIGURE, f"it holds {len(claimed):,} figures, too many to check")
         return
-    years = {quantity.year for quantity in claimed if quantity.kind == "date" and quantity.year}
+    yield from (Finding(FindingKind.COMPUTED, derivation.formula) for derivation in derived.values())
     asked = quantities(evidence.question) if claimed else ()
     for quantity in claimed:
-        holders = [sentence for sentence in evidence.sentences if _gives(sentence, quantity)]
-        if holders:
-            if quantity.kind != "date":
-                yield from _attachment_findings(claim, quantity, years, holders, evidence)
-        elif any(same(quantity, given) for given in asked) or _is_told(quantity, evidence):
+        if quantity in derived or quantity.named == "#" or any(same(quantity, given) for given in asked):
             continue
-        elif formula := _derived(claim, quantity, years, ranked):
-            yield Finding(FindingKind.COMPUTED, formula)
-        else:
+        holders = _holders(quantity, evidence)
+        if against := _held_findings(claim, quantity, holders, evidence):
+            yield against
+        elif not (holders or _is_told(quantity, evidence) or _tells_operands(quantity, derived)):
             missing = f"{quantity.text.strip()} does not occur in the evidence"
             if rival := _rival(quantity, ranked):
                 yield Finding(FindingKind.OTHER_FIGURE, f"{missing}; the closest passage says {rival}")
@@ -137,17 +130,26 @@ def _number_findings(claim: str, evidence: Sources, ranked: list[tuple[float, Se
                 yield Finding(FindingKind.FIGURE, missing)
 
 
-def _derived(claim: str, quantity: Quantity, years: set[int], ranked: list[tuple[float, Sentence]]) -> str:
-    """Return the formula that gives a figure, from the closest sentences or the column of the year it is told of."""
-    if not _COMPUTES.search(claim):
-        return ""
-    nearest = [sentence for _, sentence in ranked[:4]]
-    given = [figure for sentence in nearest for figure in sentence.quantities]
-    table = nearest[0].source.sentences if nearest and years else []
-    column = [f for row in table if row.row_label for f in row.quantities if row.years_of_columns.get(id(f)) in years]
-    given = column + [figure for figure in given if figure not in column]
-    scales = frozenset(scale for sentence in nearest for scale in sentence.source.scales)
-    return derivation(quantity, given, scales or frozenset({1.0}))
+def _derived(claim: str, evidence: Sources) -> dict[Quantity, Derivation]:
+    """Return how those of the claim's figures that the evidence does not give, or not of this, follow from it."""
+    claimed = quantities(claim)
+    if len(claimed) > MOST_COMPUTED:
+        return {}
+    found = {}
+    for quantity in claimed:
+        holders = _holders(quantity, evidence)
+        if not holders or _held_findings(claim, quantity, holders, evidence):
+            found[quantity] = computed(claim, quantity, evidence)
+    return {quantity: derivation for quantity, derivation in found.items() if derivation}
+
+
+def _holders(quantity: Quantity, evidence: Sources) -> list[Sentence]:
+    return [sentence for sentence in evidence.sentences if _gives(sentence, quantity)]
+
+
+def _tells_operands(quantity: Quantity, derived: Mapping[Quantity, Derivation]) -> bool:
+    """Let "over the three years" stand where three figures were averaged."""
+    return quantity.kind == "number" and any(quantity.value == one.operands for one in derived.values())
 
 
 def _is_told(quantity: Quantity, evidence: Sources) -> bool:
@@ -165,79 +167,59 @@ def _rival(quantity: Quantity, ranked: list[tuple[float, Sentence]]) -> str:
     return next((given.text.strip() for given in ranked[0][1].quantities if given.kind == quantity.kind), "")
 
 
-def _attachment_findings(
-    claim: str, quantity: Quantity, years: set[int], holders: list[Sentence], evidence: Sources
-) -> Iterator[Finding]:
-    """Find a right figure told of the wrong year or the wrong row, or without its minus."""
+def _held_findings(claim: str, quantity: Quantity, holders: list[Sentence], evidence: Sources) -> Finding | None:
+    """Find a right figure told of the wrong thing, year or row, or without its minus."""
     figure = quantity.text.strip()
-    if years:
-        told = [_years_of(holder, quantity) for holder in holders]
-        if all(told) and not any(years & holder_years for holder_years in told):
-            other = ", ".join(str(year) for year in sorted(told[0]))
-            yield Finding(FindingKind.OTHERWISE, f"{figure} belongs to {other} in the evidence")
-            return
-    if (
-        quantity.value > 0
-        and not _FALLING.search(claim)
-        and all(_only_negative(holder, quantity) for holder in holders)
-    ):
-        yield Finding(FindingKind.OTHERWISE, f"{figure} is negative in the evidence")
-        return
+    years = {given.year for given in quantities(claim) if given.year}
+    if not holders or quantity.kind in ("date", "label"):
+        return None
+    if counts := _counts_other(quantity, holders, evidence):
+        return Finding(FindingKind.OTHERWISE, f"{figure} is not said of this; of this the evidence says {counts}")
+    told = [_years_of(holder, quantity) for holder in holders]
+    if years and all(told) and not any(years & holder_years for holder_years in told):
+        other = ", ".join(str(year) for year in sorted(told[0]))
+        return Finding(FindingKind.OTHERWISE, f"{figure} belongs to {other} in the evidence")
+    negative = all(_only_negative(holder, quantity) for holder in holders)
+    if quantity.value > 0 and negative and not _FALLING.search(claim):
+        return Finding(FindingKind.OTHERWISE, f"{figure} is negative in the evidence")
     wanted = frozenset(content_terms(claim))
     labels = [holder.row_label for holder in holders]
     if not all(labels) or any(label <= wanted for label in labels):
-        return
+        return None
     for row in evidence.sentences:
         if row.row_label and row.row_label <= wanted and row not in holders:
-            yield Finding(
-                FindingKind.OTHERWISE, f"{figure} stands in another row; the right one reads: {row.text.strip()}"
-            )
-            return
+            detail = f"{figure} stands in another row; the right one reads: {row.text.strip()}"
+            return Finding(FindingKind.OTHERWISE, detail)
+    return None
 
 
-def _rival_findings(claim: str, evidence: Sources) -> Iterator[Finding]:
-    """Find what a claim changes of a sentence that says the same otherwise: a figure or a date."""
-    twins = _twins(claim, evidence)
-    claimed = quantities(claim)
-    if not twins or len(claimed) > MOST_FIGURES:
-        return
-    ranked = [(1.0, twin) for twin in twins]
-    years = {quantity.year for quantity in claimed if quantity.kind == "date" and quantity.year}
-    for quantity in claimed:
-        if any(_gives(twin, quantity) for twin in twins):
-            continue
-        rivals = [
-            given.text.strip()
-            for given in twins[0].quantities
-            if (given.kind == "date") == (quantity.kind == "date")
-            and not any(same(other, given, twins[0].source.scales) for other in claimed)
-        ]
-        if rivals and not _derived(claim, quantity, years, ranked):
-            detail = f"{quantity.text.strip()} is not said of this; of this the evidence says {rivals[0]}"
-            yield Finding(FindingKind.OTHERWISE, detail)
+def _counts_other(quantity: Quantity, holders: list[Sentence], evidence: Sources) -> str:
+    """Return what the evidence gives of the thing that a figure counts or numbers, where it never gives this figure."""
+    if not (quantity.counted or quantity.named):
+        return ""
+
+    def is_of_it(given: Quantity) -> bool:
+        return bool(quantity.counted & given.counted) or bool(quantity.named and quantity.named == given.named)
+
+    given = [(s, figure) for s in holders for figure in s.quantities if same(quantity, figure, s.source.scales)]
+    if any(is_of_it(figure) or not (figure.counted or figure.named or figure.unit) for _, figure in given):
+        return ""
+    of_it = (figure for sentence in evidence.sentences for figure in sentence.quantities if is_of_it(figure))
+    return next((figure.text.strip() for figure in of_it), "")
 
 
-def _changed_findings(claim: str, ranked: list[tuple[float, Sentence]]) -> Iterator[Finding]:
+def _changed_findings(
+    claim: str, derived: Iterable[Quantity], ranked: list[tuple[float, Sentence]]
+) -> Iterator[Finding]:
     """Find what stands in the place of the words of a sentence that the claim repeats otherwise."""
     claim = _PLAIN_NO.sub("", claim)
     found = [changed for _, sentence in ranked[:5] if (changed := changes(claim, sentence.text)) is not None]
+    worked_out = {quantity.text.strip() for quantity in derived}
     for change in min(found, key=len, default=()):
+        if change.other_kind and change.mine in worked_out:
+            continue
         kind = FindingKind.OTHERWISE if change.binding else FindingKind.WORDING
         yield Finding(kind, f"of this the evidence says “{change.theirs}”, not “{change.mine}”")
-
-
-def _twins(claim: str, evidence: Sources) -> list[Sentence]:
-    """Return the sentences with nearly all words of the claim and hardly any others, whatever their figures."""
-    wanted = wording(content_terms(claim))
-    total = sum(map(specificity, wanted))
-    found = []
-    for sentence in evidence.sentences:
-        both = wanted & sentence.wording
-        shared = sum(map(specificity, both))
-        if shared and shared >= _SAME * total and len(both) >= _SAME * len(sentence.wording):
-            found.append((shared, sentence))
-    most = max((shared for shared, _ in found), default=0.0)
-    return [sentence for shared, sentence in found if shared == most]
 
 
 def _gives(sentence: Sentence, quantity: Quantity) -> bool:

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from core.domain.answers import AnswerPart, ClaimStatus, PartKind, Score
+from core.judge.changed import restates
 from core.judge.checks import CONTRADICTIONS, DENIES, Finding, FindingKind, check_claim
 from core.judge.claims import ClaimText, declines
 from core.judge.confidence import ConfidenceModels, shipped_models
@@ -183,6 +184,8 @@ def _repeats(claim: ClaimText, source: Source) -> bool:
     """Say whether a source holds a claim word for word; for what is quoted, character for character."""
     if claim.verbatim:
         return claim.text in source.text
+    if any(restates(claim.bare, sentence.text) for sentence in source.sentences):
+        return True
     return source.normalized.locate(claim.bare) is not None and not _denial(claim, source)
 
 
@@ -232,17 +235,19 @@ def status_of(findings: Sequence[Finding], doubt: float, held: float) -> tuple[C
     """Return the status that findings, doubt and overlap add up to, with its reason."""
     details = {finding.kind: finding.detail for finding in reversed(findings)}
     against = next((details[kind] for kind in details if kind in CONTRADICTIONS), "")
+    formula = details.get(FindingKind.COMPUTED)
     partial = details.get(FindingKind.NAME) or details.get(FindingKind.WORDING)
     if against:
         return ClaimStatus.CONTRADICTED, against
     if FindingKind.FIGURE in details:
         return ClaimStatus.UNSUPPORTED, details[FindingKind.FIGURE]
+    if formula and not partial:
+        return ClaimStatus.SUPPORTED, f"computed: {formula}"
     if doubt >= DOUBTED:
         return ClaimStatus.UNSUPPORTED, partial or "the evidence hardly speaks of it"
     if partial or doubt >= DOUBTFUL or held < BARELY_HELD:
         return ClaimStatus.PARTLY_SUPPORTED, partial or "only part of it is found in the evidence"
-    computed = details.get(FindingKind.COMPUTED)
-    return ClaimStatus.SUPPORTED, f"computed: {computed}" if computed else "found in the evidence"
+    return ClaimStatus.SUPPORTED, "found in the evidence"
 
 
 def _faithfulness(claims: Sequence[CheckedClaim], invalid: Sequence[int], uncited: int, declined: bool) -> Score:

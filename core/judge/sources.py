@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
+from itertools import pairwise
 
 from core.text.numbers import MEASURES, Quantity, quantities, stated_scales
 from core.text.quotations import NormalizedText
@@ -15,6 +16,7 @@ _UNSPACED = re.compile(r"[\s.'’-]+")
 _ACRONYM = re.compile(r"\b(?:[A-Z]\.?){2,6}(?![a-z])")
 _OF_A_PLACE = re.compile(r"(?:ain|i?ans?|ish|ese|i?a|o)$")
 _YEAR_HEAD = re.compile(r"\b(?:19|20)\d\d\b")
+_BETWEEN_CELLS = re.compile(r"[)%]{0,2}[\s|]{1,40}[\s|$€£¥(—–-]{0,40}|[)%\s]{0,9}\|[\s|$€£¥(—–-]{0,40}")
 _MEASURES = frozenset(map(stem, MEASURES))
 
 
@@ -48,21 +50,35 @@ class Sentence:
         return quantities(self.text)
 
     @cached_property
+    def _cells(self) -> tuple[Quantity, ...]:
+        """Return the figures of a table row; nothing for what is none."""
+        figures = tuple(quantity for quantity in self.quantities if quantity.counts)
+        between = (self.text[one.end : other.end - len(other.text.lstrip())] for one, other in pairwise(figures))
+        return figures if len(self.text) < 160 and any(map(_BETWEEN_CELLS.fullmatch, between)) else ()
+
+    @cached_property
     def row_label(self) -> frozenset[str]:
         """Return the terms that name a table row; empty for what is no row of figures."""
-        figures = [quantity for quantity in self.quantities if quantity.kind != "date"]
-        label = frozenset(term for term in self.terms if not any(map(str.isdigit, term)))
-        return label if len(figures) > 1 and len(label) <= 6 and len(self.text) < 160 else frozenset()
+        return frozenset(term for term in self.terms if self._cells and not any(map(str.isdigit, term)))
+
+    @cached_property
+    def heads(self) -> tuple["Sentence", ...]:
+        """Return what stands over a table row: the nearest line that is no row, and the one with a year per figure."""
+        above = self.source.sentences[max(0, self.position - 40) : self.position] if self._cells else []
+        nearest = [line for line in above if not line._cells][-1:]
+        return (*nearest, *(line for line in reversed(above) if len(line.head_years) == len(self._cells)))[:2]
+
+    @cached_property
+    def head_years(self) -> tuple[int, ...]:
+        """Return the years that it names, where there is more than one."""
+        years = tuple(map(int, _YEAR_HEAD.findall(self.text)))
+        return years if len(years) > 1 else ()
 
     @cached_property
     def years_of_columns(self) -> Mapping[int, int]:
         """Return the year over each figure of a table row (by id of the figure), read from the head line."""
-        figures = [quantity for quantity in self.quantities if quantity.kind != "date"]
-        for above in reversed(self.source.sentences[max(0, self.position - 40) : self.position]):
-            years = [int(year) for year in _YEAR_HEAD.findall(above.text)]
-            if len(years) > 1 and len(years) == len(figures):
-                return {id(figure): year for figure, year in zip(figures, years, strict=True)}
-        return {}
+        years = next((head.head_years for head in self.heads if len(head.head_years) == len(self._cells)), ())
+        return {id(figure): year for figure, year in zip(self._cells, years, strict=False)}
 
 
 class Source:

@@ -6,11 +6,13 @@ Whether a claim may use a number is decided in `checks`.
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from itertools import permutations
+from dataclasses import dataclass, replace
 from typing import Literal
 
-Kind = Literal["number", "percent", "money", "date", "time"]
+from core.text.terms import FUNCTION_WORDS, stem
+
+Kind = Literal["number", "percent", "money", "date", "time", "label"]
+"""A label is the number of a clause, section, page or footnote: it names a place and counts nothing."""
 
 _SCALES = {
     "hundred": 1e2, "thousand": 1e3, "k": 1e3, "tsd": 1e3, "lakh": 1e5, "million": 1e6, "millions": 1e6, "mn": 1e6,
@@ -38,10 +40,13 @@ _DATES = tuple(
     re.compile(pattern, re.IGNORECASE)
     for pattern in (
         r"\b(?P<year>\d{4})-(?P<month>\d\d)-(?P<day>\d\d)\b",
+        r"(?<![\d.])(?P<day>0?[1-9]|[12]\d|3[01])\.\s?(?P<month>0?[1-9]|1[0-2])\.\s?(?P<year>(?:19|20)\d\d)\b(?!\.\d)",
+        r"(?<![\d/])(?P<day>1[3-9]|2\d|3[01])/(?P<month>0?[1-9]|1[0-2])/(?P<year>(?:19|20)\d\d)\b(?!/)",
+        r"(?<![\d/])(?P<month>0?[1-9]|1[0-2])/(?P<day>1[3-9]|2\d|3[01])/(?P<year>(?:19|20)\d\d)\b(?!/)",
         rf"\b{_MONTH}\s+{_DAY}(?:\s?,?\s+{_YEAR})?\b(?![\d:.]*\d)",
         rf"\b{_DAY}\s+(?:of\s+)?{_MONTH}(?:\s?,?\s+{_YEAR})?\b",
         rf"\b{_MONTH},?\s+(?:of\s+)?{_YEAR}\b",
-        rf"\b(?:FY\s?)?{_YEAR}\b(?![,.]\d|\s*%)",
+        rf"(?<![$€£¥₹₽])(?<!(?:USD|EUR|GBP|CHF)\s)\b(?:FY\s?)?{_YEAR}\b(?![,.]\d|\s*%|\s?(?:[€£]|(?:EUR|USD|GBP)\b))",
         r"\bFY\s?'?(?P<year>\d\d)\b",
     )
 )
@@ -51,10 +56,11 @@ _TIME = re.compile(
     r"|\b(?P<hour24>[01]?\d|2[0-4]):(?P<minute24>[0-5]?\d)(?::\d\d)?\b",
     re.IGNORECASE,
 )
+_PARTS = {"½": 1 / 2, "⅓": 1 / 3, "⅔": 2 / 3, "¼": 1 / 4, "¾": 3 / 4, "⅛": 1 / 8, "⅜": 3 / 8, "⅝": 5 / 8, "⅞": 7 / 8}
 _SCALE_WORDS = "|".join(sorted(_SCALES, key=len, reverse=True))
 _NUMBER = re.compile(
     rf"(?P<open>\()?(?P<sign>(?<![\w.])[-−–+]\s?(?=[\d$€£¥]))?(?P<money>[$€£¥₹₽]|US\$|USD|EUR|GBP|CHF|Rs\.?)?\s?"
-    rf"(?P<digits>\d{{1,3}}(?:,\d{{2,3}}){{1,8}}(?:\.\d+)?|\d{{1,3}}(?:[\u00a0\u202f']\d{{3}}){{1,8}}(?!\d)"
+    rf"(?P<digits>\d{{0,9}}\s?[{''.join(_PARTS)}]|\d{{1,3}}(?:,\d{{2,3}}){{1,8}}(?:\.\d+)?|\d{{1,3}}(?:[\u00a0\u202f']\d{{3}}){{1,8}}(?!\d)"
     r"|\d{1,3}(?: \d{3}){1,8}(?=\s?(?:[€$£₽%]|(?:EUR|USD|GBP|dollars?|euros?|руб|km|kg)\b))"
     r"|\d++(?:[.,]\d++)?)(?P<close>\))?"
     rf"(?:st|nd|rd|th)?(?:[ -]?(?P<scale>{_SCALE_WORDS})\b)?"
@@ -95,10 +101,34 @@ _CURRENCIES = {
     "euros": "EUR", "£": "GBP", "gbp": "GBP", "pound": "GBP", "pounds": "GBP", "chf": "CHF", "¥": "JPY", "₹": "INR",
     "rs": "INR", "rs.": "INR", "₽": "RUB",
 }  # fmt: skip
-_BARE = re.compile(
-    r"\s{0,4}(?:$|[\d(|—–$€£¥%.,;:)\]-]"
-    r"|(?:to|and|or|in|of|for|from|as|at|on|by|per|was|were|is|are|than|the|versus|vs)\b)"
+_BARE = re.compile(r"[ \t]{0,9}(?:(?P<cell>$|[\n\d(|—–$€£¥%-])|[.,;:)\]](?!\d))")
+_JOINED = re.compile(r"\s{0,4}(?:to|and|or|by|through|[-–—,/&]|,\s?(?:and|or))\s{0,4}", re.IGNORECASE)
+"""Between the figures of a range or a list, which count the same thing."""
+_REFERENCE = re.compile(
+    r"(?:\b(?P<word>clause|sub-?clause|section|sec|sect|article|art|paragraph|para|page|pp|p|footnote|note|item|exhibit|"
+    r"schedule|annex|appendix|attachment|chapter|part|figure|fig|table|rule|regulation|recital|line|column|volume|vol|"
+    r"number|nr|title|form|version|phase|step)s?\.?|\bNos?\.|§{1,2}|\#)\s?$",
+    re.IGNORECASE,
 )
+_HEADING_NUMBER = re.compile(r"\s{0,9}(?P<digits>\d{1,2}(?:\.\d{1,2}){1,3})\.?[ \t]+(?=[“\"‘']?[A-Z])")
+_NAMING = re.compile(r"(?<![^\W_])(?P<word>[^\W\d_]{2,20})\s$")
+_COUNTED = re.compile(r"\)?[ \t-]?(?P<words>[^\W\d_]{3,20}(?:[ -][^\W\d_]{3,20}){0,2})")
+_TIMES = {
+    spelling: unit
+    for unit, spellings in {
+        "s": "second", "min": "minute", "h": "hour", "d": "day daily", "w": "week weekly", "mo": "month monthly",
+        "q": "quarter quarterly", "y": "year annum annually yearly",
+    }.items()
+    for spelling in spellings.split()
+}  # fmt: skip
+_PER = re.compile(
+    r"\)?(?:[ -]?(?!per\b|pro\b)[^\W\d_]{1,14}){0,2}?(?:\sof(?:\s(?!per\b|pro\b)[^\W\d_]{1,14}){1,4}?)?"
+    r"(?:\s?/\s?(?P<over>[^\W\d_]{1,14})|\s(?:(?:per|pro)\s(?!cent\b)(?P<word>[^\W\d_]{2,20})"
+    rf"|(?:an?|each|every)\s(?P<one>{'|'.join(_TIMES)})\b|(?P<often>daily|weekly|monthly|quarterly|annually|yearly)\b"
+    r"|p\.\s?(?P<year>a)\.))",
+    re.IGNORECASE,
+)
+"""What a rate is per."""
 _NAMED = re.compile(r"[^\W\d_]-?$")
 _LETTER = re.compile(r"[A-Z]\b")
 _BULLET = re.compile(
@@ -108,6 +138,8 @@ _BULLET = re.compile(
 )
 
 
+MOST_ROUNDED = 0.05
+"""Rounding may move a figure by this share of it: 5.2 may be told as 5, but 1.5 not as 2."""
 MEASURES = frozenset([*_UNITS, *_SMALL_NUMBERS, *_TENS, *_CURRENCIES, *_SCALES]) - {"in", "m", "s"}
 """Words that belong to a figure and not to what it is said of."""
 
@@ -136,7 +168,23 @@ class Quantity:
     unit: str = ""
     """What is measured, or the currency."""
     bare: bool = False
-    """Nothing behind it says what it counts: a figure of a table, or the first of "5 to 10 days"."""
+    """Nothing behind it says what it counts: a figure of a table, or the last word of a sentence."""
+    per: str = ""
+    """What a rate is per: "d" for "2 % a day", "share" for "$3 per share"."""
+    named: str = ""
+    """The word that it numbers: "clause" of "clause 6.1", "berth" of "berth 9"; "#" for a heading's number."""
+    counted: frozenset[str] = frozenset()
+    """The stems of what is counted: of "full-time" and "employees" for "12 full-time employees"."""
+
+    @property
+    def digits(self) -> str:
+        """Return the number of a place as it is written, or the whole number that it is."""
+        return "".join(re.findall(r"[\d.]", self.text)).strip(".") if self.step else f"{self.value:g}"
+
+    @property
+    def counts(self) -> bool:
+        """Whether it says how much or how many."""
+        return self.kind in ("number", "percent", "money")
 
     @property
     def year(self) -> int:
@@ -156,7 +204,25 @@ def quantities(text: str) -> tuple[Quantity, ...]:
         for quantity in read:
             signs[quantity.start : quantity.end] = "_" * (quantity.end - quantity.start)
         blanked = "".join(signs)
-    return tuple(sorted(found, key=lambda quantity: quantity.start))
+    return tuple(_joined(blanked, sorted(found, key=lambda quantity: quantity.start)))
+
+
+def _joined(text: str, found: Sequence[Quantity]) -> list[Quantity]:
+    """Give the figures of a range or list what only the last of them says, or of places the first: "5 to 10 %"."""
+    joined = list(found)
+    for place in range(len(joined) - 2, -1, -1):
+        one, following = joined[place], joined[place + 1]
+        says_nothing = one.kind == "number" and following.counts and not (one.unit or one.counted)
+        if says_nothing and _JOINED.fullmatch(text, one.end, following.start):
+            joined[place] = replace(
+                one, kind=following.kind, unit=following.unit, per=following.per, counted=following.counted
+            )
+    for place in range(1, len(joined)):
+        one, before = joined[place], joined[place - 1]
+        says_nothing = bool(before.named) and one.kind == "number" and not (one.unit or one.counted)
+        if says_nothing and _JOINED.fullmatch(text, before.end, one.start):
+            joined[place] = replace(one, kind=before.kind, named=before.named, bare=False)
+    return joined
 
 
 def stated_scales(text: str) -> frozenset[float]:
@@ -170,67 +236,40 @@ def stated_scales(text: str) -> frozenset[float]:
 
 def same(claimed: Quantity, given: Quantity, scales: frozenset[float] = frozenset({1.0})) -> bool:
     """Say whether `given` bears out `claimed`: same kind, and same value to the precision of the claim."""
+    if "label" in (claimed.kind, given.kind):
+        return claimed.digits == given.digits and {claimed.kind, given.kind} <= {"label", "number"}
     if claimed.kind == "date" or given.kind == "date":
         if claimed.kind == given.kind:
             return all(mine in (0, theirs) for mine, theirs in zip(claimed.date, given.date, strict=True))
         plain = given if claimed.kind == "date" else claimed
         dated = claimed if claimed.kind == "date" else given
         return plain.kind == "number" and dated.date[1:] == (0, 0) and plain.value == dated.year
-    if not _comparable(claimed, given):
+    if not comparable(claimed, given):
         return False
-    return any(_close(claimed, given.value * scale) for scale in scales)
+    return any(is_close(claimed, given.value * scale) for scale in scales)
 
 
-def _comparable(one: Quantity, other: Quantity) -> bool:
-    """Say whether two figures count the same kind of thing, as far as both say what they count."""
-    if one.unit and other.unit and one.unit != other.unit:
+def comparable(one: Quantity, other: Quantity) -> bool:
+    """Say whether two figures count the same kind of thing, as far as both say what they count and per what."""
+    if (one.unit and other.unit and one.unit != other.unit) or (one.per and other.per and one.per != other.per):
         return False
     if one.kind == other.kind:
         return True
     plain = one if one.kind == "number" else other
-    # A bare figure of a table may be an amount or a share; "five days" is neither.
-    return plain.kind == "number" and not plain.unit and "time" not in (one.kind, other.kind) and plain.bare
+    # A bare figure of a table may be an amount or a share; "five days" is neither, nor is "berth 9".
+    return plain.kind == "number" and plain.bare and not plain.unit and "time" not in (one.kind, other.kind)
 
 
-def derivation(claimed: Quantity, given: Sequence[Quantity], scales: frozenset[float]) -> str:
-    """Return how `claimed` follows from two of `given` by plain arithmetic ("120 - 100 = 20"), or ""."""
-    figures = [quantity for quantity in given if quantity.kind in ("number", "money", "percent")][:16]
-    whole = claimed.step == 0 or claimed.step >= 1
-    if claimed.kind not in ("number", "money", "percent") or (whole and abs(claimed.value) < 10):
-        return ""  # small whole numbers follow from anything
-    if claimed.unit in ("C", "F"):
-        return ""  # nobody adds temperatures
-    for first, second in permutations(figures, 2):
-        if not (first.unit == second.unit and _comparable(first, second)) or (
-            claimed.kind != "percent" and not _comparable(claimed, first)
-        ):
-            continue
-        for sign, value in _results(first.value, second.value, as_percent=claimed.kind == "percent"):
-            if any(_close(claimed, value * scale) for scale in (scales if claimed.kind != "percent" else {1.0})):
-                return f"{first.text.strip()} {sign} {second.text.strip()} = {claimed.text.strip()}"
-    figures = [figure for figure in figures if figure.unit == claimed.unit and figure.kind == claimed.kind]
-    total = sum(figure.value for figure in figures)
-    if len(figures) > 2 and any(_close(claimed, total * scale) for scale in scales):
-        return f"{' + '.join(figure.text.strip() for figure in figures)} = {claimed.text.strip()}"
-    return ""
-
-
-def _results(first: float, second: float, *, as_percent: bool) -> Iterator[tuple[str, float]]:
-    if not as_percent:
-        yield "+", first + second
-        yield "-", first - second
-    if second:
-        factor = 100.0 if as_percent else 1.0
-        yield "/", factor * first / second
-        yield "/ 1 -", factor * (first - second) / abs(second)
-
-
-def _close(claimed: Quantity, value: float) -> bool:
+def is_close(claimed: Quantity, value: float) -> bool:
+    """Say whether a value is what was claimed, as exactly as that is written."""
     # Falling amounts are told as "fell by 5": the sign may live in the verb, so only a written minus is binding.
     difference = min(
         abs(claimed.value - value), abs(claimed.value + value) if claimed.value > 0 > value else float("inf")
     )
-    return difference <= max(claimed.step / 2, abs(value) * 1e-9) * 1.0001
+    rounded = min(claimed.step / 2, MOST_ROUNDED * abs(value))
+    up = abs(claimed.value) >= abs(value) or round(abs(claimed.value) / (claimed.step or 1)) % 2 == 0
+    # A half is rounded up, or to the even digit.
+    return difference <= max(rounded * (1.0001 if up else 0.9999), abs(value) * 1e-9)
 
 
 def _dates(text: str) -> Iterator[Quantity]:
@@ -261,29 +300,54 @@ def _times(text: str) -> Iterator[Quantity]:
 
 
 def _figures(text: str) -> Iterator[Quantity]:
-    for match in _NUMBER.finditer(text):
+    heading = _HEADING_NUMBER.match(text)
+    if heading:
+        span = heading.span("digits")
+        yield Quantity(heading["digits"], *span, "label", 0.0, 1.0, named="#")
+    for match in _NUMBER.finditer(text, heading.end("digits") if heading else 0):
         if _NAMED.search(text, max(0, match.start("digits") - 3), match.start("digits")) and not match["money"]:
             continue  # "Q3", "B12", "COVID-19": part of a name
         if _LETTER.match(text, match.end()) and not match["scale"]:
             continue  # "2D"
-        digits = match["digits"]
+        scale = _SCALES[match["scale"].lower()] if match["scale"] else 1.0
+        digits, part = match["digits"], _PARTS.get(match["digits"][-1], 0.0)
         if re.fullmatch(r"\d{1,15},\d{1,2}", digits):
             digits = digits.replace(",", ".")
-        digits = re.sub(r"[,\s']", "", digits)
-        scale = _SCALES[match["scale"].lower()] if match["scale"] else 1.0
+        digits = re.sub(r"[,\s']", "", digits[:-1] if part else digits) or "0"
         bracketed = bool(match["open"] and match["close"])
         negative = bool(match["sign"] and match["sign"].strip() != "+") or (
             bracketed and ("," in match["digits"] or "." in digits)
         )
-        decimals = len(digits.partition(".")[2])
         kind: Kind = "percent" if match["percent"] else "money" if match["money"] or match["after"] else "number"
-        value = float(digits) * scale * (-1 if negative else 1)
-        step = scale * 10.0**-decimals
         unit = _unit_after(text, match.end())
         if kind == "money":
             unit = _CURRENCIES.get((match["money"] or match["after"]).strip().lower(), "")
-        bare = _BARE.match(text, match.end()) is not None
-        yield Quantity(match.group(), *match.span(), kind, value, step, unit=unit, bare=bare)
+        quantity = Quantity(
+            match.group(),
+            *match.span(),
+            kind,
+            (float(digits) + part) * scale * (-1 if negative else 1),
+            0.001 if part else scale * 10.0 ** -len(digits.partition(".")[2]),
+            unit=unit,
+            bare=_BARE.match(text, match.end()) is not None,
+            per=_per_after(text, match.end()),
+        )
+        yield _placed(text, quantity) if kind == "number" and scale == 1.0 and not part else quantity
+
+
+def _placed(text: str, quantity: Quantity) -> Quantity:
+    """Say of a plain number what it counts, or what it is the number of."""
+    counted = _counted_after(text, quantity.end) if not quantity.unit else frozenset[str]()
+    before = text[max(0, quantity.start - 24) : quantity.start + (quantity.text[:1] == " ")]
+    if reference := _REFERENCE.search(before):
+        return replace(quantity, kind="label", named=stem(reference["word"] or "no"), bare=False)
+    naming = _NAMING.search(before)
+    if naming is None or counted or quantity.unit or not quantity.text.strip().isdigit() or quantity.value >= 1000:
+        return replace(quantity, counted=counted)
+    if naming["word"].lower() in FUNCTION_WORDS or naming["word"].lower() in MEASURES:
+        return quantity
+    follows = _BARE.match(text, quantity.end)
+    return replace(quantity, named=stem(naming["word"]), bare=follows is not None and follows["cell"] is not None)
 
 
 def _spelled(text: str) -> Iterator[Quantity]:
@@ -297,9 +361,31 @@ def _spelled(text: str) -> Iterator[Quantity]:
             12 if scale == "dozen" else _SCALES.get(scale, 1.0)
         )
         kind: Kind = "percent" if match["percent"] else "number"
-        yield Quantity(match.group(), *match.span(), kind, float(value), unit=measured)
+        counted = _counted_after(text, match.end()) if not measured else frozenset[str]()
+        per = _per_after(text, match.end())
+        yield Quantity(match.group(), *match.span(), kind, float(value), unit=measured, per=per, counted=counted)
 
 
 def _unit_after(text: str, end: int) -> str:
     match = _UNIT.match(text, end)
     return _UNITS[match[1].lower()] if match else ""
+
+
+def _per_after(text: str, end: int) -> str:
+    match = _PER.match(text, end)
+    if match is None:
+        return ""
+    word = next((word for word in match.groups() if word), "").lower()
+    one = word.removesuffix("s")
+    return "y" if match["year"] else _TIMES.get(one) or _UNITS.get(word) or _UNITS.get(one) or stem(word)
+
+
+def _counted_after(text: str, end: int) -> frozenset[str]:
+    """Return the stems of the words behind a figure, up to the first that says no more of what is counted."""
+    match = _COUNTED.match(text, end)
+    counted = []
+    for word in re.split("[ -]", match["words"]) if match else ():
+        if word.lower() in FUNCTION_WORDS or word.lower() in MEASURES or word.lower() == "every":
+            break
+        counted.append(stem(word))
+    return frozenset(counted)

@@ -74,13 +74,11 @@ def test_right_claims_are_left_alone(claim: str, source: str) -> None:
         ("The chair Marlow opened the hall in Porto.", "The chair Marlow opened the hall in Lisbon. Porto followed."),
         ("The hall closed on 4 May 2021.", "The hall closed on 9 May 2021. It opened on 4 May 2021 in part."),
         ("The share of the tenants is 15.25 %.", "The share of the tenants is 6.1 %, of 40 rooms."),
+        ("The fine is 9 % a day.", "The fine of the ship at berth 9 is due after a day."),
+        ("Interest runs at 2 % per week.", "Interest runs at 1.5 % per month."),
+        ("Four panels of Span 4 were replaced.", "Four panels of Span 2 were replaced."),
+        ("Of 40 samples 40 were lost.", "Of 151 samples 40 were lost."),
     ],
 )
 def test_a_figure_is_borne_out_by_what_is_said_of_the_same_thing_alone(claim: str, source: str) -> None:
     assert kinds(claim, source) - {FindingKind.COMPUTED}
-
-
-def test_a_computed_figure_is_told_with_its_formula() -> None:
-    findings = check_claim("Revenue grew by 134 from 2022 to 2023.", Sources.of([TABLE]))
-    assert [finding.kind for finding in findings] == [FindingKind.COMPUTED]
-    assert "1,234 - 1,100 = 134" in findings[0].detail
