@@ -29,12 +29,15 @@ LONGEST_SENTENCE = 30
 SHORTEST_SENTENCE = 8
 FEW_TERMS = 3
 """New words beside a figure that leave it the substance of a reference ("Adj. EBITDA was $2,018mn")."""
+MANY_TERMS = 10
+"""The same, where the question asks how much or how many."""
 _YES_NO = re.compile(r"\W{0,3}(?:(?:the )?(?:short )?answer(?: is)?\W{1,3})?(yes|no)\b", re.IGNORECASE)
 _AUXILIARY = re.compile(
     r"\W{0,3}(?:is|are|was|were|do|does|did|has|have|had|can|could|will|would|should)\b", re.IGNORECASE
 )
 _ASKS_WHICH = re.compile(r"\b(?:which|who|whom|whose|where)\b", re.IGNORECASE)
 _NAME = re.compile(r"\b[A-Z][\w’'&-]{1,60}(?: (?:(?:of|the|and|&) )?[A-Z][\w’'&-]{0,60}){0,8}")
+_ASKS_AMOUNT = re.compile(r"\bhow (?:much|many)\b|\b(?:amount|percentage|number) of\b", re.IGNORECASE)
 _ASKS_WHEN = re.compile(
     r"\bwhen\b|\b(?:what|which)(?: (?:is|was|are|were))?(?: the)?(?: \w{1,20})? (?:year|date|day|month)\b(?! end)",
     re.IGNORECASE,
@@ -166,18 +169,16 @@ def _is_date(question: str, text: str) -> bool:
 def _substance(question: str, text: str) -> tuple[Quantity, ...]:
     """The figures that a reference comes to: all it consists of, or nearly all that it adds to the question."""
     own = asked_of(question).values
-    found = [
-        one
-        for one in figures(text)
-        if one.value not in own and (not is_year(one) or one.text.strip() == text.strip(" ."))
-    ]
+    whole = text.strip(" .")
+    found = [one for one in figures(text) if one.text.strip() == whole or (one.value not in own and not is_year(one))]
     bare = text
     for figure in found:
         bare = bare.replace(figure.text.strip(), " ")
     terms = {term for term in content_terms(bare) if not term[0].isdigit()} - set(content_terms(question)) - MEASURES
     if len(found) > 1 and _CODE.search(text) and not terms:
         return ()
-    return tuple(found) if len(terms) <= (0 if _ASKS_WHICH.search(question) else FEW_TERMS) else ()
+    beside = 0 if _ASKS_WHICH.search(question) else MANY_TERMS if _ASKS_AMOUNT.search(question) else FEW_TERMS
+    return tuple(found) if len(terms) <= beside else ()
 
 
 def dates_agree(reference: str, text: str) -> bool:

@@ -21,6 +21,8 @@ ROW = "Net sales 8,738 8,101 7,950 7,702 7,515"
         (SALES, "$8,738 million", ReferenceKind.FIGURE),
         (SALES, "Alder Mills' net sales amounted to $8,738mn.", ReferenceKind.FIGURE),
         ("How many looms does the mill have?", "1874", ReferenceKind.FIGURE),
+        ("How many of the 300 looms are in use?", "300", ReferenceKind.FIGURE),
+        ("How much was paid?", "Wages amounted to $97 million, and rents to $62 million.", ReferenceKind.FIGURE),
         ("What is the year end 2021 inventory?", "1874", ReferenceKind.FIGURE),
         ("In which year was the mill founded?", "1874", ReferenceKind.DATE),
         ("What is the date of the lease?", "2021-03-04", ReferenceKind.DATE),
