@@ -24,7 +24,6 @@ from benchmarks.measures import mean
 from benchmarks.tables import SOURCES, Asked, fit, said, table_of
 from core.domain.tables import Table
 from core.figures.answers import ranked_figures, told_of
-from core.figures.asked import Form
 from core.figures.cells import Weights, finding, shipped_weights
 from core.figures.computing import computed
 from core.figures.gates import FEATURES, OPERANDS, Gates, kind_words, weighed
@@ -91,10 +90,8 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
         },
     }
     if options.write:
-        pairs = [
-            case.right for case in own if any(case.features.get(f"is {form}") for form in (Form.SHARE, Form.RATIO))
-        ]
-        write(Gates(kinds, fit_gate(cases, FEATURES), fit_gate(sums, OPERANDS) | {"named": mean(pairs)}), options.write)
+        named = mean([case.right for case in own])
+        write(Gates(kinds, fit_gate(cases, FEATURES), fit_gate(sums, OPERANDS) | {"named": named}), options.write)
     return result
 
 

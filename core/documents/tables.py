@@ -8,10 +8,11 @@ from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
+from statistics import median
 
 import numpy as np
 
-from core.documents.grids import read_grid
+from core.documents.grids import period_of, read_grid
 from core.domain.documents import Block, BlockKind, Box, Page
 from core.domain.page_layout import PackedWords
 from core.domain.tables import Cell, Table
@@ -20,6 +21,10 @@ from core.text.measures import printed_figure
 _FURNITURE = (BlockKind.HEADER, BlockKind.FOOTER)
 _MOST_CAPTION_LINES = 3
 _LONGEST_CAPTION_LINE = 200
+_SAME_COLUMN = 0.02
+"""Of the page's width."""
+_MOST_LINES_ABOVE = 6
+"""Among which the periods of a table are looked for whose own rows say none."""
 _MIDDLE = 0.1
 """How far, of the width of the columns, what stands in their middle may be off it."""
 _CELL = re.compile(r"[^\t\n]+")
@@ -54,6 +59,8 @@ def find_tables(document_id: str, pages: Iterable[Page]) -> tuple[Table, ...]:
         for draft in _drafts(page):
             table = _table(draft, above if draft.opening is not None else None)
             if table is not None:
+                if tables and not table.head_rows and _stands_under(table, tables[-1]):
+                    table = read_grid(table.cells, caption=table.caption, above=tables[-1])
                 table = replace(table, document_id=document_id, page_index=page.page_index, page_label=page.page_label)
                 tables.append(replace(table, box=_around(table.cells)))
         found += tables
@@ -65,12 +72,11 @@ def _drafts(page: Page) -> Iterator[_Draft]:
     """Runs of table rows; other heads begin a new table, the same heads go on with the last."""
     body = [block for block in page.blocks if block.kind not in _FURNITURE]
     places = _Places(page)
-    lines: list[str] = []
+    lines: list[Block] = []
     draft: _Draft | None = None
     for number, block in enumerate(body):
-        text = page.text[block.start : block.end]
         if block.kind is not BlockKind.TABLE_ROW:
-            lines.append(text)
+            lines.append(block)
             continue
         row = _Row(places.cells(block), block.column_heads)
         last = draft.rows[-1] if draft else None
@@ -80,14 +86,52 @@ def _drafts(page: Page) -> Iterator[_Draft]:
                 yield draft
             first = [] if number == 0 else places.cells(body[0])
             opens = number == 0 or (number == 1 and body[0].kind is BlockKind.HEADING and len(first) == 1)
-            draft = _Draft(_caption(lines), first if opens else None)
+            draft = _opened(page, places, lines, row, first if opens else None)
         elif lines and last is not None and last.heads != row.heads:
             yield draft
-            draft = _Draft(_caption(lines))
+            draft = _opened(page, places, lines, row, None)
         draft.rows.append(row)
         lines = []
     if draft:
         yield draft
+
+
+def _stands_under(table: Table, above: Table) -> bool:
+    """Whether the figures of a table without heads stand under those of the one above it."""
+    edges, over = _right_edges(table), _right_edges(above)
+    if len(table.columns) != len(above.columns) or not edges:
+        return False
+    return edges.keys() <= over.keys() and all(abs(edges[at] - over[at]) <= _SAME_COLUMN for at in edges)
+
+
+def _right_edges(table: Table) -> dict[int, float]:
+    """Where the figures of each column end, in the middle of all."""
+    ends = dict[int, list[float]]()
+    for cell in table.body:
+        if cell.value is not None and cell.box:
+            ends.setdefault(cell.column, []).append(cell.box.right)
+    return {column: median(edges) for column, edges in ends.items()}
+
+
+def _opened(page: Page, places: "_Places", lines: Sequence[Block], row: _Row, opening: list[Cell] | None) -> _Draft:
+    """A table that begins: a line of periods among those above, and what stands below it, are its first rows."""
+    above = lines[-_MOST_LINES_ABOVE:]
+    texts = [page.text[line.start : line.end] for line in above]
+    heads = [at for at, text in enumerate(texts) if _over(text, row)] if not row.heads else []
+    if not heads:
+        return _Draft(_caption([page.text[line.start : line.end] for line in lines]), opening)
+    draft = _Draft(
+        _caption([page.text[line.start : line.end] for line in lines[: len(lines) - len(above) + heads[-1]]])
+    )
+    draft.rows += [_Row(places.cells(line), "") for line in above[heads[-1] :]]
+    return draft
+
+
+def _over(text: str, row: _Row) -> bool:
+    """Whether a line gives a period for each figure of the row below."""
+    figures = sum(printed_figure(cell.text) is not None for cell in row.cells)
+    cells = [cell.group() for cell in _CELL.finditer(text)]
+    return 1 < figures <= len(cells) <= figures + 1 and all(map(period_of, cells[-figures:]))
 
 
 def _caption(lines: Sequence[str]) -> list[str]:

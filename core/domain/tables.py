@@ -61,7 +61,7 @@ class Table:
     page_label: str = ""
     box: Box | None = None
     continued: bool = False
-    """It goes on with the table of the page before, whose heads, caption and unit it has."""
+    """It goes on with the table of the page before, or above it on its page, whose heads and unit it has."""
 
     @property
     def body(self) -> Iterator[Cell]:

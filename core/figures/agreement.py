@@ -64,6 +64,7 @@ class Question:
         needless = {term for words in known for term in content_terms(words) if term.isalpha()}
         needed = [weight for term, weight in zip(terms, self._weights, strict=False) if term not in needless]
         self._whole = sum(needed) or 1.0
+        self._own = (1 << len(terms)) - 1
         self._shares: dict[int, float] = {0: 0.0}
         self._matches: dict[str, _Match] = {}
         self.years = years_of(text)
@@ -74,6 +75,11 @@ class Question:
         if found is None:
             found = self._matches[text] = self._matched(text)
         return found
+
+    def names(self, text: str) -> int:
+        """The bits of a text's terms where all of them are the question's own words; else none."""
+        found = self.match(text)
+        return found.bits if found.said == 1 and not found.bits & ~self._own else 0
 
     def share(self, bits: int) -> float:
         """The weight of these terms, as a share of the question's."""

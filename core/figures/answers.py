@@ -1,5 +1,6 @@
 """What tables say to a question: the cell that it asks for, or what it wants computed, and how likely that is right."""
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -10,14 +11,16 @@ from core.domain.search import Evidence
 from core.domain.tables import Table
 from core.figures.asked import wanted
 from core.figures.cells import Finding, Ranking, Weights, finding, rank
-from core.figures.computing import computed
-from core.figures.formulas import Formulas, shipped_formulas
+from core.figures.computing import Computed, computed
+from core.figures.formulas import Formula, Formulas, shipped_formulas
 from core.figures.gates import Gates, features_of, shipped_gates
 from core.figures.named import named
 from core.text.sentences import split_sentences
 from core.text.stating import statement
 
 MOST_RIVALS = 3
+_WHERE_TO_LOOK = re.compile(r"^[^?,\d]{1,200},\s{1,4}(?=(?:what|how|which)\b)", re.IGNORECASE)
+_HOW_TO_SAY = re.compile(r"\s?\((?:in|round|rounded|expressed|using|answer)\b[^()]{0,120}\)", re.IGNORECASE)
 ASKS = 0.1
 """From this probability on that a question asks for a figure, tables are read for it."""
 
@@ -31,9 +34,10 @@ class Analysis:
 
 
 def asking(text: str) -> str:
-    """The sentences that ask, where any do; what is said around them only tells how to answer."""
+    """The sentences that ask, where any do, without what only tells where to look and how to answer."""
     sentences = [text[span.start : span.end] for span in split_sentences(text)]
-    return " ".join(sentence for sentence in sentences if sentence.rstrip().endswith("?")) or text
+    asked = " ".join(sentence for sentence in sentences if sentence.rstrip().endswith("?")) or text
+    return _HOW_TO_SAY.sub("", _WHERE_TO_LOOK.sub("", asked)) or text
 
 
 def asks_for_figure(question: str, formulas: Formulas | None = None) -> float:
@@ -59,8 +63,16 @@ def analyse(
     of_form = computed(question, tables, printed, known=known)
     of_trade = named(question, tables, shipped_gates().computed["named"], formulas)
     cell = stated_cell(question, tables, printed, known=known)
+    asked = formulas.named_in(question)
+    if of_form.stated and asked and not _prints(of_form.stated, asked[1]):
+        of_form = Computed(missing=of_form.missing)
     stated = sorted(filter(None, [of_form.stated, of_trade.stated, cell]), key=lambda one: -one.probability)
     return Analysis(tuple(stated), of_form.missing or of_trade.missing)
+
+
+def _prints(stated: Stated, formula: Formula) -> bool:
+    """Whether what was computed is of rows that are themselves called by the formula's name."""
+    return all(any(name in figure.label.casefold() for name in formula.names) for figure in stated.figures)
 
 
 def parts_of(stated: Stated, evidence: Sequence[Evidence]) -> tuple[AnswerPart, ...]:

@@ -207,15 +207,14 @@ def _answers(question: Question, tables: Sequence[Table], ranked: Sequence[Place
         in_row = [place for place in ranked if place.table == best.table and place.cell.row == cell.row]
         by_year = {year: [p for p in in_row if _years(table.columns[p.cell.column]) == {year}] for year in asked}
         return [places[0] for places in by_year.values() if places]
-    named = question.match(table.rows[cell.row].label)
-    if named.said < 1:
+    rows = {cell.row: question.names(table.rows[cell.row].label)}
+    if not rows[cell.row]:
         return [best]
-    rows = {cell.row: named.bits}
     for place in ranked:
         if place.table == best.table and place.cell.column == cell.column and place.cell.row not in rows:
-            match = question.match(table.rows[place.cell.row].label)
-            if match.said == 1 and all(match.bits & ~bits and bits & ~match.bits for bits in rows.values()):
-                rows[place.cell.row] = match.bits
+            named = question.names(table.rows[place.cell.row].label)
+            if named and all(named & ~bits and bits & ~named for bits in rows.values()):
+                rows[place.cell.row] = named
     return [p for p in ranked if p.table == best.table and p.cell.column == cell.column and p.cell.row in rows]
 
 

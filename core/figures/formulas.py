@@ -30,6 +30,14 @@ class Formula:
 
 
 @dataclass(frozen=True, slots=True)
+class Operand:
+    """What documents print for it, the likeliest first; rows under groups that say ``not_under`` are other things."""
+
+    printed: tuple[str, ...]
+    not_under: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Needed:
     """An operand so many years before the one that is asked for."""
 
@@ -42,12 +50,12 @@ class Formulas:
     """Formulas by name, and what documents print for each operand; ``problems`` tells of files that cannot be used."""
 
     formulas: Mapping[str, Formula] = field(default_factory=dict)
-    operands: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    operands: Mapping[str, Operand] = field(default_factory=dict)
     problems: tuple[str, ...] = ()
 
     def named_in(self, question: str) -> tuple[str, Formula] | None:
         """The formula with the longest name that a question uses."""
-        text = question.casefold()
+        text = " ".join(question.casefold().replace(" % ", " ").split())
         return next(((name, self.formulas[name]) for pattern, name in self._patterns if pattern.search(text)), None)
 
     def synonyms_in(self, question: str) -> tuple[str, ...]:
@@ -56,12 +64,12 @@ class Formulas:
         for pattern, operand in self._printed:
             text, times = pattern.subn(" ", text)
             if times:
-                found |= dict.fromkeys(self.operands[operand])
+                found |= dict.fromkeys(self.operands[operand].printed)
         return tuple(found)
 
     @cached_property
     def _printed(self) -> list[tuple[re.Pattern[str], str]]:
-        names = [(name, operand) for operand, names in self.operands.items() for name in names]
+        names = [(name, operand) for operand, one in self.operands.items() for name in one.printed]
         return [(_pattern(name), operand) for name, operand in sorted(names, key=lambda pair: -len(pair[0]))]
 
     @cached_property
@@ -73,12 +81,12 @@ class Formulas:
 
 @dataclass(frozen=True, slots=True)
 class _File:
-    operands: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    operands: dict[str, Operand] = field(default_factory=dict)
     formulas: dict[str, Formula] = field(default_factory=dict)
 
 
 def _pattern(name: str) -> re.Pattern[str]:
-    return re.compile(rf"(?<!\w){re.escape(name.casefold())}s?(?!\w)")
+    return re.compile(rf"(?<!\w){re.escape(name.casefold().removesuffix('s'))}s?(?!\w)")
 
 
 @cache
@@ -93,7 +101,7 @@ def users_formulas(data_dir: Path) -> Formulas:
 
 def read_formulas(*folders: Path) -> Formulas:
     """Read every file of the folders; later ones win by name, and what cannot be used is told of and left out."""
-    operands, formulas, problems = dict[str, tuple[str, ...]](), dict[str, Formula](), list[str]()
+    operands, formulas, problems = dict[str, Operand](), dict[str, Formula](), list[str]()
     for path in (path for folder in dict.fromkeys(folders) for path in sorted(folder.glob("*.toml"))):
         try:
             with path.open("rb") as file:
@@ -113,7 +121,7 @@ def read_formulas(*folders: Path) -> Formulas:
     return Formulas(formulas, operands, tuple(problems))
 
 
-def _wrong(formula: Formula, operands: Mapping[str, tuple[str, ...]]) -> str:
+def _wrong(formula: Formula, operands: Mapping[str, Operand]) -> str:
     for expression in formula.expressions:
         try:
             needed, _ = lettered(expression)

@@ -1,6 +1,7 @@
 """Works out the formulas that a trade has names for: an operand is a row printed under one of its names."""
 
 import math
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -10,14 +11,15 @@ from core.domain.tables import Cell, Table
 from core.figures.agreement import years_of
 from core.figures.asked import Form, wanted
 from core.figures.cells import figure_of
-from core.figures.formulas import Formula, Formulas, Needed, lettered, shipped_formulas
+from core.figures.formulas import Formula, Formulas, Needed, Operand, lettered, shipped_formulas
 from core.text.stating import NotComputableError, statement
 from core.text.terms import content_terms, specificity
 
 MOST_YEARS = 9
 LEAST_LIKE = 0.55
 """How far a row's label and a printed name must agree: the product of the weights' shares that both hold."""
-_LATER_NAME = 0.98
+_LATER_NAME, _BUT_REMARK = 0.98, 0.85
+_REMARK = re.compile(r"[,(–—].*", re.DOTALL)
 _PART_OF_YEAR = frozenset(content_terms("quarter quarterly months weeks quarters interim"))
 _LEAST_WEIGHT = 0.15
 
@@ -90,7 +92,7 @@ def _of_document(
     formula: Formula,
     tables: Sequence[Table],
     times: _Times,
-    printed: Mapping[str, Sequence[str]],
+    printed: Mapping[str, Operand],
     lacking: list[str],
 ) -> Stated | None:
     for expression in formula.expressions:
@@ -129,12 +131,11 @@ def _called(needed: Needed, year: int) -> str:
 
 
 def _operand(
-    needed: Needed, tables: Sequence[Table], year: int, printed: Mapping[str, Sequence[str]]
+    needed: Needed, tables: Sequence[Table], year: int, printed: Mapping[str, Operand]
 ) -> tuple[Figure, float] | None:
     """The figure of that year in the row whose label is likest to one of the operand's printed names."""
     wanted_year = year - needed.years_before
-    names = printed[needed.operand]
-    for row in sorted(_rows(tables, tuple(names)), key=lambda row: -row.likeness):
+    for row in sorted(_rows(tables, printed[needed.operand]), key=lambda row: -row.likeness):
         cells = list(_of_year(row.table, row.row, wanted_year))
         figure = figure_of(row.table, cells[0]) if cells else None
         if figure is not None:
@@ -142,10 +143,14 @@ def _operand(
     return None
 
 
-def _rows(tables: Sequence[Table], names: tuple[str, ...]) -> Iterator[_Row]:
+def _rows(tables: Sequence[Table], operand: Operand) -> Iterator[_Row]:
     for table in tables:
         for number, heading in enumerate(table.rows):
-            if number >= table.head_rows and (alike := _likeness(heading.label, names)) >= LEAST_LIKE:
+            above = " ".join(heading.groups).lower()
+            if number < table.head_rows or any(words in above for words in operand.not_under):
+                continue
+            label = heading.label or (heading.groups[-1] if heading.total and heading.groups else "")
+            if (alike := _likeness(label, operand.printed)) >= LEAST_LIKE:
                 yield _Row(table, number, alike)
 
 
@@ -168,9 +173,15 @@ def _latest(tables: Sequence[Table]) -> int:
 
 @lru_cache(maxsize=16384)
 def _likeness(label: str, names: tuple[str, ...]) -> float:
-    """How far a label agrees with the likest of some names, the first a little before the others."""
-    own = frozenset(_terms(label))
-    return max((_shared(own, frozenset(_terms(name))) * _LATER_NAME**at for at, name in enumerate(names)), default=0.0)
+    """How far a label agrees with the likest of some names, the first a little before the others.
+
+    What stands behind a comma or in brackets ("Inventories, net (Note 6)") may be a remark.
+    """
+    whole, named = frozenset(_terms(label)), frozenset(_terms(_REMARK.sub("", label)))
+    told = ((frozenset(_terms(name)), _LATER_NAME**at) for at, name in enumerate(names))
+    return max(
+        (max(_shared(whole, name), _BUT_REMARK * _shared(named, name)) * worth for name, worth in told), default=0.0
+    )
 
 
 def _shared(one: frozenset[str], other: frozenset[str]) -> float:

@@ -1,6 +1,7 @@
 """Tables are read as tables: each figure keeps its row, groups, column, period, unit and scale, and its place."""
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,7 @@ from benchmarks.statements import Layout, Statement, write_statement
 from core.documents.grids import read_grid
 from core.documents.reader import ProcessReader
 from core.documents.tables import find_tables
-from core.domain.documents import Page
+from core.domain.documents import BlockKind, Page
 from core.domain.settings import Settings
 from core.domain.tables import Cell, Table
 
@@ -51,6 +52,34 @@ def test_a_table_goes_on_over_the_page_under_the_heads_before(read: Read, tmp_pa
     assert (first.continued, second.continued) == (False, True)
     assert second.columns == first.columns
     assert (second.unit, second.scale) == (first.unit, first.scale)
+
+
+def test_periods_in_a_line_above_are_the_heads_of_rows_that_have_none(read: Read, tmp_path: Path) -> None:
+    write_statement(tmp_path / "plain.pdf", Layout.PLAIN, seed=1)
+    (page,) = read(tmp_path / "plain.pdf")
+    (before,) = find_tables("made", [page])
+    first = next(number for number, block in enumerate(page.blocks) if block.column_heads)
+    changed = [
+        replace(block, column_heads="", kind=block.kind if number >= first else BlockKind.PARAGRAPH)
+        for number, block in enumerate(page.blocks)
+    ]
+    (after,) = find_tables("made", [replace(page, blocks=tuple(changed))])
+    assert [column.label for column in after.columns[1:]] == [column.label for column in before.columns[1:]]
+
+
+def test_rows_below_a_line_of_text_keep_the_heads_of_the_table_above(read: Read, tmp_path: Path) -> None:
+    write_statement(tmp_path / "plain.pdf", Layout.PLAIN, seed=1)
+    (page,) = read(tmp_path / "plain.pdf")
+    (whole,) = find_tables("made", [page])
+    middle = len(page.blocks) // 2
+    changed = [
+        replace(block, column_heads="" if number > middle else block.column_heads,
+                kind=BlockKind.PARAGRAPH if number == middle else block.kind)
+        for number, block in enumerate(page.blocks)
+    ]  # fmt: skip
+    first, second = find_tables("made", [replace(page, blocks=tuple(changed))])
+    assert (first.continued, second.continued) == (False, True)
+    assert second.columns == first.columns == whole.columns
 
 
 def test_a_table_of_other_columns_on_the_next_page_is_one_of_its_own(read: Read, tmp_path: Path) -> None:
