@@ -14,7 +14,7 @@ from core.figures.cells import Finding, Ranking, Weights, finding, rank
 from core.figures.computing import Computed, computed
 from core.figures.formulas import Formula, Formulas, shipped_formulas
 from core.figures.gates import Gates, features_of, shipped_gates
-from core.figures.named import named
+from core.figures.named import as_printed, named
 from core.text.sentences import split_sentences
 from core.text.stating import statement
 
@@ -51,18 +51,16 @@ def asks_for_figure(question: str, formulas: Formulas | None = None) -> float:
 def analyse(
     question: str,
     tables: Sequence[Table],
-    printed: Iterable[str] = (),
     *,
     known: Iterable[str] = (),
     formulas: Formulas | None = None,
 ) -> Analysis:
     """State the cell that is asked for, and what follows from cells by the question's form or by a trade's formula."""
-    question = asking(question)
-    formulas = formulas or shipped_formulas()
-    printed, known = (*printed, *formulas.synonyms_in(question)), tuple(known)
-    of_form = computed(question, tables, printed, known=known)
+    formulas, known = formulas or shipped_formulas(), tuple(known)
+    question = as_printed(asking(question), tables, formulas)
+    of_form = computed(question, tables, known=known)
     of_trade = named(question, tables, shipped_gates().computed["named"], formulas)
-    cell = stated_cell(question, tables, printed, known=known)
+    cell = stated_cell(question, tables, known=known)
     asked = formulas.named_in(question)
     if of_form.stated and asked and not _prints(of_form.stated, asked[1]):
         of_form = Computed(missing=of_form.missing)

@@ -16,6 +16,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from core.domain.settings import PACKAGE_ROOT
 
+_MARGIN = re.compile(r"(?:\s\([^()]{1,60}\))?\smargin\b")
 SHIPPED = PACKAGE_ROOT / "data" / "formulas"
 
 
@@ -55,17 +56,28 @@ class Formulas:
 
     def named_in(self, question: str) -> tuple[str, Formula] | None:
         """The formula with the longest name that a question uses."""
-        text = " ".join(question.casefold().replace(" % ", " ").split())
-        return next(((name, self.formulas[name]) for pattern, name in self._patterns if pattern.search(text)), None)
+        text = _without_signs(question)
+        found = next(((name, self.formulas[name]) for pattern, name in self._patterns if pattern.search(text)), None)
+        return found or self._margin_in(text)
 
-    def synonyms_in(self, question: str) -> tuple[str, ...]:
-        """What documents print as well for the operands that a question names; inside longer names none counts."""
-        text, found = question.casefold(), dict[str, None]()
+    def _margin_in(self, text: str) -> tuple[str, Formula] | None:
+        """Any operand's margin: its share of revenue."""
+        for operand, (_, end) in self.operands_in(text):
+            if _MARGIN.match(text, end) and "revenue" in self.operands:
+                name = f"{operand.replace('_', ' ')} margin"
+                return name, Formula((name,), (f"{operand} / revenue * 100",), "%")
+        return None
+
+    def operands_in(self, question: str) -> tuple[tuple[str, tuple[int, int]], ...]:
+        """The operands that a question names as documents print them, and where; of names in one another the longest."""
+        text, found = question.casefold(), dict[str, tuple[int, int]]()
+        if len(text) != len(question):
+            return ()
         for pattern, operand in self._printed:
-            text, times = pattern.subn(" ", text)
-            if times:
-                found |= dict.fromkeys(self.operands[operand].printed)
-        return tuple(found)
+            for match in pattern.finditer(text):
+                found.setdefault(operand, match.span())
+            text = pattern.sub(lambda match: " " * len(match.group()), text)
+        return tuple(found.items())
 
     @cached_property
     def _printed(self) -> list[tuple[re.Pattern[str], str]]:
@@ -76,13 +88,18 @@ class Formulas:
     def _patterns(self) -> list[tuple[re.Pattern[str], str]]:
         names = [(own, key) for key, formula in self.formulas.items() for own in formula.names]
         ordered = sorted(names, key=lambda pair: -len(pair[0]))
-        return [(_pattern(own), key) for own, key in ordered]
+        return [(_pattern(_without_signs(own)), key) for own, key in ordered]
 
 
 @dataclass(frozen=True, slots=True)
 class _File:
     operands: dict[str, Operand] = field(default_factory=dict)
     formulas: dict[str, Formula] = field(default_factory=dict)
+
+
+def _without_signs(text: str) -> str:
+    """In lower case, without the % of "EBITDA % margin"."""
+    return " ".join(text.casefold().replace("%", " ").split())
 
 
 def _pattern(name: str) -> re.Pattern[str]:

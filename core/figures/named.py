@@ -16,6 +16,8 @@ from core.text.stating import NotComputableError, statement
 from core.text.terms import content_terms, specificity
 
 MOST_YEARS = 9
+ALIKE = 0.8
+"""From this likeness on a row is what a name says."""
 LEAST_LIKE = 0.55
 """How far a row's label and a printed name must agree: the product of the weights' shares that both hold."""
 _LATER_NAME, _BUT_REMARK = 0.98, 0.85
@@ -57,6 +59,21 @@ def named(question: str, tables: Sequence[Table], sure: float, formulas: Formula
         return Named(Stated(best.text, best.figures, best.probability * sure, computation=best.computation))
     missing = " and ".join(dict.fromkeys(lacking))
     return Named(missing=f"The {name} was not computed: the tables that were found lack {missing}." if missing else "")
+
+
+def as_printed(question: str, tables: Sequence[Table], formulas: Formulas) -> str:
+    """The question with operands called as the tables call them, where no row has the name that the question uses."""
+    changes: list[tuple[int, int, str]] = []
+    for key, (start, end) in formulas.operands_in(question):
+        operand = formulas.operands[key]
+        rows = list(_rows(tables, operand))
+        own = max((_likeness(_label(row), (question[start:end],)) for row in rows), default=0.0)
+        best = max(rows, key=lambda row: row.likeness, default=None)
+        if best is not None and own < ALIKE <= best.likeness:
+            changes.append((start, end, _REMARK.sub("", _label(best)).lower()))
+    for start, end, name in sorted(changes, reverse=True):
+        question = f"{question[:start]}{name}{question[end:]}"
+    return question
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,9 +166,14 @@ def _rows(tables: Sequence[Table], operand: Operand) -> Iterator[_Row]:
             above = " ".join(heading.groups).lower()
             if number < table.head_rows or any(words in above for words in operand.not_under):
                 continue
-            label = heading.label or (heading.groups[-1] if heading.total and heading.groups else "")
-            if (alike := _likeness(label, operand.printed)) >= LEAST_LIKE:
+            if (alike := _likeness(_label(_Row(table, number, 0)), operand.printed)) >= LEAST_LIKE:
                 yield _Row(table, number, alike)
+
+
+def _label(row: _Row) -> str:
+    """What a row is called; a total without a name is called as its group."""
+    heading = row.table.rows[row.row]
+    return heading.label or (heading.groups[-1] if heading.total and heading.groups else "")
 
 
 def _of_year(table: Table, row: int, year: int) -> Iterator[Cell]:

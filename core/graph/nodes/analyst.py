@@ -26,9 +26,8 @@ def analyst(state: TurnState, runtime: Runtime[TurnContext]) -> TurnState:
     pages = _best_pages(state.evidence)
     tables = _tables(pages, context.documents)
     question = core_question(state.asked)
-    printed = [term.printed for term in context.lexicon.terms_in(question)]
     names = dict.fromkeys(item.document_name for item in state.evidence)
-    analysis = analyse(question, tables, printed, known=names, formulas=context.formulas)
+    analysis = analyse(question, tables, known=names, formulas=context.formulas)
     context.note(
         read={"pages": [f"{document_id}, {page_index + 1}" for document_id, page_index in pages]},
         decided={"tables": len(tables), "missing": analysis.missing},
