@@ -57,11 +57,12 @@ def analyse(
 ) -> Analysis:
     """State the cell that is asked for, and what follows from cells by the question's form or by a trade's formula."""
     formulas, known = formulas or shipped_formulas(), tuple(known)
-    question = as_printed(asking(question), tables, formulas)
+    asked_as = asking(question)
+    question = as_printed(asked_as, tables, formulas)
     of_form = computed(question, tables, known=known)
-    of_trade = named(question, tables, shipped_gates().computed["named"], formulas)
+    of_trade = named(asked_as, tables, shipped_gates().computed["named"], formulas)
     cell = stated_cell(question, tables, known=known)
-    asked = formulas.named_in(question)
+    asked = formulas.named_in(asked_as)
     if of_form.stated and asked and not _prints(of_form.stated, asked[1]):
         of_form = Computed(missing=of_form.missing)
     stated = sorted(filter(None, [of_form.stated, of_trade.stated, cell]), key=lambda one: -one.probability)

@@ -69,7 +69,7 @@ class Formulas:
         return None
 
     def operands_in(self, question: str) -> tuple[tuple[str, tuple[int, int]], ...]:
-        """The operands that a question names as documents print them, and where; of names in one another the longest."""
+        """The operands that a question names, and where; of names in one another the longest."""
         text, found = question.casefold(), dict[str, tuple[int, int]]()
         if len(text) != len(question):
             return ()
