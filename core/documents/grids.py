@@ -142,7 +142,8 @@ def _rows(grid: Grid, row_count: int, column_count: int, head_rows: int, head_co
             continue
         left = labels[0].box.left if labels and labels[0].box else 0.0
         alone = any(map(str.isalpha, text)) and len(labels) == 1 and not _said(grid, row, column_count)
-        _leave(groups, left, opens=alone)
+        if labels:
+            _leave(groups, left, opens=alone)
         path = (*(group.label for group in groups), *dict.fromkeys(cell.text for cell in labels[:-1]))
         total = not alone and _is_total(grid, row, column_count, head_rows, text)
         unit, scale = stated_measure(" ".join([text, *path[-1:]]))

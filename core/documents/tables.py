@@ -55,7 +55,7 @@ def find_tables(document_id: str, pages: Iterable[Page]) -> tuple[Table, ...]:
     last_page, open_table = -2, None
     for page in pages:
         above = open_table if page.page_index == last_page + 1 else None
-        tables = []
+        tables: list[Table] = []
         for draft in _drafts(page):
             table = _table(draft, above if draft.opening is not None else None)
             if table is not None:

@@ -52,7 +52,9 @@ def named(question: str, tables: Sequence[Table], sure: float, formulas: Formula
     best: Stated | None = None
     for document_id in dict.fromkeys(table.document_id for table in tables):
         own = [table for table in tables if table.document_id == document_id]
-        stated = _of_document(name, formula, own, _times(question, own), formulas.operands, lacking)
+        stated = _of_document(
+            name, formula, own, _times(_without_name(question, formula), own), formulas.operands, lacking
+        )
         if stated is not None and (best is None or stated.probability > best.probability):
             best = stated
     if best is not None:
@@ -87,6 +89,12 @@ class _Times:
     @property
     def before(self) -> tuple[int, ...]:
         return tuple(self.years[0] - year for year in self.years)
+
+
+def _without_name(question: str, formula: Formula) -> str:
+    for name in formula.names:
+        question = re.sub(re.escape(name), " ", question, flags=re.IGNORECASE)
+    return question
 
 
 def _times(question: str, tables: Sequence[Table]) -> _Times:

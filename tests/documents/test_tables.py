@@ -118,6 +118,11 @@ def test_a_year_in_a_column_of_years_is_no_figure() -> None:
     assert {cell.text for cell in table.body if cell.value is not None} == {"120", "64"}
 
 
+def test_a_total_without_a_name_stands_in_its_group_and_ends_it() -> None:
+    table = _grid(("", "2020"), ("Sales", ""), ("Boats", "10"), ("Ropes", "4"), ("", "14"), ("Rent", "3"))
+    assert [(row.path, row.total) for row in table.rows[4:]] == [("Sales", True), ("Rent", False)]
+
+
 def test_totals_are_known_by_their_sums_in_any_language() -> None:
     table = _grid(
         ("", "2021", "2020"), ("Boote", "5", "7"), ("Netze", "3", "1"), ("Gesamt", "8", "8"), ("Rest", "1", "9")
