@@ -124,11 +124,12 @@ def computed(claim: str, quantity: Quantity, evidence: Sources) -> Derivation | 
         quantity = replace(quantity, kind="number", step=1.0)
     if not quantity.counts or quantity.named or quantity.unit in ("C", "F"):  # nobody adds temperatures
         return None
-    about = {root(term) for term in wording(content_terms(claim)) - _CALCULATING}
+    terms = wording(content_terms(claim))
+    said, about = set(map(root, terms)), set(map(root, terms - _CALCULATING))
     stated = [figure for figure in quantities(claim) if figure.start != quantity.start]
     years = {figure.year for figure in stated if figure.kind == "date" and figure.year}
-    operands = list(islice(_operands(evidence, about, stated, years), MOST_OPERANDS))
-    rows = frozenset[str]() if any(figure.counts for figure in stated) else _named_rows(operands, about)
+    operands = list(islice(_operands(evidence, said, about, stated, years), MOST_OPERANDS))
+    rows = frozenset[str]() if any(figure.counts for figure in stated) else _named_rows(operands, said)
     for result in _results(_Told.of(claim), quantity, operands, years):
         used = result.operands
         scales = used[0].sentence.source.scales if result.scaled and used[0].in_row else (1.0,)
@@ -137,12 +138,14 @@ def computed(claim: str, quantity: Quantity, evidence: Sources) -> Derivation | 
     return None
 
 
-def _operands(evidence: Sources, about: set[str], stated: Sequence[Quantity], years: set[int]) -> Iterator[Operand]:
+def _operands(
+    evidence: Sources, said: set[str], about: set[str], stated: Sequence[Quantity], years: set[int]
+) -> Iterator[Operand]:
     """Yield the figures that the claim states or whose row or sentence it speaks of, those of other years left out."""
     total = _weight(about)
     for sentence in evidence.sentences:
         words = {root(term) for term in sentence.row_label or sentence.wording}
-        shared = words & about
+        shared = words & (said if sentence.row_label else about)
         needed = NAMED * _weight(words) if sentence.row_label else SHARED * total
         figures = [figure for figure in sentence.quantities if figure.counts]
         dates = {figure.year for figure in sentence.quantities if figure.year}
@@ -160,14 +163,14 @@ def _results(told: _Told, quantity: Quantity, operands: Sequence[Operand], years
     """Yield the results of every operation that the claim names."""
     for one, other in permutations(operands, 2):
         dated = bool(one.year and other.year and one.year != other.year)
-        if not other.figure.value or (years and dated and not {one.year, other.year} & years):
+        if not other.figure.value or _of_other_years((one, other), years):
             continue
         if _are_alike(one, other):
             yield from _compared(told, quantity, one, other, dated=dated)
         elif told.ratio and comparable(quantity, one.figure) and told.counts(other.figure):
             yield _Result((one, other), "{} / {}", one.figure.value / other.figure.value)
     for together in _together(operands) if told.total or told.average else ():
-        if comparable(quantity, together[0].figure):
+        if comparable(quantity, together[0].figure) and not _of_other_years(together, years):
             total, added = sum(operand.figure.value for operand in together), " + ".join("{}" for _ in together)
             if told.total:
                 yield _Result(together, added, total, scaled=True)
@@ -208,6 +211,12 @@ def _together(operands: Sequence[Operand]) -> Iterator[tuple[Operand, ...]]:
             yield tuple(row)
 
 
+def _of_other_years(operands: Sequence[Operand], years: set[int]) -> bool:
+    """Say whether all operands stand under years, and none under one that the claim names."""
+    own = {operand.year for operand in operands}
+    return bool(years) and 0 not in own and not own & years
+
+
 def _are_alike(one: Operand, other: Operand) -> bool:
     """Say whether two figures can be added and compared: one kind, unit and rate, and one row or one column."""
     first, second = one.figure, other.figure
@@ -220,10 +229,10 @@ def _are_alike(one: Operand, other: Operand) -> bool:
     return not (first.counted and second.counted) or bool(first.counted & second.counted)
 
 
-def _named_rows(operands: Sequence[Operand], about: set[str]) -> frozenset[str]:
+def _named_rows(operands: Sequence[Operand], said: set[str]) -> frozenset[str]:
     """Return the words of the rows that the claim names in full."""
     labels = (frozenset(map(root, operand.sentence.row_label)) for operand in operands)
-    return frozenset(word for label in labels if label <= about for word in label)
+    return frozenset(word for label in labels if label <= said for word in label)
 
 
 def _covers(used: Sequence[Operand], about: set[str], rows: frozenset[str], evidence: Sources) -> bool:

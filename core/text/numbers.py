@@ -303,7 +303,8 @@ def _figures(text: str) -> Iterator[Quantity]:
     heading = _HEADING_NUMBER.match(text)
     if heading:
         span = heading.span("digits")
-        yield Quantity(heading["digits"], *span, "label", 0.0, 1.0, named="#")
+        major, minor = heading["digits"].split(".")[:2]
+        yield Quantity(heading["digits"], *span, "label", float(f"{major}.{minor}"), 0.1, named="#")
     for match in _NUMBER.finditer(text, heading.end("digits") if heading else 0):
         if _NAMED.search(text, max(0, match.start("digits") - 3), match.start("digits")) and not match["money"]:
             continue  # "Q3", "B12", "COVID-19": part of a name
@@ -344,10 +345,11 @@ def _placed(text: str, quantity: Quantity) -> Quantity:
     naming = _NAMING.search(before)
     if naming is None or counted or quantity.unit or not quantity.text.strip().isdigit() or quantity.value >= 1000:
         return replace(quantity, counted=counted)
-    if naming["word"].lower() in FUNCTION_WORDS or naming["word"].lower() in MEASURES:
-        return quantity
+    word = naming["word"].lower()
+    if word in FUNCTION_WORDS or word in MEASURES or word.endswith(("ed", "ing")):
+        return quantity  # "reached 9"
     follows = _BARE.match(text, quantity.end)
-    return replace(quantity, named=stem(naming["word"]), bare=follows is not None and follows["cell"] is not None)
+    return replace(quantity, named=stem(word), bare=follows is not None and follows["cell"] is not None)
 
 
 def _spelled(text: str) -> Iterator[Quantity]:

@@ -62,6 +62,7 @@ def test_a_right_calculation_is_told_with_its_formula(claim: str, figure: str, e
         ("Net sales fell by 36.0 % in 2023.", "36.0 %"),
         ("Operating profit grew by 8.7 % in 2023.", "8.7 %"),
         ("Net sales are 36.0 in 2023.", "36.0"),
+        ("In 2023 the operating profit was 73.9 % of net sales.", "73.9 %"),
         ("The share of the invoice is 15.25 %.", "15.25 %"),
         ("Net sales and people differ by 1,171.", "1,171"),
         ("The invoices of the two companies differ by 34.", "34"),
