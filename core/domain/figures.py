@@ -54,6 +54,6 @@ class Stated:
     figures: tuple[Figure, ...]
     probability: float
     """That it answers the question rightly."""
-    rivals: tuple[str, ...] = ()
-    """Others that could be meant as well, in words."""
+    rivals: tuple[Figure, ...] = ()
+    """Others that could be meant as well."""
     computation: Computation | None = None

@@ -2,11 +2,11 @@
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from core.domain.answers import AnswerPart, PartKind
 from core.domain.documents import PageKey
-from core.domain.figures import Figure, Stated
+from core.domain.figures import Computation, Figure, Stated
 from core.domain.search import Evidence
 from core.domain.tables import Table
 from core.figures.asked import wanted
@@ -18,7 +18,7 @@ from core.figures.named import as_printed, named
 from core.text.sentences import split_sentences
 from core.text.stating import statement
 
-MOST_RIVALS = 3
+MOST_RIVALS = 2
 _WHERE_TO_LOOK = re.compile(r"^[^?,\d]{1,200},\s{1,4}(?=(?:what|how|which)\b)", re.IGNORECASE)
 _HOW_TO_SAY = re.compile(r"\s?\((?:in|round|rounded|expressed|using|answer)\b[^()]{0,120}\)", re.IGNORECASE)
 ASKS = 0.1
@@ -77,22 +77,26 @@ def _prints(stated: Stated, formula: Formula) -> bool:
 def parts_of(stated: Stated, evidence: Sequence[Evidence]) -> tuple[AnswerPart, ...]:
     """The statement as a part of an answer that cites a passage of each page which holds its figures.
 
-    Nothing where one of the pages has no passage among the evidence: what cannot be cited is not said.
+    Behind it the figures that could be meant as well, without a probability. Nothing where one of the statement's pages
+    has no passage among the evidence: what cannot be cited is not said.
     """
-    pages = dict.fromkeys((figure.document_id, figure.page_index) for figure in stated.figures)
-    numbers = [_best_passage(page, stated.figures, evidence) for page in pages]
+    part = _part(stated.figures, evidence, stated.computation)
+    if part is None:
+        return ()
+    rivals = filter(None, (_part((figure,), evidence) for figure in stated.rivals))
+    return (replace(part, probability=stated.probability), *rivals)
+
+
+def _part(
+    figures: tuple[Figure, ...], evidence: Sequence[Evidence], computation: Computation | None = None
+) -> AnswerPart | None:
+    pages = dict.fromkeys((figure.document_id, figure.page_index) for figure in figures)
+    numbers = [_best_passage(page, figures, evidence) for page in pages]
     cited = tuple(number for number in numbers if number is not None)
     if len(cited) < len(numbers):
-        return ()
-    part = AnswerPart(
-        stated.text,
-        cited,
-        PartKind.FIGURE,
-        probability=stated.probability,
-        figures=stated.figures,
-        computation=stated.computation,
-    )
-    return (part,)
+        return None
+    text = statement(figures, computation)
+    return AnswerPart(text, cited, PartKind.FIGURE, figures=figures, computation=computation)
 
 
 def _best_passage(page: PageKey, figures: Sequence[Figure], evidence: Sequence[Evidence]) -> int | None:
@@ -142,7 +146,7 @@ def of_finding(question: str, ranking: Ranking, found: Finding, gates: Gates | N
     if told is None:
         return None
     figures, features = told
-    rivals = tuple(f"{one.words} ({one.apart})" if one.apart else one.words for one in found.rivals[:MOST_RIVALS])
+    rivals = tuple(figure for one in found.rivals[:MOST_RIVALS] if (figure := one.figure) is not None)
     return Stated(statement(figures), figures, gates.is_answer(features), rivals)
 
 

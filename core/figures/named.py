@@ -136,7 +136,8 @@ def _of_document(
             text = statement(figures, computation)
         except NotComputableError:
             continue
-        return Stated(text, figures, math.prod(alike for _, alike in operands), computation=computation)
+        likeness = {one.operand: found[1] for one, found in chosen.items() if found is not None}
+        return Stated(text, figures, math.prod(likeness.values()), computation=computation)
     return None
 
 

@@ -6,7 +6,7 @@ from core.domain.answers import PartKind
 from core.domain.documents import Passage
 from core.domain.search import Evidence
 from core.figures.answers import analyse, asks_for_figure, parts_of, stated_cell
-from tests.figures.harbour import table_of
+from tests.figures.harbour import HARBOUR, table_of
 
 
 def _evidence(number: int, page_index: int, start: int, end: int) -> Evidence:
@@ -44,6 +44,18 @@ def test_a_statement_cites_the_passage_of_each_page_that_holds_most_of_its_figur
     (part,) = parts_of(stated, evidence)
     assert (part.kind, part.text, part.numbers) == (PartKind.FIGURE, stated.text, (2,))
     assert (part.figures, part.probability) == (stated.figures, stated.probability)
+
+
+def test_a_cell_that_could_be_meant_as_well_is_given_behind_with_its_own_citation() -> None:
+    both = (*HARBOUR[:7], ("Crane hire", "(75)", "(64)", "(60)"))
+    stated = stated_cell("How much was crane hire in 2020?", [table_of(both)])
+    assert stated is not None
+    first, second = parts_of(stated, [_evidence(1, 4, 0, 500), _evidence(2, 4, 500, 900)])
+    assert {first.text, second.text} == {
+        "Income: Crane hire, 2020: €402 thousand",
+        "Costs: Crane hire, 2020: €(64) thousand",
+    }
+    assert second.probability is None and {first.numbers, second.numbers} == {(1,), (2,)}
 
 
 def test_what_cannot_be_cited_is_not_said() -> None:

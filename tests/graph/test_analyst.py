@@ -12,7 +12,7 @@ from core.domain.answers import AnswerPart, ClaimStatus, PartKind
 from core.domain.documents import Page, Passage
 from core.domain.settings import Settings
 from core.domain.turns import Turn, TurnStatus
-from core.graph.nodes.generator import led_by_figure
+from core.graph.nodes.generator import ALSO, led_by_figure
 from core.models.quoting import Quoting
 from tests.figures.harbour import HARBOUR
 from tests.graph.world import Shelf, WordSearch, World
@@ -111,3 +111,5 @@ def test_a_figure_leads_only_where_it_is_likelier_right_than_what_is_quoted() ->
     assert [part.kind for part in led_by_figure((unsure,), (figure,))] == ["figure", "prose", "verbatim"]
     assert led_by_figure((AnswerPart("No.", kind=PartKind.DECLINE),), (figure,)) == (figure,)
     assert led_by_figure((unsure,), ()) == (unsure,)
+    rival = AnswerPart("Fees: 8", (2,), PartKind.FIGURE)
+    assert [part.text for part in led_by_figure((), (figure, rival))] == ["Fees: 7", ALSO, "Fees: 8"]

@@ -14,6 +14,7 @@ from core.figures.answers import Analysis, analyse
 from core.graph.context import Documents, TurnContext
 from core.graph.state import TurnState
 from core.search.plan import core_question
+from core.text.stating import state as state_figure
 
 MOST_PAGES = 10
 """Whose tables are read, those of the best passages first."""
@@ -65,5 +66,5 @@ def _line(stated: Stated) -> dict[str, object]:
         "probability": round(stated.probability, 3),
         "formula": stated.computation.expression if stated.computation else "",
         "figures": [f"{figure.text} (page {figure.page_index + 1})" for figure in stated.figures],
-        "rivals": list(stated.rivals),
+        "rivals": list(map(state_figure, stated.rivals)),
     }

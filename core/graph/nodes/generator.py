@@ -7,6 +7,7 @@ Where the model wrote nothing (no time was left, or its reply is empty), quotati
 
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import takewhile
 from typing import Literal
 
 from langgraph.runtime import Runtime
@@ -24,6 +25,7 @@ from core.text.plain import storable
 
 SURE_ENOUGH = 0.5
 """From this probability on a figure leads an answer that says nothing of how likely it is right itself."""
+ALSO = "\n\nIt could also be:\n"
 MOST_BEHIND_FIGURE = 2
 """Quotations."""
 
@@ -96,9 +98,11 @@ def led_by_figure(parts: Sequence[AnswerPart], stated: Sequence[AnswerPart]) -> 
     figure = next(iter(stated), None)
     if figure is None or figure.probability is None or figure.probability < own:
         return tuple(parts)
+    rivals = list(takewhile(lambda part: part.probability is None, stated[1:]))
+    told = [figure, *(one for part in rivals for one in (AnswerPart(ALSO), part))]
     quoted = [replace(part, kind=PartKind.VERBATIM, probability=None) for part in parts if part.verbatim]
     behind = (one for part in quoted[:MOST_BEHIND_FIGURE] for one in (AnswerPart("\n\n"), part))
-    return (figure, *behind)
+    return (*told, *behind)
 
 
 def _silence(context: TurnContext) -> str:
