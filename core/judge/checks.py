@@ -204,6 +204,8 @@ def _counts_other(quantity: Quantity, holders: list[Sentence], evidence: Sources
     given = [(s, figure) for s in holders for figure in s.quantities if same(quantity, figure, s.source.scales)]
     if any(is_of_it(figure) or not (figure.counted or figure.named or figure.unit) for _, figure in given):
         return ""
+    if any(quantity.counted & sentence.terms for sentence, _ in given):
+        return ""  # "100 people, of 2,117 passengers": another word for the same
     of_it = (figure for sentence in evidence.sentences for figure in sentence.quantities if is_of_it(figure))
     return next((figure.text.strip() for figure in of_it), "")
 

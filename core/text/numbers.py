@@ -338,6 +338,8 @@ def _figures(text: str) -> Iterator[Quantity]:
 
 def _placed(text: str, quantity: Quantity) -> Quantity:
     """Say of a plain number what it counts, or what it is the number of."""
+    if quantity.text.endswith(("st", "nd", "rd", "th")):
+        return quantity
     counted = _counted_after(text, quantity.end) if not quantity.unit else frozenset[str]()
     before = text[max(0, quantity.start - 24) : quantity.start + (quantity.text[:1] == " ")]
     if reference := _REFERENCE.search(before):
