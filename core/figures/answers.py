@@ -21,6 +21,8 @@ from core.text.stating import statement
 MOST_RIVALS = 2
 _WHERE_TO_LOOK = re.compile(r"^[^?,\d]{1,200},\s{1,4}(?=(?:what|how|which)\b)", re.IGNORECASE)
 _HOW_TO_SAY = re.compile(r"\s?\((?:in|round|rounded|expressed|using|answer)\b[^()]{0,120}\)", re.IGNORECASE)
+SURE = 0.5
+"""From this probability on that something stated is right, nobody is told what a formula lacks."""
 ASKS = 0.1
 """From this probability on that a question asks for a figure, tables are read for it."""
 
@@ -66,7 +68,8 @@ def analyse(
     if of_form.stated and asked and not _prints(of_form.stated, asked[1]):
         of_form = Computed(missing=of_form.missing)
     stated = sorted(filter(None, [of_form.stated, of_trade.stated, cell]), key=lambda one: -one.probability)
-    return Analysis(tuple(stated), of_form.missing or of_trade.missing)
+    sure = any(one.probability >= SURE for one in stated)
+    return Analysis(tuple(stated), of_form.missing or ("" if sure else of_trade.missing))
 
 
 def _prints(stated: Stated, formula: Formula) -> bool:

@@ -129,8 +129,9 @@ def _of_document(
             continue
         operands = [found for found in chosen.values() if found is not None]
         figures = tuple(figure for figure, _ in operands)
-        if len({figure.unit for figure in figures if figure.unit}) > 1:
-            continue
+        places = {(figure.page_index, figure.start) for figure in figures}
+        if len(places) < len(figures) or len({figure.unit for figure in figures if figure.unit}) > 1:
+            continue  # one row cannot be two things
         computation = _computation(name, letters, figures, formula, times)
         try:
             text = statement(figures, computation)

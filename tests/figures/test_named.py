@@ -71,6 +71,11 @@ def test_an_operand_that_the_tables_lack_is_named_with_its_year() -> None:
     assert named("What were net sales in 2020?", [INCOME, BALANCE], 0.5).missing == ""
 
 
+def test_one_row_is_never_taken_for_two_operands() -> None:
+    taxes = table_of((("", "2021"), ("Income taxes before provision for income taxes", "31")), "")
+    assert named("What was the effective tax rate in 2021?", [taxes], 0.5).stated is None
+
+
 def test_users_add_formulas_and_replace_shipped_ones(tmp_path: Path) -> None:
     (tmp_path / "own.toml").write_text(
         '[operands.cranes]\nprinted = ["cranes in service"]\n'
