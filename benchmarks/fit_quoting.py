@@ -1,94 +1,223 @@
-"""Fit the weights by which quoting chooses what to quote, with the documents kept apart; prints them to be pasted."""
+"""Fit what quoting weighs on a folder that the reader was not trained on, and say by sources left out what it is worth.
+
+``python -m benchmarks training-folder DATA DIR --left-out`` makes the folder. Writes quoting.json with ``--write``.
+"""
 
 import argparse
-from dataclasses import dataclass
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import GroupKFold
+from sklearn.metrics import roc_auc_score
 from sklearn.preprocessing import StandardScaler
 
-from benchmarks.answers import contains, gold_answers, held_items
 from benchmarks.corpus import Corpus, open_corpus
+from benchmarks.grading import grade
 from benchmarks.measures import Question, mean, read_questions
-from core.models.selection import WEIGHTS, measure, units_of
+from benchmarks.training_folder import ONE_DOCUMENT
+from core.graph.nodes.retriever import absent_from
+from core.judge.confidence import calibration_error, reliability, threshold_effects
+from core.models.quoting import LEAST_ANSWERED, shipped_reader
+from core.models.selection import LogisticModel, Measured, Models, Scored, measure_answer, measure_units
 from core.search.plan import plan_question
+from core.text.questions import asks_for_a_fact
+from core.text.terms import content_terms, words
 
 Matrix = NDArray[np.float64]
-STRENGTH = 0.05
-"""Inverse of the penalty: few questions, so strong."""
-FOLDS = 6
-QUOTES = 8
+READ_MEASURES = ("span", "answerable")
+STRENGTH = 0.1
+"""Inverse of the penalty on standardised measures."""
+SHARE_UNANSWERABLE = 0.25
+"""What unanswerable questions count for together: few of the folder's are, of those that people ask more."""
+HELD = 0.6
+"""Of an answer's new terms, or by token F1, what must be there."""
 
 
 @dataclass(frozen=True, slots=True)
-class Measured:
-    """The units of one question's evidence: their measures, and which of them hold the answer on a marked page."""
+class Asked:
+    """One question's units with their measures, and which of them hold its answer."""
 
-    document: str
-    rows: Matrix
-    holds: NDArray[np.bool_]
+    question: str
+    source: str
+    answers: tuple[str, ...]
+    """None: its document does not answer."""
+    absent: tuple[str, ...]
+    measured: tuple[Measured, ...]
+    holds: tuple[bool, ...]
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("directory", type=Path, help="a folder with pdfs/ and questions.jsonl")
+    parser.add_argument("directory", type=Path, help="a folder with pdfs/ and questions.jsonl that names answers")
+    parser.add_argument("--write", type=Path, help="where to write what was learned from everything")
 
 
 def run(options: argparse.Namespace) -> dict[str, Any]:
     corpus = open_corpus(options.directory)
-    gold = gold_answers(options.directory)
-    measured = [measure_question(corpus, question, gold[question.id]) for question in read_questions(options.directory)]
-    usable = [one for one in measured if one is not None and len(one.rows)]
-    groups = [one.document for one in usable]
-    found = []
-    for train, test in GroupKFold(min(FOLDS, len(set(groups)))).split(usable, groups=groups):
-        weights, intercept = fit([usable[index] for index in train])
-        for one in (usable[index] for index in test):
-            best = np.argsort(-(one.rows @ weights + intercept))[:QUOTES]
-            found.append(bool(one.holds[best].any()))
-    weights, intercept = fit(usable)
+    lines = (options.directory / "questions.jsonl").read_text(encoding="utf-8").splitlines()
+    answers = {row["id"]: tuple(row["answers"]) for row in map(json.loads, lines)}
+    asked = [one for q in read_questions(options.directory) if (one := ask(corpus, q, answers[q.id]))]
+    report, learned = {}, {}
+    for name, samples in (("english", asked), ("other", [_unread(one) for one in asked])):
+        report[name] = left_out(samples)
+        models = fit(samples)
+        learned[name] = {part: _plain(getattr(models, part)) for part in ("unit", "answered", "right")}
+    if options.write:
+        options.write.write_text(json.dumps({**learned, "measured": report}, indent=1) + "\n", encoding="utf-8")
+    return {"questions": len(asked), "sources left out": report}
+
+
+def ask(corpus: Corpus, question: Question, answers: tuple[str, ...]) -> Asked | None:
+    """Search in the question's document as the graph does; None where nothing is found."""
+    scope = [corpus.ids[name] for name in question.documents if name in corpus.ids]
+    plan = plan_question(question.text)
+    result = corpus.retriever.search(plan, context_characters=corpus.context_characters, scope=scope)
+    measured = measure_units(question.text, result.evidence, shipped_reader())
+    if not measured:
+        return None
+    pages = {(corpus.ids[name], index) for name, index in question.evidence if name in corpus.ids}
+    holds = [one.unit.item.passage.page in pages and _holds(one.unit.text, answers, question.text) for one in measured]
+    given = answers if question.answerable else ()
+    absent = absent_from(result, question.text)
+    source = next(tag for tag in question.tags if tag != ONE_DOCUMENT)
+    return Asked(question.text, source, given, absent, tuple(measured), tuple(holds))
+
+
+def _unread(asked: Asked) -> Asked:
+    """As it is in languages that the reader does not know."""
+    bare = (
+        replace(one, answer=None, measures={k: v for k, v in one.measures.items() if k not in READ_MEASURES})
+        for one in asked.measured
+    )
+    return replace(asked, measured=tuple(bare))
+
+
+def _holds(text: str, answers: Iterable[str], question: str) -> bool:
+    """Whether a text says what an answer says beyond the question, or is most of a long one."""
+    said, known = set(content_terms(text)), set(content_terms(question))
+    for answer in answers:
+        told = set(content_terms(answer))
+        new = told - known or told
+        if new and (len(new & said) >= HELD * len(new) or agreement(text, answer) >= HELD):
+            return True
+    return False
+
+
+def agreement(text: str, answer: str) -> float:
+    """Token F1."""
+    ours, theirs = [word.casefold() for word in words(text)], [word.casefold() for word in words(answer)]
+    common = sum(min(ours.count(word), theirs.count(word)) for word in set(ours))
+    return 2 * common / (len(ours) + len(theirs)) if common else 0.0
+
+
+def _right(asked: Asked, best: Scored, holds: bool) -> bool:
+    """As it is shown: the headline where one fact is asked for, graded as answers are, else the sentence."""
+    if best.answer is None or not asks_for_a_fact(asked.question):
+        return holds
+    headline = best.unit.item.passage.text[best.answer.start : best.answer.end]
+    return any(grade(asked.question, answer, headline) for answer in asked.answers)
+
+
+def fit(samples: Sequence[Asked]) -> Models:
+    unit = _logistic(
+        [one.measures for asked in samples for one in asked.measured],
+        [holds for asked in samples for holds in asked.holds],
+        [1 / len(asked.measured) for asked in samples for _ in asked.measured],
+    )
+    answers = [_answer(asked, unit) for asked in samples]
+    rows, counts = [measures for measures, _ in answers], _counts(samples)
+    answered = _logistic(rows, [bool(asked.answers) for asked in samples], counts)
+    right = _logistic(rows, [right for _, right in answers], counts)
+    return Models(unit, answered, right)
+
+
+def _answer(asked: Asked, unit: LogisticModel) -> tuple[Mapping[str, float], bool]:
+    scored = [Scored(one.unit, unit.probability(one.measures), one.answer, one.measures) for one in asked.measured]
+    order = sorted(range(len(scored)), key=lambda place: -scored[place].probability)
+    measures = measure_answer([scored[place] for place in order], asked.question, asked.absent)
+    return measures, _right(asked, scored[order[0]], asked.holds[order[0]])
+
+
+def _counts(samples: Sequence[Asked]) -> list[float]:
+    """What each counts for."""
+    unanswerable = sum(not asked.answers for asked in samples)
+    factor = SHARE_UNANSWERABLE / (1 - SHARE_UNANSWERABLE) * (len(samples) - unanswerable) / max(unanswerable, 1)
+    return [1.0 if asked.answers else factor for asked in samples]
+
+
+def _logistic(rows: Sequence[Mapping[str, float]], told: Sequence[bool], counts: Sequence[float]) -> LogisticModel:
+    names = tuple(rows[0])
+    table = np.array([[row[name] for name in names] for row in rows])
+    scaler = StandardScaler().fit(table)
+    model = LogisticRegression(C=STRENGTH, max_iter=1000)
+    model.fit(scaler.transform(table), told, sample_weight=np.array(counts) / np.mean(counts))
+    weights: Matrix = model.coef_[0] / scaler.scale_
+    bias = float(model.intercept_[0] - weights @ scaler.mean_)
+    return LogisticModel(bias, dict(zip(names, weights.tolist(), strict=True)))
+
+
+def _plain(model: LogisticModel) -> dict[str, Any]:
     return {
-        "questions": len(usable),
-        f"answer among the best {QUOTES}, documents kept apart": mean(found),
-        "weights": dict(zip(WEIGHTS, np.round(weights, 3).tolist(), strict=True)),
-        "intercept": round(intercept, 3),
+        "bias": round(model.bias, 4),
+        "weights": {name: round(weight, 4) for name, weight in model.weights.items()},
     }
 
 
-def measure_question(corpus: Corpus, question: Question, gold: str) -> Measured | None:
-    """None where the answer does not stand verbatim on a marked page."""
-    library = corpus.app.library
-    pages = [library.page_text(corpus.ids[name], index) for name, index in question.evidence]
-    if not question.answerable or not contains("\n".join(pages), gold):
-        return None
-    plan = plan_question(question.text)
-    scope = [corpus.ids[name] for name in question.documents]
-    evidence = corpus.retriever.search(plan, context_characters=corpus.context_characters, scope=scope).evidence
-    units = [unit for item in evidence for unit in units_of(item)]
-    rows = measure(plan.standalone_question, units)
-    holds = [
-        (corpus.names[unit.item.passage.document_id], unit.item.passage.page_index) in question.evidence
-        and held_items(unit.text, gold) > 0
-        for unit in units
-    ]
-    table = np.array([[row[name] for name in WEIGHTS] for row in rows]).reshape(len(rows), len(WEIGHTS))
-    return Measured(question.documents[0], table, np.array(holds, dtype=bool))
+def left_out(samples: Sequence[Asked]) -> dict[str, Any]:
+    """Each source by models that have seen none of it; of all of them, what is shown against what is right."""
+    told: dict[str, list[tuple[Asked, bool, float, float]]] = {}
+    for source in sorted({asked.source for asked in samples}):
+        models = fit([asked for asked in samples if asked.source != source])
+        for asked in (asked for asked in samples if asked.source == source):
+            measures, right = _answer(asked, models.unit)
+            row = (asked, right, models.answered.probability(measures), models.right.probability(measures))
+            told.setdefault(source, []).append(row)
+    everything = [row for rows in told.values() for row in rows]
+    shown, stands = _as_shown(everything)
+    effects = threshold_effects(shown, stands)
+    return {
+        **{name: _summary(rows) for name, rows in (("all", everything), *told.items())},
+        "reliability": [[part.count, part.confidence, part.faithful] for part in reliability(shown, stands)],
+        "thresholds": [[threshold, effect.flagged, effect.caught] for threshold, effect in effects.items()],
+    }
 
 
-def fit(questions: list[Measured]) -> tuple[Matrix, float]:
-    """Weights and intercept on the measures as they are; every question counts alike, however much evidence it has."""
-    rows = np.concatenate([one.rows for one in questions])
-    holds = np.concatenate([one.holds for one in questions])
-    share = np.concatenate([np.full(len(one.rows), 1 / len(one.rows)) for one in questions])
-    scaler = StandardScaler().fit(rows)
-    model = LogisticRegression(C=STRENGTH, max_iter=500)
-    model.fit(scaler.transform(rows), holds, sample_weight=share / share.mean())
-    weights: Matrix = model.coef_[0] / scaler.scale_
-    return weights, float(model.intercept_[0] - weights @ scaler.mean_)
+def _as_shown(rows: Sequence[tuple[Asked, bool, float, float]]) -> tuple[list[float], list[bool]]:
+    """The confidence of each answer or decline, and whether it is right."""
+    shown = [1 - answered if answered < LEAST_ANSWERED else right for _, _, answered, right in rows]
+    stands = [not asked.answers if answered < LEAST_ANSWERED else right for asked, right, answered, _ in rows]
+    return shown, stands
+
+
+def _summary(rows: Sequence[tuple[Asked, bool, float, float]]) -> dict[str, float]:
+    answerable = [row for row in rows if row[0].answers]
+    others = [row for row in rows if not row[0].answers]
+    shown, stands = _as_shown(rows)
+    summary = {
+        "questions": len(rows),
+        "found": mean([any(row[0].holds) for row in answerable]),
+        "right if all were answered": mean([row[1] for row in answerable]),
+        "right": mean([row[1] and row[2] >= LEAST_ANSWERED for row in answerable]),
+        "declined wrongly": mean([row[2] < LEAST_ANSWERED for row in answerable]),
+        "declined unanswerable": mean([row[2] < LEAST_ANSWERED for row in others]),
+        "calibration error": calibration_error(shown, stands),
+    }
+    for name, labels, column in (
+        ("answered AUROC", [bool(r[0].answers) for r in rows], 2),
+        ("right AUROC", [r[1] for r in rows], 3),
+    ):
+        if len(set(labels)) == 2:
+            summary[name] = float(roc_auc_score(labels, [row[column] for row in rows]))
+    for threshold in (0.5, 0.55, 0.6, 0.65, 0.7, 0.8):
+        sure = [r for r, c, row in zip(stands, shown, rows, strict=True) if c >= threshold and row[2] >= LEAST_ANSWERED]
+        summary[f"shown at {threshold}"] = len(sure) / len(rows)
+        summary[f"right of shown at {threshold}"] = mean(sure)
+    return {name: round(value, 3) for name, value in summary.items()}
 
 
 def render(result: dict[str, Any]) -> str:
-    return "\n".join(f"{name}: {value}" for name, value in result.items())
+    return json.dumps(result, indent=1)

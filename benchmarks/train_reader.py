@@ -36,6 +36,19 @@ SAVED_EVERY = 100
 LONGEST_ANSWER = 48
 """Tokens of a span that is read off, when it is measured."""
 SEED = 20261122
+LICENCES = {
+    "all-MiniLM-L6-v2 (the weights it starts from)": "Apache-2.0",
+    "afriqa": "CC BY 4.0",
+    "contract-nli": "CC BY 4.0",
+    "covid-qa": "Apache-2.0, of papers under CC BY",
+    "cuad": "CC BY 4.0",
+    "qamr": "MIT",
+    "qed": "CC BY-SA 3.0",
+    "squad": "CC BY-SA 4.0",
+    "tathqa": "Apache-2.0",
+    "tatqa": "CC BY 4.0",
+}
+"""Of what it learns from, as the card says it."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -170,8 +183,8 @@ def _finish(
     left_out = examples.load(options.data, "test", tokenizer, seed=SEED)
     unseen = examples.load(options.data, "", tokenizer, seed=SEED, shipped=False)
     card = {
-        "finished": True,
         "sha256": sha256(target.read_bytes()).hexdigest(),
+        "licences": LICENCES,
         "trained_on": dict(sorted(_counts(training).items())),
         "left_out_keys": _measure(target, chance.sample(left_out, min(options.measure, len(left_out)))),
         "unseen_sources": _measure(target, chance.sample(unseen, min(options.measure, len(unseen)))),

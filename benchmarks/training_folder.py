@@ -1,7 +1,9 @@
-"""Make PDFs and labelled questions out of open reading and table data, to learn the built-in reranker from.
+"""Make PDFs and labelled questions out of open reading and table data, to learn reranking and quoting from.
 
-Contexts of one document become its pages; tables of several reports become the pages of one. Some questions name the
-page or the table that they are about, as people do. Nothing here comes from the files that search is measured on.
+Contexts of one document become its pages; tables of several reports, or paragraphs that stand alone, become the pages
+of one. Some questions name the page or the table that they are about, as people do. With ``--left-out`` only documents
+that the reader was not trained on, and questions that their document does not answer among the others. Nothing here
+comes from the files that Pincite is measured on.
 """
 
 import argparse
@@ -16,6 +18,8 @@ from pathlib import Path
 from typing import Any
 
 from fpdf import FPDF
+
+from benchmarks.reader.examples import part_of
 
 PAGE_CHARACTERS = 2_600
 MOST_PAGES = 24
@@ -51,18 +55,42 @@ TABLES = (
 )
 
 
+LEFT_OUT_READING = (
+    Source("reading.jsonl.gz", "squad", 12, 24),
+    Source("reading.jsonl.gz", "covid-qa", 20, 8),
+    Source("reading.contracts.jsonl.gz", "cuad", 30, 8, (ONE_DOCUMENT,)),
+)
+LEFT_OUT_ALONE = (Source("reading.jsonl.gz", "qed-dev", 5, 30), Source("reading.jsonl.gz", "afriqa", 5, 30))
+LEFT_OUT_TABLES = (
+    Source("tables.jsonl.gz", "tatqa", 6, 30, (ONE_DOCUMENT,)),
+    Source("tables.jsonl.gz", "wtq-test", 8, 20, (ONE_DOCUMENT,)),
+    Source("tables.jsonl.gz", "fetaqa", 6, 20),
+)
+"""For each document by its name's beginning: the reader was trained on none of these documents."""
+STRANGE = 0.1
+"""The share of questions that are also put to the next document of their source, which does not answer them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    question: str
+    answers: tuple[str, ...]
+    """Alternatives; none: not in this document."""
+
+
 @dataclass(frozen=True, slots=True)
 class Sheet:
     """A page to be: paragraphs, the cells of its table, and the questions whose answer stands on it."""
 
     paragraphs: tuple[str, ...]
     table: tuple[tuple[str, ...], ...]
-    questions: tuple[str, ...]
+    questions: tuple[Asked, ...]
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("directory", type=Path, help="a folder with reading*.jsonl.gz and tables.jsonl.gz")
     parser.add_argument("out", type=Path, help="where pdfs/ and questions.jsonl are made")
+    parser.add_argument("--left-out", action="store_true", help="only what the reader was not trained on")
 
 
 def run(options: argparse.Namespace) -> dict[str, Any]:
@@ -70,22 +98,52 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
     (options.out / "pdfs").mkdir(parents=True, exist_ok=True)
     rows: list[dict[str, Any]] = []
     made = 0
-    for source in (*READING, *TABLES):
-        documents = _reading_documents if source in READING else _table_documents
-        for name, sheets in documents(source, _shippable(options.directory, source)):
-            _write_pdf(options.out / "pdfs" / name, sheets)
-            rows += _questions(source, name, sheets, chance)
-            made += 1
+    makers = {
+        _reading_documents: LEFT_OUT_READING if options.left_out else READING,
+        _gathered_documents: LEFT_OUT_ALONE if options.left_out else (),
+        _table_documents: LEFT_OUT_TABLES if options.left_out else TABLES,
+    }
+    for documents, sources in makers.items():
+        for source in sources:
+            strange: list[Asked] = []
+            for name, sheets in documents(source, _rows(options, source)):
+                _write_pdf(options.out / "pdfs" / name, sheets)
+                rows += _questions(source, name, sheets, chance)
+                rows += [_question_row(source, f"{name}-strange-{n}", name, None, one) for n, one in enumerate(strange)]
+                asked = [one for sheet in sheets for one in sheet.questions if one.answers and options.left_out]
+                strange = [
+                    Asked(one.question, ())
+                    for one in chance.sample(asked, min(len(asked), round(STRANGE * source.questions)))
+                ]
+                made += 1
     text = "".join(json.dumps(row) + "\n" for row in rows)
     (options.out / "questions.jsonl").write_text(text, encoding="utf-8")
     return {"documents": made, "questions": len(rows)}
 
 
-def _shippable(directory: Path, source: Source) -> Iterator[Row]:
-    with gzip.open(directory / source.file, "rt", encoding="utf-8") as lines:
+def _rows(options: argparse.Namespace, source: Source) -> Iterator[Row]:
+    """Those that may be shipped: all that answer, or all of the documents that the reader was not trained on."""
+    with gzip.open(options.directory / source.file, "rt", encoding="utf-8") as lines:
         for row in map(json.loads, lines):
-            if row["source"] == source.name and row["use"] == "ship" and row.get("answerable", True):
+            if row["use"] != "ship":
+                continue
+            if options.left_out:
+                if (
+                    row["source"].startswith(source.name)
+                    and not row.get("made")
+                    and part_of(row["split_key"]) != "train"
+                ):
+                    yield row
+            elif row["source"] == source.name and row.get("answerable", True):
                 yield row
+
+
+def _asked(row: Row) -> Asked:
+    given = row.get("answer", [answer["text"] for answer in row.get("answers", ())])
+    answers = tuple(map(str, given if isinstance(given, list) else [given]))
+    if "answer" in row and len(answers) > 1:
+        answers = (", ".join(answers),)  # of tables they are parts, elsewhere alternatives
+    return Asked(row["question"], answers)
 
 
 def _by_key(rows: Iterable[Row]) -> list[tuple[str, list[Row]]]:
@@ -98,10 +156,10 @@ def _by_key(rows: Iterable[Row]) -> list[tuple[str, list[Row]]]:
 
 def _reading_documents(source: Source, rows: Iterable[Row]) -> Iterator[tuple[str, list[Sheet]]]:
     for key, own in _by_key(rows)[: source.documents]:
-        asked: dict[str, list[str]] = defaultdict(list)
+        asked: dict[str, list[Asked]] = defaultdict(list)
         for row in own:
-            asked[row["context"]].append(row["question"])
-        sheets, held, questions = list[Sheet](), list[str](), list[str]()
+            asked[row["context"]].append(_asked(row))
+        sheets, held, questions = list[Sheet](), list[str](), list[Asked]()
         whole = ""
         for context, about in asked.items():
             middle = len(context) // 2
@@ -117,16 +175,21 @@ def _reading_documents(source: Source, rows: Iterable[Row]) -> Iterator[tuple[st
         yield _file_name(key), sheets[:MOST_PAGES]
 
 
+def _gathered_documents(source: Source, rows: Iterable[Row]) -> Iterator[tuple[str, list[Sheet]]]:
+    """Paragraphs of as many documents as have a page in one."""
+    alone = [own[0] for _, own in _by_key(rows)]
+    for number in range(min(source.documents, len(alone) // MOST_PAGES)):
+        group = alone[number * MOST_PAGES : (number + 1) * MOST_PAGES]
+        yield f"{source.name}-{number}.pdf", [Sheet((row["context"],), (), (_asked(row),)) for row in group]
+
+
 def _table_documents(source: Source, rows: Iterable[Row]) -> Iterator[tuple[str, list[Sheet]]]:
     groups = _by_key(rows)
     for number in range(min(source.documents, len(groups) // TABLES_OF_A_REPORT)):
         group = groups[number * TABLES_OF_A_REPORT : (number + 1) * TABLES_OF_A_REPORT]
         yield (
             f"{source.name}-{number}.pdf",
-            [
-                Sheet((own[0]["text"],), tuple(map(tuple, own[0]["table"])), tuple(row["question"] for row in own))
-                for _, own in group
-            ],
+            [Sheet((own[0]["text"],), tuple(map(tuple, own[0]["table"])), tuple(map(_asked, own))) for _, own in group],
         )
 
 
@@ -136,27 +199,31 @@ def _file_name(key: str) -> str:
 
 
 def _questions(source: Source, name: str, sheets: Sequence[Sheet], chance: random.Random) -> list[dict[str, Any]]:
-    asked = [(place, question) for place, sheet in enumerate(sheets) for question in sheet.questions]
+    asked = [(place, one) for place, sheet in enumerate(sheets) for one in sheet.questions]
     chosen = chance.sample(asked, min(source.questions, len(asked)))
     rows = []
-    for number, (place, question) in enumerate(chosen):
-        drawn = chance.random()
+    for number, (place, one) in enumerate(chosen):
+        question, drawn = one.question, chance.random()
         if drawn < NAMES_ITS_PAGE:
             question = f"On page {place + 1}: {question}"
         elif drawn < 2 * NAMES_ITS_PAGE and sheets[place].table:
             question = f"In Table {place + 1}: {question}"
-        rows.append(
-            {
-                "id": f"{name}-{number}",
-                "question": question,
-                "answer": "",
-                "answerable": True,
-                "docs": [name],
-                "evidence": [{"doc": name, "page_index": place}],
-                "tags": [source.name, *source.tags],
-            }
-        )
+        rows.append(_question_row(source, f"{name}-{number}", name, place, Asked(question, one.answers)))
     return rows
+
+
+def _question_row(source: Source, identity: str, name: str, place: int | None, asked: Asked) -> dict[str, Any]:
+    answered = place is not None and bool(asked.answers)
+    return {
+        "id": identity,
+        "question": asked.question,
+        "answer": asked.answers[0] if asked.answers else "",
+        "answers": asked.answers,
+        "answerable": answered,
+        "docs": [name],
+        "evidence": [{"doc": name, "page_index": place}] if answered else [],
+        "tags": [source.name, *source.tags],
+    }
 
 
 def _write_pdf(path: Path, sheets: Sequence[Sheet]) -> None:

@@ -46,7 +46,7 @@ def ask(
     PDFs are added first, and searched.
     """
     if not words or not words[0].strip():
-        return complain("No question was given. Try: pincite ask 'What are the late payment penalties?' contract.pdf")
+        return complain("No question was given. Try: pincite ask 'What is the penalty for late payment?' contract.pdf")
     question, *paths = words
     with opened(_engine_settings(engine, model)) as pincite:
         document_ids = [add_one(pincite, Path(path), password) for path in paths]

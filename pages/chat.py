@@ -20,7 +20,7 @@ from pages.components.words import count, escape
 SLOT = "chat_page"
 MODES = {Mode.AUTO: "Auto", Mode.DOCUMENTS: "Documents", Mode.CHAT: "Chat"}
 TURNS_A_PAGE = 20
-SAMPLE_QUESTION = "What are the late payment penalties?"
+SAMPLE_QUESTION = "What is the penalty for late payment?"
 
 
 def draw(app: Pincite) -> None:

@@ -144,7 +144,7 @@ def draw_checking(app: Pincite) -> None:
     threshold = draw_setting(app.settings.current, "review_threshold", step=0.05)
     with st.spinner("Judging your reviewed answers again…"):
         own = app.confidence.own_reviews()
-    effects, basis = measured.effects, f"{measured.answers:,} labelled answers of mixed quality"
+    effects, basis = measured.effects, f"{measured.answers:,} hard questions with known answers"
     if app.confidence.is_learned and own.effects:
         effects, basis = own.effects, f"your own {own.right + own.wrong:,} decisions"
     if effect := effects.get(threshold):
@@ -157,8 +157,8 @@ def draw_checking(app: Pincite) -> None:
     if st.button("Save", type="primary", key="save_checking"):
         save(app, {"review_threshold": threshold, "max_retries": retries, "turn_seconds": seconds})
     st.subheader("How far the confidence can be trusted", anchor=False)
-    st.caption("Each dot is a tenth of the labelled answers: what was said of them, how many were faithful to their "
-               "sources. On the line, both agree.")  # fmt: skip
+    st.caption("Each dot is a tenth of the answers to these questions: what was said of them, how many were right. "
+               "On the line, both agree.")  # fmt: skip
     draw_agreement({SHIPPED: measured.reliability})
     draw_own_reviews(app, own)
 

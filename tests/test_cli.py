@@ -20,7 +20,7 @@ from tests.pdfs import locked
 from tests.serving import free_port, pincite_command, running_app
 from tests.web.attacker import HANDSHAKE, let_in
 
-QUESTION = "What are the late payment penalties?"
+QUESTION = "What is the penalty for late payment?"
 COMMANDS = (
     *("ask", "check", "add", "retry", "list", "remove", "tables"),
     *("passphrase", "doctor", "verify", "repair", "backup", "restore"),

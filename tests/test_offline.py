@@ -31,7 +31,7 @@ def test_the_guard_refuses_and_notes(forbidden: Mapping[str, str], tmp_path: Pat
 
 def test_a_whole_turn_needs_no_network(forbidden: Mapping[str, str], samples: Path, tmp_path: Path) -> None:
     words = ("ask", "--json", "--engine", "quoting", "--data-dir", str(tmp_path / "data"))
-    question = "What are the late payment penalties?"
+    question = "What is the penalty for late payment?"
     pdfs = (str(samples / "service-contract.pdf"), str(samples / "scanned-letter.pdf"))
     command = pincite_command(*words, question, *pdfs)
     done = subprocess.run(command, env=forbidden, cwd=tmp_path, capture_output=True, text=True, timeout=180)

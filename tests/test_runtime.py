@@ -22,7 +22,7 @@ from core.models.registry import EngineState, look_for_engines
 from core.services.bootstrap import Pincite, open_pincite
 from tests.graph.world import ScriptedModel
 
-PENALTIES = "What are the late payment penalties?"
+PENALTIES = "What is the penalty for late payment?"
 CONTRACT = "service-contract.pdf"
 
 
@@ -71,7 +71,7 @@ def test_the_quotation_is_marked_on_the_page(app: Pincite) -> None:
 
 def test_what_is_not_in_the_documents_is_said(app: Pincite) -> None:
     turn = ask(app, "Which zebra won the lottery in Antarctica?")
-    assert "do not say" in turn.answer and not turn.citations
+    assert turn.verdict is not None and turn.verdict.declined and not turn.citations
 
 
 def test_every_part_is_healthy_and_has_a_size(app: Pincite) -> None:

@@ -2,6 +2,7 @@
 
 import random
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -58,7 +59,7 @@ def test_a_mention_goes_before_the_scope_and_the_turn_says_where_it_looked(tmp_p
 
 
 @pytest.mark.parametrize("how", [{}, {"hint": "Look again"}])
-def test_run_again_keeps_what_was_asked_all_or_these(tmp_path: Path, how: dict[str, str]) -> None:
+def test_run_again_keeps_what_was_asked_all_or_these(tmp_path: Path, how: dict[str, Any]) -> None:
     shelf = Shelf({"report.pdf": ("The turbine reached 41.7 percent.",)})
     world = World(tmp_path, ScriptedModel(*[RIGHT] * 12), shelf=shelf)
     everything, these = world.ask(PENALTY).turn, world.ask(PENALTY, document_ids=[REPORT]).turn
@@ -123,3 +124,15 @@ def _assert_within(turn: Turn, allowed: set[str]) -> None:
     assert {citation.document_id for citation in turn.citations} <= allowed
     for attempt in turn.attempts:
         assert {item.passage.document_id for item in attempt.evidence} <= allowed
+
+
+def test_a_question_can_be_put_to_all_documents_and_on_its_own(tmp_path: Path) -> None:
+    world = World(tmp_path, ScriptedModel(*[RIGHT] * 12), shelf=Shelf({"report.pdf": (RIGHT,), "other.pdf": (RIGHT,)}))
+    world.ask(PENALTY, document_ids=[REPORT])
+    narrow = world.ask("And per day?", document_ids=[REPORT]).turn
+    assert narrow.scope == (REPORT,) and narrow.asked != "And per day?"
+    wide = world.runner.wait(world.runner.run_again(narrow.id, everywhere=True), 20).turn
+    assert wide.scope == () and wide.asked == narrow.asked
+    alone = world.runner.wait(world.runner.run_again(narrow.id, alone=True), 20).turn
+    assert alone.scope == (REPORT,) and alone.asked == "And per day?"
+    world.close()

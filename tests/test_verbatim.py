@@ -107,7 +107,7 @@ def assert_all_stands_on_its_page(world: World, turn: Turn) -> None:
         assert (passage.document_id, passage.page_index) == (citation.document_id, citation.page_index)
         assert items[citation.number].document_name == citation.document_name
     for part in turn.parts:
-        if part.kind is not PartKind.VERBATIM:
+        if not part.verbatim:
             assert part.kind is PartKind.DECLINE or not part.text.strip()
             continue
         [number] = part.numbers
@@ -129,7 +129,7 @@ def test_every_quotation_stands_on_its_page_wherever_it_is_shown(
     assert world.turns.get(turn.id).parts == turn.parts
 
     told = json.loads(json.dumps(turn_as_json(turn)))
-    quoted = [part for part in turn.parts if part.kind is PartKind.VERBATIM]
+    quoted = [part for part in turn.parts if part.verbatim]
     assert [part["text"] for part in told["parts"] if part["kind"] == "verbatim"] == [part.text for part in quoted]
     numbers = {citation["number"]: citation["document_id"] for citation in told["citations"]}
     for part in told["parts"]:

@@ -22,7 +22,7 @@ from pathlib import Path
 import cli
 from core.domain.settings import PACKAGE_ROOT
 
-QUESTIONS = ("What are the late payment penalties?", "When does the contract end?")
+QUESTIONS = ("What is the penalty for late payment?", "When does the contract end?")
 COMMANDS: tuple[tuple[str, ...], ...] = (
     ("list",),
     ("doctor",),

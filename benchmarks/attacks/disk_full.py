@@ -28,7 +28,7 @@ AT_ONCE = 3
 """Levels side by side: most of the time is spent on starting processes."""
 LEVEL_SECONDS = 150
 SAMPLES = PACKAGE_ROOT / "data" / "samples"
-QUESTION = "What are the late payment penalties?"
+QUESTION = "What is the penalty for late payment?"
 FULL: tuple[tuple[str, ...], ...] = (
     ("add", str(SAMPLES / "technical-report.pdf")),
     ("ask", "--engine", "quoting", QUESTION),

@@ -32,7 +32,7 @@ from core.graph.nodes import router
 from core.judge.changed import changes
 from core.judge.claims import extract_claims
 from core.judge.judge import judge_answer
-from core.models.quoting import select_quotes
+from core.models.selection import measure_units
 from core.search.plan import plan_question
 from core.store.keywords import index_terms
 from core.text import markdown
@@ -423,9 +423,9 @@ def functions() -> dict[str, Callable[[str], object]]:
         "judge by a source": lambda text: judge_answer("Who pays?", (AnswerPart(page, (1,)),), [text]),
         "locate": lambda text: (locate(page, text), locate(text[:200], text), locate(text, page)),
         "best_quotation": lambda text: best_quotation(page, [text]),
-        "select_quotes": lambda text: select_quotes(text, [item]),
-        "select_quotes of a page": lambda text: select_quotes(
-            "Who pays the rent?", [replace(item, passage=replace(item.passage, text=text, end=len(text)))]
+        "measure_units": lambda text: measure_units(text, [item], None),
+        "measure_units of a page": lambda text: measure_units(
+            "Who pays the rent?", [replace(item, passage=replace(item.passage, text=text, end=len(text)))], None
         ),
         "describe": lambda text: describe(
             replace(info, fields={"title": text, "author": text}), [_page(text)], f"{text}.pdf"

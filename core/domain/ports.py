@@ -38,8 +38,8 @@ class AnswerRequest:
     hint: str = ""
     """What a reviewer said that the answer should heed."""
     library_is_empty: bool = False
-    absent: tuple[str, ...] | None = None
-    """Telling words of the question that no passage found holds; None: not looked for."""
+    absent: tuple[str, ...] = ()
+    """Words of the question that no passage found holds."""
     stated: tuple[AnswerPart, ...] = ()
     """What code found in tables of the evidence's pages, or computed: FIGURE parts, likeliest first."""
 

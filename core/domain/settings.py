@@ -80,7 +80,7 @@ class Choices(BaseModel):
     )
 
     review_threshold: float = Field(
-        default=0.65,
+        default=0.55,
         ge=0,
         le=1,
         title="Review threshold",

@@ -39,7 +39,7 @@ class TurnState:
     nearest: tuple[Evidence, ...] = ()
     """Where nothing was good enough: what came closest."""
     absent: tuple[str, ...] = ()
-    """Telling words of the question that no passage found holds."""
+    """Words of the question that no passage found holds."""
     stated: tuple[Stated, ...] = ()
     """What the analyst found in tables of the evidence's pages, or computed, likeliest first."""
     parts: tuple[AnswerPart, ...] = ()

@@ -21,8 +21,8 @@ from core.judge.sources import Sources, share_held
 RULES_ONLY = "No language model checked it; the checks are made by rule."
 WEAK_RELEVANCE = 0.5
 """Below this an answer may be true and still not be the answer; its confidence falls in proportion."""
-DECLINED_CONFIDENCE = 0.75
-"""For "the documents do not say" after a search that found nothing better."""
+UNKNOWN = 0.5
+"""The probability of what nobody has weighed."""
 _WEAK = 0.75
 """Scores below this are given as reasons where an answer is not accepted."""
 _BAD = (ClaimStatus.UNSUPPORTED, ClaimStatus.CONTRADICTED)
@@ -42,12 +42,20 @@ def verdict_of(
     page_text: PageText,
     threshold: float,
     recalibration: Recalibration | None = None,
+    answered: float = UNKNOWN,
 ) -> Verdict:
-    """Judge one draft without a model. ``removed_markers`` pointed to no evidence and cap what it can reach."""
+    """Judge one draft without a model. ``removed_markers`` pointed to no evidence and cap what it can reach.
+
+    Where the engine said how likely its answer is right, that is the confidence, as far as the claims are borne out;
+    ``answered`` is the probability that the evidence answers, for an engine that did not say it of its declining.
+    """
     ordered = sorted(evidence, key=lambda item: item.number)
     findings = judge_answer(question, answer, source_texts(ordered), citations_expected=True)
+    likely = next((part.probability for part in answer if part.probability is not None), None)
+    learned = recalibration or Recalibration()
     if findings.declined:
-        return _declined(findings)
+        sure = learned.confidence(1 - answered if likely is None else likely)
+        return declined_verdict(sure, threshold, findings.gaps)
     claims = tuple(_claim(checked, ordered, page_text) for checked in findings.claims)
     faithfulness, validity = _kept(findings, claims), findings.citation_validity
     reasons = [f"“{_short(claim.text)}”: {claim.reason}." for claim in claims if claim.status in _BAD]
@@ -61,9 +69,12 @@ def verdict_of(
     if not claims:
         reasons.append("The answer states nothing that can be checked.")
     confidence = findings.confidence * min(1.0, 0.5 + findings.relevance.value / (2 * WEAK_RELEVANCE))
+    if likely is not None:
+        borne_out = all(claim.status is ClaimStatus.SUPPORTED for claim in claims)
+        confidence = likely if borne_out else min(likely, findings.confidence)
     if removed_markers or uncited or not claims:
         confidence = min(confidence, CAP_INVALID_CITATION)
-    confidence = (recalibration or Recalibration()).confidence(capped(confidence, [claim.status for claim in claims]))
+    confidence = learned.confidence(capped(confidence, [claim.status for claim in claims]))
     accepted = confidence >= threshold and not reasons
     if not accepted:
         scores = (findings.faithfulness, findings.citation_validity, findings.completeness)
@@ -90,17 +101,20 @@ def verdict_of(
     return verdict if accepted else replace(verdict, question_back=_question_back(findings))
 
 
-def _declined(findings: AnswerFindings) -> Verdict:
+def declined_verdict(confidence: float, threshold: float, gaps: tuple[str, ...] = ()) -> Verdict:
+    """On an answer that says that nothing was found, which is right with this probability."""
+    accepted = confidence >= threshold
     return Verdict(
         claims=(),
-        faithfulness=Score(1.0, "it claims nothing: it says that the documents do not say"),
+        faithfulness=Score(1.0, "it claims nothing: it says that no answer was found"),
         relevance=Score(1.0, "it answers that nothing was found"),
         completeness=Score(0.0, "it says that the documents do not answer"),
         citation_validity=Score(1.0, "no citation was needed"),
-        overall=DECLINED_CONFIDENCE,
-        confidence=DECLINED_CONFIDENCE,
-        accepted=True,
-        gaps=findings.gaps,
+        overall=confidence,
+        confidence=confidence,
+        accepted=accepted,
+        reasons=() if accepted else (f"It is only {confidence:.0%} sure that these documents hold no answer.",),
+        gaps=gaps,
         critic=RULES_ONLY,
         declined=True,
     )

@@ -1,39 +1,35 @@
-"""Quoting: the engine for when no language model is connected. It repeats the sentences that answer."""
+"""Quoting: the engine for when no language model is connected. It gives the words that answer, and proves them."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import replace
+from functools import cache
 from itertools import zip_longest
 from typing import Any
 
 from core.domain.answers import AnswerPart, PartKind
 from core.domain.ports import AnswerRequest
 from core.domain.search import Evidence, Intent, Reason
-from core.models.selection import Scored, Unit, absent_terms, score_units, too_much_absent, units_of
+from core.models.reader import Reader
+from core.models.selection import Scored, Selection, Unit, select, units_of
+from core.text.questions import asks_for_a_fact
 
-MOST_QUOTES = 8
-MOST_WORDS = 140
+FEW_QUOTES, FEW_WORDS = 2, 60
+"""For a question about one fact."""
+MOST_QUOTES, MOST_WORDS = 6, 140
 MOST_LEADS = 7
 """Sentences that stand for whole documents, or one for each where there are more."""
 FEWEST_LEAD_WORDS, MOST_LEAD_WORDS = 6, 60
-WORTH_SAYING = 0.2
-"""Share of the best unit's worth below which another is left out."""
-PAGE_PULL = 0.5
-RELEVANCE_PULL = 0.5
-"""Exponents: how far a unit's page, and its passage's relevance, weigh beside its own probability."""
-NOT_FOUND = "These documents do not say: no passage found answers the question."
+WORTH_SAYING = 0.3
+"""Share of the best unit's probability below which another is left out."""
+LEAST_ANSWERED = 0.6
+"""Probability that what was found answers, below which it is not given for an answer: on sources left out one question
+in seven was then declined wrongly."""
+NOT_FOUND = "I found no answer in these documents."
 NO_MODEL = "No language model is connected, so I answer by quoting your documents"
 
 
-@dataclass(frozen=True, slots=True)
-class Quote:
-    """One stretch of the evidence as it stands there, white space included, and the evidence's number."""
-
-    text: str
-    number: int
-
-
 class Quoting:
-    """Verbatim sentences with their markers; a greeting gets one honest line."""
+    """A headline and verbatim sentences, each with its evidence; a greeting gets one honest line."""
 
     name = "quoting"
     writes_prose = False
@@ -45,25 +41,23 @@ class Quoting:
     def answer(self, request: AnswerRequest, stopped: Callable[[], bool]) -> Iterator[AnswerPart]:
         if stopped():
             return
-        if request.intent is Intent.CHAT:
-            yield AnswerPart(_small_talk(request))
-            return
-        if request.intent is Intent.SURVEY:
-            quotes = lead_quotes(request.evidence)
-        else:
-            quotes = select_quotes(request.question, request.evidence, absent=request.absent)
-        if not quotes:
-            yield AnswerPart(NOT_FOUND, kind=PartKind.DECLINE)
-            return
-        for position, quote in enumerate(quotes):
+        for position, part in enumerate(_parts(request)):
             if stopped():
                 return
             if position:
                 yield AnswerPart("\n\n")
-            yield AnswerPart(quote.text, (quote.number,), PartKind.VERBATIM)
+            yield part
 
     def structured(self, instructions: str, content: str, schema: Mapping[str, Any]) -> Mapping[str, Any] | None:
         return None
+
+
+def _parts(request: AnswerRequest) -> list[AnswerPart]:
+    if request.intent is Intent.CHAT:
+        return [AnswerPart(_small_talk(request))]
+    if request.intent is Intent.SURVEY:
+        return lead_quotes(request.evidence) or [AnswerPart(NOT_FOUND, kind=PartKind.DECLINE)]
+    return quotes(request.question, select(request.question, request.evidence, request.absent, shipped_reader()))
 
 
 def _small_talk(request: AnswerRequest) -> str:
@@ -72,69 +66,72 @@ def _small_talk(request: AnswerRequest) -> str:
     return f"{NO_MODEL}, word for word and with their pages. Ask me about something that stands in them."
 
 
-def select_quotes(question: str, evidence: Sequence[Evidence], *, absent: Sequence[str] | None = None) -> list[Quote]:
-    """What answers; empty when too much of the question, or all, is ``absent`` from what was found.
+@cache
+def shipped_reader() -> Reader:
+    return Reader()
 
-    The page with the best quotation comes first; what is quoted of one page stands in its order.
+
+def chance_of_answer(question: str, evidence: Sequence[Evidence], absent: Sequence[str]) -> float:
+    """The probability that the evidence answers the question, whoever writes the answer."""
+    return select(question, evidence, absent, shipped_reader()).answered
+
+
+def quotes(question: str, selection: Selection) -> list[AnswerPart]:
+    """The words that answer, then the sentence that they stand in and what else bears on it; or that nothing was found.
+
+    The first part says how likely it is right.
     """
-    if absent is None:
-        absent = absent_terms(question, (item.passage for item in evidence))
-    if too_much_absent(question, absent):
-        return []
-    chosen: list[Unit] = []
-    words = 0
-    ranked = _ranked(score_units(question, evidence))
-    for unit, worth in ranked:
-        length = len(unit.text.split())
-        if worth < WORTH_SAYING * ranked[0][1]:
+    if selection.answered < LEAST_ANSWERED or not selection.scored:
+        return [AnswerPart(NOT_FOUND, kind=PartKind.DECLINE, probability=1 - selection.answered)]
+    one_fact = asks_for_a_fact(question)
+    chosen = _chosen(selection.scored, *((FEW_QUOTES, FEW_WORDS) if one_fact else (MOST_QUOTES, MOST_WORDS)))
+    parts = [_quoted(one.unit) for one in chosen]
+    best = chosen[0]
+    if one_fact and best.answer and best.answer.end - best.answer.start < best.unit.end - best.unit.start:
+        words = best.unit.item.passage.text[best.answer.start : best.answer.end]
+        headline = AnswerPart(words, (best.unit.item.number,), PartKind.HEADLINE, best.answer.start)
+        parts.insert(0, headline)
+    return [replace(parts[0], probability=selection.right), *parts[1:]]
+
+
+def _quoted(unit: Unit) -> AnswerPart:
+    return AnswerPart(unit.quoted, (unit.item.number,), PartKind.VERBATIM, unit.start)
+
+
+def _chosen(scored: Sequence[Scored], most: int, most_words: int) -> list[Scored]:
+    """The best unit, then others that are worth it, each saying something else, in the order of their pages."""
+    chosen: list[Scored] = []
+    length = 0
+    for one in scored:
+        own = len(one.unit.text.split())
+        if one.probability < WORTH_SAYING * scored[0].probability or len(chosen) == most:
             break
-        if any(_repeats(unit, other) for other in chosen) or (chosen and words + length > MOST_WORDS):
+        if chosen and (length + own > most_words or any(_repeats(one.unit, other.unit) for other in chosen)):
             continue
-        chosen.append(unit)
-        words += length
-        if len(chosen) == MOST_QUOTES:
-            break
-    pages = list(dict.fromkeys(map(_page, chosen)))
-    chosen.sort(key=lambda unit: (pages.index(_page(unit)), unit.item.passage.start + unit.start))
-    return [Quote(unit.quoted, unit.item.number) for unit in chosen]
+        chosen.append(one)
+        length += own
+    rest = sorted(chosen[1:], key=lambda one: (one.unit.item.number, one.unit.start))
+    return [*chosen[:1], *rest]
 
 
-def lead_quotes(evidence: Sequence[Evidence]) -> list[Quote]:
+def lead_quotes(evidence: Sequence[Evidence]) -> list[AnswerPart]:
     """The first whole sentence of each passage, summaries first, taking the documents in turn."""
     by_document: dict[str, list[Evidence]] = {}
     for item in sorted(evidence, key=lambda item: item.reason is not Reason.SUMMARY):
         by_document.setdefault(item.passage.document_id, []).append(item)
     in_turn = [item for group in zip_longest(*by_document.values()) for item in group if item is not None]
-    quotes: list[Quote] = []
+    leads: list[AnswerPart] = []
     for item in in_turn:
-        sentences = [unit.quoted for unit in units_of(item) if _is_sentence(unit.text)]
-        if sentences and not any(sentences[0].split() == quote.text.split() for quote in quotes):
-            quotes.append(Quote(sentences[0], item.number))
-        if len(quotes) >= max(MOST_LEADS, len(by_document)):
+        sentences = [unit for unit in units_of(item) if _is_sentence(unit.text)]
+        if sentences and not any(sentences[0].quoted.split() == lead.text.split() for lead in leads):
+            leads.append(_quoted(sentences[0]))
+        if len(leads) >= max(MOST_LEADS, len(by_document)):
             break
-    return quotes
+    return leads
 
 
 def _is_sentence(text: str) -> bool:
     return text.endswith((".", "!", "?", "。")) and FEWEST_LEAD_WORDS <= len(text.split()) <= MOST_LEAD_WORDS
-
-
-def _ranked(scored: Sequence[Scored]) -> list[tuple[Unit, float]]:
-    """Best first: by the unit's own probability, its page's best three, and its passage's relevance."""
-    pages: dict[tuple[str, int], list[float]] = {}
-    for one in scored:
-        pages.setdefault(_page(one.unit), []).append(one.probability)
-    promise = {page: sum(sorted(values, reverse=True)[:3]) for page, values in pages.items()}
-
-    def worth(one: Scored) -> float:
-        relevance = max(one.unit.item.scores.get("reranked", 0.0), 0.05)
-        return float(one.probability * promise[_page(one.unit)] ** PAGE_PULL * relevance**RELEVANCE_PULL)
-
-    return sorted(((one.unit, worth(one)) for one in scored), key=lambda pair: -pair[1])
-
-
-def _page(unit: Unit) -> tuple[str, int]:
-    return unit.item.passage.document_id, unit.item.passage.page_index
 
 
 def _repeats(unit: Unit, other: Unit) -> bool:

@@ -7,11 +7,12 @@ from core.domain.answers import AnswerPart, Citation, ClaimStatus, Verdict
 from core.domain.ports import Library, ReviewStore, TurnStore
 from core.domain.turns import Recalled, ReviewDecision, Turn
 from core.judge.citations import CitedAnswer, cite_typed
-from core.judge.confidence import Recalibration, ThresholdEffect, shipped_models
+from core.judge.confidence import Recalibration, ThresholdEffect
 from core.judge.confidence import ReliabilityBin as ReliabilityBin
 from core.judge.learning import OwnReviews as OwnReviews
 from core.judge.learning import learn
 from core.judge.verdict import judged_question, verdict_of
+from core.models.selection import measured
 from core.services.settings import SettingsInForce
 
 
@@ -100,10 +101,10 @@ class Confidence:
         return Recalibration(settings.confidence_slope, settings.confidence_intercept) != Recalibration()
 
     def measured(self) -> ConfidenceMeasured:
-        """How the confidence did on labelled answers that it was not fitted on."""
-        measured = shipped_models().measured
-        bins = tuple(ReliabilityBin(*row) for row in measured.get("reliability", ()))
-        effects = {row[0]: ThresholdEffect(row[1], row[2]) for row in measured.get("thresholds", ())}
+        """How the confidence of quoting did on questions from sources that it was not fitted on."""
+        told = measured()
+        bins = tuple(ReliabilityBin(*row) for row in told["reliability"])
+        effects = {row[0]: ThresholdEffect(row[1], row[2]) for row in told["thresholds"]}
         return ConfidenceMeasured(sum(part.count for part in bins), bins, effects)
 
     def own_reviews(self) -> OwnReviews:

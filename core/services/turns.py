@@ -31,8 +31,8 @@ logger = logging.getLogger(__name__)
 CLOSING_SECONDS = 10.0
 POLL_SECONDS = 0.25
 LONGEST_QUESTION = 8_000
-STEPS_OF_AN_ATTEMPT = 4
-"""Rewriter, retriever, generator and judge; before them comes the router, after them review."""
+STEPS_OF_AN_ATTEMPT = 5
+"""Rewriter, retriever, analyst, generator and judge; before them comes the router, after them review."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,11 +109,17 @@ class TurnRunner:
         scope = tuple(document_ids) or self._sessions.get(session_id).document_ids
         return self._start(session_id, Asked(question, mode, scope, fresh=fresh, history=history))
 
-    def run_again(self, turn_id: str, *, engine: str | None = None, hint: str = "") -> str:
-        """Ask a turn's question anew, as a new turn; a reviewed answer is not repeated. Raises TurnError."""
+    def run_again(
+        self, turn_id: str, *, engine: str | None = None, hint: str = "", everywhere: bool = False, alone: bool = False
+    ) -> str:
+        """Ask a turn's question anew after what came before it; a reviewed answer is not repeated. Raises TurnError.
+
+        ``everywhere``: of all documents. ``alone``: as if nothing had been said before.
+        """
         turn = self._turns.get(turn_id)
-        scope = scope_of(turn, self._equipment().documents.list())
-        return self._start(turn.session_id, Asked(turn.question, turn.mode, scope, engine, hint, fresh=True))
+        scope = () if everywhere else scope_of(turn, self._equipment().documents.list())
+        history = () if alone else self._turns.exchanges(turn.session_id, before=turn.position)
+        return self._start(turn.session_id, Asked(turn.question, turn.mode, scope, engine, hint, True, history))
 
     def snapshot(self, turn_id: str) -> TurnSnapshot:
         """What there is to see of a turn now: of a running one from memory, else from the store. Raises TurnError."""

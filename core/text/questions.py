@@ -1,4 +1,4 @@
-"""Whether two questions ask the same: by their words, which code can tell, and not by how near they mean.
+"""What a question asks for, and whether two ask the same: by their words, not by how near they mean.
 
 With vectors "the first quarter" and "the second quarter" are nearer than most rewordings of one question.
 """
@@ -15,6 +15,13 @@ _TURNING = re.compile(
     re.IGNORECASE,
 )
 _ASKED_FOR = re.compile(r"\b(?:who|when|where|why|how)\b", re.IGNORECASE)
+_OF_DEGREE = "many|much|long|often|old|far|large|big|high|tall|deep|wide|fast|heavy|late|early|soon"
+_ONE_FACT = re.compile(rf"\b(?:who|whom|whose|when|where|which|what|how (?:{_OF_DEGREE}))\b", re.IGNORECASE)
+_MORE = re.compile(
+    rf"\b(?:why|how (?!(?:{_OF_DEGREE})\b)|wh(?:at|o|ich) (?:are|were)|list|explain|describe|summari[sz]e|compare|"
+    r"differences?|steps|reasons|all|every|each)\b",
+    re.IGNORECASE,
+)
 _COURTESY = frozenset(content_terms("please tell give show"))
 
 
@@ -25,3 +32,8 @@ def telling_words(question: str) -> frozenset[str]:
     small = {word.lower() for word in (*_TURNING.findall(question), *_ASKED_FOR.findall(question))}
     terms = {term for term in content_terms(question) if not term[0].isdigit()} - _COURTESY
     return frozenset(figures | small | terms)
+
+
+def asks_for_a_fact(question: str) -> bool:
+    """Whether a name, a date, a figure or a few words answer an English question, rather than sentences or a list."""
+    return bool(_ONE_FACT.search(question)) and not _MORE.search(question)

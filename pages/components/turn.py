@@ -70,11 +70,19 @@ def draw_answer(app: Pincite, turn: Turn, document_names: dict[str, str], slot: 
         with st.expander("The draft before the review", type="compact"):
             st.markdown(answer_markdown(turn.parts, turn.verdict))
     if not review and turn.evidence and not turn.citations:
+        if turn.verdict and turn.verdict.declined:
+            st.caption(_searched(turn))
         st.caption("The nearest passages that the search found:")
         draw_chips(passages_found(turn)[:3], document_names, slot, turn.id)
     _draw_state(turn)
     if turn.notices:
         st.caption("  \n".join(f":material/info: {escape(notice)}" for notice in turn.notices))
+
+
+def _searched(turn: Turn) -> str:
+    """Where an answer was looked for, and how the question was read."""
+    asked = f" for “{escape(turn.asked)}”" if turn.asked and turn.asked != turn.question else ""
+    return f"Searched {count(len(turn.document_ids), 'document')}{asked}."
 
 
 def _draw_headline(app: Pincite, turn: Turn) -> None:
@@ -95,7 +103,7 @@ def _draw_headline(app: Pincite, turn: Turn) -> None:
     elif turn.reused_from:
         label = f":material/verified_user: Repeats a reviewed answer · {sure.lower()}"
     elif verdict.declined:
-        label = ":material/do_not_disturb_on: The documents do not say"
+        label = f":material/do_not_disturb_on: No answer found · {verdict.confidence:.0%} sure that there is none"
     else:
         label = f":material/check_circle: {claims_in_words(verdict) or 'No claims to check'} · {sure.lower()}"
     with st.expander(label, type="compact"):
@@ -152,6 +160,11 @@ def draw_actions(app: Pincite, turn: Turn) -> None:
             given = {FeedbackKind.GOOD: 1, FeedbackKind.BAD: 0}.get(turn.feedback) if turn.feedback else None
             st.feedback("thumbs", key=f"feedback_{turn.id}", default=given,
                         on_change=safely, args=(_keep_feedback, app, turn.id))  # fmt: skip
+            if turn.verdict and turn.verdict.declined and not turn.review:
+                if turn.scope:
+                    button("Search all documents", "travel_explore", _elsewhere, app, turn.id, key=f"wide_{turn.id}")
+                if turn.position and turn.asked not in ("", turn.question):
+                    button("Ask it on its own", "chat_bubble", _alone, app, turn.id, key=f"alone_{turn.id}")
             if turn.status is TurnStatus.ANSWERED and turn.verdict:
                 quiet("Send to review", "rate_review", app.reviews.send, turn.id, key=f"review_{turn.id}")
         link_to_trace(turn, "Why this answer?")
@@ -160,6 +173,14 @@ def draw_actions(app: Pincite, turn: Turn) -> None:
 
 def _quote(app: Pincite, turn_id: str) -> None:
     app.runner.run_again(turn_id, engine="quoting")
+
+
+def _elsewhere(app: Pincite, turn_id: str) -> None:
+    app.runner.run_again(turn_id, everywhere=True)
+
+
+def _alone(app: Pincite, turn_id: str) -> None:
+    app.runner.run_again(turn_id, alone=True)
 
 
 def _keep_feedback(app: Pincite, turn_id: str) -> None:

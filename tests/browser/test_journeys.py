@@ -13,7 +13,7 @@ from tests.browser.slow_model import SlowModel, slow_model
 from tests.serving import free_port, running_app
 
 expect.set_options(timeout=PATIENCE_MS)
-QUESTION = "What are the late payment penalties?"
+QUESTION = "What is the penalty for late payment?"
 NewPage = Callable[[], Page]
 CLICKS = 4
 

@@ -9,7 +9,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
-from core.domain.answers import AnswerPart, Claim, ClaimStatus
+from core.domain.answers import AnswerPart, Claim, ClaimStatus, PartKind
 from core.domain.documents import Passage
 from core.domain.errors import ModelInterruptedError, ModelUnavailableError
 from core.domain.ports import AnswerRequest, ChatModel
@@ -18,9 +18,8 @@ from core.domain.settings import Settings
 from core.judge.critique import critic_content
 from core.models.ollama import OllamaChat, chat_models, host_of
 from core.models.prompts import messages_for
-from core.models.quoting import Quoting
+from core.models.quoting import NOT_FOUND, Quoting, chance_of_answer
 from core.models.registry import choose_engine, look_for_engines
-from core.models.selection import score_units
 from core.text.marks import marked_text
 
 TEXT = "Overdue amounts bear interest at 1.5 % per month. Invoices are payable within 30 days."
@@ -32,7 +31,8 @@ SCHEMA = {
 
 
 def evidence(text: str = TEXT, number: int = 1) -> Evidence:
-    return Evidence(number, Passage(f"p{number}", "d", 0, "1", text, 0, len(text)), "contract.pdf")
+    passage = Passage(f"p{number}", "d", 0, "1", text, 0, len(text))
+    return Evidence(number, passage, "contract.pdf", {"reranked": 0.9})
 
 
 def asked(question: str = "What interest do overdue amounts bear?", *items: Evidence) -> AnswerRequest:
@@ -92,25 +92,36 @@ def test_models_that_only_embed_are_not_offered() -> None:
 # ------------------------------------------------------------ quoting
 
 
-def test_quoting_repeats_the_answering_sentence_word_for_word() -> None:
-    answer = said_by(Quoting().answer(asked(), never))
-    assert answer.startswith("Overdue amounts bear interest at 1.5 % per month. [1]")
-    for quote in answer.split("\n\n"):
-        assert quote.removesuffix(" [1]") in TEXT
+def test_quoting_gives_the_answer_first_and_its_sentence_beneath() -> None:
+    headline, _, sentence = list(Quoting().answer(asked(), never))[:3]
+    assert headline.kind is PartKind.HEADLINE and headline.text.startswith("1.5 %")
+    assert headline.start is not None and TEXT[headline.start :].startswith(headline.text)
+    assert headline.probability is not None and 0.5 < headline.probability < 1
+    assert (sentence.kind, sentence.text.strip(), sentence.start) == (PartKind.VERBATIM, TEXT.split(". I")[0] + ".", 0)
 
 
-def test_quoting_keeps_the_order_of_a_page() -> None:
-    question = "What fee do overdue amounts bear?"
-    passage = evidence("The discount is 2 %. Interest on overdue amounts is 1.5 %. Overdue amounts bear a fee of $40.")
-    best = max(score_units(question, [passage]), key=lambda scored: scored.probability)
-    assert best.unit.text.endswith("$40.")
-    answer = said_by(Quoting().answer(asked(question, passage), never))
-    assert 0 <= answer.index("1.5 %") < answer.index("$40")
+def test_quoting_copies_every_part_from_where_it_says() -> None:
+    for part in Quoting().answer(asked("When are invoices payable and what if they are overdue?"), never):
+        assert not part.text.strip() or TEXT[part.start or 0 :].startswith(part.text)
+
+
+def test_a_question_for_a_list_gets_more_than_one_for_a_fact() -> None:
+    text = (
+        "The tenant pays the rent. The tenant pays the heating. The tenant pays the water. The tenant pays the deposit."
+    )
+    few, many = (
+        [part for part in Quoting().answer(asked(question, evidence(text)), never) if part.numbers]
+        for question in ("What does the tenant pay first?", "List everything that the tenant pays.")
+    )
+    assert all(part.kind is PartKind.VERBATIM for part in many)
+    assert sum(part.kind is PartKind.VERBATIM for part in few) <= 2 < len(many)
 
 
 def test_quoting_says_when_nothing_fits() -> None:
-    answer = said_by(Quoting().answer(asked("Which zebra won the lottery?"), never))
-    assert answer.startswith("These documents do not say")
+    request = replace(asked("Which zebra won the lottery?"), absent=("zebra", "lotteri"))
+    (declined,) = (part for part in Quoting().answer(request, never) if isinstance(part, AnswerPart))
+    assert declined.kind is PartKind.DECLINE and declined.text == NOT_FOUND
+    assert declined.probability is not None and declined.probability > 0.5
 
 
 def test_quoting_takes_a_table_row_that_holds_the_figure() -> None:
@@ -119,11 +130,12 @@ def test_quoting_takes_a_table_row_that_holds_the_figure() -> None:
     assert "Turbines 41.5 47.9" in said_by(Quoting().answer(request, never))
 
 
-def test_quoting_declines_when_two_telling_words_stand_nowhere() -> None:
-    request = asked("What interest do overdue amounts bear?")
-    assert "1.5 %" in said_by(Quoting().answer(replace(request, absent=("overdu",)), never))
-    declined = said_by(Quoting().answer(replace(request, absent=("zebra", "lottery")), never))
-    assert declined.startswith("These documents do not say")
+def test_the_more_of_a_question_is_absent_the_surer_it_is_that_nothing_answers() -> None:
+    chances = [
+        chance_of_answer("What interest do overdue amounts bear?", [evidence()], absent)
+        for absent in ((), ("overdu",), ("overdu", "zebulon"))
+    ]
+    assert chances == sorted(chances, reverse=True) and chances[0] > chances[-1]
 
 
 def test_quoting_says_that_no_language_model_is_connected() -> None:
@@ -253,20 +265,3 @@ def test_auto_falls_back_to_quoting_without_a_server(settings: Settings) -> None
     assert (state.name, state.available) == ("quoting", False) and "does not answer" in state.message
     with pytest.raises(ModelUnavailableError):
         choose_engine(offline, "ollama")
-
-
-def test_quoting_declines_when_a_name_stands_nowhere() -> None:
-    request = replace(asked("What interest does Zebulon bear on overdue amounts?"), absent=("zebulon",))
-    assert said_by(Quoting().answer(request, never)).startswith("These documents do not say")
-
-
-def test_quoting_declines_when_nothing_of_the_question_was_found() -> None:
-    request = replace(asked("How big is it?"), absent=("big",))
-    assert said_by(Quoting().answer(request, never)).startswith("These documents do not say")
-
-
-def test_quoting_prefers_what_looks_like_what_is_asked() -> None:
-    text = "The office of the supplier is in Bristol. Call the office of the supplier at 0117 496 0000."
-    item = evidence(text)
-    answer = said_by(Quoting().answer(asked("What is the phone number of the supplier's office?", item), never))
-    assert answer.startswith("Call the office")

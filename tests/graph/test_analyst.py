@@ -106,10 +106,11 @@ def test_a_question_for_no_figure_passes_the_analyst_by(world: World) -> None:
 def test_a_figure_leads_only_where_it_is_likelier_right_than_what_is_quoted() -> None:
     figure = AnswerPart("Fees: 7", (1,), PartKind.FIGURE, probability=0.7)
     sure = AnswerPart("seven", (1,), PartKind.HEADLINE, probability=0.8)
-    unsure = AnswerPart("seven", (1,), PartKind.HEADLINE, probability=0.6)
+    unsure = AnswerPart("Seven euros.", (1,), PartKind.VERBATIM, probability=0.6)
     assert led_by_figure((sure,), (figure,)) == (sure,)
     assert [part.kind for part in led_by_figure((unsure,), (figure,))] == ["figure", "prose", "verbatim"]
-    assert led_by_figure((AnswerPart("No.", kind=PartKind.DECLINE),), (figure,)) == (figure,)
+    assert led_by_figure((AnswerPart("No.", kind=PartKind.DECLINE, probability=0.6),), (figure,)) == (figure,)
     assert led_by_figure((unsure,), ()) == (unsure,)
     rival = AnswerPart("Fees: 8", (2,), PartKind.FIGURE)
-    assert [part.text for part in led_by_figure((), (figure, rival))] == ["Fees: 7", ALSO, "Fees: 8"]
+    unfound = AnswerPart("No.", kind=PartKind.DECLINE, probability=0.6)
+    assert [part.text for part in led_by_figure((unfound,), (figure, rival))] == ["Fees: 7", ALSO, "Fees: 8"]

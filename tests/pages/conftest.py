@@ -18,7 +18,7 @@ from core.services.bootstrap import Pincite
 from pages.components.facade import pincite
 from tests.graph.world import ScriptedModel
 
-PENALTIES = "What are the late payment penalties?"
+PENALTIES = "What is the penalty for late payment?"
 WRONG = "The late payment penalty is 9 % of the overdue amount per week [1]."
 SECONDS = 60
 

@@ -52,7 +52,7 @@ def everything_opens(app: Pincite, session_id: str, turn_id: str, pages: Sequenc
     for document in app.library.list():
         app.library.receipts(document.id), app.library.page(document.id, 0), app.library.outline(document.id)
         app.library.opening_passages(document.id, 5)
-    app.reviews.reviewed_match("What are the late payment penalties?", [d.id for d in app.library.list()])
+    app.reviews.reviewed_match("What is the penalty for late payment?", [d.id for d in app.library.list()])
     for page in pages:
         screen = Screen(page, session=session_id, turn=turn_id)
         screen.assert_sound()

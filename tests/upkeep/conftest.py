@@ -10,7 +10,7 @@ import pytest
 from core.domain.settings import Settings
 from core.services.bootstrap import open_pincite
 
-QUESTION = "What are the late payment penalties?"
+QUESTION = "What is the penalty for late payment?"
 
 
 @pytest.fixture(scope="session")

@@ -23,8 +23,6 @@ from core.graph.state import TurnState, critique_of
 from core.judge.citations import CitedAnswer, cite, read_typed, renumbered
 from core.text.plain import storable
 
-SURE_ENOUGH = 0.5
-"""From this probability on a figure leads an answer that says nothing of how likely it is right itself."""
 ALSO = "\n\nIt could also be:\n"
 MOST_BEHIND_FIGURE = 2
 """Quotations."""
@@ -94,13 +92,13 @@ def _written(engine: ChatModel, request: AnswerRequest, context: TurnContext) ->
 
 def led_by_figure(parts: Sequence[AnswerPart], stated: Sequence[AnswerPart]) -> tuple[AnswerPart, ...]:
     """What is quoted, behind the likeliest figure where that is likelier the answer; some quotations prove it then."""
-    own = max((part.probability for part in parts if part.probability is not None), default=SURE_ENOUGH)
+    own = max((part.probability for part in parts if part.probability is not None), default=1.0)
     figure = next(iter(stated), None)
     if figure is None or figure.probability is None or figure.probability < own:
         return tuple(parts)
     rivals = list(takewhile(lambda part: part.probability is None, stated[1:]))
     told = [figure, *(one for part in rivals for one in (AnswerPart(ALSO), part))]
-    quoted = [replace(part, kind=PartKind.VERBATIM, probability=None) for part in parts if part.verbatim]
+    quoted = [replace(part, probability=None) for part in parts if part.kind is PartKind.VERBATIM]
     behind = (one for part in quoted[:MOST_BEHIND_FIGURE] for one in (AnswerPart("\n\n"), part))
     return (*told, *behind)
 

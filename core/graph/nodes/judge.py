@@ -11,7 +11,8 @@ from core.graph.context import TurnContext
 from core.graph.state import TurnState
 from core.judge.confidence import Recalibration
 from core.judge.critique import CRITIC_INSTRUCTIONS, CRITIC_SCHEMA, critic_content, read_critique, weigh
-from core.judge.verdict import judged_question, verdict_of
+from core.judge.verdict import UNKNOWN, judged_question, verdict_of
+from core.models.quoting import chance_of_answer
 
 
 def judge(state: TurnState, runtime: Runtime[TurnContext]) -> TurnState:
@@ -50,6 +51,7 @@ def _verdict(state: TurnState, context: TurnContext) -> Verdict:
         page_text=context.documents.page_text,
         threshold=settings.review_threshold,
         recalibration=Recalibration(settings.confidence_slope, settings.confidence_intercept),
+        answered=chance_of_answer(state.asked, state.evidence, state.absent) if model.writes_prose else UNKNOWN,
     )
     if not (model.writes_prose and verdict.accepted and verdict.claims) or context.out_of_time:
         return verdict

@@ -45,10 +45,7 @@ def _search(state: TurnState, context: TurnContext, searched: Sequence[Document]
     drawn_on = {item.passage.document_id for item in result.evidence}
     holes = _holes(searched, context.documents, drawn_on)
     names = {document.id: document.name for document in searched}
-    by_words = [candidate.passage for candidate in result.rankings.get("keyword", ())[:WORDS_LOOKED_FOR_IN]]
-    found = [*(item.passage for item in result.evidence), *by_words]
-    named = {term for identity in drawn_on for term in content_terms(names.get(identity, ""))}
-    absent = tuple(term for term in absent_terms(core_question(state.asked), found) if term not in named)
+    absent = absent_from(result, state.asked)
     context.note(
         read={"queries": [query.text for query in state.plan.sub_queries], "documents": list(names.values())},
         decided={
@@ -67,6 +64,14 @@ def _search(state: TurnState, context: TurnContext, searched: Sequence[Document]
         absent=absent,
         notices=tuple(dict.fromkeys([*state.notices, *result.notices, *holes])),
     )
+
+
+def absent_from(result: SearchResult, question: str) -> tuple[str, ...]:
+    """The question's words that neither the evidence, nor its documents' names, nor the best finds by words hold."""
+    by_words = [candidate.passage for candidate in result.rankings.get("keyword", ())[:WORDS_LOOKED_FOR_IN]]
+    found = [*(item.passage for item in result.evidence), *by_words]
+    named = {term for item in result.evidence for term in content_terms(item.document_name)}
+    return tuple(term for term in absent_terms(core_question(question), found) if term not in named)
 
 
 def _survey(state: TurnState, context: TurnContext, searched: Sequence[Document]) -> TurnState:

@@ -8,9 +8,10 @@ from core.domain.answers import AnswerPart, Attempt, PartKind
 from core.graph.context import TurnContext
 from core.graph.nodes.retriever import evidence_line
 from core.graph.state import TurnState
+from core.judge.verdict import declined_verdict
+from core.models.quoting import NOT_FOUND, chance_of_answer
 from core.text.marks import marked_text
 
-NOTHING_FOUND = "These documents do not say."
 NOTHING_FOUND_REASON = "No passage was found that answers the question."
 
 
@@ -23,9 +24,11 @@ def review(state: TurnState, runtime: Runtime[TurnContext]) -> TurnState:
     if best is None:
         reviewed = replace(
             reviewed,
-            parts=(AnswerPart(NOTHING_FOUND, kind=PartKind.DECLINE),),
+            parts=(AnswerPart(NOT_FOUND, kind=PartKind.DECLINE),),
             citations=(),
-            verdict=None,
+            verdict=declined_verdict(
+                1 - chance_of_answer(state.asked, state.nearest, state.absent), context.settings.review_threshold
+            ),
             evidence=state.nearest,
             reasons=(NOTHING_FOUND_REASON,),
         )
@@ -53,7 +56,7 @@ def review(state: TurnState, runtime: Runtime[TurnContext]) -> TurnState:
 def best_attempt(attempts: tuple[Attempt, ...]) -> Attempt | None:
     """The attempt with the best verdict; of equals, the earliest."""
     judged = [attempt for attempt in attempts if attempt.verdict is not None]
-    return max(judged, key=lambda a: (a.verdict.overall, a.verdict.confidence) if a.verdict else (0, 0), default=None)
+    return max(judged, key=lambda a: (a.verdict.confidence, a.verdict.overall) if a.verdict else (0, 0), default=None)
 
 
 def question_back(state: TurnState, best: Attempt | None) -> str:

@@ -1,0 +1,135 @@
+"""The reader: where in a passage the answer to a question stands, and whether it stands there at all.
+
+A MiniLM that was taught to read English on open data; `benchmarks/train_reader.py` makes it, reader.json is its card.
+"""
+
+import hashlib
+import json
+import os
+import threading
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import cache, cached_property
+from importlib.resources import files
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.domain.answers import Span
+from core.domain.errors import StorageError
+from core.models.minilm import TOKENIZER_FILE, verified_file
+
+MOST_TOKENS, MOST_QUESTION_TOKENS = 224, 48
+"""Of a window, and of the question in it, as in training."""
+OVERLAP = 64
+"""Tokens that a window of a longer text has in common with the one before."""
+LONGEST_ANSWER = 48
+CLS, SEP = 101, 102
+Numbers = NDArray[np.float32]
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """What the reader makes of a stretch of text: for each token, log-odds against "nothing here answers"."""
+
+    starts: Numbers
+    ends: Numbers
+    offsets: NDArray[np.int64]
+    """Shape (tokens, 2): characters of the text."""
+    answerable: float
+    """Log-odds that any of it answers."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """One text, read for one question."""
+
+    windows: tuple[Window, ...]
+
+    @property
+    def answerable(self) -> float:
+        return max(window.answerable for window in self.windows)
+
+    def best(self, start: int, end: int) -> tuple[Span, float] | None:
+        """The likeliest answer within these characters, and its log-odds; None where they hold no token."""
+        found = [one for window in self.windows if (one := _best(window, start, end)) is not None]
+        return max(found, key=lambda one: one[1], default=None)
+
+
+class Reader:
+    """Windows go through the network one at a time, side by side in two threads: it quantises over a whole input."""
+
+    def __init__(self) -> None:
+        self._loading = threading.Lock()
+
+    def read(self, question: str, texts: Sequence[str]) -> list[Reading]:
+        """Raises StorageError when the reader's file is missing or not the expected one."""
+        with self._loading:
+            tokenizer, session = self._loaded
+        asked = tokenizer.encode(question, add_special_tokens=False).ids[:MOST_QUESTION_TOKENS]
+        head = [CLS, *asked, SEP]
+        room = MOST_TOKENS - len(head) - 1
+        pieces = []
+        for number, text in enumerate(texts):
+            encoded = tokenizer.encode(text, add_special_tokens=False)
+            last = max(len(encoded.ids) - OVERLAP, 1)
+            for first in range(0, last, room - OVERLAP):
+                cut = slice(first, first + room)
+                pieces.append((number, encoded.ids[cut], np.array(encoded.offsets[cut], dtype=np.int64)))
+        read = self._threads.map(lambda piece: _read(session, head, piece[1], piece[2]), pieces)
+        windows: list[list[Window]] = [[] for _ in texts]
+        for (number, _, _), window in zip(pieces, read, strict=True):
+            windows[number].append(window)
+        return [Reading(tuple(own)) for own in windows]
+
+    @cached_property
+    def _loaded(self) -> tuple[Any, Any]:
+        import onnxruntime  # type: ignore[import-untyped]  # ships no types
+        from tokenizers import Tokenizer  # both take long to import
+
+        tokenizer = Tokenizer.from_file(str(verified_file(*TOKENIZER_FILE)))
+        tokenizer.no_padding()
+        tokenizer.no_truncation()
+        options = onnxruntime.SessionOptions()
+        options.intra_op_num_threads = options.inter_op_num_threads = 1
+        model = files("core.models").joinpath("reader.onnx").read_bytes()
+        if hashlib.sha256(model).hexdigest() != card()["sha256"]:
+            raise StorageError("The reader's file is not the expected one.", hint="Reinstall Pincite.")
+        return tokenizer, onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
+
+    @cached_property
+    def _threads(self) -> ThreadPoolExecutor:
+        return ThreadPoolExecutor(os.cpu_count() or 1, thread_name_prefix="reader")
+
+
+@cache
+def card() -> dict[str, Any]:
+    """What the reader was trained on, what was measured, and its file's checksum."""
+    told: dict[str, Any] = json.loads(files("core.models").joinpath("reader.json").read_text(encoding="utf-8"))
+    return told
+
+
+def _read(session: Any, head: Sequence[int], ids: Sequence[int], offsets: NDArray[np.int64]) -> Window:
+    tokens = np.array([[*head, *ids, SEP]], dtype=np.int64)
+    kinds = (np.arange(tokens.shape[1]) >= len(head))[None].astype(np.int64)
+    inputs = {"input_ids": tokens, "attention_mask": np.ones_like(tokens), "token_type_ids": kinds}
+    numbers = session.run(None, inputs)[0][0]
+    of_text = slice(len(head), len(head) + len(ids))
+    nothing = numbers[0]
+    return Window(
+        numbers[of_text, 0] - nothing[0], numbers[of_text, 1] - nothing[1], offsets.reshape(-1, 2), float(nothing[2])
+    )
+
+
+def _best(window: Window, start: int, end: int) -> tuple[Span, float] | None:
+    inside = np.flatnonzero((window.offsets[:, 0] >= start) & (window.offsets[:, 1] <= end))
+    if not len(inside):
+        return None
+    first, last = int(inside[0]), int(inside[-1]) + 1
+    sums = window.starts[first:last, None] + window.ends[None, first:last]
+    near = np.triu(np.ones_like(sums, dtype=bool)) & ~np.triu(np.ones_like(sums, dtype=bool), LONGEST_ANSWER)
+    begins, ends = np.unravel_index(int(np.argmax(np.where(near, sums, -np.inf))), sums.shape)
+    span = Span(int(window.offsets[first + begins, 0]), int(window.offsets[first + ends, 1]))
+    return span, float(sums[begins, ends])

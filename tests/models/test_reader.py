@@ -1,0 +1,71 @@
+"""The reader finds the words that answer, in texts of any length, and its file is the one that was measured."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from core.domain.errors import StorageError
+from core.models import reader
+from core.models.reader import Reader
+
+TEXT = (
+    "The Supplier shall deliver the crane by 14 March 2025 at berth 9 of the Port of Odense. Overdue amounts bear "
+    "interest at 1.5 % per month. Notices are sent to Anna Lindqvist, managing director of Nordhavn Lifting."
+)
+
+
+@pytest.fixture(scope="module")
+def shipped() -> Reader:
+    return Reader()
+
+
+def answer(shipped: Reader, question: str, text: str = TEXT) -> str:
+    (reading,) = shipped.read(question, [text])
+    found = reading.best(0, len(text))
+    assert found is not None
+    return text[found[0].start : found[0].end]
+
+
+@pytest.mark.parametrize(
+    ("question", "expected"),
+    [
+        ("When must the crane be delivered?", "14 March 2025"),
+        ("What interest do overdue amounts bear?", "1.5 %"),
+        ("Who is the managing director of Nordhavn Lifting?", "Anna Lindqvist"),
+    ],
+)
+def test_it_reads_the_words_that_answer(shipped: Reader, question: str, expected: str) -> None:
+    assert answer(shipped, question).startswith(expected)
+
+
+def test_an_answer_far_down_a_long_text_is_found(shipped: Reader) -> None:
+    text = "The weather was fine on that day and the harbour was quiet. " * 60 + TEXT
+    assert answer(shipped, "When must the crane be delivered?", text) == "14 March 2025"
+
+
+def test_what_answers_is_told_from_what_does_not(shipped: Reader) -> None:
+    question = "What interest do overdue amounts bear?"
+    there, elsewhere = shipped.read(question, [TEXT, "The harbour of Odense lies at the end of a canal."])
+    assert there.answerable > elsewhere.answerable
+
+
+def test_only_whole_words_of_the_stretch_are_given(shipped: Reader) -> None:
+    start, end = TEXT.index("Overdue"), TEXT.index("Notices")
+    (reading,) = shipped.read("When must the crane be delivered?", [TEXT])
+    found = reading.best(start, end)
+    assert found is not None and start <= found[0].start < found[0].end <= end
+    assert reading.best(0, 1) is None
+
+
+@pytest.mark.parametrize("text", ["", " ", "\u200b", "?"])
+def test_a_text_without_words_is_read_as_nothing(shipped: Reader, text: str) -> None:
+    (reading,) = shipped.read("Who?", [text])
+    assert reading.best(0, len(text)) is None or text == "?"
+
+
+def test_another_file_in_its_place_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    told: Mapping[str, Any] = {**reader.card(), "sha256": "0" * 64}
+    monkeypatch.setattr(reader, "card", lambda: told)
+    with pytest.raises(StorageError, match="not the expected one"):
+        Reader().read("Who?", [TEXT])
