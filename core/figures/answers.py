@@ -23,6 +23,8 @@ _WHERE_TO_LOOK = re.compile(r"^[^?,\d]{1,200},\s{1,4}(?=(?:what|how|which)\b)", 
 _HOW_TO_SAY = re.compile(r"\s?\((?:in|round|rounded|expressed|using|answer)\b[^()]{0,120}\)", re.IGNORECASE)
 SURE = 0.5
 """From this probability on that something stated is right, nobody is told what a formula lacks."""
+UNWEIGHED = 0.5
+"""The most that a formula of a trade can be sure of: it has several definitions, and no labelled data weigh which."""
 ASKS = 0.1
 """From this probability on that a question asks for a figure, tables are read for it."""
 
@@ -62,7 +64,7 @@ def analyse(
     asked_as = asking(question)
     question = as_printed(asked_as, tables, formulas)
     of_form = computed(question, tables, known=known)
-    of_trade = named(asked_as, tables, shipped_gates().computed["named"], formulas)
+    of_trade = named(asked_as, tables, UNWEIGHED, formulas)
     cell = stated_cell(question, tables, known=known)
     asked = formulas.named_in(asked_as)
     if of_form.stated and asked and not _prints(of_form.stated, asked[1]):

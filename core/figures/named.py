@@ -42,7 +42,7 @@ class _Row:
 
 
 def named(question: str, tables: Sequence[Table], sure: float, formulas: Formulas | None = None) -> Named:
-    """Compute what the question calls by its name. ``sure``: how often found operands give the right figure."""
+    """Compute what the question calls by its name. ``sure``: what operands that fit wholly are worth."""
     formulas = formulas or shipped_formulas()
     found = formulas.named_in(question)
     if found is None or not tables:

@@ -10,7 +10,7 @@ from core.domain.answers import AnswerPart, PartKind
 from core.domain.ports import AnswerRequest
 from core.domain.search import Evidence, Intent, Reason
 from core.models.reader import Reader
-from core.models.selection import Scored, Selection, Unit, select, units_of
+from core.models.selection import Scored, Selection, Unit, is_english, select, units_of
 from core.text.questions import asks_for_a_fact
 
 FEW_QUOTES, FEW_WORDS = 2, 60
@@ -21,9 +21,9 @@ MOST_LEADS = 7
 FEWEST_LEAD_WORDS, MOST_LEAD_WORDS = 6, 60
 WORTH_SAYING = 0.3
 """Share of the best unit's probability below which another is left out."""
-LEAST_ANSWERED = 0.6
-"""Probability that what was found answers, below which it is not given for an answer: on sources left out one question
-in seven was then declined wrongly."""
+LEAST_ANSWERED, LEAST_UNREAD = 0.6, 0.5
+"""Probability that what was found answers, below which it is not given for an answer: an English question, and others,
+which are not read. On sources left out one question in seven, and one in twelve, was then declined wrongly."""
 NOT_FOUND = "I found no answer in these documents."
 NO_MODEL = "No language model is connected, so I answer by quoting your documents"
 
@@ -81,7 +81,8 @@ def quotes(question: str, selection: Selection) -> list[AnswerPart]:
 
     The first part says how likely it is right.
     """
-    if selection.answered < LEAST_ANSWERED or not selection.scored:
+    least = LEAST_ANSWERED if is_english(question) else LEAST_UNREAD
+    if selection.answered < least or not selection.scored:
         return [AnswerPart(NOT_FOUND, kind=PartKind.DECLINE, probability=1 - selection.answered)]
     one_fact = asks_for_a_fact(question)
     chosen = _chosen(selection.scored, *((FEW_QUOTES, FEW_WORDS) if one_fact else (MOST_QUOTES, MOST_WORDS)))
