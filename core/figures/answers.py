@@ -15,6 +15,7 @@ from core.figures.computing import Computed, computed
 from core.figures.formulas import Formula, Formulas, shipped_formulas
 from core.figures.gates import Gates, features_of, shipped_gates
 from core.figures.named import as_printed, named
+from core.text.questions import asks_yes_or_no
 from core.text.sentences import split_sentences
 from core.text.stating import statement
 
@@ -45,8 +46,13 @@ def asking(text: str) -> str:
 
 
 def asks_for_figure(question: str, formulas: Formulas | None = None) -> float:
-    """The probability that it does; what has the form of a computation, or a formula's name in it, surely does."""
+    """The probability that it does; what has the form of a computation, or a formula's name in it, surely does.
+
+    No figure answers yes or no.
+    """
     question = asking(question)
+    if asks_yes_or_no(question):
+        return 0.0
     if wanted(question) or (formulas or shipped_formulas()).named_in(question):
         return 1.0
     return shipped_gates().asks_for_figure(question)
@@ -69,6 +75,8 @@ def analyse(
     asked = formulas.named_in(asked_as)
     if of_form.stated and asked and not _prints(of_form.stated, asked[1]):
         of_form = Computed(missing=of_form.missing)
+    if cell and asked and not _prints(cell, asked[1]):
+        cell = None  # an operand is not the result
     stated = sorted(filter(None, [of_form.stated, of_trade.stated, cell]), key=lambda one: -one.probability)
     sure = any(one.probability >= SURE for one in stated)
     return Analysis(tuple(stated), of_form.missing or ("" if sure else of_trade.missing))

@@ -22,6 +22,9 @@ _MORE = re.compile(
     r"differences?|steps|reasons|all|every|each)\b",
     re.IGNORECASE,
 )
+_YES_NO = re.compile(
+    r"\W{0,9}(?:is|are|was|were|do|does|did|has|have|had|can|could|may|must|shall|will|would|should)\b", re.IGNORECASE
+)
 _COURTESY = frozenset(content_terms("please tell give show"))
 
 
@@ -37,3 +40,8 @@ def telling_words(question: str) -> frozenset[str]:
 def asks_for_a_fact(question: str) -> bool:
     """Whether a name, a date, a figure or a few words answer an English question, rather than sentences or a list."""
     return bool(_ONE_FACT.search(question)) and not _MORE.search(question)
+
+
+def asks_yes_or_no(question: str) -> bool:
+    """Whether an English question begins as one that is answered with yes or no."""
+    return bool(_YES_NO.match(question))

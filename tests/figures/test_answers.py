@@ -63,3 +63,10 @@ def test_what_cannot_be_cited_is_not_said() -> None:
     assert stated is not None and parts_of(stated, [_evidence(1, 7, 0, 900)]) == ()
     elsewhere = replace(stated, figures=(*stated.figures, replace(stated.figures[0], page_index=9)))
     assert parts_of(elsewhere, [_evidence(1, 4, 0, 900)]) == ()
+
+
+def test_no_figure_answers_yes_or_no_and_no_operand_stands_for_what_is_computed_from_it() -> None:
+    assert asks_for_figure("Did the berth fees of 2021 exceed those of 2020?") == 0
+    assert asks_for_figure("What were the berth fees in 2021?") > 0.5
+    stated = analyse("What was the gross margin in 2021, with the berth fees?", [table_of()]).stated
+    assert all("margin" in one.text for one in stated)
