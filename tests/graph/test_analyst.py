@@ -15,7 +15,7 @@ from core.domain.turns import Turn, TurnStatus
 from core.graph.nodes.generator import ALSO, led_by_figure
 from core.models.quoting import Quoting
 from tests.figures.harbour import HARBOUR
-from tests.graph.world import Shelf, WordSearch, World
+from tests.graph.world import ScriptedModel, Shelf, WordSearch, World
 
 NAME = "harbour.pdf"
 
@@ -114,3 +114,23 @@ def test_a_figure_leads_only_where_it_is_likelier_right_than_what_is_quoted() ->
     rival = AnswerPart("Fees: 8", (2,), PartKind.FIGURE)
     unfound = AnswerPart("No.", kind=PartKind.DECLINE, probability=0.6)
     assert [part.text for part in led_by_figure((unfound,), (figure, rival))] == ["Fees: 7", ALSO, "Fees: 8"]
+
+
+@pytest.mark.parametrize(
+    ("prose", "told"),
+    [
+        ("The berth fees were 1,105 thousand euros. [1]", False),
+        ("The berth fees were €1.105 million. [1]", False),
+        ("The berth fees were €1,300 thousand. [1]", True),
+        ("The berth fees rose. [1]", True),
+    ],
+)
+def test_a_figure_that_a_models_prose_does_not_state_is_told_beside_it(
+    tmp_path: Path, pages: list[Page], prose: str, told: bool
+) -> None:
+    shelf = Printed(pages)
+    world = World(tmp_path, ScriptedModel(*[prose] * 3), shelf=shelf, search=WordSearch(shelf, floor=0.1))
+    turn = world.ask("What were the berth fees in 2020?").turn
+    said = "The tables of these pages say: Income: Berth fees, 2020: €1,105 thousand."
+    assert (said in turn.notices) is told
+    world.close()

@@ -21,9 +21,13 @@ from core.figures.answers import parts_of
 from core.graph.context import TurnContext
 from core.graph.state import TurnState, critique_of
 from core.judge.citations import CitedAnswer, cite, read_typed, renumbered
+from core.text.marks import plain_text
+from core.text.numbers import quantities, same
 from core.text.plain import storable
 
 ALSO = "\n\nIt could also be:\n"
+TOLD_FROM = 0.5
+"""From this probability on a figure that a model's prose does not state is told beside it."""
 MOST_BEHIND_FIGURE = 2
 """Quotations."""
 
@@ -47,6 +51,7 @@ def generator(state: TurnState, runtime: Runtime[TurnContext]) -> TurnState:
         else cite(parts, request.evidence, context.documents.page_text, question=request.question)
     )
     cited, evidence = renumbered(found, request.evidence)
+    otherwise = _told_otherwise(cited.parts, request.stated) if engine.writes_prose and not chat else []
     context.progress.draft(cited.parts)
     context.note(
         read={"engine": engine.name, "evidence": [item.number for item in request.evidence],
@@ -62,7 +67,7 @@ def generator(state: TurnState, runtime: Runtime[TurnContext]) -> TurnState:
         citations=cited.citations,
         removed_markers=removed,
         give_up=give_up,
-        notices=tuple(dict.fromkeys([*state.notices, *silence, *context.model.notices])),
+        notices=tuple(dict.fromkeys([*state.notices, *silence, *otherwise, *context.model.notices])),
     )
 
 
@@ -101,6 +106,17 @@ def led_by_figure(parts: Sequence[AnswerPart], stated: Sequence[AnswerPart]) -> 
     quoted = [replace(part, probability=None) for part in parts if part.kind is PartKind.VERBATIM]
     behind = (one for part in quoted[:MOST_BEHIND_FIGURE] for one in (AnswerPart("\n\n"), part))
     return (*told, *behind)
+
+
+def _told_otherwise(parts: Sequence[AnswerPart], stated: Sequence[AnswerPart]) -> list[str]:
+    """What tables say, where a model's prose says another figure or none."""
+    figure = next(iter(stated), None)
+    if figure is None or (figure.probability or 0.0) < TOLD_FROM:
+        return []
+    said = quantities(plain_text(parts))
+    results = quantities(figure.text.rpartition(": ")[2])
+    agrees = any(same(result, one) or same(one, result) for result in results for one in said)
+    return [] if agrees or not parts else [f"The tables of these pages say: {figure.text}."]
 
 
 def _silence(context: TurnContext) -> str:
