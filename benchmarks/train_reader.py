@@ -56,6 +56,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("output", type=Path, help="where checkpoints and the finished reader go")
     parser.add_argument("--epochs", type=float, default=2.0)
     parser.add_argument("--minutes", type=float, default=float("inf"), help="stop after this long; go on another time")
+    parser.add_argument("--start", type=Path, help="an exported reader to train further, in place of MiniLM's weights")
     parser.add_argument("--measure", type=int, default=4_000, help="examples of a part to measure on, at most")
 
 
@@ -78,7 +79,7 @@ def _train(training: Sequence[Example], options: argparse.Namespace) -> "tuple[R
 
     from benchmarks.reader.network import FROZEN, start_from
 
-    reader = start_from(verified_file(*MODEL_FILE))
+    reader = start_from(options.start or verified_file(*MODEL_FILE))
     trained = [*reader.layers[FROZEN:].parameters(), *reader.head.parameters()]
     optimizer = torch.optim.AdamW(trained, lr=LEARNING_RATE, weight_decay=WEIGHT_DECAY)
     batches = list(_batches(training, options.epochs))

@@ -111,7 +111,7 @@ def names_in(model: onnx.ModelProto) -> dict[str, str]:
 
 
 def start_from(path: Path) -> Reader:
-    """A reader with MiniLM's weights and an untrained head."""
+    """A reader with the weights of MiniLM's file and an untrained head, or with those of an exported reader."""
     model = onnx.load(path)
     stored = {tensor.name: numpy_helper.to_array(tensor) for tensor in model.graph.initializer}
     reader = Reader()
@@ -120,6 +120,9 @@ def start_from(path: Path) -> Reader:
         values = stored[theirs] if theirs in stored else stored[f"{theirs}_q"] * stored[f"{theirs}_scale"]
         values = values.T if values.ndim == 2 and "layers." in ours else values
         state[ours] = torch.tensor(np.ascontiguousarray(values), dtype=torch.float32)
+    for name in ("head.weight", "head.bias"):
+        if name in stored:
+            state[name] = torch.tensor(np.ascontiguousarray(stored[name].T))
     reader.load_state_dict(state)
     return reader
 

@@ -113,6 +113,8 @@ class Verdict:
     """Which critic ran, or why none did."""
     declined: bool = False
     """The answer says that the documents do not say."""
+    answered: float | None = None
+    """The probability that the evidence answers, where prose was weighed by it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -66,6 +66,7 @@ def learn(turns: Iterable[Turn], page_text: PageText) -> OwnReviews:
             removed_markers=0,
             page_text=page_text,
             threshold=0.0,
+            answered=turn.verdict.answered if turn.verdict else None,
         )
         if turn.verdict is not None and _worth(turn.verdict) >= _worth(verdict):
             shipped.append(verdict.confidence)

@@ -42,20 +42,22 @@ def verdict_of(
     page_text: PageText,
     threshold: float,
     recalibration: Recalibration | None = None,
-    answered: float = UNKNOWN,
+    answered: float | None = None,
 ) -> Verdict:
     """Judge one draft without a model. ``removed_markers`` pointed to no evidence and cap what it can reach.
 
     Where the engine said how likely its answer is right, that is the confidence, as far as the claims are borne out;
-    ``answered`` is the probability that the evidence answers, for an engine that did not say it of its declining.
+    of prose it is never more than ``answered``, the probability that the evidence answers, where that was weighed, and
+    of prose that declines what is left of it.
     """
     ordered = sorted(evidence, key=lambda item: item.number)
     findings = judge_answer(question, answer, source_texts(ordered), citations_expected=True)
     likely = next((part.probability for part in answer if part.probability is not None), None)
     learned = recalibration or Recalibration()
     if findings.declined:
-        sure = learned.confidence(1 - answered if likely is None else likely)
-        return declined_verdict(sure, threshold, findings.gaps)
+        unanswered = UNKNOWN if answered is None else 1 - answered
+        sure = learned.confidence(unanswered if likely is None else likely)
+        return replace(declined_verdict(sure, threshold, findings.gaps), answered=answered)
     claims = tuple(_claim(checked, ordered, page_text) for checked in findings.claims)
     faithfulness, validity = _kept(findings, claims), findings.citation_validity
     reasons = [f"“{_short(claim.text)}”: {claim.reason}." for claim in claims if claim.status in _BAD]
@@ -72,6 +74,8 @@ def verdict_of(
     if likely is not None:
         borne_out = all(claim.status is ClaimStatus.SUPPORTED for claim in claims)
         confidence = likely if borne_out else min(likely, findings.confidence)
+    elif answered is not None:
+        confidence = min(confidence, answered)
     if removed_markers or uncited or not claims:
         confidence = min(confidence, CAP_INVALID_CITATION)
     confidence = learned.confidence(capped(confidence, [claim.status for claim in claims]))
@@ -97,6 +101,7 @@ def verdict_of(
         reasons=() if accepted else tuple(dict.fromkeys(reasons)),
         gaps=tuple(dict.fromkeys([*(_flat(c.text) for c in claims if c.status in _BAD), *findings.gaps])),
         critic=RULES_ONLY,
+        answered=answered,
     )
     return verdict if accepted else replace(verdict, question_back=_question_back(findings))
 

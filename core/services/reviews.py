@@ -72,6 +72,7 @@ class Verdicts:
             page_text=self._library.page_text,
             threshold=settings.review_threshold,
             recalibration=Recalibration(settings.confidence_slope, settings.confidence_intercept),
+            answered=turn.verdict.answered if turn.verdict else None,
         )
 
 

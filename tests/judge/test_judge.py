@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from core.domain.answers import ClaimStatus, Verdict
+from core.domain.answers import AnswerPart, ClaimStatus, PartKind, Verdict
 from core.domain.documents import Passage
 from core.domain.search import Evidence
 from core.judge.judge import CAP_CONTRADICTION, CAP_INVALID_CITATION, AnswerFindings
@@ -169,3 +169,29 @@ def test_words_cut_out_of_a_sentence_that_denies_them_are_not_supported(source: 
 def test_words_that_a_sentence_only_goes_on_from_stay_supported() -> None:
     source = "7.3 Late payment. Overdue amounts bear interest at 1.5 % per month from the due date."
     assert statuses("Overdue amounts bear interest at 1.5 % per month. [1]", source) == [ClaimStatus.SUPPORTED]
+
+
+def test_prose_is_never_surer_than_that_its_evidence_answers() -> None:
+    evidence = [Evidence(1, Passage("p", "d", 0, "1", LEASE, 0, len(LEASE)), "lease.pdf")]
+    parts = read_marks("The tenant shall pay the rent of 900 euros on the first of each month [1].")[0]
+    declines = read_marks("The documents do not say who the landlord is.")[0]
+
+    def confidence(answer: Sequence[AnswerPart], answered: float | None) -> float:
+        return verdict_of(
+            "", answer, evidence, removed_markers=0, page_text=lambda *_: LEASE, threshold=0.65, answered=answered
+        ).confidence
+
+    assert confidence(parts, 0.2) == 0.2 < confidence(parts, 0.99) <= confidence(parts, None)
+    assert confidence(declines, 0.2) == 0.8 and confidence(declines, None) == 0.5
+
+
+def test_an_engines_own_probability_is_the_confidence_as_far_as_its_claims_stand() -> None:
+    evidence = [Evidence(1, Passage("p", "d", 0, "1", LEASE, 0, len(LEASE)), "lease.pdf")]
+
+    def confidence(text: str) -> float:
+        part = AnswerPart(text, (1,), PartKind.HEADLINE, probability=0.97)
+        return verdict_of(
+            "", [part], evidence, removed_markers=0, page_text=lambda *_: LEASE, threshold=0.65
+        ).confidence
+
+    assert confidence("900 euros") == 0.97 > confidence("950 euros")

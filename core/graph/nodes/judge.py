@@ -7,11 +7,12 @@ from langgraph.runtime import Runtime
 
 from core.domain.answers import Verdict
 from core.domain.codec import to_plain
+from core.domain.search import Intent
 from core.graph.context import TurnContext
 from core.graph.state import TurnState
 from core.judge.confidence import Recalibration
 from core.judge.critique import CRITIC_INSTRUCTIONS, CRITIC_SCHEMA, critic_content, read_critique, weigh
-from core.judge.verdict import UNKNOWN, judged_question, verdict_of
+from core.judge.verdict import judged_question, verdict_of
 from core.models.quoting import chance_of_answer
 
 
@@ -51,7 +52,7 @@ def _verdict(state: TurnState, context: TurnContext) -> Verdict:
         page_text=context.documents.page_text,
         threshold=settings.review_threshold,
         recalibration=Recalibration(settings.confidence_slope, settings.confidence_intercept),
-        answered=chance_of_answer(state.asked, state.evidence, state.absent) if model.writes_prose else UNKNOWN,
+        answered=_answered(state) if model.writes_prose else None,
     )
     if not (model.writes_prose and verdict.accepted and verdict.claims) or context.out_of_time:
         return verdict
@@ -59,6 +60,13 @@ def _verdict(state: TurnState, context: TurnContext) -> Verdict:
     content = critic_content(state.asked, verdict.claims, state.evidence)
     critique = read_critique(model.structured(CRITIC_INSTRUCTIONS, content, CRITIC_SCHEMA), len(verdict.claims))
     return weigh(verdict, critique, critic=model.name, evidence=state.evidence, threshold=settings.review_threshold)
+
+
+def _answered(state: TurnState) -> float | None:
+    """The probability that the evidence answers; nobody reads whole documents for it."""
+    if state.intent is Intent.SURVEY:
+        return None
+    return chance_of_answer(state.asked, state.evidence, state.absent)
 
 
 def _why_no_further(state: TurnState, context: TurnContext) -> str:
