@@ -1,6 +1,6 @@
 """Which stretches of the evidence answer a question, and how likely: cut into quotable units, read, and weighed.
 
-Two small logistic models, fitted on open data by ``python -m benchmarks fit-quoting`` and shipped as quoting.json,
+Three small logistic models, fitted on open data by ``python -m benchmarks fit-quoting`` and shipped as quoting.json,
 weigh what the reader and the words say: of each unit whether it holds the answer, of all of them together whether any
 does and whether the best is right. The reader knows English; for other languages there are models without it.
 """
@@ -62,11 +62,10 @@ class Selection:
     """Every unit, best first, and what they say together."""
 
     scored: tuple[Scored, ...] = ()
-    answered: float = 0.0
-    """The probability that any of it answers."""
+    answered: float = 0.5
+    """The probability that any of it answers; what holds no unit was not weighed."""
     right: float = 0.0
     """The probability that the best unit's words are the answer."""
-    measures: Mapping[str, float] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,7 +167,7 @@ def weigh(measured: Sequence[Measured], question: str, absent: Sequence[str], *,
         key=lambda one: -one.probability,
     )
     measures = measure_answer(scored, question, absent)
-    return Selection(tuple(scored), models.answered.probability(measures), models.right.probability(measures), measures)
+    return Selection(tuple(scored), models.answered.probability(measures), models.right.probability(measures))
 
 
 def measure_answer(scored: Sequence[Scored], question: str, absent: Sequence[str]) -> dict[str, float]:

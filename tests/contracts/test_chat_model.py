@@ -272,3 +272,10 @@ def test_auto_falls_back_to_quoting_without_a_server(settings: Settings) -> None
     assert (state.name, state.available) == ("quoting", False) and "does not answer" in state.message
     with pytest.raises(ModelUnavailableError):
         choose_engine(offline, "ollama")
+
+
+def test_what_holds_nothing_to_weigh_is_declined_without_being_sure() -> None:
+    question = "What interest do overdue amounts bear?"
+    assert chance_of_answer(question, [], ()) == chance_of_answer(question, [evidence(question)], ()) == 0.5
+    (declined,) = (part for part in Quoting().answer(asked(question, evidence(question)), never) if part)
+    assert isinstance(declined, AnswerPart) and declined.probability == 0.5

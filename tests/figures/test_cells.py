@@ -1,14 +1,13 @@
 """A question for a figure is answered with the cell whose row, group, column and period it names."""
 
-from dataclasses import replace
 from decimal import Decimal
 
 import pytest
 
-from core.documents.grids import read_grid
 from core.domain.figures import Figure
-from core.domain.tables import Cell, Table
+from core.domain.tables import Table
 from core.figures.cells import figure_of, figures_of, find
+from tests.figures.harbour import table_of
 
 HARBOUR = (
     ("", "2021", "2020"),
@@ -23,13 +22,7 @@ HARBOUR = (
 
 
 def _table(rows: tuple[tuple[str, ...], ...] = HARBOUR, caption: str = "Harbour accounts (EUR thousand)") -> Table:
-    cells = [
-        Cell(row, column, text, start=100 * row + 10 * column, end=100 * row + 10 * column + len(text))
-        for row, texts in enumerate(rows)
-        for column, text in enumerate(texts)
-        if text
-    ]
-    return replace(read_grid(cells, caption=caption), document_id="harbour", page_index=4, page_label="5")
+    return table_of(rows, caption)
 
 
 @pytest.mark.parametrize(
