@@ -20,6 +20,8 @@ class PartKind(StrEnum):
     """The few words of a page that answer, copied like VERBATIM; what follows proves them."""
     VERBATIM = "verbatim"
     """Copied from a page, character for character, white space included."""
+    YES_NO = "yes or no"
+    """Said by code of the first quotation behind it that cites the same."""
     FIGURE = "figure"
     """Said by code of the ``figures`` that it carries: the cell of a table in words, or what is computed from some."""
     DECLINE = "decline"

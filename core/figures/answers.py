@@ -48,11 +48,11 @@ def asking(text: str) -> str:
 def asks_for_figure(question: str, formulas: Formulas | None = None) -> float:
     """The probability that it does; what has the form of a computation, or a formula's name in it, surely does.
 
-    No figure answers yes or no.
+    Yes or no follows from figures where the question compares.
     """
     question = asking(question)
     if asks_yes_or_no(question):
-        return 0.0
+        return float(wanted(question) is not None)
     if wanted(question) or (formulas or shipped_formulas()).named_in(question):
         return 1.0
     return shipped_gates().asks_for_figure(question)
@@ -70,6 +70,8 @@ def analyse(
     asked_as = asking(question)
     question = as_printed(asked_as, tables, formulas)
     of_form = computed(question, tables, known=known)
+    if asks_yes_or_no(question):
+        return Analysis(tuple(filter(None, [of_form.stated])), of_form.missing)
     of_trade = named(asked_as, tables, UNWEIGHED, formulas)
     cell = stated_cell(question, tables, known=known)
     asked = formulas.named_in(asked_as)

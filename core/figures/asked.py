@@ -6,9 +6,11 @@ The forms are those of plain speech about figures; whose figures they are is lef
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from decimal import Decimal
 from enum import StrEnum
 
 from core.text.numbers import quantities
+from core.text.questions import asks_yes_or_no, comparison
 
 Date = tuple[int, int, int]
 """Year, month and day; 0 where they are not said."""
@@ -28,6 +30,8 @@ class Form(StrEnum):
     AVERAGE = "average"
     SUM = "sum"
     CHANGE = "change"
+    COMPARISON = "comparison"
+    """Whether one is more or less than the other: yes or no."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +44,10 @@ class Wanted:
     """Those that the question names, in its order."""
     whole_range: bool = False
     """The periods are the ends of a range, and what lies between them is meant as well."""
+    sign: str = ""
+    """Of a comparison: ">" or "<"."""
+    than: Decimal | None = None
+    """Of a comparison with an amount that the question gives."""
 
 
 _FORMS: tuple[tuple[Form, re.Pattern[str]], ...] = tuple(
@@ -97,6 +105,8 @@ def wanted(question: str) -> Wanted | None:
     """None where the question asks for no computation that is known by its form."""
     text = " ".join(question[:_LONGEST].split())
     dates = _only_periods(text)
+    if asks_yes_or_no(text):
+        return _compared(text, dates)
     for form, pattern in _FORMS:
         match = pattern.search(text)
         if match is None:
@@ -109,6 +119,19 @@ def wanted(question: str) -> Wanted | None:
         elif _is_meant(form, text, len(dates)):
             return Wanted(form, (_bare(f"{text[: match.start()]} {text[match.end() :]}"),), dates, whole)
     return None
+
+
+def _compared(text: str, dates: tuple[Date, ...]) -> Wanted | None:
+    compared = comparison(text)
+    if compared is None or not _says_something(compared.a):
+        return None
+    amounts = [quantity for quantity in quantities(compared.b) if quantity.kind != "date"]
+    if amounts:
+        than = Decimal(str(amounts[0].value))
+        return Wanted(Form.COMPARISON, (_bare(compared.a),), dates, sign=compared.sign, than=than)
+    if compared.b and _says_something(compared.b):
+        return Wanted(Form.COMPARISON, (_bare(compared.a), _bare(compared.b)), dates, sign=compared.sign)
+    return Wanted(Form.COMPARISON, (_bare(compared.a),), dates, sign=compared.sign)
 
 
 def _only_periods(text: str) -> tuple[Date, ...]:

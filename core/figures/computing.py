@@ -61,11 +61,13 @@ def computed(
     missing = _missing(asked, tables)
     if missing:
         return Computed(missing=missing)
-    operands = finder.pair(asked) if len(asked.operands) == 2 else finder.series(asked)
+    operands = finder.one(asked) if asked.than is not None else None
+    if asked.than is None:
+        operands = finder.pair(asked) if len(asked.operands) == 2 else finder.series(asked)
     if operands is None or not _alike(asked.form, operands.figures):
         return Computed()
     features = {**operands.features, "told": _told(Question(question, printed, known), operands.figures)}
-    computation = _computation(asked.form, operands.figures, two=len(asked.operands) == 2)
+    computation = _computation(asked, operands.figures)
     try:
         text = statement(operands.figures, computation)
     except NotComputableError:
@@ -115,6 +117,17 @@ class _Finder:
                 features = self._features(asked.form, [(ranking, at)], skipped=len(lines) - 1)
                 return _Operands(_one_measure(figures), features)
         return None
+
+    def one(self, asked: Wanted) -> _Operands | None:
+        """The likeliest figure, of the period that is named."""
+        period = " ".join(str(date[0]) for date in asked.periods)
+        question = f"What was {asked.operands[0]} {period}?"
+        ranking = rank(question, self.tables, self.printed, known=self.known, weights=self.weights)
+        at = next((at for at in ranking.order if ranking.places[at].cell.value is not None), None) if ranking else None
+        if ranking is None or at is None:
+            return None
+        figure = figure_of(self.tables[ranking.places[at].table], ranking.places[at].cell)
+        return _Operands((figure,), self._features(asked.form, [(ranking, at)])) if figure else None
 
     def pair(self, asked: Wanted) -> _Operands | None:
         """Two things of one period."""
@@ -261,6 +274,11 @@ def _together(tables: Sequence[Table], one: Place, other: Place) -> float:
 def _alike(form: Form, figures: Sequence[Figure]) -> bool:
     """Whether the figures are of one kind, as far as they say."""
     units = {figure.unit for figure in figures if figure.unit}
+    if form is Form.COMPARISON:
+        if min(figure.value for figure in figures) < 0:
+            return False  # the minus may stand for a cost, of which more is less
+        if len(figures) == 1:
+            return True
     return len(figures) > 1 and (len(units) < 2 or (form is Form.RATIO and "%" not in units))
 
 
@@ -280,13 +298,18 @@ def _years_of(table: Table) -> Iterator[Date]:
     yield from _dates(table.caption)
 
 
-def _computation(form: Form, figures: Sequence[Figure], *, two: bool) -> Computation:
+def _computation(asked: Wanted, figures: Sequence[Figure]) -> Computation:
     """Name, expression and measure of what is computed."""
+    form, two = asked.form, len(asked.operands) == 2
     unit = figures[0].unit or figures[-1].unit
     scale = max(figure.scale for figure in figures)
     letters = [chr(ord("a") + at) for at in range(len(figures))]
     name = _name(form, figures, two=two)
     match form:
+        case Form.COMPARISON if asked.than is not None:
+            return Computation(name, f"a {asked.sign} {(asked.than / figures[0].scale).normalize():f}")
+        case Form.COMPARISON:
+            return Computation(name, f"a {asked.sign} b" if two else f"b {asked.sign} a")
         case Form.GROWTH:
             return Computation(name, "(b - a) / a * 100", "%")
         case Form.COMPOUND_GROWTH:

@@ -35,10 +35,11 @@ _ORDINALS = frozenset(
     "doubled triple tripled halved half thirds quarter quarters fifths decade decades century centuries calendar "
     "business january february march april may june july august september october november december".split()
 )
+OBLIGING, PERMITTING = "must shall required requires", "may might can could optional"
 _OPPOSED = tuple(
     (frozenset(map(stem, one.split())), frozenset(map(stem, other.split())))
     for one, other in (
-        ("must shall required requires", "may might can could optional"),
+        (OBLIGING, PERMITTING),
         (
             "increase rose rise grew growth gain higher larger profit income maximum",
             "decrease decline fell fall drop reduce shrink shrank lower smaller loss minimum",
@@ -60,7 +61,7 @@ class Change:
     """A figure of another kind: what may follow from the sentence, as "65 %" from "157 of 242"."""
 
 
-def changes(claim: str, sentence: str) -> tuple[Change, ...] | None:
+def changes(claim: str, sentence: str, *, repeated: float = REPEATED) -> tuple[Change, ...] | None:
     """Return what a claim changed of a sentence; None when it does not repeat it."""
     told, given = _words(claim), _words(sentence)
     mine, theirs = told.tokens, given.tokens
@@ -69,13 +70,18 @@ def changes(claim: str, sentence: str) -> tuple[Change, ...] | None:
     if (exchanged := _exchanged(mine, theirs)) is not None:
         return exchanged
     compared = SequenceMatcher(None, mine, theirs, autojunk=False)
-    if 2 * sum(block.size for block in compared.get_matching_blocks()) < REPEATED * (len(mine) + len(theirs)):
+    if compared.ratio() < repeated:
         return None
     found = list(_other_figures(told, given))
     for tag, a, b, c, d in compared.get_opcodes():
         if tag != "equal":
             found += _differing(mine[a:b], theirs[c:d], mine, theirs)
     return tuple(found)
+
+
+def likeness(claim: str, sentence: str) -> float:
+    """Return the share of the words of both that they have in common, in order."""
+    return SequenceMatcher(None, _words(claim).tokens, _words(sentence).tokens, autojunk=False).ratio()
 
 
 def restates(claim: str, sentence: str) -> bool:

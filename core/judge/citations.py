@@ -163,12 +163,13 @@ def citation_of(claim: ClaimText, item: Evidence, page_text: PageText) -> Citati
     """
     text = item.passage.text
     if claim.verbatim:
-        start = text.find(claim.text) if claim.place is None else claim.place
-        span = Span(start, start + len(claim.text))
-        if start < 0 or text[span.start : span.end] != claim.text:
+        quoted = claim.proof or claim.text
+        start = text.find(quoted) if claim.place is None else claim.place
+        span = Span(start, start + len(quoted))
+        if start < 0 or text[span.start : span.end] != quoted:
             return None
         found = quotation_at(item, span, page_text)
-        return found if found is not None and found.quotation == claim.text else None
+        return found if found is not None and found.quotation == quoted else None
     stated = locate(claim.bare, text)
     if stated is None:
         best = best_quotation(claim.bare, [text])

@@ -13,10 +13,12 @@ from core.judge.checks import CONTRADICTIONS, DENIES, Finding, FindingKind, chec
 from core.judge.claims import ClaimText, declines
 from core.judge.confidence import ConfidenceModels, shipped_models
 from core.judge.features import ClaimMeasure, measure_answer, measure_claims
+from core.judge.polarity import decide
 from core.judge.sources import Source, Sources, share_held
 from core.text.marks import plain_text
+from core.text.questions import comparison
 from core.text.sentences import split_sentences
-from core.text.stating import NotComputableError, formula, reads_so, statement
+from core.text.stating import NotComputableError, formula, reads_so, relation, statement
 from core.text.terms import content_terms, root, specificity
 
 DOUBTED, DOUBTFUL = 0.4, 0.25
@@ -123,8 +125,10 @@ def _declines(part: AnswerPart) -> bool:
 def _check(measure: ClaimMeasure, doubt: float, pool: Sources) -> CheckedClaim:
     claim, findings = measure.claim, measure.findings
     if claim.figures:
-        return _made_again(claim)
+        return _made_again(claim, pool.question)
     cited = _cited(claim, pool)
+    if claim.proof:
+        return _decided_again(claim, cited)
     status, reason = status_of(findings, doubt, measure.features["held"])
     if any(_repeats(claim, source) for source in cited.sources):
         status, reason = ClaimStatus.SUPPORTED, "stands word for word in what it cites"
@@ -149,21 +153,40 @@ def _check(measure: ClaimMeasure, doubt: float, pool: Sources) -> CheckedClaim:
     return CheckedClaim(claim, status, reason, _computed(findings))
 
 
-def _made_again(claim: ClaimText) -> CheckedClaim:
-    """Say whether the figures that a statement carries give it; where they stand is checked with the page."""
+def _made_again(claim: ClaimText, question: str) -> CheckedClaim:
+    """Say whether the figures that a statement carries give it; where they stand is checked with the page.
+
+    What answers yes or no must compare as the question does.
+    """
     misread = next((figure for figure in claim.figures if not reads_so(figure)), None)
     if misread is not None:
         return CheckedClaim(claim, ClaimStatus.UNSUPPORTED, f"“{misread.text}” is not read as {misread.value}")
     try:
         again = statement(claim.figures, claim.computation)
+        sign = relation(claim.computation) if claim.computation else ""
     except NotComputableError as error:
         return CheckedClaim(claim, ClaimStatus.UNSUPPORTED, f"it cannot be computed: {error}")
     if again != claim.text:
         return CheckedClaim(claim, ClaimStatus.UNSUPPORTED, f"made again from its figures it reads “{again}”")
+    compared = comparison(question) if sign else None
+    if sign and (compared is None or compared.sign != sign):
+        return CheckedClaim(claim, ClaimStatus.UNSUPPORTED, "it compares otherwise than the question")
     if claim.computation is None:
         return CheckedClaim(claim, ClaimStatus.SUPPORTED, "stated again from its cells")
     told = f"computed again: {formula(claim.figures, claim.computation)}"
     return CheckedClaim(claim, ClaimStatus.SUPPORTED, told, computed=True)
+
+
+def _decided_again(claim: ClaimText, cited: Sources) -> CheckedClaim:
+    """Say whether the quotation behind a yes or no, which must stand in what it cites, decides the question so."""
+    if not any(claim.proof in source.text for source in cited.sources):
+        return CheckedClaim(claim, ClaimStatus.UNSUPPORTED, "no quotation behind it stands in what it cites")
+    decision = decide(cited.question, claim.proof)
+    if decision is None:
+        return CheckedClaim(claim, ClaimStatus.UNSUPPORTED, "the quotation says neither yes nor no")
+    if decision.word != claim.text:
+        return CheckedClaim(claim, ClaimStatus.CONTRADICTED, f"the quotation says {decision.word.lower()}")
+    return CheckedClaim(claim, ClaimStatus.SUPPORTED, "the quotation says so")
 
 
 def _cited(claim: ClaimText, pool: Sources) -> Sources:

@@ -4,6 +4,7 @@ With vectors "the first quarter" and "the second quarter" are nearer than most r
 """
 
 import re
+from dataclasses import dataclass
 from functools import lru_cache
 
 from core.text.terms import content_terms
@@ -22,9 +23,22 @@ _MORE = re.compile(
     r"differences?|steps|reasons|all|every|each)\b",
     re.IGNORECASE,
 )
-_YES_NO = re.compile(
-    r"\W{0,9}(?:is|are|was|were|do|does|did|has|have|had|can|could|may|must|shall|will|would|should)\b", re.IGNORECASE
+_AUXILIARY = r"\b(?:is|are|was|were|do|does|did|has|have|had|can|could|may|must|shall|will|would|should)\b"
+_YES_NO = re.compile(rf"\W{{0,9}}{_AUXILIARY}", re.IGNORECASE)
+_FIRST_AUXILIARY = re.compile(rf"{_AUXILIARY}\s?", re.IGNORECASE)
+_ALTERNATIVES = re.compile(r"\bor\b", re.IGNORECASE)
+_MORE_WORDS = r"(?:higher|greater|larger|bigger|more|longer|above|over|exceed\w{0,3})"
+_LESS_WORDS = r"(?:lower|less|smaller|fewer|shorter|below|under)"
+_UP = r"(?:increas\w{1,3}|gr[eo]w\w{0,3}|ris(?:e|en|ing)|rose|improv\w{1,3}|expand\w{0,3}|go(?:ne)? up|went up)"
+_DOWN = (
+    r"(?:decreas\w{1,3}|declin\w{1,3}|drop\w{0,4}|f[ae]ll(?:en|ing|s)?|reduc\w{1,3}|shr[aiu]nk|worsen\w{0,3}|deteriorat\w{1,3}|"
+    r"go(?:ne)? down|went down)"
 )
+_COMPARED = re.compile(
+    rf"^(?P<a>.{{2,200}}?)\s(?:(?P<more>{_MORE_WORDS})|(?P<less>{_LESS_WORDS}))\b(?:\s(?:than|to))?\s(?P<b>.{{1,200}})$",
+    re.IGNORECASE,
+)
+_DEVELOPED = re.compile(rf"\b(?:(?P<more>{_UP})|(?P<less>{_DOWN}))\b", re.IGNORECASE)
 _COURTESY = frozenset(content_terms("please tell give show"))
 
 
@@ -43,5 +57,38 @@ def asks_for_a_fact(question: str) -> bool:
 
 
 def asks_yes_or_no(question: str) -> bool:
-    """Whether an English question begins as one that is answered with yes or no."""
-    return bool(_YES_NO.match(question))
+    """Whether an English question begins as one that is answered with yes or no, and leaves no other choice."""
+    return bool(_YES_NO.match(question)) and not _ALTERNATIVES.search(question)
+
+
+def as_statement(question: str) -> str:
+    """A question of yes or no as what it asks about: "Is the fee 5 %?" as "the fee 5 %"."""
+    return _YES_NO.sub("", question, count=1).strip(" \t?.")
+
+
+def without_auxiliary(statement: str) -> str:
+    """A statement as `as_statement` gives the question that it answers: "The fee is 5 %." as "The fee 5 %"."""
+    return _FIRST_AUXILIARY.sub("", statement, count=1).strip(" \t.")
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """What a question of yes or no compares: two things, or (``b`` is empty) one at two times, the later one first."""
+
+    sign: str
+    """">" or "<": of ``a`` to ``b``, or of the later to the earlier."""
+    a: str
+    b: str = ""
+
+
+def comparison(question: str) -> Comparison | None:
+    """None where a question is not one of yes or no, or does not ask whether something is more or less."""
+    if not asks_yes_or_no(question):
+        return None
+    statement = as_statement(question)
+    if match := _COMPARED.match(statement):
+        return Comparison(">" if match["more"] else "<", match["a"], match["b"])
+    if match := _DEVELOPED.search(statement):
+        rest = f"{statement[: match.start()]} {statement[match.end() :]}"
+        return Comparison(">" if match["more"] else "<", " ".join(rest.split()))
+    return None

@@ -27,6 +27,10 @@ _OPERATIONS: Mapping[type[ast.operator], Callable[[Decimal, Decimal], Decimal]] 
     ast.Div: lambda a, b: a / b,
     ast.Pow: lambda a, b: a**b,
 }
+_RELATIONS: Mapping[type[ast.cmpop], Callable[[Decimal, Decimal], bool]] = {
+    ast.Gt: lambda a, b: a > b,
+    ast.Lt: lambda a, b: a < b,
+}
 _WEAK, _MIDDLE, _STRONG = 1, 2, 3
 """How tightly sums, products and all else hold together."""
 
@@ -76,7 +80,16 @@ def statement(figures: Sequence[Figure], computation: Computation | None = None)
     """All that is said of the figures: each for itself, or what they give together. Raises NotComputableError."""
     if computation is None:
         return "; ".join(map(state, figures))
+    if relation(computation):
+        said = "Yes" if compute(figures, computation) else "No"
+        return f"{said}: {'; '.join(map(state, figures))}"
     return f"{computation.name}: {result(figures, computation)}"
+
+
+def relation(computation: Computation) -> str:
+    """The sign with which it compares, ">" or "<"; "" where it gives a figure. Raises NotComputableError."""
+    tree = _parsed(computation.expression)
+    return (">" if isinstance(tree.ops[0], ast.Gt) else "<") if isinstance(tree, ast.Compare) else ""
 
 
 def result(figures: Sequence[Figure], computation: Computation) -> str:
@@ -89,7 +102,7 @@ def result(figures: Sequence[Figure], computation: Computation) -> str:
 
 
 def compute(figures: Sequence[Figure], computation: Computation) -> Decimal:
-    """Work the expression out, by the scale of the result. Raises NotComputableError."""
+    """Work the expression out, by the scale of the result; a comparison gives 1 or 0. Raises NotComputableError."""
     tree = _parsed(computation.expression)
     values = dict(zip(ascii_lowercase, _operands(figures, computation), strict=False))
     try:
@@ -113,9 +126,11 @@ def formula(figures: Sequence[Figure], computation: Computation) -> str:
 
 
 def latex(figures: Sequence[Figure], computation: Computation) -> str:
-    """The formula with its numbers and its result, as LaTeX; "" where it has no result."""
+    """The formula with its numbers and its result, as LaTeX; "" where it has none, or only compares."""
     numbers = {letter: text.replace(",", "{,}") for letter, text in _numbers(figures, computation).items()}
     try:
+        if relation(computation):
+            return ""
         said = result(figures, computation)
     except NotComputableError:
         return ""
@@ -160,6 +175,8 @@ def _evaluated(node: ast.expr, values: Mapping[str, Decimal]) -> Decimal:
     match node:
         case ast.BinOp(left, operator, right) if type(operator) in _OPERATIONS:
             return _OPERATIONS[type(operator)](_evaluated(left, values), _evaluated(right, values))
+        case ast.Compare(left, [operator], [right]) if type(operator) in _RELATIONS:
+            return Decimal(_RELATIONS[type(operator)](_evaluated(left, values), _evaluated(right, values)))
         case ast.UnaryOp(ast.USub(), operand):
             return -_evaluated(operand, values)
         case ast.Call(ast.Name("abs"), [operand], []):
@@ -174,6 +191,9 @@ def _evaluated(node: ast.expr, values: Mapping[str, Decimal]) -> Decimal:
 def _plain(node: ast.expr, numbers: Mapping[str, str]) -> tuple[str, int]:
     """An expression in words of one line, and how tightly it holds together."""
     match node:
+        case ast.Compare(left, [compared], [right]):
+            sign = ">" if isinstance(compared, ast.Gt) else "<"
+            return f"{_plain(left, numbers)[0]} {sign} {_plain(right, numbers)[0]}", _WEAK
         case ast.BinOp(left, operator, right):
             sign, hold = _signs(operator)
             return f"{_held(_plain(left, numbers), hold)} {sign} {_held(_plain(right, numbers), hold + 1)}", hold
@@ -204,6 +224,7 @@ def _tex(node: ast.expr, numbers: Mapping[str, str]) -> tuple[str, int]:
 
 def _number(node: ast.expr, numbers: Mapping[str, str]) -> tuple[str, int]:
     text = numbers.get(node.id, node.id) if isinstance(node, ast.Name) else ast.unparse(node)
+    text = f"{int(text):,}" if text.isdecimal() else text
     return text, _WEAK if text.startswith("-") else _STRONG
 
 

@@ -15,7 +15,7 @@ def answer_markdown(parts: Sequence[AnswerPart], verdict: Verdict | None) -> str
     claims = sorted(verdict.claims if verdict else (), key=lambda claim: claim.start)
     shown: list[str] = []
     start = 0
-    for whole, run in groupby(parts, key=lambda part: part.verbatim or part.kind is PartKind.FIGURE):
+    for whole, run in groupby(parts, key=lambda part: part.kind not in (PartKind.PROSE, PartKind.DECLINE)):
         for stretch in [[part] for part in run] if whole else [list(run)]:
             end = start + sum(len(part.text) for part in stretch)
             own = [claim for claim in claims if start <= claim.start < end]
@@ -28,7 +28,7 @@ def _quoted(part: AnswerPart, claims: Sequence[Claim]) -> list[str]:
     """Words of a page, or what code says of its figures: none of them is Markdown."""
     after = badge(claims[0], part.numbers) if claims else _numbers(part.numbers)
     words = escape_lines(" ".join(part.text.split()))
-    bold = part.kind in (PartKind.HEADLINE, PartKind.FIGURE)
+    bold = part.kind in (PartKind.HEADLINE, PartKind.YES_NO, PartKind.FIGURE)
     shown = [f"**{words}**" if bold else words, f" {after}" if after else ""]
     if part.computation is not None and (told := latex(part.figures, part.computation)):
         shown.append(f"\n\n$${told}$$\n\n")

@@ -1,9 +1,13 @@
 """What a question wants computed is computed from the cells that it names, and what the tables lack is said."""
 
+from dataclasses import replace
+
 import pytest
 
+from core.domain.answers import AnswerPart, ClaimStatus, PartKind
 from core.figures.asked import Form, wanted
 from core.figures.computing import computed
+from core.judge.judge import judge_answer
 from core.text.stating import formula
 from tests.figures.harbour import table_of
 
@@ -35,6 +39,38 @@ def test_figures_are_computed_from_the_cells_that_are_named(question: str, text:
     assert stated is not None and stated.computation is not None
     assert (stated.text, formula(stated.figures, stated.computation)) == (text, shown)
     assert 0 < stated.probability < 1
+
+
+@pytest.mark.parametrize(
+    ("question", "text", "shown"),
+    [
+        ("Did berth fees grow in 2021?",
+         "Yes: Income: Berth fees, 2020: €1,105 thousand; Income: Berth fees, 2021: €1,240 thousand", "1,240 > 1,105"),
+        ("Did crane hire increase between 2020 and 2021?",
+         "No: Income: Crane hire, 2020: €402 thousand; Income: Crane hire, 2021: €310 thousand", "310 > 402"),
+        ("Did crane hire fall in 2021?",
+         "Yes: Income: Crane hire, 2020: €402 thousand; Income: Crane hire, 2021: €310 thousand", "310 < 402"),
+        ("Were berth fees higher than crane hire in 2021?",
+         "Yes: Income: Berth fees, 2021: €1,240 thousand; Income: Crane hire, 2021: €310 thousand", "1,240 > 310"),
+        ("Did berth fees exceed 2 million in 2021?",
+         "No: Income: Berth fees, 2021: €1,240 thousand", "1,240 > 2,000"),
+    ],
+)  # fmt: skip
+def test_yes_or_no_follows_from_the_figures_that_are_compared(question: str, text: str, shown: str) -> None:
+    stated = computed(question, [table_of()]).stated
+    assert stated is not None and stated.computation is not None
+    assert (stated.text, formula(stated.figures, stated.computation)) == (text, shown)
+    part = AnswerPart(text, (1,), PartKind.FIGURE, figures=stated.figures, computation=stated.computation)
+    assert [one.status for one in judge_answer(question, (part,), [""]).claims] == [ClaimStatus.SUPPORTED]
+    otherwise = {"grow": "fall", "increase": "decrease", "fall": "grow", "higher": "lower", "exceed": "stay below"}
+    turned = next(question.replace(one, other) for one, other in otherwise.items() if one in question)
+    assert [one.status for one in judge_answer(turned, (part,), [""]).claims] == [ClaimStatus.UNSUPPORTED]
+    lie = replace(part, text=f"{'No' if text.startswith('Yes') else 'Yes'}{text[text.index(':') :]}")
+    assert [one.status for one in judge_answer(question, (lie,), [""]).claims] == [ClaimStatus.UNSUPPORTED]
+
+
+def test_of_what_is_negative_more_or_less_is_not_said() -> None:
+    assert computed("Did dredging rise in 2021?", [table_of()]).stated is None
 
 
 def test_a_year_that_no_table_has_is_named_and_nothing_computed() -> None:

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from core.domain.answers import ClaimStatus, PartKind
 from core.domain.documents import Document, DocumentStatus
 from core.domain.errors import ModelInterruptedError
 from core.domain.search import Intent, Mode, SearchPlan, SearchResult
@@ -368,3 +369,18 @@ def test_an_unclear_reply_sends_a_question_to_the_documents(world: Any) -> None:
 def test_repeated_thanks_are_small_talk_at_once(world: Any) -> None:
     assert _by_rule("thank you " * 500, Mode.AUTO, (), ())[0] is Intent.CHAT
     assert _by_rule("thank you " * 500 + "x", Mode.AUTO, (), ())[0] is None
+
+
+def test_a_question_of_yes_or_no_is_answered_with_the_word_first_and_its_proof_behind(world: Any) -> None:
+    turn = world(Quoting()).ask("Do overdue amounts bear interest at 1.5 % per month?").turn
+    assert turn.parts[0].kind is PartKind.YES_NO and turn.parts[0].text == "Yes"
+    assert turn.parts[2].kind is PartKind.VERBATIM and "1.5 % per month" in turn.parts[2].text
+    assert {claim.status for claim in turn.verdict.claims} == {ClaimStatus.SUPPORTED}
+    otherwise = world(Quoting()).ask("Do overdue amounts bear interest at 5 % per month?").turn
+    assert otherwise.parts[0].text == "No"
+
+
+def test_where_no_sentence_plainly_says_it_yes_or_no_is_left_open(world: Any) -> None:
+    turn = world(Quoting()).ask("Is the interest on overdue amounts usual in this trade?").turn
+    assert not any(part.kind is PartKind.YES_NO for part in turn.parts)
+    assert turn.verdict.confidence <= 0.5 or turn.verdict.declined

@@ -21,15 +21,19 @@ from core.figures.answers import parts_of
 from core.graph.context import TurnContext
 from core.graph.state import TurnState, critique_of
 from core.judge.citations import CitedAnswer, cite, read_typed, renumbered
+from core.judge.polarity import decide
 from core.text.marks import plain_text
 from core.text.numbers import quantities, same
 from core.text.plain import storable
+from core.text.questions import asks_yes_or_no
 
 ALSO = "\n\nIt could also be:\n"
 TOLD_FROM = 0.5
 """From this probability on a figure that a model's prose does not state is told beside it."""
 MOST_BEHIND_FIGURE = 2
-"""Quotations."""
+"""Quotations; behind yes or no as well."""
+UNDECIDED = 0.5
+"""The most that quotations which leave yes or no open are worth."""
 
 
 def generator(state: TurnState, runtime: Runtime[TurnContext]) -> TurnState:
@@ -92,7 +96,30 @@ def _written(engine: ChatModel, request: AnswerRequest, context: TurnContext) ->
         raise StoppedError("The turn was stopped.")
     read, removed = read_typed(prose, request.evidence)
     parts = (*whole, *read)
-    return (parts if engine.writes_prose else led_by_figure(parts, request.stated)), removed
+    if engine.writes_prose:
+        return parts, removed
+    return led_by_figure(led_by_yes_or_no(parts, request.question), request.stated), removed
+
+
+def led_by_yes_or_no(parts: Sequence[AnswerPart], question: str) -> tuple[AnswerPart, ...]:
+    """What is quoted for a question of yes or no, behind the word and the quotation that says it.
+
+    Where none plainly does, what is quoted leaves the question open.
+    """
+    quoted = [part for part in parts if part.kind is PartKind.VERBATIM]
+    if not quoted or not asks_yes_or_no(question):
+        return tuple(parts)
+    decided = ((part, decision) for part in quoted if (decision := decide(question, part.text)))
+    proof, decision = next(decided, (quoted[0], None))
+    first = [] if decision is None else [
+        AnswerPart(decision.word, proof.numbers, PartKind.YES_NO, proof.start, decision.probability)
+    ]  # fmt: skip
+    rest = [proof, *(part for part in quoted if part is not proof)][:MOST_BEHIND_FIGURE]
+    sure = next((part.probability for part in quoted if part.probability is not None), None)
+    told = [*first, *(replace(part, probability=None) for part in rest)]
+    if decision is None and sure is not None:
+        told[0] = replace(told[0], probability=min(sure, UNDECIDED))
+    return (told[0], *(one for part in told[1:] for one in (AnswerPart("\n\n"), part)))
 
 
 def led_by_figure(parts: Sequence[AnswerPart], stated: Sequence[AnswerPart]) -> tuple[AnswerPart, ...]:
