@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 ANSWERED, FAILED, USAGE, FLAGGED, INTERRUPTED = 0, 1, 2, 3, 130
 LOG_BYTES = 1_000_000
+LONGEST_SUMMARY = 200
+"""Characters of what the list of commands says of one."""
 LOGGERS = ("core", "web")
 _DATA_DIR = f"{__name__}.data_dir"
 
@@ -42,6 +44,10 @@ class Command(click.Command):
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
         self.params.append(data_dir_option())
+
+    def get_short_help_str(self, limit: int = LONGEST_SUMMARY) -> str:
+        """Whole, over as many lines as it takes; click would cut it to one."""
+        return super().get_short_help_str(LONGEST_SUMMARY)
 
 
 class EngineName(click.ParamType[str]):

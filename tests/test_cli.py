@@ -304,6 +304,7 @@ def test_version_and_help(capsys: pytest.CaptureFixture[str]) -> None:
     assert f"pincite {__version__}" in out
     for word in ("--port", "--data-dir", "--no-browser", *COMMANDS):
         assert word in out
+    assert "..." not in out
 
 
 @pytest.mark.parametrize("command", COMMANDS)

@@ -5,15 +5,13 @@ How the operands are found in tables, and the formula worked out, is in `named`.
 
 import ast
 import re
-import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 from pathlib import Path
 from string import ascii_lowercase
 
-from pydantic import TypeAdapter, ValidationError
-
+from core.domain.edited_files import read_edited
 from core.domain.settings import PACKAGE_ROOT
 
 _MARGIN = re.compile(r"(?:\s\([^()]{1,60}\))?\smargin\b")
@@ -119,22 +117,13 @@ def users_formulas(data_dir: Path) -> Formulas:
 def read_formulas(*folders: Path) -> Formulas:
     """Read every file of the folders; later ones win by name, and what cannot be used is told of and left out."""
     operands, formulas, problems = dict[str, Operand](), dict[str, Formula](), list[str]()
-    for path in (path for folder in dict.fromkeys(folders) for path in sorted(folder.glob("*.toml"))):
-        try:
-            with path.open("rb") as file:
-                found = TypeAdapter(_File).validate_python(tomllib.load(file))
-        except ValidationError as error:
-            first = error.errors()[0]
-            problems.append(f"{path} is not used: {'.'.join(map(str, first['loc']))}: {first['msg']}.")
-        except (OSError, ValueError) as error:
-            problems.append(f"{path} is not used: {error}.")
-        else:
-            operands |= found.operands
-            for name, formula in found.formulas.items():
-                if wrong := _wrong(formula, operands):
-                    problems.append(f"{path}: “{name}” is not used: {wrong}.")
-                else:
-                    formulas[name] = formula
+    for path, found in read_edited(_File, folders, problems):
+        operands |= found.operands
+        for name, formula in found.formulas.items():
+            if wrong := _wrong(formula, operands):
+                problems.append(f"{path}: “{name}” is not used: {wrong}.")
+            else:
+                formulas[name] = formula
     return Formulas(formulas, operands, tuple(problems))
 
 

@@ -4,14 +4,12 @@ They are data that a user can edit: TOML files, those shipped in data/terms and 
 """
 
 import re
-import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 from pathlib import Path
 
-from pydantic import TypeAdapter, ValidationError
-
+from core.domain.edited_files import read_edited
 from core.domain.settings import PACKAGE_ROOT
 
 SHIPPED = PACKAGE_ROOT / "data" / "terms"
@@ -89,17 +87,7 @@ def users_lexicon(data_dir: Path) -> Lexicon:
 def read_lexicon(*folders: Path) -> Lexicon:
     """Read every file of the folders; later ones win by name, and one that cannot be used is told of and skipped."""
     terms, sections, problems = dict[str, Term](), dict[str, Section](), list[str]()
-    for path in (path for folder in dict.fromkeys(folders) for path in sorted(folder.glob("*.toml"))):
-        try:
-            with path.open("rb") as file:
-                written = tomllib.load(file)
-            found = TypeAdapter(_File).validate_python(written)
-        except ValidationError as error:
-            first = error.errors()[0]
-            problems.append(f"{path} is not used: {'.'.join(map(str, first['loc']))}: {first['msg']}.")
-        except (OSError, ValueError) as error:
-            problems.append(f"{path} is not used: {error}.")
-        else:
-            terms |= found.terms
-            sections |= found.sections
+    for _, found in read_edited(_File, folders, problems):
+        terms |= found.terms
+        sections |= found.sections
     return Lexicon(terms, sections, tuple(problems))
