@@ -304,7 +304,10 @@ def test_version_and_help(capsys: pytest.CaptureFixture[str]) -> None:
     assert f"pincite {__version__}" in out
     for word in ("--port", "--data-dir", "--no-browser", *COMMANDS):
         assert word in out
-    assert "..." not in out
+    told = " ".join(out.split())
+    for command in cli.pincite.commands.values():
+        summary = command.get_short_help_str()
+        assert summary.endswith(".") and not summary.endswith("...") and summary in told
 
 
 @pytest.mark.parametrize("command", COMMANDS)
