@@ -130,7 +130,7 @@ def answer_one(corpus: Corpus, graph: TurnGraph, engine: ChatModel, question: Qu
 
 def headline_of(parts: Sequence[AnswerPart]) -> str:
     """What an answer says first: its headline, the figures it states, else its first quotation or sentence."""
-    for kind in (PartKind.HEADLINE, PartKind.YES_NO, PartKind.FIGURE):
+    for kind in (PartKind.HEADLINE, PartKind.YES_NO, PartKind.COUNT, PartKind.FIGURE):
         if said := [part.text for part in parts if part.kind is kind]:
             return " ".join(" ".join(said).split())
     quoted = next((part.text for part in parts if part.kind is PartKind.VERBATIM), "")

@@ -68,6 +68,7 @@ class Reason(StrEnum):
     OPENING = "opening of a targeted document"
     SUMMARY = "summary"
     SECTION = "beginning of a section"
+    COUNTED = "page of what was counted"
     BELOW_FLOOR = "below the score floor"
 
 

@@ -8,7 +8,7 @@ from typing import Any
 from pydantic import TypeAdapter
 
 from core.domain import answers, documents, figures, search, turns
-from core.domain.answers import AnswerPart, Attempt, Citation, Verdict
+from core.domain.answers import AnswerPart, Attempt, Citation, Counted, Verdict
 from core.domain.figures import Stated
 from core.domain.search import Evidence, Intent, Mode, SearchPlan
 from core.text.marks import marked_text
@@ -42,6 +42,10 @@ class TurnState:
     """Words of the question that no passage found holds."""
     stated: tuple[Stated, ...] = ()
     """What the analyst found in tables of the evidence's pages, or computed, likeliest first."""
+    counted: Counted | None = None
+    """What was counted on every page, where the question asks for that."""
+    sure: float = 0.0
+    """How complete the count is."""
     parts: tuple[AnswerPart, ...] = ()
     removed_markers: int = 0
     citations: tuple[Citation, ...] = ()

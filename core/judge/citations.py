@@ -75,7 +75,7 @@ def _tied(
 ) -> tuple[AnswerPart, ...]:
     """Let every claim of prose cite what bears it out, and nothing else cite anything."""
     claims = extract_claims(parts)
-    prose = [claim for claim in claims if not claim.verbatim and not claim.figures]
+    prose = [claim for claim in claims if not claim.verbatim and not claim.made]
     told = [claim for claim in prose if recite or not claim.citations]
     numbers = {index: part.numbers for index, part in enumerate(parts)}
     of_claims = {index for claim in claims for index in claim.parts}
@@ -136,6 +136,11 @@ def citations_of(claim: ClaimText, item: Evidence, page_text: PageText) -> tuple
             for place in (*figure.heads, (figure.start, figure.end))
         )
         return tuple(page_citation(item, Span(*place), page_text) for place in dict.fromkeys(places))
+    if claim.counted is not None:
+        of_page = [
+            place for place in claim.counted.places if (place.document_id, place.page_index) == item.passage.page
+        ]
+        return tuple(page_citation(item, Span(place.start, place.end), page_text) for place in of_page[:1])
     citation = citation_of(claim, item, page_text)
     return (citation,) if citation else ()
 

@@ -11,7 +11,7 @@ from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from core.domain.answers import AnswerPart, PartKind, Span
+from core.domain.answers import AnswerPart, Counted, PartKind, Span
 from core.domain.figures import Computation, Figure
 from core.text.sentences import split_sentences
 from core.text.terms import content_terms
@@ -88,6 +88,12 @@ class ClaimText:
     computation: Computation | None = None
     proof: str = ""
     """Of a yes or no: the quotation behind it that says so."""
+    counted: Counted | None = None
+
+    @property
+    def made(self) -> bool:
+        """Whether code said it of what it carries, and can say it again."""
+        return bool(self.figures or self.proof or self.counted)
 
     @property
     def told(self) -> str:
@@ -97,7 +103,7 @@ class ClaimText:
     @property
     def bare(self) -> str:
         """Return the statement without list mark and emphasis; of a quotation, its words as they are."""
-        return " ".join(self.text.split()) if self.verbatim or self.figures else bare_text(self.told)
+        return " ".join(self.text.split()) if self.verbatim or self.made else bare_text(self.told)
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,6 +134,9 @@ def extract_claims(answer: Sequence[AnswerPart]) -> tuple[ClaimText, ...]:
                     part.text, start, end, part.numbers, parts=(first,), verbatim=True, place=part.start, proof=proof
                 )
             )
+        elif part.kind is PartKind.COUNT:
+            end = start + len(part.text)
+            claims.append(ClaimText(part.text, start, end, part.numbers, parts=(first,), counted=part.counted))
         elif part.kind is PartKind.FIGURE:
             end, stated = start + len(part.text), (part.figures, part.computation)
             claims.append(ClaimText(part.text, start, end, part.numbers, "", (first,), False, None, *stated))

@@ -39,6 +39,31 @@ _COMPARED = re.compile(
     re.IGNORECASE,
 )
 _DEVELOPED = re.compile(rf"\b(?:(?P<more>{_UP})|(?P<less>{_DOWN}))\b", re.IGNORECASE)
+_HOW_MANY = re.compile(
+    r"^\W*how many (?:different |distinct )?(?P<noun>[a-z]{3,30})\b(?P<rest>.*)$", re.IGNORECASE | re.DOTALL
+)
+_LIST_ALL = re.compile(
+    r"^\W*(?:(?:please|can you|could you)\W+)?(?:list|name|enumerate|show|give|what are|which are)(?: me| us)?"
+    r"(?: (?:all|the|every|each|of)){1,3} (?P<noun>[a-z]{3,30})\b(?P<rest>.*)$",
+    re.IGNORECASE | re.DOTALL,
+)
+_MENTIONED = (
+    r"(?:is|are|does|do|was|were)?\s?(?P<term>.{2,120}?) (?:(?:is|are|was|were) )?"
+    r"(?:mention|occur|appear|used|named|cited|come up|found|referred to|referenced)\w{0,4}\b(?P<rest>.*)$"
+)
+_HOW_OFTEN = re.compile(rf"^\W*how (?:many times|often) {_MENTIONED}", re.IGNORECASE | re.DOTALL)
+_WHICH_PAGES = re.compile(rf"^\W*(?:on|in|at)?\s?(?:which|what) pages? {_MENTIONED}", re.IGNORECASE | re.DOTALL)
+_QUOTES = "\"'“”‘’«» "
+_ARTICLE = re.compile(r"^(?:the (?:word|term|name|phrase)s?|the|a|an) (?=\S)", re.IGNORECASE)
+OF_DOCUMENTS = frozenset(
+    content_terms(
+        "summary summarise summarize overview gist tldr document documents file files pdf paper report contract "
+        "agreement book letter article presentation text content whole list compare main points key short brief "
+        "please give sentence paragraph page many name all library uploaded have about tell"
+    )
+)
+"""Words of which a question about whole documents is made."""
+_STANDING = frozenset(content_terms("contain contained include included appear occur stand shown present found listed"))
 _COURTESY = frozenset(content_terms("please tell give show"))
 
 
@@ -92,3 +117,30 @@ def comparison(question: str) -> Comparison | None:
         rest = f"{statement[: match.start()]} {statement[match.end() :]}"
         return Comparison(">" if match["more"] else "<", " ".join(rest.split()))
     return None
+
+
+@dataclass(frozen=True, slots=True)
+class Census:
+    """What a question wants found on every page: what ``noun`` names, or else the mentions of ``term``."""
+
+    noun: str = ""
+    term: str = ""
+    by_page: bool = False
+    """The pages are asked for."""
+    rest: frozenset[str] = frozenset()
+    """What else the question speaks of, beside documents as such and pages; a census knows nothing of it."""
+
+
+def census(question: str) -> Census | None:
+    """None where a question does not ask for all of something, or for the mentions of a term."""
+    text = " ".join(question.split())
+    for pattern, by_page in ((_HOW_OFTEN, False), (_WHICH_PAGES, True)):
+        if match := pattern.match(text):
+            term = _ARTICLE.sub("", match["term"].strip(_QUOTES)).strip(_QUOTES)
+            return Census(term=term, by_page=by_page, rest=_beside(match["rest"]))
+    match = _HOW_MANY.match(text) or _LIST_ALL.match(text)
+    return Census(noun=match["noun"], rest=_beside(match["rest"])) if match else None
+
+
+def _beside(rest: str) -> frozenset[str]:
+    return frozenset(term for term in content_terms(rest) if not term[0].isdigit()) - OF_DOCUMENTS - _STANDING

@@ -28,7 +28,7 @@ def _quoted(part: AnswerPart, claims: Sequence[Claim]) -> list[str]:
     """Words of a page, or what code says of its figures: none of them is Markdown."""
     after = badge(claims[0], part.numbers) if claims else _numbers(part.numbers)
     words = escape_lines(" ".join(part.text.split()))
-    bold = part.kind in (PartKind.HEADLINE, PartKind.YES_NO, PartKind.FIGURE)
+    bold = part.kind is not PartKind.VERBATIM
     shown = [f"**{words}**" if bold else words, f" {after}" if after else ""]
     if part.computation is not None and (told := latex(part.figures, part.computation)):
         shown.append(f"\n\n$${told}$$\n\n")

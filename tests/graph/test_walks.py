@@ -13,6 +13,7 @@ from core.domain.errors import ModelInterruptedError
 from core.domain.search import Intent, Mode, SearchPlan, SearchResult
 from core.domain.turns import TurnStatus
 from core.graph.nodes.router import _by_rule, resolve_mentions
+from core.judge.verdict import verdict_of
 from core.models.quoting import NOT_FOUND, Quoting
 from tests.graph.world import CONTRACT, REPORT, ScriptedModel, Shelf, WordSearch, World
 
@@ -384,3 +385,32 @@ def test_where_no_sentence_plainly_says_it_yes_or_no_is_left_open(world: Any) ->
     turn = world(Quoting()).ask("Is the interest on overdue amounts usual in this trade?").turn
     assert not any(part.kind is PartKind.YES_NO for part in turn.parts)
     assert turn.verdict.confidence <= 0.5 or turn.verdict.declined
+
+
+def test_what_is_counted_over_every_page_says_how_many_were_read(world: Any) -> None:
+    turn = world(Quoting()).ask("On which pages is “either party” mentioned?").turn
+    assert turn.parts[0].text == "Page 3: 1 mention of “either party” on 5 pages read of 2 documents"
+    assert turn.status is TurnStatus.ANSWERED, turn.reasons
+    assert [citation.quotation for citation in turn.citations] == ["Either party"]
+    nothing = world(ScriptedModel()).ask("How many times does dragon occur?").turn
+    assert nothing.answer == "I found no mentions of “dragon” on 5 pages read of 2 documents."
+
+
+def test_a_count_that_its_places_do_not_bear_out_is_refused(world: Any) -> None:
+    turn = world(Quoting()).ask("How many times does “party” occur?").turn
+    head = turn.parts[0]
+    places = head.counted.places
+    assert _statuses([head, *turn.parts[1:]], turn)[0] is ClaimStatus.SUPPORTED
+    for wrong in (
+        replace(head, text="2 mentions of “party” on 5 pages read of 2 documents"),
+        replace(head, counted=replace(head.counted, places=(replace(places[0], start=places[0].start + 1),))),
+    ):
+        assert _statuses([wrong, *turn.parts[1:]], turn)[0] is ClaimStatus.UNSUPPORTED
+
+
+def _statuses(parts: Any, turn: Any) -> list[ClaimStatus]:
+    shelf = Shelf({"Service contract.pdf": CONTRACT, "report.pdf": REPORT})
+    verdict = verdict_of(
+        turn.question, parts, turn.evidence, removed_markers=0, page_text=shelf.page_text, threshold=0.5
+    )
+    return [claim.status for claim in verdict.claims]

@@ -22,10 +22,12 @@ from core.graph.context import TurnContext
 from core.graph.state import TurnState, critique_of
 from core.judge.citations import CitedAnswer, cite, read_typed, renumbered
 from core.judge.polarity import decide
+from core.search.census import parts_of as count_parts
 from core.text.marks import plain_text
 from core.text.numbers import quantities, same
 from core.text.plain import storable
 from core.text.questions import asks_yes_or_no
+from core.text.stating import count_statement
 
 ALSO = "\n\nIt could also be:\n"
 TOLD_FROM = 0.5
@@ -44,7 +46,7 @@ def generator(state: TurnState, runtime: Runtime[TurnContext]) -> TurnState:
     verb = "Writing" if context.model.writes_prose else "Selecting quotations"
     context.progress.step(f"{verb}…" if chat else f"{verb} from {len(request.evidence)} passages…")
     engine, silence = context.model, []
-    parts, removed = _written(engine, request, context)
+    parts, removed = (_of_count(state), 0) if state.counted else _written(engine, request, context)
     if not parts and engine.writes_prose:
         engine, silence = context.stand_in, [_silence(context)]
         parts, removed = _written(engine, request, context)
@@ -55,7 +57,8 @@ def generator(state: TurnState, runtime: Runtime[TurnContext]) -> TurnState:
         else cite(parts, request.evidence, context.documents.page_text, question=request.question)
     )
     cited, evidence = renumbered(found, request.evidence)
-    otherwise = _told_otherwise(cited.parts, request.stated) if engine.writes_prose and not chat else []
+    writes = engine.writes_prose and not chat and not state.counted
+    otherwise = _told_otherwise(cited.parts, request.stated) if writes else []
     context.progress.draft(cited.parts)
     context.note(
         read={"engine": engine.name, "evidence": [item.number for item in request.evidence],
@@ -99,6 +102,17 @@ def _written(engine: ChatModel, request: AnswerRequest, context: TurnContext) ->
     if engine.writes_prose:
         return parts, removed
     return led_by_figure(led_by_yes_or_no(parts, request.question), request.stated), removed
+
+
+def _of_count(state: TurnState) -> tuple[AnswerPart, ...]:
+    """What was counted, whoever writes else."""
+    assert state.counted is not None
+    text = count_statement(state.counted)
+    if not state.counted.places:
+        read = text.partition(" on ")[2]
+        told = f"I found no {state.counted.many} on {read}."
+        return (AnswerPart(told, kind=PartKind.DECLINE, probability=state.sure),)
+    return count_parts(state.counted, text, state.evidence, state.sure)
 
 
 def led_by_yes_or_no(parts: Sequence[AnswerPart], question: str) -> tuple[AnswerPart, ...]:

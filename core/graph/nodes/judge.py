@@ -54,7 +54,7 @@ def _verdict(state: TurnState, context: TurnContext) -> Verdict:
         recalibration=Recalibration(settings.confidence_slope, settings.confidence_intercept),
         answered=_answered(state) if model.writes_prose else None,
     )
-    if not (model.writes_prose and verdict.accepted and verdict.claims) or context.out_of_time:
+    if not (model.writes_prose and verdict.accepted and verdict.claims and not state.counted) or context.out_of_time:
         return verdict
     context.progress.step(f"Asking {model.name} to check the answer…")
     content = critic_content(state.asked, verdict.claims, state.evidence)

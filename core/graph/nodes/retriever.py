@@ -10,6 +10,7 @@ from core.domain.documents import Document, DocumentStatus
 from core.domain.search import Candidate, Evidence, Intent, Reason, SearchResult
 from core.figures.answers import ASKS, asks_for_figure
 from core.graph.context import Documents, TurnContext
+from core.graph.nodes.census import counted, taken_as_census
 from core.graph.state import TurnState, critique_of
 from core.models.selection import absent_terms
 from core.search.overview import documents_meant, overview
@@ -31,8 +32,11 @@ def retriever(state: TurnState, runtime: Runtime[TurnContext]) -> TurnState:
     assert state.plan is not None, "the rewriter comes before the retriever"
     scope = state.plan.document_ids or state.document_ids
     searched = [document for document in context.documents.list() if not scope or document.id in scope]
-    look = _survey if state.intent is Intent.SURVEY else _search
-    found = look(state, context, searched)
+    asked = taken_as_census(state, searched)
+    found = counted(state, context, searched, asked) if asked is not None else None
+    if found is None:
+        look = _survey if state.intent is Intent.SURVEY else _search
+        found = look(state, context, searched)
     return replace(found, give_up=NOTHING_NEW) if _repeats(found, context) else found
 
 
@@ -92,6 +96,8 @@ def _survey(state: TurnState, context: TurnContext, searched: Sequence[Document]
 
 def _repeats(state: TurnState, context: TurnContext) -> bool:
     """Whether a retry would ask the engine what it was asked before: the same passages, the same critique."""
+    if state.attempts and state.counted is not None:
+        return True
     if not state.attempts or not state.evidence:
         return False
     *_, before, last = (None, *state.attempts)
@@ -102,8 +108,10 @@ def _repeats(state: TurnState, context: TurnContext) -> bool:
 
 
 def after_retriever(state: TurnState, runtime: Runtime[TurnContext]) -> Literal["analyst", "generator", "review"]:
-    if not state.evidence or state.give_up:
+    if state.give_up or not (state.evidence or state.counted):
         return "review"
+    if state.counted is not None:
+        return "generator"
     wants_figure = state.intent is not Intent.SURVEY and asks_for_figure(state.asked, runtime.context.formulas) >= ASKS
     return "analyst" if wants_figure else "generator"
 

@@ -15,6 +15,7 @@ from core.graph.context import TurnContext
 from core.graph.state import TurnState
 from core.search.follow_up import resolve_follow_up
 from core.search.plan import plan_question
+from core.text.questions import OF_DOCUMENTS
 from core.text.terms import content_terms
 
 INTENT_INSTRUCTIONS = (
@@ -44,6 +45,7 @@ _SURVEY = re.compile(
     re.IGNORECASE,
 )
 _BEGINS_QUESTION = re.compile(r"[\s,;:]{1,20}+(?!(?:and|or|vs|versus|und|oder|et|ou|y|o)\b|&)\w", re.IGNORECASE)
+_QUESTION = re.compile(r"[\s,;:]{1,20}+(?!(?:and|or|vs|versus|und|oder|et|ou|y|o)\b|&)\w", re.IGNORECASE)
 _OF_DOCUMENTS = frozenset(
     content_terms(
         "summary summarise summarize overview gist tldr document documents file files pdf paper report contract "
@@ -209,7 +211,7 @@ def _topic(text: str, documents: Sequence[Document]) -> set[str]:
         for document in documents
         for value in (re.sub(r"[\W_]+", " ", document.name), *(field.value for field in document.metadata))
     )
-    return set(content_terms(text)) - _OF_DOCUMENTS - set(content_terms(names))
+    return set(content_terms(text)) - OF_DOCUMENTS - set(content_terms(names))
 
 
 def _by_probe(text: str, state: TurnState, context: TurnContext) -> tuple[Intent, str]:
