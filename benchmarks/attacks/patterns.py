@@ -26,8 +26,9 @@ from core.documents.metadata import describe
 from core.documents.passages import split_pages
 from core.domain.answers import AnswerPart
 from core.domain.documents import Page, PageStatus, Passage
-from core.domain.ports import Message, PdfInfo
+from core.domain.ports import PdfInfo
 from core.domain.search import Evidence, Mode
+from core.domain.turns import Exchange
 from core.graph.nodes import router
 from core.judge.changed import changes
 from core.judge.claims import extract_claims
@@ -414,7 +415,9 @@ def functions() -> dict[str, Callable[[str], object]]:
     return {
         "router by rule": lambda text: router._by_rule(text, Mode.AUTO, (), ()),
         "resolve_mentions": lambda text: router.resolve_mentions(text, ()),
-        "plan_question": lambda text: plan_question(text, history=(Message("user", "Who pays?"),)),
+        "plan_question": lambda text: plan_question(
+            text, history=(Exchange("", "Who pays?", "The tenant and the landlord."),)
+        ),
         "split_sentences": split_sentences,
         "quantities": quantities,
         "content_terms": content_terms,

@@ -20,12 +20,18 @@ class Mode(StrEnum):
     CHAT = "chat"
 
 
+FROM_THE_ANSWER = "What points into the last answer was replaced by what stands there."
+"""A note of plans that hold words of an answer, and so of its documents."""
+
+
 @dataclass(frozen=True, slots=True)
 class SubQuery:
     """One thing to look for, with other wordings of it."""
 
     text: str
     variations: tuple[str, ...] = ()
+    document_ids: tuple[str, ...] = ()
+    """Where it alone is looked for; empty: where all of the plan is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +49,8 @@ class SearchPlan:
     wanted_sections: tuple[str, ...] = ()
     wanted_pages: tuple[str, ...] = ()
     """Printed labels or positions that the question names ("page 12", "slide 5")."""
+    readings: tuple[SubQuery, ...] = ()
+    """The whole question as it may be meant beside the first sub-query; the reranker settles which fits."""
     attempt: int = 0
     notes: tuple[str, ...] = ()
     """What was changed and why, for the trace."""

@@ -7,7 +7,7 @@ from enum import StrEnum
 from typing import Any
 
 from core.domain.answers import AnswerPart, Attempt, Citation, Verdict
-from core.domain.search import Evidence, Intent, Mode
+from core.domain.search import Evidence, Intent, Mode, SearchPlan
 
 
 def now() -> str:
@@ -136,6 +136,14 @@ class Exchange:
     question: str
     answer: str
     """Without markers: their numbers count another turn's evidence."""
+    plan: SearchPlan | None = None
+    """How the question was read; None where it is not known."""
+    intent: Intent | None = None
+
+    @property
+    def understood(self) -> str:
+        """The question as it stands without those before it."""
+        return self.plan.standalone_question if self.plan else self.question
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,6 +164,8 @@ class Turn:
     intent: Intent | None = None
     asked: str = ""
     """The question as it was searched and judged: mentions resolved, what it leans on put in."""
+    plan: SearchPlan | None = None
+    """How it was read: standing alone, with its entities, periods and documents; later questions build on it."""
     answer: str = ""
     """For people to read: the parts as one text, with markers like [2]. Nothing is ever read out of it again."""
     parts: tuple[AnswerPart, ...] = ()

@@ -1,10 +1,12 @@
-"""Does a question lean on the one before it? By pronouns, openings, and what it leaves out."""
+"""How a question is read after those before it: by itself, leaning on the last one, or putting it right."""
 
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 
-from core.domain.ports import Message
-from core.text.terms import FUNCTION_WORDS, words
+from core.domain.search import FROM_THE_ANSWER, Intent
+from core.domain.turns import Exchange
+from core.text.terms import FUNCTION_WORDS, stem, words
 
 _OPENING = re.compile(
     r"^\W*(?:and|but|or|also|then|what about|how about|what else|anything else|who else|why not)\b", re.I
@@ -35,14 +37,81 @@ _MEASURES = frozenset(
     "details clarify continue".split()
 )
 MOST_WORDS_OF_A_REST = 3
+MOST_WORDS_OF_A_SLOT = 6
+MOST_WORDS_OF_AN_ITEM = 16
+MOST_WORDS_CARRIED, MOST_WORDS_SO_FAR = 60, 150
+"""Of the question before, and of all before: a chain of follow-ups drops its beginning."""
+_CORRECTION = re.compile(
+    r"^\W*(?:(?:no+|nope|sorry|wait|actually|rather|oops|not that(?: one)?|wrong(?: one)?)\b[\s,.;:!–—-]*)*"
+    r"(?:i (?:meant?|was (?:asking|talking) about|(?:want|need)(?:ed)?)\b|instead\b|make (?:that|it)\b)[\s,:–—-]*"
+    r"|^\W*(?:(?:no+|nope|sorry|wait|actually|rather|oops)\b\s*[,.;:!–—-]+\s*|sorry\s+)+(?=\S)",
+    re.IGNORECASE,
+)
+_ASKS_ANEW = re.compile(
+    r"\W*(?:what|who|whom|whose|when|where|which|how|why|is|are|was|were|does|do|did|can|could|list|tell|show|explain)\b",
+    re.IGNORECASE,
+)
+_INSTEAD = re.compile(
+    r"^not (?:the |in |for )?(?P<wrong>.{1,60}?)(?:,| but) (?:but )?(?P<right>.{1,60}?)\W*$"
+    r"|^(?P<right_first>.{1,60}?),? (?:not|instead of|rather than) (?:the |in |for )?(?P<wrong_last>.{1,60}?)\W*$",
+    re.IGNORECASE,
+)
+_LITTLE_OPENING = re.compile(
+    r"^\W*(?:(?:and|but|or|also|then|so|now|ok|okay|what about|how about|what of|the same|same)\b[\s,:]*)*"
+    r"(?:(?:for|in|of|at|on|with|by|from|during|about|the|instead)\b\s*)*",
+    re.IGNORECASE,
+)
+_YEAR = re.compile(r"(?<![\w-])(?:FY\s?|Q[1-4]\s)?(?:19|20)\d{2}(?!\d)")
+_COUNTED = re.compile(r"\b([^\W\d]{2,})\s+(?:no\.?\s*|#)?(\d[\w.-]*|[A-Z]|[IVX]{1,5})\b(?!\s+[a-z]+\s+(?:of|in)\b)")
+_NAMED = re.compile(r"\b[A-Z][\w&.'’-]*\w(?:\s+(?:of\s+|and\s+|the\s+)?[A-Z0-9][\w&.'’-]*\w)*")
+_WHICH_ONE = re.compile(
+    r"\b(?:the\s+)?(?P<place>first|second|third|fourth|fifth|sixth|last|former|latter)(?:\s+(?:one|of (?:them|these|"
+    r"those)|item|point|option|reason))?\b(?=\W|$)",
+    re.IGNORECASE,
+)
+_POINTS_INTO_ANSWER = re.compile(
+    r"\b(?:(?:first|second|third|fourth|fifth|sixth|last) (?:one|of (?:them|these|those)|item|point|option|reason)"
+    r"|the (?:former|latter))\b|^\W*(?:and |what about )?the (?:first|second|third|fourth|fifth|sixth|last)\W*$",
+    re.IGNORECASE,
+)
+_BULLET = re.compile(r"^(?:[-*•–]|\(?\d{1,2}[.)]|\(?[a-z][.)])\s+")
+_SERIES = re.compile(r"[^,.;:]{2,60}(?:, [^,.;:]{2,60}){0,8},? (?:and|or) [^,.;:]{2,60}")
+_BETWEEN_ITEMS = re.compile(r",? (?:and|or) |, ")
+_PLACES = {"first": 0, "former": 0, "second": 1, "latter": 1, "third": 2, "fourth": 3, "fifth": 4, "sixth": 5}
 
 
-def resolve_follow_up(question: str, history: Sequence[Message]) -> str:
-    """Put the previous question of the person before one that cannot be understood without it."""
-    earlier = [message.text for message in history if message.role == "user" and message.text.strip()]
-    if not earlier or not leans_on_the_last(question):
-        return question
-    return f"{earlier[-1].strip()} {question.strip()}"
+@dataclass(frozen=True, slots=True)
+class FollowUp:
+    """How a question is read: what it means standing alone, and what else it may mean."""
+
+    standalone: str
+    others: tuple[str, ...] = ()
+    note: str = ""
+
+
+def read_after(question: str, history: Sequence[Exchange]) -> FollowUp:
+    """Read a question after those before it that were no small talk.
+
+    Whether it leans on them or not, it is searched alone, joined with the last one, and joined with all of them, unless
+    it plainly puts something in the place of something else.
+    """
+    earlier = [one for one in history if one.intent is not Intent.CHAT and one.understood.strip()]
+    if not earlier:
+        return FollowUp(question)
+    last, before = earlier[-1], _shortened(earlier[-1].understood, MOST_WORDS_CARRIED)
+    joined = f"{before} {question.strip()}"
+    if pointed := _pointed_at(question, last):
+        return FollowUp(pointed, note=FROM_THE_ANSWER)
+    if corrected := _corrected(question, before):
+        return FollowUp(corrected, note="Put right what the last question said.")
+    leans = leans_on_the_last(question)
+    if leans and (rest := _rest_of(question)) and (replaced := with_slot(before, rest)):
+        return FollowUp(replaced, note="Asked as the last question was, of something else.")
+    asked_so_far = _shortened(" ".join(one.question.strip() for one in earlier), MOST_WORDS_SO_FAR)
+    readings = dict.fromkeys([question, joined, f"{asked_so_far} {question.strip()}"])
+    standalone = joined if leans else question
+    note = "Joined with the previous question, which it refers to." if leans else ""
+    return FollowUp(standalone, tuple(reading for reading in readings if reading != standalone), note)
 
 
 def leans_on_the_last(question: str) -> bool:
@@ -57,3 +126,80 @@ def leans_on_the_last(question: str) -> bool:
         return True
     pronoun = _PRONOUN.search(question)
     return pronoun is not None and (len(own_words) < 3 or not _NOUN_PHRASE.search(question, 0, pronoun.start()))
+
+
+def with_slot(question: str, value: str) -> str:
+    """The question with the one thing of the same kind (year, "Span 1", name) replaced; empty where none is clear."""
+    for kind in (_COUNTED, _YEAR, _NAMED):
+        given = [match for match in kind.finditer(value) if kind is not _NAMED or match.group() not in _FIRST_WORDS]
+        if len(given) != 1:
+            continue
+        there = [match for match in kind.finditer(question) if kind is not _NAMED or match.start() > 0]
+        if kind is _COUNTED:
+            there = [match for match in there if stem(match.group(1)) == stem(given[0].group(1))]
+        if len({match.group() for match in there}) == 1:
+            new = value.strip(" ?!.,;:") if kind is _NAMED else given[0].group()
+            return _replaced(question, [match.span() for match in there], new)
+    return ""
+
+
+_FIRST_WORDS = frozenset("What Who When Where Which Why How Is Are Was Were Do Does Did Can The And I".split())
+
+
+def _replaced(text: str, spans: Sequence[tuple[int, int]], value: str) -> str:
+    for start, end in reversed(spans):
+        text = text[:start] + value + text[end:]
+    return text
+
+
+def _corrected(question: str, before: str) -> str:
+    """The last question with what the person puts right; empty where nothing is."""
+    opening = _CORRECTION.match(question)
+    said = question[opening.end() :].strip() if opening else ""
+    if _ASKS_ANEW.match(said):
+        return ""
+    if instead := _INSTEAD.match(said):
+        wrong = instead["wrong"] or instead["wrong_last"]
+        right = instead["right"] or instead["right_first"]
+        places = [match.span() for match in re.finditer(re.escape(wrong.strip(" ?!.")), before, re.IGNORECASE)]
+        if places:
+            return _replaced(before, places, right.strip(" ?!."))
+        said = right
+    bare = _LITTLE_OPENING.sub("", said, count=1).strip()
+    if not bare or len(words(bare)) > MOST_WORDS_OF_A_SLOT:
+        return ""
+    return with_slot(before, bare) or f"{before} {bare}"
+
+
+def _rest_of(question: str) -> str:
+    """What a short follow-up names, without its opening; empty where it asks a question of its own."""
+    bare = _LITTLE_OPENING.sub("", question, count=1).strip()
+    own = [word for word in words(bare) if word.lower() not in FUNCTION_WORDS]
+    return bare if own and len(words(bare)) <= MOST_WORDS_OF_A_SLOT and len(own) <= MOST_WORDS_OF_A_REST else ""
+
+
+def _pointed_at(question: str, last: Exchange) -> str:
+    """The question with "the second one" as the last answer told it; empty where it points at nothing there."""
+    match = _WHICH_ONE.search(question) if _POINTS_INTO_ANSWER.search(question) else None
+    items = items_of(last.answer) if match else []
+    place = _PLACES.get(match["place"].lower(), len(items) - 1) if match else 0
+    if match is None or len(items) < 2 or place >= len(items):
+        return ""
+    return f"{question[: match.start()]}{items[place]}{question[match.end() :]}".strip()
+
+
+def items_of(answer: str) -> list[str]:
+    """What an answer tells one by one: its list, else what its first paragraph lists, else its paragraphs."""
+    lines = [line.strip() for line in answer.splitlines() if line.strip()]
+    listed = [_BULLET.sub("", line) for line in lines if _BULLET.match(line)]
+    if len(listed) < 2 and lines:
+        series = max((match.group() for match in _SERIES.finditer(lines[0])), key=len, default="")
+        listed = [part for part in _BETWEEN_ITEMS.split(series) if part] or lines
+    return [" ".join(item.strip(" .;,").split()[:MOST_WORDS_OF_AN_ITEM]) for item in listed]
+
+
+def _shortened(text: str, most_words: int) -> str:
+    """The end of what was asked before, cut where a question begins."""
+    while len(text.split()) > most_words and (cut := re.search(r"[?.!]\s+(?=\S)", text)):
+        text = text[cut.end() :]
+    return " ".join(text.split()[-most_words:])

@@ -7,13 +7,13 @@ Owns what is looked for and in which wordings. Which documents a question names 
 import re
 from collections.abc import Sequence
 
-from core.domain.ports import Message
 from core.domain.search import SearchPlan, SubQuery
-from core.search.follow_up import resolve_follow_up
+from core.domain.turns import Exchange
+from core.search.follow_up import leans_on_the_last, read_after
 from core.search.lexicon import Lexicon, Term, shipped_lexicon
 from core.search.places import numbered_in, pages_in, with_plain_years, years_in
 from core.text.sentences import split_sentences
-from core.text.terms import FUNCTION_WORDS, words
+from core.text.terms import FUNCTION_WORDS, content_terms, words
 
 MOST_SUB_QUERIES = 4
 
@@ -21,7 +21,14 @@ _HOW_TO_ANSWER = re.compile(
     r"\W{0,9}(?:(?:please|kindly)\s{1,9})?(?:answer|respond|reply|round|format|express|write|return|output)\b(?!\s+(?-i:[A-Z]))",
     re.IGNORECASE,
 )
-_PARTS = re.compile(r"(?<=\?)\s+|,?\s{1,4}and (?=(?:what|who|when|where|which|how|why)\b)")
+_PARTS = re.compile(
+    r"(?<=[?.;])\s+(?=\S)|,?\s{1,4}and (?:also )?(?=(?:what|who|when|where|which|how|why|is|are|does|do|did|can)\b)"
+)
+_ASKS = re.compile(
+    r"\W*(?:what|who|whom|whose|when|where|which|how|why|is|are|was|were|does|do|did|can|could|may|must|shall|should|"
+    r"will|list|name|give|tell|show|explain|describe|compare|summari[sz]e|find)\b",
+    re.IGNORECASE,
+)
 _QUOTED = re.compile(r"[\"“”]([^\"“”]{2,80})[\"“”]|(?<!\w)['‘]([^'‘’]{2,60})['’](?!\w)")
 _NAME = re.compile(r"\b(?:[A-Z][\w&.'’-]*[\w]|[A-Z]{2,})(?:\s+(?:(?:of|and|the|for|de|&)\s+)?[A-Z0-9][\w&'’-]*)*")
 
@@ -29,7 +36,7 @@ _NAME = re.compile(r"\b(?:[A-Z][\w&.'’-]*[\w]|[A-Z]{2,})(?:\s+(?:(?:of|and|the
 def plan_question(
     question: str,
     *,
-    history: Sequence[Message] = (),
+    history: Sequence[Exchange] = (),
     gaps: Sequence[str] = (),
     attempt: int = 0,
     lexicon: Lexicon | None = None,
@@ -40,9 +47,10 @@ def plan_question(
     """
     lexicon = lexicon or shipped_lexicon()
     notes: list[str] = []
-    standalone = resolve_follow_up(question, history)
-    if standalone != question:
-        notes.append("Joined with the previous question, which it refers to.")
+    followed = read_after(question, history)
+    standalone = followed.standalone
+    if followed.note:
+        notes.append(followed.note)
     core = core_question(standalone)
     if len(core) < len(standalone):
         notes.append("Left out how the answer should be written.")
@@ -50,7 +58,9 @@ def plan_question(
     if terms:
         notes.append("Added what documents print for: " + ", ".join(term.names[0] for term in terms) + ".")
     sections = lexicon.sections_in(standalone, terms)
-    sub_queries = [SubQuery(core, _variations(core, terms)), *map(SubQuery, parts_of(core))]
+    readings = tuple(_reading(core_question(other), lexicon) for other in followed.others if content_terms(other))
+    constraints = tuple(" ".join(match.group().split()) for match in _QUOTED.finditer(core))
+    sub_queries = [SubQuery(core, _variations(core, terms)), *map(SubQuery, (*parts_of(core), *constraints))]
     for section in sections:
         lines = [term.printed for term in terms if any(lexicon.sections.get(name) == section for name in term.sections)]
         sub_queries.append(SubQuery(" ".join([*section.headings[:1], *lines])))
@@ -60,13 +70,18 @@ def plan_question(
         standalone_question=standalone,
         sub_queries=(*sub_queries[:MOST_SUB_QUERIES], *map(SubQuery, gaps)),
         entities=entities_in(core),
-        constraints=tuple(" ".join(match.group().split()) for match in _QUOTED.finditer(core)),
+        constraints=constraints,
         time_ranges=years_in(standalone),
         wanted_sections=tuple(dict.fromkeys([*numbered_in(standalone), *headings])),
         wanted_pages=pages_in(standalone),
+        readings=readings,
         attempt=attempt,
         notes=tuple(notes),
     )
+
+
+def _reading(core: str, lexicon: Lexicon) -> SubQuery:
+    return SubQuery(core, _variations(core, lexicon.terms_in(core)))
 
 
 def core_question(question: str) -> str:
@@ -79,9 +94,10 @@ def core_question(question: str) -> str:
 
 def parts_of(core: str) -> tuple[str, ...]:
     """The separate questions of a multi-part question; empty when there is only one."""
-    parts = [part.strip() for part in _PARTS.split(core) if part.endswith("?") or "?" not in core]
-    parts = [part for part in parts if _content(part)]
-    return tuple(parts) if len(parts) > 1 else ()
+    parts = [part.strip() for part in _PARTS.split(core)]
+    parts = [part for part in parts if (part.endswith("?") or _ASKS.match(part)) and _content(part)]
+    whole = (f"{parts[0]} {part}" if at and leans_on_the_last(part) else part for at, part in enumerate(parts))
+    return tuple(whole) if len(parts) > 1 else ()
 
 
 def entities_in(core: str) -> tuple[str, ...]:

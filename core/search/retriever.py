@@ -6,11 +6,12 @@ from typing import Protocol
 
 from core.domain.documents import Document, DocumentStatus, PageKey, Passage, document_of, page_of
 from core.domain.ports import Embedder, KeywordIndex, PassageIndex, Reranker
-from core.domain.search import Candidate, Reason, SearchPlan, SearchResult
+from core.domain.search import Candidate, Reason, SearchPlan, SearchResult, SubQuery
 from core.domain.settings import Settings
 from core.search.fuse import fuse_rankings
 from core.search.matching import DECISIVE_MATCH, match_documents
 from core.search.pack import Chosen, fill_budget, keep_best, to_evidence
+from core.search.places import years_in
 from core.search.rankings import Ranking, Rankings, RunIndexes
 
 MOST_OPENED_TARGETS = 3
@@ -73,15 +74,13 @@ class Retriever:
         most = max(1, settings.kept + retry * (settings.retry_kept - settings.kept))
         searched = [documents[identity] for identity in ids] or list(documents.values())
         affinity = match_documents(plan.standalone_question, plan.time_ranges, searched)
-        named = sorted((i for i, score in affinity.items() if score >= DECISIVE_MATCH), key=lambda i: (-affinity[i], i))
-        rankings = self._run_indexes(plan, ids, named)
+        named = _named(affinity)
         asked, page_notices = self._asked_pages(plan, [documents[identity] for identity in ids or named])
-        best = self._fuse(rankings, asked, affinity)[: settings.candidates * (1 + retry)]
-        pages = self._pages_of([identity for identity, _ in best])
-        fused = _candidates(best, rankings, affinity, pages)
-        counts = {identity: document.page_count for identity, document in documents.items()}
-        rated = self._reranker.rate(plan, fused, pages, counts)
-        reranked = sorted(rated, key=lambda c: (-c.scores["reranked"], -c.scores["fused"], c.passage.id))
+        rankings, fused, rated = self._rated(plan, ids, named, asked, affinity, documents)
+        others = [self._read_as(reading, plan, ids, asked, documents) for reading in plan.readings]
+        reranked = sorted(
+            settled([rated, *others]), key=lambda c: (-c.scores["reranked"], -c.scores["fused"], c.passage.id)
+        )
         kept, left_out = keep_best(reranked, floor=floor, most=most, targets=plan.document_ids or named)
         openings = self._openings(plan.document_ids) if kept else []
         chosen, over = fill_budget(kept, self._neighbours(kept), openings, context_characters=context_characters)
@@ -100,6 +99,38 @@ class Retriever:
             notes=tuple(f"The question names {names[identity]}." for identity in named if identity not in ids),
             notices=(*page_notices, *self._not_searched(rankings, searched)),
         )
+
+    def _read_as(
+        self,
+        reading: SubQuery,
+        plan: SearchPlan,
+        ids: Sequence[str],
+        asked: Mapping[str, float],
+        documents: Mapping[str, Document],
+    ) -> list[Candidate]:
+        """What another reading of the question finds, rated by it."""
+        years = years_in(reading.text)
+        read = replace(plan, standalone_question=reading.text, sub_queries=(reading,), time_ranges=years, readings=())
+        searched = [documents[identity] for identity in ids] or list(documents.values())
+        affinity = match_documents(reading.text, years, searched)
+        return self._rated(read, ids, _named(affinity), asked, affinity, documents)[2]
+
+    def _rated(
+        self,
+        plan: SearchPlan,
+        ids: Sequence[str],
+        named: Sequence[str],
+        asked: Mapping[str, float],
+        affinity: Mapping[str, float],
+        documents: Mapping[str, Document],
+    ) -> tuple[Rankings, list[Candidate], list[Candidate]]:
+        """What the indexes found for one reading of the question, the best of it, and that with its relevance."""
+        rankings = self._run_indexes(plan, ids, named)
+        best = self._fuse(rankings, asked, affinity)[: self._settings.candidates * (1 + plan.attempt)]
+        pages = self._pages_of([identity for identity, _ in best])
+        fused = _candidates(best, rankings, affinity, pages)
+        counts = {identity: document.page_count for identity, document in documents.items()}
+        return rankings, fused, self._reranker.rate(plan, fused, pages, counts)
 
     def _not_searched(self, rankings: Rankings, searched: Sequence[Document]) -> tuple[str, ...]:
         """What the search by meaning left out, but for documents of which their status says so."""
@@ -185,6 +216,26 @@ class Retriever:
             own = (Candidate(p, {stage: scores[p.id]}) for p in self._library.passages(list(scores)))
             shown[stage] = tuple(known.get(candidate.passage.id, candidate) for candidate in own)
         return shown
+
+
+def _named(affinity: Mapping[str, float]) -> list[str]:
+    return sorted((i for i, score in affinity.items() if score >= DECISIVE_MATCH), key=lambda i: (-affinity[i], i))
+
+
+def settled(readings: Sequence[Sequence[Candidate]]) -> list[Candidate]:
+    """Every candidate once: its relevance is half that of the reading it fits best, half the mean over all readings.
+
+    Where a reading did not find it, it counts as the last of what that reading found.
+    """
+    scores = [{one.passage.id: one.scores["reranked"] for one in rated} for rated in readings if rated]
+    every = {one.passage.id: one for rated in reversed(readings) for one in rated}
+    if len(scores) < 2:
+        return list(every.values())
+    lasts = [min(found.values()) for found in scores]
+    fits = {
+        identity: [found.get(identity, last) for found, last in zip(scores, lasts, strict=True)] for identity in every
+    }
+    return [one.scored(reranked=(max(fits[i]) + sum(fits[i]) / len(fits[i])) / 2) for i, one in every.items()]
 
 
 def _with_stage_scores(item: Chosen) -> Chosen:

@@ -298,6 +298,7 @@ def _answered(turn: Turn, final: TurnState) -> Turn:
         document_ids=final.targets or turn.document_ids,
         intent=final.intent,
         asked=final.asked,
+        plan=final.plan,
         answer=marked_text(final.parts),
         parts=final.parts,
         citations=final.citations,

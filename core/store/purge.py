@@ -5,8 +5,11 @@ import sqlite3
 from dataclasses import dataclass
 
 from core.domain.errors import StorageError
+from core.domain.search import FROM_THE_ANSWER
 from core.store.database import Database
 from core.store.sessions import NEW_TITLE
+
+_MAY_REPEAT = ('"evidence":[]', '"evidence": []', FROM_THE_ANSWER)
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +23,7 @@ class Purge:
 def quoting(database: Database, document_id: str) -> Purge:
     """Find the turns whose answer, evidence, trace or review holds text of the document.
 
-    Later turns of the conversation that searched nothing may repeat such an answer, and count as well.
+    Later turns of the conversation that searched nothing or point into such an answer may repeat it, and count as well.
     """
     rows = database.connection.execute(
         """SELECT id, session_id, body,
@@ -32,7 +35,7 @@ def quoting(database: Database, document_id: str) -> Purge:
     turns: list[str] = []
     sessions: dict[str, None] = {}
     for row in rows:
-        repeats = row["session_id"] in sessions and '"evidence":[]' in row["body"]
+        repeats = row["session_id"] in sessions and any(mark in row["body"] for mark in _MAY_REPEAT)
         if row["marked"] or repeats or _quotes(row["body"], document_id):
             turns.append(row["id"])
             sessions[row["session_id"]] = None

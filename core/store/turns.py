@@ -10,7 +10,7 @@ from dataclasses import replace
 from core.domain.answers import AnswerPart, Citation
 from core.domain.codec import UNDECODABLE, readable, to_json
 from core.domain.errors import TurnError
-from core.domain.search import Mode
+from core.domain.search import Intent, Mode, SearchPlan
 from core.domain.turns import (
     Exchange,
     FeedbackKind,
@@ -34,7 +34,7 @@ UNREADABLE_REVIEW = "The decision on this answer cannot be read; it is kept as i
 UNREADABLE_SCOPE = ("unreadable",)
 """The id of no document: what was chosen is not known, and must not become all documents."""
 EVERY_TURN = TurnFilter()
-SHARED = frozenset({"answer", "parts", "citations", "verdict", "evidence"})
+SHARED = frozenset({"answer", "parts", "citations", "verdict", "evidence", "plan"})
 """What the attempt that was kept has in common with its turn."""
 KEPT_IN_MEMORY = 200
 """Finished turns that are not read again from the database until they change."""
@@ -42,7 +42,7 @@ KEPT_IN_MEMORY = 200
 
 MOST_SEARCHED = 200
 """Characters of a search that count: SQLite refuses very long patterns."""
-MOST_EXCHANGES = 6
+MOST_EXCHANGES = 40
 """How much of a conversation a turn is told."""
 
 
@@ -153,7 +153,10 @@ class Turns:
         rows = self._database.connection.execute(
             """SELECT turns.id, question,
                  CASE WHEN review.id IS NULL THEN body ->> '$.answer' ELSE final_answer END AS answer,
-                 CASE WHEN review.id IS NULL THEN body -> '$.parts' ELSE parts END AS parts
+                 CASE WHEN review.id IS NULL THEN body -> '$.parts' ELSE parts END AS parts,
+                 CASE WHEN json_valid(body) THEN
+                   coalesce(nullif(body -> '$.plan', 'null'), body -> '$.attempts[#-1].plan') END AS plan,
+                 CASE WHEN json_valid(body) THEN body ->> '$.intent' END AS intent
                FROM turns LEFT JOIN reviews AS review ON review.id =
                  (SELECT MAX(id) FROM reviews WHERE turn_id = turns.id AND undone_at = '')
                WHERE session_id = ? AND turns.status IN (?, ?, ?) AND position < ?
@@ -162,7 +165,13 @@ class Turns:
             (session_id, TurnStatus.ANSWERED, TurnStatus.FLAGGED, TurnStatus.REVIEWED, before, MOST_EXCHANGES),
         )
         return tuple(
-            Exchange(row["id"], row["question"], plain_text(_parts(row["parts"]) or ()) or row["answer"])
+            Exchange(
+                row["id"],
+                row["question"],
+                plain_text(_parts(row["parts"]) or ()) or row["answer"],
+                readable(SearchPlan, row["plan"]) if row["plan"] else None,
+                Intent(row["intent"]) if row["intent"] in list(Intent) else None,
+            )
             for row in reversed(rows.fetchall())
         )
 

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.domain.ports import Message
-from core.search.follow_up import resolve_follow_up
+from core.domain.turns import Exchange
+from core.search.follow_up import read_after
 from core.search.places import pages_in
 from core.search.plan import core_question, plan_question
 from core.text.terms import content_terms, words
@@ -77,18 +77,18 @@ def test_entities_are_names_and_quotations() -> None:
     assert plan.entities == ("early retirement", "Acme Holding")
 
 
-HISTORY = (Message("user", "How do I charge the headset?"), Message("assistant", "With the cable."))
+HISTORY = (Exchange("", "How do I charge the headset?", "With the cable."),)
 
 
 @pytest.mark.parametrize("question", ["How long does it take?", "And with USB-C?", "Why?"])
 def test_a_follow_up_is_joined_with_what_it_refers_to(question: str) -> None:
-    assert resolve_follow_up(question, HISTORY) == f"How do I charge the headset? {question}"
+    assert read_after(question, HISTORY).standalone == f"How do I charge the headset? {question}"
 
 
 def test_a_question_that_stands_alone_stays_as_it_is() -> None:
     question = "Which microphone models support noise cancelling?"
     assert plan_question(question, history=HISTORY).standalone_question == question
-    assert resolve_follow_up("Why?", ()) == "Why?"
+    assert read_after("Why?", ()).standalone == "Why?"
 
 
 def test_parts_and_gaps_become_sub_queries() -> None:
@@ -169,17 +169,17 @@ def test_an_opening_that_names_something_is_kept(question: str) -> None:
     ],
 )
 def test_another_topic_is_not_joined_with_the_last_question(question: str) -> None:
-    assert resolve_follow_up(question, HISTORY) == question
+    assert read_after(question, HISTORY).standalone == question
 
 
 @pytest.mark.parametrize("question", ["On Semiconductor revenue?", "But Ltd turnover in 2020?", "Then Corp's profit?"])
 def test_a_name_that_opens_with_a_little_word_is_not_joined(question: str) -> None:
-    assert resolve_follow_up(question, HISTORY) == question
+    assert read_after(question, HISTORY).standalone == question
 
 
 @pytest.mark.parametrize("question", ["What is the price of it?", "And in 2019?", "What about the cable?", "How long?"])
 def test_a_question_that_leans_is_joined(question: str) -> None:
-    assert resolve_follow_up(question, HISTORY) != question
+    assert read_after(question, HISTORY).standalone != question
 
 
 @pytest.mark.parametrize(
@@ -205,7 +205,7 @@ def test_lists_of_pages_in_other_signs_and_words_that_are_no_numbers() -> None:
 
 
 def test_names_are_not_taken_for_words_that_point_back() -> None:
-    history = [Message("user", "What is the fee?")]
+    history = [Exchange("", "What is the fee?", "1 %.")]
     for question in (
         "In which year was Acme founded?",
         "Does the IT department exist?",
@@ -213,6 +213,6 @@ def test_names_are_not_taken_for_words_that_point_back() -> None:
         "Where does This American Life air?",
         "What was this year's profit at Acme?",
     ):
-        assert resolve_follow_up(question, history) == question
+        assert read_after(question, history).standalone == question
     for question in ("Explain.", "Can you elaborate?", "It costs what?", "Is this so?", "More details please"):
-        assert resolve_follow_up(question, history) != question
+        assert read_after(question, history).standalone != question

@@ -20,7 +20,7 @@ def rewriter(state: TurnState, runtime: Runtime[TurnContext]) -> TurnState:
     gaps = [gap for gap in (state.verdict.gaps if state.verdict else ()) if gap not in tried]
     plan = plan_question(
         state.standalone,
-        history=context.conversation,
+        history=context.history,
         gaps=(*filter(None, [state.hint]), *gaps),
         attempt=attempt,
         lexicon=context.lexicon,

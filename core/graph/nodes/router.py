@@ -13,7 +13,7 @@ from core.domain.errors import TurnError
 from core.domain.search import Intent, Mode
 from core.graph.context import TurnContext
 from core.graph.state import TurnState
-from core.search.follow_up import resolve_follow_up
+from core.search.follow_up import read_after
 from core.search.plan import plan_question
 from core.text.questions import OF_DOCUMENTS
 from core.text.terms import content_terms
@@ -95,7 +95,7 @@ def router(state: TurnState, runtime: Runtime[TurnContext]) -> TurnState:
     context.note(
         decided={"intent": intent, "because": why, "mentioned": [d.name for d in documents if d.id in mentioned]}
     )
-    leans_on_history = resolve_follow_up(text, context.conversation) != text
+    leans_on_history = read_after(text, context.history).standalone != text
     if intent is Intent.CHAT or leans_on_history or context.recall is None:
         return routed
     recalled = context.recall(text, [document.id for document in in_scope])

@@ -1,0 +1,81 @@
+"""A question is read after those before it: what it leans on, what it puts right, and what it points at."""
+
+import pytest
+
+from core.domain.documents import Passage
+from core.domain.search import Candidate, Intent
+from core.domain.turns import Exchange
+from core.search.follow_up import items_of, read_after
+from core.search.plan import plan_question
+from core.search.retriever import settled
+
+
+def after(last: str, question: str, answer: str = "") -> str:
+    return read_after(question, (Exchange("", last, answer),)).standalone
+
+
+@pytest.mark.parametrize("correction", ["no, I meant Span 3", "No, Span 3.", "sorry, not span 1 but Span 3"])
+def test_a_correction_takes_the_place_of_what_it_corrects(correction: str) -> None:
+    assert after("How long is Span 1 of the bridge?", correction) == "How long is Span 3 of the bridge?"
+
+
+def test_what_was_put_right_is_kept_in_mind() -> None:
+    first = Exchange("", "How long is Span 1 of the bridge?", "120 m.")
+    second = Exchange("", "no, I meant Span 3", "140 m.", plan_question("no, I meant Span 3", history=[first]))
+    assert "Span 3" in read_after("And its height?", (first, second)).standalone
+    assert "Span 1" not in read_after("And its height?", (first, second)).standalone
+
+
+@pytest.mark.parametrize(
+    ("last", "question", "read"),
+    [
+        ("What was Acme's revenue in 2020?", "and for 2021?", "What was Acme's revenue in 2021?"),
+        ("What was the revenue of Acme in 2020?", "And Northwind?", "What was the revenue of Northwind in 2020?"),
+        ("What was Acme's profit in 2020?", "I meant net income, not profit", "What was Acme's net income in 2020?"),
+    ],
+)
+def test_a_short_follow_up_asks_the_same_of_something_else(last: str, question: str, read: str) -> None:
+    assert after(last, question) == read
+
+
+def test_the_second_one_is_what_the_last_answer_told_second() -> None:
+    assert after("Why was it late?", "What about the second one?", "- heavy rain\n- a strike") == "What about a strike?"
+    assert after("Who signed?", "Tell me about the latter", "Ada Moreno and Ben Holt.") == "Tell me about Ben Holt"
+    assert items_of("1. rain\n2. a strike.") == ["rain", "a strike"]
+
+
+@pytest.mark.parametrize(
+    "question", ["No smoking areas?", "No notice period is given, right?", "Actually, who signed it?"]
+)
+def test_what_only_begins_like_a_correction_is_none(question: str) -> None:
+    assert not read_after(question, (Exchange("", "What is the fee of Span 1?", ""),)).note.startswith("Put right")
+
+
+def test_small_talk_in_between_changes_no_topic() -> None:
+    history = (Exchange("", "How long is Span 1?", "120 m."), Exchange("", "Thanks!", "Gladly.", intent=Intent.CHAT))
+    assert read_after("And its height?", history).standalone == "How long is Span 1? And its height?"
+
+
+def test_every_question_after_another_is_searched_alone_and_joined() -> None:
+    history = [Exchange("", "How long is Span 1?", ""), Exchange("", "Who built the bridge?", "")]
+    plan = plan_question("What is the capital of Mongolia?", history=history)
+    assert plan.standalone_question == plan.sub_queries[0].text == "What is the capital of Mongolia?"
+    assert [reading.text for reading in plan.readings] == [
+        "Who built the bridge? What is the capital of Mongolia?",
+        "How long is Span 1? Who built the bridge? What is the capital of Mongolia?",
+    ]
+    assert not plan_question("What is the capital of Mongolia?").readings
+
+
+def test_parts_are_split_also_without_a_question_mark_on_the_first() -> None:
+    texts = [query.text for query in plan_question("Who signed the lease. Which rooms are let?").sub_queries]
+    assert "Who signed the lease." in texts and "Which rooms are let?" in texts
+
+
+def test_the_reranker_settles_which_reading_a_passage_counts_by() -> None:
+    def rated(**scores: float) -> list[Candidate]:
+        return [Candidate(Passage(i, "d", 0, "1", i, 0, 1), {"reranked": score}) for i, score in scores.items()]
+
+    assert [one.scores["reranked"] for one in settled([rated(a=0.4)])] == [0.4]
+    relevance = {c.passage.id: c.scores["reranked"] for c in settled([rated(a=0.9, b=0.2), rated(b=0.8, c=0.4)])}
+    assert relevance == pytest.approx({"a": (0.9 + 0.65) / 2, "b": (0.8 + 0.5) / 2, "c": (0.4 + 0.3) / 2})
