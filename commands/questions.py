@@ -120,9 +120,12 @@ def turn_as_json(turn: "Turn") -> dict[str, Any]:
 
 
 def _part_as_json(part: "AnswerPart") -> dict[str, Any]:
+    from core.text.charting import chart_of
     from core.text.stating import formula
 
-    told = {"text": part.text, "kind": part.kind, "citations": list(part.numbers)}
+    told: dict[str, Any] = {"text": part.text, "kind": part.kind, "citations": list(part.numbers)}
+    chart = None if part.computation else chart_of(part.figures)
+    told |= {"chart": chart} if chart else {}
     return told | ({"formula": formula(part.figures, part.computation)} if part.computation else {})
 
 

@@ -9,7 +9,7 @@ from core.domain.documents import PageKey
 from core.domain.figures import Computation, Figure, Stated
 from core.domain.search import Evidence
 from core.domain.tables import Table
-from core.figures.asked import wanted
+from core.figures.asked import Form, wanted
 from core.figures.cells import Finding, Ranking, Weights, finding, rank
 from core.figures.computing import Computed, computed
 from core.figures.formulas import Formula, Formulas, shipped_formulas
@@ -72,6 +72,8 @@ def analyse(
     of_form = computed(question, tables, known=known)
     if asks_yes_or_no(question):
         return Analysis(tuple(filter(None, [of_form.stated])), of_form.missing)
+    if of_form.stated and of_form.stated.computation is None:
+        return Analysis((of_form.stated,))
     of_trade = named(asked_as, tables, UNWEIGHED, formulas)
     cell = stated_cell(question, tables, known=known)
     asked = formulas.named_in(asked_as)
@@ -172,5 +174,6 @@ def told_of(
     figures = tuple(figure for one in found.answers if (figure := one.figure) is not None)
     if not figures or len(figures) < len(found.answers):
         return None
-    several, computes = len(figures) > 1, wanted(question) is not None
+    several, asked = len(figures) > 1, wanted(question)
+    computes = asked is not None and asked.form is not Form.SERIES
     return figures, features_of(ranking, asks=gates.asks_for_figure(question), several=several, computes=computes)

@@ -30,6 +30,8 @@ class Form(StrEnum):
     AVERAGE = "average"
     SUM = "sum"
     CHANGE = "change"
+    SERIES = "series"
+    """The figures of several periods themselves."""
     COMPARISON = "comparison"
     """Whether one is more or less than the other: yes or no."""
 
@@ -78,6 +80,14 @@ _FORMS: tuple[tuple[Form, re.Pattern[str]], ...] = tuple(
 _RANGE = re.compile(
     r"(?:19|20)\d\d\s?(?:-|–|—|to|through|until)\s?(?:FY\s?)?(?:19|20)\d\d\b|\b(?:between|from|over)\b", re.IGNORECASE
 )
+_DEVELOPS = re.compile(
+    r"\b(?:trends?|develop(?:ed|ment|s)?|evol(?:ve|ved|ution)|over (?:the )?(?:years|time|(?:last|past) \w{1,9} years)"
+    r"|year by year|(?:each|every|per) year|by year|annually|yearly)\b",
+    re.IGNORECASE,
+)
+_YEARS_THROUGH = re.compile(
+    r"\b(?:19|20)\d\d\s?(?:-|–|—|to|through|until|and)\s?(?:FY\s?)?(?:19|20)\d\d\b", re.IGNORECASE
+)
 _SUMMED = re.compile(r"\b(?:sum|combined|altogether|aggregate|cumulative|together|added up)\b", re.IGNORECASE)
 _OF_ALL = re.compile(
     r"\b(?:annual|yearly|per year|each year|years|periods|quarters)\b|^\W{0,3}what (?:is|was) the (?:average|mean)\b",
@@ -118,7 +128,11 @@ def wanted(question: str) -> Wanted | None:
                 return Wanted(form, operands, dates, whole)
         elif _is_meant(form, text, len(dates)):
             return Wanted(form, (_bare(f"{text[: match.start()]} {text[match.end() :]}"),), dates, whole)
-    return None
+    developed = _DEVELOPS.search(text) or (_YEARS_THROUGH.search(text) if _RANGE.search(text) else None)
+    if developed is None or not _says_something(text):
+        return None
+    rest = f"{text[: developed.start()]} {text[developed.end() :]}"
+    return Wanted(Form.SERIES, (_bare(rest),), dates, whole_range=True)
 
 
 def _compared(text: str, dates: tuple[Date, ...]) -> Wanted | None:

@@ -15,6 +15,7 @@ from core.figures.agreement import Place, Question
 from core.figures.asked import Date, Form, Wanted, dates_of, wanted
 from core.figures.cells import Ranking, Weights, figure_of, rank
 from core.figures.gates import Gates, features_of, shipped_gates
+from core.text.charting import FEWEST_PERIODS
 from core.text.measures import printed_figure
 from core.text.stating import MOST_OPERANDS, NotComputableError, short, statement
 from core.text.terms import words
@@ -66,7 +67,10 @@ def computed(
         operands = finder.pair(asked) if len(asked.operands) == 2 else finder.series(asked)
     if operands is None or not _alike(asked.form, operands.figures):
         return Computed()
-    features = {**operands.features, "told": _told(Question(question, printed, known), operands.figures)}
+    told = _told(Question(question, printed, known), operands.figures)
+    if asked.form is Form.SERIES:
+        return _series(operands, told, gates) if len(operands.figures) >= FEWEST_PERIODS else Computed()
+    features = {**operands.features, "told": told}
     computation = _computation(asked, operands.figures)
     try:
         text = statement(operands.figures, computation)
@@ -74,6 +78,12 @@ def computed(
         return Computed()
     stated = Stated(text, operands.figures, gates.is_result(features), computation=computation)
     return Computed(stated, features=features)
+
+
+def _series(operands: _Operands, told: float, gates: Gates) -> Computed:
+    """The figures themselves."""
+    features = {**operands.features, "told": told}
+    return Computed(Stated(statement(operands.figures), operands.figures, gates.is_result(features)), features=features)
 
 
 def _told(asked: Question, figures: Sequence[Figure]) -> float:
@@ -223,7 +233,7 @@ def _periods(asked: Wanted, there: Iterable[Date]) -> list[Date]:
     """The periods meant, in order of time: those named, those between, or where none is named the latest or all."""
     every = sorted({date[0] for date in there})
     named = sorted(set(asked.periods))
-    if asked.form in (Form.AVERAGE, Form.SUM):
+    if asked.form in (Form.AVERAGE, Form.SUM, Form.SERIES):
         if len(named) >= 2 and asked.whole_range:
             return [(year, 0, 0) for year in every if named[0][0] <= year <= named[-1][0]]
         return named if len(named) >= 2 else [(year, 0, 0) for year in every]

@@ -81,11 +81,17 @@ def reads_so(figure: Figure) -> bool:
 def statement(figures: Sequence[Figure], computation: Computation | None = None) -> str:
     """All that is said of the figures: each for itself, or what they give together. Raises NotComputableError."""
     if computation is None:
-        return "; ".join(map(state, figures))
+        of_one = len({figure.label for figure in figures}) == 1 and len({_when(figure) for figure in figures}) > 2
+        said = f"{short(figures[0].label)}: " if of_one else ""
+        return said + "; ".join(f"{_when(one)} {with_measure(one)}" if of_one else state(one) for one in figures)
     if relation(computation):
         said = "Yes" if compute(figures, computation) else "No"
         return f"{said}: {'; '.join(map(state, figures))}"
     return f"{computation.name}: {result(figures, computation)}"
+
+
+def _when(figure: Figure) -> str:
+    return figure.period or figure.column
 
 
 def count_statement(counted: Counted) -> str:

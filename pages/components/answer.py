@@ -6,6 +6,7 @@ from itertools import groupby
 import streamlit as st
 
 from core.domain.answers import AnswerPart, Attempt, Claim, ClaimStatus, PartKind, Score, Verdict
+from core.text.charting import chart_of
 from core.text.stating import latex
 from pages.components.words import CLAIM_MARKS, escape, escape_lines, page_name, plain_headings, tame
 
@@ -33,6 +34,13 @@ def _quoted(part: AnswerPart, claims: Sequence[Claim]) -> list[str]:
     if part.computation is not None and (told := latex(part.figures, part.computation)):
         shown.append(f"\n\n$${told}$$\n\n")
     return shown
+
+
+def draw_charts(parts: Sequence[AnswerPart]) -> None:
+    """Draw what states the figures of several periods."""
+    for part in parts:
+        if part.computation is None and (chart := chart_of(part.figures)):
+            st.vega_lite_chart(chart, width="stretch")
 
 
 def _prose(parts: Sequence[AnswerPart], claims: Sequence[Claim], start: int) -> Iterator[str]:

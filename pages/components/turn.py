@@ -9,7 +9,7 @@ from core.domain.answers import ClaimStatus
 from core.domain.search import Mode
 from core.domain.turns import FeedbackKind, ReviewDecision, Turn, TurnSnapshot, TurnStatus
 from core.services.bootstrap import Pincite
-from pages.components.answer import answer_markdown, claim_line, confidence_history, draw_scores
+from pages.components.answer import answer_markdown, claim_line, confidence_history, draw_charts, draw_scores
 from pages.components.controls import button, link_to_trace, quiet, row
 from pages.components.facade import safely
 from pages.components.page_view import draw_chips, passages_found
@@ -65,6 +65,7 @@ def draw_answer(app: Pincite, turn: Turn, document_names: dict[str, str], slot: 
     _draw_headline(app, replace(turn, verdict=own or turn.verdict))
     final, verdict = (review, own) if review else (turn, turn.verdict)
     st.markdown(answer_markdown(final.parts, verdict))
+    draw_charts(final.parts)
     draw_chips(final.citations, document_names, slot, turn.id)
     if review and review.parts != turn.parts:
         with st.expander("The draft before the review", type="compact"):
