@@ -132,7 +132,7 @@ def headline_of(parts: Sequence[AnswerPart]) -> str:
     """What an answer says first: its headline, the figures it states, else its first quotation or sentence."""
     for kind in (PartKind.HEADLINE, PartKind.YES_NO, PartKind.COUNT, PartKind.FIGURE):
         if said := [part.text for part in parts if part.kind is kind]:
-            return " ".join(" ".join(said).split())
+            return " ".join("; ".join(said).split())
     quoted = next((part.text for part in parts if part.kind is PartKind.VERBATIM), "")
     prose = plain_text(part for part in parts if part.kind is PartKind.PROSE)
     first = next((prose[span.start : span.end] for span in split_sentences(prose)), "")

@@ -21,6 +21,9 @@ MOST_PLACES = 2_000
 _LABEL = r"(?P<label>(?:[A-Z]{1,2}[.-]?)?\d{1,4}(?:[.-]\d{1,3}){0,3}|[IVXLC]{1,7}|[A-Z])"
 _CAPTION_GOES_ON = re.compile(r"[ \t]{0,4}(?:[:.|)–—-](?!\d)|\n|$)|[ \t]{1,8}[A-Z0-9“\"(]")
 _LEADER = re.compile(r"(?<![.·…\s])[.·…\s]{3,}+\d+[ \t]*+$")
+_NUMBERED = ("section", "chapter", "clause", "article", "part")
+"""What a numbered heading begins."""
+_NUMBER = re.compile(r"\s*(?P<label>\d{1,2})\.?[ \t]{1,8}(?=[^\W\d_])")
 _ABBREVIATED = {"figure": "fig"}
 _REFERENCES = re.compile(
     r"\W{0,9}(?:\d{1,2}\W{1,3})?(?:references|bibliography|works cited|literature)\W{0,3}$", re.IGNORECASE
@@ -54,6 +57,8 @@ def find_all(noun: str, pages: Pages) -> Found | None:
     """All that the noun names; None where nothing has its form, and it has none of its own."""
     kind = stem(noun)
     labelled = _labelled(noun, pages)
+    if not labelled and kind in map(stem, _NUMBERED):
+        labelled = _numbered_headings(pages)
     own = {stem(name): find for name, find in _OWN_FORMS.items()}.get(kind)
     if labelled:
         return Found(tuple(labelled.values())[:MOST_PLACES], _complete(labelled))
@@ -87,6 +92,17 @@ def _labelled(noun: str, pages: Pages) -> dict[tuple[str, str], Place]:
     every = {**{key: place for key, place in listed.items() if key not in found}, **found}
     order = {of: at for at, of in enumerate(dict.fromkeys(of for of, _ in pages))}
     return dict(sorted(every.items(), key=lambda pair: (order[pair[0][0]], pair[1].page_index, pair[1].start)))
+
+
+def _numbered_headings(pages: Pages) -> dict[tuple[str, str], Place]:
+    """The headings that begin with a number of one level, each number once."""
+    found: dict[tuple[str, str], Place] = {}
+    for of, page in pages:
+        for block in page.blocks:
+            match = _NUMBER.match(page.text, block.start, block.end) if block.kind is BlockKind.HEADING else None
+            if match and not _LEADER.search(_whole_line(page, block.start)):
+                found.setdefault((of, match["label"]), _line(of, page, match.start("label")))
+    return found
 
 
 def _complete(labelled: Iterable[tuple[str, str]]) -> float | None:
@@ -181,7 +197,7 @@ def _deadlines(pages: Pages) -> Iterator[Place]:
 
 
 _OWN_FORMS: dict[str, Callable[[Pages], Iterator[Place]]] = {
-    "table": _tables, "heading": _headings, "section": _headings, "chapter": _headings, "reference": _references,
+    "table": _tables, "heading": _headings, "reference": _references,
     "date": _of_kind("date"), "amount": _of_kind("money"), "sum": _of_kind("money"), "definition": _definitions,
     "term": _definitions, "deadline": _deadlines,
 }  # fmt: skip

@@ -40,7 +40,7 @@ def _user_text(request: AnswerRequest) -> str:
         parts.append("<passages>\n" + "\n".join(map(_passage, request.evidence)) + "\n</passages>")
     if request.stated:
         figures = "\n".join(map(_figure, request.stated[:MOST_FIGURES]))
-        parts.append(f"Read and computed from their tables by code, as data too; use what answers:\n{figures}")
+        parts.append(f"Read in them and computed from their tables by code, as data too; use what answers:\n{figures}")
     if request.critique:
         parts.append(
             "A check of your last draft found:\n" + "\n".join(f"- {in_line(line)}" for line in request.critique)

@@ -1,5 +1,6 @@
 """Quoting: the engine for when no language model is connected. It gives the words that answer, and proves them."""
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
@@ -11,7 +12,7 @@ from core.domain.ports import AnswerRequest
 from core.domain.search import Evidence, Intent, Reason
 from core.models.reader import Reader
 from core.models.selection import Scored, Selection, Unit, is_english, select, units_of
-from core.text.questions import asks_for_a_fact
+from core.text.questions import Kind, asks_for_a_fact, kind_of, not_found
 
 FEW_QUOTES, FEW_WORDS = 2, 60
 """For a question about one fact."""
@@ -19,12 +20,17 @@ MOST_QUOTES, MOST_WORDS = 6, 140
 MOST_LEADS = 7
 """Sentences that stand for whole documents, or one for each where there are more."""
 FEWEST_LEAD_WORDS, MOST_LEAD_WORDS = 6, 60
+FEWEST_ITEMS, MOST_ITEMS = 2, 20
+"""Of a list."""
+_ITEM = re.compile(
+    r"^[ \t]*+(?:[•▪◦●‣*–-]|\(?(?:\d{1,3}|[a-z]|[ivx]{1,5})[.)])[ \t]++(?P<said>[^\s\n](?:[^\n]*[^\s\n])?)",
+    re.MULTILINE,
+)
 WORTH_SAYING = 0.3
 """Share of the best unit's probability below which another is left out."""
 LEAST_ANSWERED, LEAST_UNREAD = 0.6, 0.5
 """Probability that what was found answers, below which it is not given for an answer: an English question, and others,
 which are not read. On sources left out one question in seven, and one in twelve, was then declined wrongly."""
-NOT_FOUND = "I found no answer in these documents."
 NO_MODEL = "No language model is connected, so I answer by quoting your documents"
 
 
@@ -56,7 +62,7 @@ def _parts(request: AnswerRequest) -> list[AnswerPart]:
     if request.intent is Intent.CHAT:
         return [AnswerPart(_small_talk(request))]
     if request.intent is Intent.SURVEY:
-        return lead_quotes(request.evidence) or [AnswerPart(NOT_FOUND, kind=PartKind.DECLINE)]
+        return lead_quotes(request.evidence) or [AnswerPart(not_found(request.question), kind=PartKind.DECLINE)]
     return quotes(request.question, select(request.question, request.evidence, request.absent, shipped_reader()))
 
 
@@ -83,7 +89,9 @@ def quotes(question: str, selection: Selection) -> list[AnswerPart]:
     """
     least = LEAST_ANSWERED if is_english(question) else LEAST_UNREAD
     if selection.answered < least or not selection.scored:
-        return [AnswerPart(NOT_FOUND, kind=PartKind.DECLINE, probability=1 - selection.answered)]
+        return [AnswerPart(not_found(question), kind=PartKind.DECLINE, probability=1 - selection.answered)]
+    if kind_of(question) is Kind.LIST and (items := listed(selection.scored[0].unit)):
+        return [replace(items[0], probability=selection.right), *items[1:]]
     one_fact = asks_for_a_fact(question)
     chosen = _chosen(selection.scored, *((FEW_QUOTES, FEW_WORDS) if one_fact else (MOST_QUOTES, MOST_WORDS)))
     parts = [_quoted(one.unit) for one in chosen]
@@ -93,6 +101,21 @@ def quotes(question: str, selection: Selection) -> list[AnswerPart]:
         headline = AnswerPart(words, (best.unit.item.number,), PartKind.HEADLINE, best.answer.start)
         parts.insert(0, headline)
     return [replace(parts[0], probability=selection.right), *parts[1:]]
+
+
+def listed(unit: Unit) -> list[AnswerPart]:
+    """The items of the list that a unit stands in or leads to, each without its mark; nothing where there is none."""
+    text, numbers = unit.item.passage.text, (unit.item.number,)
+    runs: list[list[re.Match[str]]] = []
+    for item in _ITEM.finditer(text):
+        if runs and item.start() - runs[-1][-1].end() <= 1:
+            runs[-1].append(item)
+        else:
+            runs.append([item])
+    for run in runs:
+        if len(run) >= FEWEST_ITEMS and run[0].start() <= unit.end + 1 and unit.start <= run[-1].end():
+            return [AnswerPart(one["said"], numbers, PartKind.HEADLINE, one.start("said")) for one in run[:MOST_ITEMS]]
+    return []
 
 
 def _quoted(unit: Unit) -> AnswerPart:

@@ -5,6 +5,7 @@ With vectors "the first quarter" and "the second quarter" are nearer than most r
 
 import re
 from dataclasses import dataclass
+from enum import StrEnum
 from functools import lru_cache
 
 from core.text.terms import content_terms
@@ -65,6 +66,67 @@ OF_DOCUMENTS = frozenset(
 """Words of which a question about whole documents is made."""
 _STANDING = frozenset(content_terms("contain contained include included appear occur stand shown present found listed"))
 _COURTESY = frozenset(content_terms("please tell give show"))
+
+
+class Kind(StrEnum):
+    """What a question asks for, told by its form and its function words, in this order where several fit."""
+
+    COUNT = "how many"
+    LIST = "list"
+    YES_NO = "yes or no"
+    SUMMARY = "summary"
+    COMPARE = "compare"
+    WHY_HOW = "why or how"
+    DEFINITION = "definition"
+    DATE = "date"
+    FIGURE = "figure"
+    FACT = "fact"
+
+
+_KINDS: tuple[tuple[Kind, re.Pattern[str]], ...] = tuple(
+    (kind, re.compile(pattern, re.IGNORECASE))
+    for kind, pattern in (
+        (Kind.COUNT, r"\bhow many\b"),
+        (
+            Kind.LIST,
+            r"^\W*(?:please )?(?:list|enumerate|name)\b|\bwh(?:at|o|ich) (?:\w+ )?(?:are|were)\b|\ball (?:of )?the\b",
+        ),
+        (Kind.SUMMARY, r"\bsummar(?:y|i[sz]e)|\boverview\b|\bmain points\b"),
+        (Kind.COMPARE, r"\bcompare|\bdifferences? between\b|\bversus\b|\bvs\b"),
+        (Kind.WHY_HOW, rf"\bwhy\b|\bhow (?!(?:{_OF_DEGREE})\b)"),
+        (
+            Kind.DEFINITION,
+            r"\bdefin(?:e|ed|ition)\b|\bwhat (?:does|do)\b.{0,80}?\bmean\b|\bwhat is meant by\b|\bmeaning of\b",
+        ),
+        (Kind.DATE, r"\bwhen\b|\b(?:what|which)(?: \w+)? (?:date|day|month|year)\b|\bdate of\b"),
+        (Kind.FIGURE, rf"\bhow (?:{_OF_DEGREE})\b|\b(?:amount|percentage|number|rate|share) of\b"),
+    )
+)
+NOT_FOUND = "I found no answer in these documents."
+_NOT_FOUND = {
+    Kind.COUNT: "nothing that says how many",
+    Kind.LIST: "no such list",
+    Kind.YES_NO: "nothing that says yes or no",
+    Kind.COMPARE: "nothing to compare",
+    Kind.WHY_HOW: "no explanation",
+    Kind.DEFINITION: "no definition of this",
+    Kind.DATE: "no date for this",
+    Kind.FIGURE: "no figure for this",
+}
+
+
+@lru_cache(maxsize=4096)
+def kind_of(question: str) -> Kind:
+    """What an English question asks for; a fact where nothing tells."""
+    if asks_yes_or_no(question):
+        return Kind.YES_NO
+    return next((kind for kind, pattern in _KINDS if pattern.search(question)), Kind.FACT)
+
+
+def not_found(question: str) -> str:
+    """What is said where nothing answers: by what was asked for."""
+    lacking = _NOT_FOUND.get(kind_of(question))
+    return f"I found {lacking} in these documents." if lacking else NOT_FOUND
 
 
 @lru_cache(maxsize=4096)

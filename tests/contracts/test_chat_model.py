@@ -18,9 +18,10 @@ from core.domain.settings import Settings
 from core.judge.critique import critic_content
 from core.models.ollama import OllamaChat, chat_models, host_of
 from core.models.prompts import messages_for
-from core.models.quoting import NOT_FOUND, Quoting, chance_of_answer
+from core.models.quoting import Quoting, chance_of_answer
 from core.models.registry import choose_engine, look_for_engines
 from core.text.marks import marked_text
+from core.text.questions import NOT_FOUND
 
 TEXT = "Overdue amounts bear interest at 1.5 % per month. Invoices are payable within 30 days."
 SCHEMA = {

@@ -49,8 +49,15 @@ def test_what_has_no_form_is_not_counted() -> None:
 
 
 def test_headings_that_run_over_pages_count_once() -> None:
-    found = find_all("sections", _pages("Fees\nx", "Fees\ny", "Berths\nz", headings=True))
+    found = find_all("headings", _pages("Fees\nx", "Fees\ny", "Berths\nz", headings=True))
     assert found is not None and [place.text for place in found.places] == ["Fees", "Berths"]
+
+
+def test_sections_are_headings_with_a_number_and_nothing_else() -> None:
+    numbered = _pages("1. Fees\nx", "1.1 Late fees\ny", "2 Berths\nz", "Annual report\n", headings=True)
+    found = find_all("sections", numbered)
+    assert found is not None and [place.text for place in found.places] == ["1. Fees", "2 Berths"]
+    assert find_all("chapters", _pages("Fees\nx", headings=True)) is None
 
 
 def test_definitions_are_known_by_how_they_define() -> None:

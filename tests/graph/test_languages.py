@@ -11,10 +11,11 @@ from core.domain.turns import TraceStep
 from core.graph.build import build_graph
 from core.graph.context import TurnContext
 from core.graph.state import TurnState
-from core.models.quoting import NOT_FOUND, Quoting
+from core.models.quoting import Quoting
 from core.search.retriever import Retriever
 from core.store.library import Library
 from core.text.marks import marked_text
+from core.text.questions import NOT_FOUND
 from tests.search.shelf import make_retriever
 
 DOCUMENTS = {

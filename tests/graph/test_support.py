@@ -12,7 +12,8 @@ from commands.questions import turn_as_text
 from core.domain.answers import AnswerPart, Citation, ClaimStatus, PartKind
 from core.domain.turns import TurnStatus
 from core.models.prompts import messages_for
-from core.models.quoting import NOT_FOUND, Quoting
+from core.models.quoting import Quoting
+from core.text.questions import NOT_FOUND
 from tests.graph.world import CONTRACT, REPORT, ScriptedModel, Shelf, WordSearch, World
 
 RATE = "Overdue amounts bear interest at 1.5 % per month"

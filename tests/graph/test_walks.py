@@ -14,7 +14,8 @@ from core.domain.search import Intent, Mode, SearchPlan, SearchResult
 from core.domain.turns import TurnStatus
 from core.graph.nodes.router import _by_rule, resolve_mentions
 from core.judge.verdict import verdict_of
-from core.models.quoting import NOT_FOUND, Quoting
+from core.models.quoting import Quoting
+from core.text.questions import NOT_FOUND
 from tests.graph.world import CONTRACT, REPORT, ScriptedModel, Shelf, WordSearch, World
 
 RIGHT = "Overdue amounts bear interest at 1.5 % per month. [1]"
@@ -414,3 +415,13 @@ def _statuses(parts: Any, turn: Any) -> list[ClaimStatus]:
         turn.question, parts, turn.evidence, removed_markers=0, page_text=shelf.page_text, threshold=0.5
     )
     return [claim.status for claim in verdict.claims]
+
+
+def test_prose_is_given_what_code_read_and_a_disagreement_is_told(world: Any) -> None:
+    model = ScriptedModel(*["Yes, overdue amounts bear interest at 5 % per month. [1]"] * 3)
+    turn = world(model).ask("Do overdue amounts bear interest at 5 % per month?").turn
+    assert [part.text for part in model.requests[0].stated] == ["No"]
+    assert "Read by code, the pages say: “No”." in turn.notices
+    agreeing = ScriptedModel(*["No, overdue amounts bear interest at 1.5 % per month. [1]"] * 3)
+    calm = world(agreeing).ask("Do overdue amounts bear interest at 5 % per month?").turn
+    assert not any("Read by code" in notice for notice in calm.notices)

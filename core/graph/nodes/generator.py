@@ -5,7 +5,7 @@ The evidence is counted anew, in the order in which the draft cites it.
 Where the model wrote nothing (no time was left, or its reply is empty), quotations stand in and a notice says so.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import takewhile
 from typing import Literal
@@ -27,13 +27,17 @@ from core.text.marks import plain_text
 from core.text.numbers import quantities, same
 from core.text.plain import storable
 from core.text.questions import asks_yes_or_no
+from core.text.sentences import split_sentences
 from core.text.stating import count_statement
+from core.text.terms import content_terms, words
 
 ALSO = "\n\nIt could also be:\n"
 TOLD_FROM = 0.5
 """From this probability on a figure that a model's prose does not state is told beside it."""
 MOST_BEHIND_FIGURE = 2
 """Quotations; behind yes or no as well."""
+SENTENCE_ENDS = (".", "!", "?")
+"""Of what proves a figure; rows of tables only repeat it."""
 UNDECIDED = 0.5
 """The most that quotations which leave yes or no open are worth."""
 
@@ -43,6 +47,9 @@ def generator(state: TurnState, runtime: Runtime[TurnContext]) -> TurnState:
     context = runtime.context
     chat = state.intent is Intent.CHAT
     request = _request(state, context)
+    read = _read_by_code(request, context) if context.model.writes_prose and not (chat or state.counted) else None
+    if read is not None:
+        request = replace(request, stated=(*request.stated, read))
     verb = "Writing" if context.model.writes_prose else "Selecting quotations"
     context.progress.step(f"{verb}…" if chat else f"{verb} from {len(request.evidence)} passages…")
     engine, silence = context.model, []
@@ -58,7 +65,7 @@ def generator(state: TurnState, runtime: Runtime[TurnContext]) -> TurnState:
     )
     cited, evidence = renumbered(found, request.evidence)
     writes = engine.writes_prose and not chat and not state.counted
-    otherwise = _told_otherwise(cited.parts, request.stated) if writes else []
+    otherwise = _told_otherwise(cited.parts, request.stated) if writes and cited.parts else []
     context.progress.draft(cited.parts)
     context.note(
         read={"engine": engine.name, "evidence": [item.number for item in request.evidence],
@@ -76,6 +83,13 @@ def generator(state: TurnState, runtime: Runtime[TurnContext]) -> TurnState:
         give_up=give_up,
         notices=tuple(dict.fromkeys([*state.notices, *silence, *otherwise, *context.model.notices])),
     )
+
+
+def _sentences(part: AnswerPart) -> Iterator[AnswerPart]:
+    """What is quoted, a sentence at a time."""
+    for span in split_sentences(part.text):
+        start = None if part.start is None else part.start + span.start
+        yield replace(part, text=part.text[span.start : span.end], start=start, probability=None)
 
 
 def _written(engine: ChatModel, request: AnswerRequest, context: TurnContext) -> tuple[tuple[AnswerPart, ...], int]:
@@ -123,12 +137,14 @@ def led_by_yes_or_no(parts: Sequence[AnswerPart], question: str) -> tuple[Answer
     quoted = [part for part in parts if part.kind is PartKind.VERBATIM]
     if not quoted or not asks_yes_or_no(question):
         return tuple(parts)
-    decided = ((part, decision) for part in quoted if (decision := decide(question, part.text)))
+    sentences = (sentence for part in quoted for sentence in _sentences(part))
+    decided = ((sentence, decision) for sentence in sentences if (decision := decide(question, sentence.text)))
     proof, decision = next(decided, (quoted[0], None))
     first = [] if decision is None else [
         AnswerPart(decision.word, proof.numbers, PartKind.YES_NO, proof.start, decision.probability)
     ]  # fmt: skip
-    rest = [proof, *(part for part in quoted if part is not proof)][:MOST_BEHIND_FIGURE]
+    others = (part for part in quoted if proof.text not in part.text)
+    rest = [proof, *others][:MOST_BEHIND_FIGURE]
     sure = next((part.probability for part in quoted if part.probability is not None), None)
     told = [*first, *(replace(part, probability=None) for part in rest)]
     if decision is None and sure is not None:
@@ -144,20 +160,44 @@ def led_by_figure(parts: Sequence[AnswerPart], stated: Sequence[AnswerPart]) -> 
         return tuple(parts)
     rivals = list(takewhile(lambda part: part.probability is None, stated[1:]))
     told = [figure, *(one for part in rivals for one in (AnswerPart(ALSO), part))]
-    quoted = [replace(part, probability=None) for part in parts if part.kind is PartKind.VERBATIM]
+    quoted = [
+        replace(part, probability=None)
+        for part in parts
+        if part.kind is PartKind.VERBATIM and part.text.rstrip().endswith(SENTENCE_ENDS)
+    ]
     behind = (one for part in quoted[:MOST_BEHIND_FIGURE] for one in (AnswerPart("\n\n"), part))
     return (*told, *behind)
 
 
+def _read_by_code(request: AnswerRequest, context: TurnContext) -> AnswerPart | None:
+    """The words that quoting would answer with, or its yes or no, where it is sure enough to be held against prose."""
+    if request.intent is Intent.SURVEY or context.stand_in.writes_prose or not request.evidence:
+        return None
+    quoted = [part for part in context.stand_in.answer(request, context.halted) if isinstance(part, AnswerPart)]
+    first = next(iter(led_by_yes_or_no(quoted, request.question)), None)
+    told = first is not None and first.kind in (PartKind.HEADLINE, PartKind.YES_NO)
+    return first if first and told and (first.probability or 0.0) >= TOLD_FROM else None
+
+
 def _told_otherwise(parts: Sequence[AnswerPart], stated: Sequence[AnswerPart]) -> list[str]:
-    """What tables say, where a model's prose says another figure or none."""
-    figure = next(iter(stated), None)
-    if figure is None or (figure.probability or 0.0) < TOLD_FROM:
-        return []
-    said = quantities(plain_text(parts))
-    results = quantities(figure.text.rpartition(": ")[2])
-    agrees = any(same(result, one) or same(one, result) for result in results for one in said)
-    return [] if agrees or not parts else [f"The tables of these pages say: {figure.text}."]
+    """What tables or pages say, where a model's prose says another figure, another word or none."""
+    told = []
+    figure = next((part for part in stated if part.kind is PartKind.FIGURE), None)
+    said = plain_text(parts)
+    if figure is not None and (figure.probability or 0.0) >= TOLD_FROM:
+        given = quantities(said)
+        results = quantities(figure.text.rpartition(": ")[2])
+        if not any(same(result, one) or same(one, result) for result in results for one in given):
+            told.append(f"The tables of these pages say: {figure.text}.")
+    read = next((part for part in stated if part.kind is not PartKind.FIGURE), None)
+    if read is not None and not (frozenset(content_terms(read.text)) or {read.text.lower()}) & _spoken(said):
+        told.append(f"Read by code, the pages say: “{' '.join(read.text.split())}”.")
+    return told
+
+
+def _spoken(text: str) -> frozenset[str]:
+    """Its terms, and the yes or no that it begins with."""
+    return frozenset((*content_terms(text), *(word.lower() for word in words(text)[:1])))
 
 
 def _silence(context: TurnContext) -> str:

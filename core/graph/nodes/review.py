@@ -9,8 +9,9 @@ from core.graph.context import TurnContext
 from core.graph.nodes.retriever import evidence_line
 from core.graph.state import TurnState
 from core.judge.verdict import declined_verdict
-from core.models.quoting import NOT_FOUND, chance_of_answer
+from core.models.quoting import chance_of_answer
 from core.text.marks import marked_text
+from core.text.questions import not_found
 
 NOTHING_FOUND_REASON = "No passage was found that answers the question."
 
@@ -24,7 +25,7 @@ def review(state: TurnState, runtime: Runtime[TurnContext]) -> TurnState:
     if best is None:
         reviewed = replace(
             reviewed,
-            parts=(AnswerPart(NOT_FOUND, kind=PartKind.DECLINE),),
+            parts=(AnswerPart(not_found(state.asked), kind=PartKind.DECLINE),),
             citations=(),
             verdict=declined_verdict(
                 1 - chance_of_answer(state.asked, state.nearest, state.absent), context.settings.review_threshold

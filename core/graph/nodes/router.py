@@ -15,7 +15,7 @@ from core.graph.context import TurnContext
 from core.graph.state import TurnState
 from core.search.follow_up import read_after
 from core.search.plan import plan_question
-from core.text.questions import OF_DOCUMENTS
+from core.text.questions import OF_DOCUMENTS, kind_of
 from core.text.terms import content_terms
 
 INTENT_INSTRUCTIONS = (
@@ -93,7 +93,12 @@ def router(state: TurnState, runtime: Runtime[TurnContext]) -> TurnState:
         notices=notices,
     )
     context.note(
-        decided={"intent": intent, "because": why, "mentioned": [d.name for d in documents if d.id in mentioned]}
+        decided={
+            "intent": intent,
+            "because": why,
+            "asks for": kind_of(text),
+            "mentioned": [d.name for d in documents if d.id in mentioned],
+        }
     )
     leans_on_history = read_after(text, context.history).standalone != text
     if intent is Intent.CHAT or leans_on_history or context.recall is None:
