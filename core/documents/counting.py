@@ -62,6 +62,8 @@ def find_all(noun: str, pages: Pages) -> Found | None:
     own = {stem(name): find for name, find in _OWN_FORMS.items()}.get(kind)
     if labelled:
         return Found(tuple(labelled.values())[:MOST_PLACES], _complete(labelled))
+    if own is _each:
+        return Found(tuple(_each(pages)), len(pages) / (len(pages) + 1))
     return Found(tuple(own(pages))[:MOST_PLACES]) if own else None
 
 
@@ -145,6 +147,10 @@ def _tables(pages: Pages) -> Iterator[Place]:
                 yield _line(of, own[table.page_index], min(cell.start for cell in cells))
 
 
+def _each(pages: Pages) -> Iterator[Place]:
+    return (_line(of, page, 0) for of, page in pages)
+
+
 def _references(pages: Pages) -> Iterator[Place]:
     """The numbered entries behind the heading, as long as their numbers run on."""
     for of in dict.fromkeys(of for of, _ in pages):
@@ -197,7 +203,7 @@ def _deadlines(pages: Pages) -> Iterator[Place]:
 
 
 _OWN_FORMS: dict[str, Callable[[Pages], Iterator[Place]]] = {
-    "table": _tables, "heading": _headings, "reference": _references,
+    "page": _each, "table": _tables, "heading": _headings, "reference": _references,
     "date": _of_kind("date"), "amount": _of_kind("money"), "sum": _of_kind("money"), "definition": _definitions,
     "term": _definitions, "deadline": _deadlines,
 }  # fmt: skip

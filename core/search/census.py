@@ -12,7 +12,7 @@ MOST_SHOWN = 12
 
 def shown(counted: Counted) -> tuple[Place, ...]:
     """The first of what was counted, of mentions the first on each page."""
-    places = counted.places
+    places = counted.places[:1] if counted.one == "page" else counted.places
     if counted.by_page:
         places = tuple({(p.document_id, p.page_index): p for p in reversed(places)}.values())[::-1]
     return places[:MOST_SHOWN]
@@ -41,5 +41,6 @@ def parts_of(counted: Counted, text: str, evidence: Sequence[Evidence], sure: fl
     quoted = (
         AnswerPart(place.text, (numbers[place.document_id, place.page_index],), PartKind.VERBATIM, place.start)
         for place in listed
+        if place.text.strip()
     )
     return (head, *(one for part in quoted for one in (AnswerPart("\n\n"), part)))

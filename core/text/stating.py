@@ -99,6 +99,8 @@ def count_statement(counted: Counted) -> str:
     of = f" of {counted.documents} documents" if counted.documents > 1 else ""
     read = f"{_number_of(counted.pages, 'page', 'pages')} read{of}"
     many = _number_of(len(counted.places), counted.one, counted.many)
+    if counted.one == "page":
+        return f"{many}{of}, {counted.pages:,} of them read"
     if not counted.by_page:
         return f"{many} on {read}"
     labels = dict.fromkeys(place.page_label or str(place.page_index + 1) for place in counted.places)

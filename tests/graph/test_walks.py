@@ -425,3 +425,9 @@ def test_prose_is_given_what_code_read_and_a_disagreement_is_told(world: Any) ->
     agreeing = ScriptedModel(*["No, overdue amounts bear interest at 1.5 % per month. [1]"] * 3)
     calm = world(agreeing).ask("Do overdue amounts bear interest at 5 % per month?").turn
     assert not any("Read by code" in notice for notice in calm.notices)
+
+
+def test_how_many_pages_there_are_is_counted(world: Any) -> None:
+    turn = world(Quoting()).ask("How many pages are there?").turn
+    assert turn.parts[0].text == "5 pages of 2 documents, 5 of them read"
+    assert turn.status is TurnStatus.ANSWERED, turn.reasons

@@ -31,12 +31,14 @@ def counted(state: TurnState, context: TurnContext, searched: Sequence[Document]
     """The state with all that was found; None where the pages hold nothing of a form that is known."""
     context.progress.step("Reading every page…")
     pages = _pages(searched, context.documents, state.plan.wanted_pages if state.plan else ())
-    found = find_mentions(asked.term, pages) if asked.term else find_all(asked.noun, pages)
-    if found is None or not pages:
+    read = [(of, page) for of, page in pages if page.status in READ]
+    every = pages if _names(asked.noun)[0] == "page" else read
+    found = find_mentions(asked.term, every) if asked.term else find_all(asked.noun, every)
+    if found is None or not read:
         return None
     one, many = (f"mention of “{asked.term}”", f"mentions of “{asked.term}”") if asked.term else _names(asked.noun)
     documents = len({of for of, _ in pages})
-    result = Counted(one, many, found.places, len(pages), documents, asked.by_page)
+    result = Counted(one, many, found.places, len(read), documents, asked.by_page)
     names = {document.id: document.name for document in searched}
     evidence = evidence_of(result, {(of, page.page_index): page for of, page in pages}, names)
     context.note(
@@ -61,12 +63,12 @@ def _names(noun: str) -> tuple[str, str]:
 
 
 def _pages(searched: Sequence[Document], documents: Documents, wanted: Sequence[str]) -> Pages:
-    """Every page with text, or those that the question names by label or position."""
+    """Every page, or those that the question names by label or position."""
     found = []
     for document in searched:
         read = [documents.page(document.id, at) for at in range(document.page_count)]
         for page in read:
             named = {page.page_label, str(page.page_index + 1)}
-            if page.status in READ and (not wanted or named & set(wanted)):
+            if not wanted or named & set(wanted):
                 found.append((document.id, page))
     return found
