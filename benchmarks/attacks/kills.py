@@ -99,6 +99,9 @@ class HashEmbedder:
         unit: Vectors = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
         return unit
 
+    def embed_queries(self, texts: Sequence[str]) -> Vectors:
+        return self.embed(texts)
+
 
 def pdf(name: str) -> bytes:
     return b"%PDF-1.4\f" + "\f".join(TEXTS[name]).encode()

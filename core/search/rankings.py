@@ -64,7 +64,7 @@ class RunIndexes:
         expanded = [by_words(text, narrow) for text in printed]
         dense, trouble = list[Ranking](), ""
         try:
-            vectors = self._embedder.embed(own)
+            vectors = self._embedder.embed_queries(own)
             dense += [self._vectors.search(vector, document_ids=narrow, limit=SEARCH_DEPTH) for vector in vectors]
             dense += [self._vectors.search(vectors[0], document_ids=scope, limit=SEARCH_DEPTH) for scope in wide]
         except (ModelUnavailableError, IndexMismatchError) as error:

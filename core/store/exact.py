@@ -43,6 +43,9 @@ class NoMeaning:
     def embed(self, texts: Sequence[str]) -> Vectors:
         raise self._trouble
 
+    def embed_queries(self, texts: Sequence[str]) -> Vectors:
+        return self.embed(texts)
+
     def search(self, vector: Vectors, *, document_ids: Sequence[str], limit: int) -> Ranking:
         return []
 

