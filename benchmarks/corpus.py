@@ -61,18 +61,23 @@ class Corpus:
         return vectors
 
 
+def cache_root() -> Path:
+    return Path(os.environ.get("PINCITE_BENCHMARK_CACHE") or platformdirs.user_cache_path("pincite-benchmarks"))
+
+
 def cache_directory(directory: Path) -> Path:
-    root = Path(os.environ.get("PINCITE_BENCHMARK_CACHE") or platformdirs.user_cache_path("pincite-benchmarks"))
     path = directory.resolve()
-    return root / f"{path.name}-{hashlib.sha256(str(path).encode()).hexdigest()[:8]}"
+    return cache_root() / f"{path.name}-{hashlib.sha256(str(path).encode()).hexdigest()[:8]}"
 
 
-def open_corpus(directory: Path, *, whole: bool = True) -> Corpus:
+def open_corpus(directory: Path, *, whole: bool = True, embedder: str = "minilm") -> Corpus:
     """Ingest ``directory``/pdfs where that has not been done, wait for it to be whole, and open it for searching.
 
     Where it need not be ``whole``, open what is there.
     """
-    app = open_pincite(Settings(data_dir=cache_directory(directory)))
+    kept = cache_directory(directory)
+    own = kept if embedder == "minilm" else kept.with_name(f"{kept.name}-{embedder}")
+    app = open_pincite(Settings(data_dir=own, embedding_model=embedder))
     files = sorted((directory / "pdfs").glob("*.pdf"))
     known = {document.name for document in app.library.list()}
     for file in files:

@@ -35,6 +35,7 @@ def draw(app: Pincite) -> None:
     if missing := app.library.files_missing():
         st.warning(f"The PDF is missing or has changed: {escape(', '.join(missing))}. What was read can still be "
                    "searched. Add the same file again to see its pages.", icon=":material/warning:")  # fmt: skip
+    draw_language_offer(app)
     if open_jobs(app):
         st.fragment(draw_progress, run_every=0.7)(app)
     documents = sorted(app.library.list(), key=lambda document: document.added_at, reverse=True)
@@ -77,6 +78,34 @@ def draw_quarantine(app: Pincite) -> None:
 
 def _add_quarantined(app: Pincite) -> None:
     intake().refused += [(name, str(error)) for name, error in app.documents.add_quarantined()]
+
+
+def draw_language_offer(app: Pincite) -> None:
+    """Say once what is lost where the embedding model does not know a document's language, and what helps."""
+    offer = app.search.language_offer()
+    if offer is None or st.session_state.get("language_offer_declined") == offer.documents:
+        return
+    named = escape(", ".join(offer.documents[:3]))
+    more = f" and {count(len(offer.documents) - 3, 'other')}" if len(offer.documents) > 3 else ""
+    with st.container(border=True):
+        st.info(f"**Not in English: {named}{more}.** Search by meaning knows English only, so what these documents say "
+                "is found by its words at best.", icon=":material/translate:")  # fmt: skip
+        if offer.model:
+            st.caption("A model for about a hundred languages comes with Pincite. It takes twice the time to index "
+                       "and 400 MB more memory. Search goes on meanwhile; you can go back in the settings.")  # fmt: skip
+        else:
+            st.caption("No model for other languages comes with Pincite on this machine. With Ollama, run "
+                       "`ollama pull bge-m3`, then choose `bge-m3` in the settings, under Search.")  # fmt: skip
+        with row():
+            if offer.model:
+                button("Search in all languages", "translate", _switch_embedder, app, offer.model, type="primary")
+            if quiet("Leave it as it is", "close"):
+                st.session_state["language_offer_declined"] = offer.documents
+                st.rerun()
+
+
+def _switch_embedder(app: Pincite, model: str) -> None:
+    app.settings.change(embedding_model=model)
 
 
 def draw_progress(app: Pincite) -> None:

@@ -7,12 +7,16 @@ from dataclasses import dataclass
 from core.domain.ports import Embedder, KeywordIndex, PassageIndex
 from core.domain.search import SearchPlan, SearchResult
 from core.domain.settings import Settings
+from core.models.e5 import E5Embedder, e5_is_here
 from core.models.flash import LICENCE, MODEL, SIZE_MB, download, is_cached
+from core.models.minilm import MiniLmEmbedder
 from core.models.registry import make_reranker
 from core.search.lexicon import users_lexicon
 from core.search.plan import plan_question
 from core.search.retriever import Library, Retriever
 from core.services.settings import SettingsInForce
+
+ENGLISH_EMBEDDER, MULTILINGUAL_EMBEDDER = MiniLmEmbedder.name, E5Embedder.name
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +27,14 @@ class RerankerState:
     installed: bool
     size_mb: int
     licence: str
+
+
+@dataclass(frozen=True, slots=True)
+class LanguageOffer:
+    """Documents that the embedding model in use does not know; ``model`` is the one to switch to, empty: none here."""
+
+    documents: tuple[str, ...]
+    model: str
 
 
 class Search:
@@ -67,6 +79,19 @@ class Search:
         return plan, self.retriever.search(
             plan, context_characters=settings.context_characters, scope=tuple(document_ids)
         )
+
+    def language_offer(self) -> LanguageOffer | None:
+        """None while no document is in another language than English, or the model in use knows others."""
+        if self._settings.current.embedding_model != ENGLISH_EMBEDDER:
+            return None
+        languages = ((one.name, field.value) for one in self._library.list() for field in one.metadata
+                     if field.name == "language")  # fmt: skip
+        foreign = tuple(name for name, language in languages if not language.lower().startswith("en"))
+        return LanguageOffer(foreign, MULTILINGUAL_EMBEDDER if e5_is_here() else "") if foreign else None
+
+    @property
+    def built_in_embedders(self) -> tuple[str, ...]:
+        return (ENGLISH_EMBEDDER, *((MULTILINGUAL_EMBEDDER,) if e5_is_here() else ()))
 
     def reranker_state(self) -> RerankerState:
         return RerankerState(MODEL, is_cached(self._settings.current.models_dir), SIZE_MB, LICENCE)

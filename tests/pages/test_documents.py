@@ -191,3 +191,42 @@ def test_the_chosen_document_stays_chosen_when_the_list_changes(
     screen.test.run()
     assert not screen.test.subheader, "a document that nobody chose"
     screen.assert_sound()
+
+
+def _german_pdf() -> bytes:
+    pdf = FPDF()
+    pdf.add_page()
+    pdf.set_font("helvetica", size=12)
+    pdf.multi_cell(0, text="Der Mietvertrag läuft bis zum Ende des Jahres. Die Miete ist am Monatsanfang zu zahlen.")
+    return bytes(pdf.output())
+
+
+def _with_german_document(app: Pincite, folder: Path) -> None:
+    (folder / "mietvertrag.pdf").write_bytes(_german_pdf())
+    app.ingest.add(folder / "mietvertrag.pdf", "mietvertrag.pdf")
+    assert app.ingest.wait(timeout_seconds=SECONDS)
+
+
+def test_another_language_offers_the_embedder_that_knows_it(app: Pincite, tmp_path: Path) -> None:
+    _with_german_document(app, tmp_path)
+    screen = Screen("documents")
+    assert "Not in English: mietvertrag.pdf" in screen.words()
+    screen.press("Search in all languages")
+    assert app.settings.current.embedding_model == "e5" and "Not in English" not in screen.words()
+    screen.assert_sound()
+
+
+def test_the_offer_can_be_declined_and_names_ollama_where_there_is_no_model(
+    app: Pincite, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("core.services.search.e5_is_here", lambda: False)
+    _with_german_document(app, tmp_path)
+    screen = Screen("documents")
+    assert "ollama pull bge-m3" in screen.words() and "Search in all languages" not in screen.words()
+    screen.press("Leave it as it is")
+    assert "Not in English" not in screen.words() and app.settings.current.embedding_model == "minilm"
+    screen.assert_sound()
+
+
+def test_documents_in_english_get_no_offer(app: Pincite, contract: Document) -> None:
+    assert "Not in English" not in Screen("documents").words()
