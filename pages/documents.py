@@ -92,7 +92,7 @@ def draw_language_offer(app: Pincite) -> None:
                 "is found by its words at best.", icon=":material/translate:")  # fmt: skip
         if offer.model:
             st.caption("A model for about a hundred languages comes with Pincite. It takes twice the time to index "
-                       "and 400 MB more memory. Search goes on meanwhile; you can go back in the settings.")  # fmt: skip
+                       "and 400 MB more memory. Search goes on meanwhile; the settings lead back.")  # fmt: skip
         else:
             st.caption("No model for other languages comes with Pincite on this machine. With Ollama, run "
                        "`ollama pull bge-m3`, then choose `bge-m3` in the settings, under Search.")  # fmt: skip
