@@ -26,6 +26,7 @@ from core.text.questions import Kind, kind_of, not_found
         ("What is the difference between rent and deposit?", Kind.COMPARE),
         ("Why was the deposit kept?", Kind.WHY_HOW),
         ("How is the deposit paid back?", Kind.WHY_HOW),
+        ("Was ist der Zweck der Miete?", Kind.FACT),
         ("Summarise the duties of the tenant.", Kind.SUMMARY),
     ],
 )

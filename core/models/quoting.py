@@ -11,8 +11,8 @@ from core.domain.answers import AnswerPart, PartKind
 from core.domain.ports import AnswerRequest
 from core.domain.search import Evidence, Intent, Reason
 from core.models.reader import Reader
-from core.models.selection import Scored, Selection, Unit, is_english, select, units_of
-from core.text.questions import Kind, asks_for_a_fact, kind_of, not_found
+from core.models.selection import Scored, Selection, Unit, select, units_of
+from core.text.questions import Kind, asks_for_a_fact, is_english, kind_of, not_found
 
 FEW_QUOTES, FEW_WORDS = 2, 60
 """For a question about one fact."""

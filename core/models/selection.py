@@ -17,9 +17,9 @@ from core.domain.answers import Span
 from core.domain.documents import Passage
 from core.domain.search import Evidence
 from core.models.reader import Reader
-from core.text.questions import asks_for_a_fact
+from core.text.questions import asks_for_a_fact, is_english
 from core.text.sentences import split_sentences
-from core.text.terms import FUNCTION_WORDS, STOP_WORDS, content_terms, rarity, root, words
+from core.text.terms import STOP_WORDS, content_terms, rarity, root, words
 
 MOST_READ = 8
 """Of so many passages, the most relevant ones, each sentence is weighed."""
@@ -246,13 +246,6 @@ def share_of(absent: Collection[str], question: str) -> float:
     """What share of a question's words is absent; how telling a word is, is known of English alone."""
     telling = set(content_terms(question)) - STOP_WORDS
     return len(telling.intersection(absent)) / len(telling) if telling else 0.0
-
-
-def is_english(question: str) -> bool:
-    """By its little words; without any, by its letters."""
-    spoken = {word.lower() for word in words(question)}
-    english, other = spoken & FUNCTION_WORDS, spoken & (STOP_WORDS - FUNCTION_WORDS)
-    return len(english) > len(other) or (not other and question.isascii())
 
 
 def _relevance(item: Evidence) -> float:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from functools import lru_cache
 
-from core.text.terms import content_terms
+from core.text.terms import FUNCTION_WORDS, STOP_WORDS, content_terms, words
 
 _FIGURE = re.compile(r"\d[\d.,]*")
 _TURNING = re.compile(
@@ -115,12 +115,20 @@ _NOT_FOUND = {
 }
 
 
+def is_english(question: str) -> bool:
+    """By its little words; without any, by its letters."""
+    spoken = {word.lower() for word in words(question)}
+    english, other = spoken & FUNCTION_WORDS, spoken & (STOP_WORDS - FUNCTION_WORDS)
+    return len(english) > len(other) or (not other and question.isascii())
+
+
 @lru_cache(maxsize=4096)
 def kind_of(question: str) -> Kind:
     """What an English question asks for; a fact where nothing tells."""
     if asks_yes_or_no(question):
         return Kind.YES_NO
-    return next((kind for kind, pattern in _KINDS if pattern.search(question)), Kind.FACT)
+    fitting = (kind for kind, pattern in _KINDS if pattern.search(question))
+    return next(fitting, Kind.FACT) if is_english(question) else Kind.FACT
 
 
 def not_found(question: str) -> str:
@@ -145,7 +153,7 @@ def asks_for_a_fact(question: str) -> bool:
 
 def asks_yes_or_no(question: str) -> bool:
     """Whether an English question begins as one that is answered with yes or no, and leaves no other choice."""
-    return bool(_YES_NO.match(question)) and not _ALTERNATIVES.search(question)
+    return bool(_YES_NO.match(question)) and not _ALTERNATIVES.search(question) and is_english(question)
 
 
 def as_statement(question: str) -> str:
