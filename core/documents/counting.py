@@ -23,7 +23,7 @@ _CAPTION_GOES_ON = re.compile(r"[ \t]{0,4}(?:[:.|)–—-](?!\d)|\n|$)|[ \t]{1,8
 _LEADER = re.compile(r"(?<![.·…\s])[.·…\s]{3,}+\d+[ \t]*+$")
 _NUMBERED = ("section", "chapter", "clause", "article", "part")
 """What a numbered heading begins."""
-_NUMBER = re.compile(r"\s*(?P<label>\d{1,2})\.?[ \t]{1,8}(?=[^\W\d_])")
+_NUMBER = re.compile(r"(?<!\w)(?P<label>\d{1,2})\.?[ \t]{1,8}(?=[^\W\d_])")
 _ABBREVIATED = {"figure": "fig"}
 _REFERENCES = re.compile(
     r"\W{0,9}(?:\d{1,2}\W{1,3})?(?:references|bibliography|works cited|literature)\W{0,3}$", re.IGNORECASE
@@ -101,7 +101,8 @@ def _numbered_headings(pages: Pages) -> dict[tuple[str, str], Place]:
     found: dict[tuple[str, str], Place] = {}
     for of, page in pages:
         for block in page.blocks:
-            match = _NUMBER.match(page.text, block.start, block.end) if block.kind is BlockKind.HEADING else None
+            start = block.end - len(page.text[block.start : block.end].lstrip())
+            match = _NUMBER.match(page.text, start, block.end) if block.kind is BlockKind.HEADING else None
             if match and not _LEADER.search(_whole_line(page, block.start)):
                 found.setdefault((of, match["label"]), _line(of, page, match.start("label")))
     return found
