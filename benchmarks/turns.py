@@ -74,6 +74,7 @@ class World:
 
     app: Pincite
     places: Mapping[str, PageKey]
+    order: Sequence[PageKey]
     texts: Sequence[str]
 
 
@@ -129,7 +130,7 @@ def open_world(directory: Path) -> World:
     while batch := app.indexes.pending(limit=EMBED_AT_ONCE):
         app.indexes.embed(batch, lambda: False)
         print("Embedding passages", file=sys.stderr, flush=True)
-    return World(app, places, [row["text"] for row in rows])
+    return World(app, places, [places[row["id"]] for row in rows], [row["text"] for row in rows])
 
 
 def _page(index: int, text: str) -> Page:
@@ -169,7 +170,7 @@ def observe(world: World, engine: ChatModel, turn: Labelled) -> Outcome:
     state = retriever(state, runtime)
     pages = pages_of(listening.found) if listening.found else [item.passage.page for item in state.evidence]
     chance = chance_of_answer(state.asked, state.evidence, state.absent) if state.evidence else 0.0
-    return Outcome(turn, tuple(pages), state.intent, chance, False)
+    return Outcome(turn, tuple(pages), state.intent, chance, bool(state.options))
 
 
 def _prepared(
@@ -225,7 +226,7 @@ def baselines(world: World, turns: Sequence[Labelled]) -> dict[str, Any]:
     """What plain joins of the conversation find, by the product's own search and by BM25."""
     asked = [turn for turn in turns if turn.relevant]
     search, bm25 = world.app.search.retriever, Bm25(world.texts)
-    order = list(world.places.values())
+    order = world.order
     context_characters = world.app.settings.current.context_characters
 
     def by_search(query: str) -> Sequence[PageKey]:

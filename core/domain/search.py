@@ -12,6 +12,8 @@ class Intent(StrEnum):
     DOCUMENT_SEARCH = "document_search"
     TARGETED_SEARCH = "targeted_search"
     SURVEY = "survey"
+    ABOUT = "about"
+    """The library or the program: answered from what is known."""
 
 
 class Mode(StrEnum):

@@ -139,6 +139,8 @@ class Exchange:
     plan: SearchPlan | None = None
     """How the question was read; None where it is not known."""
     intent: Intent | None = None
+    asked_back: bool = False
+    """It was answered with a question."""
 
     @property
     def understood(self) -> str:
@@ -176,6 +178,8 @@ class Turn:
     reasons: tuple[str, ...] = ()
     """Why it waits for review."""
     question_back: str = ""
+    options: tuple[str, ...] = ()
+    """What a person may choose from where the turn asks back instead of answering."""
     error: str = ""
     notices: tuple[str, ...] = ()
     """Plain remarks: pages not read in a searched document, prompt truncated, model missing."""

@@ -77,6 +77,8 @@ class TurnContext:
     history: tuple[Exchange, ...] = ()
     """The conversation so far, oldest first."""
     recall: Memory | None = None
+    fresh: bool = False
+    """It was asked before: it is answered now, whatever else it may mean."""
     lexicon: Lexicon = field(default_factory=shipped_lexicon)
     formulas: Formulas = field(default_factory=shipped_formulas)
     notes: Notes = field(default_factory=Notes)

@@ -56,6 +56,8 @@ class TurnState:
     notices: tuple[str, ...] = ()
     reasons: tuple[str, ...] = ()
     question_back: str = ""
+    options: tuple[str, ...] = ()
+    """Places that answer equally well, among which a person is asked to choose before anything is answered."""
     flagged: bool = False
 
     @property

@@ -10,6 +10,7 @@ from typing import Any
 from core.domain.answers import AnswerPart, PartKind
 from core.domain.ports import AnswerRequest
 from core.domain.search import Evidence, Intent, Reason
+from core.models.options import options_of
 from core.models.reader import Reader
 from core.models.selection import Scored, Selection, Unit, select, units_of
 from core.text.questions import Kind, asks_for_a_fact, is_english, kind_of, not_found
@@ -80,6 +81,11 @@ def shipped_reader() -> Reader:
 def chance_of_answer(question: str, evidence: Sequence[Evidence], absent: Sequence[str]) -> float:
     """The probability that the evidence answers the question, whoever writes the answer."""
     return select(question, evidence, absent, shipped_reader()).answered
+
+
+def options(question: str, evidence: Sequence[Evidence], absent: Sequence[str]) -> tuple[str, ...]:
+    """Places of the evidence that answer the question equally well, each otherwise."""
+    return options_of(question, select(question, evidence, absent, shipped_reader()))
 
 
 def quotes(question: str, selection: Selection) -> list[AnswerPart]:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from core.domain.search import FROM_THE_ANSWER, Intent
 from core.domain.turns import Exchange
-from core.text.terms import FUNCTION_WORDS, stem, words
+from core.text.terms import FUNCTION_WORDS, content_terms, stem, words
 
 _OPENING = re.compile(
     r"^\W*(?:and|but|or|also|then|what about|how about|what else|anything else|who else|why not)\b", re.I
@@ -53,7 +53,7 @@ _ASKS_ANEW = re.compile(
 )
 _INSTEAD = re.compile(
     r"^not (?:the |in |for )?(?P<wrong>.{1,60}?)(?:,| but) (?:but )?(?P<right>.{1,60}?)\W*$"
-    r"|^(?P<right_first>.{1,60}?),? (?:not|instead of|rather than) (?:the |in |for )?(?P<wrong_last>.{1,60}?)\W*$",
+    r"|^(?P<right_first>.{1,60}?)(?:, not|,? instead of|,? rather than) (?:the |in |for )?(?P<wrong_last>.{1,60}?)\W*$",
     re.IGNORECASE,
 )
 _LITTLE_OPENING = re.compile(
@@ -95,16 +95,18 @@ def read_after(question: str, history: Sequence[Exchange]) -> FollowUp:
     Whether it leans on them or not, it is searched alone, joined with the last one, and joined with all of them, unless
     it plainly puts something in the place of something else.
     """
-    earlier = [one for one in history if one.intent is not Intent.CHAT and one.understood.strip()]
+    earlier = [one for one in history if one.intent not in (Intent.CHAT, Intent.ABOUT) and one.understood.strip()]
     if not earlier:
         return FollowUp(question)
     last, before = earlier[-1], _shortened(earlier[-1].understood, MOST_WORDS_CARRIED)
     joined = f"{before} {question.strip()}"
+    if last.asked_back and len(words(question)) <= MOST_WORDS_OF_AN_ITEM:
+        return FollowUp(joined, note="Taken for the answer to what was asked back.")
     if pointed := _pointed_at(question, last):
         return FollowUp(pointed, note=FROM_THE_ANSWER)
     if corrected := _corrected(question, before):
         return FollowUp(corrected, note="Put right what the last question said.")
-    leans = leans_on_the_last(question)
+    leans = leans_on_the_last(question) or bool(_put_right(question))
     if leans and (rest := _rest_of(question)) and (replaced := with_slot(before, rest)):
         return FollowUp(replaced, note="Asked as the last question was, of something else.")
     asked_so_far = _shortened(" ".join(one.question.strip() for one in earlier), MOST_WORDS_SO_FAR)
@@ -132,7 +134,7 @@ def with_slot(question: str, value: str) -> str:
     """The question with the one thing of the same kind (year, "Span 1", name) replaced; empty where none is clear."""
     for kind in (_COUNTED, _YEAR, _NAMED):
         given = [match for match in kind.finditer(value) if kind is not _NAMED or match.group() not in _FIRST_WORDS]
-        if len(given) != 1:
+        if len(given) != 1 or set(content_terms(value)) - set(content_terms(given[0].group())):
             continue
         there = [match for match in kind.finditer(question) if kind is not _NAMED or match.start() > 0]
         if kind is _COUNTED:
@@ -152,29 +154,32 @@ def _replaced(text: str, spans: Sequence[tuple[int, int]], value: str) -> str:
     return text
 
 
-def _corrected(question: str, before: str) -> str:
-    """The last question with what the person puts right; empty where nothing is."""
+def _put_right(question: str) -> str:
+    """What a person says instead ("Span 3" of "no, I meant Span 3"); empty where nothing is put right."""
     opening = _CORRECTION.match(question)
     said = question[opening.end() :].strip() if opening else ""
-    if _ASKS_ANEW.match(said):
-        return ""
+    return "" if _ASKS_ANEW.match(said) else said
+
+
+def _corrected(question: str, before: str) -> str:
+    """The last question with what is put right in its place; empty where it has no clear place."""
+    said = _put_right(question)
     if instead := _INSTEAD.match(said):
         wrong = instead["wrong"] or instead["wrong_last"]
         right = instead["right"] or instead["right_first"]
         places = [match.span() for match in re.finditer(re.escape(wrong.strip(" ?!.")), before, re.IGNORECASE)]
-        if places:
+        if places and len(words(right)) <= MOST_WORDS_OF_A_SLOT:
             return _replaced(before, places, right.strip(" ?!."))
-        said = right
     bare = _LITTLE_OPENING.sub("", said, count=1).strip()
-    if not bare or len(words(bare)) > MOST_WORDS_OF_A_SLOT:
-        return ""
-    return with_slot(before, bare) or f"{before} {bare}"
+    return with_slot(before, bare) if bare and len(words(bare)) <= MOST_WORDS_OF_A_SLOT else ""
 
 
 def _rest_of(question: str) -> str:
     """What a short follow-up names, without its opening; empty where it asks a question of its own."""
     bare = _LITTLE_OPENING.sub("", question, count=1).strip()
     own = [word for word in words(bare) if word.lower() not in FUNCTION_WORDS]
+    if _ASKS_ANEW.match(bare):
+        return ""
     return bare if own and len(words(bare)) <= MOST_WORDS_OF_A_SLOT and len(own) <= MOST_WORDS_OF_A_REST else ""
 
 

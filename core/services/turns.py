@@ -241,6 +241,7 @@ class TurnRunner:
             deadline=time.monotonic() + equipment.settings.turn_seconds,
             history=asked.history or (),
             recall=None if asked.fresh else equipment.recall,
+            fresh=asked.fresh,
             lexicon=equipment.lexicon,
             formulas=equipment.formulas,
         )
@@ -307,6 +308,7 @@ def _answered(turn: Turn, final: TurnState) -> Turn:
         evidence=final.evidence,
         reasons=final.reasons,
         question_back=final.question_back,
+        options=final.options,
         notices=final.notices,
         reused_from=final.reused_from,
     )

@@ -156,7 +156,8 @@ class Turns:
                  CASE WHEN review.id IS NULL THEN body -> '$.parts' ELSE parts END AS parts,
                  CASE WHEN json_valid(body) THEN
                    coalesce(nullif(body -> '$.plan', 'null'), body -> '$.attempts[#-1].plan') END AS plan,
-                 CASE WHEN json_valid(body) THEN body ->> '$.intent' END AS intent
+                 CASE WHEN json_valid(body) THEN body ->> '$.intent' END AS intent,
+                 CASE WHEN json_valid(body) THEN body ->> '$.options[0]' END AS option
                FROM turns LEFT JOIN reviews AS review ON review.id =
                  (SELECT MAX(id) FROM reviews WHERE turn_id = turns.id AND undone_at = '')
                WHERE session_id = ? AND turns.status IN (?, ?, ?) AND position < ?
@@ -171,6 +172,7 @@ class Turns:
                 plain_text(_parts(row["parts"]) or ()) or row["answer"],
                 readable(SearchPlan, row["plan"]) if row["plan"] else None,
                 Intent(row["intent"]) if row["intent"] in list(Intent) else None,
+                row["option"] is not None,
             )
             for row in reversed(rows.fetchall())
         )

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 import streamlit as st
 
 from core.domain.answers import ClaimStatus
-from core.domain.search import Mode
+from core.domain.search import Intent, Mode
 from core.domain.turns import FeedbackKind, ReviewDecision, Turn, TurnSnapshot, TurnStatus
 from core.services.bootstrap import Pincite
 from pages.components.answer import answer_markdown, claim_line, confidence_history, draw_charts, draw_scores
@@ -32,6 +32,8 @@ WORTH_TELLING_SECONDS = 10
 def draw_question(turn: Turn, document_names: dict[str, str]) -> None:
     with st.chat_message("user", avatar=":material/person:"):
         st.markdown(escape_lines(turn.question))
+        if turn.plan and turn.plan.standalone_question != turn.plan.question:
+            st.caption(f"Read as “{escape(turn.plan.standalone_question)}”")
         named = [shown for id_ in turn.document_ids if (shown := document_names.get(id_))]
         gone = len(turn.document_ids) - len(named)
         if turn.status is TurnStatus.UNREADABLE:
@@ -161,11 +163,19 @@ def draw_actions(app: Pincite, turn: Turn) -> None:
             given = {FeedbackKind.GOOD: 1, FeedbackKind.BAD: 0}.get(turn.feedback) if turn.feedback else None
             st.feedback("thumbs", key=f"feedback_{turn.id}", default=given,
                         on_change=safely, args=(_keep_feedback, app, turn.id))  # fmt: skip
-            if turn.verdict and turn.verdict.declined and not turn.review:
-                if turn.scope:
-                    button("Search all documents", "travel_explore", _elsewhere, app, turn.id, key=f"wide_{turn.id}")
-                if turn.position and turn.asked not in ("", turn.question):
-                    button("Ask it on its own", "chat_bubble", _alone, app, turn.id, key=f"alone_{turn.id}")
+            if turn.verdict and turn.verdict.declined and not turn.review and turn.scope:
+                button("Search all documents", "travel_explore", _elsewhere, app, turn.id, key=f"wide_{turn.id}")
+            if turn.plan and turn.plan.standalone_question != turn.plan.question:
+                button("Ask it on its own", "chat_bubble", _alone, app, turn.id, key=f"alone_{turn.id}")
+            elif turn.plan and turn.plan.readings:
+                button("Ask it as a follow-up", "forum", _joined, app, turn, key=f"joined_{turn.id}")
+            for name in turn.options:
+                button(name, "subdirectory_arrow_right", _choose, app, turn, name, key=f"option_{name}_{turn.id}")
+            if turn.options:
+                button("Answer it as it is", "done", app.runner.run_again, turn.id, key=f"anyway_{turn.id}")
+            if turn.intent is Intent.ABOUT:
+                st.page_link("pages/documents.py", label="Documents", icon=":material/description:")
+                st.page_link("pages/settings.py", label="Settings", icon=":material/settings:")
             if turn.status is TurnStatus.ANSWERED and turn.verdict:
                 quiet("Send to review", "rate_review", app.reviews.send, turn.id, key=f"review_{turn.id}")
         link_to_trace(turn, "Why this answer?")
@@ -182,6 +192,18 @@ def _elsewhere(app: Pincite, turn_id: str) -> None:
 
 def _alone(app: Pincite, turn_id: str) -> None:
     app.runner.run_again(turn_id, alone=True)
+
+
+def _joined(app: Pincite, turn: Turn) -> None:
+    """As the last question goes on in it."""
+    if turn.plan:
+        app.runner.ask(
+            turn.session_id, turn.plan.readings[0].text, mode=turn.mode, document_ids=turn.scope or (), fresh=True
+        )
+
+
+def _choose(app: Pincite, turn: Turn, name: str) -> None:
+    app.runner.ask(turn.session_id, name, mode=turn.mode, document_ids=turn.scope or ())
 
 
 def _keep_feedback(app: Pincite, turn_id: str) -> None:

@@ -1,6 +1,5 @@
 """The ways a turn can go through the graph, each to its end."""
 
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -12,28 +11,15 @@ from core.domain.documents import Document, DocumentStatus
 from core.domain.errors import ModelInterruptedError
 from core.domain.search import Intent, Mode, SearchPlan, SearchResult
 from core.domain.turns import TurnStatus
-from core.graph.nodes.router import _by_rule, resolve_mentions
+from core.graph.nodes.router import _by_wish, resolve_mentions
 from core.judge.verdict import verdict_of
 from core.models.quoting import Quoting
 from core.text.questions import NOT_FOUND
-from tests.graph.world import CONTRACT, REPORT, ScriptedModel, Shelf, WordSearch, World
+from tests.graph.world import CONTRACT, REPORT, ScriptedModel, Shelf, WordSearch
 
 RIGHT = "Overdue amounts bear interest at 1.5 % per month. [1]"
 WRONG = "Overdue amounts bear interest at 5 % per week. [1]"
 PENALTY = "What interest do overdue amounts bear?"
-
-
-@pytest.fixture
-def world(tmp_path: Path) -> Iterator[Any]:
-    opened: list[World] = []
-
-    def open_world(*arguments: Any, **choices: Any) -> World:
-        opened.append(World(tmp_path, *arguments, **choices))
-        return opened[-1]
-
-    yield open_world
-    for one in opened:
-        one.close()
 
 
 def test_small_talk_goes_straight_to_the_generator(world: Any) -> None:
@@ -369,8 +355,7 @@ def test_an_unclear_reply_sends_a_question_to_the_documents(world: Any) -> None:
 
 
 def test_repeated_thanks_are_small_talk_at_once(world: Any) -> None:
-    assert _by_rule("thank you " * 500, Mode.AUTO, (), ())[0] is Intent.CHAT
-    assert _by_rule("thank you " * 500 + "x", Mode.AUTO, (), ())[0] is None
+    assert _by_wish("thank you " * 500, ())[0] is Intent.CHAT
 
 
 def test_a_question_of_yes_or_no_is_answered_with_the_word_first_and_its_proof_behind(world: Any) -> None:
@@ -428,6 +413,6 @@ def test_prose_is_given_what_code_read_and_a_disagreement_is_told(world: Any) ->
 
 
 def test_how_many_pages_there_are_is_counted(world: Any) -> None:
-    turn = world(Quoting()).ask("How many pages are there?").turn
+    turn = world(Quoting()).ask("How many pages are there?", mode=Mode.DOCUMENTS).turn
     assert turn.parts[0].text == "5 pages of 2 documents, 5 of them read"
     assert turn.status is TurnStatus.ANSWERED, turn.reasons

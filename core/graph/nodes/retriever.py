@@ -6,12 +6,14 @@ from typing import Literal
 
 from langgraph.runtime import Runtime
 
+from core.domain.answers import AnswerPart
 from core.domain.documents import Document, DocumentStatus
 from core.domain.search import Candidate, Evidence, Intent, Reason, SearchResult
 from core.figures.answers import ASKS, asks_for_figure
 from core.graph.context import Documents, TurnContext
 from core.graph.nodes.census import counted, taken_as_census
 from core.graph.state import TurnState, critique_of
+from core.models.quoting import options
 from core.models.selection import absent_terms
 from core.search.overview import documents_meant, overview
 from core.search.plan import core_question
@@ -37,7 +39,23 @@ def retriever(state: TurnState, runtime: Runtime[TurnContext]) -> TurnState:
     if found is None:
         look = _survey if state.intent is Intent.SURVEY else _search
         found = look(state, context, searched)
-    return replace(found, give_up=NOTHING_NEW) if _repeats(found, context) else found
+    if _repeats(found, context):
+        return replace(found, give_up=NOTHING_NEW)
+    return _asking_back(found, context)
+
+
+def _asking_back(state: TurnState, context: TurnContext) -> TurnState:
+    """Ask which is meant where several places answer equally well; never of a question that answers the last one."""
+    asked_before = bool(context.history) and context.history[-1].asked_back
+    if state.intent is Intent.SURVEY or state.attempts or state.hint or asked_before or context.fresh:
+        return state
+    found = options(state.asked, state.evidence, state.absent)
+    context.note(decided={"options": list(found)})
+    if not found:
+        return state
+    told = "\n".join(f"- {name}" for name in found)
+    text = f"{len(found)} places answer that, each otherwise. Which one do you mean?\n{told}"
+    return replace(state, options=found, question_back="Which one do you mean?", parts=(AnswerPart(text),))
 
 
 def _search(state: TurnState, context: TurnContext, searched: Sequence[Document]) -> TurnState:
@@ -47,7 +65,7 @@ def _search(state: TurnState, context: TurnContext, searched: Sequence[Document]
         state.plan, context_characters=context.model.context_characters, scope=state.document_ids
     )
     drawn_on = {item.passage.document_id for item in result.evidence}
-    holes = _holes(searched, context.documents, drawn_on)
+    holes = holes_of(searched, context.documents, drawn_on)
     names = {document.id: document.name for document in searched}
     absent = absent_from(result, state.asked)
     context.note(
@@ -83,7 +101,7 @@ def _survey(state: TurnState, context: TurnContext, searched: Sequence[Document]
     meant = documents_meant(state.standalone, searched)
     context.progress.step(f"Looking through {_counted(len(meant), 'document')}…")
     evidence = overview(meant, context.documents, context_characters=context.model.context_characters)
-    notices = [*state.notices, *_holes(meant, context.documents, {document.id for document in meant})]
+    notices = [*state.notices, *holes_of(meant, context.documents, {document.id for document in meant})]
     if left := len(meant) - len({item.passage.document_id for item in evidence}):
         notices.append(f"{_counted(left, 'document')} had no text or no room in this answer.")
     context.note(
@@ -107,7 +125,11 @@ def _repeats(state: TurnState, context: TurnContext) -> bool:
     return not context.model.writes_prose or critique_of(last.verdict) == told
 
 
-def after_retriever(state: TurnState, runtime: Runtime[TurnContext]) -> Literal["analyst", "generator", "review"]:
+def after_retriever(
+    state: TurnState, runtime: Runtime[TurnContext]
+) -> Literal["analyst", "generator", "review", "__end__"]:
+    if state.options:
+        return "__end__"
     if state.give_up or not (state.evidence or state.counted):
         return "review"
     if state.counted is not None:
@@ -160,7 +182,7 @@ def _nearest(result: SearchResult, names: Mapping[str, str]) -> tuple[Evidence, 
     )
 
 
-def _holes(searched: Sequence[Document], documents: Documents, drawn_on: Collection[str]) -> list[str]:
+def holes_of(searched: Sequence[Document], documents: Documents, drawn_on: Collection[str]) -> list[str]:
     """What is missing of each document that the answer draws on, and how many of the others lack something."""
     notices = []
     near = [document for document in searched if document.id in drawn_on or len(searched) <= FEW_DOCUMENTS]

@@ -1,4 +1,4 @@
-"""The router: does the question go to the documents, and to which? By rule first, then by shape, then by a probe."""
+"""The router: does the question go to the documents, and to which? By rule, by what it reads like, then by a probe."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -8,11 +8,15 @@ from typing import Any, Literal
 
 from langgraph.runtime import Runtime
 
+from core.domain.answers import AnswerPart
 from core.domain.documents import Document
 from core.domain.errors import TurnError
 from core.domain.search import Intent, Mode
+from core.graph.about import about_library, about_program
 from core.graph.context import TurnContext
+from core.graph.nodes.retriever import holes_of
 from core.graph.state import TurnState
+from core.models.utterances import Wish, wish_of
 from core.search.follow_up import read_after
 from core.search.plan import plan_question
 from core.text.questions import OF_DOCUMENTS, kind_of
@@ -29,14 +33,6 @@ INTENT_SCHEMA: Mapping[str, Any] = {
 }
 MOST_MENTIONS = 20
 LONGEST_NAME = 300
-_SMALL_TALK = re.compile(
-    r"^\W*+(?:(?>hi|hello|hey|hallo|bonjour|hola|good (?:morning|afternoon|evening|day)|greetings|thanks?|"
-    r"thank you|thx|cheers|great|nice|cool|ok(?:ay)?|got it|perfect|bye|goodbye|see you|how are you|who are you|"
-    r"what are you|what'?s up|what can you do|what do you do|how (?:do|does|can) (?:you|this) (?:work|help)|"
-    r"can you help(?: me)?|help)\b(?: (?>there|pincite|everyone|all|again|much|so|very|a lot|you|me|doing|today|"
-    r"for (?:me|that|this|your help))\b)*+[\W_]*+)++$",
-    re.IGNORECASE,
-)
 _SURVEY = re.compile(
     r"\b(?:summar(?:y|ise|ize)|overview|give me the gist|tl;?dr)\b|\bwhat (?:is|are) (?:this|these|the) (?:document|"
     r"documents|file|files|paper|report|pdfs?)\b.{0,12}\babout\b|\b(?:list|which|how many|name) (?:of )?(?:all )?"
@@ -45,22 +41,16 @@ _SURVEY = re.compile(
     re.IGNORECASE,
 )
 _BEGINS_QUESTION = re.compile(r"[\s,;:]{1,20}+(?!(?:and|or|vs|versus|und|oder|et|ou|y|o)\b|&)\w", re.IGNORECASE)
-_QUESTION = re.compile(r"[\s,;:]{1,20}+(?!(?:and|or|vs|versus|und|oder|et|ou|y|o)\b|&)\w", re.IGNORECASE)
-_OF_DOCUMENTS = frozenset(
-    content_terms(
-        "summary summarise summarize overview gist tldr document documents file files pdf paper report contract "
-        "agreement book letter article presentation text content whole list compare main points key short brief "
-        "please give sentence paragraph page many name all library uploaded have about tell"
-    )
-)
-"""Words of which a question about whole documents is made."""
-_QUESTION = re.compile(
-    r"\?|^\W*(?:what|which|who|whom|whose|when|where|why|how|is|are|was|were|do|does|did|can|could|may|must|should|"
-    r"will|list|find|show|give|tell|explain|describe|define|compare|quote|name|calculate|count|identify|state|extract|"
-    r"look up|search|provide|outline|enumerate|was|wer|wie|wo|wann|warum|welche[rsnm]?|quel(?:le)?s?|qui|quand|où|"
-    r"comment|pourquoi|qué|quién|cuándo|dónde|cómo|cuál|cuánt[oa]s?)\b|[？؟]",
-    re.IGNORECASE,
-)
+SURE = 0.7
+"""How likely a message must want what it seems to; else the documents are asked whether they hold the like."""
+_LISTING = re.compile(r"\b(?:list|which|how many|name)\b", re.IGNORECASE)
+_READS_LIKE = {
+    Wish.CHAT: "small talk or a request that no document answers",
+    Wish.PROGRAM: "a question about the program",
+    Wish.LIBRARY: "a question about the library",
+    Wish.DOCUMENTS: "a question to the documents",
+}
+_INTENTS = {Wish.CHAT: Intent.CHAT, Wish.PROGRAM: Intent.ABOUT, Wish.LIBRARY: Intent.ABOUT}
 
 
 def router(state: TurnState, runtime: Runtime[TurnContext]) -> TurnState:
@@ -81,10 +71,13 @@ def router(state: TurnState, runtime: Runtime[TurnContext]) -> TurnState:
         notices = (*notices, f"No longer in the library: {gone} of the {len(set(scope))} chosen documents.")
 
     intent, why = _by_rule(text, state.mode, mentioned, in_scope)
-    if intent is not Intent.CHAT and not any(document.searchable for document in in_scope):
+    wish = Wish.DOCUMENTS
+    if intent is None:
+        intent, why, wish = _by_wish(text, in_scope)
+    if intent not in (Intent.CHAT, Intent.ABOUT) and not any(document.searchable for document in in_scope):
         raise _nothing_to_search(in_scope)
     if intent is None:
-        intent, why = _by_probe(text, state, context)
+        intent, why = _by_probe(text, wish, state, context)
     routed = replace(
         state,
         intent=intent,
@@ -100,6 +93,8 @@ def router(state: TurnState, runtime: Runtime[TurnContext]) -> TurnState:
             "mentioned": [d.name for d in documents if d.id in mentioned],
         }
     )
+    if intent is Intent.ABOUT:
+        return replace(routed, parts=(AnswerPart(_about(wish, in_scope, context)),))
     leans_on_history = read_after(text, context.history).standalone != text
     if intent is Intent.CHAT or leans_on_history or context.recall is None:
         return routed
@@ -120,7 +115,7 @@ def router(state: TurnState, runtime: Runtime[TurnContext]) -> TurnState:
 
 
 def after_router(state: TurnState) -> Literal["rewriter", "generator", "__end__"]:
-    if state.reused_from:
+    if state.reused_from or state.intent is Intent.ABOUT:
         return "__end__"
     return "generator" if state.intent is Intent.CHAT else "rewriter"
 
@@ -185,18 +180,23 @@ def _by_rule(
 ) -> tuple[Intent | None, str]:
     if mode is Mode.CHAT and not mentioned:
         return Intent.CHAT, "the mode is chat"
-    small_talk = bool(_SMALL_TALK.match(text))
-    if _SURVEY.search(text) and not small_talk and not _topic(text, documents):
-        return Intent.SURVEY, "the question is about whole documents"
-    if mentioned:
-        return Intent.TARGETED_SEARCH, "a document was @mentioned"
-    if mode is Mode.DOCUMENTS:
-        return Intent.DOCUMENT_SEARCH, "the mode is documents"
-    if small_talk:
-        return Intent.CHAT, "it is small talk"
-    if _QUESTION.search(text):
-        return Intent.DOCUMENT_SEARCH, "it has the shape of a question"
+    if mentioned or mode is Mode.DOCUMENTS:
+        survey = _SURVEY.search(text) and not _topic(text, documents)
+        why = "a document was @mentioned" if mentioned else "the mode is documents"
+        search = Intent.TARGETED_SEARCH if mentioned else Intent.DOCUMENT_SEARCH
+        return (Intent.SURVEY, "the question is about whole documents") if survey else (search, why)
     return None, ""
+
+
+def _by_wish(text: str, documents: Sequence[Document]) -> tuple[Intent | None, str, Wish]:
+    """What the message seems to want; None where that is unsure."""
+    wish, sure = wish_of(text)
+    told = f"it reads like {_READS_LIKE[wish]}, {sure:.0%} sure"
+    if wish is not Wish.CHAT and _SURVEY.search(text) and not _LISTING.search(text) and not _topic(text, documents):
+        return Intent.SURVEY, "the question is about whole documents", wish
+    if wish is Wish.DOCUMENTS:
+        return Intent.DOCUMENT_SEARCH, told, wish
+    return (_INTENTS[wish] if sure >= SURE else None), told, wish
 
 
 def _nothing_to_search(documents: Sequence[Document]) -> TurnError:
@@ -219,7 +219,7 @@ def _topic(text: str, documents: Sequence[Document]) -> set[str]:
     return set(content_terms(text)) - OF_DOCUMENTS - set(content_terms(names))
 
 
-def _by_probe(text: str, state: TurnState, context: TurnContext) -> tuple[Intent, str]:
+def _by_probe(text: str, wish: Wish, state: TurnState, context: TurnContext) -> tuple[Intent, str]:
     plan = plan_question(text, lexicon=context.lexicon)
     found = context.searcher.search(plan, context_characters=1_000, scope=state.document_ids).evidence
     if found:
@@ -227,5 +227,11 @@ def _by_probe(text: str, state: TurnState, context: TurnContext) -> tuple[Intent
     if context.model.writes_prose:
         reply = context.model.structured(INTENT_INSTRUCTIONS, text, INTENT_SCHEMA)
         chat = reply is not None and reply.get("needs") == "chat"
-        return (Intent.CHAT if chat else Intent.DOCUMENT_SEARCH), f"{context.model.name} said so"
-    return Intent.CHAT, "a probe of the documents found nothing like it"
+        return (_INTENTS[wish] if chat else Intent.DOCUMENT_SEARCH), f"{context.model.name} said so"
+    return _INTENTS[wish], "a probe of the documents found nothing like it"
+
+
+def _about(wish: Wish, documents: Sequence[Document], context: TurnContext) -> str:
+    if wish is Wish.PROGRAM:
+        return about_program(context.model)
+    return about_library(documents, holes_of(documents, context.documents, {document.id for document in documents}))

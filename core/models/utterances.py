@@ -1,0 +1,95 @@
+"""What a message wants, by a small logistic model over its vector and its letters: shipped as utterances.json.
+
+``python -m benchmarks fit-routing`` fits it on messages of our own and on open questions about documents.
+"""
+
+import json
+import re
+import zlib
+from collections.abc import Iterable, Sequence
+from enum import StrEnum
+from functools import cache
+from importlib.resources import files
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.models.minilm import MiniLmEmbedder
+
+BUCKETS = 1024
+"""For runs of letters, and again for words."""
+LONGEST_RUN = 4
+"""Letters of a run, within a word and its borders."""
+MOST_CHARACTERS = 300
+"""Longer messages are judged by their beginning."""
+_WORD = re.compile(r"[^\W_]+|[?!.¿？؟]")
+Matrix = NDArray[np.float64]
+
+
+class Wish(StrEnum):
+    CHAT = "chat"
+    """Small talk, code to be written, and other things that no document answers."""
+    PROGRAM = "program"
+    LIBRARY = "library"
+    DOCUMENTS = "documents"
+
+
+def wish_of(text: str) -> tuple[Wish, float]:
+    """What a message wants, likeliest, and how likely."""
+    weights, biases = _shipped()
+    sums = (described([text]) @ weights.T + biases)[0]
+    shares = np.exp(sums - sums.max())
+    best = int(np.argmax(shares))
+    return list(Wish)[best], float(shares[best] / shares.sum())
+
+
+def described(texts: Sequence[str]) -> Matrix:
+    """Shape (texts, dimensions of the embedder + 2 * BUCKETS + 4)."""
+    texts = [" ".join(text[:MOST_CHARACTERS].split()) for text in texts]
+    vectors = np.asarray(_embedder().embed(texts), dtype=np.float64)
+    return np.hstack([vectors, np.stack([np.concatenate([_letters(t), _words(t), _form(t)]) for t in texts])])
+
+
+def _letters(text: str) -> Matrix:
+    padded = f" {text.casefold()} "
+    runs = (
+        padded[start : start + size] for size in range(1, LONGEST_RUN + 1) for start in range(len(padded) - size + 1)
+    )
+    return _scaled(np.sqrt(_counted(runs)))
+
+
+def _words(text: str) -> Matrix:
+    """Words and marks, and pairs of them."""
+    found = _WORD.findall(text.casefold())
+    return _scaled(_counted([f"w{word}" for word in found] + [f"{a} {b}" for a, b in pairwise(["^", *found])]))
+
+
+def _form(text: str) -> Matrix:
+    words = _WORD.findall(text)
+    said = (len(words) / 10, text.endswith("?"), any(map(str.isdigit, text)), len(words) <= 2)
+    return 0.5 * np.array(said, dtype=np.float64)
+
+
+def _counted(pieces: Iterable[str]) -> Matrix:
+    counts = np.zeros(BUCKETS)
+    for piece in pieces:
+        counts[zlib.crc32(piece.encode()) % BUCKETS] += 1
+    return counts
+
+
+def _scaled(counts: Matrix) -> Matrix:
+    length = float(np.linalg.norm(counts))
+    return counts / length if length else counts
+
+
+@cache
+def _embedder() -> MiniLmEmbedder:
+    return MiniLmEmbedder(workers=1)
+
+
+@cache
+def _shipped() -> tuple[Matrix, Matrix]:
+    """Weights, shape (wishes, measures), and biases."""
+    data = json.loads(files("core.models").joinpath("utterances.json").read_text(encoding="utf-8"))
+    return np.array([data["weights"][wish] for wish in Wish]), np.array([data["biases"][wish] for wish in Wish])

@@ -1,0 +1,36 @@
+"""A question that fits several things equally well is asked back, before an answer is guessed; never twice in a row."""
+
+from typing import Any
+
+from core.domain.turns import TurnStatus
+from tests.graph.world import Shelf
+
+FEES = {"bridge.pdf": ["The fee is 400 euro per day."], "harbour.pdf": ["The fee is 900 euro per day."]}
+
+
+def test_a_question_that_two_documents_answer_otherwise_is_asked_back(world: Any) -> None:
+    one = world(shelf=Shelf(FEES))
+    turn = one.ask("What is the fee?").turn
+    assert sorted(turn.options) == ["bridge.pdf", "harbour.pdf"] and turn.path == ("router", "rewriter", "retriever")
+    assert turn.status is TurnStatus.ANSWERED and not turn.citations and "Which one" in turn.answer
+    chosen = one.ask("harbour.pdf").turn
+    assert not chosen.options and "harbour" in chosen.plan.standalone_question
+    assert "fee" in chosen.plan.standalone_question
+
+
+def test_it_is_never_asked_back_twice_in_a_row(world: Any) -> None:
+    one = world(shelf=Shelf(FEES))
+    assert one.ask("What is the fee?").turn.options
+    assert not one.ask("What is the fee?").turn.options
+
+
+def test_asked_again_it_is_answered_as_it_is(world: Any) -> None:
+    one = world(shelf=Shelf(FEES))
+    again = one.runner.wait(one.runner.run_again(one.ask("What is the fee?").turn.id), 30).turn
+    assert not again.options and again.citations
+
+
+def test_what_names_its_document_or_has_one_answer_is_not_asked_back(world: Any) -> None:
+    assert not world(shelf=Shelf(FEES)).ask("What is the fee of the bridge?").turn.options
+    same = Shelf({name: ["The fee is 400 euro per day."] for name in FEES})
+    assert not world(shelf=same).ask("What is the fee?").turn.options

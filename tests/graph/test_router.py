@@ -1,0 +1,59 @@
+"""What a message wants is told without a model: small talk, the program, the library, or the documents."""
+
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from core.domain.search import Intent, Mode
+from core.domain.turns import TurnStatus
+from core.graph.nodes.router import _by_rule, _by_wish
+from core.models.utterances import Wish, wish_of
+from tests.graph.world import ScriptedModel, Shelf
+
+INTENTS = {
+    Wish.CHAT: {Intent.CHAT},
+    Wish.PROGRAM: {Intent.ABOUT},
+    Wish.LIBRARY: {Intent.ABOUT},
+    Wish.DOCUMENTS: {Intent.DOCUMENT_SEARCH, Intent.SURVEY},
+}
+
+
+def _told(file: str) -> list[tuple[str, str, bool]]:
+    lines = Path(__file__).with_name(file).read_text(encoding="utf-8").splitlines()
+    pairs = [line.split("\t") for line in lines]
+    return [(text, wish, wish_of(text)[0] == wish) for wish, text in pairs]
+
+
+@pytest.mark.parametrize(("file", "least"), [("utterances.tsv", 0.95), ("utterances_unseen.tsv", 0.9)])
+def test_messages_are_told_apart(file: str, least: float) -> None:
+    told = _told(file)
+    wrong = [(text, wish, wish_of(text)) for text, wish, right in told if not right]
+    assert len(told) >= 100
+    assert 1 - len(wrong) / len(told) >= least, (Counter(wish for _, wish, _ in wrong), wrong)
+
+
+@pytest.mark.parametrize("question", ["capital of France", "How many documents are there?", "Thanks!", "Write a poem"])
+def test_in_mode_documents_everything_is_searched_and_in_chat_nothing(question: str) -> None:
+    assert _by_rule(question, Mode.DOCUMENTS, (), ())[0] in (Intent.DOCUMENT_SEARCH, Intent.SURVEY)
+    assert _by_rule(question, Mode.CHAT, (), ())[0] is Intent.CHAT
+    assert _by_rule(question, Mode.AUTO, (), ())[0] is None
+
+
+def test_a_summary_of_the_documents_is_a_survey() -> None:
+    assert _by_wish("Summarise the documents", ())[0] is Intent.SURVEY
+
+
+def test_questions_about_the_library_are_answered_from_what_is_known(world: Any) -> None:
+    shelf = Shelf({"a.pdf": ["One.", "Two."], "b.pdf": ["Three."]}, coverage=0.5)
+    one = world(model := ScriptedModel(), shelf=shelf)
+    turn = one.ask("How many documents do you have?").turn
+    assert turn.status is TurnStatus.ANSWERED and turn.intent is Intent.ABOUT and turn.path == ("router",)
+    assert "2 documents with 3 pages" in turn.answer and "1 of 2 pages of “a.pdf” could not be read" in turn.answer
+    assert "PDFs" in one.ask("What can you do?").turn.answer
+    assert not model.requests and not one.search.plans
+
+
+def test_the_library_is_told_of_when_it_is_empty(world: Any) -> None:
+    assert "no documents yet" in world(shelf=Shelf({})).ask("Which documents do you have?").turn.answer
