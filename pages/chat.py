@@ -5,17 +5,18 @@ from streamlit.typing import ChatInputValue
 
 from core.domain.search import Mode
 from core.domain.settings import PACKAGE_ROOT
-from core.domain.turns import Session
+from core.domain.turns import Session, Turn
 from core.services.bootstrap import Pincite
-from pages.components.controls import button, offer_more, row, shown_of
+from pages.components.controls import button, offer_more, quiet, row, shown_of
+from pages.components.desk import draw_desk, follow_address
 from pages.components.facade import errors_told, show
-from pages.components.layout import BESIDE, CONVERSATION
+from pages.components.layout import BESIDE, CONVERSATION, FILES
 from pages.components.page_view import draw_page_panel, shown_page
 from pages.components.scope import add_to_scope, chosen_documents, draw_lost_scope, draw_scope
 from pages.components.sessions import draw_session_list, draw_session_menu, open_session
 from pages.components.turn import draw_actions, draw_answer, draw_live, draw_question
-from pages.components.uploads import begin, draw_intake, draw_job, draw_jobs, intake, open_jobs, take_in
-from pages.components.words import count, escape
+from pages.components.uploads import begin, draw_intake, draw_jobs, intake, open_jobs, take_in
+from pages.components.words import count, escape, escape_lines
 
 SLOT = "chat_page"
 MODES = {Mode.AUTO: "Auto", Mode.DOCUMENTS: "Documents", Mode.CHAT: "Chat"}
@@ -27,6 +28,7 @@ def draw(app: Pincite) -> None:
     names = {document.id: document.name for document in app.library.list()}
     session = open_session(app)
     draw_session_list(app, session)
+    follow_address(app, SLOT)
     shown = shown_page(SLOT)
     beside = shown is not None and shown.document_id in names
     # The same nesting with and without a page beside it: the conversation keeps its scroll position.
@@ -36,17 +38,20 @@ def draw(app: Pincite) -> None:
             key=CONVERSATION, width="stretch" if beside else 860, height=640, border=False, autoscroll=True
         )
     with conversation:
-        draw_conversation(app, session, names)
+        turns = draw_conversation(app, session, names)
     if shown and beside:
         with columns[1], st.container(key=BESIDE, height=640, border=False, autoscroll=False):
             draw_page_panel(app, shown, SLOT)
     with st.bottom, st.container(horizontal_alignment="center"), st.container(width=860, gap="xsmall"):
+        draw_files(app)
         draw_input(app, session, names)
+    draw_desk(app, session, SLOT, turns)
 
 
-def draw_conversation(app: Pincite, session: Session | None, names: dict[str, str]) -> None:
+def draw_conversation(app: Pincite, session: Session | None, names: dict[str, str]) -> list[Turn]:
     # Asked first: a turn that ends in between is then watched, and the watch draws the page anew.
     running = app.runner.running(session.id) if session else None
+    waiting = app.runner.waiting(session.id) if session else ()
     turns = app.turns.newest(session.id, shown_of(session.id, TURNS_A_PAGE)) if session else []
     if session and turns:
         draw_session_menu(app, session)
@@ -59,12 +64,15 @@ def draw_conversation(app: Pincite, session: Session | None, names: dict[str, st
             if turn.id == running:
                 st.fragment(watch, run_every=0.3)(app, turn.id)
             else:
-                draw_answer(app, turn, names, SLOT)
+                with st.container(key=f"answer_{turn.id}"):
+                    draw_answer(app, turn, names, SLOT)
                 draw_actions(app, turn)
+    if session and waiting:
+        st.fragment(draw_waiting, run_every=0.5)(app, session.id, waiting)
     draw_lost_scope(session, names)
-    draw_intake(app)
     if not turns:
         draw_welcome(app, session, names)
+    return turns
 
 
 def watch(app: Pincite, turn_id: str) -> None:
@@ -73,11 +81,19 @@ def watch(app: Pincite, turn_id: str) -> None:
         snapshot = app.runner.snapshot(turn_id)
         if not snapshot.running:
             st.rerun()
-        draw_live(snapshot)
-        for job in open_jobs(app):
-            if job.document_id in snapshot.turn.document_ids and not snapshot.turn.path:
-                draw_job(job, app.library.get(job.document_id).name)
+        draw_live(snapshot, app.settings.current.max_retries + 1)
         button("Stop", "stop_circle", app.runner.stop, turn_id, key=f"stop_{turn_id}")
+
+
+def draw_waiting(app: Pincite, session_id: str, waiting: tuple[str, ...]) -> None:
+    """The questions that were asked while an answer was written, until each has its turn."""
+    if app.runner.waiting(session_id) != waiting:
+        st.rerun()
+    for question in waiting:
+        with st.chat_message("user", avatar=":material/person:"):
+            st.markdown(escape_lines(question))
+            st.caption("Waits for the answer before it")
+    quiet("Do not ask", "close", app.runner.withdraw, session_id, key=f"withdraw_{session_id}")
 
 
 def draw_reading(app: Pincite) -> None:
@@ -85,6 +101,15 @@ def draw_reading(app: Pincite) -> None:
     if not (jobs := open_jobs(app)):
         st.rerun()
     draw_jobs(app, jobs, most=4)
+
+
+def draw_files(app: Pincite) -> None:
+    """What became of the files that were dropped, beside the box they were dropped into."""
+    if open_jobs(app) or intake().waits:
+        with st.container(key=FILES, gap="xsmall"):
+            draw_intake(app)
+            if open_jobs(app):
+                st.fragment(draw_reading, run_every=0.7)(app)
 
 
 def draw_welcome(app: Pincite, session: Session | None, names: dict[str, str]) -> None:
@@ -101,8 +126,6 @@ def draw_welcome(app: Pincite, session: Session | None, names: dict[str, str]) -
     if searched := [f"**{escape(names[id_])}**" for id_ in chosen_documents(session) if id_ in names]:
         more = f" and {count(len(searched) - 3, 'more document')}" if len(searched) > 3 else ""
         st.markdown(f":material/check_circle: Your question goes to {', '.join(searched[:3])}{more}.")
-    if open_jobs(app):
-        st.fragment(draw_reading, run_every=0.7)(app)
     samples = [] if names else sorted((PACKAGE_ROOT / "data" / "samples").glob("*contract*.pdf"))
     if samples and button("Try it with the sample contract", "play_circle", type="primary"):
         with errors_told():
@@ -113,7 +136,6 @@ def draw_welcome(app: Pincite, session: Session | None, names: dict[str, str]) -
 
 def draw_input(app: Pincite, session: Session | None, names: dict[str, str]) -> None:
     """The choice of mode and documents, and the box to type in."""
-    running = bool(session and app.runner.running(session.id))
     key = session.id if session else "new"
     with row():
         mode = st.segmented_control(
@@ -124,9 +146,8 @@ def draw_input(app: Pincite, session: Session | None, names: dict[str, str]) -> 
         engine = app.engines.state()
         st.caption(escape(f"{engine.name} {engine.model}"), width="content")
     value = st.chat_input(
-        "The answer is being written…" if running else "Ask a question, @name a document, or drop PDFs here",
+        "Ask a question, @name a document, or drop PDFs here",
         key="chat_input", accept_file="multiple", file_type="pdf", max_upload_size=app.settings.current.max_file_mib,
-        disabled=running,
     )  # fmt: skip
     if isinstance(value, ChatInputValue):
         receive(app, session, value, mode or Mode.AUTO)
@@ -151,7 +172,7 @@ def ask(app: Pincite, session: Session | None, question: str, mode: Mode) -> Non
     session = session or begin(app)
     st.session_state["session_id"] = session.id
     with errors_told():
-        app.runner.ask(session.id, question, mode=mode)
+        app.runner.ask_next(session.id, question, mode=mode)
         st.rerun()
 
 

@@ -29,7 +29,6 @@ from pages.components.facade import errors_told, safely, show
 from pages.components.layout import CASE
 from pages.components.live_text import live_text_area
 from pages.components.page_view import (
-    by_page,
     cited_page,
     draw_chips,
     draw_pager,
@@ -245,7 +244,7 @@ def draw_evidence(app: Pincite, turn: Turn, names: dict[str, str], *, editing: b
     draw_chips(citations[:12], names, SLOT, f"evidence_{turn.id}")
     shown = shown_page(SLOT)
     if shown is None or shown.document_id not in {citation.document_id for citation in citations}:
-        shown = cited_page(by_page(citations)[0])
+        shown = cited_page(citations[0], citations)
     document = app.library.get(shown.document_id)
     with row(gap="xsmall"):
         draw_pager(app, document, shown, SLOT)

@@ -202,6 +202,8 @@ class TurnSnapshot:
     """What is being and was done, in plain words ("Searching 3 documents…"), newest last."""
     draft: tuple[AnswerPart, ...] = ()
     """What was streamed so far in the current attempt."""
+    earlier: tuple[AnswerPart, ...] = ()
+    """The draft of the attempt before, until the current one has words."""
 
     @property
     def running(self) -> bool:

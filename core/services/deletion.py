@@ -37,6 +37,7 @@ class Deletion:
 
     def session(self, session_id: str) -> None:
         """Stop what the session is answering, then delete it with its turns, traces and reviews."""
+        self._runner.withdraw(session_id)
         running = self._runner.running(session_id)
         if running is not None:
             self._runner.stop(running)

@@ -34,7 +34,8 @@ class LiveTurn:
 
     def draft(self, parts: Sequence[AnswerPart]) -> None:
         with self._lock:
-            self._snapshot = replace(self._snapshot, draft=tuple(parts))
+            earlier = self._snapshot.draft or self._snapshot.earlier
+            self._snapshot = replace(self._snapshot, draft=tuple(parts), earlier=earlier)
 
     def visited(self, step: TraceStep) -> None:
         turn = self.snapshot.turn

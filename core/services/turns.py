@@ -86,6 +86,7 @@ class TurnRunner:
         self._live: dict[str, LiveTurn] = {}
         self._unstored: set[str] = set()
         """Turns that came to an end which could not be stored."""
+        self._waiting: dict[str, list[tuple[str, Mode]]] = {}
         self._lock = threading.Lock()
         self._starting = threading.Lock()
         self._closing = False
@@ -108,6 +109,28 @@ class TurnRunner:
         """
         scope = tuple(document_ids) or self._sessions.get(session_id).document_ids
         return self._start(session_id, Asked(question, mode, scope, fresh=fresh, history=history))
+
+    def ask_next(self, session_id: str, question: str, *, mode: Mode = Mode.AUTO) -> None:
+        """Ask now, or as soon as what the session is answering has ended; what waits goes with the process.
+
+        Raises TurnError.
+        """
+        question = _checked(question)
+        with self._lock:
+            if waits := any(live.snapshot.turn.session_id == session_id for live in self._live.values()):
+                self._waiting.setdefault(session_id, []).append((question, mode))
+        if not waits:
+            self.ask(session_id, question, mode=mode)
+
+    def waiting(self, session_id: str) -> tuple[str, ...]:
+        """The questions that wait for the answer before them, in their order."""
+        with self._lock:
+            return tuple(question for question, _ in self._waiting.get(session_id, ()))
+
+    def withdraw(self, session_id: str) -> None:
+        """Forget the questions that wait."""
+        with self._lock:
+            self._waiting.pop(session_id, None)
 
     def run_again(
         self, turn_id: str, *, engine: str | None = None, hint: str = "", everywhere: bool = False, alone: bool = False
@@ -203,6 +226,22 @@ class TurnRunner:
                 if not live.stored:
                     self._unstored.add(turn_id)
             live.done.set()
+        self._ask_waiting(live.snapshot.turn.session_id)
+
+    def _ask_waiting(self, session_id: str) -> None:
+        with self._lock:
+            question, mode = next(iter(self._waiting.get(session_id, ())), ("", Mode.AUTO))
+        if not question or self._closing:
+            return
+        try:
+            self.ask(session_id, question, mode=mode)  # shown as waiting until it is shown as asked
+        except PinciteError as error:
+            if self.running(session_id):
+                return  # somebody was faster: it waits for that answer
+            logger.warning("A waiting question could not be asked: %s", error)
+        with self._lock:
+            if waiting := self._waiting.get(session_id):
+                waiting.pop(0)
 
     def _outcome(self, live: LiveTurn, asked: Asked, equipment: Equipment) -> Turn:
         try:

@@ -6,6 +6,7 @@ CONVERSATION = "conversation"
 BESIDE = "page_panel"
 SESSION_LIST = "session_list"
 CASE = "review_case"
+FILES = "dropped_files"
 
 _STYLE = f"""<style>
 .stApp {{ --pane: calc(100dvh - 16.5rem); --page: var(--pane); }}
@@ -21,6 +22,11 @@ _STYLE = f"""<style>
   .st-key-{CASE} .stHorizontalBlock:has(> .stColumn) {{ flex-direction: column; flex-wrap: nowrap; }}
   .st-key-{CASE} .stHorizontalBlock > .stColumn {{ width: 100%; flex: none; }}
 }}
+.stApp:has(.st-key-{FILES}) {{ --pane: calc(100dvh - 26.5rem); }}
+.st-key-{FILES} {{ max-height: 9.5rem; overflow-y: auto; }}
+.st-key-earlier_draft {{ opacity: 0.6; }}
+.stMarkdownBadge[role=button] {{ cursor: pointer; }}
+.stMarkdownBadge[role=button]:is(:hover, :focus-visible) {{ outline: 2px solid currentColor; }}
 .st-key-{SESSION_LIST} button, .st-key-{SESSION_LIST} button > div {{ justify-content: flex-start; }}
 [data-testid="stStatusWidget"] {{ display: none; }}
 [data-testid="stImage"] img {{ border: 1px solid #8888886b; }}

@@ -4,7 +4,7 @@ Each screen that shows pages has a slot in the session state that says which pag
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import streamlit as st
 
@@ -22,11 +22,21 @@ PICTURE_WIDTH = 1100
 
 @dataclass(frozen=True, slots=True)
 class ShownPage:
+    """A page with everything that the answer at hand cites, so that turning the pages loses no mark."""
+
     document_id: str
     page_index: int
-    marks: tuple[tuple[int, int], ...] = ()
-    quotation: str = ""
-    """As Markdown."""
+    citations: tuple[Citation, ...] = ()
+    turn_id: str = ""
+
+    @property
+    def here(self) -> list[Citation]:
+        place = (self.document_id, self.page_index)
+        return [citation for citation in self.citations if (citation.document_id, citation.page_index) == place]
+
+    @property
+    def marks(self) -> tuple[tuple[int, int], ...]:
+        return tuple((citation.start, citation.end) for citation in self.here if citation.end > citation.start)
 
 
 def shown_page(slot: str) -> ShownPage | None:
@@ -46,10 +56,9 @@ def by_page(citations: Sequence[Citation]) -> list[list[Citation]]:
     return list(pages.values())
 
 
-def cited_page(group: Sequence[Citation]) -> ShownPage:
-    """The page of these citations with every quotation marked."""
-    marks = tuple((citation.start, citation.end) for citation in group if citation.end > citation.start)
-    return ShownPage(group[0].document_id, group[0].page_index, marks, quotations(group))
+def cited_page(place: Citation, citations: Sequence[Citation], turn_id: str = "") -> ShownPage:
+    """The page of one of these citations; each of them is marked on its own page."""
+    return ShownPage(place.document_id, place.page_index, tuple(citations), turn_id)
 
 
 def quotations(group: Sequence[Citation]) -> str:
@@ -81,7 +90,8 @@ def draw_chips(citations: Sequence[Citation], names: Mapping[str, str], slot: st
         for position, group in enumerate(by_page(citations)):
             gone = group[0].document_id not in names
             label, icon = (" · source removed", "link_off") if gone else ("", "find_in_page")
-            button(chip_label(group) + label, icon, show_page, slot, cited_page(group), key=f"chip_{key}_{position}",
+            shown = cited_page(group[0], citations, key)
+            button(chip_label(group) + label, icon, show_page, slot, shown, key=f"chip_{key}_{position}",
                    help=quotations(group), disabled=gone)  # fmt: skip
 
 
@@ -113,8 +123,22 @@ def draw_pager(app: Pincite, document: Document, shown: ShownPage, slot: str) ->
 def _turn_button(shown: ShownPage, document: Document, slot: str, step: int) -> None:
     way, icon = ("next", "chevron_right") if step > 0 else ("previous", "chevron_left")
     target = shown.page_index + step
-    quiet("", icon, show_page, slot, ShownPage(document.id, target), key=f"{slot}_{way}",
+    quiet("", icon, show_page, slot, replace(shown, page_index=target), key=f"{slot}_{way}",
           help=f"{way.capitalize()} page", disabled=not 0 <= target < document.page_count)  # fmt: skip
+
+
+def draw_neighbours(shown: ShownPage, slot: str) -> None:
+    """The way to the cited pages before and after this one, where the answer cites several."""
+    cited = [group[0] for group in by_page(shown.citations)]
+    here = next((number for number, place in enumerate(cited) if place in shown.here), None)
+    if len(cited) < 2:
+        return
+    with row(gap="xsmall"):
+        for label, key, step in (("Previous citation", "P", -1), ("Next citation", "N", +1)):
+            target = cited[((here if here is not None else -max(step, 0)) + step) % len(cited)]
+            quiet(label, "arrow_back" if step < 0 else "arrow_forward", show_page, slot,
+                  cited_page(target, shown.citations, shown.turn_id), key=f"{slot}_cited_{key}",
+                  shortcut=key)  # fmt: skip
 
 
 def draw_file_button(app: Pincite, document: Document, *, key: str) -> None:
@@ -131,6 +155,7 @@ def draw_page_panel(app: Pincite, shown: ShownPage, slot: str) -> None:
         st.space("stretch")
         draw_file_button(app, document, key=f"{slot}_file")
         quiet("", "close", show_page, slot, None, key=f"{slot}_close", help="Close the page")
-    if shown.quotation and len(shown.marks) < 2:
-        st.caption(shown.quotation)
+    draw_neighbours(shown, slot)
+    if len(shown.here) == 1:
+        st.caption(quotations(shown.here))
     draw_picture(document, shown)

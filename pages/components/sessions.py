@@ -20,6 +20,9 @@ def open_session(app: Pincite) -> Session | None:
     if "session_id" not in st.session_state or (wanted and wanted != st.session_state.get("addressed")):
         st.session_state["session_id"] = wanted or _newest(app)
     session = app.sessions.find(st.session_state["session_id"])
+    if session is None and wanted and wanted == st.session_state["session_id"]:
+        st.warning("**The conversation in this address is not here.** It was deleted, or belongs to another library. "
+                   "Choose one on the left, or ask a new question.", icon=":material/link_off:")  # fmt: skip
     _address(session.id if session else "")
     return session
 
@@ -33,7 +36,7 @@ def _address(session_id: str) -> None:
     if session_id:
         st.query_params["session"] = session_id
     else:
-        st.query_params.clear()
+        st.query_params.pop("session", None)
 
 
 def _choose(session_id: str) -> None:

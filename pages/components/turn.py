@@ -48,7 +48,7 @@ def draw_question(turn: Turn, document_names: dict[str, str]) -> None:
             st.caption(f"Asked of {count(gone, 'document')}, removed since")
 
 
-def draw_live(snapshot: TurnSnapshot) -> None:
+def draw_live(snapshot: TurnSnapshot, attempts: int) -> None:
     """Draw a running turn: what is being done, and the draft so far."""
     *done, current = snapshot.steps or ("Starting…",)
     seconds = (datetime.now(UTC) - parse_time(snapshot.turn.started_at)).total_seconds() // 1
@@ -58,6 +58,11 @@ def draw_live(snapshot: TurnSnapshot) -> None:
     if snapshot.draft:
         st.markdown(answer_markdown(snapshot.draft, None))
         st.badge("Draft, not checked yet", icon=":material/edit_note:", color="gray")
+    elif snapshot.earlier:
+        with st.container(key="earlier_draft"):
+            st.markdown(answer_markdown(snapshot.earlier, None))
+        again = min(snapshot.turn.path.count("judge") + 1, attempts)
+        st.badge(f"Checking again ({again} of {attempts})", icon=":material/refresh:", color="gray")
 
 
 def draw_answer(app: Pincite, turn: Turn, document_names: dict[str, str], slot: str) -> None:

@@ -37,6 +37,10 @@ class Intake:
     locked: list[Locked] = field(default_factory=list)
     refused: list[tuple[str, str]] = field(default_factory=list)
 
+    @property
+    def waits(self) -> bool:
+        return bool(self.known or self.replacing or self.locked or self.refused)
+
     def dismiss(self) -> None:
         self.refused.clear()
         self.known.clear()
@@ -61,13 +65,13 @@ def begin(app: Pincite, *document_ids: str) -> Session:
 
 
 def take_in(app: Pincite, files: Sequence[UploadedFile], *, session_id: str | None = None) -> list[Document]:
-    """Add files one after the other; a bad one leaves a message and does not stop the rest.
+    """Add files one after the other, small ones first; a bad one leaves a message and does not stop the rest.
 
     ``session_id`` is the conversation that a locked file joins once it is opened; empty: one that has not begun.
     """
     documents: list[Document] = []
     bar = st.progress(0.0)
-    for position, file in enumerate(files):
+    for position, file in enumerate(sorted(files, key=lambda file: file.size)):
         bar.progress(position / len(files), text=f"Adding {escape(file.name)}…")
         document = take_in_one(app, Locked(file.name, file.getvalue(), session_id))
         documents += [document] if document else []

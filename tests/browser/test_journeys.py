@@ -115,7 +115,7 @@ def test_switch_reload_and_second_tab_in_mid_answer_lose_nothing(
     second = new_page()
     second.goto(page.url)
     expect(second.get_by_text("The late payment penalty is", exact=False)).to_be_visible()
-    expect(second.get_by_test_id("stChatInputTextArea")).to_be_disabled()
+    expect(second.get_by_test_id("stChatInputTextArea")).to_be_enabled()
 
     model.go_on.set()
     for tab in (page, second):

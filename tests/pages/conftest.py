@@ -39,7 +39,7 @@ def app(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.Fixture
 class Screen:
     """One page in the frame, as a user opens it."""
 
-    def __init__(self, page: str, **query: str) -> None:
+    def __init__(self, page: str, /, **query: str) -> None:
         self.test = AppTest.from_file(str(PACKAGE_ROOT / "app.py"), default_timeout=SECONDS).run()
         if page != "chat":
             self.test.switch_page(f"pages/{page}.py")

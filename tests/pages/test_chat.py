@@ -2,6 +2,7 @@
 
 import re
 import threading
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -59,7 +60,7 @@ def test_working_shows_steps_draft_and_a_way_to_stop(app: Pincite, held: Scripte
     screen = Screen("chat", session=session.id)
     assert "Draft, not checked yet" in screen.words()
     assert "Overdue" in screen.words()
-    assert screen.test.chat_input[0].disabled
+    assert not screen.test.chat_input[0].disabled
     screen.press("Stop")
     assert held.gate is not None
     held.gate.set()
@@ -103,6 +104,92 @@ def test_a_turn_that_ends_while_the_page_is_drawn_shows_its_answer(
     monkeypatch.setattr(app.turns, "newest", read_then_end)
     screen.test.run()
     assert "1.5 % per month" in screen.words()
+    screen.assert_sound()
+
+
+def test_a_question_asked_in_mid_answer_waits_and_is_then_answered(app: Pincite, held: ScriptedModel) -> None:
+    session = app.sessions.create()
+    first = app.runner.ask(session.id, PENALTIES)
+    assert held.begun.wait(SECONDS)
+    screen = Screen("chat", session=session.id)
+    screen.test.chat_input[0].set_value("Which law governs it?").run()
+    assert app.runner.waiting(session.id) == ("Which law governs it?",)
+    assert "Waits for the answer before it" in Screen("chat", session=session.id).words(), "a second tab shows it too"
+    assert held.gate is not None
+    held.gate.set()
+    app.runner.wait(first, SECONDS)
+    deadline = time.monotonic() + SECONDS
+    while app.runner.waiting(session.id) and time.monotonic() < deadline:
+        threading.Event().wait(0.05)
+    [_, second] = app.turns.of_session(session.id)
+    assert second.question == "Which law governs it?"
+    assert app.runner.wait(second.id, SECONDS).turn.finished_at
+    screen.test.run()
+    assert "Waits for the answer before it" not in screen.words()
+    screen.assert_sound()
+
+
+def test_a_waiting_question_can_be_taken_back(app: Pincite, held: ScriptedModel) -> None:
+    session = app.sessions.create()
+    first = app.runner.ask(session.id, PENALTIES)
+    assert held.begun.wait(SECONDS)
+    screen = Screen("chat", session=session.id)
+    screen.test.chat_input[0].set_value("Which law governs it?").run()
+    screen.press("Do not ask")
+    assert held.gate is not None
+    held.gate.set()
+    app.runner.wait(first, SECONDS)
+    assert len(app.turns.of_session(session.id)) == 1 and not app.runner.waiting(session.id)
+    screen.assert_sound()
+
+
+def test_turning_the_pages_loses_no_mark_and_the_address_opens_the_same_page(
+    app: Pincite, contract: Document, ask: Ask
+) -> None:
+    turn = ask()
+    cited = turn.citations[0]
+    screen = Screen("chat", session=turn.session_id)
+    screen.press("service-contract · p")
+    shown = screen.test.session_state["chat_page"]
+    assert shown.marks
+    screen.test.button(key="chat_page_next").click().run()
+    assert not screen.test.session_state["chat_page"].marks, "nothing is cited there"
+    screen.test.button(key="chat_page_previous").click().run()
+    assert screen.test.session_state["chat_page"].marks == shown.marks
+    address = {name: screen.test.query_params[name] for name in ("session", "document", "page", "citation")}
+    assert address["page"] == str(cited.page_index + 1) and address["document"] == contract.id
+    again = Screen("chat", **address)
+    assert again.test.session_state["chat_page"] == shown
+    again.assert_sound()
+
+
+@pytest.mark.parametrize(
+    ("address", "told"),
+    [
+        ({"session": "none"}, "The conversation in this address is not here."),
+        ({"document": "none", "page": "1"}, "The page in this address is not here"),
+        ({"page": "99"}, "The page in this address is not here"),
+        ({"citation": "none.1"}, "The citation in this address is not here"),
+    ],
+)
+def test_an_address_of_what_is_not_here_says_so(
+    app: Pincite, contract: Document, address: dict[str, str], told: str
+) -> None:
+    here = {"document": contract.id} if "session" not in address else {}
+    screen = Screen("chat", **(here | address))
+    assert told in screen.words()
+    screen.assert_sound()
+
+
+def test_dropped_files_are_told_beside_the_box_in_a_row_each(app: Pincite, samples: Path) -> None:
+    screen = Screen("chat")
+    box = screen.test.chat_input[0]
+    box.upload("notes.pdf", b"no pdf at all", "application/pdf")
+    box.upload("secret.pdf", pdfs.locked(pdfs.prose(["The late fee is 7 dollars."]), "sesame"), "application/pdf")
+    box.run()
+    assert "notes.pdf" in screen.words() and "secret.pdf" in screen.words() and not screen.test.main.error
+    (told,) = screen.test.error
+    assert "was not added" in told.value
     screen.assert_sound()
 
 

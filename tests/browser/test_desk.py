@@ -1,0 +1,70 @@
+"""What the conversation gives back: marks that open their page, the half-typed question, files dropped anywhere."""
+
+import re
+
+from playwright.sync_api import expect
+
+from tests.browser.conftest import PATIENCE_MS
+from tests.browser.slow_model import SlowModel
+from tests.browser.test_journeys import NewPage, go_to
+
+expect.set_options(timeout=PATIENCE_MS)
+DROP = """() => {
+  const dropped = new DataTransfer()
+  dropped.items.add(new File(["no pdf at all"], "notes.pdf", { type: "application/pdf" }))
+  return dropped
+}"""
+
+
+def test_a_mark_opens_its_page_and_its_address_shows_it_again(quoting_app: str, new_page: NewPage) -> None:
+    page = new_page()
+    page.goto(quoting_app)
+    page.get_by_role("button", name="Try it with the sample contract").click()
+    mark = page.get_by_role("button", name=re.compile(r"^Open service-contract\.pdf, p\. 2")).first
+    mark.focus()
+    page.keyboard.press("Enter")
+    picture = page.locator(".st-key-page_panel img")
+    expect(picture).to_be_visible()
+    expect(page).to_have_url(re.compile(r"page=2&citation="))
+    second = new_page()
+    second.goto(page.url)
+    expect(second.locator(".st-key-page_panel img")).to_be_visible()
+    expect(second.get_by_text("Page 2 of 4")).to_be_visible()
+
+
+def test_a_half_typed_question_outlives_another_page_and_files_may_be_dropped_anywhere(
+    quoting_app: str, new_page: NewPage
+) -> None:
+    page = new_page()
+    page.goto(quoting_app)
+    box = page.get_by_test_id("stChatInputTextArea")
+    expect(box).to_be_visible()
+    page.wait_for_function("document.body.dataset.drops")
+    box.press_sequentially("What is the pen")
+    go_to(page, "Traces")
+    expect(page.get_by_role("heading", name="Traces")).to_be_visible()
+    go_to(page, "Chat")
+    expect(box).to_have_value("What is the pen")
+    page.dispatch_event(".st-key-conversation", "drop", {"dataTransfer": page.evaluate_handle(DROP)})
+    expect(page.get_by_test_id("stChatInput").get_by_text("notes.pdf")).to_be_visible()
+
+
+def test_the_box_stays_live_in_mid_answer_and_the_next_question_comes_into_view(
+    slow_app: tuple[str, SlowModel], new_page: NewPage
+) -> None:
+    address, model = slow_app
+    page = new_page()
+    page.goto(address)
+    page.get_by_role("button", name="Try it with the sample contract").click()
+    expect(page.get_by_text("Draft, not checked yet")).to_be_visible()
+    pane = page.locator(".st-key-conversation")
+    pane.evaluate("pane => { pane.style.setProperty('height', '200px', 'important'); pane.scrollTop = 0 }")
+    box = page.get_by_test_id("stChatInputTextArea")
+    box.fill("Which law governs it?")
+    box.press("Enter")
+    waits = pane.get_by_text("Waits for the answer before it")
+    expect(waits).to_be_in_viewport()
+    expect(box).to_be_focused()
+    model.go_on.set()
+    expect(waits).to_have_count(0)
+    expect(pane.get_by_text("Which law governs it?")).to_be_visible()
