@@ -60,13 +60,16 @@ _PARTS = {"½": 1 / 2, "⅓": 1 / 3, "⅔": 2 / 3, "¼": 1 / 4, "¾": 3 / 4, "�
 _SCALE_WORDS = "|".join(sorted(_SCALES, key=len, reverse=True))
 _NUMBER = re.compile(
     rf"(?P<open>\()?(?P<sign>(?<![\w.])[-−–+]\s?(?=[\d$€£¥]))?(?P<money>[$€£¥₹₽]|US\$|USD|EUR|GBP|CHF|Rs\.?)?\s?"
-    rf"(?P<digits>\d{{0,9}}\s?[{''.join(_PARTS)}]|\d{{1,3}}(?:,\d{{2,3}}){{1,8}}(?:\.\d+)?|\d{{1,3}}(?:[\u00a0\u202f']\d{{3}}){{1,8}}(?!\d)"
+    r"(?P<digits>(?P<continental>\d{1,3}(?:(?:\.\d{3}){1,8},\d+|(?:\.\d{3}){2,8}|(?:[\u00a0\u202f]\d{3}){1,8},\d+)(?![.,]?\d))|"
+    rf"\d{{0,9}}\s?[{''.join(_PARTS)}]|\d{{1,3}}(?:,\d{{2,3}}){{1,8}}(?:\.\d+)?|\d{{1,3}}(?:[\u00a0\u202f']\d{{3}}){{1,8}}(?!\d)"
     r"|\d{1,3}(?: \d{3}){1,8}(?=\s?(?:[€$£₽%]|(?:EUR|USD|GBP|dollars?|euros?|руб|km|kg)\b))"
     r"|\d++(?:[.,]\d++)?)(?P<close>\))?"
     rf"(?:st|nd|rd|th)?(?:[ -]?(?P<scale>{_SCALE_WORDS})\b)?"
     r"(?P<percent>\s?%|\s?per\s?cent\b|\s?percent\w*|\s?pct\b)?(?P<after>\s?(?:dollars?|euros?|pounds?|USD|EUR|GBP|[€$£₽]))?",
     re.IGNORECASE,
 )
+_CONTINENTAL = str.maketrans(".,", ",.")
+"""For figures that can only be meant so: "1.234,5" and "1.234.567"; "1.234" may be either and is read as in English."""
 _WORD_NUMBER = re.compile(
     rf"\b(?:(?P<tens>{'|'.join(_TENS)})(?:[- ](?P<unit>{'|'.join(_SMALL_NUMBERS)}))?"
     rf"|(?P<alone>{'|'.join(_SMALL_NUMBERS)}))\b"
@@ -312,7 +315,9 @@ def _figures(text: str) -> Iterator[Quantity]:
             continue  # "2D"
         scale = _SCALES[match["scale"].lower()] if match["scale"] else 1.0
         digits, part = match["digits"], _PARTS.get(match["digits"][-1], 0.0)
-        if re.fullmatch(r"\d{1,15},\d{1,2}", digits):
+        if match["continental"]:
+            digits = digits.translate(_CONTINENTAL)
+        elif re.fullmatch(r"\d{1,15},\d{1,2}", digits):
             digits = digits.replace(",", ".")
         digits = re.sub(r"[,\s']", "", digits[:-1] if part else digits) or "0"
         bracketed = bool(match["open"] and match["close"])

@@ -24,6 +24,8 @@ _SIGN_CELL = re.compile(r"[(\[]?[-–−—+]?[$€£¥]?|%?\)?")
 """What stands alone before or behind a figure ("$ 5", "5 %"), and the dash of an empty cell."""
 _TERMINATOR = re.compile(r"""(?<![.!?…])[.!?…]++["'”’»)\]]*+(?=\s|\[\d|$)|[。！？｡]+[”’」』）]*|[؟۔।]+["'”’»)]*""")
 _TRAILING_MARKERS = re.compile(r"(?:[ \t]{0,9}\[\d{1,3}(?:[ \t]{0,9}[,;–-][ \t]{0,9}\d{1,3})*\])+")
+_SPACED_ABBREVIATION = re.compile(r"[^\W\d_]\.(?=\s)")
+"""The second half of "z. B."."""
 _WORD_BEFORE = re.compile(r"[^\s(\[\"'“‘]{0,30}$")
 
 
@@ -113,6 +115,8 @@ def _ends_sentence(text: str, match: re.Match[str], limit: int) -> bool:
         return True
     before = _WORD_BEFORE.search(text[max(0, match.start() - 30) : match.start()])
     word = before.group().lower() if before else ""
+    if len(word) == 1 and word.isalpha() and word != "i" and _SPACED_ABBREVIATION.match(following):
+        return False
     if len(word) == 1 and word.isalpha() and text[match.start() - 1].isupper() and word != "i":
         return False
     if word in _ABBREVIATIONS or re.fullmatch(r"(?:[^\W\d_]\.)+[^\W\d_]", word):

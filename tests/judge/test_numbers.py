@@ -107,6 +107,26 @@ def test_the_figures_of_a_range_count_the_same() -> None:
     assert [quantity.kind for quantity in quantities("between 3 and 4.5 %")] == ["percent", "percent"]
 
 
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("Der Umsatz betrug 1.234,5 Euro.", 1234.5),
+        ("O valor é de R$ 12.345.678,90 no total.", 12_345_678.9),
+        ("Es wurden 1.234.567 Stück verkauft.", 1_234_567),
+        ("Le prix est de 1\u202f234,56 € par an.", 1234.56),
+        ("Сумма составила 1\u00a0250\u00a0000,5 рублей.", 1_250_000.5),
+        ("It was 1,234.5 euros.", 1234.5),
+    ],
+)
+def test_a_figure_with_a_decimal_comma_and_grouped_thousands_is_one_figure(text: str, value: float) -> None:
+    assert [quantity.value for quantity in quantities(text)] == pytest.approx([value])
+
+
+@pytest.mark.parametrize("text", ["Server 10.100.200.7 answers.", "The ratio is 1.234 here."])
+def test_points_between_digits_alone_make_no_thousands(text: str) -> None:
+    assert all(quantity.value < 1000 for quantity in quantities(text))
+
+
 FIGURES = st.integers(min_value=10, max_value=10**9)
 
 

@@ -33,6 +33,7 @@ def parts(text: str) -> list[str]:
         ("Это стоит 5 млн руб. в год. Это дорого.", ["Это стоит 5 млн руб. в год.", "Это дорого."]),
         ("A line that wraps\nonto the next line. Then more.", ["A line that wraps\nonto the next line.", "Then more."]),
         ('He said "Stop." Then he left.', ['He said "Stop."', "Then he left."]),
+        ("Das gilt z. B. für Mieter. Es endet im Mai.", ["Das gilt z. B. für Mieter.", "Es endet im Mai."]),
         ("", []),
     ],
 )
