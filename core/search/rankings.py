@@ -5,12 +5,16 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 
 from core.domain.errors import IndexMismatchError, ModelUnavailableError
-from core.domain.ports import Embedder, KeywordIndex, PassageIndex
+from core.domain.ports import Embedder, KeywordIndex, PassageIndex, Vectors
 from core.domain.search import SearchPlan
 from core.text.terms import content_terms
 
 SEARCH_DEPTH = 60
 """Results asked of each index per wording."""
+
+SPREADS = {"e5": 4.3}
+"""How much nearer to each other an embedder's cosines lie than MiniLM's, with which all that weighs them was fitted: on
+30 open English questions the best passage is .546 above the middle one with MiniLM, .127 with E5."""
 
 Ranking = list[tuple[str, float]]
 """Passage ids with their scores, best first."""
@@ -65,11 +69,16 @@ class RunIndexes:
         dense, trouble = list[Ranking](), ""
         try:
             vectors = self._embedder.embed_queries(own)
-            dense += [self._vectors.search(vector, document_ids=narrow, limit=SEARCH_DEPTH) for vector in vectors]
-            dense += [self._vectors.search(vectors[0], document_ids=scope, limit=SEARCH_DEPTH) for scope in wide]
+            dense += [self._by_meaning(vector, narrow) for vector in vectors]
+            dense += [self._by_meaning(vectors[0], scope) for scope in wide]
         except (ModelUnavailableError, IndexMismatchError) as error:
             dense, trouble = [], str(error)
         return Rankings([found.result() for found in keyword], [found.result() for found in expanded], dense, trouble)
+
+    def _by_meaning(self, vector: Vectors, scope: Sequence[str]) -> Ranking:
+        spread = SPREADS.get(self._embedder.name, 1.0)
+        found = self._vectors.search(vector, document_ids=scope, limit=SEARCH_DEPTH)
+        return [(identity, 1 - spread * (1 - cosine)) for identity, cosine in found]
 
 
 def _different_words(texts: Sequence[str]) -> list[str]:

@@ -166,3 +166,18 @@ def test_a_printed_page_number_goes_before_the_position_and_both_are_searched(tm
     assert any("page 5 of manual.pdf" in notice for notice in result.notices)
     roman = search(retriever, "What does page ii say of the boiler?", "manual.pdf")
     assert roman.rankings["fused"][0].passage.page_index == 1 and not roman.notices
+
+
+def test_a_question_in_english_finds_its_page_in_another_language(tmp_path: Path) -> None:
+    texts = [
+        "Die Fähre zur Insel braucht bei ruhiger See dreieinhalb Stunden.",
+        "Mieter müssen drei Monate vor dem Auszug kündigen.",
+        "Das Dach des Rathauses ist mit Kupfer gedeckt.",
+    ]
+    settings = Settings(data_dir=tmp_path, embedding_model="e5")
+    retriever, _ = make_retriever(tmp_path, {"a.pdf": texts}, settings=settings)
+    for question, page_index in (("How long is the notice period for tenants?", 1), ("What covers the town hall?", 2)):
+        result = retriever.search(plan_question(question), context_characters=12_000)
+        assert result.rankings["packed"][0].passage.page_index == page_index
+        gap = result.rankings["dense"][0].scores["dense"] - result.rankings["dense"][-1].scores["dense"]
+        assert gap > 0.2, "cosines of both embedders are spread alike"
