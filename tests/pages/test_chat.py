@@ -9,12 +9,14 @@ from pathlib import Path
 
 import pytest
 
+from core.domain.answers import AnswerPart
 from core.domain.codec import readable
 from core.domain.documents import Document
 from core.domain.errors import ModelInterruptedError
 from core.domain.search import Mode
 from core.domain.turns import ReviewDecision, Turn, TurnStatus
 from core.services.bootstrap import Pincite
+from core.services.live import LiveTurn
 from tests import pdfs
 from tests.graph.world import ScriptedModel
 from tests.pages.conftest import PENALTIES, SECONDS, WRONG, Ask, Screen
@@ -104,6 +106,25 @@ def test_a_turn_that_ends_while_the_page_is_drawn_shows_its_answer(
     monkeypatch.setattr(app.turns, "newest", read_then_end)
     screen.test.run()
     assert "1.5 % per month" in screen.words()
+    screen.assert_sound()
+
+
+def test_a_draft_that_is_tried_again_stays_until_the_next_has_words(
+    app: Pincite, held: ScriptedModel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    session = app.sessions.create()
+    turn_id = app.runner.ask(session.id, PENALTIES)
+    assert held.begun.wait(SECONDS)
+    live = LiveTurn(replace(app.runner.snapshot(turn_id).turn, path=("retriever", "generator", "judge")), app.turns)
+    live.draft([AnswerPart("The first attempt.")])
+    live.draft([])
+    monkeypatch.setattr(app.runner, "snapshot", lambda id_: live.snapshot)
+    screen = Screen("chat", session=session.id)
+    attempts = app.settings.current.max_retries + 1
+    assert "The first attempt." in screen.words() and f"Checking again (2 of {attempts})" in screen.words()
+    live.draft([AnswerPart("The second attempt.")])
+    screen.test.run()
+    assert "The first attempt." not in screen.words() and "Draft, not checked yet" in screen.words()
     screen.assert_sound()
 
 
