@@ -1,10 +1,12 @@
 """Fit what quoting weighs on a folder that the reader was not trained on, and say by sources left out what it is worth.
 
-``python -m benchmarks training-folder DATA DIR --left-out`` makes the folder. Writes quoting.json with ``--write``.
+``python -m benchmarks training-folder DATA DIR --left-out`` makes the folder, ``--languages FONTS`` the one of other
+languages. Writes quoting.json with ``--write``.
 """
 
 import argparse
 import json
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -22,13 +24,24 @@ from benchmarks.measures import Question, mean, read_questions
 from benchmarks.training_folder import ONE_DOCUMENT
 from core.graph.nodes.retriever import absent_from
 from core.judge.confidence import calibration_error, reliability, threshold_effects
-from core.models.quoting import LEAST_ANSWERED, LEAST_UNREAD, shipped_reader
-from core.models.selection import LogisticModel, Measured, Models, Scored, measure_answer, measure_units
+from core.models.quoting import LEAST_ANSWERED
+from core.models.selection import (
+    LogisticModel,
+    Measured,
+    Models,
+    Scored,
+    Skill,
+    measure_answer,
+    measure_units,
+    reader_of,
+)
 from core.search.plan import plan_question
-from core.text.questions import asks_for_a_fact
+from core.text.questions import asks_for_a_fact, is_english
 from core.text.terms import content_terms, words
 
 Matrix = NDArray[np.float64]
+_SPACELESS = re.compile(r"[\u0e00-\u0e7f\u3040-\u30ff\u4e00-\u9fff]")
+"""Thai, Japanese and Chinese letters."""
 READ_MEASURES = ("span", "answerable")
 STRENGTH = 0.1
 """Inverse of the penalty on standardised measures."""
@@ -53,31 +66,41 @@ class Asked:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("directory", type=Path, help="a folder with pdfs/ and questions.jsonl that names answers")
+    parser.add_argument("languages", type=Path, help="such a folder in other languages")
     parser.add_argument("--write", type=Path, help="where to write what was learned from everything")
 
 
 def run(options: argparse.Namespace) -> dict[str, Any]:
-    corpus = open_corpus(options.directory)
-    lines = (options.directory / "questions.jsonl").read_text(encoding="utf-8").splitlines()
-    answers = {row["id"]: tuple(row["answers"]) for row in map(json.loads, lines)}
-    asked = [one for q in read_questions(options.directory) if (one := ask(corpus, q, answers[q.id]))]
+    english = _asked(options.directory, Skill.ENGLISH)
+    samples = {
+        Skill.ENGLISH: english,
+        Skill.LANGUAGES: _asked(options.languages, Skill.LANGUAGES),
+        Skill.UNREAD: [_unread(one) for one in english],
+    }
     report, learned = {}, {}
-    unread = [_unread(one) for one in asked]
-    for name, samples, least in (("english", asked, LEAST_ANSWERED), ("other", unread, LEAST_UNREAD)):
-        report[name] = left_out(samples, least)
-        models = fit(samples)
-        learned[name] = {part: _plain(getattr(models, part)) for part in ("unit", "answered", "right")}
+    for skill, own in samples.items():
+        report[skill.value] = left_out(own, LEAST_ANSWERED[skill])
+        models = fit(own)
+        learned[skill.value] = {part: _plain(getattr(models, part)) for part in ("unit", "answered", "right")}
     if options.write:
         options.write.write_text(json.dumps({**learned, "measured": report}, indent=1) + "\n", encoding="utf-8")
-    return {"questions": len(asked), "sources left out": report}
+    return {"questions": sum(map(len, samples.values())), "sources left out": report}
 
 
-def ask(corpus: Corpus, question: Question, answers: tuple[str, ...]) -> Asked | None:
+def _asked(directory: Path, skill: Skill) -> list[Asked]:
+    corpus = open_corpus(directory)
+    lines = (directory / "questions.jsonl").read_text(encoding="utf-8").splitlines()
+    answers = {row["id"]: tuple(row["answers"]) for row in map(json.loads, lines)}
+    found = (ask(corpus, question, answers[question.id], skill) for question in read_questions(directory))
+    return [one for one in found if one]
+
+
+def ask(corpus: Corpus, question: Question, answers: tuple[str, ...], skill: Skill) -> Asked | None:
     """Search in the question's document as the graph does; None where nothing is found."""
     scope = [corpus.ids[name] for name in question.documents if name in corpus.ids]
     plan = plan_question(question.text)
     result = corpus.retriever.search(plan, context_characters=corpus.context_characters, scope=scope)
-    measured = measure_units(question.text, result.evidence, shipped_reader())
+    measured = measure_units(question.text, result.evidence, reader_of(skill))
     if not measured:
         return None
     pages = {(corpus.ids[name], index) for name, index in question.evidence if name in corpus.ids}
@@ -109,10 +132,16 @@ def _holds(text: str, answers: Iterable[str], question: str) -> bool:
 
 
 def agreement(text: str, answer: str) -> float:
-    """Token F1."""
-    ours, theirs = [word.casefold() for word in words(text)], [word.casefold() for word in words(answer)]
+    """Token F1; of letters where words are written without spaces."""
+    ours, theirs = _tokens(text), _tokens(answer)
     common = sum(min(ours.count(word), theirs.count(word)) for word in set(ours))
     return 2 * common / (len(ours) + len(theirs)) if common else 0.0
+
+
+def _tokens(text: str) -> list[str]:
+    if _SPACELESS.search(text):
+        return [letter for letter in text if letter.isalnum()]
+    return [word.casefold() for word in words(text)]
 
 
 def _right(asked: Asked, best: Scored, holds: bool) -> bool:
@@ -120,7 +149,10 @@ def _right(asked: Asked, best: Scored, holds: bool) -> bool:
     if best.answer is None or not asks_for_a_fact(asked.question):
         return holds
     headline = best.unit.item.passage.text[best.answer.start : best.answer.end]
-    return any(grade(asked.question, answer, headline) for answer in asked.answers)
+    return any(
+        grade(asked.question, answer, headline) if is_english(asked.question) else agreement(headline, answer) >= HELD
+        for answer in asked.answers
+    )
 
 
 def fit(samples: Sequence[Asked]) -> Models:

@@ -1,7 +1,8 @@
-"""Train the reader from MiniLM's installed weights on open data; stop it when you like, the same command goes on.
+"""Train a reader on open data, from MiniLM's installed weights or with ``--languages`` from multilingual E5's.
 
-Needs torch and onnx beside Pincite. Writes ``reader.onnx`` with its card ``reader.json`` (data, figures by source,
-checksum) into the output folder, measured on split keys left out of the training and on sources it never saw.
+Stop it when you like, the same command goes on. Needs torch and onnx beside Pincite. Writes ``reader.onnx`` (or
+``reader_languages.onnx``) with its card (data, figures by source, checksum) into the output folder, measured on split
+keys left out of the training and on sources it never saw.
 """
 
 import argparse
@@ -14,20 +15,22 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import onnxruntime  # type: ignore[import-untyped]  # ships no types
 from sklearn.metrics import roc_auc_score
-from tokenizers import Tokenizer
 
 from benchmarks.reader import examples
-from benchmarks.reader.examples import Example
+from benchmarks.reader.examples import Example, Wording
+from core.models.e5_file import FILE as E5_FILE
+from core.models.e5_file import E5File
 from core.models.minilm import MODEL_FILE, verified_file
+from core.models.reader import Network, english_network, languages_network
 
 if TYPE_CHECKING:
     import torch
 
     from benchmarks.reader.network import Reader
 
-LEARNING_RATE, WARMUP, WEIGHT_DECAY = 1.5e-4, 0.06, 0.01
+LEARNING_RATE, E5_LEARNING_RATE = 1.5e-4, 1e-4
+WARMUP, WEIGHT_DECAY = 0.06, 0.01
 TOKENS_AT_ONCE = 4_096
 """Of one step, padding included."""
 SHUFFLED_TOGETHER = 200
@@ -37,7 +40,6 @@ LONGEST_ANSWER = 48
 """Tokens of a span that is read off, when it is measured."""
 SEED = 20261122
 LICENCES = {
-    "all-MiniLM-L6-v2 (the weights it starts from)": "Apache-2.0",
     "afriqa": "CC BY 4.0",
     "contract-nli": "CC BY 4.0",
     "covid-qa": "Apache-2.0, of papers under CC BY",
@@ -48,7 +50,19 @@ LICENCES = {
     "tathqa": "Apache-2.0",
     "tatqa": "CC BY 4.0",
 }
-"""Of what it learns from, as the card says it."""
+OF_MINILM = {"all-MiniLM-L6-v2 (the weights it starts from)": "Apache-2.0"}
+OF_E5 = {
+    "multilingual-e5-small (the weights it starts from)": "MIT",
+    "arcd": "MIT",
+    "cmrc2018": "CC BY-SA 4.0",
+    "drcd": "CC BY-SA 3.0",
+    "iapp-wiki-qa": "MIT",
+    "jaquad": "CC BY-SA 3.0",
+    "norquad": "CC0 1.0",
+    "squad-it": "CC BY-SA 4.0",
+    "xquad": "CC BY-SA 4.0",
+}
+"""Of what they learn from, as the cards say it."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -56,18 +70,23 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("output", type=Path, help="where checkpoints and the finished reader go")
     parser.add_argument("--epochs", type=float, default=2.0)
     parser.add_argument("--minutes", type=float, default=float("inf"), help="stop after this long; go on another time")
-    parser.add_argument("--start", type=Path, help="an exported reader to train further, in place of MiniLM's weights")
+    parser.add_argument("--languages", action="store_true", help="a reader of many languages, from multilingual E5")
+    parser.add_argument("--start", type=Path, help="an exported reader to train further")
     parser.add_argument("--measure", type=int, default=4_000, help="examples of a part to measure on, at most")
 
 
 def run(options: argparse.Namespace) -> dict[str, Any]:
-    tokenizer = examples.open_tokenizer()
+    wording = examples.many_languages(_e5()) if options.languages else examples.english()
     options.output.mkdir(parents=True, exist_ok=True)
-    training = examples.load(options.data, "train", tokenizer, seed=SEED)
+    training = examples.load(options.data, "train", wording, seed=SEED)
     reader, done, steps = _train(training, options)
     if done < steps:
         return {"finished": False, "steps": done, "of": steps}
-    return _finish(reader, training, tokenizer, options)
+    return _finish(reader, training, wording, options)
+
+
+def _e5() -> E5File:
+    return E5File(verified_file(*E5_FILE))
 
 
 def render(result: dict[str, Any]) -> str:
@@ -77,25 +96,29 @@ def render(result: dict[str, Any]) -> str:
 def _train(training: Sequence[Example], options: argparse.Namespace) -> "tuple[Reader, int, int]":
     import torch
 
-    from benchmarks.reader.network import FROZEN, start_from
+    from benchmarks.reader.network import start_from_e5, start_from_minilm
 
-    reader = start_from(options.start or verified_file(*MODEL_FILE))
-    trained = [*reader.layers[FROZEN:].parameters(), *reader.head.parameters()]
-    optimizer = torch.optim.AdamW(trained, lr=LEARNING_RATE, weight_decay=WEIGHT_DECAY)
+    if options.languages:
+        reader = start_from_e5(_e5(), options.start)
+    else:
+        reader = start_from_minilm(options.start or verified_file(*MODEL_FILE))
+    trained = list(reader.learned().values())
+    highest = E5_LEARNING_RATE if options.languages else LEARNING_RATE
+    optimizer = torch.optim.AdamW(trained, lr=highest, weight_decay=WEIGHT_DECAY)
     batches = list(_batches(training, options.epochs))
     steps, done, until = len(batches), 0, time.monotonic() + options.minutes * 60
     checkpoint = options.output / "checkpoint.pt"
     if checkpoint.exists():
         kept = torch.load(checkpoint, weights_only=True)
         if kept["steps"] == steps:
-            reader.load_state_dict(kept["reader"])
+            reader.load_state_dict(kept["reader"], strict=False)
             optimizer.load_state_dict(kept["optimizer"])
             done = kept["done"]
     reader.train()
     recent: list[float] = []
     while done < steps and time.monotonic() < until:
         for group in optimizer.param_groups:
-            group["lr"] = LEARNING_RATE * min((done + 1) / (WARMUP * steps), (steps - done) / ((1 - WARMUP) * steps))
+            group["lr"] = highest * min((done + 1) / (WARMUP * steps), (steps - done) / ((1 - WARMUP) * steps))
         loss = _loss(reader, batches[done])
         loss.backward()
         torch.nn.utils.clip_grad_norm_(trained, 1.0)
@@ -105,7 +128,7 @@ def _train(training: Sequence[Example], options: argparse.Namespace) -> "tuple[R
         done += 1
         if done % SAVED_EVERY == 0 or done == steps or time.monotonic() >= until:
             state = {
-                "reader": reader.state_dict(),
+                "reader": reader.learned(),
                 "optimizer": optimizer.state_dict(),
                 "done": done,
                 "steps": steps,
@@ -174,23 +197,29 @@ def _loss(reader: "Reader", batch: Sequence[Example]) -> "torch.Tensor":
 
 
 def _finish(
-    reader: "Reader", training: Sequence[Example], tokenizer: Tokenizer, options: argparse.Namespace
+    reader: "Reader", training: Sequence[Example], wording: Wording, options: argparse.Namespace
 ) -> dict[str, Any]:
-    from benchmarks.reader.network import export
+    from benchmarks.reader.network import export_e5, export_minilm
 
-    target = options.output / "reader.onnx"
-    export(reader, verified_file(*MODEL_FILE), target)
+    name = "reader_languages" if options.languages else "reader"
+    target = options.output / f"{name}.onnx"
+    if options.languages:
+        export_e5(reader, target)
+        network = languages_network(target.read_bytes(), _e5())
+    else:
+        export_minilm(reader, verified_file(*MODEL_FILE), target)
+        network = english_network(target.read_bytes())
     chance = random.Random(SEED)
-    left_out = examples.load(options.data, "test", tokenizer, seed=SEED)
-    unseen = examples.load(options.data, "", tokenizer, seed=SEED, shipped=False)
+    left_out = examples.load(options.data, "test", wording, seed=SEED)
+    unseen = examples.load(options.data, "", wording, seed=SEED, shipped=False)
     card = {
         "sha256": sha256(target.read_bytes()).hexdigest(),
-        "licences": LICENCES,
+        "licences": {**(OF_E5 if options.languages else OF_MINILM), **LICENCES},
         "trained_on": dict(sorted(_counts(training).items())),
-        "left_out_keys": _measure(target, chance.sample(left_out, min(options.measure, len(left_out)))),
-        "unseen_sources": _measure(target, chance.sample(unseen, min(options.measure, len(unseen)))),
+        "left_out_keys": _measure(network, chance.sample(left_out, min(options.measure, len(left_out)))),
+        "unseen_sources": _measure(network, chance.sample(unseen, min(options.measure, len(unseen)))),
     }
-    (options.output / "reader.json").write_text(json.dumps(card, indent=2) + "\n", encoding="utf-8")
+    (options.output / f"{name}.json").write_text(json.dumps(card, indent=2) + "\n", encoding="utf-8")
     return card
 
 
@@ -198,15 +227,11 @@ def _counts(rows: Sequence[Example]) -> dict[str, int]:
     return {source: sum(row.source == source for row in rows) for source in {row.source for row in rows}}
 
 
-def _measure(reader: Path, rows: Sequence[Example]) -> dict[str, dict[str, float]]:
+def _measure(network: Network, rows: Sequence[Example]) -> dict[str, dict[str, float]]:
     """By source, as the exported file reads: token F1 and exact match of spans, AUROC of the two statements."""
-    session = onnxruntime.InferenceSession(str(reader), providers=["CPUExecutionProvider"])
     measured: dict[str, list[tuple[Example, float, float, float, float]]] = {}
     for example in rows:
-        ids = np.array([example.ids], dtype=np.int64)
-        kinds = (np.arange(ids.shape[1]) >= example.question_tokens)[None].astype(np.int64)
-        inputs = {"input_ids": ids, "attention_mask": np.ones_like(ids), "token_type_ids": kinds}
-        numbers = session.run(None, inputs)[0][0]
+        numbers = network.numbers(list(example.ids), example.question_tokens)
         start, end = best_span(numbers[:, 0], numbers[:, 1], example.question_tokens)
         truth = set(range(example.start or 0, (example.end or 0) + 1))
         found = 2 * len(truth & set(range(start, end + 1))) / (end - start + 1 + len(truth))

@@ -2,8 +2,9 @@
 
 Contexts of one document become its pages; tables of several reports, or paragraphs that stand alone, become the pages
 of one. Some questions name the page or the table that they are about, as people do. With ``--left-out`` only documents
-that the reader was not trained on, and questions that their document does not answer among the others. Nothing here
-comes from the files that Pincite is measured on.
+that the reader was not trained on, and questions that their document does not answer among the others; with
+``--languages`` the same in other languages than English, some questions in another one than their document. Nothing
+here comes from the files that Pincite is measured on.
 """
 
 import argparse
@@ -11,8 +12,8 @@ import gzip
 import hashlib
 import json
 import random
-from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -42,6 +43,7 @@ class Source:
     questions: int
     """Of each document."""
     tags: tuple[str, ...] = ()
+    language: str = "en"
 
 
 READING = (
@@ -67,6 +69,29 @@ LEFT_OUT_TABLES = (
     Source("tables.jsonl.gz", "fetaqa", 6, 20),
 )
 """For each document by its name's beginning: the reader was trained on none of these documents."""
+PARALLEL, TRANSLATED = "xquad", Source("reading.jsonl.gz", "squad-1.1", 0, 0)
+LANGUAGES_READING = (
+    *(
+        Source("reading.languages.jsonl.gz", PARALLEL, 4, 8, (), language)
+        for language in ("de", "el", "es", "hi", "ro", "ru", "th", "tr", "vi", "zh")
+    ),
+    Source("reading.languages.jsonl.gz", "squad-it", 5, 16, (), "it"),
+    Source("reading.languages.jsonl.gz", "drcd", 5, 16, (), "zh-Hant"),
+    Source("reading.japanese.jsonl.gz", "jaquad", 5, 16, (), "ja"),
+)
+LANGUAGES_ALONE = (
+    Source("reading.languages.jsonl.gz", "iapp-wiki-qa", 2, 24, (), "th"),
+    Source("reading.languages.jsonl.gz", "cmrc2018", 3, 24, (), "zh"),
+    Source("reading.languages.jsonl.gz", "norquad", 2, 24, (), "no"),
+    Source("reading.languages.jsonl.gz", "afriqa", 2, 24, (), "fr"),
+)
+FONTS = (
+    "dejavu/DejaVuSans.ttf",
+    "droid/DroidSansFallbackFull.ttf",
+    *(f"noto/NotoSans{script}-Regular.ttf" for script in ("Devanagari", "Thai")),
+)
+CROSSED = 0.5
+"""The share of the parallel source's questions that are put in another language, where it is certain which they are."""
 STRANGE = 0.1
 """The share of questions that are also put to the next document of their source, which does not answer them."""
 
@@ -87,10 +112,16 @@ class Sheet:
     questions: tuple[Asked, ...]
 
 
+Maker = Callable[[Source, Iterable[Row]], Iterator[tuple[str, list[Sheet]]]]
+
+
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("directory", type=Path, help="a folder with reading*.jsonl.gz and tables.jsonl.gz")
     parser.add_argument("out", type=Path, help="where pdfs/ and questions.jsonl are made")
     parser.add_argument("--left-out", action="store_true", help="only what the reader was not trained on")
+    parser.add_argument(
+        "--languages", type=Path, metavar="FONTS", help="other languages, with the fonts of this folder"
+    )
 
 
 def run(options: argparse.Namespace) -> dict[str, Any]:
@@ -98,19 +129,16 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
     (options.out / "pdfs").mkdir(parents=True, exist_ok=True)
     rows: list[dict[str, Any]] = []
     made = 0
-    makers = {
-        _reading_documents: LEFT_OUT_READING if options.left_out else READING,
-        _gathered_documents: LEFT_OUT_ALONE if options.left_out else (),
-        _table_documents: LEFT_OUT_TABLES if options.left_out else TABLES,
-    }
-    for documents, sources in makers.items():
+    unseen = options.left_out or options.languages
+    fonts = [options.languages / name for name in FONTS] if options.languages else []
+    for documents, sources in _makers(options).items():
         for source in sources:
             strange: list[Asked] = []
             for name, sheets in documents(source, _rows(options, source)):
-                _write_pdf(options.out / "pdfs" / name, sheets)
+                _write_pdf(options.out / "pdfs" / name, sheets, fonts)
                 rows += _questions(source, name, sheets, chance)
                 rows += [_question_row(source, f"{name}-strange-{n}", name, None, one) for n, one in enumerate(strange)]
-                asked = [one for sheet in sheets for one in sheet.questions if one.answers and options.left_out]
+                asked = [one for sheet in sheets for one in sheet.questions if one.answers and unseen]
                 strange = [
                     Asked(one.question, ())
                     for one in chance.sample(asked, min(len(asked), round(STRANGE * source.questions)))
@@ -121,13 +149,52 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
     return {"documents": made, "questions": len(rows)}
 
 
-def _rows(options: argparse.Namespace, source: Source) -> Iterator[Row]:
+def _makers(options: argparse.Namespace) -> dict[Maker, tuple[Source, ...]]:
+    if options.languages:
+        return {_reading_documents: LANGUAGES_READING, _gathered_documents: LANGUAGES_ALONE}
+    if options.left_out:
+        reading, alone, tables = LEFT_OUT_READING, LEFT_OUT_ALONE, LEFT_OUT_TABLES
+        return {_reading_documents: reading, _gathered_documents: alone, _table_documents: tables}
+    return {_reading_documents: READING, _table_documents: TABLES}
+
+
+def _rows(options: argparse.Namespace, source: Source) -> Iterable[Row]:
+    rows = _read_rows(options, source)
+    return _crossed(options, list(rows)) if source.name == PARALLEL else rows
+
+
+def _crossed(options: argparse.Namespace, rows: Sequence[Row]) -> Iterator[Row]:
+    """A figure that stands once among a document's answers names the same question in each language."""
+    others = defaultdict[tuple[str, str], list[Row]](list)
+    for source in (TRANSLATED, *LANGUAGES_READING):
+        if source.name in (PARALLEL, TRANSLATED.name):
+            for row in _read_rows(options, source):
+                others[row["split_key"], row["answers"][0]["text"]].append(row)
+    own = Counter((row["split_key"], row["answers"][0]["text"]) for row in rows)
+    chance = random.Random(0)
+    for row in rows:
+        place = (row["split_key"], row["answers"][0]["text"])
+        languages = Counter(other["language"] for other in others[place])
+        known = [
+            other
+            for other in others[place]
+            if languages[other["language"]] == 1 and other["language"] != row["language"]
+        ]
+        figure = place[1].isdecimal() and place[1].isascii()
+        if figure and own[place] == 1 and known and chance.random() < CROSSED:
+            yield {**row, "question": chance.choice(known)["question"]}
+        else:
+            yield row
+
+
+def _read_rows(options: argparse.Namespace, source: Source) -> Iterator[Row]:
     """Those that may be shipped: all that answer, or all of the documents that the reader was not trained on."""
+    unseen = options.left_out or options.languages
     with gzip.open(options.directory / source.file, "rt", encoding="utf-8") as lines:
         for row in map(json.loads, lines):
-            if row["use"] != "ship":
+            if row["use"] != "ship" or row.get("language", "en") != source.language:
                 continue
-            if options.left_out:
+            if unseen:
                 if (
                     row["source"].startswith(source.name)
                     and not row.get("made")
@@ -172,7 +239,7 @@ def _reading_documents(source: Source, rows: Iterable[Row]) -> Iterator[tuple[st
             held.append(context)
             questions += about
         sheets.append(Sheet(tuple(held), (), tuple(questions)))
-        yield _file_name(key), sheets[:MOST_PAGES]
+        yield _file_name(key, source.language), sheets[:MOST_PAGES]
 
 
 def _gathered_documents(source: Source, rows: Iterable[Row]) -> Iterator[tuple[str, list[Sheet]]]:
@@ -180,7 +247,8 @@ def _gathered_documents(source: Source, rows: Iterable[Row]) -> Iterator[tuple[s
     alone = [own[0] for _, own in _by_key(rows)]
     for number in range(min(source.documents, len(alone) // MOST_PAGES)):
         group = alone[number * MOST_PAGES : (number + 1) * MOST_PAGES]
-        yield f"{source.name}-{number}.pdf", [Sheet((row["context"],), (), (_asked(row),)) for row in group]
+        name = f"{source.name}-{source.language}-{number}.pdf"
+        yield name, [Sheet((row["context"],), (), (_asked(row),)) for row in group]
 
 
 def _table_documents(source: Source, rows: Iterable[Row]) -> Iterator[tuple[str, list[Sheet]]]:
@@ -193,9 +261,12 @@ def _table_documents(source: Source, rows: Iterable[Row]) -> Iterator[tuple[str,
         )
 
 
-def _file_name(key: str) -> str:
-    letters = "".join(letter if letter.isascii() and letter.isalnum() else "-" for letter in key.split(":", 1)[-1])
-    return f"{letters[:60].strip('-')}.pdf"
+def _file_name(key: str, language: str) -> str:
+    name = key.split(":", 1)[-1]
+    letters = "".join(letter if letter.isascii() and letter.isalnum() else "-" for letter in name)[:60].strip("-")
+    if language == "en":
+        return f"{letters}.pdf"
+    return f"{language}-{hashlib.sha256(name.encode()).hexdigest()[:6]}-{letters}.pdf"
 
 
 def _questions(source: Source, name: str, sheets: Sequence[Sheet], chance: random.Random) -> list[dict[str, Any]]:
@@ -226,28 +297,34 @@ def _question_row(source: Source, identity: str, name: str, place: int | None, a
     }
 
 
-def _write_pdf(path: Path, sheets: Sequence[Sheet]) -> None:
+def _write_pdf(path: Path, sheets: Sequence[Sheet], fonts: Sequence[Path]) -> None:
+    """With ``fonts``, each stands in where those before it lack a letter; without, in Latin letters alone."""
     pdf = FPDF()
     pdf.set_title(path.stem.replace("-", " "))
+    for font in fonts:
+        pdf.add_font(font.stem, fname=str(font))
+    if fonts:
+        pdf.set_fallback_fonts([font.stem for font in fonts[1:]], exact_match=False)
+
+    def printable(text: str) -> str:
+        drawn = " ".join(text.split())
+        return drawn if fonts else drawn.encode("latin-1", "replace").decode("latin-1")
+
     for number, sheet in enumerate(sheets, start=1):
         pdf.set_auto_page_break(False)
         pdf.add_page()
-        pdf.set_font("helvetica", size=9)
+        pdf.set_font(fonts[0].stem if fonts else "helvetica", size=9)
         for paragraph in sheet.paragraphs:
-            pdf.multi_cell(0, 4, _printable(paragraph), new_x="LMARGIN", new_y="NEXT")
+            pdf.multi_cell(0, 4, printable(paragraph), new_x="LMARGIN", new_y="NEXT")
             pdf.ln(3)
         if sheet.table:
             pdf.multi_cell(0, 5, f"Table {number}", new_x="LMARGIN", new_y="NEXT")
             widths = [pdf.epw / len(sheet.table[0])] * len(sheet.table[0])
             for cells in sheet.table:
                 for cell, width in zip(cells, widths, strict=False):
-                    pdf.cell(width, 5, _printable(cell)[: int(width / 1.7)])
+                    pdf.cell(width, 5, printable(cell)[: int(width / 1.7)])
                 pdf.ln(5)
     pdf.output(str(path))
-
-
-def _printable(text: str) -> str:
-    return " ".join(text.split()).encode("latin-1", "replace").decode("latin-1")
 
 
 def render(result: Mapping[str, Any]) -> str:

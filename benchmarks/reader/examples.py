@@ -8,17 +8,18 @@ import hashlib
 import json
 import random
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from tokenizers import Encoding, Tokenizer
 
+from core.models.e5_file import E5File
 from core.models.minilm import TOKENIZER_FILE, verified_file
+from core.models.reader import CLS, SEP
 
 MOST_TOKENS = 224
 MOST_QUESTION_TOKENS = 48
-CLS, SEP = 101, 102
 MADE_NEGATIVES = 0.5
 """Share of answerable questions that are also put to another context of the same document."""
 LEFT_OUT = frozenset({"clapnq-dev", "wtq-train", "wtq-test"})
@@ -26,6 +27,22 @@ LEFT_OUT = frozenset({"clapnq-dev", "wtq-train", "wtq-test"})
 reads by their structure."""
 MOST_TABLE_CHARACTERS = 1400
 FILES = ("reading.jsonl.gz", "reading.contracts.jsonl.gz", "tables.jsonl.gz")
+OF_LANGUAGES = ("reading.languages.jsonl.gz", "reading.japanese.jsonl.gz")
+MOST_OF_A_SOURCE = 1_500
+"""Of each of its languages, for a reader of many languages: English would drown the others."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wording:
+    """How a network's texts become tokens, and the data that it learns from."""
+
+    tokenizer: Tokenizer
+    first: int
+    """The token that a window begins with."""
+    between: int
+    """The one that ends a question and a text."""
+    files: tuple[str, ...]
+    most_of_a_source: int | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +63,7 @@ class Example:
 @dataclass(frozen=True, slots=True)
 class _Row:
     source: str
+    language: str
     key: str
     question: str
     context: str
@@ -55,12 +73,17 @@ class _Row:
     bears: bool | None
 
 
-def open_tokenizer() -> Tokenizer:
-    """MiniLM's, without the padding and cutting that its file asks for."""
+def english() -> Wording:
+    """MiniLM's, without the padding and cutting that its tokenizer's file asks for."""
     tokenizer = Tokenizer.from_file(str(verified_file(*TOKENIZER_FILE)))
     tokenizer.no_padding()
     tokenizer.no_truncation()
-    return tokenizer
+    return Wording(tokenizer, CLS, SEP, FILES, None)
+
+
+def many_languages(stored: E5File) -> Wording:
+    """Multilingual E5's; every source counts up to MOST_OF_A_SOURCE."""
+    return Wording(stored.tokenizer(), stored.first, stored.between, (*FILES, *OF_LANGUAGES), MOST_OF_A_SOURCE)
 
 
 def part_of(key: str) -> str:
@@ -69,26 +92,58 @@ def part_of(key: str) -> str:
     return {0: "test", 1: "tune"}.get(tenth, "train")
 
 
-def load(folder: Path, part: str, tokenizer: Tokenizer, *, seed: int, shipped: bool = True) -> list[Example]:
+def load(folder: Path, part: str, wording: Wording, *, seed: int, shipped: bool = True) -> list[Example]:
     """All examples of a part; ``shipped`` false: those of sources that no shipped weights may learn from."""
-    rows = [row for name in FILES for row in _rows(folder / name, shipped) if not shipped or part_of(row.key) == part]
+    rows = [
+        row
+        for name in wording.files
+        for row in _rows(folder / name, shipped)
+        if not shipped or part_of(row.key) == part
+    ]
     chance = random.Random(seed)
+    if wording.most_of_a_source is not None:
+        rows = _fewer(rows, wording.most_of_a_source, chance) + list(_crossed(rows))
     rows += list(_made_negatives(rows, chance))
-    examples = (example_of(row, tokenizer, chance) for row in rows)
+    examples = (example_of(row, wording, chance) for row in rows)
     return [example for example in examples if example is not None]
 
 
-def example_of(row: _Row, tokenizer: Tokenizer, chance: random.Random) -> Example | None:
+def _fewer(rows: Iterable[_Row], most: int, chance: random.Random) -> list[_Row]:
+    groups: dict[tuple[str, str], list[_Row]] = {}
+    for row in rows:
+        groups.setdefault((row.source, row.language), []).append(row)
+    return [row for group in groups.values() for row in chance.sample(group, min(most, len(group)))]
+
+
+def _crossed(rows: Iterable[_Row]) -> Iterator[_Row]:
+    """Questions before the same text in another language: those of XQuAD, which is parallel, whose answer is a figure.
+
+    A figure that stands once in a document's answers names the same question in each language.
+    """
+    told: dict[tuple[str, str], dict[str, list[_Row]]] = {}
+    for row in rows:
+        if row.source == "xquad" and row.answer is not None:
+            words = row.context[slice(*row.answer)]
+            if words.isdecimal() and words.isascii():
+                told.setdefault((row.key, words), {}).setdefault(row.language, []).append(row)
+    for by_language in told.values():
+        alone = [group[0] for _, group in sorted(by_language.items()) if len(group) == 1]
+        for asked, read in zip(alone, [*alone[1:], *alone[:1]], strict=True):
+            if asked is not read:
+                yield replace(read, source="xquad-crossed", question=asked.question)
+
+
+def example_of(row: _Row, wording: Wording, chance: random.Random) -> Example | None:
     """None where the answer does not fit into a window."""
-    question = tokenizer.encode(row.question, add_special_tokens=False).ids[:MOST_QUESTION_TOKENS]
-    context = tokenizer.encode(row.context, add_special_tokens=False)
+    question = wording.tokenizer.encode(row.question, add_special_tokens=False).ids[:MOST_QUESTION_TOKENS]
+    context = wording.tokenizer.encode(row.context, add_special_tokens=False)
     room = MOST_TOKENS - len(question) - 3
     span = _token_span(context, row.answer) if row.answer else None
     if row.answer and (span is None or span[1] - span[0] >= room):
         return None
     first = _window(len(context.ids), room, span, chance)
-    head = [CLS, *question, SEP]
-    ids = (*head, *context.ids[first : first + room], SEP)
+    head = [wording.first, *question, wording.between]
+    ids = (*head, *context.ids[first : first + room], wording.between)
     if span is not None:
         start, end = (position - first + len(head) for position in span)
     elif row.answerable is False:
@@ -131,9 +186,8 @@ def _reading_row(raw: Mapping[str, Any]) -> _Row | None:
         return None
     answer = (answers[0]["start"], answers[0]["start"] + len(answers[0]["text"])) if raw["answerable"] else None
     bears = True if raw["answerable"] else (False if raw.get("made") else None)
-    return _Row(
-        raw["source"], raw["split_key"], raw["question"], raw["context"], answer, bool(raw["answerable"]), bears
-    )
+    place = (raw["source"], raw["language"], raw["split_key"])
+    return _Row(*place, raw["question"], raw["context"], answer, bool(raw["answerable"]), bears)
 
 
 def _table_row(raw: Mapping[str, Any]) -> _Row | None:
@@ -153,7 +207,7 @@ def _table_row(raw: Mapping[str, Any]) -> _Row | None:
         if at < 0 or text.count(wanted) > 1:
             return None
         found = (at, at + len(wanted))
-    return _Row(raw["source"], raw["split_key"], raw["question"], text, found, True, True)
+    return _Row(raw["source"], "en", raw["split_key"], raw["question"], text, found, True, True)
 
 
 def _laid_out(
@@ -177,16 +231,16 @@ def _laid_out(
 
 def _made_negatives(rows: Iterable[_Row], chance: random.Random) -> Iterator[_Row]:
     """The same question before another context of the same document that does not hold the answer's words."""
-    contexts: dict[tuple[str, str], list[str]] = {}
+    contexts: dict[tuple[str, str, str], list[str]] = {}
     asked = [row for row in rows if row.answer is not None]
     for row in asked:
-        known = contexts.setdefault((row.source, row.key), [])
+        known = contexts.setdefault((row.source, row.language, row.key), [])
         if row.context not in known:
             known.append(row.context)
     for row in asked:
-        others = contexts[row.source, row.key]
+        others = contexts[row.source, row.language, row.key]
         if row.answer is None or len(others) < 2 or chance.random() > MADE_NEGATIVES:
             continue
         other = chance.choice(others)
         if other != row.context and row.context[slice(*row.answer)].casefold() not in other.casefold():
-            yield _Row(row.source, row.key, row.question, other, None, False, False)
+            yield replace(row, context=other, answer=None, answerable=False, bears=False)

@@ -1,4 +1,4 @@
-"""The reader's network: MiniLM's encoder with four numbers a token, in PyTorch; weights come from and go to ONNX.
+"""The readers' networks: an encoder with four numbers a token, in PyTorch; weights come from and go to files.
 
 The installed MiniLM file keeps each matrix as int8 with one scale a column (a row of the embeddings), and so does the
 reader's: its graph is that file's, with other weights and the head behind it.
@@ -15,9 +15,13 @@ from onnx import helper, numpy_helper
 from torch import Tensor, nn
 from torch.nn import functional
 
-WIDTH, LAYERS, HEADS, EPSILON = 384, 6, 12, 1e-12
-FROZEN = 2
-"""The embeddings and so many of the lowest layers stay as MiniLM's: it costs a third less, and they know words."""
+from core.models.e5_file import E5File
+
+WIDTH, HEADS, EPSILON = 384, 12, 1e-12
+MINILM_LAYERS, E5_LAYERS = 6, 12
+FROZEN = 1 / 3
+"""The embeddings and this share of the layers, the lowest, stay as they are: it costs less, and they know words."""
+MICROSOFT = "com.microsoft"
 OUTPUTS = 4
 """Start and end of the answer for each token; of the first token also whether any answers, and whether it bears."""
 Weights = dict[str, NDArray[np.float32]]
@@ -51,25 +55,32 @@ class Layer(nn.Module):
 class Reader(nn.Module):
     """(batch, length) token ids → (batch, length, OUTPUTS) numbers."""
 
-    def __init__(self) -> None:
+    def __init__(self, words: int, layers: int) -> None:
         super().__init__()
-        self.words, self.positions, self.kinds = (nn.Embedding(count, WIDTH) for count in (30522, 512, 2))
+        self.words, self.positions, self.kinds = (nn.Embedding(count, WIDTH) for count in (words, 512, 2))
         self.norm = nn.LayerNorm(WIDTH, EPSILON)
-        self.layers = nn.ModuleList(Layer() for _ in range(LAYERS))
+        self.layers = nn.ModuleList(Layer() for _ in range(layers))
         self.head = nn.Linear(WIDTH, OUTPUTS)
         nn.init.normal_(self.head.weight, std=0.02)
         nn.init.zeros_(self.head.bias)
+        self.frozen = round(FROZEN * layers)
+        for part in (self.words, self.positions, self.kinds, self.norm, *self.layers[: self.frozen]):
+            part.requires_grad_(requires_grad=False)
 
     def forward(self, ids: Tensor, kinds: Tensor, attended: Tensor, dropout: float = 0.1) -> Tensor:
         mask = attended[:, None, None, :]
         with torch.no_grad():
             states = self.norm(self.words(ids) + self.positions(torch.arange(ids.shape[1])) + self.kinds(kinds))
-            for layer in self.layers[:FROZEN]:
+            for layer in self.layers[: self.frozen]:
                 states = layer(states, mask, 0.0)
-        for layer in self.layers[FROZEN:]:
+        for layer in self.layers[self.frozen :]:
             states = layer(states, mask, dropout)
         numbers: Tensor = self.head(states)
         return numbers
+
+    def learned(self) -> dict[str, Tensor]:
+        """What training changes."""
+        return {name: values for name, values in self.named_parameters() if values.requires_grad}
 
 
 _EMBEDDINGS = {
@@ -102,7 +113,7 @@ def names_in(model: onnx.ModelProto) -> dict[str, str]:
         for name, other in (tuple(node.input), tuple(reversed(node.input)))
         if name.endswith(".bias") and other in behind
     }
-    for number in range(LAYERS):
+    for number in range(MINILM_LAYERS):
         for ours, theirs in _PARTS.items():
             stem = f"inner.encoder.layer.{number}.{theirs}"
             names[f"layers.{number}.{ours}.bias"] = f"{stem}.bias"
@@ -110,11 +121,11 @@ def names_in(model: onnx.ModelProto) -> dict[str, str]:
     return names
 
 
-def start_from(path: Path) -> Reader:
+def start_from_minilm(path: Path) -> Reader:
     """A reader with the weights of MiniLM's file and an untrained head, or with those of an exported reader."""
     model = onnx.load(path)
     stored = {tensor.name: numpy_helper.to_array(tensor) for tensor in model.graph.initializer}
-    reader = Reader()
+    reader = Reader(30_522, MINILM_LAYERS)
     state = reader.state_dict()
     for ours, theirs in names_in(model).items():
         values = stored[theirs] if theirs in stored else stored[f"{theirs}_q"] * stored[f"{theirs}_scale"]
@@ -127,7 +138,7 @@ def start_from(path: Path) -> Reader:
     return reader
 
 
-def export(reader: Reader, minilm: Path, target: Path) -> None:
+def export_minilm(reader: Reader, minilm: Path, target: Path) -> None:
     """Write the int8 ONNX file: inputs as MiniLM's, output ``numbers`` (1, length, OUTPUTS)."""
     model = onnx.load(minilm)
     weights: Weights = {name: value.detach().numpy() for name, value in reader.state_dict().items()}
@@ -165,3 +176,110 @@ def _add_head(model: onnx.ModelProto, weights: Mapping[str, NDArray[np.float32]]
     del model.graph.output[:]
     shape = ["batch", "length", OUTPUTS]
     model.graph.output.append(helper.make_tensor_value_info("numbers", onnx.TensorProto.FLOAT, shape))
+
+
+def start_from_e5(stored: E5File, exported: Path | None = None) -> Reader:
+    """A reader with multilingual E5's weights and an untrained head, or with those of an exported reader."""
+    reader = Reader(stored.vocabulary, E5_LAYERS)
+    state = reader.state_dict()
+    state["words.weight"] = torch.from_numpy(stored.matrix("emb.word", WIDTH))
+    state["positions.weight"] = torch.from_numpy(stored.vector("emb.pos").reshape(-1, WIDTH).copy())
+    state["kinds.weight"] = torch.from_numpy(stored.vector("emb.type").reshape(-1, WIDTH)[[0, 0]].copy())
+    for ours, theirs in {"norm.weight": "emb.ln.w", "norm.bias": "emb.ln.b"}.items():
+        state[ours] = torch.from_numpy(stored.vector(theirs).copy())
+    for number in range(E5_LAYERS):
+        for ours, theirs in _E5_PARTS.items():
+            stem, name = f"l{number}.{theirs}", f"layers.{number}.{ours}"
+            wide = 4 * WIDTH if ours == "narrow" else WIDTH
+            norm = ours.endswith("norm")
+            values = stored.vector(f"{stem}.w") if norm else stored.matrix(f"{stem}.w", wide)
+            state[f"{name}.weight"] = torch.from_numpy(values.copy())
+            state[f"{name}.bias"] = torch.from_numpy(stored.vector(f"{stem}.b").copy())
+    if exported:
+        tensors = {tensor.name: numpy_helper.to_array(tensor) for tensor in onnx.load(exported).graph.initializer}
+        for name in state.keys() & tensors.keys() - {"norm.weight", "norm.bias"}:
+            scale = tensors.get(name.replace(".weight", ".scale"), np.float32(1)) if name.endswith(".weight") else 1
+            values = (tensors[name] * scale).astype(np.float32)
+            state[name] = torch.from_numpy(np.ascontiguousarray(values.T))
+    reader.load_state_dict(state)
+    return reader
+
+
+_E5_PARTS = {
+    "query": "q",
+    "key": "k",
+    "value": "v",
+    "attended": "ao",
+    "widen": "fi",
+    "narrow": "fo",
+    "attention_norm": "aln",
+    "norm": "oln",
+}
+
+
+def export_e5(reader: Reader, target: Path) -> None:
+    """Write the layers as int8: input ``vectors`` (1, length, WIDTH), the words' own; output as of `export_minilm`.
+
+    The embeddings of 250,000 words stay where they are, in E5's file.
+    """
+    weights: Weights = {name: value.detach().numpy() for name, value in reader.state_dict().items()}
+    graph = _Graph()
+    places = graph.held("positions", weights["positions.weight"] + weights["kinds.weight"][0])
+    zero = graph.held("zero", np.array([0], np.int64))
+    length = graph.node("Shape", ["vectors"], "length", start=1, end=2)
+    placed = graph.node("Add", ["vectors", graph.node("Slice", [places, zero, length, zero], "placed")], "together")
+    states = graph.node("LayerNormalization", [placed, *graph.pair("norm", weights)], "read", epsilon=EPSILON)
+    for number in range(E5_LAYERS):
+        states = _e5_layer(graph, weights, f"layers.{number}", states)
+    product = graph.node("MatMul", [states, graph.held("head.weight", weights["head.weight"].T)], "head.product")
+    graph.node("Add", [product, graph.held("head.bias", weights["head.bias"])], "numbers")
+    made = helper.make_graph(
+        graph.nodes,
+        "reader",
+        [helper.make_tensor_value_info("vectors", onnx.TensorProto.FLOAT, ["batch", "length", WIDTH])],
+        [helper.make_tensor_value_info("numbers", onnx.TensorProto.FLOAT, ["batch", "length", OUTPUTS])],
+        graph.tensors,
+    )
+    opsets = [helper.make_opsetid("", 21), helper.make_opsetid(MICROSOFT, 1)]
+    onnx.save(helper.make_model(made, opset_imports=opsets, ir_version=10), target)
+
+
+class _Graph:
+    def __init__(self) -> None:
+        self.nodes: list[onnx.NodeProto] = []
+        self.tensors: list[onnx.TensorProto] = []
+
+    def held(self, name: str, values: NDArray[np.generic]) -> str:
+        self.tensors.append(numpy_helper.from_array(np.ascontiguousarray(values), name))
+        return name
+
+    def pair(self, stem: str, weights: Weights) -> tuple[str, str]:
+        """The weight and the bias of one part."""
+        return self.held(f"{stem}.weight", weights[f"{stem}.weight"]), self.held(
+            f"{stem}.bias", weights[f"{stem}.bias"]
+        )
+
+    def node(self, kind: str, inputs: list[str], output: str, domain: str = "", **told: object) -> str:
+        self.nodes.append(helper.make_node(kind, inputs, [output], domain=domain, **told))
+        return output
+
+    def dense(self, stem: str, weights: Weights, states: str) -> str:
+        """A matrix as int8 with one scale a column."""
+        values = weights[f"{stem}.weight"]
+        scale = np.maximum(np.abs(values).max(axis=1), 1e-12) / 127
+        whole = self.held(f"{stem}.weight", np.rint(values / scale[:, None]).astype(np.int8).T)
+        scales = self.held(f"{stem}.scale", scale.astype(np.float32))
+        bias = self.held(f"{stem}.bias", weights[f"{stem}.bias"])
+        return self.node("DynamicQuantizeMatMul", [states, whole, scales, "", bias], f"{stem}.out", MICROSOFT)
+
+
+def _e5_layer(graph: _Graph, weights: Weights, stem: str, states: str) -> str:
+    def added(part: str, more: str) -> str:
+        inputs = [states, more, *graph.pair(f"{stem}.{part}", weights)]
+        return graph.node("SkipLayerNormalization", inputs, f"{stem}.{part}.out", MICROSOFT, epsilon=EPSILON)
+
+    split = [graph.dense(f"{stem}.{part}", weights, states) for part in ("query", "key", "value")]
+    mixed = graph.node("MultiHeadAttention", split, f"{stem}.mixed", MICROSOFT, num_heads=HEADS)
+    states = added("attention_norm", graph.dense(f"{stem}.attended", weights, mixed))
+    wide = graph.node("Gelu", [graph.dense(f"{stem}.widen", weights, states)], f"{stem}.wide", MICROSOFT)
+    return added("norm", graph.dense(f"{stem}.narrow", weights, wide))

@@ -31,14 +31,17 @@ Floats = NDArray[np.float32]
 
 
 class E5File:
-    """The open file; matrices are read where they lie, row by row where few rows are wanted."""
+    """The open file; matrices are read where they lie, row by row where few rows are wanted.
+
+    ``first`` and ``between`` are the pieces that a text begins and ends with.
+    """
 
     def __init__(self, path: Path) -> None:
         with path.open("rb") as file:
             self._bytes = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
         # magic, version, width, layers, heads, inner width, vocabulary, positions, kinds, epsilon, block, …
         (self.vocabulary,) = struct.unpack_from("<i", self._bytes, 24)
-        pieces, _, _, _, self._unknown = struct.unpack_from("<5i", self._bytes, 44)
+        pieces, self.first, self.between, _, self._unknown = struct.unpack_from("<5i", self._bytes, 44)
         (length,) = struct.unpack_from("<Q", self._bytes, 64)
         at = 72
         ends = np.frombuffer(self._bytes, np.uint32, pieces + 1, at)

@@ -3,7 +3,6 @@
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import cache
 from itertools import zip_longest
 from typing import Any
 
@@ -11,9 +10,8 @@ from core.domain.answers import AnswerPart, PartKind
 from core.domain.ports import AnswerRequest
 from core.domain.search import Evidence, Intent, Reason
 from core.models.options import options_of
-from core.models.reader import Reader
-from core.models.selection import Scored, Selection, Unit, select, units_of
-from core.text.questions import Kind, asks_for_a_fact, is_english, kind_of, not_found
+from core.models.selection import SENTENCE_ENDS, Scored, Selection, Skill, Unit, select, units_of
+from core.text.questions import Kind, asks_for_a_fact, kind_of, not_found
 
 FEW_QUOTES, FEW_WORDS = 2, 60
 """For a question about one fact."""
@@ -29,9 +27,9 @@ _ITEM = re.compile(
 )
 WORTH_SAYING = 0.3
 """Share of the best unit's probability below which another is left out."""
-LEAST_ANSWERED, LEAST_UNREAD = 0.6, 0.5
-"""Probability that what was found answers, below which it is not given for an answer: an English question, and others,
-which are not read. On sources left out one question in seven, and one in twelve, was then declined wrongly."""
+LEAST_ANSWERED = {Skill.ENGLISH: 0.6, Skill.LANGUAGES: 0.5, Skill.UNREAD: 0.5}
+"""Probability that what was found answers, below which it is not given for an answer. On sources left out one English
+question in seven was then declined wrongly; docs/confidence.md has the others."""
 NO_MODEL = "No language model is connected, so I answer by quoting your documents"
 
 
@@ -64,7 +62,7 @@ def _parts(request: AnswerRequest) -> list[AnswerPart]:
         return [AnswerPart(_small_talk(request))]
     if request.intent is Intent.SURVEY:
         return lead_quotes(request.evidence) or [AnswerPart(not_found(request.question), kind=PartKind.DECLINE)]
-    return quotes(request.question, select(request.question, request.evidence, request.absent, shipped_reader()))
+    return quotes(request.question, select(request.question, request.evidence, request.absent))
 
 
 def _small_talk(request: AnswerRequest) -> str:
@@ -73,19 +71,14 @@ def _small_talk(request: AnswerRequest) -> str:
     return f"{NO_MODEL}, word for word and with their pages. Ask me about something that stands in them."
 
 
-@cache
-def shipped_reader() -> Reader:
-    return Reader()
-
-
 def chance_of_answer(question: str, evidence: Sequence[Evidence], absent: Sequence[str]) -> float:
     """The probability that the evidence answers the question, whoever writes the answer."""
-    return select(question, evidence, absent, shipped_reader()).answered
+    return select(question, evidence, absent).answered
 
 
 def options(question: str, evidence: Sequence[Evidence], absent: Sequence[str]) -> tuple[str, ...]:
     """Places of the evidence that answer the question equally well, each otherwise."""
-    return options_of(question, select(question, evidence, absent, shipped_reader()))
+    return options_of(question, select(question, evidence, absent))
 
 
 def quotes(question: str, selection: Selection) -> list[AnswerPart]:
@@ -93,8 +86,7 @@ def quotes(question: str, selection: Selection) -> list[AnswerPart]:
 
     The first part says how likely it is right.
     """
-    least = LEAST_ANSWERED if is_english(question) else LEAST_UNREAD
-    if selection.answered < least or not selection.scored:
+    if selection.answered < LEAST_ANSWERED[selection.skill] or not selection.scored:
         return [AnswerPart(not_found(question), kind=PartKind.DECLINE, probability=1 - selection.answered)]
     if kind_of(question) is Kind.LIST and (items := listed(selection.scored[0].unit)):
         return [replace(items[0], probability=selection.right), *items[1:]]
@@ -161,7 +153,7 @@ def lead_quotes(evidence: Sequence[Evidence]) -> list[AnswerPart]:
 
 
 def _is_sentence(text: str) -> bool:
-    return text.endswith((".", "!", "?", "。")) and FEWEST_LEAD_WORDS <= len(text.split()) <= MOST_LEAD_WORDS
+    return text.endswith(SENTENCE_ENDS) and FEWEST_LEAD_WORDS <= len(text.split()) <= MOST_LEAD_WORDS
 
 
 def _repeats(unit: Unit, other: Unit) -> bool:

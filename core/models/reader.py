@@ -1,16 +1,18 @@
 """The reader: where in a passage the answer to a question stands, and whether it stands there at all.
 
-A MiniLM that was taught to read English on open data; `benchmarks/train_reader.py` makes it, reader.json is its card.
+A MiniLM that was taught to read English on open data and, where E5's file is installed, the layers of a multilingual
+E5 that were taught to read other languages. `benchmarks/train_reader.py` makes them; reader.json and
+reader_languages.json are their cards.
 """
 
 import hashlib
 import json
 import os
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cache, cached_property, partial
 from importlib.resources import files
 from typing import Any
 
@@ -19,6 +21,7 @@ from numpy.typing import NDArray
 
 from core.domain.answers import Span
 from core.domain.errors import StorageError
+from core.models.e5_file import E5File, installed_e5
 from core.models.minilm import TOKENIZER_FILE, verified_file
 
 MOST_TOKENS, MOST_QUESTION_TOKENS = 224, 48
@@ -27,6 +30,8 @@ OVERLAP = 64
 """Tokens that a window of a longer text has in common with the one before."""
 LONGEST_ANSWER = 48
 CLS, SEP = 101, 102
+WIDTH = 384
+"""Of E5's vectors of words."""
 Numbers = NDArray[np.float32]
 
 
@@ -58,46 +63,49 @@ class Reading:
         return max(found, key=lambda one: one[1], default=None)
 
 
+@dataclass(frozen=True, slots=True)
+class Network:
+    """How a reader's texts become tokens, and tokens numbers."""
+
+    tokenizer: Any
+    first: int
+    """The token that a window begins with."""
+    between: int
+    """The one that ends the question and the text."""
+    numbers: Callable[[list[int], int], Numbers]
+    """Tokens, and how many of them are the question's → shape (tokens, 4)."""
+
+
 class Reader:
     """Windows go through the network one at a time, side by side in two threads: it quantises over a whole input."""
 
-    def __init__(self) -> None:
+    def __init__(self, open_network: Callable[[], Network] | None = None) -> None:
+        self._open = open_network or _english
         self._loading = threading.Lock()
 
     def read(self, question: str, texts: Sequence[str]) -> list[Reading]:
         """Raises StorageError when the reader's file is missing or not the expected one."""
         with self._loading:
-            tokenizer, session = self._loaded
-        asked = tokenizer.encode(question, add_special_tokens=False).ids[:MOST_QUESTION_TOKENS]
-        head = [CLS, *asked, SEP]
+            network = self._network
+        asked = network.tokenizer.encode(question, add_special_tokens=False).ids[:MOST_QUESTION_TOKENS]
+        head = [network.first, *asked, network.between]
         room = MOST_TOKENS - len(head) - 1
         pieces = []
         for number, text in enumerate(texts):
-            encoded = tokenizer.encode(text, add_special_tokens=False)
+            encoded = network.tokenizer.encode(text, add_special_tokens=False)
             last = max(len(encoded.ids) - OVERLAP, 1)
             for first in range(0, last, room - OVERLAP):
                 cut = slice(first, first + room)
-                pieces.append((number, encoded.ids[cut], np.array(encoded.offsets[cut], dtype=np.int64)))
-        read = self._threads.map(lambda piece: _read(session, head, piece[1], piece[2]), pieces)
+                pieces.append((number, encoded.ids[cut], _without_space(text, encoded.offsets[cut])))
+        read = self._threads.map(lambda piece: _read(network, head, piece[1], piece[2]), pieces)
         windows: list[list[Window]] = [[] for _ in texts]
         for (number, _, _), window in zip(pieces, read, strict=True):
             windows[number].append(window)
         return [Reading(tuple(own)) for own in windows]
 
     @cached_property
-    def _loaded(self) -> tuple[Any, Any]:
-        import onnxruntime  # type: ignore[import-untyped]  # ships no types
-        from tokenizers import Tokenizer  # both take long to import
-
-        tokenizer = Tokenizer.from_file(str(verified_file(*TOKENIZER_FILE)))
-        tokenizer.no_padding()
-        tokenizer.no_truncation()
-        options = onnxruntime.SessionOptions()
-        options.intra_op_num_threads = options.inter_op_num_threads = 1
-        model = files("core.models").joinpath("reader.onnx").read_bytes()
-        if hashlib.sha256(model).hexdigest() != card()["sha256"]:
-            raise StorageError("The reader's file is not the expected one.", hint="Reinstall Pincite.")
-        return tokenizer, onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
+    def _network(self) -> Network:
+        return self._open()
 
     @cached_property
     def _threads(self) -> ThreadPoolExecutor:
@@ -105,22 +113,86 @@ class Reader:
 
 
 @cache
-def card() -> dict[str, Any]:
-    """What the reader was trained on, what was measured, and its file's checksum."""
-    told: dict[str, Any] = json.loads(files("core.models").joinpath("reader.json").read_text(encoding="utf-8"))
+def shipped_reader(*, english: bool) -> Reader | None:
+    """None: E5, which other languages are read with, is not installed."""
+    if english:
+        return Reader()
+    stored = installed_e5()
+    return Reader(partial(_languages, stored)) if stored else None
+
+
+@cache
+def card(name: str) -> dict[str, Any]:
+    """What a reader was trained on, what was measured, and its file's checksum."""
+    told: dict[str, Any] = json.loads(files("core.models").joinpath(f"{name}.json").read_text(encoding="utf-8"))
     return told
 
 
-def _read(session: Any, head: Sequence[int], ids: Sequence[int], offsets: NDArray[np.int64]) -> Window:
-    tokens = np.array([[*head, *ids, SEP]], dtype=np.int64)
-    kinds = (np.arange(tokens.shape[1]) >= len(head))[None].astype(np.int64)
-    inputs = {"input_ids": tokens, "attention_mask": np.ones_like(tokens), "token_type_ids": kinds}
-    numbers = session.run(None, inputs)[0][0]
+def english_network(model: bytes) -> Network:
+    """``model``: ONNX, as `benchmarks.train_reader` exports it."""
+    from tokenizers import Tokenizer  # takes long to import
+
+    tokenizer = Tokenizer.from_file(str(verified_file(*TOKENIZER_FILE)))
+    tokenizer.no_padding()
+    tokenizer.no_truncation()
+    session = _session(model)
+
+    def numbers(ids: list[int], question_tokens: int) -> Numbers:
+        tokens = np.array([ids], dtype=np.int64)
+        kinds = (np.arange(tokens.shape[1]) >= question_tokens)[None].astype(np.int64)
+        inputs = {"input_ids": tokens, "attention_mask": np.ones_like(tokens), "token_type_ids": kinds}
+        found: Numbers = session.run(None, inputs)[0][0]
+        return found
+
+    return Network(tokenizer, CLS, SEP, numbers)
+
+
+def languages_network(model: bytes, stored: E5File) -> Network:
+    session = _session(model)
+
+    def numbers(ids: list[int], question_tokens: int) -> Numbers:
+        found: Numbers = session.run(None, {"vectors": stored.rows("emb.word", ids, WIDTH)[None]})[0][0]
+        return found
+
+    return Network(stored.tokenizer(), stored.first, stored.between, numbers)
+
+
+def _english() -> Network:
+    return english_network(_shipped("reader"))
+
+
+def _languages(stored: E5File) -> Network:
+    return languages_network(_shipped("reader_languages"), stored)
+
+
+def _shipped(name: str) -> bytes:
+    model = files("core.models").joinpath(f"{name}.onnx").read_bytes()
+    if hashlib.sha256(model).hexdigest() != card(name)["sha256"]:
+        raise StorageError("The reader's file is not the expected one.", hint="Reinstall Pincite.")
+    return model
+
+
+def _session(model: bytes) -> Any:
+    import onnxruntime  # type: ignore[import-untyped]  # ships no types; takes long to import
+
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = options.inter_op_num_threads = 1
+    return onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
+
+
+def _read(network: Network, head: Sequence[int], ids: Sequence[int], offsets: NDArray[np.int64]) -> Window:
+    numbers = network.numbers([*head, *ids, network.between], len(head))
     of_text = slice(len(head), len(head) + len(ids))
     nothing = numbers[0]
     return Window(
         numbers[of_text, 0] - nothing[0], numbers[of_text, 1] - nothing[1], offsets.reshape(-1, 2), float(nothing[2])
     )
+
+
+def _without_space(text: str, offsets: Sequence[tuple[int, int]]) -> NDArray[np.int64]:
+    """E5's pieces begin with the space before them."""
+    bare = [(end - len(text[start:end].lstrip()), end) for start, end in offsets]
+    return np.array(bare, dtype=np.int64)
 
 
 def _best(window: Window, start: int, end: int) -> tuple[Span, float] | None:

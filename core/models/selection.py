@@ -2,13 +2,15 @@
 
 Three small logistic models, fitted on open data by ``python -m benchmarks fit-quoting`` and shipped as quoting.json,
 weigh what the reader and the words say: of each unit whether it holds the answer, of all of them together whether any
-does and whether the best is right. The reader knows English; for other languages there are models without it.
+does and whether the best is right. They are fitted for each skill: English and its reader, other languages and theirs,
+and those without a reader where it is not installed.
 """
 
 import json
 import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 from functools import cache
 from importlib.resources import files
 from typing import Any
@@ -16,7 +18,7 @@ from typing import Any
 from core.domain.answers import Span
 from core.domain.documents import Passage
 from core.domain.search import Evidence
-from core.models.reader import Reader
+from core.models.reader import Reader, shipped_reader
 from core.text.questions import asks_for_a_fact, is_english
 from core.text.sentences import split_sentences
 from core.text.terms import STOP_WORDS, content_terms, rarity, root, words
@@ -26,8 +28,19 @@ MOST_READ = 8
 SHORT_LINE_WORDS = 9
 LONGEST_UNIT_WORDS = 42
 """A heading or a short line takes the lines after it along, up to here."""
+LONG_WORD = 8
+"""Letters; more stand between spaces only where a language has none."""
+SENTENCE_ENDS = (".", "!", "?", "。", "！", "？", "।")
 FARTHEST = 20.0
 """Log-odds are not followed further out than this."""
+
+
+class Skill(StrEnum):
+    """How a question's passages are read."""
+
+    ENGLISH = "english"
+    LANGUAGES = "languages"
+    UNREAD = "unread"
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +79,7 @@ class Selection:
     """The probability that any of it answers; what holds no unit was not weighed."""
     right: float = 0.0
     """The probability that the best unit's words are the answer."""
+    skill: Skill = Skill.UNREAD
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,20 +111,32 @@ def _shipped() -> Mapping[str, Any]:
 
 def measured() -> Mapping[str, Any]:
     """How sources that the models were not fitted on came out, as ``fit-quoting`` measured it on English."""
-    found: Mapping[str, Any] = _shipped()["measured"]["english"]
+    found: Mapping[str, Any] = _shipped()["measured"][Skill.ENGLISH]
     return found
 
 
 @cache
-def shipped_models(*, english: bool) -> Models:
-    own = _shipped()["english" if english else "other"]
+def shipped_models(skill: Skill) -> Models:
+    own = _shipped()[skill]
     return Models(*(LogisticModel(own[name]["bias"], own[name]["weights"]) for name in ("unit", "answered", "right")))
 
 
-def select(question: str, evidence: Sequence[Evidence], absent: Sequence[str], reader: Reader) -> Selection:
+def select(question: str, evidence: Sequence[Evidence], absent: Sequence[str]) -> Selection:
     """``absent``: telling words of the question that nothing found holds."""
-    english = is_english(question)
-    return weigh(measure_units(question, evidence, reader if english else None), question, absent, english=english)
+    skill = skill_for(question, evidence)
+    return weigh(measure_units(question, evidence, reader_of(skill)), question, absent, skill)
+
+
+def skill_for(question: str, evidence: Sequence[Evidence]) -> Skill:
+    """English where the question and most of the passages are."""
+    english = sum(is_english(item.passage.text) for item in evidence)
+    if is_english(question) and 2 * english >= len(evidence):
+        return Skill.ENGLISH
+    return Skill.LANGUAGES if shipped_reader(english=False) else Skill.UNREAD
+
+
+def reader_of(skill: Skill) -> Reader | None:
+    return None if skill is Skill.UNREAD else shipped_reader(english=skill is Skill.ENGLISH)
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,7 +173,7 @@ def measure_units(question: str, evidence: Sequence[Evidence], reader: Reader | 
                 "rank": 1 / rank,
                 "share": share(unit.terms),
                 "passage share": whole,
-                "sentence": float(unit.text.endswith((".", "!", "?", "。", ";"))),
+                "sentence": float(unit.text.endswith((*SENTENCE_ENDS, ";"))),
                 "new": min(len(set(unit.terms) - sequence), 10) / 10,
             }
             if reading:
@@ -157,17 +183,17 @@ def measure_units(question: str, evidence: Sequence[Evidence], reader: Reader | 
     return measured
 
 
-def weigh(measured: Sequence[Measured], question: str, absent: Sequence[str], *, english: bool) -> Selection:
+def weigh(measured: Sequence[Measured], question: str, absent: Sequence[str], skill: Skill) -> Selection:
     """Put the shipped models to measured units."""
     if not measured:
-        return Selection()
-    models = shipped_models(english=english)
+        return Selection(skill=skill)
+    models = shipped_models(skill)
     scored = sorted(
         (Scored(one.unit, models.unit.probability(one.measures), one.answer, one.measures) for one in measured),
         key=lambda one: -one.probability,
     )
     measures = measure_answer(scored, question, absent)
-    return Selection(tuple(scored), models.answered.probability(measures), models.right.probability(measures))
+    return Selection(tuple(scored), models.answered.probability(measures), models.right.probability(measures), skill)
 
 
 def measure_answer(scored: Sequence[Scored], question: str, absent: Sequence[str]) -> dict[str, float]:
@@ -208,7 +234,7 @@ def answer_text(scored: Scored) -> str:
 def units_of(item: Evidence) -> list[Unit]:
     text = item.passage.text
     spans = split_sentences(text)
-    lengths = [len(text[span.start : span.end].split()) for span in spans]
+    lengths = [_length(text[span.start : span.end]) for span in spans]
     sentences = [text[span.start : span.end].rstrip() for span in spans]
     units = []
     for first, span in enumerate(spans):
@@ -218,9 +244,14 @@ def units_of(item: Evidence) -> list[Unit]:
     return units
 
 
+def _length(text: str) -> int:
+    """In words, as long as those are that are written without spaces."""
+    return max(len(text.split()), len(text) // LONG_WORD)
+
+
 def _last_of_unit(sentences: Sequence[str], lengths: Sequence[int], first: int) -> int:
     announces = sentences[first].endswith(":")
-    finished = sentences[first].endswith((".", "?", "!"))
+    finished = sentences[first].endswith(SENTENCE_ENDS)
     if not announces and (finished or lengths[first] > SHORT_LINE_WORDS):
         return first
     last, words = first, lengths[first]

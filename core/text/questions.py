@@ -147,8 +147,11 @@ def telling_words(question: str) -> frozenset[str]:
 
 
 def asks_for_a_fact(question: str) -> bool:
-    """Whether a name, a date, a figure or a few words answer an English question, rather than sentences or a list."""
-    return bool(_ONE_FACT.search(question)) and not _MORE.search(question)
+    """Whether a name, a date, a figure or a few words answer a question, rather than sentences or a list.
+
+    Of other languages than English nothing tells what else is asked for, and a fact is what people mostly ask.
+    """
+    return not is_english(question) or (bool(_ONE_FACT.search(question)) and not _MORE.search(question))
 
 
 def asks_yes_or_no(question: str) -> bool:

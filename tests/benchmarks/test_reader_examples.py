@@ -6,23 +6,23 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tokenizers import Tokenizer
 
 from benchmarks.reader import examples
+from benchmarks.reader.examples import Wording
 
 LONG = " ".join(f"Clause {number} speaks of matter {number}." for number in range(200))
 
 
 @pytest.fixture(scope="module")
-def tokenizer() -> Tokenizer:
-    return examples.open_tokenizer()
+def wording() -> Wording:
+    return examples.english()
 
 
 def _write(folder: Path, **files: list[dict[str, Any]]) -> None:
     for name in examples.FILES:
         with gzip.open(folder / name, "wt", encoding="utf-8") as out:
             for row in files.get(name.split(".jsonl")[0].replace(".", "_"), []):
-                out.write(json.dumps({"source": "ours", "use": "ship", **row}) + "\n")
+                out.write(json.dumps({"source": "ours", "language": "en", "use": "ship", **row}) + "\n")
 
 
 def _reading(key: str, question: str, context: str, answer: str) -> dict[str, Any]:
@@ -36,45 +36,45 @@ def _key(part: str) -> str:
     return next(f"key {number}" for number in range(100) if examples.part_of(f"key {number}") == part)
 
 
-def _answer(tokenizer: Tokenizer, example: examples.Example) -> str:
+def _answer(wording: Wording, example: examples.Example) -> str:
     assert example.start is not None and example.end is not None
-    return tokenizer.decode(list(example.ids[example.start : example.end + 1]))
+    return wording.tokenizer.decode(list(example.ids[example.start : example.end + 1]))
 
 
-def test_span_holds_the_answer_wherever_it_stands_in_a_long_context(tmp_path: Path, tokenizer: Tokenizer) -> None:
+def test_span_holds_the_answer_wherever_it_stands_in_a_long_context(tmp_path: Path, wording: Wording) -> None:
     rows = [_reading(_key("train"), f"What of {n}?", LONG, f"matter {n}.") for n in (0, 77, 199)]
     _write(tmp_path, reading=rows)
-    found = examples.load(tmp_path, "train", tokenizer, seed=1)
-    assert {_answer(tokenizer, example) for example in found} == {"matter 0.", "matter 77.", "matter 199."}
+    found = examples.load(tmp_path, "train", wording, seed=1)
+    assert {_answer(wording, example) for example in found} == {"matter 0.", "matter 77.", "matter 199."}
     assert all(len(example.ids) <= examples.MOST_TOKENS for example in found)
 
 
-def test_what_nothing_answers_points_at_the_first_token(tmp_path: Path, tokenizer: Tokenizer) -> None:
+def test_what_nothing_answers_points_at_the_first_token(tmp_path: Path, wording: Wording) -> None:
     _write(tmp_path, reading=[_reading(_key("train"), "Who pays?", LONG, "")])
-    (example,) = examples.load(tmp_path, "train", tokenizer, seed=1)
+    (example,) = examples.load(tmp_path, "train", wording, seed=1)
     assert (example.start, example.end, example.answerable) == (0, 0, False)
 
 
-def test_cell_of_a_table_is_found_among_equal_ones(tmp_path: Path, tokenizer: Tokenizer) -> None:
+def test_cell_of_a_table_is_found_among_equal_ones(tmp_path: Path, wording: Wording) -> None:
     table = [["Year", "Sales", "Costs"], *([str(2000 + n), "17", "17"] for n in range(60))]
     row = {"question": "Costs in 2041?", "table": table, "text": "", "answer": ["17"], "answer_from": "cell"}
     _write(tmp_path, tables=[{**row, "split_key": _key("train"), "cells": [[42, 2]]}])
-    (example,) = examples.load(tmp_path, "train", tokenizer, seed=1)
-    assert _answer(tokenizer, example) == "17"
+    (example,) = examples.load(tmp_path, "train", wording, seed=1)
+    assert _answer(wording, example) == "17"
     assert example.end is not None
-    assert tokenizer.decode(list(example.ids[: example.end + 1])).split("2041")[-1].count("17") == 2
+    assert wording.tokenizer.decode(list(example.ids[: example.end + 1])).split("2041")[-1].count("17") == 2
 
 
-def test_parts_share_no_document(tmp_path: Path, tokenizer: Tokenizer) -> None:
+def test_parts_share_no_document(tmp_path: Path, wording: Wording) -> None:
     rows = [_reading(f"key {number}", f"What of {number}?", LONG, f"matter {number}.") for number in range(60)]
     _write(tmp_path, reading=rows)
-    parts = {part: examples.load(tmp_path, part, tokenizer, seed=1) for part in ("train", "tune", "test")}
+    parts = {part: examples.load(tmp_path, part, wording, seed=1) for part in ("train", "tune", "test")}
     assert sum(map(len, parts.values())) == len(rows)
     assert len(parts["train"]) > len(parts["test"]) > 0
 
 
-def test_what_may_not_be_shipped_is_never_trained_on(tmp_path: Path, tokenizer: Tokenizer) -> None:
+def test_what_may_not_be_shipped_is_never_trained_on(tmp_path: Path, wording: Wording) -> None:
     rows = [{**_reading(f"key {n}", "What of 3?", LONG, "matter 3."), "use": "measure"} for n in range(20)]
     _write(tmp_path, reading=rows)
-    assert examples.load(tmp_path, "train", tokenizer, seed=1) == []
-    assert len(examples.load(tmp_path, "", tokenizer, seed=1, shipped=False)) == len(rows)
+    assert examples.load(tmp_path, "train", wording, seed=1) == []
+    assert len(examples.load(tmp_path, "", wording, seed=1, shipped=False)) == len(rows)

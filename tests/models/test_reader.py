@@ -65,7 +65,7 @@ def test_a_text_without_words_is_read_as_nothing(shipped: Reader, text: str) -> 
 
 
 def test_another_file_in_its_place_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    told: Mapping[str, Any] = {**reader.card(), "sha256": "0" * 64}
-    monkeypatch.setattr(reader, "card", lambda: told)
+    told: Mapping[str, Any] = {**reader.card("reader"), "sha256": "0" * 64}
+    monkeypatch.setattr(reader, "card", lambda name: told)
     with pytest.raises(StorageError, match="not the expected one"):
         Reader().read("Who?", [TEXT])

@@ -1,0 +1,60 @@
+"""Promise: questions and passages in other languages are read by the reader that knows them, and weighed as such."""
+
+import pytest
+
+from core.domain.answers import PartKind
+from core.domain.documents import Passage
+from core.domain.search import Evidence
+from core.models import selection
+from core.models.quoting import quotes
+from core.models.reader import shipped_reader
+from core.models.selection import Skill, select, skill_for, units_of
+
+ENGLISH = "The tenant pays the rent by the third working day of each month. The deposit is 900 euro."
+GERMAN = "Die Mieterin zahlt die Miete bis zum dritten Werktag des Monats. Die Kaution beträgt 900 Euro."
+JAPANESE = "賃借人は毎月三日までに家賃を支払う。敷金は900ユーロである。契約は2027年に終了する。"
+
+
+def evidence(text: str) -> list[Evidence]:
+    passage = Passage("p1", "d1", 0, "1", text, 0, len(text))
+    return [Evidence(1, passage, "lease.pdf", {"reranked": 0.9})]
+
+
+@pytest.mark.parametrize(
+    ("question", "text", "skill"),
+    [
+        ("What is the deposit?", ENGLISH, Skill.ENGLISH),
+        ("What is the deposit?", GERMAN, Skill.LANGUAGES),
+        ("Wie hoch ist die Kaution?", ENGLISH, Skill.LANGUAGES),
+        ("敷金はいくらですか。", JAPANESE, Skill.LANGUAGES),
+    ],
+)
+def test_english_alone_is_read_by_the_english_reader(question: str, text: str, skill: Skill) -> None:
+    assert skill_for(question, evidence(text)) is skill
+
+
+@pytest.mark.parametrize(
+    ("question", "text"),
+    [
+        ("Wie hoch ist die Kaution?", GERMAN),
+        ("What is the deposit?", GERMAN),
+        ("敷金はいくらですか。", JAPANESE),
+    ],
+)
+def test_the_words_that_answer_are_found_in_other_languages(question: str, text: str) -> None:
+    headline = quotes(question, select(question, evidence(text), ()))[0]
+    assert headline.kind is PartKind.HEADLINE and "900" in headline.text
+    assert headline.text == headline.text.strip() and len(headline.text) < 30
+
+
+def test_sentences_without_spaces_are_quoted_one_by_one() -> None:
+    (item,) = evidence(JAPANESE)
+    assert [unit.text for unit in units_of(item)] == [f"{text}。" for text in JAPANESE.split("。")[:-1]]
+
+
+def test_where_the_other_reader_is_missing_sentences_are_weighed_unread(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(
+        selection, "shipped_reader", lambda *, english: shipped_reader(english=True) if english else None
+    )
+    found = select("Wie hoch ist die Kaution?", evidence(GERMAN), ())
+    assert found.skill is Skill.UNREAD and found.scored[0].answer is None
