@@ -48,7 +48,7 @@ _CORRECTION = re.compile(
     re.IGNORECASE,
 )
 _ASKS_ANEW = re.compile(
-    r"\W*(?:what|who|whom|whose|when|where|which|how|why|is|are|was|were|does|do|did|can|could|list|tell|show|explain)\b",
+    r"\W{0,20}(?:what|who|whom|whose|when|where|which|how|why|is|are|was|were|does|do|did|can|could|list|tell|show|explain)\b",
     re.IGNORECASE,
 )
 _INSTEAD = re.compile(
@@ -57,7 +57,7 @@ _INSTEAD = re.compile(
     re.IGNORECASE,
 )
 _LITTLE_OPENING = re.compile(
-    r"^\W*(?:(?:and|but|or|also|then|so|now|ok|okay|what about|how about|what of|the same|same)\b[\s,:]*)*"
+    r"^\W{0,20}(?:(?:and|but|or|also|then|so|now|ok|okay|what about|how about|what of|the same|same)\b[\s,:]*)*"
     r"(?:(?:for|in|of|at|on|with|by|from|during|about|the|instead)\b\s*)*",
     re.IGNORECASE,
 )

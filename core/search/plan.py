@@ -25,7 +25,7 @@ _PARTS = re.compile(
     r"(?<=[?.;])\s+(?=\S)|,?\s{1,4}and (?:also )?(?=(?:what|who|when|where|which|how|why|is|are|does|do|did|can)\b)"
 )
 _ASKS = re.compile(
-    r"\W*(?:what|who|whom|whose|when|where|which|how|why|is|are|was|were|does|do|did|can|could|may|must|shall|should|"
+    r"\W{0,20}(?:what|who|whom|whose|when|where|which|how|why|is|are|was|were|does|do|did|can|could|may|must|shall|should|"
     r"will|list|name|give|tell|show|explain|describe|compare|summari[sz]e|find)\b",
     re.IGNORECASE,
 )
