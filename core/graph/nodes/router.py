@@ -43,6 +43,8 @@ _SURVEY = re.compile(
 _BEGINS_QUESTION = re.compile(r"[\s,;:]{1,20}+(?!(?:and|or|vs|versus|und|oder|et|ou|y|o)\b|&)\w", re.IGNORECASE)
 SURE = 0.7
 """How likely a message must want what it seems to; else the documents are asked whether they hold the like."""
+SHORT = 3
+"""Words of a message that is small talk if it reads like it."""
 _LISTING = re.compile(r"\b(?:list|which|how many|name)\b", re.IGNORECASE)
 _READS_LIKE = {
     Wish.CHAT: "small talk or a request that no document answers",
@@ -189,14 +191,23 @@ def _by_rule(
 
 
 def _by_wish(text: str, documents: Sequence[Document]) -> tuple[Intent | None, str, Wish]:
-    """What the message seems to want; None where that is unsure."""
+    """What the message seems to want; None where the documents are to be asked whether they hold the like.
+
+    They are where it is unsure, and where a question or a long message seems to want none of them but has a topic:
+    what people ask documents often reads like a question about the program.
+    """
     wish, sure = wish_of(text)
     told = f"it reads like {_READS_LIKE[wish]}, {sure:.0%} sure"
     if wish is not Wish.CHAT and _SURVEY.search(text) and not _LISTING.search(text) and not _topic(text, documents):
         return Intent.SURVEY, "the question is about whole documents", wish
     if wish is Wish.DOCUMENTS:
         return Intent.DOCUMENT_SEARCH, told, wish
-    return (_INTENTS[wish] if sure >= SURE else None), told, wish
+    could_be_of_documents = wish is Wish.PROGRAM or (wish is Wish.CHAT and len(text.split()) > SHORT)
+    if not any(document.searchable for document in documents) or not (
+        could_be_of_documents and _topic(text, documents)
+    ):
+        return (_INTENTS[wish] if sure >= SURE else None), told, wish
+    return None, told, wish
 
 
 def _nothing_to_search(documents: Sequence[Document]) -> TurnError:
