@@ -28,6 +28,10 @@ _STYLE = f"""<style>
 .stMarkdownBadge[role=button] {{ cursor: pointer; }}
 .stMarkdownBadge[role=button]:is(:hover, :focus-visible) {{ outline: 2px solid currentColor; }}
 .st-key-{SESSION_LIST} button, .st-key-{SESSION_LIST} button > div {{ justify-content: flex-start; }}
+[data-testid="stBaseButton-primary"], [data-testid="stBaseButton-primaryFormSubmit"] {{
+  color: light-dark(#ffffff, #0d1314);
+}}
+[data-testid="stWidgetLabel"][disabled] {{ color: light-dark(#5c6566, #98a2a3); }}
 [data-testid="stStatusWidget"] {{ display: none; }}
 [data-testid="stImage"] img {{ border: 1px solid #8888886b; }}
 </style>"""

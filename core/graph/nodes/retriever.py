@@ -205,7 +205,7 @@ def _hole(document: Document, documents: Documents) -> str:
             return f"{of_pages} of “{document.name}” are still being recognised and were not searched."
         return f"{of_pages} of “{document.name}” could not be read and were not searched."
     if document.status is DocumentStatus.EMBEDDING:
-        return f"“{document.name}” is still being indexed by meaning; it was searched by words."
+        return f"“{document.name}” was not yet indexed by meaning and was searched by words alone."
     if document.status is DocumentStatus.FAILED:
         return f"“{document.name}” is not indexed by meaning in full ({document.message}); it was searched by words."
     return ""
