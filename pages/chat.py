@@ -137,13 +137,16 @@ def draw_welcome(app: Pincite, session: Session | None, names: dict[str, str]) -
 def draw_input(app: Pincite, session: Session | None, names: dict[str, str]) -> None:
     """The choice of mode and documents, and the box to type in."""
     key = session.id if session else "new"
+    engine = app.engines.state()
+    modes = [mode for mode in MODES if engine.name != "quoting" or mode is not Mode.CHAT]
+    if st.session_state.get(f"mode_{key}") not in modes:
+        st.session_state.pop(f"mode_{key}", None)  # the model went away, and chatting with it
     with row():
         mode = st.segmented_control(
-            "Mode", MODES, format_func=lambda value: MODES[value], default=Mode.AUTO, required=True, key=f"mode_{key}",
+            "Mode", modes, format_func=lambda value: MODES[value], default=Mode.AUTO, required=True, key=f"mode_{key}",
             label_visibility="collapsed", help="Auto decides by itself whether a question goes to the documents.",
         )  # fmt: skip
         draw_scope(app, session, names, mode or Mode.AUTO)
-        engine = app.engines.state()
         st.caption(escape(f"{engine.name} {engine.model}"), width="content")
     value = st.chat_input(
         "Ask a question, @name a document, or drop PDFs here",

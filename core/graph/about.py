@@ -1,11 +1,46 @@
-"""What is answered of the library and of the program: from what is known, without a search and without a model."""
+"""What is answered of the conversation, the library and the program: from what is known, without search or model."""
 
+import re
 from collections.abc import Sequence
 
 from core.domain.documents import Document
 from core.domain.ports import ChatModel
+from core.domain.search import Intent
+from core.domain.turns import Exchange
 
 MOST_NAMED = 10
+MOST_WORDS_REPEATED = 80
+_OF_CONVERSATION = re.compile(
+    r"\b(?:what|which)\b[^.?!]{0,30}\b(?:did|have|had|was|were)\b[^.?!]{0,20}\b(?:i|we)\b[^.?!]{0,15}"
+    r"\b(?:ask(?:ed|ing)?|sa(?:y|id)|talk(?:ed|ing)?|discuss(?:ed|ing)?)"
+    r"(?: (?:about|already|before|earlier|first|here|last|so far|today|you))*\W*$"
+    r"|\b(?:first|last|previous|earlier) (?:thing|question)s? (?:that )?i (?:asked|said)\b"
+    r"|\bwhat (?:was|were) my (?:(?:very )?first|last|previous|earlier) questions?\b"
+    r"|\b(?:repeat|what was|say again) (?:your|the|that) (?:first|last|previous) answer\b",
+    re.IGNORECASE,
+)
+
+
+def about_conversation(question: str, history: Sequence[Exchange]) -> str:
+    """What was asked here and what was answered: the first, the last, or all of it; empty where that is not asked."""
+    if not _OF_CONVERSATION.search(question):
+        return ""
+    asked = [one for one in history if one.intent is not Intent.CHAT and not _OF_CONVERSATION.search(one.question)]
+    if not asked:
+        return ""
+    if re.search(r"\bfirst\b", question, re.IGNORECASE):
+        return _repeated("First", asked[0])
+    if re.search(r"\b(?:last|previous)\b", question, re.IGNORECASE):
+        return _repeated("Last", asked[-1])
+    lines = [f"- “{one.question}”" for one in asked[-MOST_NAMED:]]
+    earlier = f" These are the last {MOST_NAMED}:" if len(asked) > MOST_NAMED else ""
+    return "\n".join([f"You asked {_counted(len(asked), 'question')} here.{earlier}", *lines])
+
+
+def _repeated(place: str, one: Exchange) -> str:
+    words = one.answer.split()
+    answer = " ".join(words[:MOST_WORDS_REPEATED]) + ("…" if len(words) > MOST_WORDS_REPEATED else "")
+    return f"{place} you asked: “{one.question}”\n\nMy answer was: {answer}\n\nIt stands above, with its sources."
 
 
 def about_library(documents: Sequence[Document], holes: Sequence[str]) -> str:

@@ -30,6 +30,11 @@ WORTH_SAYING = 0.3
 LEAST_ANSWERED = {Skill.ENGLISH: 0.6, Skill.LANGUAGES: 0.5, Skill.UNREAD: 0.5}
 """Probability that what was found answers, below which it is not given for an answer. On sources left out one English
 question in seven was then declined wrongly; docs/confidence.md has the others."""
+_THANKS = re.compile(
+    r"\b(?:thanks?|thank you|thx|cheers|danke|merci|gracias|grazie|obrigad[oa]|bedankt|dank je|dank u|tack|takk)\b"
+    r"|谢谢|謝謝|ありがとう|감사|спасибо|شكرا|धन्यवाद",
+    re.IGNORECASE,
+)
 NO_MODEL = "No language model is connected, so I answer by quoting your documents"
 
 
@@ -68,6 +73,8 @@ def _parts(request: AnswerRequest) -> list[AnswerPart]:
 def _small_talk(request: AnswerRequest) -> str:
     if request.library_is_empty:
         return f"There are no documents yet. {NO_MODEL}: drop a PDF here and ask about it."
+    if _THANKS.search(request.question):
+        return "You are welcome. Ask on whenever you like."
     return f"{NO_MODEL}, word for word and with their pages. Ask me about something that stands in them."
 
 

@@ -77,6 +77,13 @@ _POINTS_INTO_ANSWER = re.compile(
 _BULLET = re.compile(r"^(?:[-*•–]|\(?\d{1,2}[.)]|\(?[a-z][.)])\s+")
 _SERIES = re.compile(r"[^,.;:]{2,60}(?:, [^,.;:]{2,60}){0,8},? (?:and|or) [^,.;:]{2,60}")
 _BETWEEN_ITEMS = re.compile(r",? (?:and|or) |, ")
+_TOPIC = re.compile(
+    r"(?:^|(?<=[.?!] ))(?:(?:and|but|so|then),? )?(?:what|which|who|how (?:much|many|high|large|big|long|old)) "
+    r"(?:is|are|was|were|will be|has been|had been) (?P<topic>[^?.!,;]{3,80})\?\s*$",
+    re.IGNORECASE,
+)
+"""What a question asks for, where it is the last that was asked: "AMD's net revenue in 2014"."""
+_STANDS_FOR = re.compile(r"\b(?:(?P<whose>its|their)|it|they|them)\b")
 _PLACES = {"first": 0, "former": 0, "second": 1, "latter": 1, "third": 2, "fourth": 3, "fifth": 4, "sixth": 5}
 
 
@@ -109,6 +116,8 @@ def read_after(question: str, history: Sequence[Exchange]) -> FollowUp:
     leans = leans_on_the_last(question) or bool(_put_right(question))
     if leans and (rest := _rest_of(question)) and (replaced := with_slot(before, rest)):
         return FollowUp(replaced, note="Asked as the last question was, of something else.")
+    if leans and (named := _with_topic(question, before)):
+        return FollowUp(named, (joined, question), "Says what the last question was about.")
     asked_so_far = _shortened(" ".join(one.question.strip() for one in earlier), MOST_WORDS_SO_FAR)
     readings = dict.fromkeys([question, joined, f"{asked_so_far} {question.strip()}"])
     standalone = joined if leans else question
@@ -128,6 +137,20 @@ def leans_on_the_last(question: str) -> bool:
         return True
     pronoun = _PRONOUN.search(question)
     return pronoun is not None and (len(own_words) < 3 or not _NOUN_PHRASE.search(question, 0, pronoun.start()))
+
+
+def _with_topic(question: str, before: str) -> str:
+    """The question with what the last one asked about in place of its one pronoun; empty where that is not clear."""
+    topic = _TOPIC.search(before)
+    pronouns = list(_STANDS_FOR.finditer(question))
+    if topic is None or len(pronouns) != 1:
+        return ""
+    name, [found] = topic["topic"].strip(" ,;"), pronouns
+    if found["whose"]:
+        if re.search(r"\b(?:of|in|for|at|on)\b", name):
+            return ""
+        name = f"{name}’" if name.endswith("s") else f"{name}’s"
+    return f"{question[: found.start()]}{name}{question[found.end() :]}"
 
 
 def with_slot(question: str, value: str) -> str:

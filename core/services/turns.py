@@ -21,6 +21,7 @@ from core.graph.build import TurnGraph
 from core.graph.context import Documents, Memory, Searcher, TurnContext
 from core.graph.state import TurnState, restored
 from core.models.client import stoppable
+from core.models.utterances import Wish, wish_of
 from core.search.lexicon import Lexicon, shipped_lexicon
 from core.services.live import LiveTurn
 from core.text.marks import marked_text
@@ -208,7 +209,8 @@ class TurnRunner:
             )
             with self._lock:
                 self._live[turn.id] = live
-        self._sessions.title_after(session_id, turn.question)
+        if wish_of(turn.question)[0] is not Wish.CHAT:  # no conversation is called "Hello"
+            self._sessions.title_after(session_id, turn.question)
         live.thread.start()
         return turn.id
 

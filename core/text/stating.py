@@ -20,6 +20,9 @@ _SCALES = {1000: "thousand", 10**6: "million", 10**9: "billion", 10**12: "trilli
 _SIGNS = {"USD": "$", "EUR": "€", "GBP": "£", "JPY": "¥", "CNY": "¥", "INR": "₹"}
 _NO_TEX = re.compile(r"[^\w\s$€£¥₹%.,()−-]")
 _LONGEST_GROUP = 40
+_BRACKETED = re.compile(r"\s*\([^()]*\)\s*")
+_FOOTNOTE = re.compile(r"(?<=\w)\s?(?:\((?:\d|[a-z])\))+$")
+"""Behind a name: "2015(1)", "Net sales (a)(b)"."""
 _DECIMALS = 2
 """Of what is divided."""
 _OPERATIONS: Mapping[type[ast.operator], Callable[[Decimal, Decimal], Decimal]] = {
@@ -48,8 +51,12 @@ def state(figure: Figure) -> str:
 
 
 def short(path: str) -> str:
-    """The last name of a path of groups, with the one before it where that is no sentence."""
-    *_, group, name = ("", *path.split(": "))
+    """The last name of a path of groups, with the one before it where that is no sentence; without marks of footnotes.
+
+    What stands in brackets for itself, as "(in millions)", is no name.
+    """
+    names = (_FOOTNOTE.sub("", name) for name in path.split(": ") if not _BRACKETED.fullmatch(name))
+    *_, group, name = ("", "", *names)
     return f"{group}: {name}" if 0 < len(group) <= _LONGEST_GROUP else name
 
 

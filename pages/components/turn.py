@@ -107,13 +107,15 @@ def _draw_headline(app: Pincite, turn: Turn) -> None:
     elif turn.status is not TurnStatus.ANSWERED:
         label = f":material/warning: {STATUS_WORDS[turn.status]}"
     elif any(claim.status is ClaimStatus.SOURCE_REMOVED for claim in verdict.claims):
-        label = f":material/link_off: {claims_in_words(verdict)}"
+        label = f":material/link_off: {claims_in_words(turn.parts, verdict)}"
     elif turn.reused_from:
         label = f":material/verified_user: Repeats a reviewed answer · {sure.lower()}"
     elif verdict.declined:
         label = f":material/do_not_disturb_on: No answer found · {verdict.confidence:.0%} sure that there is none"
     else:
-        label = f":material/check_circle: {claims_in_words(verdict) or 'No claims to check'} · {sure.lower()}"
+        label = (
+            f":material/check_circle: {claims_in_words(turn.parts, verdict) or 'No claims to check'} · {sure.lower()}"
+        )
     with st.expander(label, type="compact"):
         draw_evaluation(turn)
 

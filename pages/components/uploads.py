@@ -14,7 +14,7 @@ from core.services.bootstrap import Pincite
 from pages.components.controls import quiet, row
 from pages.components.facade import errors_told, safely
 from pages.components.scope import NEW, chosen_documents
-from pages.components.words import count, duration, escape
+from pages.components.words import about, count, escape
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,7 +184,7 @@ def job_in_words(job: Job) -> str:
     if job.status is JobStatus.WAITING:
         return "waiting for its turn"
     amount = f" · {job.done:,} of {job.total:,}" if job.total else ""
-    left = f" · about {duration(job.seconds_left)} left" if job.seconds_left and job.seconds_left >= 1 else ""
+    left = f" · {about(job.seconds_left)} left" if job.seconds_left and job.seconds_left >= 1 else ""
     return f"{job.stage}{amount}{left}"
 
 

@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 from datetime import UTC, datetime
 
-from core.domain.answers import Citation, ClaimStatus, Verdict
+from core.domain.answers import AnswerPart, Citation, ClaimStatus, Verdict
 from core.domain.turns import TurnStatus
 from core.text.markdown import escape as escape
 from core.text.markdown import escape_lines as escape_lines
@@ -55,9 +55,18 @@ def size(byte_count: int) -> str:
 def duration(seconds: float) -> str:
     if seconds < 1:
         return f"{seconds * 1000:.0f} ms"
-    if seconds < 60:
+    if seconds < 59.5:
         return f"{seconds:.1f} s" if seconds < 10 else f"{seconds:.0f} s"
-    return f"{seconds // 60:.0f} min {seconds % 60:.0f} s"
+    minutes, rest = divmod(round(seconds), 60)
+    return f"{minutes} min {rest} s"
+
+
+def about(seconds: float) -> str:
+    """How long something may still take: no finer than such a guess can be."""
+    minutes = round(seconds / 60)
+    if minutes < 1:
+        return "less than a minute"
+    return f"about {count(minutes, 'minute')}" if minutes < 90 else f"about {count(round(minutes / 60), 'hour')}"
 
 
 def moment(timestamp: str) -> str:
@@ -94,12 +103,19 @@ def chip_label(group: Sequence[Citation]) -> str:
 
 
 def confidence(value: float, threshold: float) -> str:
-    word = "Low" if value < threshold else "Fair" if value < (1 + threshold) / 2 else "High"
-    return f"{word} confidence, {value:.0%}"
+    word = "Unsure" if value < threshold else "Probably right" if value < (1 + threshold) / 2 else "Very likely right"
+    return f"{word}, {value:.0%}"
 
 
-def claims_in_words(verdict: Verdict) -> str:
-    """For example "3 claims supported, 1 unsupported"."""
+def claims_in_words(parts: Sequence[AnswerPart], verdict: Verdict) -> str:
+    """For example "Quoted word for word", "3 claims supported, 1 unsupported"."""
+    supported = all(claim.status is ClaimStatus.SUPPORTED for claim in verdict.claims)
+    if verdict.claims and supported and all(part.verbatim or not part.text.strip() for part in parts):
+        return "Quoted word for word"
+    return _claims_counted(verdict)
+
+
+def _claims_counted(verdict: Verdict) -> str:
     parts: list[str] = []
     for status in ClaimStatus:
         number = sum(claim.status is status for claim in verdict.claims)

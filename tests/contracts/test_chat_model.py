@@ -142,6 +142,8 @@ def test_the_more_of_a_question_is_absent_the_surer_it_is_that_nothing_answers()
 def test_quoting_says_that_no_language_model_is_connected() -> None:
     answer = said_by(Quoting().answer(AnswerRequest("What can you do?", Intent.CHAT), never))
     assert "No language model is connected" in answer
+    thanks = AnswerRequest("Thanks a lot!", Intent.CHAT, library_is_empty=False)
+    assert said_by(Quoting().answer(thanks, never)).startswith("You are welcome")
 
 
 # ------------------------------------------------------------ the prompt

@@ -6,7 +6,7 @@ from decimal import Decimal
 import pytest
 
 from core.domain.figures import Computation, Figure
-from core.text.stating import NotComputableError, compute, formula, latex, reads_so, result, state, statement
+from core.text.stating import NotComputableError, compute, formula, latex, reads_so, result, short, state, statement
 
 FEES = Figure(Decimal(1240), "1,240", "EUR", 1000, "2021", "Berth fees", "2021", "harbour", 4, 0, 5)
 BEFORE = replace(FEES, value=Decimal(1105), text="1,105", period="2020", column="2020", start=10, end=15)
@@ -20,6 +20,11 @@ def test_a_figure_is_said_with_row_column_unit_and_scale() -> None:
         "Berth fees, 2021: €1.24 million"
     )
     assert state(replace(FEES, label="", column="", unit="shares", scale=1)) == "1,240 shares"
+
+
+def test_marks_of_footnotes_and_what_stands_in_brackets_are_not_said() -> None:
+    assert short("(In millions, except per share amounts): 2015(1)") == "2015"
+    assert short("Assets: Notes payable (Note 5)") == "Assets: Notes payable (Note 5)"
 
 
 def test_several_figures_are_said_one_behind_the_other() -> None:

@@ -64,3 +64,17 @@ def test_what_reads_like_a_question_about_the_program_is_put_to_the_documents_fi
     assert _by_wish("Can you pay by cheque?", documents)[::2] == (None, Wish.PROGRAM)
     assert _by_wish("What can you do?", documents)[0] is Intent.ABOUT
     assert _by_wish("Can you pay by cheque?", ())[0] is Intent.ABOUT
+
+
+def test_what_was_asked_before_is_told_again(world: Any) -> None:
+    model = ScriptedModel("Hello.", "It was built in 1901 [1].", "Asa Reed built it [1].")
+    one = world(model, shelf=Shelf({"a.pdf": ["The pier was built in 1901. Asa Reed built it."]}))
+    for question in ("Hello!", "When was the pier built?", "Who built the pier?"):
+        one.ask(question)
+    searched, asked = len(one.search.plans), len(model.requests)
+    first = one.ask("What was the first thing I asked?").turn.answer
+    assert "“When was the pier built?”" in first and "It was built in 1901" in first and "Who" not in first
+    assert "“Who built the pier?”" in one.ask("What was my last question?").turn.answer
+    listed = one.ask("Which questions have I asked?").turn.answer
+    assert "“When was the pier built?”" in listed and "“Who built the pier?”" in listed and "Hello" not in listed
+    assert (len(one.search.plans), len(model.requests)) == (searched, asked)

@@ -15,6 +15,7 @@ from core.domain.documents import Document
 from core.domain.errors import ModelInterruptedError
 from core.domain.search import Mode
 from core.domain.turns import ReviewDecision, Turn, TurnStatus
+from core.models.registry import EngineState
 from core.services.bootstrap import Pincite
 from core.services.live import LiveTurn
 from tests import pdfs
@@ -220,7 +221,31 @@ def _scope(screen: Screen) -> str:
     return str(popover.proto.popover.label).replace("\\", "")
 
 
-def test_the_scope_says_what_is_searched_and_adding_adds(app: Pincite, contract: Document) -> None:
+def test_chatting_is_offered_where_a_model_can(
+    app: Pincite, contract: Document, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    screen = Screen("chat")
+    assert "Chat" not in screen.test.segmented_control[0].options
+    _connect(app, monkeypatch)
+    screen.test.run()
+    assert "Chat" in screen.test.segmented_control[0].set_value(Mode.CHAT).run().segmented_control[0].options
+    monkeypatch.undo()
+    screen.test.run()
+    assert screen.test.segmented_control[0].value is Mode.AUTO
+    screen.assert_sound()
+
+
+def _connect(app: Pincite, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As if a server with a model answered."""
+    monkeypatch.setattr(
+        type(app.engines), "state", lambda self: EngineState("ollama", "qwen3:4b", ("qwen3:4b",), True, "")
+    )
+
+
+def test_the_scope_says_what_is_searched_and_adding_adds(
+    app: Pincite, contract: Document, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _connect(app, monkeypatch)
     second, third = (_add(app, number) for number in (2, 3))
     session = app.sessions.create()
     screen = Screen("chat", session=session.id)
@@ -356,7 +381,7 @@ def test_done_shows_sources_and_opens_the_page(app: Pincite, contract: Document,
     turn = ask()
     assert turn.citations
     screen = Screen("chat", session=turn.session_id)
-    assert "confidence" in screen.words()
+    assert "Quoted word for word · " in screen.words() and "right, " in screen.words()
     screen.press("service-contract · p")
     assert f"Page {turn.citations[0].page_index + 1} of {contract.page_count}" in screen.words()
     assert len(screen.test.image) == 1

@@ -10,7 +10,7 @@ from core.domain.answers import AnswerPart, Citation, Claim, ClaimStatus, PartKi
 from core.domain.figures import Computation, Figure
 from core.text.marks import read_marks
 from pages.components.answer import answer_markdown, claim_line
-from pages.components.words import duration, escape, escape_lines, page_name, shorten, size, tame
+from pages.components.words import about, duration, escape, escape_lines, page_name, shorten, size, tame
 
 QUOTED = Citation(1, "d", "rates.pdf", 0, "1", "It is 5 %.", 0, 10)
 
@@ -117,6 +117,8 @@ def test_pages_show_the_printed_label_and_the_position_where_they_differ() -> No
 def test_figures_read_well() -> None:
     assert [size(900), size(2048), size(5 * 2**20)] == ["900 B", "2 KiB", "5.0 MiB"]
     assert [duration(0.02), duration(2.5), duration(125)] == ["20 ms", "2.5 s", "2 min 5 s"]
+    assert duration(119.7) == "2 min 0 s"
+    assert [about(20), about(1619), about(7300)] == ["less than a minute", "about 27 minutes", "about 2 hours"]
     assert shorten("annual-report-2023.pdf", 14) == "annual-re….pdf"
 
 

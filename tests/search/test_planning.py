@@ -85,6 +85,19 @@ def test_a_follow_up_is_joined_with_what_it_refers_to(question: str) -> None:
     assert read_after(question, HISTORY).standalone == f"How do I charge the headset? {question}"
 
 
+@pytest.mark.parametrize(
+    ("question", "meant"),
+    [
+        ("Why did it fall?", "Why did the toll of the Aller bridge in 2014 fall?"),
+        ("Who sets it?", "Who sets the toll of the Aller bridge in 2014?"),
+    ],
+)
+def test_a_pronoun_is_read_as_what_the_last_question_asked_for(question: str, meant: str) -> None:
+    history = (Exchange("", "What was the toll of the Aller bridge in 2014?", "2 EUR."),)
+    read = read_after(question, history)
+    assert read.standalone == meant and question in read.others
+
+
 def test_a_question_that_stands_alone_stays_as_it_is() -> None:
     question = "Which microphone models support noise cancelling?"
     assert plan_question(question, history=HISTORY).standalone_question == question

@@ -12,7 +12,7 @@ from core.domain.answers import AnswerPart
 from core.domain.documents import Document
 from core.domain.errors import TurnError
 from core.domain.search import Intent, Mode
-from core.graph.about import about_library, about_program
+from core.graph.about import about_conversation, about_library, about_program
 from core.graph.context import TurnContext
 from core.graph.nodes.retriever import holes_of
 from core.graph.state import TurnState
@@ -72,6 +72,9 @@ def router(state: TurnState, runtime: Runtime[TurnContext]) -> TurnState:
     if not mentioned and (gone := len(set(scope)) - len(in_scope)) > 0:
         notices = (*notices, f"No longer in the library: {gone} of the {len(set(scope))} chosen documents.")
 
+    if state.mode is not Mode.CHAT and not mentioned and (said := about_conversation(text, context.history)):
+        context.note(decided={"intent": Intent.ABOUT, "because": "it asks what was said before"})
+        return replace(state, intent=Intent.ABOUT, standalone=text, notices=notices, parts=(AnswerPart(said),))
     intent, why = _by_rule(text, state.mode, mentioned, in_scope)
     wish = Wish.DOCUMENTS
     if intent is None:
