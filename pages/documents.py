@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from core.domain.documents import Document, DocumentStatus, MetadataField, MetadataSource, PageReceipt
+from core.domain.documents import Document, DocumentStatus, MetadataField, MetadataSource, PageReceipt, hidden_summary
 from core.services.bootstrap import Pincite
 from pages.components.controls import button, confirm_deletion, quiet, row
 from pages.components.facade import errors_told, show
@@ -15,6 +15,7 @@ from pages.components.page_view import (
     draw_pager,
     draw_picture,
     page_picture,
+    receipt_of,
     show_page,
     shown_page,
 )
@@ -216,6 +217,7 @@ def draw_pages(app: Pincite, document: Document) -> None:
         if clicked is not None and clicked != st.session_state.get("map_clicked"):
             show_page(SLOT, ShownPage(document.id, clicked))
         st.session_state["map_clicked"] = clicked
+        draw_hidden(app, document, receipts)
         if troubled := [receipt for receipt in receipts if receipt.status in TROUBLED]:
             draw_troubles(app, document, troubled)
     with right:
@@ -223,6 +225,22 @@ def draw_pages(app: Pincite, document: Document) -> None:
         if shown is None or shown.document_id != document.id:
             shown = ShownPage(document.id, 0)
         draw_open_page(app, document, shown)
+
+
+def draw_hidden(app: Pincite, document: Document, receipts: Sequence[PageReceipt]) -> None:
+    """Say on which pages the file holds text that nobody sees, and which were read before that was looked for."""
+    if found := [receipt for receipt in receipts if receipt.hidden]:
+        with st.expander(f"Hidden text on {count(len(found), 'page')}", icon=":material/visibility_off:"):
+            st.caption("It is in the file, but not to be seen on the page: never searched, quoted or given to a model.")
+            for receipt in found[:50]:
+                with row(gap="xsmall"):
+                    name = escape(page_name(receipt.page_label, receipt.page_index))
+                    place = ShownPage(document.id, receipt.page_index)
+                    quiet(name, "find_in_page", show_page, SLOT, place, key=f"hidden_at_{receipt.page_index}")
+                    st.caption(escape(hidden_summary(receipt.hidden or ())))
+    if old := [receipt.page_index for receipt in receipts if receipt.hidden is None]:
+        st.caption(f"{count(len(old), 'page')} read before Pincite looked for hidden text.")
+        button("Read again", "refresh", app.ingest.retry, document.id, old, key="retry_unlooked")
 
 
 def draw_troubles(app: Pincite, document: Document, troubled: Sequence[PageReceipt]) -> None:
@@ -248,7 +266,7 @@ def draw_open_page(app: Pincite, document: Document, shown: ShownPage) -> None:
         as_text = st.segmented_control("View", ["Page", "Text"], default="Page", required=True, key="page_or_text",
                                        label_visibility="collapsed") == "Text"  # fmt: skip
     if not as_text:
-        draw_picture(document, shown)
+        draw_picture(document, shown, receipt_of(app, shown))
         return
     with errors_told():
         text = app.library.page_text(document.id, shown.page_index)

@@ -67,7 +67,7 @@ def table(rows: Sequence[Sequence[str]], *, title: str = "") -> bytes:
     for number, row in enumerate(rows):
         document.set_font("helvetica", "B" if number == 0 else "", size=10)
         for column, cell in enumerate(row):
-            x = 20.0 if column == 0 else 110 + 35 * column - document.get_string_width(cell)
+            x = 20.0 if column == 0 else 95 + 32 * column - document.get_string_width(cell)
             if cell:
                 document.text(x, 35 + 6 * number, cell)
     return bytes(document.output())

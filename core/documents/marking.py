@@ -3,12 +3,16 @@
 import io
 from collections.abc import Iterable, Sequence
 
-from PIL import Image, ImageChops, ImageDraw
+from PIL import Image, ImageChops, ImageDraw, ImageFont
 
-from core.domain.documents import Box, Page
+from core.domain.documents import Box, HiddenText, Page
 
 MARK = (255, 226, 89)
 """Yellow, multiplied in, so that the words under it stay readable."""
+HIDDEN, HIDDEN_INK = (255, 224, 224), (178, 24, 24)
+"""Red on pale red: nothing of it stands on the page."""
+_LEAST_SIDE = 9.0
+"""Pixels that hidden words are shown at least, so that tiny ones can be read."""
 SAME_LINE = 0.5
 """Share of a word's height that must overlap for it to continue a line's mark."""
 
@@ -24,6 +28,23 @@ def mark_words(image: bytes, page: Page, spans: Sequence[tuple[int, int]]) -> by
             draw.rectangle((bar.left * width, bar.top * height, bar.right * width, bar.bottom * height), fill=MARK)
     out = io.BytesIO()
     ImageChops.multiply(picture, layer).save(out, "PNG")
+    return out.getvalue()
+
+
+def show_hidden(image: bytes, hidden: Sequence[HiddenText]) -> bytes:
+    """Return the PNG with hidden words written over their places, on a ground of their own."""
+    picture = Image.open(io.BytesIO(image)).convert("RGB")
+    width, height = picture.size
+    draw = ImageDraw.Draw(picture)
+    for item in hidden:
+        left, top = min(item.box.left * width, width - _LEAST_SIDE), min(item.box.top * height, height - _LEAST_SIDE)
+        right = max(item.box.right * width, left + _LEAST_SIDE)
+        bottom = max(item.box.bottom * height, top + _LEAST_SIDE)
+        draw.rectangle((left, top, right, bottom), fill=HIDDEN, outline=HIDDEN_INK)
+        font = ImageFont.load_default(size=max(0.7 * (bottom - top), _LEAST_SIDE))
+        draw.text((left, top), item.text, fill=HIDDEN_INK, font=font)
+    out = io.BytesIO()
+    picture.save(out, "PNG")
     return out.getvalue()
 
 

@@ -105,7 +105,9 @@ def _plain(page: Page) -> tuple[Any, ...]:
     words = PackedWords.of(page.words)
     blocks = [(block.start, block.end, block.kind.value, block.level, block.column_heads) for block in page.blocks]
     layout = (words.packed_spans, words.packed_boxes, blocks)
-    return (page.page_index, page.page_label, page.text, *layout, page.status.value, str(page.reason), page.seconds)
+    hidden = [(item.text, astuple(item.box), item.reason.value) for item in page.hidden]
+    head = (page.page_index, page.page_label, page.text)
+    return (*head, *layout, page.status.value, str(page.reason), page.seconds, hidden)
 
 
 def _limit_memory(memory_mib: int) -> None:

@@ -17,7 +17,7 @@ from typing import IO, Any, NoReturn
 
 from core.documents import process as reading_process
 from core.domain import errors
-from core.domain.documents import Block, BlockKind, OutlineEntry, Page, PageStatus
+from core.domain.documents import Block, BlockKind, Box, HiddenReason, HiddenText, OutlineEntry, Page, PageStatus
 from core.domain.errors import DocumentError, ReaderStoppedError
 from core.domain.page_layout import PackedWords
 from core.domain.ports import PdfInfo
@@ -285,8 +285,11 @@ def _page(
     boxes: bytes,
     plain_blocks: Sequence[tuple[Any, ...]],
     status: str,
-    *reason_and_seconds: Any,
+    reason: str,
+    seconds: float,
+    plain_hidden: Sequence[tuple[str, tuple[float, ...], str]],
 ) -> Page:
     blocks = tuple(Block(start, end, BlockKind(kind), *more) for start, end, kind, *more in plain_blocks)
     words = PackedWords(spans, boxes)
-    return Page(page_index, page_label, text, words, blocks, PageStatus(status), *reason_and_seconds)
+    hidden = tuple(HiddenText(said, Box(*edges), HiddenReason(why)) for said, edges, why in plain_hidden)
+    return Page(page_index, page_label, text, words, blocks, PageStatus(status), reason, seconds, hidden)

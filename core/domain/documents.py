@@ -66,6 +66,41 @@ class PageReason(StrEnum):
     MOSTLY_PICTURE = "a picture with hardly any text"
 
 
+class HiddenReason(StrEnum):
+    """Why a reader of a page does not see words that its file holds; the words are what people are told."""
+
+    WHITE = "white on white"
+    SAME_COLOR = "in the colour of what lies behind"
+    INVISIBLE = "drawn without ink"
+    TRANSPARENT = "transparent"
+    SMALL = "too small to be read"
+    OUTSIDE = "outside the page"
+    CLIPPED = "cut off"
+    COVERED = "covered by a picture or a shape"
+    SWITCHED = "on a layer that is not shown"
+    NO_MARK = "leaving no mark on the page"
+    NOT_SHOWN = "not what the picture shows"
+    """An OCR layer that says other words than its scan."""
+
+
+@dataclass(frozen=True, slots=True)
+class HiddenText:
+    """Words of a page that nobody sees: never searched, quoted or given to a model."""
+
+    text: str
+    box: Box
+    reason: HiddenReason
+
+
+def hidden_summary(hidden: Sequence[HiddenText]) -> str:
+    """For example "212 hidden characters: white on white"; empty where nothing is hidden."""
+    if not hidden:
+        return ""
+    count = sum(len(item.text) for item in hidden)
+    reasons = ", ".join(dict.fromkeys(item.reason.value for item in hidden))
+    return f"{count:,} hidden character{'' if count == 1 else 's'}: {reasons}"
+
+
 @dataclass(frozen=True, slots=True)
 class Page:
     """One physical page as read: its text in reading order, where each word stands, and how the reading went."""
@@ -79,6 +114,7 @@ class Page:
     reason: str = ""
     """A PageReason, or words of its own."""
     seconds: float = 0.0
+    hidden: tuple[HiddenText, ...] = ()
 
     @property
     def wants_recognition(self) -> bool:
@@ -97,6 +133,8 @@ class PageReceipt:
     characters: int
     seconds: float
     reason: str
+    hidden: tuple[HiddenText, ...] | None = ()
+    """None where the page was read before anybody looked for hidden text."""
 
 
 @dataclass(frozen=True, slots=True)

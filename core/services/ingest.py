@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from core.documents.marking import mark_words
+from core.documents.marking import mark_words, show_hidden
 from core.documents.reader import ProcessReader
 from core.domain.documents import DocumentStatus
 from core.domain.errors import DocumentError
@@ -46,11 +46,21 @@ class Documents:
         self.ingest = self._open_ingest(settings, self._reader)
 
     def page_image(
-        self, document_id: str, page_index: int, *, width: int = 900, marks: Sequence[tuple[int, int]] = ()
+        self,
+        document_id: str,
+        page_index: int,
+        *,
+        width: int = 900,
+        marks: Sequence[tuple[int, int]] = (),
+        hidden: bool = False,
     ) -> bytes:
-        """A PNG of the page with these character spans of its text marked. Raises a DocumentError."""
+        """A PNG of the page with these spans of its text marked, or what is hidden on it. Raises a DocumentError."""
         image = self._reader.render(self._library.file_path(document_id), page_index, width=width)
-        return mark_words(image, self._library.page(document_id, page_index), marks) if marks else image
+        if not marks and not hidden:
+            return image
+        page = self._library.page(document_id, page_index)
+        marked = mark_words(image, page, marks) if marks else image
+        return show_hidden(marked, page.hidden) if hidden else marked
 
     def add_quarantined(self) -> list[tuple[str, DocumentError]]:
         """Take in what was set aside; return the names that cannot become documents, and why. Those stay there."""

@@ -12,6 +12,7 @@ from core.domain.codec import decoding, readable
 from core.domain.documents import (
     Document,
     DocumentStatus,
+    HiddenText,
     MetadataField,
     MetadataSource,
     OutlineEntry,
@@ -127,13 +128,19 @@ class Library:
 
     def receipts(self, document_id: str) -> Receipts:
         rows = self._database.connection.execute(
-            """SELECT page_index, page_label, status, length(text) AS characters, seconds, reason
+            """SELECT page_index, page_label, status, length(text) AS characters, seconds, reason, hidden
                FROM pages WHERE document_id = ? ORDER BY page_index""",
             (document_id,),
         )
         known = list(PageStatus)
         return [
-            PageReceipt(**{**dict(row), "status": PageStatus(row["status"] if row["status"] in known else "failed")})
+            PageReceipt(
+                **{
+                    **dict(row),
+                    "status": PageStatus(row["status"] if row["status"] in known else "failed"),
+                    "hidden": None if row["hidden"] is None else _hidden(row),
+                }
+            )
             for row in rows
         ]
 
@@ -272,7 +279,12 @@ def stored_page(row: Row) -> Page:
         status=status,
         reason=reason,
         seconds=row["seconds"],
+        hidden=_hidden(row),
     )
+
+
+def _hidden(row: Row) -> tuple[HiddenText, ...]:
+    return readable(tuple[HiddenText, ...], row["hidden"]) or () if row["hidden"] else ()
 
 
 @decoding("A passage")

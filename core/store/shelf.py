@@ -11,7 +11,7 @@ from pathlib import Path
 from sqlite3 import Connection
 
 from core.domain.codec import to_json
-from core.domain.documents import DocumentStatus, OutlineEntry, Page, Passage, embedding_key
+from core.domain.documents import DocumentStatus, HiddenText, OutlineEntry, Page, Passage, embedding_key
 from core.domain.page_layout import encode_layout
 from core.domain.ports import KeywordIndex, PdfInfo
 from core.domain.settings import Settings
@@ -240,6 +240,7 @@ def _page_row(document_id: str, page: Page) -> dict[str, object]:
         "text": page.text,
         "layout": encode_layout(page.words, page.blocks),
         "recognise": int(page.wants_recognition),
+        "hidden": to_json(page.hidden, tuple[HiddenText, ...]),
     }
 
 

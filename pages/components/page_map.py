@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import altair as alt
 import streamlit as st
 
-from core.domain.documents import PageReceipt, PageStatus
+from core.domain.documents import PageReceipt, PageStatus, hidden_summary
 from pages.components.words import count, page_name
 
 LOOKS: dict[PageStatus, tuple[str, str, str]] = {
@@ -45,6 +45,7 @@ def draw_page_map(receipts: Sequence[PageReceipt], *, key: str) -> int | None:
                 "Page": page_name(receipt.page_label, receipt.page_index),
                 "Read": count(receipt.characters, "character"),
                 "Reason": receipt.reason or "–",
+                "Hidden": hidden_summary(receipt.hidden or ()) or "–",
             }
             for receipt in receipts
         ]
@@ -54,7 +55,7 @@ def draw_page_map(receipts: Sequence[PageReceipt], *, key: str) -> int | None:
     place = alt.Chart(cells).encode(
         x=alt.X("column:O", axis=None, scale=alt.Scale(domain=list(range(columns)))),
         y=alt.Y("row:O", axis=None),
-        tooltip=["Page:N", "Status:N", "Read:N", "Reason:N"],
+        tooltip=["Page:N", "Status:N", "Read:N", "Reason:N", "Hidden:N"],
     )
     colors = alt.Scale(domain=[look[2] for look in LOOKS.values()], range=[look[1] for look in LOOKS.values()])
     squares = place.mark_rect(stroke="#ffffff66", cornerRadius=3, cursor="pointer").encode(

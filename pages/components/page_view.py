@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 import streamlit as st
 
 from core.domain.answers import Citation
-from core.domain.documents import Document
+from core.domain.documents import Document, PageReceipt, hidden_summary
 from core.domain.errors import PinciteError
 from core.domain.turns import Turn
 from core.services.bootstrap import Pincite
@@ -96,24 +96,36 @@ def draw_chips(citations: Sequence[Citation], names: Mapping[str, str], slot: st
 
 
 @st.cache_data(max_entries=48, show_spinner=False)
-def page_picture(document_id: str, page_index: int, width: int, marks: tuple[tuple[int, int], ...]) -> bytes:
-    return pincite().documents.page_image(document_id, page_index, width=width, marks=marks)
+def page_picture(
+    document_id: str, page_index: int, width: int, marks: tuple[tuple[int, int], ...], hidden: bool = False
+) -> bytes:
+    return pincite().documents.page_image(document_id, page_index, width=width, marks=marks, hidden=hidden)
 
 
-def draw_picture(document: Document, shown: ShownPage) -> None:
+def draw_picture(document: Document, shown: ShownPage, receipt: PageReceipt | None = None) -> None:
+    """The page with its marks; where its file holds text that nobody sees, with the choice to look at that."""
+    said = hidden_summary(receipt.hidden or ()) if receipt else ""
+    hidden = bool(said) and st.toggle(f"Show {said}", key=f"hidden_{document.id}_{shown.page_index}",
+                                      help="This text is in the file, but not to be seen on the page. "
+                                      "It is never searched, quoted or given to a model.")  # fmt: skip
     try:
         with st.skeleton(height=600):
-            picture = page_picture(document.id, shown.page_index, PICTURE_WIDTH, shown.marks)
+            picture = page_picture(document.id, shown.page_index, PICTURE_WIDTH, shown.marks, hidden)
     except PinciteError as error:
         tell(error)
         return
     st.image(picture, width="stretch", alt=f"Page {shown.page_index + 1} of {document.name}")
 
 
+def receipt_of(app: Pincite, shown: ShownPage) -> PageReceipt | None:
+    receipts = app.library.receipts(shown.document_id)
+    return next((receipt for receipt in receipts if receipt.page_index == shown.page_index), None)
+
+
 def draw_pager(app: Pincite, document: Document, shown: ShownPage, slot: str) -> None:
     """Draw "‹ Page 3 of 20 ›" in the row at hand."""
-    labels = {receipt.page_index: receipt.page_label for receipt in app.library.receipts(document.id)}
-    label = labels.get(shown.page_index, "")
+    receipt = receipt_of(app, shown)
+    label = receipt.page_label if receipt else ""
     printed = "" if label in ("", str(shown.page_index + 1)) else f", printed “{escape(label)}”"
     _turn_button(shown, document, slot, -1)
     st.markdown(f"Page {shown.page_index + 1} of {document.page_count}{printed}", width="content")
@@ -158,4 +170,4 @@ def draw_page_panel(app: Pincite, shown: ShownPage, slot: str) -> None:
     draw_neighbours(shown, slot)
     if len(shown.here) == 1:
         st.caption(quotations(shown.here))
-    draw_picture(document, shown)
+    draw_picture(document, shown, receipt_of(app, shown))

@@ -25,6 +25,7 @@ _LEAST_SCORE = 0.5
 _GOOD_SCORE = 0.85
 """Pages that lie right score 0.95 to 1, pages on their head below 0.7."""
 _CLEARLY = 0.1
+_LEAST_SURE = 0.7
 _TOKEN = re.compile(
     "[\u2e80-\u30ff\u3400-\u9fff\uf900-\ufaff\uff01-\uff9f]|[^\\s\u2e80-\u30ff\u3400-\u9fff\uf900-\ufaff\uff01-\uff9f]+"
 )
@@ -45,6 +46,14 @@ def recognise(picture: NDArray[np.uint8], width: float, height: float) -> PageWo
     if _score(found) < score + _CLEARLY:
         return words
     return _turned_over(page_words(found, picture.shape, width, height))
+
+
+def read_line(picture: NDArray[np.uint8]) -> str:
+    """What one line's picture says, without looking for where it stands; empty where that cannot be told."""
+    found: Any = _engine()(picture, use_det=False, use_cls=False)
+    if not found.txts or min(found.scores) < _LEAST_SURE:
+        return ""
+    return " ".join(found.txts)
 
 
 def _score(found: Any) -> float:

@@ -8,7 +8,7 @@ import re
 import unicodedata
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import repeat
 from typing import Any
 
@@ -69,7 +69,7 @@ _SYMBOLS = {chr(0xF700 + code): chr(code).upper() for code in range(0x20, 0x80)}
 """Old-style figures and small capitals of Adobe's glyph list, and the bullets of symbol fonts."""
 
 
-def _function(name: str, result: Any, *arguments: Any) -> Any:
+def bound(name: str, result: Any, *arguments: Any) -> Any:
     """Bind a function of pdfium to plain integers: ctypes converts those several times faster than typed pointers.
 
     These calls are short and many: letting other threads run during each would cost a quarter of its time.
@@ -79,17 +79,15 @@ def _function(name: str, result: Any, *arguments: Any) -> Any:
     return ctypes.PYFUNCTYPE(result, *arguments)(address)
 
 
-_loose_box = _function("FPDFText_GetLooseCharBox", ctypes.c_int, ctypes.c_void_p, ctypes.c_int, ctypes.c_void_p)
-_origin = _function(
-    "FPDFText_GetCharOrigin", ctypes.c_int, ctypes.c_void_p, ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p
-)
-_matrix = _function("FPDFText_GetMatrix", ctypes.c_int, ctypes.c_void_p, ctypes.c_int, ctypes.c_void_p)
-_font_size = _function("FPDFText_GetFontSize", ctypes.c_double, ctypes.c_void_p, ctypes.c_int)
-_text_object = _function("FPDFText_GetTextObject", ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int)
-_font = _function("FPDFTextObj_GetFont", ctypes.c_void_p, ctypes.c_void_p)
-_font_name = _function("FPDFFont_GetBaseFontName", ctypes.c_size_t, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t)
-_weight = _function("FPDFFont_GetWeight", ctypes.c_int, ctypes.c_void_p)
-_character_index = _function("FPDFText_GetCharIndexFromTextIndex", ctypes.c_int, ctypes.c_void_p, ctypes.c_int)
+_loose_box = bound("FPDFText_GetLooseCharBox", ctypes.c_int, ctypes.c_void_p, ctypes.c_int, ctypes.c_void_p)
+_origin = bound("FPDFText_GetCharOrigin", ctypes.c_int, ctypes.c_void_p, ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p)
+_matrix = bound("FPDFText_GetMatrix", ctypes.c_int, ctypes.c_void_p, ctypes.c_int, ctypes.c_void_p)
+_font_size = bound("FPDFText_GetFontSize", ctypes.c_double, ctypes.c_void_p, ctypes.c_int)
+text_object = bound("FPDFText_GetTextObject", ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int)
+_font = bound("FPDFTextObj_GetFont", ctypes.c_void_p, ctypes.c_void_p)
+_font_name = bound("FPDFFont_GetBaseFontName", ctypes.c_size_t, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t)
+_weight = bound("FPDFFont_GetWeight", ctypes.c_int, ctypes.c_void_p)
+_character_index = bound("FPDFText_GetCharIndexFromTextIndex", ctypes.c_int, ctypes.c_void_p, ctypes.c_int)
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,6 +113,8 @@ class PageWords:
     characters: int
     raw_text: str
     right_to_left: bool
+    places: NDArray[np.int64] = field(default_factory=lambda: np.zeros((0, 2), np.int64))
+    """Shape (words, 2): pdfium's numbers of a word's first and last character; none of words from a picture."""
 
 
 def read_words(page: pdfium.PdfPage) -> PageWords:
@@ -134,8 +134,8 @@ def read_words(page: pdfium.PdfPage) -> PageWords:
         handle = ctypes.cast(text_page.raw, ctypes.c_void_p).value
         if len(text) != count:
             starts, last = (_character_indexes(handle, indexes) for indexes in (starts, last))
-        displayed = _display_of(page)
-        loose = displayed(_boxes(handle, last))
+        displayed = display_of(page)
+        loose = displayed(character_boxes(handle, last))
         baselines = displayed(_origins(handle, starts))[:, :2]
         turns = _turns(texts, gaps, (loose[:, :2] + loose[:, 2:]) / 2 - baselines)
         boxes = np.empty_like(loose)
@@ -144,11 +144,12 @@ def read_words(page: pdfium.PdfPage) -> PageWords:
         right_to_left = bool(marks & _RIGHT_TO_LEFT)
         if right_to_left:
             backwards = [index for index, word in enumerate(texts) if RIGHT_TO_LEFT.search(word)]
-            first = displayed(_boxes(handle, [starts[index] for index in backwards]))
+            first = displayed(character_boxes(handle, [starts[index] for index in backwards]))
             boxes[backwards, :2] = np.minimum(boxes[backwards, :2], first[:, :2])
             boxes[backwards, 2:] = np.maximum(boxes[backwards, 2:], first[:, 2:])
         sizes, bold = _fonts(handle, starts, gaps, loose, turns)
-        return PageWords(texts, boxes, baselines, sizes, bold, gaps, turns, width, height, count, text, right_to_left)
+        measured = (boxes, baselines, sizes, bold, gaps, turns, width, height, count, text, right_to_left)
+        return PageWords(texts, *measured, np.array([starts, last], np.int64).T)
     finally:
         text_page.close()
 
@@ -233,7 +234,7 @@ def _fonts(
 
 def _heavy(handle: Any, indexes: list[int]) -> NDArray[np.bool_]:
     """Tell bold fonts by weight or by name: embedded fonts often state only one of them."""
-    objects = list(map(_text_object, repeat(handle), indexes))
+    objects = list(map(text_object, repeat(handle), indexes))
     fonts = [_font(item) if item else None for item in objects]
     bold = {font: bool(font) and _is_bold(font) for font in set(fonts)}
     return np.fromiter((bold[font] for font in fonts), np.bool_, len(fonts))
@@ -257,7 +258,7 @@ def _character_indexes(handle: Any, indexes: list[int]) -> list[int]:
     return list(map(_character_index, repeat(handle), indexes))
 
 
-def _boxes(handle: Any, indexes: list[int]) -> NDArray[np.float64]:
+def character_boxes(handle: Any, indexes: list[int]) -> NDArray[np.float64]:
     """Let pdfium write every box straight into one array: left, top, right, bottom in page space."""
     boxes = np.zeros((len(indexes), 4), np.float32)
     address = boxes.ctypes.data
@@ -265,7 +266,7 @@ def _boxes(handle: Any, indexes: list[int]) -> NDArray[np.float64]:
     return boxes.astype(np.float64)
 
 
-def _display_of(page: pdfium.PdfPage) -> Callable[[NDArray[np.float64]], NDArray[np.float64]]:
+def display_of(page: pdfium.PdfPage) -> Callable[[NDArray[np.float64]], NDArray[np.float64]]:
     """From page space (origin bottom left, before rotation) to points of the displayed page (origin top left)."""
     low_x, low_y, high_x, high_y = page.get_bbox()
     edges, signs, offsets = {

@@ -5,7 +5,7 @@ import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,8 +19,10 @@ from core.documents.formats.pdf.blocks import compose
 from core.documents.formats.pdf.garbling import garbling
 from core.documents.formats.pdf.layout import Line, arrange
 from core.documents.formats.pdf.pdfium_text import PageWords, read_words
+from core.documents.formats.pdf.picture import held_against_picture
 from core.documents.formats.pdf.typed import draw_typed, has_typed
-from core.domain.documents import Block, Page, PageReason, PageStatus, Word
+from core.documents.formats.pdf.visibility import apart
+from core.domain.documents import Block, Box, HiddenText, Page, PageReason, PageStatus, Word
 from core.domain.errors import UnreadablePdfError
 from core.domain.page_layout import PackedWords, pack_boxes
 from core.domain.ports import PdfInfo
@@ -55,6 +57,7 @@ class LaidPage:
     pictures: float
     objects: int
     seconds: float
+    hidden: tuple[HiddenText, ...] = ()
 
 
 class OpenPdf:
@@ -87,11 +90,14 @@ class OpenPdf:
             if not stopped.get(index) and isinstance(neighbour := self._lay(index, stopped), LaidPage)
         }
         started = time.perf_counter() - laid.seconds
-        doubted = page_index not in stopped and laid.objects <= _QUICKLY_READ_OBJECTS
+        # pypdf tells hidden text from shown as little as pdfium does, and without places nobody can
+        doubted = page_index not in stopped and laid.objects <= _QUICKLY_READ_OBJECTS and not laid.hidden
         status, reason, other = self._judged(page_index, laid, doubted=doubted)
         if other or not laid.words.texts:
-            return self._page(page_index, status, reason, started, edges, text=other)
-        return self._composed(page_index, status, reason, started, edges, laid.words, laid.lines)
+            page = self._page(page_index, status, reason, started, edges, text=other)
+        else:
+            page = self._composed(page_index, status, reason, started, edges, laid.words, laid.lines)
+        return replace(page, hidden=laid.hidden) if laid.hidden else page
 
     def recognise(self, page_index: int, stopped: Stopped) -> Page:
         """Read one page from its picture; running lines and labels are told by the pages recognised just before."""
@@ -112,7 +118,9 @@ class OpenPdf:
         edges = {index: self._recognised[index] for index in window if index in self._recognised}
         if not words.texts:
             return self._page(page_index, PageStatus.EMPTY, "no text was recognised in the picture", started, edges)
-        return self._composed(page_index, PageStatus.OCR, "", started, edges, words, lines)
+        page = self._composed(page_index, PageStatus.OCR, "", started, edges, words, lines)
+        laid = self._lay(page_index, stopped)
+        return replace(page, hidden=laid.hidden) if isinstance(laid, LaidPage) else page
 
     def image(self, page_index: int, width: int) -> bytes:
         """Draw a page as a PNG, forms filled in."""
@@ -170,11 +178,28 @@ class OpenPdf:
             objects = pdfium_c.FPDFPage_CountObjects(page)
             if typed_too and has_typed(page):
                 words = self._with_typed(page, page_index, words)
-            lines = arrange(words)
         finally:
             page.close()
+        words, hidden = self._seen(page_index, words)
+        lines = arrange(words)
         edges = labels.edge_lines(lines, words.height)
-        return LaidPage(words, lines, edges, pictures, objects, time.perf_counter() - started)
+        return LaidPage(words, lines, edges, pictures, objects, time.perf_counter() - started, hidden)
+
+    def _seen(self, page_index: int, words: PageWords) -> tuple[PageWords, tuple[HiddenText, ...]]:
+        """The words that a reader sees, and the others; an OCR layer is held against its picture."""
+        page = self._document[page_index]
+        try:
+            seen = apart(page, words)
+            if seen.layer:
+                seen = held_against_picture(page, seen)
+        finally:
+            page.close()
+        size = [words.width, words.height] * 2
+        hidden = tuple(
+            HiddenText(item.text, Box(*(float(edge) for edge in np.clip(item.box / size, 0.0, 1.0))), item.reason)
+            for item in seen.hidden
+        )
+        return seen.words, hidden
 
     def _with_typed(self, page: pdfium.PdfPage, page_index: int, words: PageWords) -> PageWords:
         """The page's words with those typed onto it, unless drawing them in hides or garbles others."""
@@ -196,7 +221,7 @@ class OpenPdf:
         words = laid.words
         own = sum(map(len, words.texts))
         why = garbling(words.raw_text) if own else ""
-        picture = not own and bool(laid.pictures or words.characters)
+        picture = not own and bool(laid.pictures or words.characters or laid.hidden)
         short = own and self._page_count <= _SHORT_DOCUMENT and words.characters <= _SHORT_PAGE
         other = self._second_opinion(page_index) if doubted and (picture or why or short) else ""
         found = len("".join(other.split()))

@@ -1,0 +1,79 @@
+"""Is anything quoted that no reader sees? Attacks and honest PDFs, made anew, and the PDFs of a folder."""
+
+import argparse
+import statistics
+import tempfile
+import time
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from benchmarks.hidden_pdfs import ATTACKS, HONEST, Made, attacks, honest
+from core.documents.reader import ProcessReader
+from core.domain.documents import Page, hidden_summary
+from core.domain.errors import DocumentError
+from core.domain.settings import Settings
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("directory", type=Path, help="a folder; every PDF below it is looked through")
+    parser.add_argument("--attacks", type=int, default=230, help="files that hide words (default 230)")
+    parser.add_argument("--honest", type=int, default=204, help="files that do not (default 204)")
+    parser.add_argument("--pages", type=int, default=20, help="pages of each PDF of the folder (default 20)")
+
+
+def run(options: argparse.Namespace) -> dict[str, Any]:
+    with tempfile.TemporaryDirectory(prefix="pincite-hidden-") as scratch:
+        settings = Settings(data_dir=Path(scratch) / "data", page_seconds=60)
+        reader = ProcessReader(settings)
+        try:
+            return _measured(options, reader, Path(scratch) / "made.pdf")
+        finally:
+            reader.close()
+
+
+def _measured(options: argparse.Namespace, reader: ProcessReader, path: Path) -> dict[str, Any]:
+    hostile, plain = list(attacks(options.attacks)), list(honest(options.honest))
+    read = [(made, _read(reader, path, made)) for made in hostile]
+    caught = {made.kind: 0 for made in hostile} | {
+        kind: sum(made.told not in page.text for made, page in read if made.kind == kind) for kind in ATTACKS
+    }
+    flagged = [made.kind for made in plain if _wrong(made, _read(reader, path, made))]
+    return {
+        "attacks": len(hostile),
+        "mechanisms": len(caught),
+        "quoted_unflagged": sum(made.told in page.text for made, page in read),
+        "missed": sorted({made.kind for made, page in read if made.told in page.text}),
+        "honest": len(plain),
+        "honest_kinds": len(HONEST),
+        "false_flags": len(flagged) / max(len(plain), 1),
+        "flagged": sorted(set(flagged)),
+        "folder": _folder(reader, sorted(options.directory.rglob("*.pdf")), options.pages),
+    }
+
+
+def _read(reader: ProcessReader, path: Path, made: Made) -> Page:
+    path.unlink(missing_ok=True)
+    path.write_bytes(made.content)
+    return next(iter(reader.read(path, [0])))
+
+
+def _wrong(made: Made, page: Page) -> bool:
+    return bool(page.hidden) or not set(made.told.split()) <= set(page.text.split())
+
+
+def _folder(reader: ProcessReader, files: Iterable[Path], most: int) -> dict[str, Any]:
+    """How much is hidden in real files; each page is named, so that it can be looked at."""
+    pages, seconds, found = 0, list[float](), list[str]()
+    for path in files:
+        started = time.perf_counter()
+        try:
+            count = min(reader.open(path).page_count, most)
+            for page in reader.read(path, range(count)):
+                pages += 1
+                seconds.append(page.seconds)
+                if page.hidden:
+                    found.append(f"{path.name} page {page.page_index + 1}: {hidden_summary(page.hidden)}")
+        except DocumentError as error:
+            found.append(f"{path.name}: not read after {time.perf_counter() - started:.1f} s ({error.message})")
+    return {"pages": pages, "page_p50_ms": round(1000 * statistics.median(seconds or [0.0]), 1), "found": found}

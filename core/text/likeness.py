@@ -1,0 +1,63 @@
+"""Whether what was recognised in a picture says what a text says: letters may be misread, figures may not."""
+
+import re
+import unicodedata
+from enum import StrEnum
+
+from rapidfuzz.distance import Levenshtein
+
+_NOT_SAID = re.compile(r"[\W_]+")
+_ALIKE = {"0": "oq", "1": "liіt|", "2": "z", "4": "a", "5": "s", "6": "bg", "7": "t", "8": "b", "9": "gq"}
+"""Letters that recognition takes for a digit, or a digit for them."""
+_AGREES = 0.8
+_DIFFERS = 0.6
+"""Shares of the characters; between them nothing is said."""
+_READABLE = re.compile("[\u0000-\u024f\u2000-\u206f\u2e80-\u9fff\uac00-\ud7af\uff00-\uffef]")
+"""Scripts that the recogniser knows."""
+
+
+class Likeness(StrEnum):
+    AGREES = "agrees"
+    DIFFERS = "differs"
+    UNKNOWN = "could not be read"
+
+
+def compare(said: str, recognised: str) -> Likeness:
+    """Compare a text with what was recognised in its place."""
+    said, recognised = _plain(said), _plain(recognised)
+    letters = [letter for letter in said if _READABLE.match(letter)]
+    if not said or len(letters) < 0.9 * len(said):
+        return Likeness.UNKNOWN
+    if figures_differ(said, recognised):
+        return Likeness.DIFFERS
+    ratio = Levenshtein.normalized_similarity(said, recognised)
+    if ratio >= _AGREES or len(said) - Levenshtein.similarity(said, recognised) <= 1:
+        return Likeness.AGREES
+    return Likeness.DIFFERS if ratio < _DIFFERS else Likeness.UNKNOWN
+
+
+def figures_differ(said: str, recognised: str) -> bool:
+    """Whether a digit of either plain text stands against something that is no misreading of it."""
+    for change in Levenshtein.opcodes(said, recognised):
+        if change.tag == "equal":
+            continue
+        one = said[change.src_start : change.src_end]
+        other = recognised[change.dest_start : change.dest_end]
+        if len(one) == len(other):
+            pairs = zip(one, other, strict=True)
+            if any(_figure_against(a, b) or _figure_against(b, a) for a, b in pairs):
+                return True
+        elif any(map(str.isdigit, one + other)):
+            return True
+    return False
+
+
+def _figure_against(digit: str, other: str) -> bool:
+    return digit.isdigit() and other not in _ALIKE.get(digit, "")
+
+
+def _plain(text: str) -> str:
+    """Letters and digits alone, without case, accents or the forms of a font."""
+    apart = unicodedata.normalize("NFKD", unicodedata.normalize("NFKC", text))
+    bare = "".join(letter for letter in apart if not unicodedata.combining(letter))
+    return _NOT_SAID.sub("", bare).casefold()

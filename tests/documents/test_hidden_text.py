@@ -1,0 +1,64 @@
+"""Promises about text that nobody sees: it is kept apart with its reason, and what is seen stays."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from benchmarks.hidden_pdfs import ATTACKS, HONEST, Made, attacks, honest
+from core.documents.reader import ProcessReader
+from core.domain.documents import HiddenReason, Page, PageStatus, hidden_summary
+from core.domain.settings import Settings
+
+Read = Callable[[Made], Page]
+ONLY_READ_BACK = "changed character map"
+"""Print that is seen, but says something else."""
+
+
+@pytest.fixture(scope="module")
+def reader(tmp_path_factory: pytest.TempPathFactory) -> ProcessReader:
+    return ProcessReader(Settings(data_dir=tmp_path_factory.mktemp("data"), page_seconds=60))
+
+
+@pytest.fixture
+def read(reader: ProcessReader, tmp_path: Path) -> Read:
+    def read_first(made: Made) -> Page:
+        path = tmp_path / "made.pdf"
+        path.write_bytes(made.content)
+        return next(iter(reader.read(path, [0])))
+
+    return read_first
+
+
+HIDDEN = [made for made in attacks(2 * len(ATTACKS)) if made.kind != ONLY_READ_BACK]
+
+
+@pytest.mark.parametrize("made", HIDDEN, ids=lambda made: made.kind)
+def test_what_nobody_sees_is_kept_apart(read: Read, made: Made) -> None:
+    page = read(made)
+    assert made.told not in page.text
+    assert not [word for word in made.told.split() if word.replace(",", "").isdigit() and word in page.text]
+    kept = "".join(item.text for item in page.hidden)
+    assert made.told.split("EUR ")[1].split()[0] in kept
+
+
+@pytest.mark.parametrize("made", list(honest(2 * len(HONEST))), ids=lambda made: made.kind)
+def test_what_only_looks_odd_is_read_as_it_was(read: Read, made: Made) -> None:
+    page = read(made)
+    assert page.status is PageStatus.TEXT
+    assert set(made.told.split()) <= set(page.text.split())
+    assert page.hidden == ()
+
+
+def test_the_reason_is_said_in_words(read: Read) -> None:
+    page = read(next(attacks(1)))
+    assert {item.reason for item in page.hidden} == {HiddenReason.WHITE}
+    count = sum(len(item.text) for item in page.hidden)
+    assert hidden_summary(page.hidden) == f"{count} hidden characters: white on white"
+
+
+def test_a_layer_that_lies_leaves_its_scan_to_be_recognised(read: Read) -> None:
+    lying = next(made for made in HIDDEN if made.kind == "layer that lies")
+    page = read(lying)
+    assert page.wants_recognition
+    assert {item.reason for item in page.hidden} == {HiddenReason.NOT_SHOWN}
