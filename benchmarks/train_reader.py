@@ -119,7 +119,8 @@ def _train(training: Sequence[Example], options: argparse.Namespace) -> "tuple[R
     while done < steps and time.monotonic() < until:
         for group in optimizer.param_groups:
             group["lr"] = highest * min((done + 1) / (WARMUP * steps), (steps - done) / ((1 - WARMUP) * steps))
-        loss = _loss(reader, batches[done])
+        with torch.autocast("cpu", torch.bfloat16):
+            loss = _loss(reader, batches[done])
         loss.backward()
         torch.nn.utils.clip_grad_norm_(trained, 1.0)
         optimizer.step()

@@ -28,8 +28,8 @@ reads by their structure."""
 MOST_TABLE_CHARACTERS = 1400
 FILES = ("reading.jsonl.gz", "reading.contracts.jsonl.gz", "tables.jsonl.gz")
 OF_LANGUAGES = ("reading.languages.jsonl.gz", "reading.japanese.jsonl.gz")
-MOST_OF_A_SOURCE = 1_500
-"""Of each of its languages, for a reader of many languages: English would drown the others."""
+MOST_OF_A_LANGUAGE = 500
+"""Of each source in another language than English, for a reader that was trained on many before."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,7 @@ class Wording:
     between: int
     """The one that ends a question and a text."""
     files: tuple[str, ...]
-    most_of_a_source: int | None
+    most_of_a_language: int | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,8 +82,8 @@ def english() -> Wording:
 
 
 def many_languages(stored: E5File) -> Wording:
-    """Multilingual E5's; every source counts up to MOST_OF_A_SOURCE."""
-    return Wording(stored.tokenizer(), stored.first, stored.between, (*FILES, *OF_LANGUAGES), MOST_OF_A_SOURCE)
+    """Multilingual E5's; each source in another language than English counts up to MOST_OF_A_LANGUAGE."""
+    return Wording(stored.tokenizer(), stored.first, stored.between, (*FILES, *OF_LANGUAGES), MOST_OF_A_LANGUAGE)
 
 
 def part_of(key: str) -> str:
@@ -101,8 +101,8 @@ def load(folder: Path, part: str, wording: Wording, *, seed: int, shipped: bool 
         if not shipped or part_of(row.key) == part
     ]
     chance = random.Random(seed)
-    if wording.most_of_a_source is not None:
-        rows = _fewer(rows, wording.most_of_a_source, chance) + list(_crossed(rows))
+    if wording.most_of_a_language is not None:
+        rows = _fewer(rows, wording.most_of_a_language, chance) + list(_crossed(rows))
     rows += list(_made_negatives(rows, chance))
     examples = (example_of(row, wording, chance) for row in rows)
     return [example for example in examples if example is not None]
@@ -112,7 +112,11 @@ def _fewer(rows: Iterable[_Row], most: int, chance: random.Random) -> list[_Row]
     groups: dict[tuple[str, str], list[_Row]] = {}
     for row in rows:
         groups.setdefault((row.source, row.language), []).append(row)
-    return [row for group in groups.values() for row in chance.sample(group, min(most, len(group)))]
+    return [
+        row
+        for (_, language), group in groups.items()
+        for row in (group if language == "en" else chance.sample(group, min(most, len(group))))
+    ]
 
 
 def _crossed(rows: Iterable[_Row]) -> Iterator[_Row]:
