@@ -74,6 +74,7 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
     english = _asked(options.directory, Skill.ENGLISH)
     samples = {
         Skill.ENGLISH: english,
+        Skill.ENGLISH_SMALL: _asked(options.directory, Skill.ENGLISH_SMALL),
         Skill.LANGUAGES: _asked(options.languages, Skill.LANGUAGES),
         Skill.UNREAD: [_unread(one) for one in english],
     }

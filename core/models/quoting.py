@@ -27,7 +27,7 @@ _ITEM = re.compile(
 )
 WORTH_SAYING = 0.3
 """Share of the best unit's probability below which another is left out."""
-LEAST_ANSWERED = {Skill.ENGLISH: 0.6, Skill.LANGUAGES: 0.5, Skill.UNREAD: 0.5}
+LEAST_ANSWERED = {Skill.ENGLISH: 0.6, Skill.ENGLISH_SMALL: 0.6, Skill.LANGUAGES: 0.5, Skill.UNREAD: 0.5}
 """Probability that what was found answers, below which it is not given for an answer. On sources left out one English
 question in seven was then declined wrongly; docs/confidence.md has the others."""
 _THANKS = re.compile(

@@ -1,8 +1,8 @@
 """The reader: where in a passage the answer to a question stands, and whether it stands there at all.
 
-A MiniLM that was taught to read English on open data and, where E5's file is installed, the layers of a multilingual
-E5 that were taught to read other languages. `benchmarks/train_reader.py` makes them; reader.json and
-reader_languages.json are their cards.
+The layers of a multilingual E5 that were taught to read on open data; where E5's file is not installed, a MiniLM that
+was taught to read English. `benchmarks/train_reader.py` makes them; reader_languages.json and reader.json are their
+cards.
 """
 
 import hashlib
@@ -113,12 +113,16 @@ class Reader:
 
 
 @cache
-def shipped_reader(*, english: bool) -> Reader | None:
-    """None: E5, which other languages are read with, is not installed."""
-    if english:
-        return Reader()
+def large_reader() -> Reader | None:
+    """Of English and other languages; None: multilingual E5, whose layers and words it has, is not installed."""
     stored = installed_e5()
     return Reader(partial(_languages, stored)) if stored else None
+
+
+@cache
+def small_reader() -> Reader:
+    """Of English, with MiniLM's layers and words."""
+    return Reader()
 
 
 @cache

@@ -2,8 +2,8 @@
 
 Three small logistic models, fitted on open data by ``python -m benchmarks fit-quoting`` and shipped as quoting.json,
 weigh what the reader and the words say: of each unit whether it holds the answer, of all of them together whether any
-does and whether the best is right. They are fitted for each skill: English and its reader, other languages and theirs,
-and those without a reader where it is not installed.
+does and whether the best is right. They are fitted for each skill: English and other languages with the larger reader;
+where that is not installed, English with the small one and other languages with none.
 """
 
 import json
@@ -18,7 +18,7 @@ from typing import Any
 from core.domain.answers import Span
 from core.domain.documents import Passage
 from core.domain.search import Evidence
-from core.models.reader import Reader, shipped_reader
+from core.models.reader import Reader, large_reader, small_reader
 from core.text.questions import asks_for_a_fact, is_english
 from core.text.sentences import split_sentences
 from core.text.terms import STOP_WORDS, content_terms, rarity, root, words
@@ -39,6 +39,7 @@ class Skill(StrEnum):
     """How a question's passages are read."""
 
     ENGLISH = "english"
+    ENGLISH_SMALL = "english_small"
     LANGUAGES = "languages"
     UNREAD = "unread"
 
@@ -111,7 +112,7 @@ def _shipped() -> Mapping[str, Any]:
 
 def measured() -> Mapping[str, Any]:
     """How sources that the models were not fitted on came out, as ``fit-quoting`` measured it on English."""
-    found: Mapping[str, Any] = _shipped()["measured"][Skill.ENGLISH]
+    found: Mapping[str, Any] = _shipped()["measured"][Skill.ENGLISH if large_reader() else Skill.ENGLISH_SMALL]
     return found
 
 
@@ -131,12 +132,14 @@ def skill_for(question: str, evidence: Sequence[Evidence]) -> Skill:
     """English where the question and most of the passages are."""
     english = sum(is_english(item.passage.text) for item in evidence)
     if is_english(question) and 2 * english >= len(evidence):
-        return Skill.ENGLISH
-    return Skill.LANGUAGES if shipped_reader(english=False) else Skill.UNREAD
+        return Skill.ENGLISH if large_reader() else Skill.ENGLISH_SMALL
+    return Skill.LANGUAGES if large_reader() else Skill.UNREAD
 
 
 def reader_of(skill: Skill) -> Reader | None:
-    return None if skill is Skill.UNREAD else shipped_reader(english=skill is Skill.ENGLISH)
+    if skill is Skill.UNREAD:
+        return None
+    return small_reader() if skill is Skill.ENGLISH_SMALL else large_reader()
 
 
 @dataclass(frozen=True, slots=True)

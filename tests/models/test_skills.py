@@ -7,7 +7,6 @@ from core.domain.documents import Passage
 from core.domain.search import Evidence
 from core.models import selection
 from core.models.quoting import quotes
-from core.models.reader import shipped_reader
 from core.models.selection import Skill, select, skill_for, units_of
 
 ENGLISH = "The tenant pays the rent by the third working day of each month. The deposit is 900 euro."
@@ -52,9 +51,15 @@ def test_sentences_without_spaces_are_quoted_one_by_one() -> None:
     assert [unit.text for unit in units_of(item)] == [f"{text}。" for text in JAPANESE.split("。")[:-1]]
 
 
-def test_where_the_other_reader_is_missing_sentences_are_weighed_unread(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(
-        selection, "shipped_reader", lambda *, english: shipped_reader(english=True) if english else None
-    )
+def test_where_the_large_reader_is_missing_sentences_of_other_languages_are_weighed_unread(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(selection, "large_reader", lambda: None)
     found = select("Wie hoch ist die Kaution?", evidence(GERMAN), ())
     assert found.skill is Skill.UNREAD and found.scored[0].answer is None
+
+
+def test_where_the_large_reader_is_missing_english_is_read_by_the_small_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(selection, "large_reader", lambda: None)
+    found = select("What is the deposit?", evidence(ENGLISH), ())
+    assert found.skill is Skill.ENGLISH_SMALL and found.scored[0].answer is not None
+    headline = quotes("What is the deposit?", found)[0]
+    assert headline.kind is PartKind.HEADLINE and "900" in headline.text
