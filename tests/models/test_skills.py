@@ -51,13 +51,13 @@ def test_sentences_without_spaces_are_quoted_one_by_one() -> None:
     assert [unit.text for unit in units_of(item)] == [f"{text}。" for text in JAPANESE.split("。")[:-1]]
 
 
-def test_where_the_large_reader_is_missing_sentences_of_other_languages_are_weighed_unread(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_the_large_reader_other_languages_are_weighed_unread(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(selection, "large_reader", lambda: None)
     found = select("Wie hoch ist die Kaution?", evidence(GERMAN), ())
     assert found.skill is Skill.UNREAD and found.scored[0].answer is None
 
 
-def test_where_the_large_reader_is_missing_english_is_read_by_the_small_one(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_the_large_reader_english_is_read_by_the_small_one(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(selection, "large_reader", lambda: None)
     found = select("What is the deposit?", evidence(ENGLISH), ())
     assert found.skill is Skill.ENGLISH_SMALL and found.scored[0].answer is not None
