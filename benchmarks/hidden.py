@@ -1,4 +1,7 @@
-"""Is anything quoted that no reader sees? Attacks and honest PDFs, made anew, and the PDFs of a folder."""
+"""Is anything read that no reader sees? Attacks and honest PDFs, made anew, and the PDFs of a folder.
+
+What is read can be quoted: a word that stands in no page's text cannot.
+"""
 
 import argparse
 import statistics
@@ -8,7 +11,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from benchmarks.hidden_pdfs import ATTACKS, HONEST, Made, attacks, honest
+from benchmarks.hidden_pdfs import HONEST, Made, attacks, honest
 from core.documents.reader import ProcessReader
 from core.domain.documents import Page, hidden_summary
 from core.domain.errors import DocumentError
@@ -35,13 +38,10 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
 def _measured(options: argparse.Namespace, reader: ProcessReader, path: Path) -> dict[str, Any]:
     hostile, plain = list(attacks(options.attacks)), list(honest(options.honest))
     read = [(made, _read(reader, path, made)) for made in hostile]
-    caught = {made.kind: 0 for made in hostile} | {
-        kind: sum(made.told not in page.text for made, page in read if made.kind == kind) for kind in ATTACKS
-    }
     flagged = [made.kind for made in plain if _wrong(made, _read(reader, path, made))]
     return {
         "attacks": len(hostile),
-        "mechanisms": len(caught),
+        "mechanisms": len({made.kind for made in hostile}),
         "quoted_unflagged": sum(made.told in page.text for made, page in read),
         "missed": sorted({made.kind for made, page in read if made.told in page.text}),
         "honest": len(plain),

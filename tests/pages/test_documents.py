@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from fpdf import FPDF
 
+from benchmarks.hidden_pdfs import attacks
 from core.domain.documents import Document, MetadataSource
 from core.domain.errors import PinciteError
 from core.services.bootstrap import Pincite
@@ -230,3 +231,34 @@ def test_the_offer_can_be_declined_and_names_ollama_where_there_is_no_model(
 
 def test_documents_in_english_get_no_offer(app: Pincite, contract: Document) -> None:
     assert "Not in English" not in Screen("documents").words()
+
+
+def test_hidden_text_is_said_and_shown_only_when_asked(app: Pincite) -> None:
+    made = next(attacks(1))
+    app.ingest.add(made.content, "lease.pdf")
+    assert app.ingest.wait(timeout_seconds=SECONDS)
+    document = app.library.find("lease.pdf")
+    assert made.told not in app.library.page_text(document.id, 0)
+    screen = Screen("documents")
+    _choose(screen)
+    assert "hidden characters: white on white" in screen.words()
+    toggle = next(toggle for toggle in screen.test.toggle if "hidden characters" in toggle.label)
+    assert not toggle.value
+    toggle.set_value(True).run()
+    screen.assert_sound()
+    shown, plain = (app.documents.page_image(document.id, 0, width=400, hidden=hidden) for hidden in (True, False))
+    assert shown != plain
+
+
+def test_pages_read_before_hidden_text_was_looked_for_can_be_read_again(app: Pincite) -> None:
+    made = next(attacks(1))
+    app.ingest.add(made.content, "lease.pdf")
+    assert app.ingest.wait(timeout_seconds=SECONDS)
+    app.database.connection.execute("UPDATE pages SET hidden = NULL")
+    screen = Screen("documents")
+    _choose(screen)
+    assert "read before Pincite looked for hidden text" in screen.words()
+    screen.test.button(key="retry_unlooked").click().run()
+    assert app.ingest.wait(timeout_seconds=SECONDS)
+    document = app.library.find("lease.pdf")
+    assert app.library.receipts(document.id)[0].hidden
