@@ -85,7 +85,8 @@ def changed_maps(number: int, seed: int = 1) -> Iterator[Made]:
 
 def _case(chance: random.Random) -> _Case:
     subject = chance.choice(SUBJECTS)
-    hidden, shown = chance.sample(range(12, 990), 2)
+    digits = "".join(map(str, chance.sample(range(1, 10), 6)))  # no digit twice: a map gives each shape one meaning
+    hidden, shown = digits[:3], digits[3:]
     said = f"The {subject} is EUR {{}},000 for each year of the term."
     return _Case(chance, said.format(hidden), said.format(shown), f"What is the {subject}?")
 
@@ -334,7 +335,7 @@ def _unicode_map(letters: dict[int, str]) -> DecodedStreamObject:
 
 def _changed_map(case: _Case) -> bytes:
     """Shapes say ``shown``; each digit is mapped to the one that ``told`` has in its place."""
-    own = {ord(shown): told for shown, told in zip(case.shown, _padded(case), strict=True) if shown.isdigit()}
+    own = {ord(shown): told for shown, told in zip(case.shown, case.told, strict=True) if shown.isdigit()}
     letters = {code: chr(code) for code in range(32, 127)} | own
 
     def change(writer: PdfWriter) -> None:
@@ -343,12 +344,6 @@ def _changed_map(case: _Case) -> bytes:
         writer.pages[0]["/Resources"]["/Font"][NameObject("/F9")] = font  # type: ignore[index]
 
     return _page(_body(case) + _text(case.shown, LEFT, case.y, case.size, font="F9"), finish=change)
-
-
-def _padded(case: _Case) -> str:
-    """What is told, letter by letter under what is shown."""
-    assert len(case.told) == len(case.shown)
-    return case.told
 
 
 ATTACKS: dict[str, Callable[[_Case], bytes]] = {
