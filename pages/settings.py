@@ -11,8 +11,9 @@ from pages.components.setting import draw_setting
 from pages.components.words import count, escape, size
 
 ENGINES = {
-    "auto": "Automatic: Ollama when it answers, else quoting",
+    "auto": "Automatic: a connected model when one answers, else quoting",
     "ollama": "Ollama: a local model writes the answers",
+    "openai": "Another server, which speaks OpenAI's protocol",
     "quoting": "Quoting: no model, sentences from the documents word for word",
 }
 
@@ -65,18 +66,54 @@ def draw_answers(app: Pincite) -> None:
     engine, settings = app.engines.state(), app.settings.current
     if engine.available:
         st.success(escape(engine.message), icon=":material/check_circle:")
+    elif engine.asks_to_send_to:
+        st.warning(f"{escape(engine.message)} Nothing has been sent so far.", icon=":material/cloud_upload:")
+        button("Allow it", "check", app.engines.allow, engine.asks_to_send_to, key="allow")
     else:
         st.info(f"{escape(engine.message)} To have answers written in prose, install Ollama, then run "
                 "`ollama pull qwen3:4b` or any other model.", icon=":material/info:")  # fmt: skip
     with st.form("answers"):
         names = list(dict.fromkeys([*app.engines.names, settings.engine]))
         chosen = draw_setting(settings, "engine", few=names, format_func=lambda name: ENGINES.get(name, name))
-        models = list(dict.fromkeys(["", *engine.models, settings.ollama_model]))
-        model = draw_setting(settings, "ollama_model", options=models,
-                             format_func=lambda name: name or "The first chat model that the server has")  # fmt: skip
+        model = draw_model(app, "ollama")
         host = draw_setting(settings, "ollama_host", placeholder="http://127.0.0.1:11434")
         if st.form_submit_button("Save", type="primary"):
             save(app, {"engine": chosen, "ollama_model": model, "ollama_host": host})
+    draw_openai(app)
+    for address in app.engines.allowed:
+        with row():
+            st.markdown(f"Questions and passages may be sent to `{escape(address)}`.", width="content")
+            quiet("Withdraw", "undo", app.engines.withdraw, address, key=f"withdraw_{address}")
+
+
+def draw_model(app: Pincite, provider: str) -> str:
+    """The choice among what the provider was found to have."""
+    engine, settings, name = app.engines.state(), app.settings.current, f"{provider}_model"
+    found = engine.models if engine.provider == provider else ()
+    models = list(dict.fromkeys(["", *found, getattr(settings, name)]))
+    first = "The first chat model that the server has"
+    chosen: str = draw_setting(settings, name, options=models, format_func=lambda model: model or first)
+    return chosen
+
+
+def draw_openai(app: Pincite) -> None:
+    settings = app.settings.current
+    with (
+        st.expander("A server that speaks OpenAI's protocol", icon=":material/dns:"),
+        st.form("openai", border=False),
+    ):
+        address = draw_setting(settings, "openai_address", placeholder="http://127.0.0.1:8000/v1")
+        model = draw_model(app, "openai")
+        key = st.text_input(
+            "Its key", type="password", autocomplete="off", placeholder="Empty: as it is",
+            help="Kept in the keyring of this machine, never in a file. To forget it, type a single minus.",
+        ).strip()  # fmt: skip
+        embedding = draw_setting(settings, "embedding_address")
+        if st.form_submit_button("Save", type="primary", key="save_openai"):
+            with errors_told():
+                if key:
+                    app.engines.keep_key(address, "" if key == "-" else key)
+                save(app, {"openai_address": address, "openai_model": model, "embedding_address": embedding})
 
 
 def draw_embeddings(app: Pincite) -> None:
@@ -94,9 +131,11 @@ def draw_embeddings(app: Pincite) -> None:
         options = list(dict.fromkeys([*app.search.built_in_embedders, current]))
         wanted = st.selectbox(
             "Model", options, index=options.index(current), format_func=_embedder_name, key="embedder",
-            accept_new_options=True, help="Choose, or type the name of an embedding model that Ollama has.",
+            accept_new_options=True, help="Choose, or type the name of an embedding model that Ollama has; "
+            "openai:NAME is one of the other server.",
         )  # fmt: skip
-        name = wanted if wanted in options else f"ollama:{wanted.removeprefix('ollama:')}"
+        named = wanted in options or wanted.startswith(("ollama:", "openai:"))
+        name = wanted if named else f"ollama:{wanted}"
         if st.button("Switch", disabled=name == current):
             save(app, {"embedding_model": name})
         if quiet("Go back to the index before", "undo"):
@@ -107,7 +146,7 @@ def draw_embeddings(app: Pincite) -> None:
 
 
 def _embedder_name(name: str) -> str:
-    return EMBEDDERS.get(name, name.replace("ollama:", "Ollama: "))
+    return EMBEDDERS.get(name, name.replace("ollama:", "Ollama: ").replace("openai:", "The other server: "))
 
 
 def draw_build(app: Pincite) -> None:

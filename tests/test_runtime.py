@@ -130,7 +130,7 @@ def test_choices_that_cannot_be_read_are_told(tmp_path: Path, text: str) -> None
 
 @pytest.mark.parametrize("address", ["localhost:abc", "http://127.0.0.1:99999999", "http://[::1", "my host"])
 def test_an_address_that_is_none_is_refused(app: Pincite, address: str) -> None:
-    with pytest.raises(SettingsError, match="address of Ollama"):
+    with pytest.raises(SettingsError, match="address of a model server"):
         app.settings.change(ollama_host=address)
     assert app.settings.current.ollama_host == ""
 

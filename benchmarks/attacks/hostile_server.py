@@ -1,7 +1,7 @@
 """A model server that does everything wrong, and what Pincite's engines make of it.
 
 The server is a process of its own that speaks raw sockets; http://HOST:PORT/BEHAVIOUR/TARGET behaves on the requests of
-TARGET (tags, show, chat or embed) and is honest on the others. Every behaviour meets every way in which Pincite asks.
+TARGET and is honest on the others. Every behaviour meets every way in which Pincite asks.
 Each time it must end within its limits, with a sentence or a harmless result, heed a stop, and leave nothing behind.
 """
 
@@ -23,7 +23,9 @@ from pathlib import Path
 from typing import Any
 
 MODEL = "m"
-TARGETS = ("tags", "show", "chat", "embed")
+KEY = "sk-told-to-nobody"
+TARGETS = ("tags", "show", "chat", "embed", "models", "completions", "embeddings")
+"""The last parts of the addresses that Ollama's clients and OpenAI's ask for."""
 ESCAPES = "\x1b]8;;http://evil.example\x07m\x1b[2J\x9b31m\u202e\r\nforged: line"
 MARKUP = "<img src=http://evil.example/x> [a](http://evil.example) ![b](http://evil.example) $x$ :bomb:"
 
@@ -82,6 +84,15 @@ class Talk:
             return json.dumps({"model_info": {"x.context_length": 2048}, "capabilities": ["completion"]})
         if self.endpoint == "embed":
             return json.dumps({"embeddings": [[0.6, 0.8, 0.0, 0.0] for _ in self.asked.get("input", ())]})
+        if self.endpoint == "models":
+            return json.dumps({"object": "list", "data": [{"id": MODEL, "object": "model", "max_model_len": 2048}]})
+        if self.endpoint == "embeddings":
+            rows = [{"index": at, "embedding": [0.6, 0.8]} for at in range(len(self.asked.get("input", ())))]
+            return json.dumps({"object": "list", "data": rows})
+        if self.endpoint == "completions":
+            if self.asked.get("stream"):
+                return told("Overdue amounts bear interest. [1]") + told("", finish="stop") + "data: [DONE]\n\n"
+            return json.dumps({"choices": [{"message": {"role": "assistant", "content": '{"colour": "red"}'}}]})
         if self.asked.get("stream"):
             return said("Overdue amounts bear interest. [1]") + said("", done=True)
         return said('{"colour": "red"}', done=True)
@@ -89,6 +100,12 @@ class Talk:
 
 def said(content: object, *, done: bool = False, role: object = "assistant", **more: object) -> str:
     return json.dumps({"model": MODEL, "message": {"role": role, "content": content}, "done": done, **more}) + "\n"
+
+
+def told(content: object, *, finish: object = None, **more: object) -> str:
+    """An event of a stream in OpenAI's protocol."""
+    choice = {"index": 0, "delta": {"role": "assistant", "content": content}, "finish_reason": finish}
+    return f"data: {json.dumps({'choices': [choice], **more})}\n\n"
 
 
 Behaviour = Callable[[Talk], None]
@@ -588,6 +605,54 @@ ONLY["embed"] |= {
 }
 
 
+def streams(event: bytes) -> Behaviour:
+    def behave(talk: Talk) -> None:
+        talk.head(kind="text/event-stream")
+        talk.forever(event)
+
+    return behave
+
+
+ONLY["models"] |= {
+    "models-null": body('{"data": null}'),
+    "models-of-strings": body('{"data": ["m", 7]}'),
+    "models-without-names": body('{"data": [{}, {"id": 7}, {"id": ["m"]}]}'),
+    "models-that-forge": body(json.dumps({"data": [{"id": ESCAPES}, {"id": MARKUP}]})),
+    "context-of-everything": body(json.dumps({"data": [{"id": MODEL, "max_model_len": 10**30}]})),
+    "context-in-words": body(json.dumps({"data": [{"id": MODEL, "max_model_len": "long", "meta": ["n_ctx"]}]})),
+}
+ONLY["completions"] |= {
+    "choices-null": body('data: {"choices": null}\n\n'),
+    "choices-number": body('data: {"choices": 7}\n\n'),
+    "choices-of-strings": body('data: {"choices": ["no"]}\n\n'),
+    "delta-null": body('data: {"choices": [{"delta": null}]}\n\n'),
+    "content-object": body(told({"text": "no"})),
+    "content-that-controls": body(told(ESCAPES) + told("", finish="stop")),
+    "finish-object": body(told("Hello.", finish={"no": 1})),
+    "usage-string": body(told("Hello.", usage="much") + told("", finish="stop")),
+    "never-finished": body(told("Hello. [1]")),
+    "finished-and-on": body(told("Hello.", finish="stop") + told("Bye.", finish="stop")),
+    "done-at-once": body("data: [DONE]\n\n"),
+    "done-in-the-middle": body(told("Hello.") + "data: [DONE]\n\n" + told("Bye.", finish="stop")),
+    "event-of-error": body('event: error\ndata: {"error": {"message": "out of memory", "code": 500}}\n\n'),
+    "data-without-json": body("data: hello\n\n"),
+    "data-of-nan": body('data: {"choices": [{"delta": {"content": NaN}}]}\n\n'),
+    "lines-of-ollama": body(said("Hello.", done=True)),
+    "comments-for-ever": streams(b": ping\n\n" * 5000),
+    "says-the-same-for-ever": streams(told("The rate is 1.5 %. ").encode()),
+    "thinks-for-ever": streams(b'data: {"choices": [{"delta": {"reasoning_content": "Hm, let me see. "}}]}\n\n'),
+}
+ONLY["embeddings"] |= {
+    "rows-null": body('{"data": null}'),
+    "rows-of-strings": body('{"data": ["no", "no"]}'),
+    "row-too-few": body('{"data": [{"index": 0, "embedding": [1, 2]}]}'),
+    "rows-in-base64": body('{"data": [{"index": 0, "embedding": "AACAPw=="}, {"index": 1, "embedding": "AACAPw=="}]}'),
+    "rows-of-two-lengths": body('{"data": [{"embedding": [1, 2]}, {"embedding": [1, 2, 3]}]}'),
+    "rows-of-null": body('{"data": [{"embedding": [null, 1]}, {"embedding": [1, 2]}]}'),
+    "rows-without-index": body('{"data": [{"index": null, "embedding": [1, 2]}, {"index": [], "embedding": [1, 2]}]}'),
+}
+
+
 def serve(listening: socket.socket) -> None:
     while True:
         connection, _ = listening.accept()
@@ -608,7 +673,7 @@ def _converse(connection: socket.socket) -> None:
         lengths = [line.split(b":")[1] for line in head.split(b"\r\n") if line.lower().startswith(b"content-length:")]
         while len(sent) < int(lengths[0] if lengths else 0):
             sent += connection.recv(65536)
-        _, name, target, _, endpoint = path.split("/")
+        _, name, target, *_, endpoint = path.split("/")
         talk = Talk(connection, endpoint, json.loads(sent) if sent else {})
         behaviour = EVERYWHERE.get(name) or ONLY[target].get(name)
         if endpoint == target and behaviour is not None:
@@ -619,7 +684,11 @@ def _converse(connection: socket.socket) -> None:
 
 # ---------------------------------------------------------------- what the product makes of it
 
-WAYS = {"chat": "chat", "structured": "chat", "embed": "embed", "look": "tags", "look closer": "show"}
+WAYS = {
+    **{"chat": "chat", "structured": "chat", "embed": "embed", "look": "tags", "look closer": "show"},
+    **{"openai chat": "completions", "openai structured": "completions", "openai embed": "embeddings"},
+    **{"openai look": "models"},
+}
 """How the product asks, and at which target the server then misbehaves."""
 LIMIT_SECONDS = 2.0
 SLACK_SECONDS = 20.0
@@ -656,10 +725,14 @@ def hostile_server() -> Iterator[str]:
 @contextlib.contextmanager
 def short_limits(seconds: float = LIMIT_SECONDS) -> Iterator[None]:
     """The product's own limits of time, made short."""
-    from core.models import ollama, ollama_embedder
+    from core.models import ollama, ollama_embedder, openai_server
 
-    limits = [(ollama, "LOOK_SECONDS"), (ollama, "STRUCTURED_SECONDS"), (ollama, "ANSWER_SECONDS")]
-    limits += [(ollama_embedder, "LOOK_SECONDS"), (ollama_embedder, "EMBED_SECONDS")]
+    limits = [
+        (module, name)
+        for module in (ollama, openai_server)
+        for name in ("LOOK_SECONDS", "STRUCTURED_SECONDS", "ANSWER_SECONDS")
+    ]
+    limits += [(ollama_embedder, "LOOK_SECONDS"), (ollama_embedder, "EMBED_SECONDS"), (openai_server, "EMBED_SECONDS")]
     before = [getattr(module, name) for module, name in limits]
     for module, name in limits:
         setattr(module, name, seconds)
@@ -696,22 +769,28 @@ def ask(address: str, way: str, stopped: Callable[[], bool]) -> object:
     from core.models.client import stoppable
     from core.models.ollama import OllamaChat
     from core.models.ollama_embedder import OllamaEmbedder
+    from core.models.openai_server import OpenAiChat, OpenAiEmbedder
     from core.models.registry import choose_engine, look_for_engines
 
     with stoppable(stopped):
-        if way == "chat":
+        openai, compatible = way.startswith("openai"), f"{address}/v1"
+        engine = OpenAiChat(compatible, MODEL, key=KEY) if openai else OllamaChat(address, MODEL)
+        if way.endswith("chat"):
             text = "Overdue amounts bear interest at 1.5 % per month."
             evidence = Evidence(1, Passage("p", "d", 0, "1", text, 0, len(text)), "contract.pdf")
-            engine = OllamaChat(address, MODEL)
             return "".join(engine.answer(AnswerRequest(QUESTION, Intent.DOCUMENT_SEARCH, (evidence,)), stopped))
-        if way == "structured":
-            return OllamaChat(address, MODEL).structured("Answer in JSON.", QUESTION, {"required": ["colour"]})
+        if way.endswith("structured"):
+            return engine.structured("Answer in JSON.", QUESTION, {"required": ["colour"]})
+        if way == "openai embed":
+            remote = OpenAiEmbedder(MODEL, compatible, variable="NO_VARIABLE")
+            return remote.version, remote.embed(["one", "two"])
         if way == "embed":
             embedder = OllamaEmbedder(MODEL, host=address)
             return embedder.version, embedder.embed(["one", "two"])
-        settings = Settings(data_dir=Path("unused"), ollama_host=address)
+        provider = "openai" if openai else "ollama"
+        settings = Settings(data_dir=Path("unused"), engine=provider, ollama_host=address, openai_address=compatible)
         state = look_for_engines(settings)
-        return state, choose_engine(settings, "ollama").context_characters
+        return state, choose_engine(settings, provider).context_characters
 
 
 def trial(address: str, name: str, way: str) -> Outcome:

@@ -61,7 +61,8 @@ class ChatModel(Protocol):
     def answer(self, request: AnswerRequest, stopped: Callable[[], bool]) -> Iterator[str | AnswerPart]:
         """Yield the answer piece by piece; return early once ``stopped()`` is true.
 
-        A text is prose, in which markers like [2] point to evidence numbers; nothing is read out of a part.
+        A text is prose, in which markers like [2] point to evidence numbers; nothing is read out of a part. What a
+        model thinks first stands before its prose, between <think> and </think>.
 
         Raises ModelUnavailableError or ModelInterruptedError.
         """

@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Self
+from urllib.parse import urlsplit
 
 import platformdirs
 from pydantic import BaseModel, ConfigDict, Field, ModelWrapValidatorHandler, ValidationError, model_validator
@@ -38,11 +39,30 @@ class Choices(BaseModel):
     ollama_model: Storable = Field(
         default="", title="Model", description="Empty: the first chat model that the server has."
     )
+    openai_address: Storable = Field(
+        default="",
+        title="Address of an OpenAI-compatible server",
+        description="As its documentation gives it, such as http://127.0.0.1:8000/v1. Empty: none is asked. Its key is "
+        "kept in the keyring of this machine, or in the variable PINCITE_OPENAI_KEY.",
+    )
+    openai_model: Storable = Field(default="", title="Its model", description="Empty: the first that the server lists.")
     embedding_model: Storable = Field(
         default="minilm",
         title="Embedding model",
-        description="`minilm` for English, `e5` for other languages too, both built in, or `ollama:NAME`. A change "
-        "builds a new index beside the old one.",
+        description="`minilm` for English, `e5` for other languages too, both built in, `ollama:NAME` or "
+        "`openai:NAME`. A change builds a new index beside the old one.",
+    )
+    embedding_address: Storable = Field(
+        default="",
+        title="Another address for embedding",
+        description="Where a server's embedding model does not run beside the one that writes. Empty: it does. Its key "
+        "is in the keyring, or in the variable PINCITE_EMBEDDING_KEY.",
+    )
+    allowed_addresses: Storable = Field(
+        default="",
+        title="Addresses that may be sent to",
+        description="Servers on other machines that questions and passages may go to, in full, with spaces between. "
+        "Nothing is sent to any other.",
     )
 
     score_floor: float = Field(
@@ -145,8 +165,9 @@ class Choices(BaseModel):
             checked = handler(values)
         except ValidationError as error:
             raise _told(error) from error
-        if checked.ollama_host:
-            server_address(checked.ollama_host)
+        for address in (checked.ollama_host, checked.openai_address, checked.embedding_address):
+            if address:
+                server_address(address)
         return checked
 
 
@@ -158,6 +179,15 @@ class Settings(Choices):
     def but(self, **values: Any) -> "Settings":
         """The same with other values. Raises SettingsError."""
         return Settings(**dict(self) | values)
+
+    def may_send(self, address: str) -> bool:
+        """To this machine always (also to no address), elsewhere once it was allowed."""
+        return not address or is_this_machine(address) or address in self.allowed_addresses.split()
+
+    @property
+    def servers(self) -> tuple[str, ...]:
+        """Everything that decides which server is asked to embed."""
+        return self.ollama_host, self.openai_address, self.embedding_address, self.allowed_addresses
 
     @property
     def database_path(self) -> Path:
@@ -232,14 +262,21 @@ def server_address(text: str) -> str:
     found = _ADDRESS.fullmatch(text.strip())
     if not found or not (found["host"] or found["port"]):
         raise SettingsError(
-            f"The address of Ollama, {text!r}, is not one.", hint="It looks like http://127.0.0.1:11434."
+            f"The address of a model server, {text!r}, is not one.", hint="It looks like http://127.0.0.1:11434."
         )
     scheme = (found["scheme"] or "http").lower()
     standard = {"http": 80, "https": 443}[scheme] if found["scheme"] else OLLAMA_PORT
     port = int(found["port"] or standard)
     if not 1 <= port <= 65535:
-        raise SettingsError(f"The address of Ollama, {text!r}, names no port.", hint="Ports go from 1 to 65535.")
+        raise SettingsError(
+            f"The address of a model server, {text!r}, names no port.", hint="Ports go from 1 to 65535."
+        )
     return f"{scheme}://{(found['host'] or '127.0.0.1').lower()}:{port}{(found['path'] or '').rstrip('/')}"
+
+
+def is_this_machine(address: str) -> bool:
+    name = urlsplit(address).hostname or ""
+    return name in ("localhost", "::1", "0.0.0.0", "::") or re.fullmatch(r"127(?:\.\d{1,3}){3}", name) is not None
 
 
 def default_data_dir() -> Path:

@@ -181,6 +181,8 @@ class Turn:
     options: tuple[str, ...] = ()
     """What a person may choose from where the turn asks back instead of answering."""
     error: str = ""
+    thoughts: str = ""
+    """What a reasoning model thought before its answer; no part of it, and judged by nobody."""
     notices: tuple[str, ...] = ()
     """Plain remarks: pages not read in a searched document, prompt truncated, model missing."""
     scope: tuple[str, ...] | None = None

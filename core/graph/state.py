@@ -48,6 +48,8 @@ class TurnState:
     """How complete the count is."""
     parts: tuple[AnswerPart, ...] = ()
     removed_markers: int = 0
+    thoughts: str = ""
+    """What a reasoning model thought before the draft; nobody judges it."""
     citations: tuple[Citation, ...] = ()
     verdict: Verdict | None = None
     attempts: tuple[Attempt, ...] = ()

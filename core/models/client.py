@@ -1,4 +1,4 @@
-"""The one way to a model server: the ``ollama`` package over a transport that trusts neither server nor environment.
+"""The one way to a model server: a transport that trusts neither server nor environment, under the client of its maker.
 
 No proxy, redirect, cookie or compression is accepted. Every call has a limit of seconds and of bytes, replies are JSON
 objects with finite numbers, and a stop is heeded while connecting, sending or waiting: no wait outlasts POLL_SECONDS.
@@ -14,7 +14,7 @@ from concurrent.futures import wait
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from functools import cache
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 import httpx
 import ollama
@@ -31,8 +31,12 @@ ERROR_BYTES = 2**16
 MOST_PARTS = 50_000
 """Lists and objects in one reply: an empty one takes three bytes to send and hundreds to keep."""
 LONGEST_REMARK = 200
+SILENT_SECONDS = 60.0
+"""The longest pause in the middle of a streamed reply."""
 
 Done = TypeVar("Done")
+Framing = Literal["whole", "lines", "events"]
+"""A reply is one JSON object, one a line, or one a server-sent event."""
 
 
 class ServerTrouble(Exception):
@@ -62,29 +66,41 @@ def stoppable(stopped: Callable[[], bool]) -> Iterator[None]:
 
 
 @contextmanager
-def model_server(
-    address: str, *, seconds: float, lines: bool = False, stopped: Callable[[], bool] = _never
-) -> Iterator[ollama.Client]:
-    """A client for one call, or a few that share one limit; every connection is closed at the end.
+def transport(
+    *, seconds: float, framing: Framing = "whole", stopped: Callable[[], bool] = _never, keyed: bool = False
+) -> Iterator[httpx.BaseTransport]:
+    """What carries one call, or a few that share one limit; every connection is closed at the end.
 
-    ``lines`` is for streamed replies, one JSON object a line. Raises ServerTrouble, and StoppedError once
-    ``stopped()`` or the surrounding ``stoppable`` says so.
+    ``keyed``: the caller has seen to it where its key may be sent in clear; else that is nowhere. Raises ServerTrouble,
+    and StoppedError once ``stopped()`` or the surrounding ``stoppable`` says so.
     """
     outer = _stopped.get()
-    call = _Call(seconds, STREAM_BYTES if lines else REPLY_BYTES, lambda: stopped() or outer())
+    call = _Call(seconds, lambda: stopped() or outer(), streamed=framing != "whole")
     try:
-        with ollama.Client(
-            host=address,
-            transport=_Transport(call, lines=lines),
-            trust_env=False,
-            follow_redirects=False,
-            headers={"accept-encoding": "identity"},
-        ) as client:
-            yield client
+        yield _Transport(call, framing, keyed=keyed)
     except (httpx.HTTPError, httpx.InvalidURL, ollama.ResponseError, ConnectionError, ValidationError) as error:
         raise ServerTrouble("sent a reply that cannot be understood") from error
     finally:
         call.close()
+
+
+@contextmanager
+def model_server(
+    address: str, *, seconds: float, lines: bool = False, stopped: Callable[[], bool] = _never
+) -> Iterator[ollama.Client]:
+    """Ollama's client over ``transport``; ``lines`` is for streamed replies."""
+    framing: Framing = "lines" if lines else "whole"
+    with (
+        transport(seconds=seconds, framing=framing, stopped=stopped) as carrier,
+        ollama.Client(
+            host=address,
+            transport=carrier,
+            trust_env=False,
+            follow_redirects=False,
+            headers={"accept-encoding": "identity"},
+        ) as client,
+    ):
+        yield client
 
 
 @cache
@@ -96,11 +112,13 @@ def _trusted() -> ssl.SSLContext:
 class _Call:
     """The limits of one call, and the thread that waits for the network: whatever waits there can be let go."""
 
-    def __init__(self, seconds: float, most_bytes: int, stopped: Callable[[], bool]) -> None:
+    def __init__(self, seconds: float, stopped: Callable[[], bool], *, streamed: bool) -> None:
         self._seconds = seconds
         self._deadline = time.monotonic() + seconds
-        self._bytes_left = self._most_bytes = most_bytes
+        self._bytes_left = self._most_bytes = STREAM_BYTES if streamed else REPLY_BYTES
         self._stopped = stopped
+        self._streamed = streamed
+        self._begun = False
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, name="model server", daemon=True)
         self._thread.start()
@@ -115,6 +133,7 @@ class _Call:
             raise ServerTrouble(f"did not answer in full within {self._seconds:.0f} seconds")
 
     def received(self, count: int) -> None:
+        self._begun = self._streamed
         self._bytes_left -= count
         if self._bytes_left < 0:
             raise ServerTrouble(f"sent more than the {self._most_bytes // 2**20} MiB that a reply may have")
@@ -122,15 +141,22 @@ class _Call:
     def wait_for(self, act: Coroutine[Any, Any, Done]) -> Done:
         """What comes of it. Raises ServerTrouble, also for what goes wrong on the network, and StoppedError."""
         done = asyncio.run_coroutine_threadsafe(act, self._loop)
+        silent_at = time.monotonic() + SILENT_SECONDS
         try:
             while True:
                 self.check()
+                if self._begun and time.monotonic() >= silent_at:
+                    raise ServerTrouble(f"fell silent for {SILENT_SECONDS:.0f} seconds")
                 if wait([done], POLL_SECONDS).done:
                     return done.result()
         except httpx.TransportError as error:
             raise _lost(error) from error
         finally:
             done.cancel()
+
+    @property
+    def closed(self) -> bool:
+        return self._loop.is_closed()
 
     def close(self) -> None:
         asyncio.run_coroutine_threadsafe(self._let_go(), self._loop).result()
@@ -151,42 +177,49 @@ class _Call:
 class _Transport(httpx.BaseTransport):
     """Sends requests, and lets nothing through but what is an answer to them."""
 
-    def __init__(self, call: _Call, *, lines: bool) -> None:
+    def __init__(self, call: _Call, framing: Framing, *, keyed: bool) -> None:
         self._call = call
-        self._lines = lines
+        self._framing = framing
+        self._keyed = keyed
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
-        if request.url.scheme != "https":
+        if request.url.scheme != "https" and not self._keyed:
             request.headers.pop("authorization", None)  # a key from OLLAMA_API_KEY would be there for all to read
         reply = self._call.wait_for(self._call.network.handle_async_request(request))
-        body = _Body(reply, self._call, lines=self._lines)
+        body = _Body(reply, self._call, self._framing)
         if reply.status_code != 200:
             try:
                 raise ServerTrouble(body.refusal(), status=reply.status_code)
             finally:
                 body.close()
-        return httpx.Response(200, headers={"content-type": "application/json"}, stream=body)
+        kind = "text/event-stream" if self._framing == "events" else "application/json"
+        return httpx.Response(200, headers={"content-type": kind}, stream=body)
 
 
 class _Body(httpx.SyncByteStream):
     """A reply's JSON, checked and written anew: what reads it sees ASCII, objects and finite numbers alone."""
 
-    def __init__(self, reply: httpx.Response, call: _Call, *, lines: bool) -> None:
+    def __init__(self, reply: httpx.Response, call: _Call, framing: Framing) -> None:
         self._reply = reply
         self._received = aiter(reply.aiter_raw())
         self._call = call
-        self._lines = lines
+        self._framing = framing
 
     def __iter__(self) -> Iterator[bytes]:
         if self._reply.headers.get("content-encoding", "").strip().lower() not in ("", "identity"):
             raise ServerTrouble("sent a compressed reply, which was not asked for")
-        for text in self._split() if self._lines else (b"".join(self._chunks()),):
-            if text.strip() or not self._lines:
-                yield _checked(text)
+        if self._framing == "whole":
+            yield _checked(b"".join(self._chunks()))
+        elif self._framing == "lines":
+            yield from (_checked(text) for text in self._split() if text.strip())
+        else:
+            yield from self._events()
 
     def close(self) -> None:
-        with suppress(ServerTrouble, StoppedError):
-            self._call.wait_for(self._reply.aclose())
+        """A call that is over has closed it already."""
+        if not self._call.closed:
+            with suppress(ServerTrouble, StoppedError):
+                self._call.wait_for(self._reply.aclose())
 
     def refusal(self) -> str:
         """What the status says, with the server's own remark where there is one."""
@@ -204,6 +237,16 @@ class _Body(httpx.SyncByteStream):
             reply = None
         said = _remark(reply.get("error")) if isinstance(reply, dict) else ""
         return f"refused (status {status})" + (f": {said}" if said else "")
+
+    def _events(self) -> Iterator[bytes]:
+        """Those that carry data; comments, names and numbers of events are passed over, anything else is no event."""
+        for line in self._split():
+            name, _, data = line.strip().partition(b":")
+            if name == b"data":
+                yield b"data: " + (b"[DONE]\n" if data.strip() == b"[DONE]" else _checked(data)) + b"\n"
+            elif name not in (b"", b"event", b"id", b"retry"):
+                _checked(line)
+                raise ServerTrouble("sent a reply that is no stream of events")
 
     def _chunks(self) -> Iterator[bytes]:
         while chunk := self._call.wait_for(_next(self._received)):
@@ -246,6 +289,8 @@ def _checked(text: bytes) -> bytes:
 
 def _remark(error: object) -> str:
     """A server's own words in one short line."""
+    if isinstance(error, dict):
+        error = error.get("message")
     line = " ".join(error.split()) if isinstance(error, str) else ""
     return "".join(character for character in line if character.isprintable())[:LONGEST_REMARK]
 

@@ -1,17 +1,22 @@
-"""What all embedders share: a query is embedded once, whoever embeds it."""
+"""What embedders share: a query is embedded once, whoever embeds it; servers are asked only where that is allowed."""
 
 import threading
-from collections.abc import Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from functools import cached_property
 
 import numpy as np
 
+from core.domain.errors import ModelUnavailableError
 from core.domain.ports import Embedder, Vectors
+from core.models.client import ServerTrouble
 
 FEW_TEXTS = 16
 """Up to this many texts are a query's, answered ahead of the bulk work of an ingest."""
 REMEMBERED_QUERIES = 256
 """A retry asks again what was asked before, and many questions look for the same section."""
 LEAST_LENGTH = 1e-12
+MOST_DIMENSIONS = 16_384
 
 
 class RememberedEmbedder:
@@ -50,3 +55,60 @@ class RememberedEmbedder:
                 for oldest in list(self._known)[:-REMEMBERED_QUERIES]:
                     del self._known[oldest]
         return np.stack([found[text] for text in texts])
+
+
+class ServedEmbedder(ABC):
+    """An embedding model behind a server."""
+
+    def __init__(self, name: str, may_send: Callable[[str], bool] | None) -> None:
+        """``may_send``: whether texts may go to an address; None: to any."""
+        self.name = name
+        self._may_send = may_send
+
+    @property
+    @abstractmethod
+    def address(self) -> str:
+        """Raises ModelUnavailableError."""
+
+    @abstractmethod
+    def _request(self, texts: Sequence[str]) -> Vectors:
+        """Of a few texts. Raises ModelUnavailableError."""
+
+    @property
+    def allowed_address(self) -> str:
+        """Raises ModelUnavailableError where nobody has allowed that texts are sent there."""
+        address = self.address
+        if self._may_send and not self._may_send(address):
+            raise ModelUnavailableError(sends_to(address), hint="Allow it in the settings, or choose another model.")
+        return address
+
+    @cached_property
+    def dimensions(self) -> int:
+        return int(self._request(["dimensions"]).shape[1])
+
+    def embed(self, texts: Sequence[str]) -> Vectors:
+        """Raises ModelUnavailableError."""
+        if not texts:
+            return np.zeros((0, self.dimensions), dtype=np.float32)
+        return np.concatenate([self._request(texts[at : at + FEW_TEXTS]) for at in range(0, len(texts), FEW_TEXTS)])
+
+    def embed_queries(self, texts: Sequence[str]) -> Vectors:
+        return self.embed(texts)
+
+
+def sends_to(address: str) -> str:
+    """What is told before anything goes to another machine."""
+    return f"This sends your questions and passages to {address}, which is not on this machine."
+
+
+def unit_vectors(rows: Sequence[Sequence[float]], count: int) -> Vectors:
+    """Shape (count, dimensions), each row of length 1. Raises ServerTrouble for anything that cannot be made so."""
+    if len(rows) != count or len({len(row) for row in rows}) != 1 or not 1 <= len(rows[0]) <= MOST_DIMENSIONS:
+        raise ServerTrouble("sent vectors of a number or length that was not asked for")
+    vectors = np.asarray(rows, dtype=np.float64)
+    with np.errstate(over="ignore"):
+        lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
+    if not np.isfinite(lengths).all() or (lengths < LEAST_LENGTH).any():
+        raise ServerTrouble("sent vectors that point nowhere")
+    unit: Vectors = (vectors / lengths).astype(np.float32)
+    return unit

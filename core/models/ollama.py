@@ -1,44 +1,37 @@
-"""Ollama behind the ChatModel port, through its own client: streaming, context size, and plain errors."""
+"""Ollama behind the ChatModel port, through its own client."""
 
 import os
 import re
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Generator, Mapping
 from contextlib import suppress
 from functools import cached_property
 from typing import Any
-from urllib.parse import urlsplit
 
 import ollama
 
-from core.domain.errors import ModelInterruptedError, ModelUnavailableError, SettingsError, StoppedError
-from core.domain.ports import AnswerRequest
+from core.domain.errors import ModelUnavailableError, SettingsError
 from core.domain.settings import Settings, server_address
-from core.models.client import ServerTrouble, model_server, stoppable, strict_json
-from core.models.prompts import messages_for
+from core.models.client import ServerTrouble, model_server, stoppable
+from core.models.served import (
+    ANSWER_SECONDS,
+    ANSWER_TOKENS,
+    LARGEST_CONTEXT,
+    LOOK_SECONDS,
+    STRUCTURED_SECONDS,
+    THINKING_TOKENS,
+    Piece,
+    ServedChat,
+    least_context,
+    unavailable,
+)
 
 DEFAULT_HOST = "http://127.0.0.1:11434"
-LARGEST_CONTEXT = 8_192
-"""Tokens: what is asked for of models that could take more, so that a laptop's memory suffices."""
-ANSWER_TOKENS = 700
-OVERHEAD_TOKENS = 900
-"""Rules, question and recent history."""
-CHARACTERS_PER_TOKEN = 3.0
-"""Cautious: prose runs to four, tables of figures to less than three."""
-LONGEST_TOKEN = 9
-"""More characters per token than this over a whole prompt means that the server did not read all of it."""
-LEAST_CONTEXT = 128
-LONGEST_ANSWER = 20_000
-"""Characters: three times what ANSWER_TOKENS make; a server that heeds no limit is cut."""
 MOST_MODELS = 200
-LOOK_SECONDS = 3.0
-STRUCTURED_SECONDS = 30.0
-ANSWER_SECONDS = 3_600.0
-"""The longest time that a turn may be given in the settings; a turn stops its answer sooner."""
+KEEP_ALIVE = "30m"
+"""How long a model stays loaded after a call; the server's own five minutes are shorter than reading an answer."""
 
 _MODEL_NAME = re.compile(r"[\w./:@+-]{1,200}", re.ASCII)
-_CONTROLS = dict.fromkeys({*range(32), *range(127, 160)} - {9, 10, 13})
-"""Marks that command terminals, and that no answer needs."""
 
 
 def host_of(chosen: str) -> str:
@@ -53,11 +46,6 @@ def host_of(chosen: str) -> str:
         ) from error
 
 
-def is_this_machine(address: str) -> bool:
-    name = urlsplit(address).hostname or ""
-    return name in ("localhost", "::1", "0.0.0.0", "::") or re.fullmatch(r"127(?:\.\d{1,3}){3}", name) is not None
-
-
 def chat_models(host: str) -> list[str]:
     """Names of the models that can chat; those that only embed are left out. Raises ModelUnavailableError."""
     chatting: list[str] = []
@@ -65,7 +53,7 @@ def chat_models(host: str) -> list[str]:
         with model_server(host, seconds=LOOK_SECONDS) as server:
             listed = [entry.model or "" for entry in server.list().models]
     except ServerTrouble as trouble:
-        raise _unavailable(host, trouble) from trouble
+        raise unavailable(host, trouble, "Ollama") from trouble
     until = time.monotonic() + LOOK_SECONDS
     for name in [name for name in dict.fromkeys(listed) if _MODEL_NAME.fullmatch(name)][:MOST_MODELS]:
         if time.monotonic() >= until:
@@ -79,7 +67,7 @@ def chat_models(host: str) -> list[str]:
 def context_length(shown: ollama.ShowResponse, most: int) -> int:
     """Tokens the model was built for, at most ``most``; what is no size is passed over."""
     sizes = [value for name, value in (shown.modelinfo or {}).items() if name.endswith(".context_length")]
-    return min([most, *(size for size in sizes if type(size) is int and size >= LEAST_CONTEXT)])
+    return least_context(sizes, most)
 
 
 def _can_chat(shown: ollama.ShowResponse) -> bool:
@@ -88,15 +76,10 @@ def _can_chat(shown: ollama.ShowResponse) -> bool:
     return "bert" not in str((shown.modelinfo or {}).get("general.architecture", ""))
 
 
-def _unavailable(host: str, trouble: ServerTrouble) -> ModelUnavailableError:
-    return ModelUnavailableError(
-        f"The language model server at {host} {trouble}.",
-        hint="Start Ollama and run the question again, or run it with quoting.",
-    )
-
-
 class OllamaProvider:
     """The models of the Ollama server that the settings name."""
+
+    label = "Ollama"
 
     def address(self, settings: Settings) -> str:
         return host_of(settings.ollama_host)
@@ -111,100 +94,53 @@ class OllamaProvider:
         return OllamaChat(self.address(settings), model)
 
 
-class OllamaChat:
-    """One model of one server; build one per turn, since ``notices`` speaks of the last answer."""
-
-    def __init__(self, host: str, model: str) -> None:
-        self.host = host
-        self.model = model
-        self._notices: list[str] = []
-
-    @property
-    def name(self) -> str:
-        return f"ollama:{self.model}"
-
-    @property
-    def writes_prose(self) -> bool:
-        return True
-
-    @property
-    def notices(self) -> tuple[str, ...]:
-        return tuple(self._notices)
+class OllamaChat(ServedChat):
+    provider, program = "ollama", "Ollama"
 
     @cached_property
-    def context_tokens(self) -> int:
-        """What the model was built for, at most LARGEST_CONTEXT. Raises ModelUnavailableError."""
+    def _shown(self) -> ollama.ShowResponse:
+        """What the server says of the model. Raises ModelUnavailableError."""
         try:
             with model_server(self.host, seconds=LOOK_SECONDS) as server:
-                return context_length(server.show(self.model), LARGEST_CONTEXT)
+                return server.show(self.model)
         except ServerTrouble as trouble:
-            raise self._error(trouble) from trouble
+            raise self.error(trouble) from trouble
 
     @property
-    def context_characters(self) -> int:
-        tokens = self.context_tokens - ANSWER_TOKENS - OVERHEAD_TOKENS
-        return int(max(tokens, self.context_tokens // 4) * CHARACTERS_PER_TOKEN)
+    def context_tokens(self) -> int:
+        """What the model was built for, at most LARGEST_CONTEXT. Raises ModelUnavailableError."""
+        return context_length(self._shown, LARGEST_CONTEXT)
 
-    def answer(self, request: AnswerRequest, stopped: Callable[[], bool]) -> Iterator[str]:
-        self._notices.clear()
-        messages = messages_for(request)
-        written = 0
-        try:
-            with stoppable(stopped):
-                options = self._options
-            for part in self._parts(messages, options, stopped):
-                text = (part.message.content or "").translate(_CONTROLS) if part.message.role == "assistant" else ""
-                written += len(text)
-                if text:
-                    yield text[: LONGEST_ANSWER - written + len(text)]
-                if part.done or written >= LONGEST_ANSWER:
-                    self._look_for_cuts(part, sum(len(message["content"]) for message in messages), written)
-                    return
-            raise ServerTrouble("broke the answer off")
-        except StoppedError:
-            return
-        except ServerTrouble as trouble:
-            raise self._error(trouble, begun=written > 0) from trouble
+    def _reply(self, messages: list[dict[str, str]], schema: Mapping[str, Any]) -> str:
+        think = False if self._thinks else None
+        with model_server(self.host, seconds=STRUCTURED_SECONDS) as server:
+            reply = server.chat(
+                self.model, messages, format=dict(schema), options=self._options, keep_alive=KEEP_ALIVE, think=think
+            )
+        return reply.message.content or ""
 
-    def structured(self, instructions: str, content: str, schema: Mapping[str, Any]) -> Mapping[str, Any] | None:
-        messages = [{"role": "system", "content": instructions}, {"role": "user", "content": content}]
-        try:
-            with model_server(self.host, seconds=STRUCTURED_SECONDS) as server:
-                reply = server.chat(self.model, messages, format=dict(schema), options=self._options)
-            value = strict_json(reply.message.content or "")
-        except (ServerTrouble, ModelUnavailableError, ValueError):
-            return None
-        required = schema.get("required", ())
-        return value if isinstance(value, dict) and all(name in value for name in required) else None
+    @property
+    def _thinks(self) -> bool:
+        return "thinking" in (self._shown.capabilities or ())
 
     @property
     def _options(self) -> dict[str, int]:
-        return {"num_ctx": self.context_tokens, "num_predict": ANSWER_TOKENS, "temperature": 0}
+        """The same context at every call: another one would load the model anew."""
+        most = ANSWER_TOKENS + (THINKING_TOKENS if self._thinks else 0)
+        return {"num_ctx": self.context_tokens, "num_predict": most, "temperature": 0}
 
-    def _parts(
-        self, messages: list[dict[str, str]], options: dict[str, int], stopped: Callable[[], bool]
-    ) -> Iterator[ollama.ChatResponse]:
+    def _pieces(self, messages: list[dict[str, str]], stopped: Callable[[], bool]) -> Generator[Piece, None, None]:
+        with stoppable(stopped):
+            options, think = self._options, True if self._thinks else None
         with model_server(self.host, seconds=ANSWER_SECONDS, lines=True, stopped=stopped) as server:
-            yield from server.chat(self.model, messages, stream=True, options=options)
-
-    def _error(self, trouble: ServerTrouble, *, begun: bool = False) -> ModelInterruptedError | ModelUnavailableError:
-        if begun:
-            return ModelInterruptedError(
-                f"The connection to {self.model} was lost in the middle of the answer: its server {trouble}.",
-                hint="Run the question again, or run it with quoting.",
-            )
-        if trouble.status == 404:
-            return ModelUnavailableError(
-                f"The server at {self.host} has no model called {self.model}.",
-                hint="Choose another model in the settings, or run the question with quoting.",
-            )
-        return _unavailable(self.host, trouble)
-
-    def _look_for_cuts(self, last: ollama.ChatResponse, characters_sent: int, characters_written: int) -> None:
-        read = last.prompt_eval_count or 0
-        if read and (read >= self.context_tokens - 1 or characters_sent / read > LONGEST_TOKEN):
-            self._notices.append(
-                f"{self.model} could not read all of the evidence: its context of {self.context_tokens} tokens is full."
-            )
-        if last.done_reason == "length" or characters_written >= LONGEST_ANSWER:
-            self._notices.append(f"The answer of {self.model} reached its length limit and was cut.")
+            for part in server.chat(
+                self.model, messages, stream=True, options=options, keep_alive=KEEP_ALIVE, think=think
+            ):
+                ours = part.message.role == "assistant"
+                yield Piece(
+                    text=(part.message.content or "") if ours else "",
+                    thought=(part.message.thinking or "") if ours else "",
+                    done=bool(part.done),
+                    cut=part.done_reason == "length",
+                    prompt_tokens=part.prompt_eval_count or 0,
+                )

@@ -1,38 +1,41 @@
 """Embedding models of an Ollama server."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cached_property
 
-import numpy as np
 import ollama
 
 from core.domain.errors import ModelUnavailableError, SettingsError
 from core.domain.ports import Vectors
 from core.domain.settings import Settings
 from core.models.client import ServerTrouble, model_server
-from core.models.embed import FEW_TEXTS, LEAST_LENGTH
-from core.models.ollama import LOOK_SECONDS, context_length, host_of
+from core.models.embed import ServedEmbedder, unit_vectors
+from core.models.ollama import context_length, host_of
+from core.models.served import LOOK_SECONDS
 
 MOST_OLLAMA_TOKENS = 2048
-MOST_DIMENSIONS = 16_384
 EMBED_SECONDS = 120.0
 
 
-class OllamaEmbedder:
+class OllamaEmbedder(ServedEmbedder):
     """An embedding model of an Ollama server; its version is the digest of the model's files."""
 
-    def __init__(self, model: str, *, host: str = "") -> None:
+    def __init__(self, model: str, *, host: str = "", may_send: Callable[[str], bool] | None = None) -> None:
+        super().__init__(f"ollama:{model}", may_send)
         self.model = model
-        self.name = f"ollama:{model}"
         self._chosen_host = host
 
     @classmethod
     def open(cls, settings: Settings, model: str) -> "OllamaEmbedder":
         if not model:
             raise SettingsError("Which of Ollama's models embeds is not said.", hint="Use ollama:NAME.")
-        return cls(model, host=settings.ollama_host)
+        return cls(model, host=settings.embedding_address or settings.ollama_host, may_send=settings.may_send)
+
+    @property
+    def address(self) -> str:
+        return host_of(self._chosen_host)
 
     @cached_property
     def version(self) -> str:
@@ -47,19 +50,6 @@ class OllamaEmbedder:
         )
 
     @cached_property
-    def dimensions(self) -> int:
-        return int(self._request(["dimensions"]).shape[1])
-
-    def embed(self, texts: Sequence[str]) -> Vectors:
-        """Raises ModelUnavailableError."""
-        if not texts:
-            return np.zeros((0, self.dimensions), dtype=np.float32)
-        return np.concatenate([self._request(texts[at : at + FEW_TEXTS]) for at in range(0, len(texts), FEW_TEXTS)])
-
-    def embed_queries(self, texts: Sequence[str]) -> Vectors:
-        return self.embed(texts)
-
-    @cached_property
     def _context_tokens(self) -> int:
         """Where the server is to cut texts: left to itself it lets a model of 512 tokens crash on 2,048."""
         with self._server(LOOK_SECONDS) as server:
@@ -70,13 +60,13 @@ class OllamaEmbedder:
         filled = [text or " " for text in texts]
         with self._server(EMBED_SECONDS) as server:
             rows = server.embed(model=self.model, input=filled, truncate=True, options=options).embeddings
-            return _unit_vectors(rows, len(texts))
+            return unit_vectors(rows, len(texts))
 
     @contextmanager
     def _server(self, seconds: float) -> Iterator[ollama.Client]:
         """Raises ModelUnavailableError."""
         try:
-            with model_server(host_of(self._chosen_host), seconds=seconds) as server:
+            with model_server(self.allowed_address, seconds=seconds) as server:
                 yield server
         except ServerTrouble as trouble:
             raise self._unavailable(trouble) from trouble
@@ -86,16 +76,3 @@ class OllamaEmbedder:
             f"Ollama could not embed with {self.model}: the server {trouble}.",
             hint=f"Check that Ollama runs and has the model (ollama pull {self.model}), then try again.",
         )
-
-
-def _unit_vectors(rows: Sequence[Sequence[float]], count: int) -> Vectors:
-    """Shape (count, dimensions), each row of length 1. Raises ServerTrouble for anything that cannot be made so."""
-    if len(rows) != count or len({len(row) for row in rows}) != 1 or not 1 <= len(rows[0]) <= MOST_DIMENSIONS:
-        raise ServerTrouble("sent vectors of a number or length that was not asked for")
-    vectors = np.asarray(rows, dtype=np.float64)
-    with np.errstate(over="ignore"):
-        lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
-    if not np.isfinite(lengths).all() or (lengths < LEAST_LENGTH).any():
-        raise ServerTrouble("sent vectors that point nowhere")
-    unit: Vectors = (vectors / lengths).astype(np.float32)
-    return unit

@@ -10,13 +10,14 @@ from typing import Protocol
 
 from core.domain.errors import ModelUnavailableError, SettingsError
 from core.domain.ports import ChatModel, Embedder, Reranker
-from core.domain.settings import Settings
+from core.domain.settings import Settings, is_this_machine
 from core.models.e5 import E5Embedder
-from core.models.embed import RememberedEmbedder
+from core.models.embed import RememberedEmbedder, sends_to
 from core.models.flash import FlashReranker
 from core.models.minilm import MiniLmEmbedder
-from core.models.ollama import OllamaProvider, is_this_machine
+from core.models.ollama import OllamaProvider
 from core.models.ollama_embedder import OllamaEmbedder
+from core.models.openai_server import OpenAiEmbedder, OpenAiProvider
 from core.models.quoting import Quoting
 from core.models.rerank import BuiltInReranker
 
@@ -26,6 +27,9 @@ QUOTING_IS_CHOSEN = "Quoting is chosen in the settings."
 
 class ChatProvider(Protocol):
     """What can write answers: a server, or a library on this machine."""
+
+    label: str
+    """What people call it, at the beginning of a sentence."""
 
     def address(self, settings: Settings) -> str:
         """Where its models run; empty: in this process. Raises ModelUnavailableError where that is no address."""
@@ -42,12 +46,14 @@ class ChatProvider(Protocol):
 
 CHAT: dict[str, ChatProvider] = {
     "ollama": OllamaProvider(),
+    "openai": OpenAiProvider(),
 }
 """In the order in which ``auto`` asks them."""
 EMBEDDERS: dict[str, Callable[[Settings, str], Embedder]] = {
     "minilm": MiniLmEmbedder.open,
     "e5": E5Embedder.open,
     "ollama": OllamaEmbedder.open,
+    "openai": OpenAiEmbedder.open,
 }
 """Made of the settings and the model's name; SettingsError where it has none such."""
 RERANKERS: dict[str, Callable[[Settings], Reranker]] = {
@@ -70,6 +76,10 @@ class EngineState:
     message: str
     hint: str = ""
     """What to do where the model that is wanted is not there."""
+    provider: str = ""
+    """Whose ``models`` they are."""
+    asks_to_send_to: str = ""
+    """An address on another machine that nobody has allowed yet: nothing was sent there."""
 
 
 def look_for_engines(settings: Settings) -> EngineState:
@@ -124,13 +134,19 @@ def _first(settings: Settings) -> EngineState:
     check_engine(settings.engine)
     wanted, _, model = settings.engine.partition(":")
     states = [_state(name, model, settings) for name in ([wanted] if wanted in CHAT else CHAT)]
-    return next((state for state in states if state.model), states[0])
+    asking = (state for state in states if state.asks_to_send_to)
+    return next((state for state in states if state.model), next(asking, states[0]))
 
 
 def _state(name: str, model: str, settings: Settings) -> EngineState:
     provider = CHAT[name]
     try:
-        address, models = provider.address(settings), tuple(provider.models(settings))
+        address = provider.address(settings)
+        if not settings.may_send(address):
+            return EngineState(
+                QUOTING, "", (), False, sends_to(address), "Allow it in the settings.", asks_to_send_to=address
+            )
+        models = tuple(provider.models(settings))
     except ModelUnavailableError as error:
         return EngineState(QUOTING, "", (), False, error.message, error.hint)
     wanted = model or provider.preferred(settings)
@@ -138,10 +154,10 @@ def _state(name: str, model: str, settings: Settings) -> EngineState:
     at = f" at {address}" if address else ""
     if not chosen:
         called = f" called {wanted}" if wanted else ""
-        message = f"{name.capitalize()}{at} has no chat model{called}."
+        message = f"{provider.label}{at} has no chat model{called}."
         hint = "Choose another model in the settings, or run the question with quoting."
-        return EngineState(QUOTING, "", models, bool(models), message, hint)
+        return EngineState(QUOTING, "", models, bool(models), message, hint, name)
     message = f"{chosen}{at} writes the answers."
     if address and not is_this_machine(address):
         message += " Questions and passages of the documents are sent there."
-    return EngineState(name, chosen, models, True, message)
+    return EngineState(name, chosen, models, True, message, provider=name)

@@ -4,9 +4,11 @@ import threading
 import time
 from contextlib import suppress
 
-from core.domain.errors import StoppedError
+from core.domain.errors import SettingsError, StoppedError
 from core.domain.settings import Settings
 from core.models.client import stoppable
+from core.models.keys import keep_key
+from core.models.openai_server import address_of
 from core.models.registry import AUTO, CHAT, QUOTING, EngineState, look_for_engines
 from core.services.settings import SettingsInForce
 
@@ -43,6 +45,29 @@ class Engines:
                 if age <= STALE_SECONDS:
                     return state
         return self._look()
+
+    def allow(self, address: str) -> None:
+        """Questions and passages may go there from now on."""
+        self._settings.change(allowed_addresses=" ".join(dict.fromkeys([*self.allowed, address])))
+
+    def withdraw(self, address: str) -> None:
+        """Nothing more is sent there."""
+        self._settings.change(allowed_addresses=" ".join(one for one in self.allowed if one != address))
+
+    @property
+    def allowed(self) -> tuple[str, ...]:
+        return tuple(self._settings.current.allowed_addresses.split())
+
+    def keep_key(self, server: str, key: str) -> None:
+        """In the keyring of this machine alone, for the server as the settings give it; empty: forget it.
+
+        Raises SettingsError, ModelUnavailableError.
+        """
+        if not server:
+            raise SettingsError("The key belongs to no address.", hint="Give the server's address as well.")
+        keep_key(address_of(server), key)
+        with self._lock:
+            self._known = None
 
     def close(self) -> None:
         self._closing.set()

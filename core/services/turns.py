@@ -350,6 +350,7 @@ def _answered(turn: Turn, final: TurnState) -> Turn:
         reasons=final.reasons,
         question_back=final.question_back,
         options=final.options,
+        thoughts=final.thoughts,
         notices=final.notices,
         reused_from=final.reused_from,
     )

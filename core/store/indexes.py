@@ -102,7 +102,7 @@ class Indexes:
     def use(self, settings: Settings) -> None:
         """Reach the embedders by these settings from now on."""
         with self._lock:
-            if settings.ollama_host != self._settings.ollama_host:
+            if settings.servers != self._settings.servers:
                 self._embedders.clear()
             self._settings = settings
 

@@ -74,6 +74,10 @@ def draw_answer(app: Pincite, turn: Turn, document_names: dict[str, str], slot: 
     st.markdown(answer_markdown(final.parts, verdict))
     draw_charts(final.parts)
     draw_chips(final.citations, document_names, slot, turn.id)
+    if turn.thoughts:
+        with st.expander("What the model thought first", type="compact", icon=":material/psychology:"):
+            st.caption("No part of the answer, and not checked.")
+            st.markdown(escape_lines(turn.thoughts))
     if review and review.parts != turn.parts:
         with st.expander("The draft before the review", type="compact"):
             st.markdown(answer_markdown(turn.parts, turn.verdict))

@@ -1,4 +1,7 @@
-"""What every ChatModel promises, on quoting and on a real Ollama; and how the adapter takes a server in trouble."""
+"""What every ChatModel promises: quoting, Ollama, llama.cpp's server, and one that speaks OpenAI's protocol as told.
+
+And how the adapters take a server in trouble.
+"""
 
 import json
 import re
@@ -17,11 +20,14 @@ from core.domain.search import Evidence, Intent
 from core.domain.settings import Settings
 from core.judge.critique import critic_content
 from core.models.ollama import OllamaChat, chat_models, host_of
+from core.models.openai_server import OpenAiChat, address_of
 from core.models.prompts import messages_for
 from core.models.quoting import Quoting, chance_of_answer
 from core.models.registry import choose_engine, look_for_engines
 from core.text.marks import marked_text
 from core.text.questions import NOT_FOUND
+from core.text.thinking import split_thinking
+from tests.model_servers import GGUF, Script, llama_server, openai_stand_in
 
 TEXT = "Overdue amounts bear interest at 1.5 % per month. Invoices are payable within 30 days."
 SCHEMA = {
@@ -49,10 +55,28 @@ def never() -> bool:
     return False
 
 
-@pytest.fixture(params=["quoting", "ollama"])
+@pytest.fixture(scope="module")
+def llama() -> Iterator[str]:
+    if not GGUF.exists():
+        pytest.skip(f"{GGUF} is not on this machine")
+    with llama_server() as address:
+        yield address
+
+
+@pytest.fixture
+def stand_in() -> Iterator[Script]:
+    with openai_stand_in(Script()) as script:
+        yield script
+
+
+@pytest.fixture(params=["quoting", "ollama", "openai", "llama.cpp"])
 def model(request: pytest.FixtureRequest) -> ChatModel:
     if request.param == "quoting":
         return Quoting()
+    if request.param == "openai":
+        return OpenAiChat(request.getfixturevalue("stand_in").address, "m")
+    if request.param == "llama.cpp":
+        return OpenAiChat(request.getfixturevalue("llama"), "smollm2")
     try:
         names = chat_models(host_of(""))
     except ModelUnavailableError as error:
@@ -282,3 +306,134 @@ def test_what_holds_nothing_to_weigh_is_declined_without_being_sure() -> None:
     assert chance_of_answer(question, [], ()) == chance_of_answer(question, [evidence(question)], ()) == 0.5
     (declined,) = (part for part in Quoting().answer(asked(question, evidence(question)), never) if part)
     assert isinstance(declined, AnswerPart) and declined.probability == 0.5
+
+
+# ------------------------------------------------------------ a server that speaks OpenAI's protocol
+
+
+def openai_model(script: Script, *, key: str = "") -> OpenAiChat:
+    return OpenAiChat(script.address, "m", key=key)
+
+
+def test_a_key_is_sent_and_nothing_tells_of_the_machine(stand_in: Script) -> None:
+    said_by(openai_model(stand_in, key="sk-secret").answer(asked(), never))
+    said_by(openai_model(stand_in).answer(asked(), never))
+    with_key, without = [headers for path, headers, _ in stand_in.seen if path == "/v1/chat/completions"]
+    assert with_key["authorization"] == "Bearer sk-secret" and "authorization" not in without
+    assert not [name for name in with_key if name.startswith(("x-stainless", "openai-"))]
+
+
+def test_a_key_never_goes_over_an_open_line_to_another_machine() -> None:
+    with pytest.raises(ModelUnavailableError, match="begin with https") as caught:
+        said_by(OpenAiChat("http://models.example:8000/v1", "m", key="sk-secret").answer(asked(), never))
+    assert "sk-secret" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("status", "told", "remedy"),
+    [
+        (401, "Incorrect API key provided: sk-secret", "Check the key"),
+        (429, "Rate limit reached", "wait a minute"),
+        (404, "no such model", "Choose another model"),
+        (500, "model requires more system memory than is available", "smaller model"),
+        (503, "Loading model", "run the question again"),
+    ],
+)
+def test_every_refusal_says_what_to_do_and_no_key(stand_in: Script, status: int, told: str, remedy: str) -> None:
+    stand_in.status, stand_in.error = status, {"message": told}
+    with pytest.raises(ModelUnavailableError) as caught:
+        said_by(openai_model(stand_in, key="sk-secret").answer(asked(), never))
+    assert remedy in caught.value.hint and "quoting" in caught.value.hint
+    assert "sk-secret" not in str(caught.value)
+    assert openai_model(stand_in).structured("JSON", "?", SCHEMA) is None
+
+
+def test_a_stream_that_ends_without_an_end_interrupts(stand_in: Script) -> None:
+    stand_in.finish = None
+    pieces = openai_model(stand_in).answer(asked(), never)
+    assert next(pieces) == "The rate is "
+    with pytest.raises(ModelInterruptedError, match="middle of the answer"):
+        list(pieces)
+
+
+def test_a_stop_lets_the_server_go_at_once(stand_in: Script) -> None:
+    stand_in.gate, stop = threading.Event(), threading.Event()
+    pieces = openai_model(stand_in).answer(asked(), stop.is_set)
+    assert next(pieces) == "The rate is "
+    stop.set()
+    assert list(pieces) == [] and stand_in.hung_up.wait(10), "the server still works"
+
+
+def test_what_a_server_counts_tells_that_it_cut_the_prompt(stand_in: Script) -> None:
+    stand_in.prompt_tokens = 4096
+    model = openai_model(stand_in)
+    assert said_by(model.answer(asked(), never)) == "The rate is 1.5 % [1]."
+    assert any("could not read all of the evidence" in notice for notice in model.notices)
+    stand_in.prompt_tokens, stand_in.finish = 300, "length"
+    said_by(model.answer(asked(), never))
+    assert model.notices == ("The answer of m reached its length limit and was cut.",)
+
+
+def test_thoughts_stand_apart_from_the_answer(stand_in: Script) -> None:
+    stand_in.thoughts = ("Interest? ", "1.5 %, I think.")
+    reply = said_by(openai_model(stand_in).answer(asked(), never))
+    assert split_thinking(reply) == ("Interest? 1.5 %, I think.", "The rate is 1.5 % [1].")
+
+
+def test_thoughts_of_ollama_stand_apart_from_the_answer(troubled: Callable[..., str]) -> None:
+    thought = {"model": "m", "message": {"role": "assistant", "content": "", "thinking": "Hm. "}, "done": False}
+    lines = [json.dumps(thought).encode(), said("1.5 %."), said("", done=True)]
+    reply = said_by(OllamaChat(troubled(lines), "m").answer(asked(), never))
+    assert split_thinking(reply) == ("Hm.", "1.5 %.")
+
+
+@pytest.mark.parametrize("loop", ["The rate is 1.5 % [1]. ", "a ", "Fees are due. Interest is due. Rent is due. "])
+def test_an_answer_that_runs_away_is_ended(stand_in: Script, loop: str) -> None:
+    stand_in.pieces = ["It says: ", *[loop] * 2_000]
+    model = openai_model(stand_in)
+    assert len(said_by(model.answer(asked(), never))) < 600
+    assert "over and over" in model.notices[0]
+
+
+def test_a_long_table_does_not_run_away(stand_in: Script) -> None:
+    stand_in.pieces = [f"- Berth {number}: {number * 37} tonnes [1]\n" for number in range(60)]
+    model = openai_model(stand_in)
+    assert said_by(model.answer(asked(), never)) == "".join(stand_in.pieces) and model.notices == ()
+
+
+def test_a_model_with_a_temperature_of_its_own_is_asked_in_its_words(stand_in: Script) -> None:
+    stand_in.refuses = lambda asked: "temperature" in asked or "max_tokens" in asked
+    assert said_by(openai_model(stand_in).answer(asked(), never)) == "The rate is 1.5 % [1]."
+
+
+@pytest.mark.parametrize("wrapped", ["```json\n{}\n```", "Here it is: {}", "<think>{{?}}</think>{}", "{}"])
+def test_json_is_found_in_whatever_stands_around_it(stand_in: Script, wrapped: str) -> None:
+    stand_in.reply = wrapped.format('{"colour": "blue"}')
+    assert openai_model(stand_in).structured("JSON", "?", SCHEMA) == {"colour": "blue"}
+
+
+@pytest.mark.parametrize(
+    ("model", "tokens"),
+    [
+        ({"id": "m"}, 4096),
+        ({"id": "m", "max_model_len": 2048}, 2048),
+        ({"id": "m", "meta": {"n_ctx": 1024, "n_ctx_train": 8192}}, 1024),
+        ({"id": "m", "context_length": 200_000}, 8192),
+    ],
+)
+def test_the_context_is_what_the_server_says(stand_in: Script, model: dict[str, object], tokens: int) -> None:
+    stand_in.model = model
+    assert openai_model(stand_in).context_tokens == tokens
+
+
+@pytest.mark.parametrize(
+    ("chosen", "used"),
+    [
+        ("", ""),
+        ("localhost:1234", "http://localhost:1234/v1"),
+        ("https://api.example.com", "https://api.example.com:443/v1"),
+        ("http://127.0.0.1:8000/openai/", "http://127.0.0.1:8000/openai"),
+    ],
+)
+def test_an_address_is_completed(chosen: str, used: str) -> None:
+    assert address_of(chosen) == used

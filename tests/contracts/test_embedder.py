@@ -18,6 +18,7 @@ from core.domain.settings import Settings
 from core.models import e5, minilm
 from core.models.e5 import E5Embedder
 from core.models.minilm import MiniLmEmbedder
+from core.models.ollama import host_of
 from core.models.ollama_embedder import OllamaEmbedder
 from core.models.registry import make_embedder
 
@@ -36,11 +37,12 @@ def ollama_has(model: str) -> bool:
         return False
 
 
-@pytest.fixture(scope="module", params=["minilm", "e5", "ollama:all-minilm"])
+@pytest.fixture(scope="module", params=["minilm", "e5", "ollama:all-minilm", "openai:all-minilm"])
 def embedder(request: pytest.FixtureRequest) -> Embedder:
-    if request.param == "ollama:all-minilm" and not ollama_has("all-minilm"):
+    """The last one is Ollama's too, which speaks OpenAI's protocol beside its own."""
+    if request.param.endswith(":all-minilm") and not ollama_has("all-minilm"):
         pytest.skip("no Ollama server with all-minilm")
-    return make_embedder(request.param, Settings(data_dir=Path("unused")))
+    return make_embedder(request.param, Settings(data_dir=Path("unused"), openai_address=f"{host_of('')}/v1"))
 
 
 def test_vectors_are_unit_rows_of_the_stated_dimensions(embedder: Embedder) -> None:

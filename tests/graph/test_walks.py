@@ -416,3 +416,24 @@ def test_how_many_pages_there_are_is_counted(world: Any) -> None:
     turn = world(Quoting()).ask("How many pages are there?", mode=Mode.DOCUMENTS).turn
     assert turn.parts[0].text == "5 pages of 2 documents, 5 of them read"
     assert turn.status is TurnStatus.ANSWERED, turn.reasons
+
+
+def test_what_a_model_thinks_is_kept_apart_and_judged_by_nobody(world: Any) -> None:
+    thought = "<think>Interest is 9 % per week [7].</think>\n"
+    turn = world(ScriptedModel(thought + RIGHT)).ask(PENALTY).turn
+    assert turn.status is TurnStatus.ANSWERED and turn.path.count("generator") == 1
+    assert turn.thoughts == "Interest is 9 % per week [7]."
+    assert "9 %" not in turn.answer and all("9 %" not in claim.text for claim in turn.verdict.claims)
+    step = next(step for step in turn.trace if step.node == "generator")
+    assert step.returned["thoughts"] == turn.thoughts and step.returned["removed markers"] == 0
+
+
+@pytest.mark.parametrize("swallowed", ["Let me see: 9 %.</think>", "<thinking>Let me see: 9 %.</thinking>"])
+def test_thoughts_are_told_by_their_end_alone(world: Any, swallowed: str) -> None:
+    turn = world(ScriptedModel(swallowed + RIGHT)).ask(PENALTY).turn
+    assert turn.thoughts == "Let me see: 9 %." and "9 %" not in turn.answer
+
+
+def test_a_model_that_only_thinks_leaves_the_word_to_quotations(world: Any) -> None:
+    turn = world(ScriptedModel("<think>Nine percent, or was it")).ask(PENALTY).turn
+    assert "1.5 %" in turn.answer and "wrote nothing" in turn.notices[0]

@@ -13,9 +13,9 @@ import httpx
 import pytest
 
 from core.domain.errors import ModelUnavailableError, SettingsError, StoppedError
-from core.domain.settings import Settings, server_address
+from core.domain.settings import Settings, is_this_machine, server_address
 from core.models.client import ServerTrouble, model_server, stoppable
-from core.models.ollama import host_of, is_this_machine
+from core.models.ollama import host_of
 from core.models.ollama_embedder import OllamaEmbedder
 from core.models.registry import look_for_engines
 

@@ -474,3 +474,14 @@ def test_thumbs_are_kept(app: Pincite, contract: Document, ask: Ask) -> None:
     screen.test.feedback[0].set_value(1).run()
     assert app.turns.get(turn.id).feedback == "good"
     screen.assert_sound()
+
+
+def test_what_a_model_thought_is_folded_beneath_its_answer(
+    app: Pincite, contract: Document, ask: Ask, speak: Callable[..., ScriptedModel]
+) -> None:
+    speak(*["<think>Seven **percent**?</think>Overdue amounts bear a penalty of 1.5 % per month [1]."] * 3)
+    turn = ask()
+    screen = Screen("chat", session=turn.session_id)
+    folded = next(box for box in screen.test.expander if box.label == "What the model thought first")
+    assert not folded.proto.expanded and "Seven **percent**?" in screen.words()
+    screen.assert_sound()

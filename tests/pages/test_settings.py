@@ -2,7 +2,9 @@
 
 import json
 
+import keyring
 import pytest
+from keyring.backends import fail
 
 from core.domain.documents import Document
 from core.domain.errors import ModelUnavailableError, StorageError
@@ -132,3 +134,33 @@ def test_only_what_was_changed_is_saved(app: Pincite, monkeypatch: pytest.Monkey
     assert app.settings.current.candidates == 41 and app.settings.current.kept == 7
     assert json.loads(app.settings.current.choices_path.read_text(encoding="utf-8")) == {"candidates": 41}
     screen.assert_sound()
+
+
+def test_an_address_elsewhere_waits_for_a_yes_that_can_be_taken_back(app: Pincite) -> None:
+    app.settings.change(ollama_host="http://127.0.0.1:9", openai_address="http://nobody.invalid:9/v1")
+    screen = Screen("settings")
+    assert "This sends your questions and passages to http://nobody.invalid:9/v1" in screen.words()
+    assert "Nothing has been sent so far." in screen.words()
+    screen.press("Allow it")
+    assert app.engines.allowed == ("http://nobody.invalid:9/v1",)
+    assert "may be sent to `http://nobody.invalid:9/v1`" in screen.words()
+    screen.press("Withdraw")
+    assert app.engines.allowed == () and "This sends your questions" in screen.words()
+    screen.assert_sound()
+
+
+def test_a_key_that_no_keyring_takes_is_not_kept_anywhere(app: Pincite) -> None:
+    before = keyring.get_keyring()
+    keyring.set_keyring(fail.Keyring())
+    try:
+        screen = Screen("settings")
+        fields = {field.label: field for field in screen.test.text_input}
+        fields["Address of an OpenAI-compatible server"].set_value("http://127.0.0.1:9/v1")
+        fields["Its key"].set_value("sk-secret")
+        screen.test.button(key="save_openai").click().run()
+        assert "has no keyring" in screen.words() and app.settings.current.openai_address == ""
+        kept = [path for path in app.settings.current.data_dir.rglob("*") if path.is_file()]
+        assert kept and not [path for path in kept if b"sk-secret" in path.read_bytes()]
+        screen.assert_sound()
+    finally:
+        keyring.set_keyring(before)

@@ -30,6 +30,7 @@ from core.text.questions import asks_yes_or_no
 from core.text.sentences import split_sentences
 from core.text.stating import count_statement
 from core.text.terms import content_terms, words
+from core.text.thinking import split_thinking
 
 ALSO = "\n\nIt could also be:\n"
 TOLD_FROM = 0.5
@@ -53,10 +54,14 @@ def generator(state: TurnState, runtime: Runtime[TurnContext]) -> TurnState:
     verb = "Writing" if context.model.writes_prose else "Selecting quotations"
     context.progress.step(f"{verb}…" if chat else f"{verb} from {len(request.evidence)} passages…")
     engine, silence = context.model, []
-    parts, removed = (_of_count(state), 0) if state.counted else _written(engine, request, context)
+    thoughts = ""
+    if state.counted:
+        parts, removed = _of_count(state), 0
+    else:
+        parts, removed, thoughts = _written(engine, request, context)
     if not parts and engine.writes_prose:
         engine, silence = context.stand_in, [_silence(context)]
-        parts, removed = _written(engine, request, context)
+        parts, removed, _ = _written(engine, request, context)
     give_up = "The time for this turn was used up." if context.out_of_time and not chat else state.give_up
     found = (
         CitedAnswer(parts, ())
@@ -72,7 +77,7 @@ def generator(state: TurnState, runtime: Runtime[TurnContext]) -> TurnState:
               "critique": list(request.critique), "hint": request.hint},
         returned={"draft": cited.text, "evidence": [item.passage.id for item in evidence],
                   "citations": [to_plain(citation) for citation in cited.citations],
-                  "removed markers": removed},
+                  "removed markers": removed} | ({"thoughts": thoughts} if thoughts else {}),
     )  # fmt: skip
     return replace(
         state,
@@ -80,6 +85,7 @@ def generator(state: TurnState, runtime: Runtime[TurnContext]) -> TurnState:
         evidence=evidence,
         citations=cited.citations,
         removed_markers=removed,
+        thoughts=thoughts,
         give_up=give_up,
         notices=tuple(dict.fromkeys([*state.notices, *silence, *otherwise, *context.model.notices])),
     )
@@ -92,18 +98,26 @@ def _sentences(part: AnswerPart) -> Iterator[AnswerPart]:
         yield replace(part, text=part.text[span.start : span.end], start=start, probability=None)
 
 
-def _written(engine: ChatModel, request: AnswerRequest, context: TurnContext) -> tuple[tuple[AnswerPart, ...], int]:
-    """What an engine writes, as parts, and how many of its markers point to no evidence; prose is read here, once.
+def _written(
+    engine: ChatModel, request: AnswerRequest, context: TurnContext
+) -> tuple[tuple[AnswerPart, ...], int, str]:
+    """What an engine writes, as parts, how many of its markers point to no evidence, and what it thought aloud.
+
+    Prose is read here, once.
 
     Quoting takes no time worth limiting.
     """
     halted = context.halted if engine.writes_prose else context.stopped
     whole: list[AnswerPart] = []
-    prose = ""
+    reply = prose = thoughts = ""
     context.progress.draft(())
     for piece in engine.answer(request, halted):
         if isinstance(piece, str):
-            prose += storable(piece)
+            reply += storable(piece)
+            thought_before = bool(thoughts)
+            thoughts, prose = split_thinking(reply)
+            if thoughts and not thought_before:
+                context.progress.step(f"{engine.name} is thinking…")
         else:
             whole.append(piece)
         context.progress.draft((*whole, AnswerPart(prose)) if prose else whole)
@@ -114,8 +128,8 @@ def _written(engine: ChatModel, request: AnswerRequest, context: TurnContext) ->
     read, removed = read_typed(prose, request.evidence)
     parts = (*whole, *read)
     if engine.writes_prose:
-        return parts, removed
-    return led_by_figure(led_by_yes_or_no(parts, request.question), request.stated), removed
+        return parts, removed, thoughts
+    return led_by_figure(led_by_yes_or_no(parts, request.question), request.stated), removed, thoughts
 
 
 def _of_count(state: TurnState) -> tuple[AnswerPart, ...]:

@@ -1,0 +1,326 @@
+"""Servers that speak OpenAI's protocol (vLLM, LM Studio, llama.cpp, gateways), through the ``openai`` client."""
+
+import re
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import httpx
+from pydantic import BaseModel, ConfigDict
+
+from core.domain.errors import ModelUnavailableError, SettingsError, StoppedError
+from core.domain.ports import Vectors
+from core.domain.settings import Settings, is_this_machine, server_address
+from core.models.client import Framing, ServerTrouble, transport
+from core.models.embed import ServedEmbedder, unit_vectors
+from core.models.keys import CHAT_KEY, EMBEDDING_KEY, key_for
+from core.models.served import (
+    ANSWER_SECONDS,
+    ANSWER_TOKENS,
+    CHARACTERS_PER_TOKEN,
+    LARGEST_CONTEXT,
+    LOOK_SECONDS,
+    STRUCTURED_SECONDS,
+    THINKING_TOKENS,
+    Piece,
+    ServedChat,
+    least_context,
+    unavailable,
+)
+
+if TYPE_CHECKING:
+    import openai
+
+MOST_MODELS = 500
+UNSAID_CONTEXT = 4_096
+"""Tokens, where the server does not say how many it reads."""
+EMBED_SECONDS = 120.0
+MOST_CHARACTERS = 1_500
+"""Of a text that is embedded: servers refuse what is longer than their model reads, and most read 512 tokens."""
+_NAME = re.compile(r"[\w./:@+-]{1,200}", re.ASCII)
+_SENT = ("accept", "authorization", "content-type", "content-length")
+"""Headers: the client would tell of the machine as well."""
+
+
+class _Told(BaseModel):
+    model_config = ConfigDict(extra="ignore", strict=True)
+
+
+class _Message(_Told):
+    content: str | None = None
+    reasoning_content: str | None = None
+    """As llama.cpp, vLLM and DeepSeek call it."""
+    reasoning: str | None = None
+    """As newer servers call it."""
+
+    @property
+    def thought(self) -> str:
+        return self.reasoning_content or self.reasoning or ""
+
+
+class _Choice(_Told):
+    delta: _Message | None = None
+    message: _Message | None = None
+    finish_reason: str | None = None
+
+
+class _Usage(_Told):
+    prompt_tokens: int | None = None
+
+
+class _Chat(_Told):
+    choices: list[_Choice] | None = None
+    usage: _Usage | None = None
+
+
+class _Vector(_Told):
+    index: int = 0
+    embedding: list[float]
+
+
+class _Embeddings(_Told):
+    data: list[_Vector]
+
+
+class _Models(_Told):
+    data: list[dict[str, Any]] | None = None
+
+
+def address_of(chosen: str) -> str:
+    """The address in full, with /v1 where no path is given; empty stays empty. Raises ModelUnavailableError."""
+    if not chosen:
+        return ""
+    try:
+        address = server_address(chosen if "://" in chosen else f"http://{chosen}")
+    except SettingsError as error:
+        raise ModelUnavailableError(
+            f"The language model server at {chosen[:100]!r} does not answer: that is no address.",
+            hint="Mend it in the settings; it looks like http://127.0.0.1:8000/v1.",
+        ) from error
+    return address if address.count("/") > 2 else f"{address}/v1"
+
+
+@contextmanager
+def openai_server(
+    address: str,
+    key: str,
+    *,
+    seconds: float,
+    framing: Framing = "whole",
+    stopped: Callable[[], bool] = lambda: False,
+) -> Iterator["openai.OpenAI"]:
+    """OpenAI's client for one call. Raises ServerTrouble, in which the key never stands, and StoppedError.
+
+    A key goes over HTTPS, or to this machine.
+    """
+    import httpx2  # the client's own; loaded only where such a server is asked
+    import openai
+
+    if key and not (address.startswith("https://") or is_this_machine(address)):
+        raise ServerTrouble("would get its key over an open line: its address must begin with https", status=401)
+
+    class Stream(httpx2.SyncByteStream):
+        def __init__(self, response: httpx.Response) -> None:
+            self._response = response
+
+        def __iter__(self) -> Iterator[bytes]:
+            return iter(self._response.stream)  # type: ignore[arg-type]  # ours is a synchronous one
+
+        def close(self) -> None:
+            self._response.close()
+
+    class Bridge(httpx2.BaseTransport):
+        def __init__(self, carrier: httpx.BaseTransport) -> None:
+            self._carrier = carrier
+
+        def handle_request(self, request: httpx2.Request) -> httpx2.Response:
+            headers = {name: request.headers[name] for name in _SENT if name in request.headers}
+            if not key:
+                headers.pop("authorization", None)
+            sent = httpx.Request(
+                request.method,
+                str(request.url),
+                headers={**headers, "accept-encoding": "identity"},
+                content=request.read(),
+            )
+            reply = self._carrier.handle_request(sent)
+            return httpx2.Response(200, headers=dict(reply.headers), stream=Stream(reply))
+
+    try:
+        with (
+            transport(seconds=seconds, framing=framing, stopped=stopped, keyed=True) as carrier,
+            httpx2.Client(transport=Bridge(carrier), trust_env=False, follow_redirects=False) as client,
+        ):
+            yield openai.OpenAI(
+                api_key=key or "none", base_url=address, http_client=client, max_retries=0, timeout=seconds
+            )
+    except ServerTrouble as trouble:
+        raise _without(key, trouble) from None
+    except openai.OpenAIError as error:
+        cause: BaseException | None = error
+        while cause is not None and not isinstance(cause, ServerTrouble | StoppedError):
+            cause = cause.__cause__
+        if isinstance(cause, StoppedError):
+            raise cause from None
+        raise _without(key, cause or ServerTrouble("sent a reply that cannot be understood")) from None
+
+
+def _without(key: str, trouble: ServerTrouble) -> ServerTrouble:
+    return ServerTrouble(str(trouble).replace(key, "…") if key else str(trouble), status=trouble.status)
+
+
+class OpenAiProvider:
+    """The server whose address the settings name; without one it is never asked."""
+
+    label = "The OpenAI-compatible server"
+
+    def address(self, settings: Settings) -> str:
+        if not settings.openai_address:
+            raise ModelUnavailableError(
+                "No OpenAI-compatible server is set up.", hint="Give its address in the settings."
+            )
+        return address_of(settings.openai_address)
+
+    def models(self, settings: Settings) -> list[str]:
+        address = self.address(settings)
+        try:
+            return list(_listed(address, key_for(address, CHAT_KEY)))
+        except ServerTrouble as trouble:
+            raise unavailable(address, trouble, "it") from trouble
+
+    def preferred(self, settings: Settings) -> str:
+        return settings.openai_model
+
+    def open(self, settings: Settings, model: str) -> "OpenAiChat":
+        address = self.address(settings)
+        return OpenAiChat(address, model, key=key_for(address, CHAT_KEY))
+
+
+def _listed(address: str, key: str) -> dict[str, dict[str, Any]]:
+    """What the server says of each model, by name; those that only embed are told by nothing but their names."""
+    with openai_server(address, key, seconds=LOOK_SECONDS) as server:
+        told = _Models.model_validate(server.models.list().to_dict(warnings=False))
+    names = ((entry.get("id"), entry) for entry in (told.data or ())[:MOST_MODELS])
+    return {name: entry for name, entry in names if isinstance(name, str) and _NAME.fullmatch(name)}
+
+
+class OpenAiChat(ServedChat):
+    provider, program = "openai", "it"
+
+    def __init__(self, host: str, model: str, *, key: str = "") -> None:
+        super().__init__(host, model)
+        self._key = key
+
+    @cached_property
+    def context_tokens(self) -> int:
+        """What the server says that it reads, as vLLM, llama.cpp and gateways do, else UNSAID_CONTEXT."""
+        try:
+            entry = _listed(self.host, self._key).get(self.model, {})
+        except ServerTrouble as trouble:
+            raise self.error(trouble) from trouble
+        meta = entry.get("meta")
+        said = [entry.get("max_model_len"), entry.get("context_length")]
+        said += [meta.get("n_ctx"), meta.get("n_ctx_train")] if isinstance(meta, dict) else []
+        known = [size for size in said if type(size) is int]
+        return least_context(known, LARGEST_CONTEXT) if known else UNSAID_CONTEXT
+
+    def _reply(self, messages: list[dict[str, str]], schema: Mapping[str, Any]) -> str:
+        form = {"type": "json_schema", "json_schema": {"name": "reply", "schema": dict(schema)}}
+        (told,) = self._asked(messages, {"response_format": form}, seconds=STRUCTURED_SECONDS)
+        message = told.choices[0].message if told.choices else None
+        return (message.content if message else None) or ""
+
+    def _pieces(self, messages: list[dict[str, str]], stopped: Callable[[], bool]) -> Generator[Piece, None, None]:
+        """Its token count comes after the last words, where the server has one."""
+        ended = cut = False
+        read = 0
+        form = {"stream": True, "stream_options": {"include_usage": True}}
+        for told in self._asked(messages, form, seconds=ANSWER_SECONDS, framing="events", stopped=stopped):
+            read = (told.usage.prompt_tokens if told.usage else None) or read
+            choice = told.choices[0] if told.choices else None
+            if choice and choice.delta and not ended:
+                yield Piece(choice.delta.content or "", choice.delta.thought)
+            if choice and choice.finish_reason:
+                ended, cut = True, choice.finish_reason == "length"
+        if ended:
+            yield Piece(done=True, cut=cut, prompt_tokens=read)
+
+    def _asked(
+        self,
+        messages: list[dict[str, str]],
+        form: Mapping[str, Any],
+        *,
+        seconds: float,
+        framing: Framing = "whole",
+        stopped: Callable[[], bool] = lambda: False,
+    ) -> Iterator[_Chat]:
+        """One reply, or as many as are streamed.
+
+        What a server refuses is asked once more in the words of newer models, which choose their own temperature.
+        """
+        sent = sum(len(message["content"]) for message in messages)
+        room = self.context_tokens - int(sent / CHARACTERS_PER_TOKEN)  # servers refuse more than they have
+        most = min(max(room, ANSWER_TOKENS), ANSWER_TOKENS + THINKING_TOKENS)
+        for limits in ({"max_tokens": most, "temperature": 0}, {"max_completion_tokens": most}):
+            try:
+                with openai_server(self.host, self._key, seconds=seconds, framing=framing, stopped=stopped) as server:
+                    create: Any = server.chat.completions.create  # its overloads know only what is written out
+                    reply = create(model=self.model, messages=messages, **limits, **form)
+                    if framing == "whole":
+                        yield _Chat.model_validate(reply.to_dict(warnings=False))
+                        return
+                    with reply:
+                        for part in reply:
+                            yield _Chat.model_validate(part.to_dict(warnings=False))
+                    return
+            except ServerTrouble as trouble:
+                if trouble.status not in (400, 422) or "temperature" not in limits:
+                    raise
+
+
+class OpenAiEmbedder(ServedEmbedder):
+    """An embedding model of such a server, which tells no version: its name and address stand for it."""
+
+    def __init__(
+        self, model: str, address: str, *, variable: str, may_send: Callable[[str], bool] | None = None
+    ) -> None:
+        super().__init__(f"openai:{model}", may_send)
+        self.model = model
+        self._address = address
+        self._variable = variable
+
+    @classmethod
+    def open(cls, settings: Settings, model: str) -> "OpenAiEmbedder":
+        if not model:
+            raise SettingsError("Which model is to embed is not said.", hint="Use openai:NAME.")
+        own = settings.embedding_address
+        variable = EMBEDDING_KEY if own else CHAT_KEY
+        return cls(model, own or settings.openai_address, variable=variable, may_send=settings.may_send)
+
+    @property
+    def address(self) -> str:
+        if not self._address:
+            raise ModelUnavailableError(
+                "No OpenAI-compatible server is set up.", hint="Give its address in the settings."
+            )
+        return address_of(self._address)
+
+    @property
+    def version(self) -> str:
+        return self.model
+
+    def _request(self, texts: Sequence[str]) -> Vectors:
+        cut = [text[:MOST_CHARACTERS] or " " for text in texts]
+        address = self.allowed_address
+        try:
+            key = key_for(address, self._variable)
+            with openai_server(address, key, seconds=EMBED_SECONDS) as server:
+                reply = server.embeddings.create(model=self.model, input=cut, encoding_format="float")
+                told = _Embeddings.model_validate(reply.to_dict(warnings=False))
+                return unit_vectors([row.embedding for row in sorted(told.data, key=lambda row: row.index)], len(texts))
+        except ServerTrouble as trouble:
+            raise ModelUnavailableError(
+                f"{self.model} could not embed: the server at {address} {trouble}.",
+                hint="Check in the settings that the server runs and has the model, then try again.",
+            ) from trouble

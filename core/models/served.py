@@ -1,0 +1,195 @@
+"""What all chat models behind a server share: the prompt's limits, a watch on the stream, and errors for people.
+
+A provider says how its server is asked; this says what is made of the replies.
+"""
+
+import re
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from core.domain.errors import ModelInterruptedError, ModelUnavailableError, StoppedError
+from core.domain.ports import AnswerRequest
+from core.models.client import ServerTrouble, strict_json
+from core.models.prompts import messages_for
+from core.text.thinking import CLOSING, OPENING, split_thinking
+
+LARGEST_CONTEXT = 8_192
+"""Tokens: what is asked for of models that could take more, so that a laptop's memory suffices."""
+ANSWER_TOKENS = 700
+THINKING_TOKENS = 1_500
+"""More, for models that think before they answer."""
+OVERHEAD_TOKENS = 900
+"""Rules, question and recent history."""
+CHARACTERS_PER_TOKEN = 3.0
+"""Cautious: prose runs to four, tables of figures to less than three."""
+LONGEST_TOKEN = 9
+"""More characters per token than this over a whole prompt means that the server did not read all of it."""
+LEAST_CONTEXT = 128
+LONGEST_ANSWER = 20_000
+"""Characters, thoughts included: more than the tokens asked for make; a server that heeds no limit is cut."""
+LOOK_SECONDS = 3.0
+STRUCTURED_SECONDS = 30.0
+ANSWER_SECONDS = 3_600.0
+"""The longest time that a turn may be given in the settings; a turn stops its answer sooner."""
+REPEATED = 3
+LEAST_REPEATED = 160
+"""A reply whose end says the same so many times over, in at least so many characters, has run away."""
+
+_CONTROLS = dict.fromkeys({*range(32), *range(127, 160)} - {9, 10, 13})
+"""Marks that command terminals, and that no answer needs."""
+_OBJECT = re.compile(r"\{.*\}", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A part of a reply as it comes in."""
+
+    text: str = ""
+    thought: str = ""
+    done: bool = False
+    cut: bool = False
+    """It ends at its length limit."""
+    prompt_tokens: int = 0
+    """What the server counted, where it says so."""
+
+
+class ServedChat(ABC):
+    """One model of one server; build one per turn, since ``notices`` speaks of the last answer."""
+
+    provider: str
+    """As the registry names it."""
+    program: str
+    """What is to be started where the server does not answer."""
+
+    def __init__(self, host: str, model: str) -> None:
+        self.host = host
+        self.model = model
+        self._notices: list[str] = []
+
+    @property
+    def name(self) -> str:
+        return f"{self.provider}:{self.model}"
+
+    @property
+    def writes_prose(self) -> bool:
+        return True
+
+    @property
+    def notices(self) -> tuple[str, ...]:
+        return tuple(self._notices)
+
+    @property
+    @abstractmethod
+    def context_tokens(self) -> int:
+        """At most LARGEST_CONTEXT. Raises ModelUnavailableError."""
+
+    @abstractmethod
+    def _pieces(self, messages: list[dict[str, str]], stopped: Callable[[], bool]) -> Generator[Piece, None, None]:
+        """Raises ServerTrouble, ModelUnavailableError and StoppedError."""
+
+    @abstractmethod
+    def _reply(self, messages: list[dict[str, str]], schema: Mapping[str, Any]) -> str:
+        """One whole reply, held to the schema where the server can. Raises ServerTrouble and ModelUnavailableError."""
+
+    @property
+    def context_characters(self) -> int:
+        tokens = self.context_tokens - ANSWER_TOKENS - OVERHEAD_TOKENS
+        return int(max(tokens, self.context_tokens // 4) * CHARACTERS_PER_TOKEN)
+
+    def answer(self, request: AnswerRequest, stopped: Callable[[], bool]) -> Iterator[str]:
+        self._notices.clear()
+        messages = messages_for(request)
+        sent = sum(len(message["content"]) for message in messages)
+        written, thinking, last = "", False, Piece()
+        pieces = self._pieces(messages, stopped)
+        try:
+            for piece in pieces:
+                last = piece
+                text = ""
+                if piece.thought:
+                    text += piece.thought if thinking else OPENING + piece.thought
+                    thinking = True
+                if piece.text:
+                    text += CLOSING + piece.text if thinking else piece.text
+                    thinking = False
+                text = text.translate(_CONTROLS)[: LONGEST_ANSWER - len(written)]
+                written += text
+                if text:
+                    yield text
+                if runs_away(written):
+                    self._notices.append(f"{self.model} began to say the same over and over, and was stopped there.")
+                    return
+                if piece.done or len(written) >= LONGEST_ANSWER:
+                    break
+            else:
+                raise ServerTrouble("broke the answer off")
+            self._look_for_cuts(last, sent, len(written))
+        except StoppedError:
+            return
+        except ServerTrouble as trouble:
+            raise self.error(trouble, begun=bool(written)) from trouble
+        finally:
+            pieces.close()  # the server is let go at once
+
+    def structured(self, instructions: str, content: str, schema: Mapping[str, Any]) -> Mapping[str, Any] | None:
+        messages = [{"role": "system", "content": instructions}, {"role": "user", "content": content}]
+        try:
+            found = _OBJECT.search(split_thinking(self._reply(messages, schema))[1])
+            value = strict_json(found.group() if found else "")
+        except (ServerTrouble, ModelUnavailableError, ValueError):
+            return None
+        required = schema.get("required", ())
+        return value if isinstance(value, dict) and all(name in value for name in required) else None
+
+    def error(self, trouble: ServerTrouble, *, begun: bool = False) -> ModelInterruptedError | ModelUnavailableError:
+        if begun:
+            return ModelInterruptedError(
+                f"The connection to {self.model} was lost in the middle of the answer: its server {trouble}.",
+                hint="Run the question again, or run it with quoting.",
+            )
+        if trouble.status == 404:
+            return ModelUnavailableError(
+                f"The server at {self.host} has no model called {self.model}.",
+                hint="Choose another model in the settings, or run the question with quoting.",
+            )
+        return unavailable(self.host, trouble, self.program)
+
+    def _look_for_cuts(self, last: Piece, characters_sent: int, characters_written: int) -> None:
+        read = last.prompt_tokens
+        if read and (read >= self.context_tokens - 1 or characters_sent / read > LONGEST_TOKEN):
+            self._notices.append(
+                f"{self.model} could not read all of the evidence: its context of {self.context_tokens} tokens is full."
+            )
+        if last.cut or characters_written >= LONGEST_ANSWER:
+            self._notices.append(f"The answer of {self.model} reached its length limit and was cut.")
+
+
+def unavailable(host: str, trouble: ServerTrouble, program: str) -> ModelUnavailableError:
+    """What a server did that gave no answer, and what to do."""
+    remedies = {
+        401: "Check the key in the settings, or run the question with quoting.",
+        403: "Check the key in the settings, or run the question with quoting.",
+        429: "It asks for patience: wait a minute and run the question again, or run it with quoting.",
+    }
+    if "memory" in str(trouble):
+        remedy = "Choose a smaller model in the settings, or run the question with quoting."
+    else:
+        remedy = remedies.get(trouble.status, f"Start {program} and run the question again, or run it with quoting.")
+    return ModelUnavailableError(f"The language model server at {host} {trouble}.", hint=remedy)
+
+
+def runs_away(text: str) -> bool:
+    """Whether the end of a text is one stretch over and over."""
+    tail = text[-LONGEST_ANSWER // 10 :]
+    if len(tail) < LEAST_REPEATED:
+        return False
+    period = len(tail) - 32 - tail.rfind(tail[-32:], 0, -1)
+    span = max(REPEATED * period, LEAST_REPEATED)
+    return span <= len(tail) and tail[-span:-period] == tail[period - span :]
+
+
+def least_context(sizes: Sequence[object], most: int) -> int:
+    """The smallest of what may be sizes in tokens, at most ``most``; what is no size is passed over."""
+    return min([most, *(size for size in sizes if type(size) is int and size >= LEAST_CONTEXT)])
