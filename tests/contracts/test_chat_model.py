@@ -9,6 +9,7 @@ import threading
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from itertools import islice
 
 import pytest
 
@@ -51,6 +52,12 @@ def said_by(pieces: Iterator[str | AnswerPart]) -> str:
     return "".join(piece if isinstance(piece, str) else marked_text((piece,)) for piece in pieces)
 
 
+def beginning(model: ChatModel, request: AnswerRequest) -> str:
+    """Its first pieces: a very small model on a busy machine takes minutes for all that it has to say."""
+    pieces = model.answer(request, never)
+    return said_by(islice(pieces, 12))
+
+
 def never() -> bool:
     return False
 
@@ -85,7 +92,7 @@ def model(request: pytest.FixtureRequest) -> ChatModel:
 
 
 def test_it_streams_an_answer_in_pieces(model: ChatModel) -> None:
-    assert said_by(model.answer(asked(), never)).strip()
+    assert beginning(model, asked()).strip()
 
 
 def test_it_writes_nothing_once_stopped(model: ChatModel) -> None:
@@ -93,7 +100,7 @@ def test_it_writes_nothing_once_stopped(model: ChatModel) -> None:
 
 
 def test_it_answers_small_talk_without_evidence(model: ChatModel) -> None:
-    assert said_by(model.answer(AnswerRequest("Hello!", Intent.CHAT), never)).strip()
+    assert beginning(model, AnswerRequest("Hello!", Intent.CHAT)).strip()
 
 
 def test_its_evidence_budget_is_a_sensible_size(model: ChatModel) -> None:
