@@ -176,4 +176,30 @@ def check(engine: str | None, model: str | None) -> int:
     return FLAGGED if changed else ANSWERED
 
 
-COMMANDS = (ask, check)
+@click.command(cls=Command)
+@click.argument("file", type=click.Path(path_type=Path))
+@click.option("--session", "session_id", metavar="ID", help="Of this session; its address has the id. Else the newest.")
+@click.option("--reviewed", is_flag=True, help="Only answers that a person approved or edited.")
+def export(file: Path, session_id: str | None, reviewed: bool) -> int:
+    """Write answers with the pages that they cite as an evidence binder, a sealed PDF.
+
+    FILE must not exist yet. `pincite verify FILE` proves it.
+    """
+    from core.domain.turns import ReviewDecision
+
+    if file.exists():
+        return complain(f"{file} exists already. Name another file.")
+    with opened(working_settings()) as pincite:
+        sessions = pincite.sessions.list()
+        if session_id is None and not sessions:
+            return complain("There is no session yet. Ask a question first.")
+        turns = pincite.turns.of_session(pincite.sessions.get(session_id or sessions[0].id).id)
+        if reviewed:
+            turns = [turn for turn in turns if turn.review and turn.review.decision is not ReviewDecision.REJECTED]
+        content = pincite.binders.of(turns)
+    file.write_bytes(content)
+    tell(f"{file}: {len(content) / 1024:,.0f} KiB.")
+    return ANSWERED
+
+
+COMMANDS = (ask, export, check)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import click
 
-from commands.frame import ANSWERED, FAILED, Command, bare_settings, log_to, settings_here, tell
+from commands.frame import ANSWERED, FAILED, Command, bare_settings, complain, log_to, settings_here, tell
 from core import __version__
 
 SOUND = "Everything is as it should be."
@@ -33,9 +33,15 @@ def doctor() -> int:
 
 
 @click.command(cls=Command)
+@click.argument("files", nargs=-1, metavar="[BINDER [PDF]...]", type=click.Path(path_type=Path))
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON list of findings.")
-def verify(as_json: bool) -> int:
-    """Check every file and every value of the library, and change nothing."""
+def verify(files: tuple[Path, ...], as_json: bool) -> int:
+    """Check every file and every value of the library, and change nothing; or prove an evidence binder.
+
+    With a BINDER: is it as it was made, and do its quotations stand in the PDFs that are given? It needs no library.
+    """
+    if files:
+        return _prove(files[0], files[1:], as_json=as_json)
     from core.store.upkeep.verify import verify
 
     found = list(verify(bare_settings()))
@@ -49,6 +55,25 @@ def verify(as_json: bool) -> int:
     elif any(finding.repairable for finding in found):
         tell("`pincite repair` mends what can be mended.")
     return FAILED if found else ANSWERED
+
+
+def _prove(binder: Path, sources: tuple[Path, ...], *, as_json: bool) -> int:
+    from core.documents.proof import prove
+    from core.documents.reader import ProcessReader
+    from core.domain.settings import Settings
+
+    for file in (binder, *sources):
+        if not file.is_file():
+            return complain(f"{file} is not there.")
+    with closing(ProcessReader(Settings(data_dir=binder.parent))) as reader:
+        found = list(prove(binder, sources, reader))
+    if as_json:
+        print(json.dumps([asdict(finding) for finding in found], indent=2))
+    else:
+        for finding in found:
+            sign = {True: "holds  ", False: "FAILS  ", None: "unknown"}[finding.holds]
+            tell(f"{sign}  {finding.sentence}")
+    return FAILED if any(finding.holds is False for finding in found) else ANSWERED
 
 
 @click.command(cls=Command)

@@ -54,7 +54,7 @@ def draw_conversation(app: Pincite, session: Session | None, names: dict[str, st
     waiting = app.runner.waiting(session.id) if session else ()
     turns = app.turns.newest(session.id, shown_of(session.id, TURNS_A_PAGE)) if session else []
     if session and turns:
-        draw_session_menu(app, session)
+        draw_session_menu(app, session, turns)
         if (earlier := app.turns.count(session.id) - len(turns)) > 0:  # a long conversation opens with its end
             more = count(earlier, "more question")
             offer_more(f"Show earlier ({more})", session.id, TURNS_A_PAGE, icon="expand_less")

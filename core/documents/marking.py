@@ -24,7 +24,7 @@ def mark_words(image: bytes, page: Page, spans: Sequence[tuple[int, int]]) -> by
     layer = Image.new("RGB", picture.size, "white")
     draw = ImageDraw.Draw(layer)
     for start, end in spans:
-        for bar in _bars(word.box for word in page.words if word.start < end and word.end > start):
+        for bar in bars_of(word.box for word in page.words if word.start < end and word.end > start):
             draw.rectangle((bar.left * width, bar.top * height, bar.right * width, bar.bottom * height), fill=MARK)
     out = io.BytesIO()
     ImageChops.multiply(picture, layer).save(out, "PNG")
@@ -48,7 +48,7 @@ def show_hidden(image: bytes, hidden: Sequence[HiddenText]) -> bytes:
     return out.getvalue()
 
 
-def _bars(boxes: Iterable[Box]) -> list[Box]:
+def bars_of(boxes: Iterable[Box]) -> list[Box]:
     """Join the boxes of words that follow each other on one line."""
     bars: list[Box] = []
     for box in boxes:

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from enum import StrEnum
 
+from core.domain.documents import PageKey
 from core.domain.figures import Computation, Figure
 from core.domain.search import Evidence, SearchPlan
 
@@ -92,6 +93,10 @@ class Citation:
     quotation: str
     start: int
     end: int
+
+    @property
+    def page(self) -> PageKey:
+        return self.document_id, self.page_index
 
 
 class ClaimStatus(StrEnum):

@@ -206,6 +206,8 @@ class TurnStore(Protocol):
 
     def without_trace(self, turn_id: str) -> Turn: ...
 
+    def of_session(self, session_id: str) -> Sequence[Turn]: ...
+
     def exchanges(self, session_id: str, *, before: int = 2**62) -> tuple[Exchange, ...]:
         """The conversation up to a position, oldest first."""
 

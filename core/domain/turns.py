@@ -194,6 +194,15 @@ class Turn:
     review: Review | None = None
     feedback: FeedbackKind | None = None
 
+    @property
+    def final_parts(self) -> tuple[AnswerPart, ...]:
+        """As it was reviewed, where it was."""
+        return self.review.parts if self.review else self.parts
+
+    @property
+    def final_citations(self) -> tuple[Citation, ...]:
+        return self.review.citations if self.review else self.citations
+
 
 @dataclass(frozen=True, slots=True)
 class TurnSnapshot:

@@ -112,7 +112,7 @@ def draw_desk(app: Pincite, session: Session | None, slot: str, turns: Sequence[
             "pane": CONVERSATION,
             "session": session.id if session else "",
             "asked": f"{turns[-1].id} {len(waiting)}" if turns else "",
-            "cited": {turn.id: {str(place.number): _told(place) for place in _citations(turn)
+            "cited": {turn.id: {str(place.number): _told(place) for place in turn.final_citations
                                 if place.document_id in here} for turn in turns},
         },
         on_open_change=lambda: _open(app, slot, st.session_state["desk"].open),
@@ -121,10 +121,6 @@ def draw_desk(app: Pincite, session: Session | None, slot: str, turns: Sequence[
 
 def _told(place: Citation) -> str:
     return f"{place.document_name}, {page_name(place.page_label, place.page_index)}: “{place.quotation}”"
-
-
-def _citations(turn: Turn) -> tuple[Citation, ...]:
-    return turn.review.citations if turn.review else turn.citations
 
 
 def _open(app: Pincite, slot: str, name: str | None) -> None:
@@ -136,7 +132,7 @@ def _cited(app: Pincite, name: str) -> ShownPage | None:
     """The page of a citation by its name, which is its turn and its number."""
     turn_id, _, number = name.partition(".")
     try:
-        citations = _citations(app.turns.without_trace(turn_id))
+        citations = app.turns.without_trace(turn_id).final_citations
     except PinciteError:
         return None
     place = next((place for place in citations if str(place.number) == number), None)

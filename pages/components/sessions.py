@@ -1,8 +1,10 @@
 """The list of conversations in the sidebar, and what can be done with the open one."""
 
+from collections.abc import Sequence
+
 import streamlit as st
 
-from core.domain.turns import Session
+from core.domain.turns import Session, Turn
 from core.services.bootstrap import Pincite
 from pages.components.controls import button, confirm_deletion, download, offer_more, quiet, row, shown_of
 from pages.components.layout import SESSION_LIST
@@ -64,7 +66,7 @@ def draw_session_list(app: Pincite, current: Session | None) -> None:
             offer_more("Show more sessions", "sessions", SESSIONS_A_PAGE)
 
 
-def draw_session_menu(app: Pincite, session: Session) -> None:
+def draw_session_menu(app: Pincite, session: Session, turns: Sequence[Turn]) -> None:
     with row():
         st.markdown(f"**{escape(session.title)}**", width="stretch", wrap=False)
         with st.popover(
@@ -76,6 +78,9 @@ def draw_session_menu(app: Pincite, session: Session) -> None:
                 st.rerun()
             download("Export as Markdown", lambda: app.sessions.export_markdown(session.id),
                      f"{session.title[:60]}.md", "text/markdown")  # fmt: skip
+            if any(turn.final_citations for turn in turns):
+                download("Export with the cited pages (PDF)", lambda: app.binders.of_session(session.id),
+                         f"{session.title[:60]}.pdf", "application/pdf")  # fmt: skip
             if quiet("Delete…", "delete"):
                 words = f"**{escape(session.title)}** and its answers, traces and reviews go for good. Documents stay."
                 confirm_deletion("Delete this session?", words, _delete, app, session)

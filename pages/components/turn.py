@@ -10,7 +10,7 @@ from core.domain.search import Intent, Mode
 from core.domain.turns import FeedbackKind, ReviewDecision, Turn, TurnSnapshot, TurnStatus
 from core.services.bootstrap import Pincite
 from pages.components.answer import answer_markdown, claim_line, confidence_history, draw_charts, draw_scores
-from pages.components.controls import button, link_to_trace, quiet, row
+from pages.components.controls import button, download, link_to_trace, quiet, row
 from pages.components.facade import safely
 from pages.components.page_view import draw_chips, passages_found
 from pages.components.words import (
@@ -189,6 +189,10 @@ def draw_actions(app: Pincite, turn: Turn) -> None:
                 st.page_link("pages/settings.py", label="Settings", icon=":material/settings:")
             if turn.status is TurnStatus.ANSWERED and turn.verdict:
                 quiet("Send to review", "rate_review", app.reviews.send, turn.id, key=f"review_{turn.id}")
+            if turn.final_citations:
+                download("Evidence", lambda: app.binders.of_turn(turn.id), f"{turn.question[:60]}.pdf",
+                         "application/pdf", key=f"binder_{turn.id}",
+                         help="This answer with the pages that it cites, as a sealed PDF")  # fmt: skip
         link_to_trace(turn, "Why this answer?")
         st.caption(_timing(turn), width="content")
 

@@ -1,0 +1,161 @@
+"""Promise: an evidence binder holds the cited pages with what is quoted marked, and nothing in it changes unnoticed."""
+
+import io
+import json
+import random
+import shutil
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pypdfium2
+import pytest
+from pypdf import PdfReader, PdfWriter
+
+from cli import main
+from core.documents.binder import MANIFEST, sealed
+from core.documents.proof import Finding, prove
+from core.documents.reader import ProcessReader
+from core.domain.errors import DocumentError, TurnError
+from core.domain.settings import Settings
+from core.domain.turns import Turn
+from core.services.bootstrap import Pincite, open_pincite
+from tests import pdfs
+
+QUESTION = "What is the penalty for late payment?"
+MUTATIONS = 200
+
+
+@pytest.fixture
+def pincite(contract_library: Path, tmp_path: Path) -> Iterator[Pincite]:
+    shutil.copytree(contract_library, tmp_path / "data")
+    with closing(open_pincite(Settings(data_dir=tmp_path / "data", engine="quoting"))) as opened:
+        yield opened
+
+
+@pytest.fixture
+def turn(pincite: Pincite) -> Turn:
+    return pincite.runner.wait(pincite.runner.ask(pincite.sessions.create().id, QUESTION), 60).turn
+
+
+@pytest.fixture
+def reader(settings: Settings) -> Iterator[ProcessReader]:
+    with closing(ProcessReader(settings)) as opened:
+        yield opened
+
+
+def saved(folder: Path, content: bytes) -> Path:
+    file = folder / "binder.pdf"
+    file.write_bytes(content)
+    return file
+
+
+def test_the_quoted_words_lie_under_the_highlights_of_the_copied_page(pincite: Pincite, turn: Turn) -> None:
+    content = pincite.binders.of_turn(turn.id)
+    binder = PdfReader(io.BytesIO(content))
+    assert QUESTION in binder.pages[0].extract_text()
+    told = json.loads(binder.attachments[MANIFEST][0])["answers"][0]
+    assert turn.verdict and (told["question"], told["confidence"]) == (QUESTION, turn.verdict.confidence)
+    seen = pypdfium2.PdfDocument(content)
+    notes = [note.get_object() for note in binder.pages[told["citations"][0]["binder_page_index"]]["/Annots"]]
+    assert len(notes) == len({(place.start, place.end) for place in turn.citations})
+    for place, note in zip(told["citations"], notes, strict=True):
+        text = seen[place["binder_page_index"]].get_textpage()
+        quads = [float(value) for value in note["/QuadPoints"]]
+        lines = [
+            text.get_text_bounded(min(quad[::2]), min(quad[1::2]), max(quad[::2]), max(quad[1::2]))
+            for quad in (quads[at : at + 8] for at in range(0, len(quads), 8))
+        ]
+        assert "".join(place["quotation"].split()) in "".join("".join(lines).split())
+        assert place["sha256"] in seen[place["binder_page_index"]].get_textpage().get_text_bounded()
+    assert len(binder.outline) == 1 + len(notes)
+
+
+def test_a_binder_is_proved_with_and_without_its_sources(
+    pincite: Pincite, turn: Turn, reader: ProcessReader, samples: Path, tmp_path: Path
+) -> None:
+    file = saved(tmp_path, pincite.binders.of_turn(turn.id))
+    with_source = list(prove(file, [samples / "service-contract.pdf"], reader))
+    assert all(finding.holds for finding in with_source), with_source
+    alone = list(prove(file, [], reader))
+    assert {finding.holds for finding in alone} == {True, None}
+    stranger = list(prove(file, [samples / "technical-report.pdf"], reader))
+    assert any(finding.holds is False and "none of the documents" in finding.sentence for finding in stranger)
+
+
+def test_no_change_of_a_byte_goes_unnoticed(
+    pincite: Pincite, turn: Turn, reader: ProcessReader, tmp_path: Path
+) -> None:
+    content = pincite.binders.of_turn(turn.id)
+    chance = random.Random(1)
+    for _ in range(MUTATIONS):
+        at, other = chance.randrange(len(content)), chance.randrange(1, 256)
+        changed = content[:at] + bytes([content[at] ^ other]) + content[at + 1 :]
+        first = next(prove(saved(tmp_path, changed), [], reader))
+        assert first.holds is False, at
+
+
+def test_a_binder_that_was_sealed_anew_is_caught_by_its_sources(
+    pincite: Pincite, turn: Turn, reader: ProcessReader, samples: Path, tmp_path: Path
+) -> None:
+    content = pincite.binders.of_turn(turn.id)
+    told = json.loads(PdfReader(io.BytesIO(content)).attachments[MANIFEST][0])
+    place = told["answers"][0]["citations"][0]
+    place["quotation"] = place["quotation"].replace("1.5", "9.5")
+    writer = PdfWriter()
+    for page in PdfReader(io.BytesIO(content)).pages:
+        writer.add_page(page)
+    writer.add_attachment(MANIFEST, json.dumps(told).encode())
+    out = io.BytesIO()
+    writer.write(out)
+    found = list(prove(saved(tmp_path, sealed(out.getvalue())), [samples / "service-contract.pdf"], reader))
+    failed = [finding.sentence for finding in found if finding.holds is False]
+    assert any("does not stand on" in sentence for sentence in failed)
+    assert any("not what is marked" in sentence for sentence in failed)
+    assert any("no citation has it" in sentence for sentence in failed)
+
+
+def test_a_source_that_is_gone_is_said(pincite: Pincite, turn: Turn, reader: ProcessReader, tmp_path: Path) -> None:
+    pincite.ingest.remove(turn.citations[0].document_id)
+    content = pincite.binders.of_turn(turn.id)
+    assert "its source is gone" in " ".join(PdfReader(io.BytesIO(content)).pages[0].extract_text().split())
+    found = list(prove(saved(tmp_path, content), [], reader))
+    assert found[0] == Finding(True, found[0].sentence) and any("source was gone" in one.sentence for one in found)
+
+
+def test_what_is_no_binder_is_refused(pincite: Pincite, reader: ProcessReader, samples: Path, tmp_path: Path) -> None:
+    for content in (b"", b"%PDF-1.7 broken", (samples / "service-contract.pdf").read_bytes(), sealed(b"nothing")):
+        with pytest.raises(DocumentError, match="no evidence binder"):
+            list(prove(saved(tmp_path, content), [], reader))
+    with pytest.raises(TurnError, match="no finished answer"):
+        pincite.binders.of_session(pincite.sessions.create().id)
+
+
+@pytest.mark.parametrize("angle", [90, 180, 270])
+def test_marks_lie_on_the_words_of_turned_pages(
+    pincite: Pincite, reader: ProcessReader, tmp_path: Path, angle: int
+) -> None:
+    turned = pdfs.turned(pdfs.prose(["The mooring fee of the northern quay is 4,250 euro a year."]), angle)
+    document = pincite.ingest.add(turned, "turned.pdf").document
+    assert pincite.ingest.wait([document.id], timeout_seconds=60)
+    session = pincite.sessions.create(document_ids=[document.id])
+    turn = pincite.runner.wait(pincite.runner.ask(session.id, "What is the mooring fee of the quay?"), 60).turn
+    assert turn.citations
+    found = list(prove(saved(tmp_path, pincite.binders.of_turn(turn.id)), [], reader))
+    assert [finding for finding in found if finding.holds is False] == []
+
+
+def test_the_commands_write_and_prove(
+    pincite: Pincite, turn: Turn, samples: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    data, file = str(tmp_path / "data"), str(tmp_path / "evidence.pdf")
+    pincite.close()
+    assert main(["export", file, "--data-dir", data]) == 0
+    assert main(["export", file, "--data-dir", data]) == 2
+    assert main(["export", str(tmp_path / "b.pdf"), "--reviewed", "--data-dir", data]) == 2
+    capsys.readouterr()
+    assert main(["verify", file, str(samples / "service-contract.pdf")]) == 0
+    assert "The seal holds" in capsys.readouterr().out
+    Path(file).write_bytes(Path(file).read_bytes()[:-1])
+    assert main(["verify", file]) == 1
+    assert main(["verify", str(tmp_path / "none.pdf")]) == 2
