@@ -27,9 +27,9 @@ _ITEM = re.compile(
 )
 WORTH_SAYING = 0.3
 """Share of the best unit's probability below which another is left out."""
-LEAST_ANSWERED = {Skill.ENGLISH: 0.6, Skill.ENGLISH_SMALL: 0.6, Skill.LANGUAGES: 0.5, Skill.UNREAD: 0.5}
+LEAST_ANSWERED = {Skill.ENGLISH: 0.55, Skill.ENGLISH_SMALL: 0.6, Skill.LANGUAGES: 0.5, Skill.UNREAD: 0.5}
 """Probability that what was found answers, below which it is not given for an answer. On sources left out one English
-question in seven was then declined wrongly; docs/confidence.md has the others."""
+question in ten was then declined wrongly; docs/answering.md has the others."""
 _THANKS = re.compile(
     r"\b(?:thanks?|thank you|thx|cheers|danke|merci|gracias|grazie|obrigad[oa]|bedankt|dank je|dank u|tack|takk)\b"
     r"|谢谢|謝謝|ありがとう|감사|спасибо|شكرا|धन्यवाद",

@@ -3,7 +3,6 @@
 A provider says how its server is asked; this says what is made of the replies.
 """
 
-import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -39,7 +38,6 @@ LEAST_REPEATED = 160
 
 _CONTROLS = dict.fromkeys({*range(32), *range(127, 160)} - {9, 10, 13})
 """Marks that command terminals, and that no answer needs."""
-_OBJECT = re.compile(r"\{.*\}", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,8 +134,8 @@ class ServedChat(ABC):
     def structured(self, instructions: str, content: str, schema: Mapping[str, Any]) -> Mapping[str, Any] | None:
         messages = [{"role": "system", "content": instructions}, {"role": "user", "content": content}]
         try:
-            found = _OBJECT.search(split_thinking(self._reply(messages, schema))[1])
-            value = strict_json(found.group() if found else "")
+            reply = split_thinking(self._reply(messages, schema))[1]
+            value = strict_json(reply[max(reply.find("{"), 0) : reply.rfind("}") + 1])
         except (ServerTrouble, ModelUnavailableError, ValueError):
             return None
         required = schema.get("required", ())

@@ -20,8 +20,8 @@ _SCALES = {1000: "thousand", 10**6: "million", 10**9: "billion", 10**12: "trilli
 _SIGNS = {"USD": "$", "EUR": "€", "GBP": "£", "JPY": "¥", "CNY": "¥", "INR": "₹"}
 _NO_TEX = re.compile(r"[^\w\s$€£¥₹%.,()−-]")
 _LONGEST_GROUP = 40
-_BRACKETED = re.compile(r"\s*\([^()]*\)\s*")
-_FOOTNOTE = re.compile(r"(?<=\w)\s?(?:\((?:\d|[a-z])\))+$")
+_BRACKETED = re.compile(r"\([^()]*\)")
+_FOOTNOTE = re.compile(r"(?<=\w) ?(?:\((?:\d|[a-z])\)){1,4}$")
 """Behind a name: "2015(1)", "Net sales (a)(b)"."""
 _DECIMALS = 2
 """Of what is divided."""
@@ -55,7 +55,7 @@ def short(path: str) -> str:
 
     What stands in brackets for itself, as "(in millions)", is no name.
     """
-    names = (_FOOTNOTE.sub("", name) for name in path.split(": ") if not _BRACKETED.fullmatch(name))
+    names = (_FOOTNOTE.sub("", name) for name in path.split(": ") if not _BRACKETED.fullmatch(name.strip()))
     *_, group, name = ("", "", *names)
     return f"{group}: {name}" if 0 < len(group) <= _LONGEST_GROUP else name
 

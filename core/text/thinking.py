@@ -3,7 +3,7 @@
 import re
 
 OPENING, CLOSING = "<think>", "</think>"
-_OPENS = re.compile(r"\s*<think(?:ing)?>", re.IGNORECASE)
+_OPENS = re.compile(r"<think(?:ing)?>", re.IGNORECASE)
 _CLOSES = re.compile(r"</think(?:ing)?>", re.IGNORECASE)
 
 
@@ -12,7 +12,7 @@ def split_thinking(text: str) -> tuple[str, str]:
 
     Some servers swallow the opening tag, so that the closing one alone tells.
     """
-    opened = _OPENS.match(text)
+    opened = _OPENS.match(text, len(text) - len(text.lstrip()))
     closed = next(reversed(list(_CLOSES.finditer(text))), None)
     if closed:
         return text[opened.end() if opened else 0 : closed.start()].strip(), text[closed.end() :].lstrip()

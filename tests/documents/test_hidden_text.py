@@ -4,8 +4,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from fpdf import FPDF
 
 from benchmarks.hidden_pdfs import ATTACKS, HONEST, Made, attacks, honest
+from core.documents.formats.pdf.visibility import _MOST_OBJECTS
 from core.documents.reader import ProcessReader
 from core.domain.documents import HiddenReason, Page, PageStatus, hidden_summary
 from core.domain.settings import Settings
@@ -48,6 +50,17 @@ def test_what_only_looks_odd_is_read_as_it_was(read: Read, made: Made) -> None:
     assert page.status is PageStatus.TEXT
     assert set(made.told.split()) <= set(page.text.split())
     assert page.hidden == ()
+
+
+def test_print_behind_more_drawings_than_are_looked_at_is_seen(read: Read) -> None:
+    document = FPDF()
+    document.add_page()
+    document.set_font("Helvetica", size=12)
+    for number in range(_MOST_OBJECTS + 10):
+        document.rect(10 + number % 180, 10 + number // 180, 0.4, 0.4)
+    document.text(20, 200, "The fee is EUR 4,250.")
+    page = read(Made(kind="map", content=bytes(document.output()), told="The fee is EUR 4,250.", question=""))
+    assert "The fee is EUR 4,250." in page.text and page.hidden == ()
 
 
 def test_the_reason_is_said_in_words(read: Read) -> None:

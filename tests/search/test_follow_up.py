@@ -53,7 +53,7 @@ def test_what_only_begins_like_a_correction_is_none(question: str) -> None:
 
 def test_small_talk_in_between_changes_no_topic() -> None:
     history = (Exchange("", "How long is Span 1?", "120 m."), Exchange("", "Thanks!", "Gladly.", intent=Intent.CHAT))
-    assert read_after("And its height?", history).standalone == "How long is Span 1? And its height?"
+    assert read_after("And its height?", history).standalone == "And Span 1’s height?"
 
 
 def test_every_question_after_another_is_searched_alone_and_joined() -> None:

@@ -200,6 +200,17 @@ def _inside(
             yield _Drawn(item, kind, bounds if matrix is None else _moved(bounds, matrix))
 
 
+def _text_objects(page: pdfium.PdfPage) -> list[int]:
+    """The text objects that its characters belong to: of a page with too many objects to look at each."""
+    text_page = page.get_textpage()
+    try:
+        handle = ctypes.cast(text_page.raw, ctypes.c_void_p).value
+        found = {text_object(handle, index) for index in range(text_page.count_chars())}
+        return [item for item in found if item]
+    finally:
+        text_page.close()
+
+
 def _matrix_of(item: int) -> NDArray[np.float64]:
     values = (ctypes.c_float * 6)()
     _matrix(item, ctypes.addressof(values))
@@ -368,7 +379,8 @@ class _Pixels:
 
     def __init__(self, page: pdfium.PdfPage, words: PageWords, drawn: Sequence[_Drawn]) -> None:
         self._page, self._words = page, words
-        self._texts = [item.handle for item in drawn if item.kind == _TEXT]
+        whole = len(drawn) < _MOST_OBJECTS
+        self._texts = [item.handle for item in drawn if item.kind == _TEXT] if whole else _text_objects(page)
         covering = [item.bounds for item in drawn if item.kind != _TEXT and _covers(item)]
         self._covering = display_of(page)(np.array(covering).reshape(-1, 4)[:, [0, 3, 2, 1]])
         self._annotated = _has_covering_annotation(page)
