@@ -32,6 +32,7 @@ _STYLE = f"""<style>
   color: light-dark(#ffffff, #0d1314);
 }}
 [data-testid="stWidgetLabel"][disabled] {{ color: light-dark(#5c6566, #98a2a3); }}
+.st-key-{BESIDE} [data-testid="stElementToolbar"] {{ top: 0.4rem !important; transform: none !important; }}
 [data-testid="stStatusWidget"] {{ display: none; }}
 [data-testid="stImage"] img {{ border: 1px solid #8888886b; }}
 </style>"""
