@@ -11,18 +11,24 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import ollama
+
 from benchmarks.corpus import Corpus, open_corpus
 from benchmarks.judged import Answered, line, report
 from benchmarks.measures import Question, read_questions
 from core.domain.answers import AnswerPart, PartKind
 from core.domain.documents import DocumentStatus
 from core.domain.ports import ChatModel
-from core.domain.search import Mode
+from core.domain.search import Evidence, Mode
 from core.domain.turns import TraceStep
 from core.graph.build import TurnGraph, build_graph
 from core.graph.context import TurnContext
 from core.graph.state import TurnState
+from core.judge.claims import declines
+from core.models.ollama import OllamaChat
+from core.models.quoting import Quoting
 from core.models.registry import choose_engine
+from core.models.served import ANSWER_TOKENS
 from core.search.plan import plan_question
 from core.text.marks import plain_text
 from core.text.numbers import quantities, same, stated_scales
@@ -46,6 +52,7 @@ class Silent:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("directory", type=Path, help="a folder with pdfs/ and questions.jsonl")
     parser.add_argument("--engine", choices=("quoting", "ollama"), default="quoting", help="what writes the answers")
+    parser.add_argument("--model", default="", help="the model of Ollama; without one the first that it has")
     parser.add_argument(
         "--tags", default="", help="only questions with one of these tags (A,B), and all unanswerable ones"
     )
@@ -60,18 +67,30 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
     gold = gold_answers(options.directory)
     chosen = choose(read_questions(options.directory), tags=options.tags, every=options.every, limit=options.limit)
     questions = askable(corpus, chosen)
-    engine = choose_engine(corpus.app.settings.current, options.engine)
+    asked = f"{options.engine}:{options.model}" if options.model else options.engine
+    engine = choose_engine(corpus.app.settings.current, asked)
     graph = build_graph()
-    answered = [answer_one(corpus, graph, engine, question, gold[question.id]) for question in questions]
-    if options.show:
-        options.show.write_text("\n".join(map(line, answered)), encoding="utf-8")
-    plain = [best_sentence(corpus, question, gold[question.id]) for question in questions]
+    answered: list[Answered] = []
+    baselines: dict[str, list[Answered]] = {}
+    for question in questions:
+        reference = gold[question.id]
+        own, sent = answer_one(corpus, graph, engine, question, reference)
+        answered.append(own)
+        beside = {BEST_SENTENCE: best_sentence(corpus, question, reference)}
+        if isinstance(engine, OllamaChat):
+            beside[engine.name] = bare(corpus, engine, question, reference, sent)
+            beside["quoting"], _ = answer_one(corpus, graph, Quoting(), question, reference)
+        for name, other in beside.items():
+            baselines.setdefault(name, []).append(other)
+        if options.show:
+            with options.show.open("a", encoding="utf-8") as shown:
+                shown.writelines(f"{line(one)}\n" for one in (own, *beside.values()))
     return {
         "set": options.directory.resolve().name,
         "engine": engine.name,
         "left_out": len(chosen) - len(questions),
         **report(answered),
-        "baselines": {BEST_SENTENCE: report(plain)},
+        "baselines": {name: report(given) for name, given in baselines.items()},
     }
 
 
@@ -93,13 +112,15 @@ def gold_answers(directory: Path) -> dict[str, str]:
     return {row["id"]: str(row["answer"]) for row in rows}
 
 
-def answer_one(corpus: Corpus, graph: TurnGraph, engine: ChatModel, question: Question, gold: str) -> Answered:
-    """Ask in document scope, as the chat page does once the right documents are chosen."""
+def answer_one(
+    corpus: Corpus, graph: TurnGraph, engine: ChatModel, question: Question, gold: str
+) -> tuple[Answered, tuple[Evidence, ...]]:
+    """Ask in document scope, as the chat page does for the right documents; with what the model was sent."""
     chosen = tuple(corpus.ids[name] for name in question.documents if name in corpus.ids)
     context = TurnContext(
         settings=corpus.app.settings.current,
         model=engine,
-        stand_in=engine,
+        stand_in=Quoting(),
         documents=corpus.app.library,
         searcher=corpus.retriever,
         progress=Silent(),
@@ -111,7 +132,7 @@ def answer_one(corpus: Corpus, graph: TurnGraph, engine: ChatModel, question: Qu
     seconds = time.perf_counter() - started
     text = " ".join(plain_text(final.parts).split())
     places = [(corpus.names[citation.document_id], citation.page_index) for citation in final.citations]
-    return Answered(
+    answered = Answered(
         question=question,
         reference=gold,
         headline=headline_of(final.parts),
@@ -125,6 +146,29 @@ def answer_one(corpus: Corpus, graph: TurnGraph, engine: ChatModel, question: Qu
         cited=len(places),
         cited_on_evidence=sum(place in question.evidence for place in places),
         seconds=seconds,
+        prose=any(part.kind is PartKind.PROSE for part in final.parts),
+    )
+    return answered, final.evidence[: final.usage.passages if final.usage else None]
+
+
+def bare(corpus: Corpus, engine: OllamaChat, question: Question, gold: str, evidence: Sequence[Evidence]) -> Answered:
+    """What the same model says of the same passages, asked in one plain prompt and shown as it comes."""
+    passages = "\n\n".join(item.passage.text for item in evidence)
+    prompt = f"{passages}\n\nAnswer from this text. If it does not say, say so.\n\nQuestion: {question.text}"
+    started = time.perf_counter()
+    options = {"num_ctx": engine.context_tokens, "num_predict": ANSWER_TOKENS, "temperature": 0}
+    reply = ollama.Client(engine.host).chat(engine.model, [{"role": "user", "content": prompt}], options=options)
+    text = " ".join((reply.message.content or "").split())
+    return Answered(
+        question=question,
+        reference=gold,
+        headline=text,
+        answer=text,
+        declined=declines(text),
+        possible=_possible(corpus, question, gold),
+        contained=contains(text, gold),
+        seconds=time.perf_counter() - started,
+        prose=True,
     )
 
 

@@ -13,12 +13,13 @@ from numpy.typing import NDArray
 
 from core.domain.answers import Claim, ClaimStatus
 from core.domain.documents import Passage
-from core.domain.ports import ChatModel
-from core.domain.search import Evidence
+from core.domain.ports import AnswerRequest, ChatModel
+from core.domain.search import Evidence, Intent
 from core.domain.settings import load_settings
 from core.judge.confidence import calibration_error, threshold_effect
-from core.judge.critique import CRITIC_INSTRUCTIONS, CRITIC_SCHEMA, critic_content, read_critique
+from core.judge.critique import CRITIC_SCHEMA, critic_question, read_critique
 from core.judge.judge import WORTH, AnswerFindings, judge_answer
+from core.models.prompts import messages_for
 from core.models.registry import choose_engine
 
 THRESHOLD = 0.65
@@ -100,8 +101,9 @@ def _audited(critic: ChatModel, row: LabelledAnswer, finding: AnswerFindings) ->
         Evidence(number, Passage(str(number), row.id, 0, "1", text, 0, len(text)), row.set)
         for number, text in enumerate(row.sources, start=1)
     ]
-    reply = critic.structured(CRITIC_INSTRUCTIONS, critic_content(row.question, claims, evidence), CRITIC_SCHEMA)
-    critique = read_critique(reply, len(claims))
+    instructions, asked = messages_for(AnswerRequest(row.question, Intent.DOCUMENT_SEARCH, tuple(evidence)))
+    content = f"{asked['content']}\n\n{critic_question(claims)}"
+    critique = read_critique(critic.structured(instructions["content"], content, CRITIC_SCHEMA), len(claims))
     before = sum(WORTH[claim.status] for claim in claims)
     if critique is None or not before:
         return finding.confidence

@@ -8,6 +8,7 @@ from typing import Any
 
 from benchmarks.grading import grade, read_reference
 from benchmarks.measures import Question, bootstrap_interval
+from benchmarks.prose_grading import grade_prose
 from benchmarks.selective import coverage_at_risk, risk_coverage_area
 from core.judge.confidence import calibration_error
 
@@ -35,13 +36,19 @@ class Answered:
     cited: int = 0
     cited_on_evidence: int = 0
     seconds: float = 0.0
+    prose: bool = False
+    """A language model wrote it: all of it is graded, as prose."""
 
     @property
     def right(self) -> bool:
         """Where nothing answers, to say so is right."""
         if not self.question.answerable:
             return self.declined
-        return not self.declined and grade(self.question.text, self.reference, self.headline)
+        if self.declined:
+            return False
+        if self.prose:
+            return grade_prose(self.question.text, self.reference, self.answer)
+        return grade(self.question.text, self.reference, self.headline)
 
     @property
     def kind(self) -> str:

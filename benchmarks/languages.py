@@ -86,7 +86,7 @@ def _language(corpus: Corpus, code: str, options: argparse.Namespace) -> dict[st
 
 def headline_right(corpus: Corpus, asked: Sequence[tuple[Question, str]]) -> float:
     engine, graph = choose_engine(corpus.app.settings.current, QUOTING), build_graph()
-    return round(mean(answer_one(corpus, graph, engine, question, gold).right for question, gold in asked), 3)
+    return round(mean(answer_one(corpus, graph, engine, question, gold)[0].right for question, gold in asked), 3)
 
 
 def questions(asked: str, read: str, limit: int = 0) -> list[tuple[Question, str]]:

@@ -65,12 +65,16 @@ class Shelf:
 
 
 class Model:
-    name, writes_prose, context_characters, notices = "at once", True, 12_000, ()
+    name, writes_prose, context_characters, readable_characters = "at once", True, 12_000, 12_000
+    notices, usage = (), None
 
     def answer(self, request: AnswerRequest, stopped: Callable[[], bool]) -> Iterator[str]:
         yield "Overdue amounts bear interest at 1.5 % per month. [1]"
 
     def structured(self, instructions: str, content: str, schema: Mapping[str, Any]) -> Mapping[str, Any] | None:
+        return None
+
+    def of_last_answer(self, question: str, schema: Mapping[str, Any]) -> Mapping[str, Any] | None:
         return None
 
 

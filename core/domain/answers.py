@@ -99,6 +99,20 @@ class Citation:
         return self.document_id, self.page_index
 
 
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """What one answer of a language model took: tokens as its server counted them, and the wait for its first word."""
+
+    prompt_tokens: int
+    context_tokens: int
+    """What it could have read."""
+    first_word_seconds: float
+    passages: int = 0
+    """Sent to it."""
+    left_out: int = 0
+    """Found and not sent, so that the wait stays short."""
+
+
 class ClaimStatus(StrEnum):
     SUPPORTED = "supported"
     PARTLY_SUPPORTED = "partly supported"

@@ -11,7 +11,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from core.domain.answers import AnswerPart, Citation
+from core.domain.answers import AnswerPart, Citation, Usage
 from core.domain.documents import Document, OutlineEntry, Page, PageKey, Passage
 from core.domain.search import Candidate, Evidence, Intent, SearchPlan
 from core.domain.turns import Exchange, Recalled, Session, TraceStep, Turn
@@ -58,6 +58,14 @@ class ChatModel(Protocol):
     def context_characters(self) -> int:
         """How many characters of evidence fit beside question, history and answer."""
 
+    @property
+    def readable_characters(self) -> int:
+        """How many of these it reads before a person tires of waiting for its first word."""
+
+    @property
+    def usage(self) -> Usage | None:
+        """What the last answer took; None where nothing is known of it."""
+
     def answer(self, request: AnswerRequest, stopped: Callable[[], bool]) -> Iterator[str | AnswerPart]:
         """Yield the answer piece by piece; return early once ``stopped()`` is true.
 
@@ -73,6 +81,9 @@ class ChatModel(Protocol):
 
     def structured(self, instructions: str, content: str, schema: Mapping[str, Any]) -> Mapping[str, Any] | None:
         """Return a reply that fits the JSON schema; None when the engine cannot or the reply did not fit."""
+
+    def of_last_answer(self, question: str, schema: Mapping[str, Any]) -> Mapping[str, Any] | None:
+        """The same, asked in the conversation of its last answer: what it has read is not read again."""
 
 
 class Embedder(Protocol):

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Any
 
-from core.domain.answers import AnswerPart, Attempt, Citation, Verdict
+from core.domain.answers import AnswerPart, Attempt, Citation, Usage, Verdict
 from core.domain.search import Evidence, Intent, Mode, SearchPlan
 
 
@@ -183,6 +183,8 @@ class Turn:
     error: str = ""
     thoughts: str = ""
     """What a reasoning model thought before its answer; no part of it, and judged by nobody."""
+    usage: Usage | None = None
+    """What the last draft of a language model took."""
     notices: tuple[str, ...] = ()
     """Plain remarks: pages not read in a searched document, prompt truncated, model missing."""
     scope: tuple[str, ...] | None = None

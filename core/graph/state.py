@@ -8,7 +8,7 @@ from typing import Any
 from pydantic import TypeAdapter
 
 from core.domain import answers, documents, figures, search, turns
-from core.domain.answers import AnswerPart, Attempt, Citation, Counted, Verdict
+from core.domain.answers import AnswerPart, Attempt, Citation, Counted, Usage, Verdict
 from core.domain.figures import Stated
 from core.domain.search import Evidence, Intent, Mode, SearchPlan
 from core.text.marks import marked_text
@@ -50,6 +50,7 @@ class TurnState:
     removed_markers: int = 0
     thoughts: str = ""
     """What a reasoning model thought before the draft; nobody judges it."""
+    usage: Usage | None = None
     citations: tuple[Citation, ...] = ()
     verdict: Verdict | None = None
     attempts: tuple[Attempt, ...] = ()

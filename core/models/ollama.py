@@ -143,4 +143,5 @@ class OllamaChat(ServedChat):
                     done=bool(part.done),
                     cut=part.done_reason == "length",
                     prompt_tokens=part.prompt_eval_count or 0,
+                    read_seconds=(part.prompt_eval_duration or 0) / 1e9,
                 )

@@ -44,9 +44,10 @@ class Quoting:
     name = "quoting"
     writes_prose = False
     notices: tuple[str, ...] = ()
+    usage = None
 
     def __init__(self, context_characters: int = 12_000) -> None:
-        self.context_characters = context_characters
+        self.context_characters = self.readable_characters = context_characters
 
     def answer(self, request: AnswerRequest, stopped: Callable[[], bool]) -> Iterator[AnswerPart]:
         if stopped():
@@ -59,6 +60,9 @@ class Quoting:
             yield part
 
     def structured(self, instructions: str, content: str, schema: Mapping[str, Any]) -> Mapping[str, Any] | None:
+        return None
+
+    def of_last_answer(self, question: str, schema: Mapping[str, Any]) -> Mapping[str, Any] | None:
         return None
 
 

@@ -3,11 +3,13 @@
 A provider says how its server is asked; this says what is made of the replies.
 """
 
+import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from core.domain.answers import Usage
 from core.domain.errors import ModelInterruptedError, ModelUnavailableError, StoppedError
 from core.domain.ports import AnswerRequest
 from core.models.client import ServerTrouble, strict_json
@@ -25,6 +27,14 @@ CHARACTERS_PER_TOKEN = 3.0
 """Cautious: prose runs to four, tables of figures to less than three."""
 LONGEST_TOKEN = 9
 """More characters per token than this over a whole prompt means that the server did not read all of it."""
+PATIENCE_SECONDS = 20.0
+"""The wait for the first word that evidence may cause: without a graphics card, reading is what takes time."""
+UNKNOWN_PACE = 75.0
+"""Tokens read a second, until the first prompt was timed."""
+LEAST_EVIDENCE = 600
+"""Tokens: less shows a model too little, however slow it is."""
+TIMED_TOKENS = 300
+"""Shorter prompts say little of the pace."""
 LEAST_CONTEXT = 128
 LONGEST_ANSWER = 20_000
 """Characters, thoughts included: more than the tokens asked for make; a server that heeds no limit is cut."""
@@ -51,6 +61,12 @@ class Piece:
     """It ends at its length limit."""
     prompt_tokens: int = 0
     """What the server counted, where it says so."""
+    read_seconds: float = 0.0
+    """What reading the prompt took it, where it says so."""
+
+
+_paces: dict[tuple[str, str], float] = {}
+"""Tokens read a second, by address and model, as this process saw it last."""
 
 
 class ServedChat(ABC):
@@ -65,6 +81,9 @@ class ServedChat(ABC):
         self.host = host
         self.model = model
         self._notices: list[str] = []
+        self._usage: Usage | None = None
+        self._conversation: list[dict[str, str]] = []
+        """The last answer with what led to it."""
 
     @property
     def name(self) -> str:
@@ -77,6 +96,10 @@ class ServedChat(ABC):
     @property
     def notices(self) -> tuple[str, ...]:
         return tuple(self._notices)
+
+    @property
+    def usage(self) -> Usage | None:
+        return self._usage
 
     @property
     @abstractmethod
@@ -96,15 +119,24 @@ class ServedChat(ABC):
         tokens = self.context_tokens - ANSWER_TOKENS - OVERHEAD_TOKENS
         return int(max(tokens, self.context_tokens // 4) * CHARACTERS_PER_TOKEN)
 
+    @property
+    def readable_characters(self) -> int:
+        pace = _paces.get((self.host, self.model), UNKNOWN_PACE)
+        tokens = max(pace * PATIENCE_SECONDS, LEAST_EVIDENCE)
+        return min(int(tokens * CHARACTERS_PER_TOKEN), self.context_characters)
+
     def answer(self, request: AnswerRequest, stopped: Callable[[], bool]) -> Iterator[str]:
         self._notices.clear()
+        self._usage, self._conversation = None, []
         messages = messages_for(request)
         sent = sum(len(message["content"]) for message in messages)
         written, thinking, last = "", False, Piece()
+        asked_at, waited = time.monotonic(), 0.0
         pieces = self._pieces(messages, stopped)
         try:
             for piece in pieces:
                 last = piece
+                waited = waited or (time.monotonic() - asked_at if piece.text or piece.thought else 0.0)
                 text = ""
                 if piece.thought:
                     text += piece.thought if thinking else OPENING + piece.thought
@@ -123,6 +155,8 @@ class ServedChat(ABC):
                     break
             else:
                 raise ServerTrouble("broke the answer off")
+            self._conversation = [*messages, {"role": "assistant", "content": split_thinking(written)[1]}]
+            self._measure(last, waited)
             self._look_for_cuts(last, sent, len(written))
         except StoppedError:
             return
@@ -132,7 +166,16 @@ class ServedChat(ABC):
             pieces.close()  # the server is let go at once
 
     def structured(self, instructions: str, content: str, schema: Mapping[str, Any]) -> Mapping[str, Any] | None:
-        messages = [{"role": "system", "content": instructions}, {"role": "user", "content": content}]
+        return self._structured(
+            [{"role": "system", "content": instructions}, {"role": "user", "content": content}], schema
+        )
+
+    def of_last_answer(self, question: str, schema: Mapping[str, Any]) -> Mapping[str, Any] | None:
+        if not self._conversation:
+            return None
+        return self._structured([*self._conversation, {"role": "user", "content": question}], schema)
+
+    def _structured(self, messages: list[dict[str, str]], schema: Mapping[str, Any]) -> Mapping[str, Any] | None:
         try:
             reply = split_thinking(self._reply(messages, schema))[1]
             value = strict_json(reply[max(reply.find("{"), 0) : reply.rfind("}") + 1])
@@ -153,6 +196,13 @@ class ServedChat(ABC):
                 hint="Choose another model in the settings, or run the question with quoting.",
             )
         return unavailable(self.host, trouble, self.program)
+
+    def _measure(self, last: Piece, waited: float) -> None:
+        """How fast it read: the next prompt is as long as a person would wait for."""
+        self._usage = Usage(last.prompt_tokens, self.context_tokens, waited)
+        seconds = last.read_seconds or waited
+        if last.prompt_tokens >= TIMED_TOKENS and seconds > 0:
+            _paces[self.host, self.model] = last.prompt_tokens / seconds
 
     def _look_for_cuts(self, last: Piece, characters_sent: int, characters_written: int) -> None:
         read = last.prompt_tokens

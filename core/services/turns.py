@@ -351,6 +351,7 @@ def _answered(turn: Turn, final: TurnState) -> Turn:
         question_back=final.question_back,
         options=final.options,
         thoughts=final.thoughts,
+        usage=final.usage,
         notices=final.notices,
         reused_from=final.reused_from,
     )

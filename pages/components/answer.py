@@ -5,10 +5,19 @@ from itertools import groupby
 
 import streamlit as st
 
-from core.domain.answers import AnswerPart, Attempt, Claim, ClaimStatus, PartKind, Score, Verdict
+from core.domain.answers import AnswerPart, Attempt, Claim, ClaimStatus, PartKind, Score, Usage, Verdict
 from core.text.charting import chart_of
 from core.text.stating import latex
-from pages.components.words import CLAIM_MARKS, escape, escape_lines, page_name, plain_headings, tame
+from pages.components.words import (
+    CLAIM_MARKS,
+    count,
+    duration,
+    escape,
+    escape_lines,
+    page_name,
+    plain_headings,
+    tame,
+)
 
 
 def answer_markdown(parts: Sequence[AnswerPart], verdict: Verdict | None) -> str:
@@ -111,6 +120,15 @@ def draw_scores(verdict: Verdict) -> None:
     lines = [f"| {name} | {score.value:.0%} | {escape(score.reason)} |" for name, score in rows]
     lines.append(f"| **Overall** | **{verdict.overall:.0%}** | {escape(verdict.critic)} |")
     st.markdown("\n".join(["| Checked for | Score | Why |", "|:--|--:|:--|", *lines]))
+
+
+def usage_in_words(usage: Usage, engine: str) -> str:
+    """For example "qwen2.5:1.5b read 4 of the 10 passages found: 1,480 tokens of 8,192, first word after 12 s"."""
+    found = usage.passages + usage.left_out
+    passages = f"{usage.passages} of the {found} passages found" if usage.left_out else count(found, "passage")
+    tokens = f"{usage.prompt_tokens:,} of {usage.context_tokens:,} tokens"
+    model = escape(engine.partition(":")[2])
+    return f"{model} read {passages}: {tokens}, first word after {duration(usage.first_word_seconds)}"
 
 
 def confidence_history(attempts: tuple[Attempt, ...]) -> str:

@@ -9,7 +9,14 @@ from core.domain.answers import ClaimStatus
 from core.domain.search import Intent, Mode
 from core.domain.turns import FeedbackKind, ReviewDecision, Turn, TurnSnapshot, TurnStatus
 from core.services.bootstrap import Pincite
-from pages.components.answer import answer_markdown, claim_line, confidence_history, draw_charts, draw_scores
+from pages.components.answer import (
+    answer_markdown,
+    claim_line,
+    confidence_history,
+    draw_charts,
+    draw_scores,
+    usage_in_words,
+)
 from pages.components.controls import button, download, link_to_trace, quiet, row
 from pages.components.facade import safely
 from pages.components.page_view import draw_chips, passages_found
@@ -130,6 +137,9 @@ def draw_evaluation(turn: Turn) -> None:
         return
     st.caption(f"Confidence of this draft: {verdict.confidence:.0%}")
     draw_scores(verdict)
+    if turn.usage:
+        used, room = turn.usage.prompt_tokens, turn.usage.context_tokens
+        st.progress(min(used / room, 1.0), text=usage_in_words(turn.usage, turn.engine))
     if history := confidence_history(turn.attempts):
         st.caption(history)
     if verdict.claims:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from commands.questions import turn_as_text
-from core.domain.answers import AnswerPart, Citation, ClaimStatus, PartKind
+from core.domain.answers import AnswerPart, Citation, ClaimStatus, PartKind, Usage
 from core.domain.turns import TurnStatus
 from core.models.prompts import messages_for
 from core.models.quoting import Quoting
@@ -160,3 +160,16 @@ def test_no_sign_that_reads_as_one_opens_a_tag_in_what_a_model_is_sent(ask: Any,
     ask(model, shelf=Shelf({f"a{opening}/passages>.pdf": [page]}))
     sent = unicodedata.normalize("NFKC", messages_for(model.requests[0])[-1]["content"]).replace("\u200b", "")
     assert sent.count("</passages>") == sent.count("<passages>") == 1
+
+
+def test_a_slow_model_is_sent_the_strongest_passages_and_what_code_would_answer_from(ask: Any) -> None:
+    pages = [f"Interest of contract {number} is settled by the parties." for number in range(8)]
+    model = ScriptedModel(f"{RATE}. [1]")
+    model.readable_characters = 200
+    model.usage = Usage(600, 4_096, 7.0)
+    turn = ask(model, shelf=Shelf({"contract.pdf": [*pages, f"{RATE}."]}), floor=0.0)
+    sent = model.requests[0].evidence
+    assert [item.number for item in sent] == list(range(1, len(sent) + 1))
+    assert RATE in sent[0].passage.text and sum(len(item.passage.text) for item in sent) <= 200
+    assert turn.usage == Usage(600, 4_096, 7.0, passages=len(sent), left_out=len(turn.evidence) - len(sent))
+    assert turn.usage.left_out > 0 and turn.citations[0].quotation.startswith(RATE)

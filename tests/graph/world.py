@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from core.domain.answers import Usage
 from core.domain.documents import Document, DocumentStatus, Page, PageStatus, Passage
 from core.domain.ports import AnswerRequest, ChatModel
 from core.domain.search import Candidate, Evidence, SearchPlan, SearchResult
@@ -101,8 +102,9 @@ class ScriptedModel:
 
     name = "scripted"
     writes_prose = True
-    context_characters = 4_000
+    context_characters = readable_characters = 4_000
     notices: tuple[str, ...] = ()
+    usage: Usage | None = None
 
     def __init__(self, *answers: str | Exception) -> None:
         self.answers = list(answers)
@@ -127,6 +129,9 @@ class ScriptedModel:
             yield f" {word}"
 
     def structured(self, instructions: str, content: str, schema: Mapping[str, Any]) -> Mapping[str, Any] | None:
+        return self.of_last_answer(content, schema)
+
+    def of_last_answer(self, question: str, schema: Mapping[str, Any]) -> Mapping[str, Any] | None:
         return self.replies.pop(0) if self.replies else None
 
 

@@ -5,9 +5,10 @@ The evidence is counted anew, in the order in which the draft cites it.
 Where the model wrote nothing (no time was left, or its reply is empty), quotations stand in and a notice says so.
 """
 
+from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from itertools import takewhile
+from itertools import accumulate, takewhile
 from typing import Literal
 
 from langgraph.runtime import Runtime
@@ -16,7 +17,7 @@ from core.domain.answers import AnswerPart, PartKind
 from core.domain.codec import to_plain
 from core.domain.errors import StoppedError
 from core.domain.ports import AnswerRequest, ChatModel
-from core.domain.search import Intent
+from core.domain.search import Evidence, Intent, Reason
 from core.figures.answers import parts_of
 from core.graph.context import TurnContext
 from core.graph.state import TurnState, critique_of
@@ -33,6 +34,7 @@ from core.text.terms import content_terms, words
 from core.text.thinking import split_thinking
 
 ALSO = "\n\nIt could also be:\n"
+TELLING = (PartKind.HEADLINE, PartKind.YES_NO)
 TOLD_FROM = 0.5
 """From this probability on a figure that a model's prose does not state is told beside it."""
 MOST_BEHIND_FIGURE = 2
@@ -47,10 +49,10 @@ def generator(state: TurnState, runtime: Runtime[TurnContext]) -> TurnState:
     """Write one draft; in chat intent it is the answer."""
     context = runtime.context
     chat = state.intent is Intent.CHAT
-    request = _request(state, context)
-    read = _read_by_code(request, context) if context.model.writes_prose and not (chat or state.counted) else None
-    if read is not None:
-        request = replace(request, stated=(*request.stated, read))
+    request = whole = _request(state, context)
+    if context.model.writes_prose and not (chat or state.counted):
+        whole = _counted_as_sent(request, _quoted_by_code(request, context))
+        request = replace(whole, evidence=_readable(whole.evidence, context.model.readable_characters))
     verb = "Writing" if context.model.writes_prose else "Selecting quotations"
     context.progress.step(f"{verb}…" if chat else f"{verb} from {len(request.evidence)} passages…")
     engine, silence = context.model, []
@@ -61,19 +63,22 @@ def generator(state: TurnState, runtime: Runtime[TurnContext]) -> TurnState:
         parts, removed, thoughts = _written(engine, request, context)
     if not parts and engine.writes_prose:
         engine, silence = context.stand_in, [_silence(context)]
-        parts, removed, _ = _written(engine, request, context)
+        parts, removed, _ = _written(engine, whole, context)
     give_up = "The time for this turn was used up." if context.out_of_time and not chat else state.give_up
     found = (
         CitedAnswer(parts, ())
         if chat
-        else cite(parts, request.evidence, context.documents.page_text, question=request.question)
+        else cite(parts, whole.evidence, context.documents.page_text, question=request.question)
     )
-    cited, evidence = renumbered(found, request.evidence)
+    cited, evidence = renumbered(found, whole.evidence)
     writes = engine.writes_prose and not chat and not state.counted
     otherwise = _told_otherwise(cited.parts, request.stated) if writes and cited.parts else []
+    usage = engine.usage and replace(
+        engine.usage, passages=len(request.evidence), left_out=len(whole.evidence) - len(request.evidence)
+    )
     context.progress.draft(cited.parts)
     context.note(
-        read={"engine": engine.name, "evidence": [item.number for item in request.evidence],
+        read={"engine": engine.name, "evidence": [item.number for item in request.evidence], "usage": to_plain(usage),
               "critique": list(request.critique), "hint": request.hint},
         returned={"draft": cited.text, "evidence": [item.passage.id for item in evidence],
                   "citations": [to_plain(citation) for citation in cited.citations],
@@ -86,6 +91,7 @@ def generator(state: TurnState, runtime: Runtime[TurnContext]) -> TurnState:
         citations=cited.citations,
         removed_markers=removed,
         thoughts=thoughts,
+        usage=usage,
         give_up=give_up,
         notices=tuple(dict.fromkeys([*state.notices, *silence, *otherwise, *context.model.notices])),
     )
@@ -183,14 +189,33 @@ def led_by_figure(parts: Sequence[AnswerPart], stated: Sequence[AnswerPart]) -> 
     return (*told, *behind)
 
 
-def _read_by_code(request: AnswerRequest, context: TurnContext) -> AnswerPart | None:
-    """The words that quoting would answer with, or its yes or no, where it is sure enough to be held against prose."""
+def _quoted_by_code(request: AnswerRequest, context: TurnContext) -> list[AnswerPart]:
+    """What quoting would answer; nobody reads whole documents for it."""
     if request.intent is Intent.SURVEY or context.stand_in.writes_prose or not request.evidence:
-        return None
-    quoted = [part for part in context.stand_in.answer(request, context.halted) if isinstance(part, AnswerPart)]
+        return []
+    return [part for part in context.stand_in.answer(request, context.halted) if isinstance(part, AnswerPart)]
+
+
+def _counted_as_sent(request: AnswerRequest, quoted: Sequence[AnswerPart]) -> AnswerRequest:
+    """The request with its evidence counted anew: what code would answer from, then the strongest.
+
+    The words that quoting would answer with, or its yes or no, are told where it is sure enough to be held against
+    prose.
+    """
     first = next(iter(led_by_yes_or_no(quoted, request.question)), None)
-    told = first is not None and first.kind in (PartKind.HEADLINE, PartKind.YES_NO)
-    return first if first and told and (first.probability or 0.0) >= TOLD_FROM else None
+    sure = first is not None and first.kind in TELLING and (first.probability or 0.0) >= TOLD_FROM
+    told = (*request.stated, first) if first and sure else request.stated
+    ordered = sorted(
+        request.evidence, key=lambda item: (item.reason is not Reason.SEARCH, -item.scores.get("reranked", 0.0))
+    )
+    counted, evidence = renumbered(CitedAnswer((*told, *quoted), ()), ordered)
+    return replace(request, evidence=evidence, stated=counted.parts[: len(told)])
+
+
+def _readable(evidence: tuple[Evidence, ...], characters: int) -> tuple[Evidence, ...]:
+    """As many as the model reads soon enough, and the first in any case."""
+    read = accumulate(len(item.passage.text) for item in evidence)
+    return evidence[: max(bisect_right(list(read), characters), 1)]
 
 
 def _told_otherwise(parts: Sequence[AnswerPart], stated: Sequence[AnswerPart]) -> list[str]:

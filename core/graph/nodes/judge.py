@@ -11,7 +11,7 @@ from core.domain.search import Intent
 from core.graph.context import TurnContext
 from core.graph.state import TurnState
 from core.judge.confidence import Recalibration
-from core.judge.critique import CRITIC_INSTRUCTIONS, CRITIC_SCHEMA, critic_content, read_critique, weigh
+from core.judge.critique import CRITIC_SCHEMA, critic_question, read_critique, weigh
 from core.judge.verdict import judged_question, verdict_of
 from core.models.quoting import chance_of_answer
 
@@ -57,8 +57,8 @@ def _verdict(state: TurnState, context: TurnContext) -> Verdict:
     if not (model.writes_prose and verdict.accepted and verdict.claims and not state.counted) or context.out_of_time:
         return verdict
     context.progress.step(f"Asking {model.name} to check the answer…")
-    content = critic_content(state.asked, verdict.claims, state.evidence)
-    critique = read_critique(model.structured(CRITIC_INSTRUCTIONS, content, CRITIC_SCHEMA), len(verdict.claims))
+    reply = model.of_last_answer(critic_question(verdict.claims), CRITIC_SCHEMA)
+    critique = read_critique(reply, len(verdict.claims))
     return weigh(verdict, critique, critic=model.name, evidence=state.evidence, threshold=settings.review_threshold)
 
 

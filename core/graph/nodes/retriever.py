@@ -100,7 +100,7 @@ def _survey(state: TurnState, context: TurnContext, searched: Sequence[Document]
     """What the question is about is whole documents: take what stands for them."""
     meant = documents_meant(state.standalone, searched)
     context.progress.step(f"Looking through {_counted(len(meant), 'document')}…")
-    evidence = overview(meant, context.documents, context_characters=context.model.context_characters)
+    evidence = overview(meant, context.documents, context_characters=context.model.readable_characters)
     notices = [*state.notices, *holes_of(meant, context.documents, {document.id for document in meant})]
     if left := len(meant) - len({item.passage.document_id for item in evidence}):
         notices.append(f"{_counted(left, 'document')} had no text or no room in this answer.")
