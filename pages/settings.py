@@ -2,10 +2,12 @@
 
 import streamlit as st
 
+from core.domain.errors import ModelUnavailableError
+from core.domain.models import KeptModel
 from core.services.bootstrap import Pincite
 from core.services.reviews import OwnReviews
 from pages.components.agreement import CORRECTED, SHIPPED, draw_agreement
-from pages.components.controls import button, quiet, row
+from pages.components.controls import button, confirm_deletion, quiet, row
 from pages.components.facade import errors_told, show
 from pages.components.setting import draw_setting
 from pages.components.words import count, escape, size
@@ -80,6 +82,8 @@ def draw_answers(app: Pincite) -> None:
         if st.form_submit_button("Save", type="primary"):
             save(app, {"engine": chosen, "ollama_model": model, "ollama_host": host})
     draw_openai(app)
+    fetching = _is_fetching(app)
+    st.fragment(draw_models, run_every=1.0 if fetching else None)(app, fetching)
     for address in app.engines.allowed:
         with row():
             st.markdown(f"Questions and passages may be sent to `{escape(address)}`.", width="content")
@@ -94,6 +98,55 @@ def draw_model(app: Pincite, provider: str) -> str:
     first = "The first chat model that the server has"
     chosen: str = draw_setting(settings, name, options=models, format_func=lambda model: model or first)
     return chosen
+
+
+def _is_fetching(app: Pincite) -> bool:
+    fetch = app.models.fetching()
+    return fetch is not None and fetch.running
+
+
+def draw_models(app: Pincite, fetching: bool) -> None:
+    """The models on Ollama's disk, and the way to another; ``fetching``: one was on its way as the page was drawn."""
+    if fetching and not _is_fetching(app):
+        st.rerun()
+    try:
+        kept = app.models.list()
+    except ModelUnavailableError:
+        return  # what is written above says so
+    if not app.models.host:
+        return
+    st.subheader("Models that Ollama has", anchor=False)
+    for model in kept:
+        with row():
+            st.markdown(f"**{escape(model.name)}**  \n{escape(in_words(model))}", width="stretch")
+            if model.loaded:
+                st.badge("Loaded", color="green")
+            quiet("Remove", "delete", confirm_deletion, f"Remove {escape(model.name)}?",
+                  f"It frees {size(model.size)} on the machine where Ollama runs. It can be fetched again.",
+                  app.models.remove, model.name, key=f"remove_{model.name}")  # fmt: skip
+    fetch = app.models.fetching()
+    if fetch and fetch.running:
+        share = min(fetch.now.done / fetch.now.total, 1.0) if fetch.now.total else 0.0
+        told = f"{size(fetch.now.done)} of {size(fetch.now.total)}" if fetch.now.total else escape(fetch.now.doing)
+        st.progress(share, text=f"Fetching {escape(fetch.name)}: {told}")
+        quiet("Stop", "cancel", app.models.stop)
+        return
+    if fetch and fetch.error:
+        st.error(escape(fetch.error), icon=":material/error:")
+    with st.form("fetch", border=False), row(vertical_alignment="bottom"):
+        name = st.text_input("Another model", app.models.recommended, help="A name from ollama.com/library. Ollama "
+                             "fetches it; the one that stands here suits the memory of this machine.")  # fmt: skip
+        if st.form_submit_button("Fetch", icon=":material/download:"):
+            with errors_told():
+                app.models.fetch(name.strip())
+                st.rerun()
+
+
+def in_words(model: KeptModel) -> str:
+    """For example "1.1 GB · 1.8B parameters, Q4_K_M · reads up to 32,768 tokens"."""
+    built = f"{model.parameters} parameters, {model.quantisation}".strip(" ,") if model.parameters else ""
+    reads = f"reads up to {model.context_tokens:,} tokens" if model.context_tokens else ""
+    return " · ".join(filter(None, [size(model.size), built, reads, "" if model.chats else "embeds only"]))
 
 
 def draw_openai(app: Pincite) -> None:

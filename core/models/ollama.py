@@ -31,7 +31,7 @@ MOST_MODELS = 200
 KEEP_ALIVE = "30m"
 """How long a model stays loaded after a call; the server's own five minutes are shorter than reading an answer."""
 
-_MODEL_NAME = re.compile(r"[\w./:@+-]{1,200}", re.ASCII)
+MODEL_NAME = re.compile(r"[\w./:@+-]{1,200}", re.ASCII)
 
 
 def host_of(chosen: str) -> str:
@@ -55,11 +55,11 @@ def chat_models(host: str) -> list[str]:
     except ServerTrouble as trouble:
         raise unavailable(host, trouble, "Ollama") from trouble
     until = time.monotonic() + LOOK_SECONDS
-    for name in [name for name in dict.fromkeys(listed) if _MODEL_NAME.fullmatch(name)][:MOST_MODELS]:
+    for name in [name for name in dict.fromkeys(listed) if MODEL_NAME.fullmatch(name)][:MOST_MODELS]:
         if time.monotonic() >= until:
             break
         with suppress(ServerTrouble), model_server(host, seconds=until - time.monotonic()) as server:
-            if _can_chat(server.show(name)):
+            if can_chat(server.show(name)):
                 chatting.append(name)
     return chatting
 
@@ -70,7 +70,7 @@ def context_length(shown: ollama.ShowResponse, most: int) -> int:
     return least_context(sizes, most)
 
 
-def _can_chat(shown: ollama.ShowResponse) -> bool:
+def can_chat(shown: ollama.ShowResponse) -> bool:
     if shown.capabilities:
         return "completion" in shown.capabilities
     return "bert" not in str((shown.modelinfo or {}).get("general.architecture", ""))

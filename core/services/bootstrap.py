@@ -40,6 +40,7 @@ class Pincite:
         from core.services.deletion import Deletion
         from core.services.engines import Engines
         from core.services.ingest import Documents
+        from core.services.model_library import ModelLibrary
         from core.services.regression import Regression
         from core.services.reviews import Confidence, Verdicts
         from core.services.search import Search
@@ -68,6 +69,7 @@ class Pincite:
             settings, self.indexes, changed=lambda: self.documents.use(self.settings.current)
         )
         self.engines = Engines(self.settings)
+        self.models = ModelLibrary(lambda: self.settings.current)
         self.search = Search(self.settings, self.library, self._keywords, self._meaning)
         self.verdicts = Verdicts(self.settings, self.turns, self.library)
         self.reviews = Reviews(self.database, self.turns, cite=self.verdicts.cite)
@@ -110,6 +112,7 @@ class Pincite:
         """Stop turns and ingest, in that order, and close every file."""
         self.closed = True
         self.engines.close()
+        self.models.stop()
         self.runner.close()
         self.documents.close()
         self.indexes.close()

@@ -1,0 +1,88 @@
+"""The models that an Ollama server keeps: listed, fetched and removed because a person asked for it."""
+
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+
+import ollama
+
+from core.domain.errors import ModelUnavailableError
+from core.domain.models import Fetched, KeptModel
+from core.models.client import ServerTrouble, model_server
+from core.models.ollama import MODEL_NAME, can_chat, context_length
+from core.models.served import LOOK_SECONDS
+
+FETCH_SECONDS = 24 * 3600.0
+REMOVE_SECONDS = 30.0
+LARGEST_SAID = 10_000_000
+"""Tokens of context; more is a server's mistake."""
+RECOMMENDED = ((24, "qwen2.5:14b"), (12, "qwen2.5:7b"), (0, "qwen2.5:1.5b"))
+"""From so many GiB of memory on; all under the Apache licence, and none thinks before it answers."""
+
+
+def kept_models(host: str) -> list[KeptModel]:
+    """The largest last; one of which the server says nothing is left out. Raises ModelUnavailableError."""
+    with _server(host, LOOK_SECONDS, "Start Ollama, then look again.") as server:
+        listed = server.list().models
+        loaded = {entry.model for entry in server.ps().models}
+    kept = []
+    for entry in listed:
+        name, details = entry.model or "", entry.details
+        if not MODEL_NAME.fullmatch(name):
+            continue
+        with suppress(ServerTrouble), model_server(host, seconds=LOOK_SECONDS) as server:
+            shown = server.show(name)
+            size = context_length(shown, LARGEST_SAID)
+            kept.append(
+                KeptModel(
+                    name=name,
+                    size=int(entry.size or 0),
+                    parameters=(details and details.parameter_size) or "",
+                    quantisation=(details and details.quantization_level) or "",
+                    context_tokens=0 if size == LARGEST_SAID else size,
+                    chats=can_chat(shown),
+                    loaded=name in loaded,
+                )
+            )
+    return sorted(kept, key=lambda model: model.size)
+
+
+def fetch_model(host: str, name: str, progress: Callable[[Fetched], None], stopped: Callable[[], bool]) -> None:
+    """Have the server fetch a model from its own registry; what came of one that was stopped is kept for another time.
+
+    Raises ModelUnavailableError, and StoppedError once ``stopped()``.
+    """
+    if not MODEL_NAME.fullmatch(name):
+        raise ModelUnavailableError(
+            f"{name[:100]!r} is no name of a model.", hint="Names look like qwen2.5:7b; see ollama.com/library."
+        )
+    hint = "Check the name and the connection to the internet, then fetch it again: what has come is kept."
+    with _server(host, FETCH_SECONDS, hint, stopped=stopped) as server:
+        for told in server.pull(name, stream=True):
+            progress(Fetched(" ".join((told.status or "").split())[:100], told.completed or 0, told.total or 0))
+
+
+def remove_model(host: str, name: str) -> None:
+    """Raises ModelUnavailableError."""
+    with _server(host, REMOVE_SECONDS, "Look again which models there are.") as server:
+        server.delete(name)
+
+
+def recommended() -> str:
+    """The model that this machine's memory has room for beside everything else."""
+    pages = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") if hasattr(os, "sysconf") else 0
+    return next(name for least, name in RECOMMENDED if pages / 2**30 >= least)
+
+
+@contextmanager
+def _server(
+    host: str, seconds: float, hint: str, *, stopped: Callable[[], bool] | None = None
+) -> Iterator[ollama.Client]:
+    """What can be stopped is answered line by line."""
+    try:
+        with model_server(
+            host, seconds=seconds, lines=stopped is not None, stopped=stopped or (lambda: False)
+        ) as server:
+            yield server
+    except ServerTrouble as trouble:
+        raise ModelUnavailableError(f"The language model server at {host} {trouble}.", hint=hint) from trouble
