@@ -7,12 +7,14 @@ import argparse
 import statistics
 import tempfile
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from benchmarks.hidden_pdfs import HONEST, Made, attacks, honest
+from benchmarks.hidden_pdfs import HONEST, Made, attacks, changed_maps, honest
+from core.documents.read_back import read_back
 from core.documents.reader import ProcessReader
+from core.domain.answers import Likeness
 from core.domain.documents import Page, hidden_summary
 from core.domain.errors import DocumentError
 from core.domain.settings import Settings
@@ -22,6 +24,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("directory", type=Path, help="a folder; every PDF below it is looked through")
     parser.add_argument("--attacks", type=int, default=230, help="files that hide words (default 230)")
     parser.add_argument("--honest", type=int, default=204, help="files that do not (default 204)")
+    parser.add_argument("--maps", type=int, default=100, help="files whose character map is changed (default 100)")
     parser.add_argument("--pages", type=int, default=20, help="pages of each PDF of the folder (default 20)")
 
 
@@ -37,13 +40,26 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
 
 def _measured(options: argparse.Namespace, reader: ProcessReader, path: Path) -> dict[str, Any]:
     hostile, plain = list(attacks(options.attacks)), list(honest(options.honest))
-    read = [(made, _read(reader, path, made)) for made in hostile]
-    flagged = [made.kind for made in plain if _wrong(made, _read(reader, path, made))]
+    times: list[float] = []
+    passed = [made.kind for made in hostile if _passes(reader, path, made, times)]
+    flagged, agree = [], []
+    for made in plain:
+        page = _read(reader, path, made)
+        if _wrong(made, page):
+            flagged.append(made.kind)
+        if made.told in page.text:
+            agree.append(_looked_at(reader, path, page, made, times))
+    maps = [_passes(reader, path, made, times) for made in changed_maps(options.maps)]
     return {
         "attacks": len(hostile),
         "mechanisms": len({made.kind for made in hostile}),
-        "quoted_unflagged": sum(made.told in page.text for made, page in read),
-        "missed": sorted({made.kind for made, page in read if made.told in page.text}),
+        "quoted_unflagged": len(passed),
+        "missed": sorted(set(passed)),
+        "read_back_p50_ms": round(1000 * statistics.median(times or [0.0]), 1),
+        "read_back": {kind.value: agree.count(kind) for kind in Likeness},
+        "read_back_agree": round(agree.count(Likeness.AGREES) / max(len(agree), 1), 4),
+        "changed_maps": len(maps),
+        "read_back_caught": round(1 - sum(maps) / max(len(maps), 1), 4),
         "honest": len(plain),
         "honest_kinds": len(HONEST),
         "false_flags": len(flagged) / max(len(plain), 1),
@@ -56,6 +72,28 @@ def _read(reader: ProcessReader, path: Path, made: Made) -> Page:
     path.unlink(missing_ok=True)
     path.write_bytes(made.content)
     return next(iter(reader.read(path, [0])))
+
+
+def _passes(reader: ProcessReader, path: Path, made: Made, times: list[float]) -> bool:
+    """Whether what is hidden is read as text, and its picture does not gainsay it."""
+    page = _read(reader, path, made)
+    return made.told in page.text and _looked_at(reader, path, page, made, times) is not Likeness.DIFFERS
+
+
+def _looked_at(reader: ProcessReader, path: Path, page: Page, made: Made, times: list[float]) -> Likeness:
+    """Read a quotation back; what that takes a line is added to the times."""
+    start, asked = page.text.index(made.told), 0
+
+    def lines(boxes: Sequence[Sequence[float]]) -> list[str]:
+        nonlocal asked
+        asked += len(boxes)
+        return reader.lines(path, page.page_index, boxes)
+
+    started = time.perf_counter()
+    seen = read_back(page, start, start + len(made.told), lines)
+    if asked:
+        times.append((time.perf_counter() - started) / asked)
+    return seen.likeness
 
 
 def _wrong(made: Made, page: Page) -> bool:

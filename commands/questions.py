@@ -107,6 +107,7 @@ def turn_as_json(turn: "Turn") -> dict[str, Any]:
                 "page_index": citation.page_index,
                 "page_label": citation.page_label,
                 "quotation": citation.quotation,
+                "read_back": citation.read_back.likeness if citation.read_back else None,
             }
             for citation in turn.citations
         ],
@@ -154,10 +155,14 @@ def _flat(text: str) -> str:
 
 
 def _source(citation: "Citation") -> str:
+    from core.domain.answers import Likeness
+
     place = str(citation.page_index + 1)
     position = "" if citation.page_label == place else f" (page {place} of the file)"
     name, label, quotation = map(_flat, (citation.document_name, citation.page_label, citation.quotation))
-    return f'[{citation.number}] {name}, page {label}{position}: "{quotation}"'
+    differs = citation.read_back is not None and citation.read_back.likeness is Likeness.DIFFERS
+    seen = " (the page’s picture shows other words)" if differs else ""
+    return f'[{citation.number}] {name}, page {label}{position}: "{quotation}"{seen}'
 
 
 @click.command(cls=Command)

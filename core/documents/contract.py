@@ -1,6 +1,6 @@
 """What a format offers. Files are opened in reading processes only: a file may crash or swell whatever parses it."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Protocol
 
@@ -25,6 +25,12 @@ class OpenDocument(Protocol):
 
     def image(self, page_index: int, width: int) -> bytes:
         """The page as a PNG. Raises a DocumentError, also where the format's pages have no picture."""
+
+    def lines(self, page_index: int, boxes: Sequence[Sequence[float]]) -> list[str]:
+        """What the page's picture says in each box, a line; empty where that cannot be told.
+
+        A box is left, top, right, bottom as fractions of the page, and the quarter turns that set its line upright.
+        """
 
     def close(self) -> None: ...
 

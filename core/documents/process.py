@@ -99,6 +99,8 @@ def _answer(request: Mapping[str, Any], document: OpenDocument) -> Iterator[Mess
             yield ("page", _plain(document.recognise(page_index, request["stopped"])))
     elif work == "render":
         yield ("image", document.image(request["page_index"], request["width"]))
+    elif work == "lines":
+        yield ("lines", document.lines(request["page_index"], request["boxes"]))
 
 
 def _plain(page: Page) -> tuple[Any, ...]:

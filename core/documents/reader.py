@@ -161,6 +161,12 @@ class ProcessReader:
         image: bytes = self._single(path, do="render", page_index=page_index, width=width)
         return image
 
+    def lines(self, path: Path, page_index: int, boxes: Sequence[Sequence[float]]) -> list[str]:
+        """What the page's picture says in each box (see OpenDocument). Raises a DocumentError."""
+        plain = [[*map(float, box)] for box in boxes]
+        lines: list[str] = self._single(path, "recognise", do="lines", page_index=page_index, boxes=plain)
+        return lines
+
     def decrypt(self, path: Path, password: str, target: Path) -> None:
         """Write a copy that opens without a password. Raises a DocumentError."""
         self._single(path, do="decrypt", password=password, target=target)
@@ -173,10 +179,10 @@ class ProcessReader:
         for worker in workers:
             worker.close()
 
-    def _single(self, path: Path, **request: Any) -> Any:
+    def _single(self, path: Path, work: str = "read", **request: Any) -> Any:
         """What the process answers in one message, or nothing."""
         try:
-            with self._worker("read") as worker:
+            with self._worker(work) as worker:
                 messages = list(worker.ask({"path": path, **request}, self._settings.page_seconds))
         except _Stopped as stop:
             raise ReaderStoppedError(

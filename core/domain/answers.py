@@ -81,6 +81,23 @@ class AnswerPart:
         return self.kind in (PartKind.HEADLINE, PartKind.VERBATIM)
 
 
+class Likeness(StrEnum):
+    """Whether a page's picture shows the words that its file says."""
+
+    AGREES = "agrees"
+    DIFFERS = "differs"
+    UNKNOWN = "could not be read"
+
+
+@dataclass(frozen=True, slots=True)
+class ReadBack:
+    """What was recognised in the picture of a page where a quotation stands."""
+
+    likeness: Likeness
+    recognised: str = ""
+    """Of the lines that differ."""
+
+
 @dataclass(frozen=True, slots=True)
 class Citation:
     """A pointer from a claim to evidence; ``quotation`` is ``page.text[start:end]``, found there by code."""
@@ -93,6 +110,8 @@ class Citation:
     quotation: str
     start: int
     end: int
+    read_back: ReadBack | None = None
+    """None: nobody has looked."""
 
     @property
     def page(self) -> PageKey:

@@ -180,6 +180,12 @@ class PageReader(Protocol):
     def render(self, path: Path, page_index: int, *, width: int) -> bytes:
         """The page as a PNG, ``width`` pixels wide. Raises a DocumentError."""
 
+    def lines(self, path: Path, page_index: int, boxes: Sequence[Sequence[float]]) -> list[str]:
+        """What the page's picture says in each box, a line: left, top, right, bottom (fractions) and quarter turns.
+
+        Empty where that cannot be told. Raises a DocumentError.
+        """
+
     def decrypt(self, path: Path, password: str, target: Path) -> None:
         """Write a copy that opens without the password. Raises PasswordNeededError for a wrong one."""
 

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeAlias
 
-from core.domain.answers import AnswerPart
+from core.domain.answers import AnswerPart, Citation, Likeness, ReadBack
 from core.domain.documents import Document, Page, Passage
 from core.domain.ports import ChatModel, Message
 from core.domain.search import SearchPlan, SearchResult
@@ -53,6 +53,14 @@ Memory: TypeAlias = Callable[[str, Sequence[str]], Recalled | None]
 """Finds a reviewed answer to a question that still holds, from the documents of these ids."""
 
 
+Look: TypeAlias = Callable[[Citation], ReadBack]
+"""Reads a quotation back from the picture of its page; never raises."""
+
+
+def not_looked_at(citation: Citation) -> ReadBack:
+    return ReadBack(Likeness.UNKNOWN)
+
+
 @dataclass(slots=True)
 class Notes:
     """What the node in hand read, decided and returned, for its trace step."""
@@ -81,6 +89,7 @@ class TurnContext:
     """It was asked before: it is answered now, whatever else it may mean."""
     lexicon: Lexicon = field(default_factory=shipped_lexicon)
     formulas: Formulas = field(default_factory=shipped_formulas)
+    look: Look = not_looked_at
     notes: Notes = field(default_factory=Notes)
 
     @property

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from core.domain.answers import AnswerPart, Claim, ClaimStatus, Counted, Score, Span, Verdict
+from core.domain.answers import AnswerPart, Citation, Claim, ClaimStatus, Counted, Likeness, Score, Span, Verdict
 from core.domain.search import Evidence, Intent
 from core.judge.citations import PageText, citation_of, citations_of, page_citation, source_texts
 from core.judge.confidence import Recalibration
@@ -104,6 +104,41 @@ def verdict_of(
         answered=answered,
     )
     return verdict if accepted else replace(verdict, question_back=_question_back(findings))
+
+
+def held_against_pictures(verdict: Verdict, citations: Sequence[Citation]) -> Verdict:
+    """Nothing stays supported by words that the picture of their page does not show."""
+    differing = [one for one in citations if one.read_back and one.read_back.likeness is Likeness.DIFFERS]
+    claims = tuple(_held_against(claim, differing) for claim in verdict.claims)
+    if claims == verdict.claims:
+        return verdict
+    before = sum(WORTH[claim.status] for claim in verdict.claims)
+    kept = sum(WORTH[claim.status] for claim in claims) / before
+    changed = [new for old, new in zip(verdict.claims, claims, strict=True) if old is not new]
+    return replace(
+        verdict,
+        claims=claims,
+        faithfulness=Score(verdict.faithfulness.value * kept, "words of it do not stand on the page’s picture"),
+        citation_validity=_capped(verdict.citation_validity, "words that it cites do not stand on the page’s picture"),
+        overall=verdict.overall * kept,
+        confidence=capped(verdict.confidence, [ClaimStatus.CONTRADICTED]),
+        accepted=False,
+        reasons=(*verdict.reasons, *(f"“{_short(claim.text)}”: {claim.reason}." for claim in changed)),
+        question_back=verdict.question_back or "The file says other words than its page shows. Which are meant?",
+    )
+
+
+def _held_against(claim: Claim, differing: Sequence[Citation]) -> Claim:
+    for citation in differing:
+        own = claim.quotation is not None and (claim.quotation.page, claim.quotation.start, claim.quotation.end) == (
+            citation.page, citation.start, citation.end
+        )  # fmt: skip
+        told = citation.number in claim.citations and citation.quotation in claim.text
+        if WORTH[claim.status] and (own or told) and citation.read_back:
+            seen = _short(citation.read_back.recognised)
+            reason = f"on the picture of page {citation.page_label} these words read “{seen}”"
+            return replace(claim, status=ClaimStatus.UNSUPPORTED, reason=reason)
+    return claim
 
 
 def declined_verdict(confidence: float, threshold: float, gaps: tuple[str, ...] = ()) -> Verdict:

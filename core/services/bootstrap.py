@@ -87,6 +87,7 @@ class Pincite:
                 await_documents=self.documents.await_text,
                 lexicon=users_lexicon(current.data_dir),
                 formulas=users_formulas(current.data_dir),
+                look=self.documents.read_back,
             )
 
         self.runner = TurnRunner(

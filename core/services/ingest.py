@@ -1,18 +1,23 @@
 """Taking documents in and showing their pages, with the settings of reading that hold now."""
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 
 from core.documents.marking import mark_words, show_hidden
+from core.documents.read_back import read_back
 from core.documents.reader import ProcessReader
+from core.domain.answers import Citation, Likeness, ReadBack
 from core.domain.documents import DocumentStatus
-from core.domain.errors import DocumentError
+from core.domain.errors import DocumentError, PinciteError
 from core.domain.ports import Library
 from core.domain.settings import Settings
 from core.ingest.pipeline import Ingest
 
 OF_READING = ("ocr", "max_file_mib", "max_pages", "page_seconds", "reader_memory_mib")
 """The settings with which reader and ingest are opened."""
+MOST_SEEN = 10_000
+"""Quotations whose pictures are remembered."""
 
 
 class Documents:
@@ -29,6 +34,7 @@ class Documents:
         self._library = library
         self._open_ingest = open_ingest
         self.quarantined = quarantined
+        self._seen: dict[tuple[str, int, int, int, str], ReadBack] = {}
         self._open(settings)
 
     def use(self, settings: Settings) -> None:
@@ -61,6 +67,23 @@ class Documents:
         page = self._library.page(document_id, page_index)
         marked = mark_words(image, page, marks) if marks else image
         return show_hidden(marked, page.hidden) if hidden else marked
+
+    def read_back(self, citation: Citation) -> ReadBack:
+        """What the picture of its page shows where a quotation stands; once looked at, it is remembered."""
+        place = (citation.document_id, citation.page_index, citation.start, citation.end, citation.quotation)
+        if place not in self._seen:
+            try:
+                page = self._library.page(citation.document_id, citation.page_index)
+                path = self._library.file_path(citation.document_id)
+                seen = read_back(
+                    page, citation.start, citation.end, partial(self._reader.lines, path, citation.page_index)
+                )
+            except PinciteError:
+                return ReadBack(Likeness.UNKNOWN)
+            if len(self._seen) >= MOST_SEEN:
+                self._seen.clear()
+            self._seen[place] = seen
+        return self._seen[place]
 
     def add_quarantined(self) -> list[tuple[str, DocumentError]]:
         """Take in what was set aside; return the names that cannot become documents, and why. Those stay there."""

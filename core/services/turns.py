@@ -18,7 +18,7 @@ from core.domain.settings import Settings
 from core.domain.turns import Exchange, Turn, TurnSnapshot, TurnStatus, now
 from core.figures.formulas import Formulas, shipped_formulas
 from core.graph.build import TurnGraph
-from core.graph.context import Documents, Memory, Searcher, TurnContext
+from core.graph.context import Documents, Look, Memory, Searcher, TurnContext, not_looked_at
 from core.graph.state import TurnState, restored
 from core.models.client import stoppable
 from core.models.utterances import Wish, wish_of
@@ -49,6 +49,7 @@ class Equipment:
     """Say within these seconds whether the documents can be searched."""
     lexicon: Lexicon = field(default_factory=shipped_lexicon)
     formulas: Formulas = field(default_factory=shipped_formulas)
+    look: Look = not_looked_at
 
 
 @dataclass(frozen=True, slots=True)
@@ -285,6 +286,7 @@ class TurnRunner:
             fresh=asked.fresh,
             lexicon=equipment.lexicon,
             formulas=equipment.formulas,
+            look=equipment.look,
         )
         state = TurnState(asked.question, asked.mode, asked.scope, asked.hint)
         return _answered(live.snapshot.turn, self._walk(live.snapshot.turn.id, state, context))

@@ -2,9 +2,10 @@
 
 import re
 import unicodedata
-from enum import StrEnum
 
 from rapidfuzz.distance import Levenshtein
+
+from core.domain.answers import Likeness
 
 _NOT_SAID = re.compile(r"[\W_]+")
 _ALIKE = {"0": "oq", "1": "liіt|", "2": "z", "4": "a", "5": "s", "6": "bg", "7": "t", "8": "b", "9": "gq"}
@@ -16,17 +17,11 @@ _READABLE = re.compile("[\u0000-\u024f\u2000-\u206f\u2e80-\u9fff\uac00-\ud7af\uf
 """Scripts that the recogniser knows."""
 
 
-class Likeness(StrEnum):
-    AGREES = "agrees"
-    DIFFERS = "differs"
-    UNKNOWN = "could not be read"
-
-
 def compare(said: str, recognised: str) -> Likeness:
     """Compare a text with what was recognised in its place."""
     said, recognised = _plain(said), _plain(recognised)
     letters = [letter for letter in said if _READABLE.match(letter)]
-    if not said or len(letters) < 0.9 * len(said):
+    if not said or not recognised or len(letters) < 0.9 * len(said):
         return Likeness.UNKNOWN
     if figures_differ(said, recognised):
         return Likeness.DIFFERS

@@ -5,7 +5,18 @@ from itertools import groupby
 
 import streamlit as st
 
-from core.domain.answers import AnswerPart, Attempt, Claim, ClaimStatus, PartKind, Score, Usage, Verdict
+from core.domain.answers import (
+    AnswerPart,
+    Attempt,
+    Citation,
+    Claim,
+    ClaimStatus,
+    Likeness,
+    PartKind,
+    Score,
+    Usage,
+    Verdict,
+)
 from core.text.charting import chart_of
 from core.text.stating import latex
 from pages.components.words import (
@@ -120,6 +131,23 @@ def draw_scores(verdict: Verdict) -> None:
     lines = [f"| {name} | {score.value:.0%} | {escape(score.reason)} |" for name, score in rows]
     lines.append(f"| **Overall** | **{verdict.overall:.0%}** | {escape(verdict.critic)} |")
     st.markdown("\n".join(["| Checked for | Score | Why |", "|:--|--:|:--|", *lines]))
+
+
+def read_back_in_words(citations: Sequence[Citation]) -> str:
+    """For example "Read back from the pictures of their pages: 4 quotations agree, 1 could not be read."."""
+    kinds = [citation.read_back.likeness for citation in citations if citation.read_back]
+    told = [
+        f"{count(number, 'quotation')} {verb}"
+        for likeness, one, several in (
+            (Likeness.AGREES, "agrees", "agree"),
+            (Likeness.DIFFERS, "differs", "differ"),
+            (Likeness.UNKNOWN, "could not be read", "could not be read"),
+        )
+        for number in [kinds.count(likeness)]
+        for verb in [one if number == 1 else several]
+        if number
+    ]
+    return f"Read back from the pictures of their pages: {', '.join(told)}." if told else ""
 
 
 def usage_in_words(usage: Usage, engine: str) -> str:

@@ -15,6 +15,7 @@ from pages.components.answer import (
     confidence_history,
     draw_charts,
     draw_scores,
+    read_back_in_words,
     usage_in_words,
 )
 from pages.components.controls import button, download, link_to_trace, quiet, row
@@ -142,6 +143,8 @@ def draw_evaluation(turn: Turn) -> None:
         st.progress(min(used / room, 1.0), text=usage_in_words(turn.usage, turn.engine))
     if history := confidence_history(turn.attempts):
         st.caption(history)
+    if seen := read_back_in_words(turn.citations):
+        st.caption(seen)
     if verdict.claims:
         st.markdown("\n".join(claim_line(claim) for claim in verdict.claims))
 

@@ -2,6 +2,7 @@
 
 import io
 import pickle
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +32,9 @@ class OpenNotes:
         return Page(page_index, str(page_index + 1), "", (), (), PageStatus.EMPTY, "notes have no pictures")
 
     def image(self, page_index: int, width: int) -> bytes:
+        raise UnreadablePdfError("Notes have no pictures.")
+
+    def lines(self, page_index: int, boxes: Sequence[Sequence[float]]) -> list[str]:
         raise UnreadablePdfError("Notes have no pictures.")
 
     def close(self) -> None: ...

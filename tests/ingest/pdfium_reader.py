@@ -62,6 +62,9 @@ class PdfiumReader:
             page.render(scale=width / page.get_width()).to_pil().save(buffer, format="PNG")
         return buffer.getvalue()
 
+    def lines(self, path: Path, page_index: int, boxes: Sequence[Sequence[float]]) -> list[str]:
+        return ["" for _ in boxes]
+
     def decrypt(self, path: Path, password: str, target: Path) -> None:
         with _PDFIUM:
             _document(path, password).save(target, flags=pypdfium2.raw.FPDF_REMOVE_SECURITY)

@@ -1,18 +1,19 @@
 """The judge: checks the draft against its evidence; it stands, is tried again, or goes to a person."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Literal
 
 from langgraph.runtime import Runtime
 
-from core.domain.answers import Verdict
+from core.domain.answers import Citation, Verdict
 from core.domain.codec import to_plain
 from core.domain.search import Intent
 from core.graph.context import TurnContext
 from core.graph.state import TurnState
 from core.judge.confidence import Recalibration
 from core.judge.critique import CRITIC_SCHEMA, critic_question, read_critique, weigh
-from core.judge.verdict import judged_question, verdict_of
+from core.judge.verdict import held_against_pictures, judged_question, verdict_of
 from core.models.quoting import chance_of_answer
 
 
@@ -22,6 +23,7 @@ def judge(state: TurnState, runtime: Runtime[TurnContext]) -> TurnState:
     A cut draft is never accepted; a language model's "the documents do not say" is, once a looser search agrees.
     """
     context = runtime.context
+    state = replace(state, citations=_looked_at(state.citations, context))
     verdict = _verdict(state, context)
     first_of_several = not state.attempt and context.settings.max_retries > 0
     if state.give_up:
@@ -54,12 +56,21 @@ def _verdict(state: TurnState, context: TurnContext) -> Verdict:
         recalibration=Recalibration(settings.confidence_slope, settings.confidence_intercept),
         answered=_answered(state) if model.writes_prose else None,
     )
+    verdict = held_against_pictures(verdict, state.citations)
     if not (model.writes_prose and verdict.accepted and verdict.claims and not state.counted) or context.out_of_time:
         return verdict
     context.progress.step(f"Asking {model.name} to check the answer…")
     reply = model.of_last_answer(critic_question(verdict.claims), CRITIC_SCHEMA)
     critique = read_critique(reply, len(verdict.claims))
     return weigh(verdict, critique, critic=model.name, evidence=state.evidence, threshold=settings.review_threshold)
+
+
+def _looked_at(citations: Sequence[Citation], context: TurnContext) -> tuple[Citation, ...]:
+    """Each with what the picture of its page shows in its place, as far as the time of the turn goes."""
+    context.progress.step("Reading the quotations back from their pages…")
+    return tuple(
+        citation if context.halted() else replace(citation, read_back=context.look(citation)) for citation in citations
+    )
 
 
 def _answered(state: TurnState) -> float | None:

@@ -9,8 +9,9 @@ from numpy.typing import NDArray
 
 from core.documents.formats.pdf.pdfium_text import PageWords
 from core.documents.formats.pdf.visibility import HiddenWord, Seen, without
+from core.domain.answers import Likeness
 from core.domain.documents import HiddenReason
-from core.text.likeness import Likeness, compare
+from core.text.likeness import compare
 
 LINE_PIXELS = 48
 """The height that the recogniser reads lines at."""
@@ -21,7 +22,10 @@ _SAMPLE = 4
 
 
 def line_picture(page: pdfium.PdfPage, box: Sequence[float], turn: int = 0) -> NDArray[np.uint8]:
-    """Draw what stands in a box (points of the displayed page), upright, as high as the recogniser reads."""
+    """Draw what stands in a box (points of the displayed page), upright, as high as the recogniser reads.
+
+    Raises ValueError where the box has no room on the page, PdfiumError where it cannot be drawn.
+    """
     width, height = page.get_size()
     left, top, right, bottom = box
     tall = bottom - top if turn % 2 == 0 else right - left

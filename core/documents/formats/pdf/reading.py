@@ -132,6 +132,24 @@ class OpenPdf:
         bitmap.to_pil().save(buffer, format="PNG", compress_level=1)
         return buffer.getvalue()
 
+    def lines(self, page_index: int, boxes: Sequence[Sequence[float]]) -> list[str]:
+        """Read lines from the page's picture. Raises a DocumentError where it cannot be drawn."""
+        from core.documents.formats.pdf import ocr
+        from core.documents.formats.pdf.picture import line_picture
+
+        said = []
+        try:
+            page = self._document[page_index]
+            width, height = page.get_size()
+            for left, top, right, bottom, turn in boxes:
+                said.append("")
+                with suppress(ValueError):
+                    box = (left * width, top * height, right * width, bottom * height)
+                    said[-1] = ocr.read_line(line_picture(page, box, int(turn)))
+        except pdfium.PdfiumError as error:
+            raise UnreadablePdfError(f"Page {page_index + 1} of {self._path.name} cannot be drawn.") from error
+        return said
+
     def _open(self) -> None:
         self._document, self._opening_notes = opening.open_document(self._path)
         with suppress(pdfium.PdfiumError):  # then forms are drawn empty

@@ -1,0 +1,105 @@
+"""Quotations read back from the picture of their page: what a file says must be what a reader of the page sees."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from core.domain.answers import Likeness, ReadBack
+from core.domain.documents import Box, Page, PageStatus, Word
+from core.text.likeness import compare
+
+MOST_LINES = 12
+"""Of one quotation; a longer one is read at its beginning and its end."""
+_TALL = 1.5
+"""By so much higher than wide, words of three letters or more run up or down the page."""
+_SAME = 0.5
+"""Share of a word's height, or width where it runs up or down, that others of its line have in common with it."""
+
+Lines = Callable[[Sequence[Sequence[float]]], list[str]]
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """Words on one line, where they stand, and the quarter turns that may set them upright."""
+
+    said: str
+    box: Box
+    turns: tuple[int, ...]
+
+
+def read_back(page: Page, start: int, end: int, lines: Lines) -> ReadBack:
+    """Hold a stretch of a page's text against its picture; a page that was recognised came from its picture.
+
+    What seems to differ is looked at once more with all that stands on its line: a word alone is easily misread.
+    """
+    if page.status is PageStatus.OCR:
+        return ReadBack(Likeness.AGREES)
+    told = _lines(page, [word for word in page.words if word.start < end and word.end > start])
+    if len(told) > MOST_LINES:
+        told = [*told[: MOST_LINES // 2], *told[-MOST_LINES // 2 :]]
+    found = _compared(told, lines)
+    if doubted := [line for line, (likeness, _) in zip(told, found, strict=True) if likeness is Likeness.DIFFERS]:
+        whole = [[w for w in page.words if _level(w.box, line.box, line.turns[0] % 2 == 0)] for line in doubted]
+        around = [line for words in whole for line in _lines(page, words)]
+        found = [one for one in found if one[0] is not Likeness.DIFFERS] + _compared(around, lines)
+    kinds = {likeness for likeness, _ in found}
+    if Likeness.DIFFERS in kinds:
+        return ReadBack(Likeness.DIFFERS, " ".join(said for likeness, said in found if likeness is Likeness.DIFFERS))
+    return ReadBack(Likeness.AGREES if Likeness.AGREES in kinds else Likeness.UNKNOWN)
+
+
+def _compared(told: Sequence[Line], lines: Lines) -> list[tuple[Likeness, str]]:
+    """What the picture says of each line, and whether that is what the file says."""
+    asked = [(at, turn) for at, line in enumerate(told) for turn in line.turns]
+    boxes = [(box.left, box.top, box.right, box.bottom, turn) for at, turn in asked for box in [told[at].box]]
+    found = [(Likeness.UNKNOWN, "")] * len(told)
+    for (at, _), recognised in zip(asked, lines(boxes) if boxes else (), strict=True):
+        if found[at][0] is not Likeness.AGREES:
+            found[at] = (compare(told[at].said, recognised), recognised)
+    return found
+
+
+def _lines(page: Page, words: Sequence[Word]) -> list[Line]:
+    """Words that follow each other, line by line, whichever way their lines run."""
+    long = [word.box for word in words if word.end - word.start > 2]
+    upright = 2 * sum(_is_tall(box) for box in long) <= len(long)
+    lines: list[list[Word]] = []
+    for word in words:
+        if lines and _goes_on(lines[-1], word, upright):
+            lines[-1].append(word)
+        else:
+            lines.append([word])
+    return [_line(page, line, upright) for line in lines]
+
+
+def _line(page: Page, words: Sequence[Word], upright: bool) -> Line:
+    boxes = [word.box for word in words]
+    edges = (min(box.left for box in boxes), min(box.top for box in boxes))
+    box = Box(*edges, max(box.right for box in boxes), max(box.bottom for box in boxes))
+    on_its_head = len(words) > 1 and words[1].box.left < words[0].box.left
+    turns = (1, 3) if not upright else (2,) if on_its_head else (0,)
+    return Line(page.text[words[0].start : words[-1].end], box, turns)
+
+
+def _goes_on(line: Sequence[Word], word: Word, upright: bool) -> bool:
+    """Whether a word stands behind the last of a line, on the side to which the line runs."""
+    last = line[-1].box
+    if not _level(last, word.box, upright):
+        return False
+    if len(line) == 1:
+        return True
+    first = line[0].box
+    before, after = (last.left - first.left, word.box.left - last.left) if upright else (
+        last.top - first.top, word.box.top - last.top
+    )  # fmt: skip
+    return before * after > 0
+
+
+def _level(box: Box, other: Box, upright: bool = True) -> bool:
+    low, high = ("top", "bottom") if upright else ("left", "right")
+    sides = [(getattr(one, low), getattr(one, high)) for one in (box, other)]
+    shared = min(end for _, end in sides) - max(start for start, _ in sides)
+    return bool(shared > _SAME * min(end - start for start, end in sides))
+
+
+def _is_tall(box: Box) -> bool:
+    return box.bottom - box.top > _TALL * (box.right - box.left)

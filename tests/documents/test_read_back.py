@@ -1,0 +1,106 @@
+"""What a file says is held against what its page shows, and nothing stays supported by words that nobody sees."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from benchmarks.hidden_pdfs import HONEST, Made, changed_maps, honest
+from core.documents.read_back import MOST_LINES, read_back
+from core.documents.reader import ProcessReader
+from core.domain.answers import Likeness, ReadBack
+from core.domain.documents import Box, Page, PageStatus, Word
+from core.domain.errors import DocumentError
+from core.domain.settings import Settings
+from core.domain.turns import TurnStatus
+from core.services.bootstrap import open_pincite
+from core.text.likeness import compare
+
+
+@pytest.fixture(scope="module")
+def reader(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ProcessReader]:
+    opened = ProcessReader(Settings(data_dir=tmp_path_factory.mktemp("data")))
+    yield opened
+    opened.close()
+
+
+def seen_in(made: Made, reader: ProcessReader, folder: Path) -> ReadBack:
+    path = folder / "made.pdf"
+    path.write_bytes(made.content)
+    page = next(iter(reader.read(path, [0])))
+    start = page.text.index(made.told)
+    return read_back(page, start, start + len(made.told), lambda boxes: reader.lines(path, 0, boxes))
+
+
+def test_a_changed_character_map_is_seen_through(reader: ProcessReader, tmp_path: Path) -> None:
+    for made in changed_maps(3):
+        seen = seen_in(made, reader, tmp_path)
+        assert seen.likeness is Likeness.DIFFERS
+        assert made.shown.split("EUR ")[1][:3] in seen.recognised, "what a reader sees is told"
+
+
+def test_what_a_page_shows_agrees_whichever_way_it_is_turned(reader: ProcessReader, tmp_path: Path) -> None:
+    kinds = list(HONEST)
+    made = [one for one in honest(2 * len(kinds)) if one.kind in ("turned page", kinds[0], kinds[1])]
+    assert len(made) == 6
+    for one in made:
+        assert seen_in(one, reader, tmp_path).likeness is Likeness.AGREES, one.kind
+
+
+def words_of(text: str) -> tuple[Word, ...]:
+    found, at = [], 0
+    for number, word in enumerate(text.split(" ")):
+        found.append(Word(at, at + len(word), Box(0.1, 0.02 * number, 0.2, 0.02 * number + 0.01)))
+        at += len(word) + 1
+    return tuple(found)
+
+
+def test_a_long_quotation_is_read_at_its_ends(tmp_path: Path) -> None:
+    text = " ".join(f"line{number:03}" for number in range(40))
+    page = Page(0, "1", text, words_of(text), (), PageStatus.TEXT)
+    asked: list[Any] = []
+
+    def lines(boxes: Any) -> list[str]:
+        asked.extend(boxes)
+        return [f"line{round(box[1] / 0.02):03}" for box in boxes]
+
+    assert read_back(page, 0, len(text), lines).likeness is Likeness.AGREES
+    assert len(asked) == MOST_LINES
+
+
+def test_a_recognised_page_came_from_its_picture() -> None:
+    page = Page(0, "1", "anything", words_of("anything"), (), PageStatus.OCR)
+    assert read_back(page, 0, 8, lambda boxes: pytest.fail("nobody looks")).likeness is Likeness.AGREES
+
+
+def test_what_cannot_be_read_gainsays_nothing() -> None:
+    assert compare("The fee is EUR 950", "") is Likeness.UNKNOWN
+    assert compare("Плата 950", "Nnata 123") is Likeness.UNKNOWN, "the recogniser does not know the script"
+    page = Page(0, "1", "the fee", (), (), PageStatus.TEXT)
+    assert read_back(page, 0, 7, lambda boxes: []).likeness is Likeness.UNKNOWN
+
+
+def test_a_box_off_the_page_and_a_missing_file_stop_nothing(reader: ProcessReader, tmp_path: Path) -> None:
+    path = tmp_path / "made.pdf"
+    path.write_bytes(next(iter(honest(1))).content)
+    assert reader.lines(path, 0, [(1.0, 1.0, 1.0, 1.0, 0), (0.5, 0.5, 0.5, 0.5, 0)]) == ["", ""]
+    with pytest.raises((DocumentError, OSError)):
+        reader.lines(tmp_path / "none.pdf", 0, [(0.0, 0.0, 1.0, 1.0, 0)])
+
+
+def test_an_answer_from_a_changed_map_waits_for_review_and_says_why(tmp_path: Path) -> None:
+    made = next(iter(changed_maps(1)))
+    path = tmp_path / "offer.pdf"
+    path.write_bytes(made.content)
+    app = open_pincite(Settings(data_dir=tmp_path / "data", engine="quoting"))
+    try:
+        app.ingest.add(path, path.name)
+        assert app.ingest.wait(timeout_seconds=120)
+        session = app.sessions.create()
+        turn = app.runner.wait(app.runner.ask(session.id, made.question), 120).turn
+        assert turn.status is TurnStatus.FLAGGED
+        assert any("on the picture of page 1 these words read" in reason for reason in turn.reasons), turn.reasons
+        assert any(one.read_back and one.read_back.likeness is Likeness.DIFFERS for one in turn.citations)
+    finally:
+        app.close()
