@@ -225,7 +225,9 @@ def _changed_findings(
 
 
 def _gives(sentence: Sentence, quantity: Quantity) -> bool:
-    return any(same(quantity, given, sentence.source.scales) for given in sentence.quantities)
+    """Whether a sentence gives a figure; "chapter 3" says nothing of how many chapters there are."""
+    given = (one for one in sentence.quantities if not (quantity.counted and one.kind == "label"))
+    return any(same(quantity, one, sentence.source.scales) for one in given)
 
 
 def _only_negative(sentence: Sentence, quantity: Quantity) -> bool:

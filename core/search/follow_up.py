@@ -83,6 +83,14 @@ _TOPIC = re.compile(
     re.IGNORECASE,
 )
 """What a question asks for, where it is the last that was asked: "AMD's net revenue in 2014"."""
+_NO_TOPIC = re.compile(
+    r"^\W*(?:for|in|of|at|on|with|by|from|during|about)\b"
+    r"|\b(?:is|are|was|were|be|does|do|did|has|have|had|can|will|would|should|please)\b",
+    re.IGNORECASE,
+)
+"""A correction that names no other thing: it says where, or is a sentence."""
+_OWNER = re.compile(r"[A-Z0-9][\w&.-]{0,40}(?: [A-Z][\w&.-]{0,40}){0,4}['’]s? ")
+_OF_YEAR = re.compile(r" (?:in|for|of|at the end of|by) (?:fiscal |the year )?(?:FY\s?|Q[1-4]\s)?(?:19|20)\d{2}$")
 _STANDS_FOR = re.compile(r"\b(?:(?P<whose>its|their)|it|they|them)\b")
 _PLACES = {"first": 0, "former": 0, "second": 1, "latter": 1, "third": 2, "fourth": 3, "fifth": 4, "sixth": 5}
 
@@ -194,7 +202,24 @@ def _corrected(question: str, before: str) -> str:
         if places and len(words(right)) <= MOST_WORDS_OF_A_SLOT:
             return _replaced(before, places, right.strip(" ?!."))
     bare = _LITTLE_OPENING.sub("", said, count=1).strip()
-    return with_slot(before, bare) if bare and len(words(bare)) <= MOST_WORDS_OF_A_SLOT else ""
+    if not bare:
+        return ""
+    slot = with_slot(before, bare) if len(words(bare)) <= MOST_WORDS_OF_A_SLOT else ""
+    return slot or ("" if _NO_TOPIC.search(said) else _with_other_topic(before, bare.rstrip(" ?!.")))
+
+
+def _with_other_topic(before: str, topic: str) -> str:
+    """The last question asked of another thing, of the same owner and year where the correction names none."""
+    asked = _TOPIC.search(before)
+    own = [word for word in words(topic) if word.lower() not in FUNCTION_WORDS]
+    if asked is None or not own or len(words(topic)) > MOST_WORDS_OF_AN_ITEM or _MEASURES.issuperset(own):
+        return ""
+    said = asked["topic"].strip(" ,;")
+    owner = _OWNER.match(said)
+    new = f"{owner.group()}{topic}" if owner and not _NAMED.search(topic) else f"the {topic}"
+    if not _YEAR.search(topic) and (year := _OF_YEAR.search(said)):
+        new += year.group()
+    return f"{before[: asked.start('topic')]}{new}{before[asked.end('topic') :]}"
 
 
 def _rest_of(question: str) -> str:

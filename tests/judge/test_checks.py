@@ -16,6 +16,7 @@ def kinds(claim: str, *sources: str, question: str = "") -> set[FindingKind]:
     ("claim", "source", "kind"),
     [
         ("The dividend yield was 5 %.", "The dividend yield was 1.5 %.", FindingKind.OTHER_FIGURE),
+        ("There are 3 chapters in it.", "It tells of each chapter. Chapter 3 gives the figures.", FindingKind.FIGURE),
         ("Revenue was $5 billion.", "Revenue was $5 million.", FindingKind.OTHER_FIGURE),
         ("The contract ends on 4 May 2024.", "The contract ends on 5 May 2024.", FindingKind.OTHER_FIGURE),
         ("Revenue in 2022 was 1,234.", TABLE, FindingKind.OTHERWISE),

@@ -32,6 +32,13 @@ def test_what_was_put_right_is_kept_in_mind() -> None:
         ("What was Acme's revenue in 2020?", "and for 2021?", "What was Acme's revenue in 2021?"),
         ("What was the revenue of Acme in 2020?", "And Northwind?", "What was the revenue of Northwind in 2020?"),
         ("What was Acme's profit in 2020?", "I meant net income, not profit", "What was Acme's net income in 2020?"),
+        (
+            "What was the net revenue in 2014?",
+            "No, I meant the operating loss in 2015",
+            "What was the operating loss in 2015?",
+        ),
+        ("What was Acme's profit in 2020?", "no, I meant the total debt", "What was Acme's total debt in 2020?"),
+        ("Who is the supplier?", "I meant the customer", "Who is the customer?"),
     ],
 )
 def test_a_short_follow_up_asks_the_same_of_something_else(last: str, question: str, read: str) -> None:
@@ -79,3 +86,9 @@ def test_the_reranker_settles_which_reading_a_passage_counts_by() -> None:
     assert [one.scores["reranked"] for one in settled([rated(a=0.4)])] == [0.4]
     relevance = {c.passage.id: c.scores["reranked"] for c in settled([rated(a=0.9, b=0.2), rated(b=0.8, c=0.4)])}
     assert relevance == pytest.approx({"a": (0.9 + 0.65) / 2, "b": (0.8 + 0.5) / 2, "c": (0.4 + 0.3) / 2})
+
+
+@pytest.mark.parametrize("said", ["No, that is wrong.", "No, please look again", "I meant for the customer only"])
+def test_what_names_no_other_thing_puts_nothing_in_its_place(said: str) -> None:
+    question = "What was the net revenue in 2014?"
+    assert question in read_after(said, [Exchange("", question, "5.5 billion.")]).standalone
