@@ -7,6 +7,7 @@ from core.domain.ports import AnswerRequest, Message
 from core.domain.search import Evidence, Intent
 from core.text.foreign import defused, in_line
 from core.text.marks import veiled
+from core.text.orders import without_orders
 
 HISTORY_CHARACTERS = 2_000
 MOST_FIGURES = 3
@@ -57,7 +58,8 @@ def _user_text(request: AnswerRequest) -> str:
 def _passage(item: Evidence) -> str:
     passage = item.passage
     where = " › ".join([item.document_name, *passage.heading_path, f"page {passage.page_label}"])
-    return f"<passage>\n[{item.number}] ({veiled(in_line(where))})\n{veiled(defused(passage.text))}\n</passage>"
+    text = veiled(defused(without_orders(passage.text)))
+    return f"<passage>\n[{item.number}] ({veiled(in_line(where))})\n{text}\n</passage>"
 
 
 def _figure(part: AnswerPart) -> str:

@@ -13,6 +13,7 @@ from core.domain.documents import Document, PageReceipt, hidden_summary
 from core.domain.errors import PinciteError
 from core.domain.turns import Turn
 from core.services.bootstrap import Pincite
+from core.text.orders import orders_in
 from pages.components.controls import button, download, quiet, row
 from pages.components.facade import pincite, tell
 from pages.components.words import chip_label, escape, shorten
@@ -108,6 +109,10 @@ def draw_picture(document: Document, shown: ShownPage, receipt: PageReceipt | No
     hidden = bool(said) and st.toggle(f"Show {said}", key=f"hidden_{document.id}_{shown.page_index}",
                                       help="This text is in the file, but not to be seen on the page. "
                                       "It is never searched, quoted or given to a model.")  # fmt: skip
+    text = pincite().library.page_text(document.id, shown.page_index)
+    for span in orders_in(text)[:1]:
+        said = escape(" ".join(text[span.start : span.end].split()))
+        st.caption(f":material/smart_toy: This page gives orders to a machine: “{said}” No model is shown them.")
     try:
         with st.skeleton(height=600):
             picture = page_picture(document.id, shown.page_index, PICTURE_WIDTH, shown.marks, hidden)

@@ -15,6 +15,9 @@ from core.judge.confidence import Recalibration
 from core.judge.critique import CRITIC_SCHEMA, critic_question, read_critique, weigh
 from core.judge.verdict import held_against_pictures, judged_question, verdict_of
 from core.models.quoting import chance_of_answer
+from core.text.orders import orders_in
+
+GIVES_ORDERS = "A page that is cited gives orders to the machine that reads it."
 
 
 def judge(state: TurnState, runtime: Runtime[TurnContext]) -> TurnState:
@@ -26,6 +29,9 @@ def judge(state: TurnState, runtime: Runtime[TurnContext]) -> TurnState:
     state = replace(state, citations=_looked_at(state.citations, context))
     verdict = _verdict(state, context)
     first_of_several = not state.attempt and context.settings.max_retries > 0
+    if orders := _orders(state.citations, context):
+        verdict = replace(verdict, reasons=(*verdict.reasons, *orders))
+        state = replace(state, give_up=state.give_up or GIVES_ORDERS)
     if state.give_up:
         verdict = replace(verdict, accepted=False)
     elif verdict.declined and context.model.writes_prose and first_of_several:
@@ -63,6 +69,20 @@ def _verdict(state: TurnState, context: TurnContext) -> Verdict:
     reply = model.of_last_answer(critic_question(verdict.claims), CRITIC_SCHEMA)
     critique = read_critique(reply, len(verdict.claims))
     return weigh(verdict, critique, critic=model.name, evidence=state.evidence, threshold=settings.review_threshold)
+
+
+def _orders(citations: Sequence[Citation], context: TurnContext) -> list[str]:
+    """Where a page that is cited speaks to the machine: what it says is data, and a person should know of it."""
+    told = {}
+    for citation in citations:
+        text = context.documents.page_text(*citation.page)
+        for span in orders_in(text)[:1]:
+            said = " ".join(text[span.start : span.end].split())
+            told[citation.page] = (
+                f"Page {citation.page_label} of {citation.document_name}, which it cites, gives orders to a machine: "
+                f"“{said}” They were not followed."
+            )
+    return list(told.values())
 
 
 def _looked_at(citations: Sequence[Citation], context: TurnContext) -> tuple[Citation, ...]:
