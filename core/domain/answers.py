@@ -186,6 +186,8 @@ class Verdict:
     """The answer says that the documents do not say."""
     answered: float | None = None
     """The probability that the evidence answers, where prose was weighed by it."""
+    read: float | None = None
+    """The probability that what code reads off the evidence is the answer, where that was weighed too."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -67,6 +67,7 @@ def learn(turns: Iterable[Turn], page_text: PageText) -> OwnReviews:
             page_text=page_text,
             threshold=0.0,
             answered=turn.verdict.answered if turn.verdict else None,
+            read=turn.verdict.read if turn.verdict else None,
         )
         if turn.verdict is not None and _worth(turn.verdict) >= _worth(verdict):
             shipped.append(verdict.confidence)

@@ -1,5 +1,6 @@
 """From the deterministic judge's findings to a turn's verdict: quotations in their pages, and what is accepted."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -43,12 +44,14 @@ def verdict_of(
     threshold: float,
     recalibration: Recalibration | None = None,
     answered: float | None = None,
+    read: float | None = None,
 ) -> Verdict:
     """Judge one draft without a model. ``removed_markers`` pointed to no evidence and cap what it can reach.
 
     Where the engine said how likely its answer is right, that is the confidence, as far as the claims are borne out;
-    of prose it is never more than ``answered``, the probability that the evidence answers, where that was weighed, and
-    of prose that declines what is left of it.
+    of prose it is never more than the geometric mean of the probabilities that the evidence answers (``answered``) and
+    that what code reads off it is the answer (``read``), where they were weighed; of prose that declines it is what is
+    left of the first.
     """
     ordered = sorted(evidence, key=lambda item: item.number)
     findings = judge_answer(question, answer, source_texts(ordered), citations_expected=True)
@@ -57,7 +60,7 @@ def verdict_of(
     if findings.declined:
         unanswered = UNKNOWN if answered is None else 1 - answered
         sure = learned.confidence(unanswered if likely is None else likely)
-        return replace(declined_verdict(sure, threshold, findings.gaps), answered=answered)
+        return replace(declined_verdict(sure, threshold, findings.gaps), answered=answered, read=read)
     claims = tuple(_claim(checked, ordered, page_text) for checked in findings.claims)
     faithfulness, validity = _kept(findings, claims), findings.citation_validity
     reasons = [f"“{_short(claim.text)}”: {claim.reason}." for claim in claims if claim.status in _BAD]
@@ -75,7 +78,8 @@ def verdict_of(
         borne_out = all(claim.status is ClaimStatus.SUPPORTED for claim in claims)
         confidence = likely if borne_out else min(likely, findings.confidence)
     elif answered is not None:
-        confidence = min(confidence, answered)
+        # what code finds hard to read off a page, a model does too
+        confidence = min(confidence, math.sqrt(answered * (answered if read is None else read)))
     if removed_markers or uncited or not claims:
         confidence = min(confidence, CAP_INVALID_CITATION)
     confidence = learned.confidence(capped(confidence, [claim.status for claim in claims]))
@@ -102,6 +106,7 @@ def verdict_of(
         gaps=tuple(dict.fromkeys([*(_flat(c.text) for c in claims if c.status in _BAD), *findings.gaps])),
         critic=RULES_ONLY,
         answered=answered,
+        read=read,
     )
     return verdict if accepted else replace(verdict, question_back=_question_back(findings))
 

@@ -73,6 +73,7 @@ class Verdicts:
             threshold=settings.review_threshold,
             recalibration=Recalibration(settings.confidence_slope, settings.confidence_intercept),
             answered=turn.verdict.answered if turn.verdict else None,
+            read=turn.verdict.read if turn.verdict else None,
         )
 
 

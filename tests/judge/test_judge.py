@@ -1,6 +1,7 @@
 """The judge's promises: a mark per claim, citations that must hold, and caps no critic can lift."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import pytest
 
@@ -176,13 +177,15 @@ def test_prose_is_never_surer_than_that_its_evidence_answers() -> None:
     parts = read_marks("The tenant shall pay the rent of 900 euros on the first of each month [1].")[0]
     declines = read_marks("The documents do not say who the landlord is.")[0]
 
-    def confidence(answer: Sequence[AnswerPart], answered: float | None) -> float:
+    def confidence(answer: Sequence[AnswerPart], answered: float | None, read: float | None = None) -> float:
+        known: dict[str, Any] = {"answered": answered, "read": read}
         return verdict_of(
-            "", answer, evidence, removed_markers=0, page_text=lambda *_: LEASE, threshold=0.65, answered=answered
+            "", answer, evidence, removed_markers=0, page_text=lambda *_: LEASE, threshold=0.65, **known
         ).confidence
 
     assert confidence(parts, 0.2) == 0.2 < confidence(parts, 0.99) <= confidence(parts, None)
-    assert confidence(declines, 0.2) == 0.8 and confidence(declines, None) == 0.5
+    assert confidence(parts, 0.8, 0.2) == pytest.approx(0.4), "what code finds hard to read, a model does too"
+    assert confidence(declines, 0.2, 0.1) == 0.8 and confidence(declines, None) == 0.5
 
 
 def test_an_engines_own_probability_is_the_confidence_as_far_as_its_claims_stand() -> None:

@@ -6,7 +6,7 @@ from typing import Literal
 
 from langgraph.runtime import Runtime
 
-from core.domain.answers import Citation, Verdict
+from core.domain.answers import Citation, Likeness, Verdict
 from core.domain.codec import to_plain
 from core.domain.search import Intent
 from core.graph.context import TurnContext
@@ -14,10 +14,12 @@ from core.graph.state import TurnState
 from core.judge.confidence import Recalibration
 from core.judge.critique import CRITIC_SCHEMA, critic_question, read_critique, weigh
 from core.judge.verdict import held_against_pictures, judged_question, verdict_of
-from core.models.quoting import chance_of_answer
+from core.models.selection import select
 from core.text.orders import orders_in
 
-GIVES_ORDERS = "A page that is cited gives orders to the machine that reads it."
+SHOWS_OTHERWISE = "The page shows other words than its file says."
+"""Trying again would not change that."""
+IS_IT_RIGHT = "Is the answer right all the same?"
 
 
 def judge(state: TurnState, runtime: Runtime[TurnContext]) -> TurnState:
@@ -30,8 +32,10 @@ def judge(state: TurnState, runtime: Runtime[TurnContext]) -> TurnState:
     verdict = _verdict(state, context)
     first_of_several = not state.attempt and context.settings.max_retries > 0
     if orders := _orders(state.citations, context):
-        verdict = replace(verdict, reasons=(*verdict.reasons, *orders))
-        state = replace(state, give_up=state.give_up or GIVES_ORDERS)
+        verdict = replace(verdict, reasons=(*verdict.reasons, *orders[1:]), question_back=IS_IT_RIGHT)
+        state = replace(state, give_up=state.give_up or orders[0])
+    elif any(one.read_back and one.read_back.likeness is Likeness.DIFFERS for one in state.citations):
+        state = replace(state, give_up=state.give_up or SHOWS_OTHERWISE)
     if state.give_up:
         verdict = replace(verdict, accepted=False)
     elif verdict.declined and context.model.writes_prose and first_of_several:
@@ -52,6 +56,7 @@ def _verdict(state: TurnState, context: TurnContext) -> Verdict:
     """By rule; where that accepts the draft, a language model may still find fault with it."""
     context.progress.step("Checking citations…")
     settings, model = context.settings, context.model
+    answered, read = _weighed(state) if model.writes_prose else (None, None)
     verdict = verdict_of(
         judged_question(state.intent, state.asked),
         state.parts,
@@ -60,7 +65,8 @@ def _verdict(state: TurnState, context: TurnContext) -> Verdict:
         page_text=context.documents.page_text,
         threshold=settings.review_threshold,
         recalibration=Recalibration(settings.confidence_slope, settings.confidence_intercept),
-        answered=_answered(state) if model.writes_prose else None,
+        answered=answered,
+        read=read,
     )
     verdict = held_against_pictures(verdict, state.citations)
     if not (model.writes_prose and verdict.accepted and verdict.claims and not state.counted) or context.out_of_time:
@@ -93,11 +99,13 @@ def _looked_at(citations: Sequence[Citation], context: TurnContext) -> tuple[Cit
     )
 
 
-def _answered(state: TurnState) -> float | None:
-    """The probability that the evidence answers; nobody reads whole documents for it."""
+def _weighed(state: TurnState) -> tuple[float | None, float | None]:
+    """How likely the evidence answers, and code reads the answer off it; nobody reads whole documents for it."""
     if state.intent is Intent.SURVEY:
-        return None
-    return chance_of_answer(state.asked, state.evidence, state.absent)
+        return None, None
+    selection = select(state.asked, state.evidence, state.absent)
+    stated = max((one.probability for one in state.stated), default=0.0)
+    return selection.answered, max(selection.right, stated)
 
 
 def _why_no_further(state: TurnState, context: TurnContext) -> str:
