@@ -76,6 +76,9 @@ class PlainReader:
         for index in page_indexes:
             yield Page(index, str(index + 1), pages[index], (), (), PageStatus.TEXT)
 
+    def lines(self, path: Path, page_index: int, boxes: Sequence[Sequence[float]]) -> list[str]:
+        return ["" for _ in boxes]
+
     def recognise(self, path: Path, page_indexes: Sequence[int]) -> Iterator[Page]:
         return iter(())
 
