@@ -1,5 +1,7 @@
 """The SQLite database: opening it, its numbered migrations, and transactions; not what is in the tables."""
 
+import hashlib
+import json
 import shutil
 import sqlite3
 import tempfile
@@ -233,7 +235,7 @@ class Database:
 def has_our_tables(connection: sqlite3.Connection) -> bool:
     """Whether the tables and columns are those that the migrations make; a damaged list of them may lack some."""
     columns = "SELECT m.name, c.name FROM sqlite_master AS m, pragma_table_info(m.name) AS c WHERE m.type = 'table'"
-    with closing(sqlite3.connect(":memory:", isolation_level=None)) as fresh:
+    with closing(_open(":memory:")) as fresh:
         for script in _migrations():
             fresh.executescript(script)
         wanted = {tuple(row) for row in fresh.execute(columns)}
@@ -298,8 +300,13 @@ def _log_of(path: Path) -> Path:
     return path.with_name(f"{path.name}-wal")
 
 
+def sha256_of(*values: object) -> str:
+    """One hash of a row's values, in hex; the tables' triggers use it by this name."""
+    return hashlib.sha256(json.dumps(values, ensure_ascii=False).encode(errors="replace")).hexdigest()
+
+
 def _open(source: Path | str) -> sqlite3.Connection:
-    return sqlite3.connect(
+    connection = sqlite3.connect(
         source,
         timeout=BUSY_SECONDS,
         isolation_level=None,
@@ -307,6 +314,8 @@ def _open(source: Path | str) -> sqlite3.Connection:
         factory=_Connection,
         uri=isinstance(source, str),
     )
+    connection.create_function("sha256_of", -1, sha256_of, deterministic=True)
+    return connection
 
 
 def _migrations() -> list[str]:

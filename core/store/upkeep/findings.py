@@ -23,6 +23,7 @@ class FindingKind(StrEnum):
     PASSAGES_WRONG = "passages wrong"
     WORDS_WRONG = "words wrong"
     VECTORS_WRONG = "vectors wrong"
+    DECISION_CHANGED = "decision changed"
     TURN_UNREADABLE = "turn unreadable"
     ROWS_ORPHANED = "rows orphaned"
 

@@ -98,6 +98,8 @@ def _copy(source: sqlite3.Connection, target: sqlite3.Connection, table: str) ->
     insert = f"INSERT OR REPLACE INTO {table} ({columns}) VALUES ({', '.join('?' * len(names))})"
     target.execute("PRAGMA foreign_keys = OFF")
     target.execute("BEGIN IMMEDIATE")
+    if table == "review_log":
+        target.execute("DELETE FROM review_log")  # what saving the reviews has noted
     saved = 0
     for row in _rows(source, table, columns):
         with suppress(sqlite3.IntegrityError, sqlite3.InterfaceError):

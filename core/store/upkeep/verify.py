@@ -14,6 +14,7 @@ from core.store.database import Database, ReadOnlyDatabase
 from core.store.indexes import check_vectors
 from core.store.library import Library, stored_passage
 from core.store.records import damaged_records
+from core.store.upkeep import decisions
 from core.store.upkeep.findings import Finding, FindingKind
 from core.store.wal import lost_from_log
 from core.store.witness import Trouble, crc_of, misplaced, opening_of, trouble_of, witness_of
@@ -74,7 +75,7 @@ def _database(settings: Settings) -> Iterator[Finding]:
         yield _damaged(path, str(error))
         return
     with closing(database):
-        for check in (_sound, _orphaned_rows, _values, _documents, _words, _vectors):
+        for check in (_sound, _orphaned_rows, _values, _decisions, _documents, _words, _vectors):
             try:
                 yield from check(settings, database)
             except UNREADABLE as error:
@@ -176,6 +177,11 @@ def _values(settings: Settings, database: Database) -> Iterator[Finding]:
         else:
             sentence = f"Page {page_index + 1} of {name} is stored damaged."
             yield Finding(FindingKind.PAGE_UNREADABLE, sentence, True, subject)
+
+
+def _decisions(settings: Settings, database: Database) -> Iterator[Finding]:
+    for turn_id, sentence in decisions.troubles(database.connection):
+        yield Finding(FindingKind.DECISION_CHANGED, sentence, False, turn_id)
 
 
 def _words(settings: Settings, database: Database) -> Iterator[Finding]:

@@ -1,0 +1,99 @@
+"""Promise: a decision that was changed, removed or added from outside is noticed; what Pincite does itself is not."""
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+import cli
+from core.domain.settings import Settings
+from core.domain.turns import ReviewDecision
+from core.services.bootstrap import Pincite, open_pincite
+from core.store.upkeep.findings import FindingKind
+from core.store.upkeep.verify import verify
+
+QUESTIONS = ("What is the penalty for late payment?", "How can the contract be ended?", "Which law governs it?")
+
+
+@pytest.fixture
+def decided(library: Settings) -> Iterator[Settings]:
+    """A library with three decisions, of which one was taken back."""
+    with closing(open_pincite(library.but(engine="quoting"))) as pincite:
+        turns = _asked(pincite)
+        for turn_id in turns:
+            pincite.reviews.decide(turn_id, ReviewDecision.EDITED, final_answer="It is 1.5 % per month.")
+        pincite.reviews.undo(turns[-1])
+    yield library
+
+
+def _asked(pincite: Pincite) -> list[str]:
+    session = pincite.sessions.create()
+    return [pincite.runner.wait(pincite.runner.ask(session.id, question), 60).turn.id for question in QUESTIONS]
+
+
+def _found(settings: Settings) -> list[str]:
+    return [finding.sentence for finding in verify(settings) if finding.kind is FindingKind.DECISION_CHANGED]
+
+
+def _from_outside(settings: Settings, *statements: str) -> None:
+    """As somebody would who knows the tables, and takes away what hinders."""
+    with closing(sqlite3.connect(settings.database_path)) as connection, connection:
+        hindering = connection.execute(
+            "SELECT name FROM sqlite_master WHERE name LIKE 'review_log_%' AND type = 'trigger'"
+        )
+        made = [row[0] for row in connection.execute(
+            "SELECT sql FROM sqlite_master WHERE name LIKE 'review_log_%' AND type = 'trigger'")]  # fmt: skip
+        for (name,) in hindering.fetchall():
+            connection.execute(f"DROP TRIGGER {name}")
+        for statement in (*statements, *made):
+            connection.execute(statement)
+
+
+def test_what_pincite_does_itself_is_no_trouble(decided: Settings) -> None:
+    assert _found(decided) == []
+    with closing(open_pincite(decided)) as pincite:
+        pincite.deletion.session(pincite.sessions.list()[0].id)
+    assert _found(decided) == []
+
+
+@pytest.mark.parametrize(
+    ("statement", "said"),
+    [
+        ("UPDATE reviews SET final_answer = 'It is 9.5 % per month.' WHERE id = 1", "was changed from outside"),
+        ("UPDATE reviews SET undone_at = '' WHERE id = 3", "was changed from outside"),
+        ("UPDATE reviews SET reviewer = 'somebody else' WHERE id = 2", "was changed from outside"),
+        ("DELETE FROM reviews WHERE id = 2", "was removed from outside"),
+        ("INSERT INTO reviews (turn_id, decision, final_answer, reviewer, decided_at) "
+         "SELECT turn_id, 'approved', 'Yes.', 'local', '' FROM reviews WHERE id = 1", "came from outside"),
+        ("UPDATE review_log SET becomes = was WHERE id = 2", "changed at line 2"),
+        ("DELETE FROM review_log WHERE id = 2", "changed at line 2"),
+        ("DELETE FROM review_log WHERE id > 2", "last lines"),
+    ],
+)  # fmt: skip
+def test_what_was_done_from_outside_is_noticed(decided: Settings, statement: str, said: str) -> None:
+    _from_outside(decided, statement)
+    assert any(said in sentence for sentence in _found(decided)), _found(decided)
+    assert cli.main(["verify", "--data-dir", str(decided.data_dir)]) == 1
+
+
+def test_a_change_from_outside_is_not_forgotten_when_pincite_goes_on(decided: Settings) -> None:
+    _from_outside(decided, "UPDATE reviews SET note = 'forged' WHERE id = 1")
+    with closing(open_pincite(decided)) as pincite:
+        turn = next(turn for turn in pincite.turns.of_session(pincite.sessions.list()[0].id) if turn.review)
+        pincite.reviews.undo(turn.id)
+    assert any("was changed from outside" in sentence for sentence in _found(decided))
+
+
+def test_who_writes_decisions_without_pincite_is_hindered(decided: Settings) -> None:
+    hindered = pytest.raises(sqlite3.OperationalError, match="sha256_of")
+    with closing(sqlite3.connect(decided.database_path)) as connection, hindered:
+        connection.execute("UPDATE reviews SET note = 'forged'")
+
+
+def test_repair_keeps_the_log(decided: Settings, tmp_path: Path) -> None:
+    with closing(sqlite3.connect(decided.database_path)) as connection, connection:
+        connection.execute("PRAGMA user_version = 1")
+    assert cli.main(["repair", "--data-dir", str(decided.data_dir)]) == 0
+    assert _found(decided) == []
