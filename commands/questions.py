@@ -185,23 +185,34 @@ def check(engine: str | None, model: str | None) -> int:
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option("--session", "session_id", metavar="ID", help="Of this session; its address has the id. Else the newest.")
 @click.option("--reviewed", is_flag=True, help="Only answers that a person approved or edited.")
-def export(file: Path, session_id: str | None, reviewed: bool) -> int:
-    """Write answers with the pages that they cite as an evidence binder, a sealed PDF.
+@click.option(
+    "--style", type=click.Choice(["plain", "bluebook", "oscola"]), help="Of citations; else as the settings have it."
+)
+@click.option("--marked", "name", metavar="NAME", help="Instead, a copy of this document with all its citations.")
+def export(file: Path, session_id: str | None, reviewed: bool, style: str | None, name: str | None) -> int:
+    """Write answers with what they cite: as evidence binder (.pdf), Word document (.docx) or JSON (.json).
 
-    FILE must not exist yet. `pincite verify FILE` proves it.
+    FILE must not exist yet; its ending says which it is. `pincite verify FILE` proves a binder or a JSON file.
     """
     from core.domain.turns import ReviewDecision
+    from core.services.exports import Form
 
+    endings = [".pdf"] if name else list(Form)
+    if file.suffix.lower() not in endings:
+        return complain(f"{file} ends in none of {', '.join(endings)}. Name the file so.")
     if file.exists():
         return complain(f"{file} exists already. Name another file.")
     with opened(working_settings()) as pincite:
-        sessions = pincite.sessions.list()
-        if session_id is None and not sessions:
-            return complain("There is no session yet. Ask a question first.")
-        turns = pincite.turns.of_session(pincite.sessions.get(session_id or sessions[0].id).id)
-        if reviewed:
-            turns = [turn for turn in turns if turn.review and turn.review.decision is not ReviewDecision.REJECTED]
-        content = pincite.binders.of(turns)
+        if name:
+            content = pincite.exports.marked(pincite.library.find(name))
+        else:
+            sessions = pincite.sessions.list()
+            if session_id is None and not sessions:
+                return complain("There is no session yet. Ask a question first.")
+            turns = pincite.turns.of_session(pincite.sessions.get(session_id or sessions[0].id).id)
+            if reviewed:
+                turns = [turn for turn in turns if turn.review and turn.review.decision is not ReviewDecision.REJECTED]
+            content = pincite.exports.of(turns, Form(file.suffix.lower()), style or "")
     file.write_bytes(content)
     tell(f"{file}: {len(content) / 1024:,.0f} KiB.")
     return ANSWERED

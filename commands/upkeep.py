@@ -33,12 +33,13 @@ def doctor() -> int:
 
 
 @click.command(cls=Command)
-@click.argument("files", nargs=-1, metavar="[BINDER [PDF]...]", type=click.Path(path_type=Path))
+@click.argument("files", nargs=-1, metavar="[EXPORT [PDF]...]", type=click.Path(path_type=Path))
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON list of findings.")
 def verify(files: tuple[Path, ...], as_json: bool) -> int:
-    """Check every file and every value of the library, and change nothing; or prove an evidence binder.
+    """Check every file and every value of the library, and change nothing; or prove an export.
 
-    With a BINDER: is it as it was made, and do its quotations stand in the PDFs that are given? It needs no library.
+    With a binder or JSON file that `export` wrote: is it as it was made, and do its quotations stand in the PDFs that
+    are given? It needs no library.
     """
     if files:
         return _prove(files[0], files[1:], as_json=as_json)
@@ -58,9 +59,9 @@ def verify(files: tuple[Path, ...], as_json: bool) -> int:
 
 
 def _prove(binder: Path, sources: tuple[Path, ...], *, as_json: bool) -> int:
-    from core.documents.proof import prove
     from core.documents.reader import ProcessReader
     from core.domain.settings import Settings
+    from core.export.proof import prove
 
     for file in (binder, *sources):
         if not file.is_file():

@@ -5,8 +5,9 @@ from collections.abc import Sequence
 import streamlit as st
 
 from core.domain.documents import Document, DocumentStatus, MetadataField, MetadataSource, PageReceipt, hidden_summary
+from core.domain.turns import TurnFilter
 from core.services.bootstrap import Pincite
-from pages.components.controls import button, confirm_deletion, quiet, row
+from pages.components.controls import button, confirm_deletion, download, quiet, row
 from pages.components.facade import errors_told, show
 from pages.components.page_map import TROUBLED, draw_page_map, summary
 from pages.components.page_view import (
@@ -173,6 +174,10 @@ def draw_document(app: Pincite, document: Document) -> None:
                     app.library.rename(document.id, name)
                     st.rerun()
         draw_file_button(app, document, key="document_file")
+        if app.turns.lines(TurnFilter(document_id=document.id), most=1):
+            download("Marked copy", lambda: app.exports.marked(document), f"{document.name[:-4]} (marked).pdf",
+                     "application/pdf", key="marked_file",
+                     help="This PDF with everything marked that answers cite of it")  # fmt: skip
         if quiet("Delete", "delete"):
             confirm_deletion(
                 "Delete this document?",

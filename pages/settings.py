@@ -19,6 +19,11 @@ ENGINES = {
     "quoting": "Quoting: no model, sentences from the documents word for word",
 }
 
+STYLES = {
+    "plain": "Plain: Agreement.pdf, page 3 of the file",
+    "bluebook": "Bluebook: Meridian Works, Services Agreement 3 (Mar. 1, 2024) …",
+    "oscola": "OSCOLA: Meridian Works, Services Agreement (unpublished, 1 March 2024) 3",
+}
 EMBEDDERS = {
     "minilm": "For documents in English: all-MiniLM-L6-v2, built in",
     "e5": "For documents in any language: multilingual-e5-small, built in",
@@ -82,6 +87,10 @@ def draw_answers(app: Pincite) -> None:
         if st.form_submit_button("Save", type="primary"):
             save(app, {"engine": chosen, "ollama_model": model, "ollama_host": host})
     draw_openai(app)
+    with st.form("exports"):
+        style = draw_setting(settings, "citation_style", few=list(STYLES), format_func=STYLES.__getitem__)
+        if st.form_submit_button("Save", type="primary"):
+            save(app, {"citation_style": style})
     fetching = _is_fetching(app)
     st.fragment(draw_models, run_every=1.0 if fetching else None)(app, fetching)
     for address in app.engines.allowed:

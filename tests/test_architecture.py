@@ -14,7 +14,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("core.domain",),
     ("core.text",),
     ("core.search", "core.judge", "core.figures", "core.models", "core.documents", "core.store"),
-    ("core.graph", "core.ingest"),
+    ("core.graph", "core.ingest", "core.export"),
     ("core.services",),
     ("web", "serve"),
     ("app", "cli", "commands", "pages"),

@@ -13,12 +13,13 @@ import pytest
 from pypdf import PdfReader, PdfWriter
 
 from cli import main
-from core.documents.binder import MANIFEST, sealed
-from core.documents.proof import Finding, prove
 from core.documents.reader import ProcessReader
 from core.domain.errors import DocumentError, TurnError
 from core.domain.settings import Settings
 from core.domain.turns import Turn
+from core.export.binder import MANIFEST, sealed
+from core.export.manifest import from_manifest
+from core.export.proof import Finding, prove
 from core.services.bootstrap import Pincite, open_pincite
 from tests import pdfs
 
@@ -51,30 +52,30 @@ def saved(folder: Path, content: bytes) -> Path:
 
 
 def test_the_quoted_words_lie_under_the_highlights_of_the_copied_page(pincite: Pincite, turn: Turn) -> None:
-    content = pincite.binders.of_turn(turn.id)
+    content = pincite.exports.of_turn(turn.id)
     binder = PdfReader(io.BytesIO(content))
     assert QUESTION in binder.pages[0].extract_text()
-    told = json.loads(binder.attachments[MANIFEST][0])["answers"][0]
-    assert turn.verdict and (told["question"], told["confidence"]) == (QUESTION, turn.verdict.confidence)
+    told = from_manifest(binder.attachments[MANIFEST][0]).answers[0]
+    assert turn.verdict and (told.question, told.confidence) == (QUESTION, turn.verdict.confidence)
     seen = pypdfium2.PdfDocument(content)
-    notes = [note.get_object() for note in binder.pages[told["citations"][0]["binder_page_index"]]["/Annots"]]
+    notes = [note.get_object() for note in binder.pages[told.citations[0].binder_page_index or 0].get("/Annots", ())]
     assert len(notes) == len({(place.start, place.end) for place in turn.citations})
-    for place, note in zip(told["citations"], notes, strict=True):
-        text = seen[place["binder_page_index"]].get_textpage()
+    for place, note in zip(told.citations, notes, strict=True):
+        text = seen[place.binder_page_index].get_textpage()
         quads = [float(value) for value in note["/QuadPoints"]]
         lines = [
             text.get_text_bounded(min(quad[::2]), min(quad[1::2]), max(quad[::2]), max(quad[1::2]))
             for quad in (quads[at : at + 8] for at in range(0, len(quads), 8))
         ]
-        assert "".join(place["quotation"].split()) in "".join("".join(lines).split())
-        assert place["sha256"] in seen[place["binder_page_index"]].get_textpage().get_text_bounded()
+        assert "".join(place.quotation.split()) in "".join("".join(lines).split())
+        assert place.source.sha256 in text.get_text_bounded()
     assert len(binder.outline) == 1 + len(notes)
 
 
 def test_a_binder_is_proved_with_and_without_its_sources(
     pincite: Pincite, turn: Turn, reader: ProcessReader, samples: Path, tmp_path: Path
 ) -> None:
-    file = saved(tmp_path, pincite.binders.of_turn(turn.id))
+    file = saved(tmp_path, pincite.exports.of_turn(turn.id))
     with_source = list(prove(file, [samples / "service-contract.pdf"], reader))
     assert all(finding.holds for finding in with_source), with_source
     alone = list(prove(file, [], reader))
@@ -86,7 +87,7 @@ def test_a_binder_is_proved_with_and_without_its_sources(
 def test_no_change_of_a_byte_goes_unnoticed(
     pincite: Pincite, turn: Turn, reader: ProcessReader, tmp_path: Path
 ) -> None:
-    content = pincite.binders.of_turn(turn.id)
+    content = pincite.exports.of_turn(turn.id)
     chance = random.Random(1)
     for _ in range(MUTATIONS):
         at, other = chance.randrange(len(content)), chance.randrange(1, 256)
@@ -98,10 +99,10 @@ def test_no_change_of_a_byte_goes_unnoticed(
 def test_a_binder_that_was_sealed_anew_is_caught_by_its_sources(
     pincite: Pincite, turn: Turn, reader: ProcessReader, samples: Path, tmp_path: Path
 ) -> None:
-    content = pincite.binders.of_turn(turn.id)
+    content = pincite.exports.of_turn(turn.id)
     told = json.loads(PdfReader(io.BytesIO(content)).attachments[MANIFEST][0])
-    place = told["answers"][0]["citations"][0]
-    place["quotation"] = place["quotation"].replace("1.5", "9.5")
+    quote = told["answers"][0]["citations"][0]["annotation"]["target"]["selector"]["refinedBy"][0]
+    quote["exact"] = quote["exact"].replace("1.5", "9.5")
     writer = PdfWriter()
     for page in PdfReader(io.BytesIO(content)).pages:
         writer.add_page(page)
@@ -117,7 +118,7 @@ def test_a_binder_that_was_sealed_anew_is_caught_by_its_sources(
 
 def test_a_source_that_is_gone_is_said(pincite: Pincite, turn: Turn, reader: ProcessReader, tmp_path: Path) -> None:
     pincite.ingest.remove(turn.citations[0].document_id)
-    content = pincite.binders.of_turn(turn.id)
+    content = pincite.exports.of_turn(turn.id)
     assert "its source is gone" in " ".join(PdfReader(io.BytesIO(content)).pages[0].extract_text().split())
     found = list(prove(saved(tmp_path, content), [], reader))
     assert found[0] == Finding(True, found[0].sentence) and any("source was gone" in one.sentence for one in found)
@@ -128,7 +129,7 @@ def test_what_is_no_binder_is_refused(pincite: Pincite, reader: ProcessReader, s
         with pytest.raises(DocumentError, match="no evidence binder"):
             list(prove(saved(tmp_path, content), [], reader))
     with pytest.raises(TurnError, match="no finished answer"):
-        pincite.binders.of_session(pincite.sessions.create().id)
+        pincite.exports.of_session(pincite.sessions.create().id)
 
 
 @pytest.mark.parametrize("angle", [90, 180, 270])
@@ -141,7 +142,7 @@ def test_marks_lie_on_the_words_of_turned_pages(
     session = pincite.sessions.create(document_ids=[document.id])
     turn = pincite.runner.wait(pincite.runner.ask(session.id, "What is the mooring fee of the quay?"), 60).turn
     assert turn.citations
-    found = list(prove(saved(tmp_path, pincite.binders.of_turn(turn.id)), [], reader))
+    found = list(prove(saved(tmp_path, pincite.exports.of_turn(turn.id)), [], reader))
     assert [finding for finding in found if finding.holds is False] == []
 
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from core.domain.answers import AnswerPart, Citation, Usage
 from core.domain.documents import Document, OutlineEntry, Page, PageKey, Passage
 from core.domain.search import Candidate, Evidence, Intent, SearchPlan
-from core.domain.turns import Exchange, Recalled, Session, TraceStep, Turn
+from core.domain.turns import Exchange, Recalled, Session, TraceStep, Turn, TurnFilter, TurnLine
 
 Vectors = NDArray[np.float32]
 
@@ -195,6 +195,8 @@ class Library(Protocol):
 
     def list(self) -> list[Document]: ...
 
+    def get(self, document_id: str) -> Document: ...
+
     def files_missing(self) -> Sequence[str]:
         """Names of documents whose PDF is missing or changed."""
 
@@ -224,6 +226,9 @@ class TurnStore(Protocol):
     def without_trace(self, turn_id: str) -> Turn: ...
 
     def of_session(self, session_id: str) -> Sequence[Turn]: ...
+
+    def lines(self, wanted: TurnFilter, *, most: int) -> Sequence[TurnLine]:
+        """The newest first."""
 
     def exchanges(self, session_id: str, *, before: int = 2**62) -> tuple[Exchange, ...]:
         """The conversation up to a position, oldest first."""

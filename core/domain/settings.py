@@ -132,6 +132,13 @@ class Choices(BaseModel):
         description="After that the best draft so far goes to review.",
     )
 
+    citation_style: Annotated[str, Field(pattern="^(plain|bluebook|oscola)$")] = Field(
+        default="plain",
+        title="Citation style of exports",
+        description="How a page is cited in a binder or a Word document: plain (the file's name and page), bluebook or "
+        "oscola (author, title and date as the document states them, and short forms after the first).",
+    )
+
     ocr: bool = Field(
         default=True,
         title="Recognise scanned pages (OCR)",

@@ -36,9 +36,9 @@ class Pincite:
     def __init__(self, settings: Settings, *, at_work: bool = True) -> None:
         # LangGraph takes a second to import; a look at the library does without.
         from core.graph.build import build_graph, forget_runs, open_checkpointer
-        from core.services.binders import Binders
         from core.services.deletion import Deletion
         from core.services.engines import Engines
+        from core.services.exports import Exports
         from core.services.ingest import Documents
         from core.services.model_library import ModelLibrary
         from core.services.regression import Regression
@@ -73,7 +73,7 @@ class Pincite:
         self.search = Search(self.settings, self.library, self._keywords, self._meaning)
         self.verdicts = Verdicts(self.settings, self.turns, self.library)
         self.reviews = Reviews(self.database, self.turns, cite=self.verdicts.cite)
-        self.binders = Binders(self.library, self.turns, self.verdicts)
+        self.exports = Exports(self.settings, self.library, self.turns, self.verdicts)
         self.confidence = Confidence(self.settings, self.turns, self.reviews, self.library)
 
         def equipment() -> Equipment:

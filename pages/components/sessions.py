@@ -1,16 +1,26 @@
 """The list of conversations in the sidebar, and what can be done with the open one."""
 
 from collections.abc import Sequence
+from functools import partial
 
 import streamlit as st
 
 from core.domain.turns import Session, Turn
 from core.services.bootstrap import Pincite
+from core.services.exports import Form
 from pages.components.controls import button, confirm_deletion, download, offer_more, quiet, row, shown_of
 from pages.components.layout import SESSION_LIST
 from pages.components.words import escape
 
 SESSIONS_A_PAGE = 15
+EXPORTS = {
+    Form.BINDER: ("Export with the cited pages (PDF)", "application/pdf"),
+    Form.WORD: (
+        "Export for Word, with footnotes",
+        "application/vnd.openxmlformats-officedocument.wordprocessingml.document",
+    ),
+    Form.JSON: ("Export for programs (JSON)", "application/json"),
+}
 
 
 def open_session(app: Pincite) -> Session | None:
@@ -79,8 +89,9 @@ def draw_session_menu(app: Pincite, session: Session, turns: Sequence[Turn]) -> 
             download("Export as Markdown", lambda: app.sessions.export_markdown(session.id),
                      f"{session.title[:60]}.md", "text/markdown")  # fmt: skip
             if any(turn.final_citations for turn in turns):
-                download("Export with the cited pages (PDF)", lambda: app.binders.of_session(session.id),
-                         f"{session.title[:60]}.pdf", "application/pdf")  # fmt: skip
+                for form, (label, mime) in EXPORTS.items():
+                    download(label, partial(app.exports.of_session, session.id, form), f"{session.title[:60]}{form}",
+                             mime, key=f"export_{form}")  # fmt: skip
             if quiet("Delete…", "delete"):
                 words = f"**{escape(session.title)}** and its answers, traces and reviews go for good. Documents stay."
                 confirm_deletion("Delete this session?", words, _delete, app, session)

@@ -203,7 +203,7 @@ def draw_actions(app: Pincite, turn: Turn) -> None:
             if turn.status is TurnStatus.ANSWERED and turn.verdict:
                 quiet("Send to review", "rate_review", app.reviews.send, turn.id, key=f"review_{turn.id}")
             if turn.final_citations:
-                download("Evidence", lambda: app.binders.of_turn(turn.id), f"{turn.question[:60]}.pdf",
+                download("Evidence", lambda: app.exports.of_turn(turn.id), f"{turn.question[:60]}.pdf",
                          "application/pdf", key=f"binder_{turn.id}",
                          help="This answer with the pages that it cites, as a sealed PDF")  # fmt: skip
         link_to_trace(turn, "Why this answer?")

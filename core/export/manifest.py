@@ -1,0 +1,276 @@
+"""What leaves the program of an answer: values that every export is drawn from, and their JSON.
+
+In the JSON each citation is an annotation as the W3C Web Annotation model has it: a page of a document, named by its
+hash (RFC 6920), refined by the quoted words with what stands around them and by their position in the page's text.
+"""
+
+import base64
+import json
+import uuid
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from core import __version__
+from core.domain.answers import AnswerPart, Citation
+from core.domain.codec import from_json, to_json
+from core.domain.documents import Document, Page, PageKey
+from core.domain.errors import DocumentError
+from core.domain.turns import Turn, TurnStatus, now
+from core.text.stating import formula
+
+FORMAT = "pincite-answers/1"
+CONTEXT = "http://www.w3.org/ns/anno.jsonld"
+PAGE_FRAGMENTS = "http://tools.ietf.org/rfc/rfc3778"
+AROUND = 40
+"""Characters before and after a quotation that tell it from the same words elsewhere."""
+_NAMED_BY_HASH = "ni:///sha-256;"
+_RUNS_IT = ("pypdfium2", "langgraph")
+
+
+@dataclass(frozen=True, slots=True)
+class Exhibit:
+    """A cited page: its document, its PDF, and the page as it was read; None where it is not there any more."""
+
+    document_name: str
+    document: Document | None
+    path: Path | None
+    page: Page | None
+
+
+Exhibits = Mapping[PageKey, Exhibit]
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A document as it is cited; ``date``: ISO 8601, to the day, the month or the year."""
+
+    name: str
+    sha256: str
+    title: str = ""
+    author: str = ""
+    date: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class PinCite:
+    number: int
+    source: Source
+    page_index: int
+    page_label: str
+    start: int
+    end: int
+    quotation: str
+    before: str = ""
+    after: str = ""
+    read_back: str = ""
+    binder_page_index: int | None = None
+
+    @property
+    def page(self) -> PageKey:
+        return self.source.sha256, self.page_index
+
+
+@dataclass(frozen=True, slots=True)
+class ToldPart:
+    text: str
+    kind: str
+    citations: tuple[int, ...] = ()
+    formula: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ToldClaim:
+    text: str
+    status: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class ToldReview:
+    decision: str
+    reviewer: str
+    decided_at: str
+    note: str
+
+
+@dataclass(frozen=True, slots=True)
+class ToldAnswer:
+    question: str
+    asked_at: str
+    engine: str
+    status: str
+    finding: str
+    """How far it can be relied on, in a sentence."""
+    parts: tuple[ToldPart, ...]
+    citations: tuple[PinCite, ...]
+    claims: tuple[ToldClaim, ...] = ()
+    confidence: float | None = None
+    review: ToldReview | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Manifest:
+    made_at: str
+    made_with: Mapping[str, str]
+    """Versions of what ran, by name."""
+    style: str
+    answers: tuple[ToldAnswer, ...]
+    format: str = field(default=FORMAT)
+
+
+def manifest_of(turns: Sequence[Turn], exhibits: Exhibits, style: str) -> Manifest:
+    """``exhibits``: each page that a citation of the turns names."""
+    versions = {"pincite": __version__} | {name: version(name) for name in _RUNS_IT}
+    return Manifest(now(), versions, style, tuple(_answer(turn, exhibits) for turn in turns))
+
+
+def bound(manifest: Manifest, places: Mapping[PageKey, int]) -> Manifest:
+    """The same, each citation with the position of its page in a binder."""
+    answers = (
+        replace(answer, citations=tuple(replace(c, binder_page_index=places.get(c.page)) for c in answer.citations))
+        for answer in manifest.answers
+    )
+    return replace(manifest, answers=tuple(answers))
+
+
+def _answer(turn: Turn, exhibits: Exhibits) -> ToldAnswer:
+    review, verdict = turn.review, turn.verdict
+    return ToldAnswer(
+        question=turn.question,
+        asked_at=turn.started_at,
+        engine=turn.engine,
+        status=turn.status,
+        finding=_finding(turn),
+        parts=tuple(map(_part, turn.final_parts)),
+        citations=tuple(_pin_cite(place, exhibits[place.page]) for place in turn.final_citations),
+        claims=tuple(ToldClaim(one.text, one.status, one.reason) for one in verdict.claims) if verdict else (),
+        confidence=verdict.confidence if verdict else None,
+        review=ToldReview(review.decision, review.reviewer, review.decided_at, review.note) if review else None,
+    )
+
+
+def _part(part: AnswerPart) -> ToldPart:
+    worked = formula(part.figures, part.computation) if part.computation else ""
+    return ToldPart(part.text, part.kind, part.numbers, worked)
+
+
+def _pin_cite(place: Citation, exhibit: Exhibit) -> PinCite:
+    own = {each.name: each.value for each in exhibit.document.metadata} if exhibit.document else {}
+    text = exhibit.page.text if exhibit.page else ""
+    return PinCite(
+        number=place.number,
+        source=Source(place.document_name, place.document_id, own.get("title", ""), own.get("author", ""),
+                      own.get("date", "")),
+        page_index=place.page_index,
+        page_label=place.page_label,
+        start=place.start,
+        end=place.end,
+        quotation=place.quotation,
+        before=text[max(place.start - AROUND, 0) : place.start],
+        after=text[place.end : place.end + AROUND],
+        read_back=place.read_back.likeness if place.read_back else "",
+    )  # fmt: skip
+
+
+def _finding(turn: Turn) -> str:
+    if turn.review:
+        told = turn.review
+        note = f" “{told.note}”" if told.note else ""
+        return f"Reviewed and {told.decision} by {told.reviewer} on {told.decided_at[:10]}.{note}"
+    if turn.status is TurnStatus.FLAGGED:
+        return f"Not to be relied on yet; it waits for review: {' '.join(turn.reasons)}"
+    if turn.verdict is None:
+        return f"Not checked ({turn.status})."
+    counts = dict.fromkeys(dict.fromkeys(claim.status for claim in turn.verdict.claims), 0)
+    for claim in turn.verdict.claims:
+        counts[claim.status] += 1
+    claims = ", ".join(f"{number} {status}" for status, number in counts.items()) or "none"
+    return f"Claims: {claims}. Probability that it is right: {turn.verdict.confidence:.0%}. Not reviewed by a person."
+
+
+def as_json(manifest: Manifest) -> str:
+    plain = json.loads(to_json(manifest))
+    for told, answer in zip(plain["answers"], manifest.answers, strict=True):
+        told["citations"] = [
+            {
+                "number": place.number,
+                "binder_page_index": place.binder_page_index,
+                "page_label": place.page_label,
+                "read_back": place.read_back,
+                "author": place.source.author,
+                "title": place.source.title,
+                "date": place.source.date,
+                "annotation": _annotation(place, answer, manifest),
+            }
+            for place in answer.citations
+        ]
+    return json.dumps(plain, ensure_ascii=False, indent=1)
+
+
+def _annotation(place: PinCite, answer: ToldAnswer, manifest: Manifest) -> dict[str, Any]:
+    source = _NAMED_BY_HASH + base64.urlsafe_b64encode(bytes.fromhex(place.source.sha256)).decode().rstrip("=")
+    borne_out = " ".join(part.text.strip() for part in answer.parts if place.number in part.citations)
+    identity = f"{source}#{place.page_index}:{place.start}:{place.end}:{answer.asked_at}:{place.number}"
+    quote = {"type": "TextQuoteSelector", "exact": place.quotation, "prefix": place.before, "suffix": place.after}
+    position = {"type": "TextPositionSelector", "start": place.start, "end": place.end}
+    return {
+        "@context": CONTEXT,
+        "id": f"urn:uuid:{uuid.uuid5(uuid.NAMESPACE_URL, identity)}",
+        "type": "Annotation",
+        "motivation": "linking",
+        "created": answer.asked_at,
+        "generator": {"type": "Software", "name": f"Pincite {manifest.made_with['pincite']}"},
+        "body": {"type": "TextualBody", "value": borne_out, "format": "text/plain"},
+        "target": {
+            "type": "SpecificResource",
+            "source": {"id": source, "type": "Text", "format": "application/pdf", "label": place.source.name},
+            "selector": {
+                "type": "FragmentSelector",
+                "conformsTo": PAGE_FRAGMENTS,
+                "value": f"page={place.page_index + 1}",
+                "refinedBy": [quote, position],
+            },
+        },
+    }
+
+
+def from_manifest(text: str | bytes) -> Manifest:
+    """Read what ``as_json`` wrote. Raises DocumentError."""
+    try:
+        plain = json.loads(text)
+        for told in plain["answers"]:
+            told["citations"] = [_read(place) for place in told["citations"]]
+        manifest = from_json(Manifest, json.dumps(plain))
+        if manifest.format != FORMAT:
+            raise ValueError(manifest.format)
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        raise DocumentError("This holds no answers of Pincite, or they cannot be read.",
+                            hint="Give a binder or a JSON file that Pincite exported.") from error  # fmt: skip
+    return manifest
+
+
+def _read(place: Mapping[str, Any]) -> dict[str, Any]:
+    target = place["annotation"]["target"]
+    source, selector = target["source"], target["selector"]
+    quote, position = selector["refinedBy"]
+    hashed = source["id"].removeprefix(_NAMED_BY_HASH)
+    return {
+        "number": place["number"],
+        "source": {
+            "name": source["label"],
+            "sha256": base64.urlsafe_b64decode(f"{hashed}=").hex(),
+            **{name: place[name] for name in ("title", "author", "date")},
+        },
+        "page_index": int(selector["value"].removeprefix("page=")) - 1,
+        "page_label": place["page_label"],
+        "start": position["start"],
+        "end": position["end"],
+        "quotation": quote["exact"],
+        "before": quote["prefix"],
+        "after": quote["suffix"],
+        "read_back": place["read_back"],
+        "binder_page_index": place["binder_page_index"],
+    }

@@ -1,0 +1,126 @@
+"""Answers as a Word document: each part of an answer has a footnote that cites and quotes what it rests on.
+
+python-docx knows no footnotes yet; their part of the package (ECMA-376, 17.11) is made here.
+"""
+
+import io
+import re
+from collections.abc import Iterator
+from itertools import groupby
+
+import docx
+from docx.document import Document
+from docx.enum.style import WD_STYLE_TYPE
+from docx.opc.constants import CONTENT_TYPE, RELATIONSHIP_TYPE
+from docx.opc.packuri import PackURI
+from docx.opc.part import XmlPart
+from docx.oxml import OxmlElement, parse_xml
+from docx.oxml.ns import nsdecls, qn
+from docx.oxml.xmlchemy import BaseOxmlElement
+from docx.shared import Pt
+from docx.text.paragraph import Paragraph
+
+from core.export.manifest import Manifest, PinCite, ToldAnswer, ToldPart
+from core.export.styles import CitationStyle, cited
+
+_NO_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+_MARK, _TEXT = "Footnote Reference", "Footnote Text"
+_SEPARATORS = f"""<w:footnotes {nsdecls("w")}>
+  <w:footnote w:type="separator" w:id="-1"><w:p><w:r><w:separator/></w:r></w:p></w:footnote>
+  <w:footnote w:type="continuationSeparator" w:id="0"><w:p><w:r><w:continuationSeparator/></w:r></w:p></w:footnote>
+</w:footnotes>"""
+
+
+class _Footnotes:
+    def __init__(self, document: Document) -> None:
+        mark = document.styles.add_style(_MARK, WD_STYLE_TYPE.CHARACTER)
+        mark.font.superscript = True
+        self._text = document.styles.add_style(_TEXT, WD_STYLE_TYPE.PARAGRAPH)
+        self._text.base_style = document.styles["Normal"]
+        self._text.font.size = Pt(9)
+        self._document, self._mark = document, mark
+        package = document.part.package
+        self._part = XmlPart(
+            PackURI("/word/footnotes.xml"), CONTENT_TYPE.WML_FOOTNOTES, parse_xml(_SEPARATORS), package
+        )
+        document.part.relate_to(self._part, RELATIONSHIP_TYPE.FOOTNOTES)
+        self.count = 0
+
+    def add(self, paragraph: Paragraph, text: str) -> None:
+        """Put a footnote at the paragraph's end."""
+        self.count += 1
+        paragraph.add_run(style=self._mark)._r.append(self._numbered("w:footnoteReference"))
+        note = self._numbered("w:footnote")
+        self._part.element.append(note)
+        inside = Paragraph(OxmlElement("w:p"), self._document._body)
+        note.append(inside._p)
+        inside.style = self._text
+        inside.add_run(style=self._mark)._r.append(OxmlElement("w:footnoteRef"))
+        inside.add_run(f" {_plain(text)}")
+
+    def _numbered(self, name: str) -> BaseOxmlElement:
+        element = OxmlElement(name)
+        element.set(qn("w:id"), str(self.count))
+        return element
+
+
+def as_word(manifest: Manifest) -> bytes:
+    document = docx.Document()
+    document.core_properties.title = "Answers with their sources"
+    document.core_properties.author = f"Pincite {manifest.made_with['pincite']}"
+    document.add_heading("Answers with their sources", 1)
+    footnotes, texts = _Footnotes(document), _notes(manifest)
+    for answer in manifest.answers:
+        document.add_heading(_plain(" ".join(answer.question.split())), 2)
+        paragraph = document.add_paragraph()
+        for part in answer.parts:
+            paragraph = _say(document, paragraph, part)
+            if _places(answer, part):
+                footnotes.add(paragraph, next(texts))
+        document.add_paragraph().add_run(_plain(answer.finding)).italic = True
+    document.add_heading("Documents", 2)
+    sources = {place.source for answer in manifest.answers for place in answer.citations}
+    for source in sorted(sources, key=lambda each: each.name):
+        document.add_paragraph(_plain(f"{source.name} (SHA-256 {source.sha256})"), style="List Bullet")
+    out = io.BytesIO()
+    document.save(out)
+    return out.getvalue()
+
+
+def _say(document: Document, paragraph: Paragraph, part: ToldPart) -> Paragraph:
+    """Add a part, what is copied in quotation marks; each of its lines is a paragraph. Returns the last one."""
+    text = part.text
+    if part.kind in ("headline", "verbatim"):
+        told = text.strip()
+        text = text.replace(told, f"“{told}”") if told else text
+    if part.formula:
+        text += f"\n= {part.formula}"
+    first, *rest = _plain(text).split("\n")
+    paragraph.add_run(first)
+    for line in rest:
+        paragraph = document.add_paragraph(line) if paragraph.text.strip() else paragraph
+        if not paragraph.text:
+            paragraph.add_run(line)
+    return paragraph
+
+
+def _places(answer: ToldAnswer, part: ToldPart) -> list[list[PinCite]]:
+    """What a part cites, the places of one page together."""
+    cited_here = [place for place in answer.citations if place.number in part.citations]
+    return [list(group) for _, group in groupby(cited_here, lambda place: (place.number, place.page))]
+
+
+def _notes(manifest: Manifest) -> Iterator[str]:
+    """The text of each footnote."""
+    parts = [_places(answer, part) for answer in manifest.answers for part in answer.parts]
+    notes = list(enumerate(filter(None, parts), start=1))
+    numbered = [(number, group[0]) for number, groups in notes for group in groups]
+    words = cited(numbered, CitationStyle(manifest.style))
+    for _, groups in notes:
+        told = (f"{next(words)}: {', '.join(f'“{place.quotation}”' for place in group)}" for group in groups)
+        yield f"{'; '.join(told)}."
+
+
+def _plain(text: str) -> str:
+    """Without characters that XML does not know."""
+    return _NO_XML.sub("", text)

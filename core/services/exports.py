@@ -1,0 +1,76 @@
+"""Answers that are carried away: as an evidence binder, a Word document or JSON, and marked in a copy of their PDF."""
+
+from collections.abc import Sequence
+from enum import StrEnum
+
+from core.domain.documents import Document, PageKey
+from core.domain.errors import DocumentError, PinciteError, TurnError
+from core.domain.ports import Library, TurnStore
+from core.domain.turns import Turn, TurnFilter, TurnStatus
+from core.export.binder import bind
+from core.export.manifest import Exhibit, as_json, manifest_of
+from core.export.marks import marked_copy
+from core.services.reviews import Verdicts
+from core.services.settings import SettingsInForce
+
+FINISHED = (TurnStatus.ANSWERED, TurnStatus.FLAGGED, TurnStatus.REVIEWED)
+MOST_TURNS = 10_000
+
+
+class Form(StrEnum):
+    """By the ending of its file."""
+
+    BINDER = ".pdf"
+    WORD = ".docx"
+    JSON = ".json"
+
+
+class Exports:
+    def __init__(self, settings: SettingsInForce, library: Library, turns: TurnStore, verdicts: Verdicts) -> None:
+        self._settings, self._library, self._turns, self._verdicts = settings, library, turns, verdicts
+
+    def of(self, turns: Sequence[Turn], form: Form = Form.BINDER, style: str = "") -> bytes:
+        """``style``: of the citations; empty: as the settings have it. Raises TurnError where no answer is finished."""
+        chosen = [self._verdicts.as_it_stands(turn) for turn in turns if turn.status in FINISHED and turn.final_parts]
+        if not chosen:
+            raise TurnError("There is no finished answer here.", hint="Ask a question first.")
+        names = {place.page: place.document_name for turn in chosen for place in turn.final_citations}
+        exhibits = {key: self._exhibit(key, name) for key, name in names.items()}
+        manifest = manifest_of(chosen, exhibits, style or self._settings.current.citation_style)
+        match form:
+            case Form.BINDER:
+                return bind(manifest, exhibits)
+            case Form.WORD:
+                from core.export.word import as_word
+
+                return as_word(manifest)
+            case Form.JSON:
+                return as_json(manifest).encode()
+
+    def of_turn(self, turn_id: str, form: Form = Form.BINDER) -> bytes:
+        return self.of([self._turns.get(turn_id)], form)
+
+    def of_session(self, session_id: str, form: Form = Form.BINDER) -> bytes:
+        return self.of(self._turns.of_session(session_id), form)
+
+    def marked(self, document: Document) -> bytes:
+        """The document's PDF with everything marked that a finished answer cites of it. Raises DocumentError."""
+        lines = self._turns.lines(TurnFilter(document_id=document.id), most=MOST_TURNS)
+        turns = [self._turns.without_trace(line.id) for line in lines if line.status in FINISHED]
+        cited = {
+            (place.page, place.start, place.end): (place, turn.question)
+            for turn in reversed(turns)
+            for place in turn.final_citations
+            if place.document_id == document.id and self._library.stands(place)
+        }
+        if not cited:
+            raise DocumentError(f"No answer cites {document.name} yet.", hint="Ask a question about it first.")
+        return marked_copy([(place, question, self._exhibit(place.page, document.name))
+                            for place, question in cited.values()])  # fmt: skip
+
+    def _exhibit(self, key: PageKey, name: str) -> Exhibit:
+        try:
+            path, page = self._library.file_path(key[0]), self._library.page(*key)
+            return Exhibit(name, self._library.get(key[0]), path if path.exists() else None, page)
+        except PinciteError:
+            return Exhibit(name, None, None, None)

@@ -1,0 +1,249 @@
+"""Promise: what is carried away keeps its proof: footnotes in Word, annotations in JSON, marks in a copy."""
+
+import io
+import json
+import shutil
+import zipfile
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import docx
+import pypdfium2
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pyld import jsonld
+from pypdf import PdfReader
+
+from cli import main
+from core.documents.reader import ProcessReader
+from core.domain.errors import DocumentError
+from core.domain.settings import Settings
+from core.domain.turns import ReviewDecision, Turn
+from core.export.manifest import CONTEXT, PinCite, Source, as_json, from_manifest
+from core.export.proof import prove
+from core.export.styles import CitationStyle, cited, plain
+from core.services.bootstrap import Pincite, open_pincite
+from core.services.exports import Form
+from tests import pdfs
+
+QUESTION = "What is the penalty for late payment?"
+WORD = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
+OA, DC = "http://www.w3.org/ns/oa#", "http://purl.org/dc/terms/"
+VOCABULARY: dict[str, Any] = {
+    "id": {"@type": "@id", "@id": "@id"},
+    "type": {"@type": "@id", "@id": "@type"},
+    **{name: OA + name for name in (
+        "Annotation", "TextualBody", "SpecificResource", "FragmentSelector", "TextQuoteSelector",
+        "TextPositionSelector", "linking", "exact", "prefix", "suffix",
+    )},
+    "Text": "http://purl.org/dc/dcmitype/Text",
+    "Software": "http://www.w3.org/ns/activitystreams#Application",
+    "body": {"@type": "@id", "@id": f"{OA}hasBody"},
+    "target": {"@type": "@id", "@id": f"{OA}hasTarget"},
+    "source": {"@type": "@id", "@id": f"{OA}hasSource"},
+    "selector": {"@type": "@id", "@id": f"{OA}hasSelector"},
+    "refinedBy": {"@type": "@id", "@id": f"{OA}refinedBy"},
+    "generator": {"@type": "@id", "@id": "http://www.w3.org/ns/activitystreams#generator"},
+    "conformsTo": {"@type": "@id", "@id": f"{DC}conformsTo"},
+    "motivation": {"@type": "@vocab", "@id": f"{OA}motivatedBy"},
+    "format": "http://purl.org/dc/elements/1.1/format",
+    "value": "http://www.w3.org/1999/02/22-rdf-syntax-ns#value",
+    "name": "http://xmlns.com/foaf/0.1/name",
+    "label": "http://www.w3.org/2000/01/rdf-schema#label",
+    "created": {"@id": f"{DC}created", "@type": "http://www.w3.org/2001/XMLSchema#dateTime"},
+    "start": {"@id": f"{OA}start", "@type": "http://www.w3.org/2001/XMLSchema#nonNegativeInteger"},
+    "end": {"@id": f"{OA}end", "@type": "http://www.w3.org/2001/XMLSchema#nonNegativeInteger"},
+}  # fmt: skip
+"""Those terms of the Web Annotation vocabulary, as its context (W3C, 23 February 2017) defines them, that we use."""
+
+
+@pytest.fixture
+def pincite(contract_library: Path, tmp_path: Path) -> Iterator[Pincite]:
+    shutil.copytree(contract_library, tmp_path / "data")
+    with closing(open_pincite(Settings(data_dir=tmp_path / "data", engine="quoting"))) as opened:
+        yield opened
+
+
+@pytest.fixture
+def turn(pincite: Pincite) -> Turn:
+    return pincite.runner.wait(pincite.runner.ask(pincite.sessions.create().id, QUESTION), 60).turn
+
+
+@pytest.fixture
+def reader(settings: Settings) -> Iterator[ProcessReader]:
+    with closing(ProcessReader(settings)) as opened:
+        yield opened
+
+
+def place_of(
+    document: str, page: int, *, label: str = "", title: str = "", author: str = "", date: str = ""
+) -> PinCite:
+    return PinCite(1, Source(document, document.encode().hex(), title, author, date), page - 1, label, 0, 1, "x")
+
+
+def vocabulary(url: str, options: object) -> dict[str, Any]:
+    assert url == CONTEXT
+    return {"contentType": "application/ld+json", "contextUrl": None, "documentUrl": url,
+            "document": {"@context": VOCABULARY}}  # fmt: skip
+
+
+def leaves(value: object) -> Iterator[object]:
+    if isinstance(value, dict):
+        for name, inner in value.items():
+            yield from leaves(inner) if name != "@context" else ()
+    elif isinstance(value, list):
+        for inner in value:
+            yield from leaves(inner)
+    else:
+        yield value
+
+
+def test_word_has_a_footnote_with_the_words_for_every_part_that_cites(pincite: Pincite, turn: Turn) -> None:
+    content = pincite.exports.of_turn(turn.id, Form.WORD)
+    body = docx.Document(io.BytesIO(content))
+    text = "\n".join(paragraph.text for paragraph in body.paragraphs)
+    assert QUESTION in text and "Claims:" in text and turn.citations[0].document_id in text
+    for part in turn.parts:
+        assert part.text.strip() in text
+    notes = ElementTree.fromstring(zipfile.ZipFile(io.BytesIO(content)).read("word/footnotes.xml"))
+    told = ["".join(note.itertext()) for note in notes.findall(f"{WORD}footnote")[2:]]
+    assert len(told) == sum(1 for part in turn.parts if part.numbers)
+    for place in turn.citations:
+        assert any(place.quotation in note and place.document_name in note for note in told)
+    references = body.element.body.findall(f".//{WORD}footnoteReference")
+    assert [each.get(f"{WORD}id") for each in references] == [str(at) for at in range(1, len(told) + 1)]
+
+
+def test_word_takes_what_xml_cannot_hold(pincite: Pincite, turn: Turn) -> None:
+    pincite.reviews.decide(turn.id, ReviewDecision.EDITED, final_answer="Line\x0b one \ud800\x01 [1]\n\nTwo\ufffe [1]")
+    text = [p.text for p in docx.Document(io.BytesIO(pincite.exports.of_turn(turn.id, Form.WORD))).paragraphs]
+    assert any(line.startswith("Line") for line in text) and any(line.startswith("Two") for line in text)
+
+
+def test_each_citation_of_the_json_is_an_annotation_of_the_vocabulary(pincite: Pincite, turn: Turn) -> None:
+    told = json.loads(pincite.exports.of_turn(turn.id, Form.JSON))
+    assert told["answers"][0]["question"] == QUESTION
+    for place, cited_place in zip(turn.citations, told["answers"][0]["citations"], strict=True):
+        annotation = cited_place["annotation"]
+        expanded = jsonld.expand(annotation, {"documentLoader": vocabulary})
+        kept, given_ = set(map(str, leaves(expanded))), set(map(str, leaves(annotation)))
+        lost = {one for one in given_ - kept if one not in VOCABULARY}
+        assert lost == set(), "a term that the vocabulary does not know is dropped when it is read"
+        assert expanded[0]["@type"] == [f"{OA}Annotation"]
+        selector = annotation["target"]["selector"]
+        assert selector["value"] == f"page={place.page_index + 1}"
+        quote, position = selector["refinedBy"]
+        text = pincite.library.page_text(place.document_id, place.page_index)
+        assert quote["exact"] == place.quotation == text[position["start"] : position["end"]]
+        assert f"{quote['prefix']}{quote['exact']}{quote['suffix']}" in text
+
+
+def test_json_is_read_again_as_it_was_and_proved(
+    pincite: Pincite, turn: Turn, reader: ProcessReader, samples: Path, tmp_path: Path
+) -> None:
+    file = tmp_path / "answers.json"
+    file.write_bytes(pincite.exports.of_turn(turn.id, Form.JSON))
+    manifest = from_manifest(file.read_bytes())
+    assert from_manifest(as_json(manifest)) == manifest
+    assert all(one.holds for one in prove(file, [samples / "service-contract.pdf"], reader))
+    changed = file.read_text(encoding="utf-8").replace("1.5", "9.5")
+    file.write_text(changed, encoding="utf-8")
+    assert any(one.holds is False for one in prove(file, [samples / "service-contract.pdf"], reader))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("", "{", "[]", "{}", "null", '{"answers": [{}]}', '{"answers": [{"citations": [{}]}]}'),
+        *('{"format": "other", "answers": []}', '{"answers": ' + "[" * 5000),
+    ],
+)
+def test_what_is_no_export_is_refused(text: str) -> None:
+    with pytest.raises(DocumentError, match="cannot be read"):
+        from_manifest(text)
+
+
+@pytest.mark.parametrize("angle", [0, 90, 180, 270])
+def test_a_copy_of_the_document_has_its_citations_marked(pincite: Pincite, angle: int) -> None:
+    turned = pdfs.turned(pdfs.prose(["The mooring fee of the northern quay is 4,250 euro a year."]), angle)
+    document = pincite.ingest.add(turned, "turned.pdf").document
+    with pytest.raises(DocumentError, match="No answer cites"):
+        pincite.exports.marked(document)
+    assert pincite.ingest.wait([document.id], timeout_seconds=60)
+    session = pincite.sessions.create(document_ids=[document.id])
+    question = "What is the mooring fee of the quay?"
+    answered = pincite.runner.wait(pincite.runner.ask(session.id, question), 60).turn
+    assert answered.citations
+    content = pincite.exports.marked(document)
+    place = answered.citations[-1]
+    notes = [note.get_object() for note in PdfReader(io.BytesIO(content)).pages[place.page_index].get("/Annots", ())]
+    assert all(note["/Contents"] == f"Cited for: {question}" for note in notes)
+    seen = pypdfium2.PdfDocument(content)[place.page_index].get_textpage()
+    under = []
+    for note in notes:
+        quads = [float(value) for value in note["/QuadPoints"]]
+        for quad in (quads[at : at + 8] for at in range(0, len(quads), 8)):
+            under.append(seen.get_text_bounded(min(quad[::2]), min(quad[1::2]), max(quad[::2]), max(quad[1::2])))
+    assert "".join(place.quotation.split()) in "".join("".join(under).split())
+
+
+def test_the_command_writes_each_form(
+    pincite: Pincite, turn: Turn, samples: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    data = str(tmp_path / "data")
+    pincite.close()
+    for name in ("a.docx", "a.json"):
+        assert main(["export", str(tmp_path / name), "--style", "oscola", "--data-dir", data]) == 0
+    marked = str(tmp_path / "marked.pdf")
+    assert main(["export", marked, "--marked", "service-contract.pdf", "--data-dir", data]) == 0
+    assert main(["export", str(tmp_path / "a.txt"), "--data-dir", data]) == 2
+    assert ".docx" in capsys.readouterr().err
+    assert main(["verify", str(tmp_path / "a.json"), str(samples / "service-contract.pdf")]) == 0
+    assert '"style": "oscola"' in (tmp_path / "a.json").read_text(encoding="utf-8")
+
+
+AGREEMENT = {"title": "Services Agreement", "author": "Meridian Works", "date": "2024-09-03"}
+
+
+def test_plain_names_file_and_page() -> None:
+    assert plain(place_of("a.pdf", 3, label="3")) == "a.pdf, page 3 of the file"
+    assert plain(place_of("a.pdf", 6, label="iv")) == "a.pdf, p. iv (page 6 of the file)"
+
+
+def test_bluebook_shortens_what_was_cited() -> None:
+    a3, a4 = place_of("a.pdf", 3, **AGREEMENT), place_of("a.pdf", 4, **AGREEMENT)
+    b1 = place_of("annual-report.pdf", 1)
+    whole = "Meridian Works, Services Agreement 3 (Sept. 3, 2024) (unpublished document) (on file with author)"
+    notes = [(1, a3), (2, a3), (3, a4), (4, b1), (5, a4)]
+    assert list(cited(notes, CitationStyle.BLUEBOOK)) == [
+        whole, "Id.", "Id. at 4", "annual-report 1 (n.d.) (unpublished document) (on file with author)",
+        "Meridian Works, supra note 1, at 4",
+    ]  # fmt: skip
+
+
+def test_bluebook_says_id_only_of_one_source() -> None:
+    a, b = place_of("a.pdf", 3, **AGREEMENT), place_of("b.pdf", 1, title="B")
+    told = list(cited([(1, a), (1, b), (2, b), (3, b)], CitationStyle.BLUEBOOK))
+    assert told[2:] == ["B, supra note 1, at 1", "Id."]
+
+
+def test_oscola_points_to_the_note() -> None:
+    a3, a4 = place_of("a.pdf", 3, **AGREEMENT), place_of("a.pdf", 4, **AGREEMENT)
+    told = list(cited([(1, a3), (2, a4)], CitationStyle.OSCOLA))
+    assert told == ["Meridian Works, Services Agreement (unpublished, 3 September 2024) 3", "Meridian Works (n 1) 4"]
+
+
+@given(
+    st.lists(st.tuples(st.integers(1, 9), st.integers(1, 4), st.sampled_from(["a.pdf", "b.pdf"]))).map(sorted),
+    st.sampled_from(CitationStyle),
+    st.text(max_size=12),
+)
+def test_every_place_is_cited_once_whatever_the_date(
+    notes: list[tuple[int, int, str]], style: CitationStyle, date: str
+) -> None:
+    places = [(note, place_of(name, page, date=date)) for note, page, name in notes]
+    assert len(list(cited(places, style))) == len(places)
