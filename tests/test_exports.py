@@ -3,6 +3,7 @@
 import io
 import json
 import shutil
+import subprocess
 import zipfile
 from collections.abc import Iterator
 from contextlib import closing
@@ -32,6 +33,7 @@ from tests import pdfs
 
 QUESTION = "What is the penalty for late payment?"
 WORD = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
+ODF = "{urn:oasis:names:tc:opendocument:xmlns:text:1.0}"
 OA, DC = "http://www.w3.org/ns/oa#", "http://purl.org/dc/terms/"
 VOCABULARY: dict[str, Any] = {
     "id": {"@type": "@id", "@id": "@id"},
@@ -118,6 +120,20 @@ def test_word_has_a_footnote_with_the_words_for_every_part_that_cites(pincite: P
     assert [each.get(f"{WORD}id") for each in references] == [str(at) for at in range(1, len(told) + 1)]
 
 
+@pytest.mark.skipif(shutil.which("soffice") is None, reason="LibreOffice is not installed")
+def test_libreoffice_opens_the_word_document_and_keeps_its_footnotes(
+    pincite: Pincite, turn: Turn, tmp_path: Path
+) -> None:
+    (tmp_path / "a.docx").write_bytes(pincite.exports.of_turn(turn.id, Form.WORD))
+    profile = f"-env:UserInstallation={(tmp_path / 'profile').as_uri()}"
+    converted = ["soffice", profile, "--headless", "--convert-to", "odt", "--outdir", str(tmp_path)]
+    subprocess.run([*converted, str(tmp_path / "a.docx")], check=True, capture_output=True, timeout=120)
+    content = ElementTree.fromstring(zipfile.ZipFile(tmp_path / "a.odt").read("content.xml"))
+    notes = ["".join(note.itertext()) for note in content.iter(f"{ODF}note")]
+    assert len(notes) == sum(1 for part in turn.parts if part.numbers)
+    assert all(any(place.quotation in note for note in notes) for place in turn.citations)
+
+
 def test_word_takes_what_xml_cannot_hold(pincite: Pincite, turn: Turn) -> None:
     pincite.reviews.decide(turn.id, ReviewDecision.EDITED, final_answer="Line\x0b one \ud800\x01 [1]\n\nTwo\ufffe [1]")
     text = [p.text for p in docx.Document(io.BytesIO(pincite.exports.of_turn(turn.id, Form.WORD))).paragraphs]
@@ -140,6 +156,19 @@ def test_each_citation_of_the_json_is_an_annotation_of_the_vocabulary(pincite: P
         text = pincite.library.page_text(place.document_id, place.page_index)
         assert quote["exact"] == place.quotation == text[position["start"] : position["end"]]
         assert f"{quote['prefix']}{quote['exact']}{quote['suffix']}" in text
+
+
+def test_a_scanned_page_is_proved_by_what_is_seen_on_it(
+    pincite: Pincite, reader: ProcessReader, samples: Path, tmp_path: Path
+) -> None:
+    source, file = samples / "scanned-letter.pdf", tmp_path / "binder.pdf"
+    document = pincite.ingest.add(source, source.name).document
+    assert pincite.ingest.wait([document.id], timeout_seconds=120)
+    session = pincite.sessions.create(document_ids=[document.id])
+    asked = pincite.runner.wait(pincite.runner.ask(session.id, "What is the new mooring fee for berth 7?"), 120).turn
+    assert asked.citations
+    file.write_bytes(pincite.exports.of_turn(asked.id))
+    assert all(one.holds for one in prove(file, [source], reader))
 
 
 def test_json_is_read_again_as_it_was_and_proved(
