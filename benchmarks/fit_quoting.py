@@ -215,6 +215,7 @@ def left_out(samples: Sequence[Asked], least: float) -> dict[str, Any]:
     effects = threshold_effects(shown, stands)
     return {
         **{name: _summary(rows, least) for name, rows in (("all", everything), *told.items())},
+        "rows": [[round(confidence, 3), int(right)] for confidence, right in sorted(zip(shown, stands, strict=True))],
         "reliability": [[part.count, part.confidence, part.faithful] for part in reliability(shown, stands)],
         "thresholds": [[threshold, effect.flagged, effect.caught] for threshold, effect in effects.items()],
     }

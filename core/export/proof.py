@@ -3,24 +3,30 @@
 import hashlib
 import io
 import tempfile
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass
 from functools import cache, partial
 from pathlib import Path
 
-from pypdf import PageObject, PdfReader
+from pypdf import PageObject, PdfReader, PdfWriter
 from pypdf.errors import PyPdfError
+from pypdf.generic import RectangleObject
 from pypdfium2 import PdfDocument, PdfiumError
 
 from core.domain.answers import Likeness
-from core.domain.documents import Box, PageStatus
+from core.domain.documents import Box, Page, PageStatus
 from core.domain.errors import DocumentError, PinciteError
 from core.domain.ports import PageReader
-from core.export.binder import MANIFEST, SEAL, cover_of
+from core.export.binder import MANIFEST, SEAL, STRIP_POINTS, cover_of
 from core.export.manifest import Manifest, PinCite, ToldAnswer, from_manifest
 from core.export.marks import shortened
 from core.text.likeness import compare
+
+Read = Callable[[Path, int], Page]
+_PICTURE_WIDTH = 1000
+"""Pixels; fine enough that another digit is seen."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,24 +61,28 @@ def prove(file: Path, sources: Sequence[Path], reader: PageReader) -> Iterator[F
         with tempfile.TemporaryDirectory() as folder:
             copy = Path(folder) / "binder.pdf"
             copy.write_bytes(content.rpartition(SEAL)[0] or content)
-            yield from _pages(manifest, copy, given, reader)
+            yield from _pages(manifest, copy, given, read)
 
 
-def _pages(manifest: Manifest, copy: Path, given: Mapping[str, Path], reader: PageReader) -> Iterator[Finding]:
-    """What the binder's own pages show: the manifest's answers, the quotations under their marks, the sources' text."""
+def _pages(manifest: Manifest, copy: Path, given: Mapping[str, Path], read: Read) -> Iterator[Finding]:
+    """What the binder's pages show: the manifest's answers, the quotations under their marks, the sources' pages."""
     places = [place for answer in manifest.answers for place in answer.citations]
-    texts, cover = _texts(copy), _texts(io.BytesIO(cover_of(manifest)))
-    same = cover == texts[: len(cover)]
+    cover = _texts(io.BytesIO(cover_of(manifest)))
+    same = cover == _texts(copy)[: len(cover)]
     yield Finding(same, "The cover says what the manifest says." if same else
                   "The cover says something else than the manifest.")  # fmt: skip
-    for place in places:
-        yield _marked_in_binder(place, copy, reader)
     for (digest, page_index), position in {place.page: place.binder_page_index for place in places}.items():
-        if position is not None and digest in given:
-            source = _texts(given[digest], page_index)
-            if not all(text in page for text, page in zip(source, texts[position:] or [""], strict=False)):
-                name = given[digest].name
-                yield Finding(False, f"Page {position + 1} of the binder is not page {page_index + 1} of {name}.")
+        here = [place for place in places if place.page == (digest, page_index)]
+        if position is None:
+            what = f"[{here[0].number}] “{shortened(here[0].quotation)}”"
+            yield Finding(None, f"{what}: its page is not in the binder, as the source was gone or cannot be copied.")
+            continue
+        alone, source = copy.with_name(f"{position}.pdf"), given.get(digest)
+        marks = _marks(copy, position, alone)
+        for place in here:
+            yield _marked_in_binder(place, marks, alone, source, read)
+        if source is not None and _picture(alone, 0) != _picture(source, page_index):
+            yield Finding(False, f"Page {position + 1} of the binder is not page {page_index + 1} of {source.name}.")
 
 
 def _seal(content: bytes) -> Finding:
@@ -102,12 +112,12 @@ def _agrees_with_itself(answer: ToldAnswer) -> Iterator[Finding]:
                 yield Finding(False, f"“{shortened(claim.text)}” is told as checked, but the answer does not say it.")
 
 
-def _in_source(place: PinCite, path: Path | None, read: Callable[[Path, int], str]) -> Finding:
+def _in_source(place: PinCite, path: Path | None, read: Read) -> Finding:
     what = f"[{place.number}] “{shortened(place.quotation)}”"
     where = f"{place.source.name}, page {place.page_index + 1}"
     if path is None:
         return Finding(None, f"{what}: {where} was not given, so it is not held against its source.")
-    text = read(path, place.page_index)
+    text = read(path, place.page_index).text
     if text[place.start : place.end] == place.quotation:
         return Finding(True, f"{what} stands word for word on {where}, whose hash is right.")
     if _flat(place.quotation) in _flat(text):
@@ -115,37 +125,40 @@ def _in_source(place: PinCite, path: Path | None, read: Callable[[Path, int], st
     return Finding(False, f"{what} does not stand on {where}.")
 
 
-def _read(reader: PageReader, path: Path, page_index: int) -> str:
-    """The text of a page that can be seen, recognised where the file has none; empty where it cannot be read."""
+def _read(reader: PageReader, path: Path, page_index: int) -> Page:
+    """A page as it can be seen, recognised where the file has no text of it; empty where it cannot be read."""
     with suppress(PinciteError, OSError):
         page = next(iter(reader.read(path, [page_index])))
-        return (page if page.status is PageStatus.TEXT else next(iter(reader.recognise(path, [page_index])))).text
-    return ""
+        return page if page.status is PageStatus.TEXT else next(iter(reader.recognise(path, [page_index])))
+    return Page(page_index, "", "", (), (), PageStatus.FAILED)
 
 
-def _marked_in_binder(place: PinCite, copy: Path, reader: PageReader) -> Finding:
-    """Whether the words under a highlight of the copied page are the quotation, or what is seen there reads like it."""
-    what = f"[{place.number}] “{shortened(place.quotation)}”"
-    position = place.binder_page_index
-    if position is None:
-        return Finding(None, f"{what}: its page is not in the binder, because the source was gone when it was made.")
-    where = f"what is marked on page {position + 1} of the binder."
-    marks = _marks(copy, position)
-    if any(_flat(place.quotation) in words for words, _ in marks):
-        return Finding(True, f"{what} is {where}")
-    if any(not words and _looks_like(place.quotation, copy, position, boxes, reader) for words, boxes in marks):
-        return Finding(True, f"{what} is what is seen of {where}")
-    return Finding(False, f"{what} is not {where}")
+def _marked_in_binder(
+    place: PinCite, marks: Sequence[Sequence[Box]], alone: Path, source: Path | None, read: Read
+) -> Finding:
+    """Whether the words under a highlight of the copied page are the quotation.
+
+    Where they must be recognised, the source's page is read if it is there: that copy and source look alike is checked
+    apart, and recognition reads the same picture the same way, but not always its copy.
+    """
+    page = read(alone, 0)
+    if page.status is PageStatus.OCR and source is not None:
+        page = read(source, place.page_index)
+    under = [_words(page, boxes) for boxes in marks]
+    told, quotation = Counter(place.quotation.split()), place.quotation
+    what = f"[{place.number}] “{shortened(quotation)}”"
+    where = f"what is marked on page {(place.binder_page_index or 0) + 1} of the binder"
+    if any(_flat(quotation) in "".join(words) or told <= Counter(words) for words in under):
+        return Finding(True, f"{what} is {where}.")
+    if page.status is not PageStatus.OCR or source is not None:
+        return Finding(False, f"{what} is not {where}.")
+    if any(compare(quotation, " ".join(words)) is Likeness.AGREES for words in under):
+        return Finding(True, f"{what} reads like {where}.")
+    return Finding(None, f"{what}: {where} could not be read; give its source.")
 
 
-def _looks_like(quotation: str, copy: Path, position: int, boxes: Sequence[Box], reader: PageReader) -> bool:
-    """Whether the words that are recognised at these places read like the quotation."""
-    with suppress(PinciteError, OSError):
-        page = next(iter(reader.recognise(copy, [position])))
-        words = (word for word in page.words if any(_lies_in(word.box, box) for box in boxes))
-        seen = " ".join(page.text[word.start : word.end] for word in words)
-        return compare(quotation, seen) is Likeness.AGREES
-    return False
+def _words(page: Page, boxes: Sequence[Box]) -> list[str]:
+    return [page.text[word.start : word.end] for word in page.words if any(_lies_in(word.box, box) for box in boxes)]
 
 
 def _lies_in(word: Box, mark: Box) -> bool:
@@ -153,42 +166,42 @@ def _lies_in(word: Box, mark: Box) -> bool:
     return mark.left <= across <= mark.right and mark.top <= down <= mark.bottom
 
 
-def _texts(pdf: Path | io.BytesIO, page_index: int | None = None) -> list[str]:
-    """The text of each page, or of one, as pdfium has it, without white space; none where it cannot be read."""
-    with suppress(PdfiumError, IndexError), closing(PdfDocument(pdf)) as document:
-        pages = range(len(document)) if page_index is None else [page_index]
-        return [_flat(document[at].get_textpage().get_text_range()) for at in pages]
+def _texts(pdf: Path | io.BytesIO) -> list[str]:
+    """The text of each page as pdfium has it, without white space; none where it cannot be read."""
+    with suppress(PdfiumError), closing(PdfDocument(pdf)) as document:
+        return [_flat(page.get_textpage().get_text_range()) for page in document]
     return []
 
 
-def _marks(copy: Path, position: int) -> list[tuple[str, list[Box]]]:
-    """What stands under each highlight of a page, and the places of its lines, as fractions of the page."""
-    marks = []
-    with suppress(PyPdfError, PdfiumError, ValueError, KeyError, IndexError, TypeError, AttributeError, RecursionError):
-        page = PdfReader(copy).pages[position]
+def _picture(pdf: Path, page_index: int) -> bytes:
+    """What the page shows, without annotations; none where it cannot be drawn."""
+    with suppress(PdfiumError, IndexError), closing(PdfDocument(pdf)) as document:
+        page = document[page_index]
+        drawn = page.render(scale=_PICTURE_WIDTH / page.get_width(), may_draw_forms=False, draw_annots=False)
+        return bytes(drawn.buffer)
+    return b""
+
+
+def _marks(copy: Path, position: int, alone: Path) -> list[list[Box]]:
+    """The places of each highlight's lines on a page of the binder, which is written ``alone``, without its strip."""
+    with suppress(PyPdfError, OSError, ValueError, KeyError, IndexError, TypeError, AttributeError, RecursionError):
+        writer = PdfWriter()
+        page = writer.add_page(PdfReader(copy).pages[position])
+        shown = page.cropbox
+        page.mediabox = page.cropbox = RectangleObject(
+            (shown.left, float(shown.bottom) + STRIP_POINTS, shown.right, shown.top)
+        )
         notes = [note.get_object() for note in page.get("/Annots", ())]
         quads = [[float(n) for n in note["/QuadPoints"]] for note in notes if note.get("/Subtype") == "/Highlight"]
-        with closing(PdfDocument(copy)) as document:
-            text = document[position].get_textpage()
-            for corners in quads:
-                lines = [_edges(corners[at : at + 8]) for at in range(0, len(corners), 8)]
-                words = _flat("".join(text.get_text_bounded(*line) for line in lines))
-                marks.append((words, [_fractions(line, page) for line in lines]))
-    return marks
+        writer.write(alone)
+        return [[_box(corners[at : at + 8], page) for at in range(0, len(corners), 8)] for corners in quads]
+    return []
 
 
-def _edges(quad: Sequence[float]) -> tuple[float, float, float, float]:
-    """Left, bottom, right and top."""
-    across, up = quad[::2], quad[1::2]
-    return min(across), min(up), max(across), max(up)
-
-
-def _fractions(edges: tuple[float, float, float, float], page: PageObject) -> Box:
-    left, bottom, right, top = edges
-    area = page.cropbox
-    width, height = float(area.width), float(area.height)
-    x0, y1 = float(area.left), float(area.top)
-    return Box((left - x0) / width, (y1 - top) / height, (right - x0) / width, (y1 - bottom) / height)
+def _box(quad: Sequence[float], page: PageObject) -> Box:
+    xs, ys, area = quad[::2], quad[1::2], page.cropbox
+    left, top, width, height = float(area.left), float(area.top), float(area.width), float(area.height)
+    return Box((min(xs) - left) / width, (top - max(ys)) / height, (max(xs) - left) / width, (top - min(ys)) / height)
 
 
 def _flat(text: str) -> str:

@@ -300,7 +300,7 @@ def _log_of(path: Path) -> Path:
     return path.with_name(f"{path.name}-wal")
 
 
-def sha256_of(*values: object) -> str:
+def row_hash(*values: object) -> str:
     """One hash of a row's values, in hex; the tables' triggers use it by this name."""
     return hashlib.sha256(json.dumps(values, ensure_ascii=False).encode(errors="replace")).hexdigest()
 
@@ -314,7 +314,7 @@ def _open(source: Path | str) -> sqlite3.Connection:
         factory=_Connection,
         uri=isinstance(source, str),
     )
-    connection.create_function("sha256_of", -1, sha256_of, deterministic=True)
+    connection.create_function("row_hash", -1, row_hash, deterministic=True)
     return connection
 
 

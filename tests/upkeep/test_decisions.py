@@ -87,7 +87,7 @@ def test_a_change_from_outside_is_not_forgotten_when_pincite_goes_on(decided: Se
 
 
 def test_who_writes_decisions_without_pincite_is_hindered(decided: Settings) -> None:
-    hindered = pytest.raises(sqlite3.OperationalError, match="sha256_of")
+    hindered = pytest.raises(sqlite3.OperationalError, match="row_hash")
     with closing(sqlite3.connect(decided.database_path)) as connection, hindered:
         connection.execute("UPDATE reviews SET note = 'forged'")
 

@@ -9,19 +9,19 @@ CREATE TABLE review_log (
   seal TEXT NOT NULL DEFAULT ''
 ) STRICT;
 CREATE TRIGGER review_log_noted AFTER INSERT ON review_log WHEN new.seal = '' BEGIN
-  UPDATE review_log SET seal = sha256_of(
+  UPDATE review_log SET seal = row_hash(
     (SELECT seal FROM review_log WHERE id = new.id - 1), new.id, new.review_id, new.was, new.becomes, new.noted_at
   ) WHERE id = new.id;
 END;
 CREATE VIEW review_hashes AS
-  SELECT id, sha256_of(id, turn_id, decision, final_answer, note, reviewer, decided_at, citations, parts, stale,
+  SELECT id, row_hash(id, turn_id, decision, final_answer, note, reviewer, decided_at, citations, parts, stale,
     undone_at) AS hash FROM reviews;
 CREATE TRIGGER review_log_given AFTER INSERT ON reviews BEGIN
   INSERT INTO review_log (review_id, was, becomes) SELECT id, '', hash FROM review_hashes WHERE id = new.id;
 END;
 CREATE TRIGGER review_log_changed AFTER UPDATE ON reviews BEGIN
   INSERT INTO review_log (review_id, was, becomes) SELECT id,
-    sha256_of(old.id, old.turn_id, old.decision, old.final_answer, old.note, old.reviewer, old.decided_at,
+    row_hash(old.id, old.turn_id, old.decision, old.final_answer, old.note, old.reviewer, old.decided_at,
       old.citations, old.parts, old.stale, old.undone_at),
     hash FROM review_hashes WHERE id = new.id;
 END;

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from sqlite3 import Connection
 
-from core.store.database import sha256_of
+from core.store.database import row_hash
 
 _LINES = "SELECT id, review_id, was, becomes, noted_at, seal FROM review_log ORDER BY id"
 _DECISIONS = """SELECT review_hashes.id, hash, turn_id, coalesce(question, '') AS question
@@ -20,7 +20,7 @@ def troubles(connection: Connection) -> Iterator[tuple[str, str]]:
     seal: str | None = None
     for number, review_id, was, becomes, noted_at, sealed in connection.execute(_LINES):
         lines += 1
-        if number != lines or sealed != sha256_of(seal, number, review_id, was, becomes, noted_at):
+        if number != lines or sealed != row_hash(seal, number, review_id, was, becomes, noted_at):
             yield "", f"The log of reviews was changed at line {lines}, noted {noted_at[:16].replace('T', ' ')} UTC."
             return
         seal = sealed
