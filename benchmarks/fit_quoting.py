@@ -24,6 +24,7 @@ from benchmarks.measures import Question, mean, read_questions
 from benchmarks.training_folder import ONE_DOCUMENT
 from core.graph.nodes.retriever import absent_from
 from core.judge.confidence import calibration_error, reliability, threshold_effects
+from core.judge.promise import Labelled, promise
 from core.models.quoting import LEAST_ANSWERED
 from core.models.selection import (
     LogisticModel,
@@ -47,6 +48,8 @@ STRENGTH = 0.1
 """Inverse of the penalty on standardised measures."""
 SHARE_UNANSWERABLE = 0.25
 """What unanswerable questions count for together: few of the folder's are, of those that people ask more."""
+PROMISED = (0.2, 0.3, 0.4)
+"""Risks that are promised by sources left in, and looked at on the one left out."""
 HELD = 0.6
 """Of an answer's new terms, or by token F1, what must be there."""
 
@@ -84,7 +87,8 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
         models = fit(own)
         learned[skill.value] = {part: _plain(getattr(models, part)) for part in ("unit", "answered", "right")}
     if options.write:
-        options.write.write_text(json.dumps({**learned, "measured": report}, indent=1) + "\n", encoding="utf-8")
+        written = json.dumps({**learned, "measured": report}, separators=(",", ":"))
+        options.write.write_text(f"{written}\n", encoding="utf-8")
     return {"questions": sum(map(len, samples.values())), "sources left out": report}
 
 
@@ -215,10 +219,26 @@ def left_out(samples: Sequence[Asked], least: float) -> dict[str, Any]:
     effects = threshold_effects(shown, stands)
     return {
         **{name: _summary(rows, least) for name, rows in (("all", everything), *told.items())},
+        "promised": _promised(
+            {source: list(zip(*_as_shown(rows, least), strict=True)) for source, rows in told.items()}
+        ),
         "rows": [[round(confidence, 3), int(right)] for confidence, right in sorted(zip(shown, stands, strict=True))],
         "reliability": [[part.count, part.confidence, part.faithful] for part in reliability(shown, stands)],
         "thresholds": [[threshold, effect.flagged, effect.caught] for threshold, effect in effects.items()],
     }
+
+
+def _promised(labelled: Mapping[str, Labelled]) -> list[dict[str, Any]]:
+    """What a promise made by all other sources is worth on each: the threshold, how many it shows, the share wrong."""
+    found = []
+    for risk in PROMISED:
+        for source, rows in labelled.items():
+            others = [row for name, own in labelled.items() if name != source for row in own]
+            kept = promise(others, risk)
+            shown = [right for confidence, right in rows if kept.threshold and confidence >= kept.threshold]
+            found.append({"risk": risk, "source": source, "threshold": kept.threshold, "shown": len(shown),
+                          "wrong": round(1 - mean(shown), 3) if shown else 0.0})  # fmt: skip
+    return found
 
 
 def _as_shown(rows: Sequence[tuple[Asked, bool, float, float]], least: float) -> tuple[list[float], list[bool]]:

@@ -11,7 +11,7 @@ from commands.documents import add_one, password_option
 from commands.frame import ANSWERED, FAILED, FLAGGED, Command, EngineName, complain, opened, tell, working_settings
 
 if TYPE_CHECKING:
-    from core.domain.answers import AnswerPart, Citation
+    from core.domain.answers import AnswerPart, Citation, Verdict
     from core.domain.settings import Settings
     from core.domain.turns import Turn
     from core.services.bootstrap import Pincite
@@ -141,13 +141,17 @@ def turn_as_text(turn: "Turn") -> str:
     parts = [
         "\n".join(f"  {line}".rstrip() for line in turn.answer.strip().splitlines()),
         "\n".join(map(_source, turn.citations)),
-        f"Confidence {turn.verdict.confidence:.0%}" if turn.verdict and not flagged else "",
+        _sure(turn.verdict) if turn.verdict and not flagged else "",
     ]
     if flagged:
         reasons = [f"- {_flat(reason)}" for reason in turn.reasons]
         parts.append("\n".join(["Flagged for review:", *reasons, _flat(turn.question_back)]))
     parts += [f"Note: {_flat(notice)}" for notice in turn.notices]
     return "\n\n".join(part.rstrip() for part in parts if part.strip())
+
+
+def _sure(verdict: "Verdict") -> str:
+    return f"Confidence {verdict.confidence:.0%}" if verdict.calibrated else "Not calibrated for this kind of answer"
 
 
 def _flat(text: str) -> str:

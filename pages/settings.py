@@ -6,7 +6,7 @@ from core.domain.errors import ModelUnavailableError
 from core.domain.models import KeptModel
 from core.services.bootstrap import Pincite
 from core.services.reviews import OwnReviews
-from pages.components.agreement import CORRECTED, SHIPPED, draw_agreement
+from pages.components.agreement import CORRECTED, SHIPPED, draw_agreement, draw_risk_coverage
 from pages.components.controls import button, confirm_deletion, quiet, row
 from pages.components.facade import errors_told, show
 from pages.components.setting import draw_setting
@@ -19,6 +19,13 @@ ENGINES = {
     "quoting": "Quoting: no model, sentences from the documents word for word",
 }
 
+PROMISES = {
+    0.0: "Show what reaches the review threshold",
+    0.05: "Show only what is wrong at most 1 time in 20",
+    0.1: "Show only what is wrong at most 1 time in 10",
+    0.2: "Show only what is wrong at most 1 time in 5",
+    0.3: "Show only what is wrong at most 3 times in 10",
+}
 STYLES = {
     "plain": "Plain: Agreement.pdf, page 3 of the file",
     "bluebook": "Bluebook: Meridian Works, Services Agreement 3 (Mar. 1, 2024) …",
@@ -247,27 +254,54 @@ def draw_reranker(app: Pincite) -> None:
 
 
 def draw_checking(app: Pincite) -> None:
-    measured = app.confidence.measured()
-    threshold = draw_setting(app.settings.current, "review_threshold", step=0.05)
+    measured, settings = app.confidence.measured(), app.settings.current
     with st.spinner("Judging your reviewed answers again…"):
         own = app.confidence.own_reviews()
-    effects, basis = measured.effects, f"{measured.answers:,} hard questions with known answers"
-    if app.confidence.is_learned and own.effects:
-        effects, basis = own.effects, f"your own {own.right + own.wrong:,} decisions"
-    if effect := effects.get(threshold):
-        st.markdown(f"At {threshold:.2f} it {effect}: measured on {basis}.")
+    risks = [*PROMISES, *({settings.promised_risk} - PROMISES.keys())]
+    risk = draw_setting(settings, "promised_risk", few=risks, format_func=_promise_in_words)
+    values: dict[str, object] = {"promised_risk": risk}
+    if risk:
+        draw_promise(app, risk)
+    else:
+        values["review_threshold"] = threshold = draw_setting(settings, "review_threshold", step=0.05)
+        effects, basis = measured.effects, f"{measured.answers:,} hard questions with known answers"
+        if app.confidence.is_learned and own.effects:
+            effects, basis = own.effects, f"your own {own.right + own.wrong:,} decisions"
+        if effect := effects.get(threshold):
+            st.markdown(f"At {threshold:.2f} it {effect}: measured on {basis}.")
     left, right = st.columns(2)
     with left:
         retries = draw_setting(app.settings.current, "max_retries")
     with right:
         seconds = draw_setting(app.settings.current, "turn_seconds", step=10.0, format="%.0f")
     if st.button("Save", type="primary", key="save_checking"):
-        save(app, {"review_threshold": threshold, "max_retries": retries, "turn_seconds": seconds})
+        save(app, {**values, "max_retries": retries, "turn_seconds": seconds})
     st.subheader("How far the confidence can be trusted", anchor=False)
     st.caption("Each dot is a tenth of the answers to these questions: what was said of them, how many were right. "
                "On the line, both agree.")  # fmt: skip
     draw_agreement({SHIPPED: measured.reliability})
     draw_own_reviews(app, own)
+
+
+def draw_promise(app: Pincite, risk: float) -> None:
+    """What keeping a promise costs: which answers would still be shown, and on what that rests."""
+    labelled, are_own = app.confidence.labelled()
+    kept = app.confidence.promise(risk)
+    basis = "of your own that people decided" if are_own else "to hard questions that Pincite was not fitted on"
+    if kept.threshold is None:
+        st.warning(f"**No confidence keeps this promise** by the {kept.answers:,} answers {basis}: every answer would "
+                   "wait for review.", icon=":material/rule:")  # fmt: skip
+    else:
+        st.markdown(f"Answers are shown from a confidence of **{kept.threshold:.0%}** on: **{kept.coverage:.0%}** of "
+                    f"the {kept.answers:,} answers {basis}. With 95 % certainty at most {kept.bound:.0%} of those are "
+                    "wrong.")  # fmt: skip
+    st.caption("It holds for questions and documents like those it was measured on. Prose of a language model waits "
+               "for review in any case: too few such answers were labelled to promise anything of them.")  # fmt: skip
+    draw_risk_coverage(labelled, risk)
+
+
+def _promise_in_words(risk: float) -> str:
+    return PROMISES.get(risk, f"Show only what is wrong at most {risk:.0%} of the time")
 
 
 def draw_own_reviews(app: Pincite, own: OwnReviews) -> None:

@@ -188,6 +188,8 @@ class Verdict:
     """The probability that the evidence answers, where prose was weighed by it."""
     read: float | None = None
     """The probability that what code reads off the evidence is the answer, where that was weighed too."""
+    calibrated: bool = True
+    """Whether answers of this kind were among those that the confidence was fitted on."""
 
 
 @dataclass(frozen=True, slots=True)

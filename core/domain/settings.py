@@ -107,6 +107,14 @@ class Choices(BaseModel):
         title="Review threshold",
         description="Answers with less confidence go to review. Higher: more wait, fewer wrong ones pass.",
     )
+    promised_risk: float = Field(
+        default=0.0,
+        ge=0,
+        le=0.5,
+        title="Promised risk",
+        description="0: the review threshold decides. Else it is chosen so that, with 95 % certainty, at most this "
+        "share of the quoted answers that are shown is wrong; all others wait for review.",
+    )
     confidence_slope: float = Field(
         default=1.0,
         ge=0,

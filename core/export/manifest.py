@@ -147,7 +147,7 @@ def _answer(turn: Turn, exhibits: Exhibits) -> ToldAnswer:
         parts=tuple(map(_part, turn.final_parts)),
         citations=tuple(_pin_cite(place, exhibits[place.page]) for place in turn.final_citations),
         claims=tuple(ToldClaim(one.text, one.status, one.reason) for one in verdict.claims) if verdict else (),
-        confidence=verdict.confidence if verdict else None,
+        confidence=verdict.confidence if verdict and verdict.calibrated else None,
         review=ToldReview(review.decision, review.reviewer, review.decided_at, review.note) if review else None,
     )
 
@@ -188,7 +188,9 @@ def _finding(turn: Turn) -> str:
     for claim in turn.verdict.claims:
         counts[claim.status] += 1
     claims = ", ".join(f"{number} {status}" for status, number in counts.items()) or "none"
-    return f"Claims: {claims}. Probability that it is right: {turn.verdict.confidence:.0%}. Not reviewed by a person."
+    known = f"Probability that it is right: {turn.verdict.confidence:.0%}"
+    sure = known if turn.verdict.calibrated else "How likely it is right is not known for this kind of answer"
+    return f"Claims: {claims}. {sure}. Not reviewed by a person."
 
 
 def as_json(manifest: Manifest) -> str:

@@ -18,12 +18,16 @@ from core.judge.judge import (
     judge_answer,
 )
 from core.judge.sources import Sources, share_held
+from core.text.marks import plain_text
+from core.text.questions import is_english
 
 RULES_ONLY = "No language model checked it; the checks are made by rule."
 WEAK_RELEVANCE = 0.5
 """Below this an answer may be true and still not be the answer; its confidence falls in proportion."""
 UNKNOWN = 0.5
 """The probability of what nobody has weighed."""
+MOST_CLAIMS = 19
+"""The longest of the labelled answers has so many."""
 _WEAK = 0.75
 """Scores below this are given as reasons where an answer is not accepted."""
 _BAD = (ClaimStatus.UNSUPPORTED, ClaimStatus.CONTRADICTED)
@@ -45,13 +49,14 @@ def verdict_of(
     recalibration: Recalibration | None = None,
     answered: float | None = None,
     read: float | None = None,
+    promised: bool = False,
 ) -> Verdict:
     """Judge one draft without a model. ``removed_markers`` pointed to no evidence and cap what it can reach.
 
     Where the engine said how likely its answer is right, that is the confidence, as far as the claims are borne out;
     of prose it is never more than the geometric mean of the probabilities that the evidence answers (``answered``) and
     that what code reads off it is the answer (``read``), where they were weighed; of prose that declines it is what is
-    left of the first.
+    left of the first. ``promised``: the threshold keeps a promise, which holds of what an engine of ours says it of.
     """
     ordered = sorted(evidence, key=lambda item: item.number)
     findings = judge_answer(question, answer, source_texts(ordered), citations_expected=True)
@@ -83,6 +88,8 @@ def verdict_of(
     if removed_markers or uncited or not claims:
         confidence = min(confidence, CAP_INVALID_CITATION)
     confidence = learned.confidence(capped(confidence, [claim.status for claim in claims]))
+    if promised and likely is None:
+        reasons.append("Nothing can be promised of this kind of answer: too few were labelled right or wrong.")
     accepted = confidence >= threshold and not reasons
     if not accepted:
         scores = (findings.faithfulness, findings.citation_validity, findings.completeness)
@@ -107,8 +114,14 @@ def verdict_of(
         critic=RULES_ONLY,
         answered=answered,
         read=read,
+        calibrated=likely is not None or _was_fitted(question, answer, claims),
     )
     return verdict if accepted else replace(verdict, question_back=_question_back(findings))
+
+
+def _was_fitted(question: str, answer: Sequence[AnswerPart], claims: Sequence[Claim]) -> bool:
+    """The labelled prose answers questions, in English, and is no longer than this; summaries are told apart less."""
+    return bool(question) and len(claims) <= MOST_CLAIMS and is_english(plain_text(answer))
 
 
 def held_against_pictures(verdict: Verdict, citations: Sequence[Citation]) -> Verdict:

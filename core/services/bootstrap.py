@@ -77,7 +77,7 @@ class Pincite:
         self.confidence = Confidence(self.settings, self.turns, self.reviews, self.library)
 
         def equipment() -> Equipment:
-            current = self.settings.current
+            current = self.confidence.in_force()
             return Equipment(
                 settings=current,
                 documents=self.library,

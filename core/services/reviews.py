@@ -1,16 +1,20 @@
 """What can be said today of answers and of reviewers' texts, and what the reviews say of the confidence."""
 
-from collections.abc import Callable, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 
 from core.domain.answers import AnswerPart, Citation, ClaimStatus, Verdict
 from core.domain.ports import Library, ReviewStore, TurnStore
+from core.domain.settings import Settings
 from core.domain.turns import Recalled, ReviewDecision, Turn
 from core.judge.citations import CitedAnswer, cite_typed
 from core.judge.confidence import Recalibration, ThresholdEffect
 from core.judge.confidence import ReliabilityBin as ReliabilityBin
 from core.judge.learning import OwnReviews as OwnReviews
 from core.judge.learning import learn
+from core.judge.promise import Labelled, Promise, promise
+from core.judge.promise import area_under as area_under
+from core.judge.promise import risk_coverage as risk_coverage
 from core.judge.verdict import judged_question, verdict_of
 from core.models.selection import measured
 from core.services.settings import SettingsInForce
@@ -95,12 +99,12 @@ class Confidence:
         self._reviews = reviews
         self._library = library
         self._own: tuple[object, OwnReviews] | None = None
+        self._said: tuple[object, Labelled] | None = None
 
     @property
     def is_learned(self) -> bool:
         """Whether the confidence is corrected by the user's own reviews."""
-        settings = self._settings.current
-        return Recalibration(settings.confidence_slope, settings.confidence_intercept) != Recalibration()
+        return self._recalibration != Recalibration()
 
     def measured(self) -> ConfidenceMeasured:
         """How the confidence of quoting did on questions from sources that it was not fitted on."""
@@ -116,6 +120,42 @@ class Confidence:
             turns = (self._turns.without_trace(turn_id) for turn_id, _ in decided)
             self._own = (decided, learn(turns, self._library.page_text))
         return self._own[1]
+
+    def labelled(self) -> tuple[Labelled, bool]:
+        """Answers with what was said of them and whether they were right: the user's own, once there are enough.
+
+        Whether they are the user's own comes second. People are asked about the doubtful ones, so that more of these
+        are wrong than of all: what is promised by them is kept all the more.
+        """
+        decided = self._reviews.decision_times()
+        if self._said is None or self._said[0] != decided:
+            self._said = (decided, tuple(self._decisions(turn_id for turn_id, _ in decided)))
+        if len(self._said[1]) >= OwnReviews.needed:
+            return self._said[1], True
+        learned = self._recalibration
+        return [(learned.confidence(confidence), bool(right)) for confidence, right in measured()["rows"]], False
+
+    def _decisions(self, turn_ids: Iterable[str]) -> Iterator[tuple[float, bool]]:
+        for turn_id in turn_ids:
+            turn = self._turns.without_trace(turn_id)
+            quoted = any(part.probability is not None for part in turn.parts)
+            if turn.review and turn.verdict and quoted:
+                yield turn.verdict.confidence, turn.review.decision is ReviewDecision.APPROVED
+
+    def promise(self, risk: float) -> Promise:
+        return promise(self.labelled()[0], risk)
+
+    def in_force(self) -> Settings:
+        """The settings with the threshold that a promise asks for; where none keeps it, no answer is sure enough."""
+        settings = self._settings.current
+        if not settings.promised_risk:
+            return settings
+        return settings.but(review_threshold=self.promise(settings.promised_risk).threshold or 1.0)
+
+    @property
+    def _recalibration(self) -> Recalibration:
+        settings = self._settings.current
+        return Recalibration(settings.confidence_slope, settings.confidence_intercept)
 
     def learn(self, own: OwnReviews | None) -> None:
         """Correct the confidence by the user's own reviews from the next turn on; None returns to the shipped one."""

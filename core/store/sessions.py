@@ -128,7 +128,7 @@ def _turn_markdown(turn: Turn, stands: Callable[[Citation], bool]) -> list[str]:
         parts.append(f"*Reviewed ({review.decision}) by {escape(review.reviewer)}, {review.decided_at[:10]}.*")
     elif turn.status is TurnStatus.FLAGGED:
         parts.append("*Flagged for review, do not rely on it yet:* " + escape(" ".join(turn.reasons)))
-    elif turn.verdict and turn.status is TurnStatus.ANSWERED:
+    elif turn.verdict and turn.verdict.calibrated and turn.status is TurnStatus.ANSWERED:
         parts.append(f"*Confidence {turn.verdict.confidence:.0%}.*")
     if citations:
         parts.append("\n".join(_citation_line(citation, stands(citation)) for citation in citations))

@@ -92,7 +92,7 @@ class Turns:
         with self._database.transaction() as connection:
             connection.execute(
                 "UPDATE turns SET status = ?, confidence = ?, body = ? WHERE id = ?",
-                (turn.status, turn.verdict.confidence if turn.verdict else None, _body(turn), turn.id),
+                (turn.status, _known_confidence(turn), _body(turn), turn.id),
             )
 
     def add_step(self, turn_id: str, position: int, step: TraceStep) -> None:
@@ -296,6 +296,10 @@ def review_of(row: sqlite3.Row) -> Review | None:
 
 def status_of(row: sqlite3.Row) -> TurnStatus:
     return TurnStatus(row["status"]) if row["status"] in list(TurnStatus) else TurnStatus.UNREADABLE
+
+
+def _known_confidence(turn: Turn) -> float | None:
+    return turn.verdict.confidence if turn.verdict and turn.verdict.calibrated else None
 
 
 def _body(turn: Turn) -> str:

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 import altair as alt
 import streamlit as st
 
-from core.services.reviews import ReliabilityBin
+from core.services.reviews import ReliabilityBin, area_under, risk_coverage
 
 SHIPPED, CORRECTED = "Shipped", "Corrected"
 
@@ -30,3 +30,19 @@ def draw_agreement(series: Mapping[str, Sequence[ReliabilityBin]]) -> None:
     ends = alt.Chart(alt.Data(values=[{"Said": end, "Right": end} for end in (0, 1)]))
     line = ends.mark_line(color="#808a8d", strokeDash=[4, 4]).encode(x="Said:Q", y="Right:Q")
     st.altair_chart((line + dots).properties(height=300, width=420), width="content")
+
+
+def draw_risk_coverage(labelled: Sequence[tuple[float, bool]], promised: float) -> None:
+    """How much of what is shown is wrong, by how much is shown; the dashed line is what was promised."""
+    curve = risk_coverage(labelled)
+    rows = [{"Shown": shown, "Wrong": wrong} for shown, wrong in curve]
+    axis, scale = alt.Axis(format="%", grid=True), alt.Scale(domain=[0, 1])
+    line = alt.Chart(alt.Data(values=rows)).mark_line(color="#2b8a89").encode(
+        x=alt.X("Shown:Q", title="Answers shown, the surest first", axis=axis, scale=scale),
+        y=alt.Y("Wrong:Q", title="Wrong among them", axis=axis, scale=scale),
+        tooltip=[alt.Tooltip("Shown:Q", format=".0%"), alt.Tooltip("Wrong:Q", format=".0%")],
+    )  # fmt: skip
+    limit = alt.Chart(alt.Data(values=[{"Wrong": promised}])).mark_rule(color="#808a8d", strokeDash=[4, 4])
+    st.altair_chart((line + limit.encode(y="Wrong:Q")).properties(height=300, width=420), width="content")
+    st.caption(f"Area under this curve (AURC): {area_under(curve):.3f}; an order that puts every wrong answer last "
+               "comes nearest to 0.")  # fmt: skip

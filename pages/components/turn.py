@@ -22,6 +22,7 @@ from pages.components.controls import button, download, link_to_trace, quiet, ro
 from pages.components.facade import safely
 from pages.components.page_view import draw_chips, passages_found
 from pages.components.words import (
+    NOT_CALIBRATED,
     STATUS_WORDS,
     claims_in_words,
     confidence,
@@ -108,7 +109,7 @@ def _searched(turn: Turn) -> str:
 def _draw_headline(app: Pincite, turn: Turn) -> None:
     if (verdict := turn.verdict) is None:
         return
-    sure = confidence(verdict.confidence, app.settings.current.review_threshold)
+    sure = confidence(verdict, app.confidence.in_force().review_threshold)
     if turn.review and turn.review.stale:
         label = ":material/history: Review out of date"
     elif turn.review:
@@ -136,7 +137,8 @@ def draw_evaluation(turn: Turn) -> None:
     """What the judge found, claim by claim, and the way to the trace."""
     if (verdict := turn.verdict) is None:
         return
-    st.caption(f"Confidence of this draft: {verdict.confidence:.0%}")
+    sure = f"{verdict.confidence:.0%}" if verdict.calibrated else NOT_CALIBRATED.lower()
+    st.caption(f"Confidence of this draft: {sure}")
     draw_scores(verdict)
     if turn.usage:
         used, room = turn.usage.prompt_tokens, turn.usage.context_tokens

@@ -102,7 +102,10 @@ def chip_label(group: Sequence[Citation]) -> str:
     return f"{numbers} · {escape(name)} · p. {escape(page)}"
 
 
-def confidence(value: float, threshold: float) -> str:
+def confidence(verdict: Verdict, threshold: float) -> str:
+    if not verdict.calibrated:
+        return NOT_CALIBRATED
+    value = verdict.confidence
     word = "Unsure" if value < threshold else "Probably right" if value < (1 + threshold) / 2 else "Very likely right"
     return f"{word}, {value:.0%}"
 
@@ -124,6 +127,7 @@ def _claims_counted(verdict: Verdict) -> str:
     return ", ".join(parts)
 
 
+NOT_CALIBRATED = "Not calibrated for this kind of answer"
 STATUS_WORDS: dict[TurnStatus, str] = {
     TurnStatus.RUNNING: "Answering",
     TurnStatus.ANSWERED: "Answered",

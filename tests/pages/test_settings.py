@@ -74,6 +74,22 @@ def test_done_settings_are_kept(app: Pincite) -> None:
     screen.assert_sound()
 
 
+def test_a_promise_says_what_it_costs_and_is_kept(app: Pincite) -> None:
+    screen = Screen("settings")
+
+    def choose(risk: float) -> None:
+        next(radio for radio in screen.test.radio if radio.label == "Promised risk").set_value(risk).run()
+
+    choose(0.05)
+    assert "No confidence keeps this promise" in screen.words()
+    choose(0.3)
+    assert "1,128 answers to hard questions" in screen.words() and "AURC" in screen.words()
+    screen.test.button(key="save_checking").click().run()
+    assert app.settings.current.promised_risk == 0.3
+    assert app.confidence.in_force().review_threshold == app.confidence.promise(0.3).threshold
+    screen.assert_sound()
+
+
 def test_the_reranker_is_fetched_only_when_asked(app: Pincite) -> None:
     screen = Screen("settings")
     assert "Download FlashRank" in screen.words() and "22 MB" in screen.words()
