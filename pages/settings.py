@@ -295,8 +295,10 @@ def draw_promise(app: Pincite, risk: float) -> None:
         st.markdown(f"Answers are shown from a confidence of **{kept.threshold:.0%}** on: **{kept.coverage:.0%}** of "
                     f"the {kept.answers:,} answers {basis}. With 95 % certainty at most {kept.bound:.0%} of those are "
                     "wrong.")  # fmt: skip
-    st.caption("It holds for questions and documents like those it was measured on. Prose of a language model waits "
-               "for review in any case: too few such answers were labelled to promise anything of them.")  # fmt: skip
+        st.caption(
+            "It holds for questions and documents like those it was measured on. Prose of a language model "
+            "waits for review in any case: too few such answers were labelled to promise anything of them."
+        )
     draw_risk_coverage(labelled, risk)
 
 

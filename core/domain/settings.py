@@ -111,7 +111,7 @@ class Choices(BaseModel):
         default=0.0,
         ge=0,
         le=0.5,
-        title="Promised risk",
+        title="What is shown without review",
         description="0: the review threshold decides. Else it is chosen so that, with 95 % certainty, at most this "
         "share of the quoted answers that are shown is wrong; all others wait for review.",
     )

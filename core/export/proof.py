@@ -15,7 +15,7 @@ from pypdf.errors import PyPdfError
 from pypdf.generic import RectangleObject
 from pypdfium2 import PdfDocument, PdfiumError
 
-from core.domain.answers import Likeness
+from core.domain.answers import Likeness, PartKind
 from core.domain.documents import Box, Page, PageStatus
 from core.domain.errors import DocumentError, PinciteError
 from core.domain.ports import PageReader
@@ -103,7 +103,7 @@ def _agrees_with_itself(answer: ToldAnswer) -> Iterator[Finding]:
     """What is copied in the answer is one of its citations' quotations; what was checked is what it says."""
     quotations = [_flat(place.quotation) for place in answer.citations]
     for part in answer.parts:
-        if part.kind in ("headline", "verbatim") and _flat(part.text) not in quotations:
+        if part.kind in (PartKind.HEADLINE, PartKind.VERBATIM) and _flat(part.text) not in quotations:
             yield Finding(False, f"“{shortened(part.text)}” is told as a quotation, but no citation has it.")
     if answer.review is None:
         said = _flat("".join(part.text for part in answer.parts))

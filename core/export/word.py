@@ -17,13 +17,15 @@ from docx.opc.part import XmlPart
 from docx.oxml import OxmlElement, parse_xml
 from docx.oxml.ns import nsdecls, qn
 from docx.oxml.xmlchemy import BaseOxmlElement
-from docx.shared import Pt
+from docx.shared import Mm, Pt
 from docx.text.paragraph import Paragraph
 
+from core.domain.answers import PartKind
 from core.export.manifest import Manifest, PinCite, ToldAnswer, ToldPart
 from core.export.styles import CitationStyle, cited
 
 _NO_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+COPIED = (PartKind.HEADLINE, PartKind.VERBATIM)
 _MARK, _TEXT = "Footnote Reference", "Footnote Text"
 _SEPARATORS = f"""<w:footnotes {nsdecls("w")}>
   <w:footnote w:type="separator" w:id="-1"><w:p><w:r><w:separator/></w:r></w:p></w:footnote>
@@ -66,6 +68,8 @@ class _Footnotes:
 
 def as_word(manifest: Manifest) -> bytes:
     document = docx.Document()
+    page = document.sections[0]
+    page.page_width, page.page_height = Mm(210), Mm(297)
     document.core_properties.title = "Answers with their sources"
     document.core_properties.author = f"Pincite {manifest.made_with['pincite']}"
     document.add_heading("Answers with their sources", 1)
@@ -90,7 +94,7 @@ def as_word(manifest: Manifest) -> bytes:
 def _say(document: Document, paragraph: Paragraph, part: ToldPart) -> Paragraph:
     """Add a part, what is copied in quotation marks; each of its lines is a paragraph. Returns the last one."""
     text = part.text
-    if part.kind in ("headline", "verbatim"):
+    if part.kind in COPIED:
         told = text.strip()
         text = text.replace(told, f"“{told}”") if told else text
     if part.formula:
@@ -105,20 +109,24 @@ def _say(document: Document, paragraph: Paragraph, part: ToldPart) -> Paragraph:
 
 
 def _places(answer: ToldAnswer, part: ToldPart) -> list[list[PinCite]]:
-    """What a part cites, the places of one page together."""
+    """What a part cites, the places of one page together; what is copied cites where it was copied from."""
     cited_here = [place for place in answer.citations if place.number in part.citations]
-    return [list(group) for _, group in groupby(cited_here, lambda place: (place.number, place.page))]
+    own = [place for place in cited_here if part.kind in COPIED and place.quotation.split() == part.text.split()]
+    return [list(group) for _, group in groupby(own or cited_here, lambda place: (place.number, place.page))]
 
 
 def _notes(manifest: Manifest) -> Iterator[str]:
-    """The text of each footnote."""
-    parts = [_places(answer, part) for answer in manifest.answers for part in answer.parts]
-    notes = list(enumerate(filter(None, parts), start=1))
-    numbered = [(number, group[0]) for number, groups in notes for group in groups]
+    """The text of each footnote: where it stands, and the words of it that the answer does not quote itself."""
+    parts = [(part, _places(answer, part)) for answer in manifest.answers for part in answer.parts]
+    notes = list(enumerate(((part, groups) for part, groups in parts if groups), start=1))
+    numbered = [(number, group[0]) for number, (_, groups) in notes for group in groups]
     words = cited(numbered, CitationStyle(manifest.style))
-    for _, groups in notes:
-        told = (f"{next(words)}: {', '.join(f'“{place.quotation}”' for place in group)}" for group in groups)
-        yield f"{'; '.join(told)}."
+    for _, (part, groups) in notes:
+        told = []
+        for group in groups:
+            quoted = [" ".join(place.quotation.split()) for place in group if part.kind not in COPIED]
+            told.append(": ".join(filter(None, [next(words), ", ".join(f"“{one}”" for one in quoted)])))
+        yield f"{'; '.join(told).rstrip('.')}."
 
 
 def _plain(text: str) -> str:

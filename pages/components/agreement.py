@@ -7,6 +7,8 @@ import streamlit as st
 
 from core.services.reviews import ReliabilityBin, area_under, risk_coverage
 
+FEWEST_DRAWN = 20
+"""Of fewer answers a share says nothing."""
 SHIPPED, CORRECTED = "Shipped", "Corrected"
 
 
@@ -35,7 +37,7 @@ def draw_agreement(series: Mapping[str, Sequence[ReliabilityBin]]) -> None:
 def draw_risk_coverage(labelled: Sequence[tuple[float, bool]], promised: float) -> None:
     """How much of what is shown is wrong, by how much is shown; the dashed line is what was promised."""
     curve = risk_coverage(labelled)
-    rows = [{"Shown": shown, "Wrong": wrong} for shown, wrong in curve]
+    rows = [{"Shown": shown, "Wrong": wrong} for shown, wrong in curve[FEWEST_DRAWN - 1 :]]
     axis, scale = alt.Axis(format="%", grid=True), alt.Scale(domain=[0, 1])
     line = alt.Chart(alt.Data(values=rows)).mark_line(color="#2b8a89").encode(
         x=alt.X("Shown:Q", title="Answers shown, the surest first", axis=axis, scale=scale),

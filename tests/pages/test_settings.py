@@ -78,7 +78,7 @@ def test_a_promise_says_what_it_costs_and_is_kept(app: Pincite) -> None:
     screen = Screen("settings")
 
     def choose(risk: float) -> None:
-        next(radio for radio in screen.test.radio if radio.label == "Promised risk").set_value(risk).run()
+        next(radio for radio in screen.test.radio if "without review" in radio.label).set_value(risk).run()
 
     choose(0.05)
     assert "No confidence keeps this promise" in screen.words()
