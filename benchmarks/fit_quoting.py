@@ -24,7 +24,6 @@ from benchmarks.measures import Question, mean, read_questions
 from benchmarks.training_folder import ONE_DOCUMENT
 from core.graph.nodes.retriever import absent_from
 from core.judge.confidence import calibration_error, reliability, threshold_effects
-from core.judge.promise import Labelled, promise
 from core.models.quoting import LEAST_ANSWERED
 from core.models.selection import (
     LogisticModel,
@@ -48,8 +47,6 @@ STRENGTH = 0.1
 """Inverse of the penalty on standardised measures."""
 SHARE_UNANSWERABLE = 0.25
 """What unanswerable questions count for together: few of the folder's are, of those that people ask more."""
-PROMISED = (0.2, 0.3, 0.4)
-"""Risks that are promised by sources left in, and looked at on the one left out."""
 HELD = 0.6
 """Of an answer's new terms, or by token F1, what must be there."""
 
@@ -74,11 +71,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> dict[str, Any]:
-    english = _asked(options.directory, Skill.ENGLISH)
+    english = asked_of(options.directory, Skill.ENGLISH)
     samples = {
         Skill.ENGLISH: english,
-        Skill.ENGLISH_SMALL: _asked(options.directory, Skill.ENGLISH_SMALL),
-        Skill.LANGUAGES: _asked(options.languages, Skill.LANGUAGES),
+        Skill.ENGLISH_SMALL: asked_of(options.directory, Skill.ENGLISH_SMALL),
+        Skill.LANGUAGES: asked_of(options.languages, Skill.LANGUAGES),
         Skill.UNREAD: [_unread(one) for one in english],
     }
     report, learned = {}, {}
@@ -92,7 +89,7 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
     return {"questions": sum(map(len, samples.values())), "sources left out": report}
 
 
-def _asked(directory: Path, skill: Skill) -> list[Asked]:
+def asked_of(directory: Path, skill: Skill) -> list[Asked]:
     corpus = open_corpus(directory)
     lines = (directory / "questions.jsonl").read_text(encoding="utf-8").splitlines()
     answers = {row["id"]: tuple(row["answers"]) for row in map(json.loads, lines)}
@@ -205,8 +202,8 @@ def _plain(model: LogisticModel) -> dict[str, Any]:
     }
 
 
-def left_out(samples: Sequence[Asked], least: float) -> dict[str, Any]:
-    """Each source by models that have seen none of it; of all of them, what is shown against what is right."""
+def weighed_elsewhere(samples: Sequence[Asked]) -> dict[str, list[tuple[Asked, bool, float, float]]]:
+    """By source: whether the answer is right, and by other sources the probabilities that any is and that it is."""
     told: dict[str, list[tuple[Asked, bool, float, float]]] = {}
     for source in sorted({asked.source for asked in samples}):
         models = fit([asked for asked in samples if asked.source != source])
@@ -214,31 +211,20 @@ def left_out(samples: Sequence[Asked], least: float) -> dict[str, Any]:
             measures, right = _answer(asked, models.unit)
             row = (asked, right, models.answered.probability(measures), models.right.probability(measures))
             told.setdefault(source, []).append(row)
+    return told
+
+
+def left_out(samples: Sequence[Asked], least: float) -> dict[str, Any]:
+    """Each source by models that have seen none of it; of all of them, what is shown against what is right."""
+    told = weighed_elsewhere(samples)
     everything = [row for rows in told.values() for row in rows]
     shown, stands = _as_shown(everything, least)
     effects = threshold_effects(shown, stands)
     return {
         **{name: _summary(rows, least) for name, rows in (("all", everything), *told.items())},
-        "promised": _promised(
-            {source: list(zip(*_as_shown(rows, least), strict=True)) for source, rows in told.items()}
-        ),
-        "rows": [[round(confidence, 3), int(right)] for confidence, right in sorted(zip(shown, stands, strict=True))],
         "reliability": [[part.count, part.confidence, part.faithful] for part in reliability(shown, stands)],
         "thresholds": [[threshold, effect.flagged, effect.caught] for threshold, effect in effects.items()],
     }
-
-
-def _promised(labelled: Mapping[str, Labelled]) -> list[dict[str, Any]]:
-    """What a promise made by all other sources is worth on each: the threshold, how many it shows, the share wrong."""
-    found = []
-    for risk in PROMISED:
-        for source, rows in labelled.items():
-            others = [row for name, own in labelled.items() if name != source for row in own]
-            kept = promise(others, risk)
-            shown = [right for confidence, right in rows if kept.threshold and confidence >= kept.threshold]
-            found.append({"risk": risk, "source": source, "threshold": kept.threshold, "shown": len(shown),
-                          "wrong": round(1 - mean(shown), 3) if shown else 0.0})  # fmt: skip
-    return found
 
 
 def _as_shown(rows: Sequence[tuple[Asked, bool, float, float]], least: float) -> tuple[list[float], list[bool]]:

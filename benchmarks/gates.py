@@ -55,6 +55,7 @@ class Case:
     right: bool
     own: bool = False
     """It was asked of its own table alone."""
+    question: str = ""
 
 
 Maker = Callable[[str, dict[str, Any], Sequence[Table], Table, Weights, Gates], Case | None]
@@ -70,10 +71,8 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
     questions = {name: read_rows(options.directory, name, options.limit) for name in SOURCES}
     kinds = fit_kinds(options.directory, questions)
     gates = Gates(kinds, {"bias": 0.0}, {"bias": 0.0})
-    weights = _ranking([row for name in SHIPPED for row in questions[name] if not _held_back(row)])
     kept = {name: [row for row in questions[name] if _held_back(row)] for name in SHIPPED}
-    cases = [case for name in SHIPPED for case in _cases(name, kept[name], weights, _cell_case, gates)]
-    sums = list(_cases("tatqa", kept["tatqa"], weights, _computed_case, gates))
+    cases, sums = _of_both_kinds(questions, gates)
     elsewhere = list(_cases("aitqa", questions["aitqa"], shipped_weights(), _cell_case, gates))
     own = [case for case in sums if case.own]
     result = {
@@ -92,6 +91,23 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
     if options.write:
         write(Gates(kinds, fit_gate(cases, FEATURES), fit_gate(sums, OPERANDS)), options.write)
     return result
+
+
+def _of_both_kinds(questions: Mapping[str, Sequence[dict[str, Any]]], gates: Gates) -> tuple[list[Case], list[Case]]:
+    """Stated cells and computed figures, of tables that the ranking was not fitted on."""
+    weights = _ranking([row for name in SHIPPED for row in questions[name] if not _held_back(row)])
+    kept = {name: [row for row in questions[name] if _held_back(row)] for name in SHIPPED}
+    cells = [case for name in SHIPPED for case in _cases(name, kept[name], weights, _cell_case, gates)]
+    return cells, list(_cases("tatqa", kept["tatqa"], weights, _computed_case, gates))
+
+
+def labelled(directory: Path, limit: int) -> tuple[list[tuple[Case, float]], list[tuple[Case, float]]]:
+    """Stated cells and computed figures, each with its probability by models that have seen nothing of its key."""
+    questions = {name: read_rows(directory, name, limit) for name in SHIPPED}
+    gates = Gates(fit_kinds(directory, questions), {"bias": 0.0}, {"bias": 0.0})
+    cells, sums = _of_both_kinds(questions, gates)
+    told = _folded(cells, FEATURES), _folded(sums, OPERANDS)
+    return list(zip(cells, told[0], strict=True)), list(zip(sums, told[1], strict=True))
 
 
 def read_rows(directory: Path, source: str, limit: int) -> list[dict[str, Any]]:
@@ -149,7 +165,7 @@ def _cell_case(
     figures, features = told
     texts = {said(figure.text) for figure in figures}
     right = all(one.table is own for one in found.answers) and texts == {said(answer) for answer in row["answer"]}
-    return Case(source, row["split_key"], features, right, len(shown) == 1)
+    return Case(source, row["split_key"], features, right, len(shown) == 1, row["question"])
 
 
 def _computed_case(
@@ -161,7 +177,7 @@ def _computed_case(
     value = float(compute(found.stated.figures, found.stated.computation))
     right = row["answer_from"] == "arithmetic" and _is_near(value, row["answer"][0])
     arithmetic = row["answer_from"] == "arithmetic" and len(shown) == 1
-    return Case(source, row["split_key"], found.features, right and own in shown, arithmetic)
+    return Case(source, row["split_key"], found.features, right and own in shown, arithmetic, row["question"])
 
 
 def _is_near(value: float, answer: str) -> bool:

@@ -216,7 +216,7 @@ def draw_editor(app: Pincite, turn: Turn, draft: ReviewDraft | None) -> None:
     )  # fmt: skip
     verdict = app.verdicts.of_edit(turn.id, text)
     with st.container(border=True):
-        sure = confidence(verdict, app.confidence.in_force().review_threshold)
+        sure = confidence(verdict, app.confidence.threshold_of(turn))
         st.caption(f"Checked again as you type · {sure.lower()}")
         st.markdown("\n".join(map(claim_line, verdict.claims)) or "No claim to check.")
     if turn.evidence:

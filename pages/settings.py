@@ -2,10 +2,11 @@
 
 import streamlit as st
 
+from core.domain.answers import AnswerKind
 from core.domain.errors import ModelUnavailableError
 from core.domain.models import KeptModel
 from core.services.bootstrap import Pincite
-from core.services.reviews import OwnReviews
+from core.services.reviews import OwnReviews, Promise
 from pages.components.agreement import CORRECTED, SHIPPED, draw_agreement, draw_risk_coverage
 from pages.components.controls import button, confirm_deletion, quiet, row
 from pages.components.facade import errors_told, show
@@ -284,22 +285,35 @@ def draw_checking(app: Pincite) -> None:
 
 
 def draw_promise(app: Pincite, risk: float) -> None:
-    """What keeping a promise costs: which answers would still be shown, and on what that rests."""
-    labelled, are_own = app.confidence.labelled()
-    kept = app.confidence.promise(risk)
-    basis = "of your own that people decided" if are_own else "to hard questions that Pincite was not fitted on"
+    """What keeping a promise costs, for each kind of answer, and on what that rests."""
+    labelled, promises = app.confidence.labelled(), app.confidence.promises(risk)
+    if not any(kept.threshold for kept in promises.values()):
+        answers = count(sum(len(rows) for rows, _ in labelled.values()), "answer")
+        st.warning(f"**No confidence keeps this promise** for any kind of answer, by the {answers} that were labelled "
+                   "right or wrong: every answer would wait for review.", icon=":material/rule:")  # fmt: skip
+    lines = [f"| {kind} | {_kept_in_words(kept)} | {_basis(kept, labelled[kind][1])} |"
+             for kind, kept in promises.items()]  # fmt: skip
+    lines.append(f"| {AnswerKind.OTHER} | all wait for review | none labelled |")
+    st.markdown("\n".join(["| Kind of answer | Shown | By |", "|:--|:--|:--|", *lines]))
+    st.caption(
+        "Of each kind that is shown at most the promised share is wrong, with 95 % certainty, for questions and "
+        "documents like those it was measured on: hard ones, from sources that Pincite was not fitted on. On "
+        "others more may be wrong."
+    )
+    if any(own for _, own in labelled.values()):
+        st.caption("**Your own answers were not drawn by lot:** people decide about the doubtful ones, or those that "
+                   "they choose. By them it is an estimate, without the certainty.")  # fmt: skip
+    draw_risk_coverage({kind: rows for kind, (rows, _) in labelled.items()}, risk)
+
+
+def _kept_in_words(kept: Promise) -> str:
     if kept.threshold is None:
-        st.warning(f"**No confidence keeps this promise** by the {kept.answers:,} answers {basis}: every answer would "
-                   "wait for review.", icon=":material/rule:")  # fmt: skip
-    else:
-        st.markdown(f"Answers are shown from a confidence of **{kept.threshold:.0%}** on: **{kept.coverage:.0%}** of "
-                    f"the {kept.answers:,} answers {basis}. With 95 % certainty at most {kept.bound:.0%} of those are "
-                    "wrong.")  # fmt: skip
-        st.caption(
-            "It holds for questions and documents like those it was measured on. Prose of a language model "
-            "waits for review in any case: too few such answers were labelled to promise anything of them."
-        )
-    draw_risk_coverage(labelled, risk)
+        return "all wait for review"
+    return f"from **{kept.threshold:.0%}** on: {kept.coverage:.0%} of them, at most {kept.bound:.0%} wrong"
+
+
+def _basis(kept: Promise, own: bool) -> str:
+    return f"your own {kept.answers:,} reviews" if own else f"{kept.answers:,} labelled answers"
 
 
 def _promise_in_words(risk: float) -> str:

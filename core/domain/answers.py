@@ -132,6 +132,19 @@ class Usage:
     """Found and not sent, so that the wait stays short."""
 
 
+class AnswerKind(StrEnum):
+    """Answers whose confidence comes of one model; what is promised of one kind says nothing of another."""
+
+    QUOTED = "Quoted, in English"
+    QUOTED_ELSE = "Quoted, in other languages"
+    NOT_FOUND = "“Not found”, in English"
+    NOT_FOUND_ELSE = "“Not found”, in other languages"
+    FIGURE = "A figure from a table"
+    COMPUTED = "A figure computed from tables"
+    OTHER = "Prose, summaries, yes or no, counts"
+    """No such answers to questions of the training data were labelled right or wrong."""
+
+
 class ClaimStatus(StrEnum):
     SUPPORTED = "supported"
     PARTLY_SUPPORTED = "partly supported"

@@ -12,6 +12,7 @@ from core.domain.search import SearchPlan, SearchResult
 from core.domain.settings import Settings
 from core.domain.turns import Exchange, Recalled, TraceStep
 from core.figures.formulas import Formulas, shipped_formulas
+from core.judge.verdict import Thresholds
 from core.search.lexicon import Lexicon, shipped_lexicon
 
 
@@ -90,6 +91,8 @@ class TurnContext:
     lexicon: Lexicon = field(default_factory=shipped_lexicon)
     formulas: Formulas = field(default_factory=shipped_formulas)
     look: Look = not_looked_at
+    promised: Thresholds | None = None
+    """None: the review threshold of the settings decides."""
     notes: Notes = field(default_factory=Notes)
 
     @property

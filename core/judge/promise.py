@@ -1,13 +1,21 @@
 """How sure must an answer be, so that of those that are shown no more than a promised share is wrong?
 
 The threshold is the lowest of a fixed grid at which the exact upper bound of Clopper and Pearson (1934) on the share of
-wrong answers stays within the promise. The doubt is shared out over the grid (Bonferroni), so that choosing the lowest
-costs no certainty: learn-then-test, Angelopoulos et al. (2021), with the plainest correction.
+wrong answers stays within the promise. The doubt is shared out over the grid, and a threshold that stands the test
+hands its share on to the next lower one (Wiens, 2003), so that choosing the lowest costs no certainty: learn-then-test,
+Angelopoulos et al. (2021). A promise is made of each kind of answer apart.
 """
 
+import json
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+
+from core.domain.answers import AnswerKind, AnswerPart, PartKind
+from core.domain.search import Evidence
+from core.text.questions import in_english, not_found
 
 GRID = tuple(round(0.95 - 0.05 * step, 2) for step in range(14))
 """Thresholds that can be chosen, fixed before any answer is looked at."""
@@ -33,13 +41,42 @@ class Promise:
 
 def promise(labelled: Labelled, risk: float) -> Promise:
     """The lowest threshold at which at most ``risk`` of what is shown is wrong."""
-    kept = Promise(None, 0.0, 1.0, len(labelled))
+    kept, handed_on = Promise(None, 0.0, 1.0, len(labelled)), 0.0
     for threshold in GRID:
         shown = [right for confidence, right in labelled if confidence >= threshold]
-        bound = upper_bound(len(shown) - sum(shown), len(shown), (1 - CERTAINTY) / len(GRID))
-        if bound <= risk:
-            kept = Promise(threshold, len(shown) / len(labelled), bound, len(labelled))
+        doubt = handed_on + (1 - CERTAINTY) / len(GRID)
+        wrong, handed_on = len(shown) - sum(shown), 0.0
+        if 0 < risk < 1 and wrong < len(shown) and _at_most(wrong, len(shown), risk) <= doubt:
+            bound = min(risk, upper_bound(wrong, len(shown), doubt))
+            kept, handed_on = Promise(threshold, len(shown) / len(labelled), bound, len(labelled)), doubt
     return kept
+
+
+@cache
+def shipped_labels(*, large: bool) -> Mapping[AnswerKind, Labelled]:
+    """Labelled answers of each kind, by models that had seen nothing of their source; ``large``: by the large reader.
+
+    Made by ``python -m benchmarks promises``.
+    """
+    written = json.loads(files("core.judge").joinpath("labelled.json").read_text(encoding="utf-8"))
+    rows = written["any"] | written["large" if large else "small"]
+    kinds = (kind for kind in AnswerKind if kind.name in rows)
+    return {kind: [(said, bool(right)) for said, right in rows[kind.name]] for kind in kinds}
+
+
+def kind_of_answer(question: str, answer: Sequence[AnswerPart], evidence: Sequence[Evidence]) -> AnswerKind:
+    """By what its engine weighed; OTHER where none did, or where what it weighed was not labelled."""
+    first = next((part for part in answer if part.probability is not None), None)
+    if first is None:
+        return AnswerKind.OTHER
+    if first.kind is PartKind.FIGURE:
+        return AnswerKind.COMPUTED if first.computation else AnswerKind.FIGURE
+    quoted = first.verbatim
+    if not quoted and first.text != not_found(question):
+        return AnswerKind.OTHER
+    if in_english(question, [item.passage.text for item in evidence]):
+        return AnswerKind.QUOTED if quoted else AnswerKind.NOT_FOUND
+    return AnswerKind.QUOTED_ELSE if quoted else AnswerKind.NOT_FOUND_ELSE
 
 
 def upper_bound(wrong: int, shown: int, doubt: float) -> float:

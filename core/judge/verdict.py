@@ -1,10 +1,22 @@
 """From the deterministic judge's findings to a turn's verdict: quotations in their pages, and what is accepted."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import TypeAlias
 
-from core.domain.answers import AnswerPart, Citation, Claim, ClaimStatus, Counted, Likeness, Score, Span, Verdict
+from core.domain.answers import (
+    AnswerKind,
+    AnswerPart,
+    Citation,
+    Claim,
+    ClaimStatus,
+    Counted,
+    Likeness,
+    Score,
+    Span,
+    Verdict,
+)
 from core.domain.search import Evidence, Intent
 from core.judge.citations import PageText, citation_of, citations_of, page_citation, source_texts
 from core.judge.confidence import Recalibration
@@ -17,11 +29,18 @@ from core.judge.judge import (
     capped,
     judge_answer,
 )
+from core.judge.promise import kind_of_answer
 from core.judge.sources import Sources, share_held
 from core.text.marks import plain_text
 from core.text.questions import is_english
 
 RULES_ONLY = "No language model checked it; the checks are made by rule."
+UNPROMISED = (
+    "Nothing can be promised of this kind of answer: none were labelled right or wrong.",
+    "No confidence keeps the promised risk for this kind of answer.",
+)
+Thresholds: TypeAlias = Mapping[AnswerKind, float]
+"""From which confidence on an answer keeps what is promised; kinds of which nothing can be promised have none."""
 WEAK_RELEVANCE = 0.5
 """Below this an answer may be true and still not be the answer; its confidence falls in proportion."""
 UNKNOWN = 0.5
@@ -49,23 +68,30 @@ def verdict_of(
     recalibration: Recalibration | None = None,
     answered: float | None = None,
     read: float | None = None,
-    promised: bool = False,
+    promised: Thresholds | None = None,
 ) -> Verdict:
     """Judge one draft without a model. ``removed_markers`` pointed to no evidence and cap what it can reach.
 
     Where the engine said how likely its answer is right, that is the confidence, as far as the claims are borne out;
     of prose it is never more than the geometric mean of the probabilities that the evidence answers (``answered``) and
     that what code reads off it is the answer (``read``), where they were weighed; of prose that declines it is what is
-    left of the first. ``promised``: the threshold keeps a promise, which holds of what an engine of ours says it of.
+    left of the first. ``promised``: where a promise is kept, the threshold of each kind of answer takes the place of
+    ``threshold``; nothing can be promised of a kind without one.
     """
     ordered = sorted(evidence, key=lambda item: item.number)
     findings = judge_answer(question, answer, source_texts(ordered), citations_expected=True)
     likely = next((part.probability for part in answer if part.probability is not None), None)
     learned = recalibration or Recalibration()
+    unpromised = ""
+    if promised is not None:
+        kind = kind_of_answer(question, answer, ordered)
+        threshold = promised.get(kind, 1.0)
+        unpromised = "" if kind in promised else UNPROMISED[kind is not AnswerKind.OTHER]
     if findings.declined:
         unanswered = UNKNOWN if answered is None else 1 - answered
         sure = learned.confidence(unanswered if likely is None else likely)
-        return replace(declined_verdict(sure, threshold, findings.gaps), answered=answered, read=read)
+        declined = replace(declined_verdict(sure, threshold, findings.gaps), answered=answered, read=read)
+        return replace(declined, accepted=False, reasons=(unpromised,)) if unpromised else declined
     claims = tuple(_claim(checked, ordered, page_text) for checked in findings.claims)
     faithfulness, validity = _kept(findings, claims), findings.citation_validity
     reasons = [f"“{_short(claim.text)}”: {claim.reason}." for claim in claims if claim.status in _BAD]
@@ -88,8 +114,8 @@ def verdict_of(
     if removed_markers or uncited or not claims:
         confidence = min(confidence, CAP_INVALID_CITATION)
     confidence = learned.confidence(capped(confidence, [claim.status for claim in claims]))
-    if promised and likely is None:
-        reasons.append("Nothing can be promised of this kind of answer: too few were labelled right or wrong.")
+    if unpromised:
+        reasons.append(unpromised)
     accepted = confidence >= threshold and not reasons
     if not accepted:
         scores = (findings.faithfulness, findings.citation_validity, findings.completeness)

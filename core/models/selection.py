@@ -19,7 +19,7 @@ from core.domain.answers import Span
 from core.domain.documents import Passage
 from core.domain.search import Evidence
 from core.models.reader import Reader, large_reader, small_reader
-from core.text.questions import asks_for_a_fact, is_english
+from core.text.questions import asks_for_a_fact, in_english
 from core.text.sentences import split_sentences
 from core.text.terms import STOP_WORDS, content_terms, rarity, root, words
 
@@ -130,8 +130,7 @@ def select(question: str, evidence: Sequence[Evidence], absent: Sequence[str]) -
 
 def skill_for(question: str, evidence: Sequence[Evidence]) -> Skill:
     """English where the question and most of the passages are."""
-    english = sum(is_english(item.passage.text) for item in evidence)
-    if is_english(question) and 2 * english >= len(evidence):
+    if in_english(question, [item.passage.text for item in evidence]):
         return Skill.ENGLISH if large_reader() else Skill.ENGLISH_SMALL
     return Skill.LANGUAGES if large_reader() else Skill.UNREAD
 

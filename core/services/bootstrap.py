@@ -77,7 +77,7 @@ class Pincite:
         self.confidence = Confidence(self.settings, self.turns, self.reviews, self.library)
 
         def equipment() -> Equipment:
-            current = self.confidence.in_force()
+            current = self.settings.current
             return Equipment(
                 settings=current,
                 documents=self.library,
@@ -88,6 +88,7 @@ class Pincite:
                 lexicon=users_lexicon(current.data_dir),
                 formulas=users_formulas(current.data_dir),
                 look=self.documents.read_back,
+                promised=self.confidence.thresholds(),
             )
 
         self.runner = TurnRunner(

@@ -1,21 +1,23 @@
 """What can be said today of answers and of reviewers' texts, and what the reviews say of the confidence."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 
-from core.domain.answers import AnswerPart, Citation, ClaimStatus, Verdict
+from core.domain.answers import AnswerKind, AnswerPart, Citation, ClaimStatus, Verdict
 from core.domain.ports import Library, ReviewStore, TurnStore
-from core.domain.settings import Settings
 from core.domain.turns import Recalled, ReviewDecision, Turn
 from core.judge.citations import CitedAnswer, cite_typed
 from core.judge.confidence import Recalibration, ThresholdEffect
 from core.judge.confidence import ReliabilityBin as ReliabilityBin
 from core.judge.learning import OwnReviews as OwnReviews
 from core.judge.learning import learn
-from core.judge.promise import Labelled, Promise, promise
+from core.judge.promise import Labelled as Labelled
+from core.judge.promise import Promise as Promise
 from core.judge.promise import area_under as area_under
+from core.judge.promise import kind_of_answer, promise, shipped_labels
 from core.judge.promise import risk_coverage as risk_coverage
-from core.judge.verdict import judged_question, verdict_of
+from core.judge.verdict import Thresholds, judged_question, verdict_of
+from core.models.reader import large_reader
 from core.models.selection import measured
 from core.services.settings import SettingsInForce
 
@@ -99,7 +101,8 @@ class Confidence:
         self._reviews = reviews
         self._library = library
         self._own: tuple[object, OwnReviews] | None = None
-        self._said: tuple[object, Labelled] | None = None
+        self._kept: tuple[object, Mapping[AnswerKind, Promise]] | None = None
+        self._said: tuple[object, dict[AnswerKind, list[tuple[float, bool]]]] | None = None
 
     @property
     def is_learned(self) -> bool:
@@ -121,36 +124,50 @@ class Confidence:
             self._own = (decided, learn(turns, self._library.page_text))
         return self._own[1]
 
-    def labelled(self) -> tuple[Labelled, bool]:
-        """Answers with what was said of them and whether they were right: the user's own, once there are enough.
+    def labelled(self) -> Mapping[AnswerKind, tuple[Labelled, bool]]:
+        """Of each kind, answers with what was said of them and whether they were right; and whether they are one's own.
 
-        Whether they are the user's own comes second. People are asked about the doubtful ones, so that more of these
-        are wrong than of all: what is promised by them is kept all the more.
+        They are once there are enough of the kind. No lot chose which ones people decide about, so that by them a
+        promise is an estimate and carries no certainty.
         """
         decided = self._reviews.decision_times()
         if self._said is None or self._said[0] != decided:
-            self._said = (decided, tuple(self._decisions(turn_id for turn_id, _ in decided)))
-        if len(self._said[1]) >= OwnReviews.needed:
-            return self._said[1], True
+            self._said = (decided, self._decisions(turn_id for turn_id, _ in decided))
         learned = self._recalibration
-        return [(learned.confidence(confidence), bool(right)) for confidence, right in measured()["rows"]], False
+        shipped = shipped_labels(large=large_reader() is not None)
+        found = {
+            kind: ([(learned.confidence(said), right) for said, right in rows], False) for kind, rows in shipped.items()
+        }
+        return found | {kind: (rows, True) for kind, rows in self._said[1].items() if len(rows) >= OwnReviews.needed}
 
-    def _decisions(self, turn_ids: Iterable[str]) -> Iterator[tuple[float, bool]]:
+    def _decisions(self, turn_ids: Iterable[str]) -> dict[AnswerKind, list[tuple[float, bool]]]:
+        """One of each question: asked again it is no other answer."""
+        found: dict[AnswerKind, dict[str, tuple[float, bool]]] = {}
         for turn_id in turn_ids:
             turn = self._turns.without_trace(turn_id)
-            quoted = any(part.probability is not None for part in turn.parts)
-            if turn.review and turn.verdict and quoted:
-                yield turn.verdict.confidence, turn.review.decision is ReviewDecision.APPROVED
+            if turn.review and turn.verdict and (kind := kind_of_turn(turn)) is not AnswerKind.OTHER:
+                label = (turn.verdict.confidence, turn.review.decision is ReviewDecision.APPROVED)
+                found.setdefault(kind, {})[(turn.asked or turn.question).casefold()] = label
+        return {kind: list(rows.values()) for kind, rows in found.items()}
 
-    def promise(self, risk: float) -> Promise:
-        return promise(self.labelled()[0], risk)
+    def promises(self, risk: float) -> Mapping[AnswerKind, Promise]:
+        known = (self._reviews.decision_times(), self._recalibration, risk)
+        if self._kept is None or self._kept[0] != known:
+            self._kept = (known, {kind: promise(rows, risk) for kind, (rows, _) in self.labelled().items()})
+        return self._kept[1]
 
-    def in_force(self) -> Settings:
-        """The settings with the threshold that a promise asks for; where none keeps it, no answer is sure enough."""
-        settings = self._settings.current
-        if not settings.promised_risk:
-            return settings
-        return settings.but(review_threshold=self.promise(settings.promised_risk).threshold or 1.0)
+    def thresholds(self) -> Thresholds | None:
+        """From which confidence on each kind of answer keeps the promise; None where none is asked for."""
+        if not (risk := self._settings.current.promised_risk):
+            return None
+        return {kind: kept.threshold for kind, kept in self.promises(risk).items() if kept.threshold is not None}
+
+    def threshold_of(self, turn: Turn) -> float:
+        """What decides about review of an answer of this kind; 1: none is sure enough."""
+        promised = self.thresholds()
+        if promised is None:
+            return self._settings.current.review_threshold
+        return promised.get(kind_of_turn(turn), 1.0)
 
     @property
     def _recalibration(self) -> Recalibration:
@@ -161,6 +178,11 @@ class Confidence:
         """Correct the confidence by the user's own reviews from the next turn on; None returns to the shipped one."""
         learned = (own and own.learned) or Recalibration()
         self._settings.change(confidence_slope=learned.slope, confidence_intercept=learned.intercept)
+
+
+def kind_of_turn(turn: Turn) -> AnswerKind:
+    question = judged_question(turn.intent, turn.asked or turn.question)
+    return kind_of_answer(question, turn.parts, turn.evidence)
 
 
 def _without_sources(verdict: Verdict, lost: Set[int], stands: Callable[[Citation], bool]) -> Verdict:

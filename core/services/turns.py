@@ -20,6 +20,7 @@ from core.figures.formulas import Formulas, shipped_formulas
 from core.graph.build import TurnGraph
 from core.graph.context import Documents, Look, Memory, Searcher, TurnContext, not_looked_at
 from core.graph.state import TurnState, restored
+from core.judge.verdict import Thresholds
 from core.models.client import stoppable
 from core.models.utterances import Wish, wish_of
 from core.search.lexicon import Lexicon, shipped_lexicon
@@ -50,6 +51,7 @@ class Equipment:
     lexicon: Lexicon = field(default_factory=shipped_lexicon)
     formulas: Formulas = field(default_factory=shipped_formulas)
     look: Look = not_looked_at
+    promised: Thresholds | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -287,6 +289,7 @@ class TurnRunner:
             lexicon=equipment.lexicon,
             formulas=equipment.formulas,
             look=equipment.look,
+            promised=equipment.promised,
         )
         state = TurnState(asked.question, asked.mode, asked.scope, asked.hint)
         return _answered(live.snapshot.turn, self._walk(live.snapshot.turn.id, state, context))

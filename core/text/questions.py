@@ -4,6 +4,7 @@ With vectors "the first quarter" and "the second quarter" are nearer than most r
 """
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import lru_cache
@@ -120,6 +121,11 @@ def is_english(question: str) -> bool:
     spoken = {word.lower() for word in words(question)}
     english, other = spoken & FUNCTION_WORDS, spoken & (STOP_WORDS - FUNCTION_WORDS)
     return len(english) > len(other) or (not other and question.isascii())
+
+
+def in_english(question: str, texts: Sequence[str]) -> bool:
+    """Whether the question and most of the texts that it is asked of are English."""
+    return is_english(question) and 2 * sum(map(is_english, texts)) >= len(texts)
 
 
 @lru_cache(maxsize=4096)

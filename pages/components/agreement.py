@@ -5,10 +5,15 @@ from collections.abc import Mapping, Sequence
 import altair as alt
 import streamlit as st
 
-from core.services.reviews import ReliabilityBin, area_under, risk_coverage
+from core.domain.answers import AnswerKind
+from core.services.reviews import Labelled, ReliabilityBin, area_under, risk_coverage
 
 FEWEST_DRAWN = 20
 """Of fewer answers a share says nothing."""
+MOST_DRAWN = 150
+"""Points of a curve."""
+COLOURS = ("#2b8a89", "#c8553d", "#8a6d2b", "#6a5acd", "#4f7cac", "#b0589c")
+DASHES = ([1, 0], [8, 3], [2, 2], [8, 3, 2, 3], [5, 2], [12, 4])
 SHIPPED, CORRECTED = "Shipped", "Corrected"
 
 
@@ -34,17 +39,26 @@ def draw_agreement(series: Mapping[str, Sequence[ReliabilityBin]]) -> None:
     st.altair_chart((line + dots).properties(height=300, width=420), width="content")
 
 
-def draw_risk_coverage(labelled: Sequence[tuple[float, bool]], promised: float) -> None:
+def draw_risk_coverage(labelled: Mapping[AnswerKind, Labelled], promised: float) -> None:
     """How much of what is shown is wrong, by how much is shown; the dashed line is what was promised."""
-    curve = risk_coverage(labelled)
-    rows = [{"Shown": shown, "Wrong": wrong} for shown, wrong in curve[FEWEST_DRAWN - 1 :]]
+    curves = {kind: risk_coverage(rows) for kind, rows in labelled.items()}
+    names = {kind: f"{kind} (AURC {area_under(curve):.3f})" for kind, curve in curves.items()}
+    rows = [
+        {"Kind": names[kind], "Shown": shown, "Wrong": wrong}
+        for kind, curve in curves.items()
+        for shown, wrong in curve[FEWEST_DRAWN - 1 :: max(1, len(curve) // MOST_DRAWN)]
+    ]
     axis, scale = alt.Axis(format="%", grid=True), alt.Scale(domain=[0, 1])
-    line = alt.Chart(alt.Data(values=rows)).mark_line(color="#2b8a89").encode(
+    legend = alt.Legend(orient="bottom", columns=1, title=None, labelLimit=400, symbolType="stroke")
+    kinds = alt.Scale(domain=list(names.values()), range=COLOURS)
+    line = alt.Chart(alt.Data(values=rows)).mark_line().encode(
         x=alt.X("Shown:Q", title="Answers shown, the surest first", axis=axis, scale=scale),
         y=alt.Y("Wrong:Q", title="Wrong among them", axis=axis, scale=scale),
-        tooltip=[alt.Tooltip("Shown:Q", format=".0%"), alt.Tooltip("Wrong:Q", format=".0%")],
+        color=alt.Color("Kind:N", legend=legend, scale=kinds),
+        strokeDash=alt.StrokeDash("Kind:N", legend=legend, scale=alt.Scale(domain=list(names.values()), range=DASHES)),
+        tooltip=["Kind:N", alt.Tooltip("Shown:Q", format=".0%"), alt.Tooltip("Wrong:Q", format=".0%")],
     )  # fmt: skip
     limit = alt.Chart(alt.Data(values=[{"Wrong": promised}])).mark_rule(color="#808a8d", strokeDash=[4, 4])
-    st.altair_chart((line + limit.encode(y="Wrong:Q")).properties(height=300, width=420), width="content")
-    st.caption(f"Area under this curve (AURC): {area_under(curve):.3f}; an order that puts every wrong answer last "
-               "comes nearest to 0.")  # fmt: skip
+    st.altair_chart((line + limit.encode(y="Wrong:Q")).properties(height=480, width=440), width="content")
+    st.caption("AURC is the area under a curve; an order that puts every wrong answer last comes nearest to 0. The "
+               "dashed grey line is the promised risk.")  # fmt: skip

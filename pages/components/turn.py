@@ -109,7 +109,7 @@ def _searched(turn: Turn) -> str:
 def _draw_headline(app: Pincite, turn: Turn) -> None:
     if (verdict := turn.verdict) is None:
         return
-    sure = confidence(verdict, app.confidence.in_force().review_threshold)
+    sure = confidence(verdict, app.confidence.threshold_of(turn))
     if turn.review and turn.review.stale:
         label = ":material/history: Review out of date"
     elif turn.review:

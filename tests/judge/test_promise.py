@@ -6,25 +6,38 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import beta
 
-from core.domain.answers import AnswerPart, PartKind
+from core.domain.answers import AnswerKind, AnswerPart, PartKind
 from core.domain.documents import Passage
 from core.domain.search import Evidence
 from core.domain.settings import Settings
 from core.domain.turns import ReviewDecision, TurnStatus
-from core.judge.promise import CERTAINTY, GRID, area_under, promise, risk_coverage, upper_bound
-from core.judge.verdict import verdict_of
-from core.models.selection import measured
+from core.judge.promise import (
+    CERTAINTY,
+    GRID,
+    Promise,
+    area_under,
+    kind_of_answer,
+    promise,
+    risk_coverage,
+    shipped_labels,
+    upper_bound,
+)
+from core.judge.verdict import UNPROMISED, verdict_of
 from core.services.bootstrap import open_pincite
+from core.text.questions import not_found
 
 FEE = "The fee is 40 euro."
+GERMAN = "Die Gebühr ist nach dem Vertrag und der Anlage fällig."
+ENGLISH_KINDS = {AnswerKind.QUOTED, AnswerKind.NOT_FOUND, AnswerKind.FIGURE, AnswerKind.COMPUTED}
 EVIDENCE = [Evidence(1, Passage("p", "d", 0, "1", FEE, 0, len(FEE)), "lease.pdf")]
 LABELLED = st.lists(st.tuples(st.floats(0, 1), st.booleans()), max_size=300)
 
 
+@settings(deadline=None)
 @given(st.integers(1, 2000), st.floats(0, 1), st.floats(1e-6, 0.2))
 def test_the_bound_is_clopper_and_pearsons(shown: int, share: float, doubt: float) -> None:
     wrong = int(share * shown)
@@ -68,9 +81,50 @@ def test_the_curve_begins_with_the_surest_answer_and_ends_with_all() -> None:
     assert area_under(curve) == pytest.approx((0 + 0.5 + 1 / 3 + 0.5) / 4) and area_under([]) == 0.0
 
 
-def test_what_ships_says_of_which_answers_it_was_measured() -> None:
-    told = measured()
-    assert len(told["rows"]) == told["all"]["questions"]
+def test_the_doubt_that_is_not_used_up_is_handed_on() -> None:
+    """Each threshold shows the same here, so that the loosest is tried with all the doubt."""
+    loose = promise([(0.99, True)] * 120, 0.05)
+    assert loose.threshold == GRID[-1] and loose.bound < upper_bound(0, 120, (1 - CERTAINTY) / len(GRID))
+
+
+def test_without_answers_nothing_is_promised() -> None:
+    assert promise([], 0.5) == Promise(None, 0.0, 1.0, 0)
+
+
+def test_what_ships_has_answers_of_each_kind_that_can_be_promised() -> None:
+    for large, kinds in ((True, set(AnswerKind) - {AnswerKind.OTHER}), (False, ENGLISH_KINDS)):
+        labels = shipped_labels(large=large)
+        assert set(labels) == kinds
+        for rows in labels.values():
+            assert all(0 <= said <= 1 for said, _ in rows)
+            assert len(rows) >= 30 and {right for _, right in rows} == {False, True}
+
+
+@pytest.mark.parametrize(
+    ("question", "part", "page", "kind"),
+    [
+        ("What is the fee?", AnswerPart(FEE, (1,), PartKind.VERBATIM, probability=0.9), FEE, AnswerKind.QUOTED),
+        ("What is the fee?", AnswerPart("40", (1,), PartKind.HEADLINE, probability=0.9), FEE, AnswerKind.QUOTED),
+        ("What is the fee?", AnswerPart(FEE, (1,), PartKind.VERBATIM, probability=0.9), GERMAN, AnswerKind.QUOTED_ELSE),
+        ("Was kostet es nach dem Vertrag?", AnswerPart(FEE, (1,), PartKind.VERBATIM, probability=0.9), FEE,
+         AnswerKind.QUOTED_ELSE),
+        ("What is the fee?", AnswerPart(not_found("What is the fee?"), (), PartKind.DECLINE, probability=0.9), FEE,
+         AnswerKind.NOT_FOUND),
+        ("Was kostet es nach dem Vertrag?",
+         AnswerPart(not_found("Was kostet es nach dem Vertrag?"), (), PartKind.DECLINE, probability=0.9), GERMAN,
+         AnswerKind.NOT_FOUND_ELSE),
+        ("How many fees?", AnswerPart("I found no fees on 3 pages.", (), PartKind.DECLINE, probability=0.9), FEE,
+         AnswerKind.OTHER),
+        ("What is the fee?", AnswerPart("Fee: 40", (1,), PartKind.FIGURE, probability=0.9), FEE, AnswerKind.FIGURE),
+        ("Is there a fee?", AnswerPart("Yes", (1,), PartKind.YES_NO, probability=0.9), FEE, AnswerKind.OTHER),
+        ("What is the fee?", AnswerPart(FEE, (1,)), FEE, AnswerKind.OTHER),
+    ],
+)  # fmt: skip
+def test_answers_are_told_apart_by_what_weighed_them(
+    question: str, part: AnswerPart, page: str, kind: AnswerKind
+) -> None:
+    evidence = [Evidence(1, Passage("p", "d", 0, "1", page, 0, len(page)), "lease.pdf")]
+    assert kind_of_answer(question, (part,), evidence) is kind
 
 
 def test_a_promise_decides_what_is_shown(contract_library: Path, tmp_path: Path) -> None:
@@ -80,12 +134,12 @@ def test_a_promise_decides_what_is_shown(contract_library: Path, tmp_path: Path)
         shown = pincite.runner.wait(pincite.runner.ask(session, question), 60).turn
         assert shown.status is TurnStatus.ANSWERED
         pincite.settings.change(promised_risk=0.01)
-        assert pincite.confidence.promise(0.01).threshold is None
+        assert pincite.confidence.thresholds() == {}
         strict = pincite.runner.wait(pincite.runner.ask(session, question, fresh=True), 60).turn
         assert strict.status is TurnStatus.FLAGGED and strict.verdict and not strict.verdict.accepted
         assert strict.verdict.confidence == shown.verdict.confidence if shown.verdict else False
         pincite.settings.change(promised_risk=0.5)
-        assert (pincite.confidence.promise(0.5).threshold or 1) < strict.verdict.confidence
+        assert pincite.confidence.threshold_of(strict) < strict.verdict.confidence
         loose = pincite.runner.wait(pincite.runner.ask(session, question, fresh=True), 60).turn
         assert loose.status is TurnStatus.ANSWERED
 
@@ -93,13 +147,19 @@ def test_a_promise_decides_what_is_shown(contract_library: Path, tmp_path: Path)
 def test_own_reviews_are_what_is_promised_by_once_there_are_enough(contract_library: Path, tmp_path: Path) -> None:
     shutil.copytree(contract_library, tmp_path / "data")
     with closing(open_pincite(Settings(data_dir=tmp_path / "data", engine="quoting"))) as pincite:
-        session, question = pincite.sessions.create().id, "What is the penalty for late payment?"
-        assert pincite.confidence.labelled()[1] is False
-        for _ in range(50):
+        session = pincite.sessions.create().id
+        shipped, are_own = pincite.confidence.labelled()[AnswerKind.QUOTED]
+        assert not are_own
+        for number in [*range(50), 49]:
+            question = f"What is the penalty for late payment of invoice {number}?"
             turn = pincite.runner.wait(pincite.runner.ask(session, question, fresh=True), 60).turn
+            if number < 49:
+                assert pincite.confidence.labelled()[AnswerKind.QUOTED] == (shipped, False)
             pincite.reviews.decide(turn.id, ReviewDecision.APPROVED)
-        rows, are_own = pincite.confidence.labelled()
+        labelled = pincite.confidence.labelled()
+        rows, are_own = labelled[AnswerKind.QUOTED]
         assert are_own and len(rows) == 50 and all(right for _, right in rows)
+        assert not labelled[AnswerKind.FIGURE][1]
 
 
 @pytest.mark.parametrize(
@@ -118,10 +178,20 @@ def test_prose_unlike_what_was_labelled_is_not_called_calibrated(question: str, 
     assert verdict.calibrated is calibrated
 
 
-def test_nothing_is_promised_of_prose() -> None:
-    told = [AnswerPart(FEE, (1,))]
-    quoted = [AnswerPart(FEE, (1,), PartKind.VERBATIM, probability=0.9)]
-    for parts, accepted in ((told, False), (quoted, True)):
-        verdict = verdict_of("What is the fee?", parts, EVIDENCE, removed_markers=0,
-                             page_text=lambda *_: FEE, threshold=0.1, promised=True)  # fmt: skip
-        assert verdict.accepted is accepted, verdict.reasons
+PROMISED = {AnswerKind.QUOTED: 0.5}
+
+
+@pytest.mark.parametrize(
+    ("part", "reason"),
+    [
+        (AnswerPart(FEE, (1,), PartKind.VERBATIM, probability=0.9), None),
+        (AnswerPart(FEE, (1,), PartKind.VERBATIM, probability=0.4), "below the threshold of 50%"),
+        (AnswerPart(FEE, (1,)), UNPROMISED[0]),
+        (AnswerPart("The documents do not say.", ()), UNPROMISED[0]),
+        (AnswerPart(not_found("What is the fee?"), (), PartKind.DECLINE, probability=0.9), UNPROMISED[1]),
+    ],
+)
+def test_each_kind_of_answer_has_a_promise_of_its_own(part: AnswerPart, reason: str | None) -> None:
+    verdict = verdict_of("What is the fee?", (part,), EVIDENCE, removed_markers=0,
+                         page_text=lambda *_: FEE, threshold=0.1, promised=PROMISED)  # fmt: skip
+    assert verdict.accepted is (reason is None) and (reason or "") in " ".join(verdict.reasons)

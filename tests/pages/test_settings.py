@@ -83,10 +83,13 @@ def test_a_promise_says_what_it_costs_and_is_kept(app: Pincite) -> None:
     choose(0.05)
     assert "No confidence keeps this promise" in screen.words()
     choose(0.3)
-    assert "1,128 answers to hard questions" in screen.words() and "AURC" in screen.words()
+    assert "Prose, summaries, yes or no, counts | all wait for review | none labelled" in screen.words()
+    assert "labelled answers" in screen.words() and "AURC" in screen.words()
     screen.test.button(key="save_checking").click().run()
     assert app.settings.current.promised_risk == 0.3
-    assert app.confidence.in_force().review_threshold == app.confidence.promise(0.3).threshold
+    kept = app.confidence.promises(0.3)
+    assert app.confidence.thresholds() == {kind: own.threshold for kind, own in kept.items() if own.threshold}
+    assert app.confidence.thresholds()
     screen.assert_sound()
 
 

@@ -67,7 +67,7 @@ def _verdict(state: TurnState, context: TurnContext) -> Verdict:
         recalibration=Recalibration(settings.confidence_slope, settings.confidence_intercept),
         answered=answered,
         read=read,
-        promised=settings.promised_risk > 0,
+        promised=context.promised,
     )
     verdict = held_against_pictures(verdict, state.citations)
     if not (model.writes_prose and verdict.accepted and verdict.claims and not state.counted) or context.out_of_time:
