@@ -80,13 +80,14 @@ def _measured(options: argparse.Namespace, reader: ProcessReader, scratch: Path)
     chance.shuffle(pages)
     cited = [(path, page, *_stretch(page, chance)) for path, page in _again(pages, options.citations)]
     bounds = [_bound(cited[at :: options.binders]) for at in range(min(options.binders, len(cited)))]
-    with_text, found, alarms = 0, 0, list[str]()
+    with_text, found, alarms, unknown = 0, 0, list[str](), list[str]()
     for bound in bounds:
         file = _file(scratch, bound.content)
         seen = list(_found(file))
         with_text, found = with_text + len(seen), found + sum(seen)
         findings = list(prove(file, bound.sources, reader))
-        alarms += [one.sentence for one in findings if one.holds is not True]
+        alarms += [one.sentence for one in findings if one.holds is False]
+        unknown += [one.sentence for one in findings if one.holds is None]
     missed = Counter[str]()
     for number in range(options.mutations):
         name, change = CHANGES[number % len(CHANGES)]
@@ -100,6 +101,7 @@ def _measured(options: argparse.Namespace, reader: ProcessReader, scratch: Path)
         "binders": len(bounds),
         "false_alarms": len(alarms),
         "alarms": alarms[:10],
+        "unknown": unknown[:10],
         "mutations": options.mutations,
         "caught": options.mutations - missed.total(),
         "missed": {name: count for name, count in missed.items() if count},
@@ -168,8 +170,10 @@ def _found(file: Path) -> Iterator[bool]:
     """
     reader, document = PdfReader(file), PdfDocument(file)
     for place in from_manifest(reader.attachments[MANIFEST][0]).answers[0].citations:
+        if place.binder_page_index is None:
+            continue
         text = document[place.binder_page_index].get_textpage()
-        notes = [note.get_object() for note in reader.pages[place.binder_page_index or 0].get("/Annots", ())]
+        notes = [note.get_object() for note in reader.pages[place.binder_page_index].get("/Annots", ())]
         under = [_under(text, note["/QuadPoints"]) for note in notes if note.get("/Subtype") == "/Highlight"]
         if any(under):
             wanted = _letters(place.quotation)

@@ -12,9 +12,16 @@ from dataclasses import replace
 from itertools import groupby
 from xml.sax.saxutils import escape
 
-from pypdf import PageObject, PdfReader, PdfWriter, Transformation
+from pypdf import PageObject, PdfReader, PdfWriter
 from pypdf.errors import PyPdfError
-from pypdf.generic import RectangleObject
+from pypdf.generic import (
+    ArrayObject,
+    DecodedStreamObject,
+    DictionaryObject,
+    IndirectObject,
+    NameObject,
+    RectangleObject,
+)
 
 from core.domain.documents import PageKey
 from core.export.manifest import Exhibit, Exhibits, Manifest, ToldAnswer, as_json, bound
@@ -25,7 +32,7 @@ MANIFEST = "pincite-manifest.json"
 SEAL = b"\n%pincite-sha256:"
 STRIP_POINTS = 24
 MOST_PASSES = 3
-_FONT_ENCODING = "cp1252"
+_FONT, _FONT_ENCODING = b"/PinciteStrip", "cp1252"
 
 
 def bind(manifest: Manifest, exhibits: Exhibits) -> bytes:
@@ -73,34 +80,64 @@ def _added(writer: PdfWriter, key: PageKey, exhibit: Exhibit) -> int | None:
         return None
     try:
         page = writer.add_page(PdfReader(exhibit.path).pages[key[1]])
-        page.transfer_rotation_to_content()
-        _stamp(page, f"{exhibit.document_name} · page {exhibit.page.page_label or key[1] + 1} "
-                     f"({key[1] + 1} of the file)", f"SHA-256 {key[0]}")  # fmt: skip
     except (PyPdfError, OSError, ValueError, KeyError, IndexError, TypeError, RecursionError):
         return None
+    printed = f"page {exhibit.page.page_label or key[1] + 1} ({key[1] + 1} of the file)"
+    _stamp(writer, page, f"{exhibit.document_name} · {printed}", f"SHA-256 {key[0]}")
     return len(writer.pages) - 1
 
 
-def _stamp(page: PageObject, name: str, digest: str) -> None:
-    from reportlab.pdfgen.canvas import Canvas
+def _stamp(writer: PdfWriter, page: PageObject, name: str, digest: str) -> None:
+    """Set a page upright and write on a strip below it; what it draws itself is not read, however much that is."""
+    upright, (left, bottom, right, top) = _upright(page)
+    low = bottom - STRIP_POINTS
+    drawn = (
+        b"\nQ q 1 g %f %f %f %f re f 0.25 g 0.25 G %f %f m %f %f l S "
+        b"BT %s 7 Tf %f %f Td %s Tj ET BT %s 5.5 Tf %f %f Td %s Tj ET Q"
+    ) % (
+        *(left, low, right - left, STRIP_POINTS, left + 8, bottom - 1, right - 8, bottom - 1),
+        *(_FONT, left + 8, bottom - 10, _string(drawable(name)[: int((right - left) / 3.6)])),
+        *(_FONT, left + 8, bottom - 18, _string(digest)),
+    )
+    contents = page.get(NameObject("/Contents"), ArrayObject()).get_object()
+    own = contents if isinstance(contents, ArrayObject) else [page.raw_get("/Contents")]
+    streams = [_stream(writer, b"q " + upright), *own, _stream(writer, drawn)]
+    page[NameObject("/Contents")] = ArrayObject(streams)
+    resources = DictionaryObject(page.get("/Resources", DictionaryObject()).get_object())
+    fonts = DictionaryObject(resources.get("/Font", DictionaryObject()).get_object())
+    helvetica = {"/Type": "/Font", "/Subtype": "/Type1", "/BaseFont": "/Helvetica", "/Encoding": "/WinAnsiEncoding"}
+    font = DictionaryObject({NameObject(key): NameObject(value) for key, value in helvetica.items()})
+    fonts[NameObject(_FONT.decode())] = font
+    resources[NameObject("/Font")] = fonts
+    page[NameObject("/Resources")] = resources
+    page.mediabox = page.cropbox = RectangleObject((left, low, right, top))
 
-    box = page.cropbox
-    left, bottom, width = float(box.left), float(box.bottom), float(box.width)
-    out = io.BytesIO()
-    canvas = Canvas(out, pagesize=(width, STRIP_POINTS))
-    canvas.setFillGray(1)
-    canvas.rect(0, 0, width, STRIP_POINTS, stroke=0, fill=1)
-    canvas.setFillGray(0.25)
-    canvas.line(8, STRIP_POINTS - 1, width - 8, STRIP_POINTS - 1)
-    canvas.setFont("Helvetica", 7)
-    canvas.drawString(8, STRIP_POINTS - 10, drawable(name)[: int(width / 3.6)])
-    canvas.setFont("Helvetica", 5.5)
-    canvas.drawString(8, STRIP_POINTS - 18, digest)
-    canvas.save()
-    strip = PdfReader(io.BytesIO(out.getvalue())).pages[0]
-    grown = RectangleObject((left, bottom - STRIP_POINTS, float(box.right), float(box.top)))
-    page.mediabox, page.cropbox = grown, grown
-    page.merge_transformed_page(strip, Transformation().translate(left, bottom - STRIP_POINTS))
+
+def _upright(page: PageObject) -> tuple[bytes, tuple[float, float, float, float]]:
+    """What turns a page's content as the page is turned to be shown, and the edges that it then has."""
+    box, turned = page.cropbox, page.rotation % 360
+    left, bottom, right, top = map(float, (box.left, box.bottom, box.right, box.top))
+    page.pop("/Rotate", None)
+    match turned:
+        case 90:
+            return b"0 -1 1 0 %f %f cm\n" % (-bottom, right), (0, 0, top - bottom, right - left)
+        case 180:
+            return b"-1 0 0 -1 %f %f cm\n" % (right, top), (0, 0, right - left, top - bottom)
+        case 270:
+            return b"0 1 -1 0 %f %f cm\n" % (top, -left), (0, 0, top - bottom, right - left)
+    return b"", (left, bottom, right, top)
+
+
+def _stream(writer: PdfWriter, content: bytes) -> IndirectObject:
+    stream = DecodedStreamObject()
+    stream.set_data(content)
+    return writer._add_object(stream)
+
+
+def _string(text: str) -> bytes:
+    """As a string in a PDF's content."""
+    escaped = text.replace("\\", r"\\").replace("(", r"\(").replace(")", r"\)")
+    return b"(%s)" % escaped.encode(_FONT_ENCODING)
 
 
 def drawable(text: str) -> str:
