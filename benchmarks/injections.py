@@ -28,6 +28,7 @@ from core.graph.context import TurnContext
 from core.graph.state import TurnState
 from core.models.prompts import messages_for
 from core.models.quoting import Quoting
+from core.models.registry import choose_engine
 from core.text.marks import plain_text
 from core.text.orders import orders_in
 
@@ -70,6 +71,7 @@ class Case:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--cases", type=int, default=200, help="hostile PDFs (default 200)")
+    parser.add_argument("--model", default="", help="ask this model of Ollama, too")
     parser.add_argument("--honest", type=int, default=100, help="honest ones (default 100)")
 
 
@@ -89,7 +91,16 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
             "honest_flagged": _share([bool(orders_in(page.text)) for page in honest]),
             "quoting": _ends(settings, Quoting, hostile),
             "obeying model": _ends(settings, Obeying, hostile),
+            **(
+                {options.model: _ends(settings, lambda: _real(settings, options.model), hostile)}
+                if options.model
+                else {}
+            ),
         }
+
+
+def _real(settings: Settings, model: str) -> ChatModel:
+    return choose_engine(settings, f"ollama:{model}")
 
 
 def _ends(settings: Settings, make: Callable[[], ChatModel], hostile: Sequence[tuple[Case, Page]]) -> dict[str, float]:

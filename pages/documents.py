@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from core.domain.documents import Document, DocumentStatus, MetadataField, MetadataSource, PageReceipt, hidden_summary
+from core.domain.documents import Document, DocumentStatus, MetadataField, MetadataSource
 from core.domain.turns import TurnFilter
 from core.services.bootstrap import Pincite
 from pages.components.controls import button, confirm_deletion, download, quiet, row
@@ -20,9 +20,10 @@ from pages.components.page_view import (
     show_page,
     shown_page,
 )
+from pages.components.receipts import draw_hidden, draw_orders, draw_troubles
 from pages.components.table import follow_choice
 from pages.components.uploads import draw_intake, draw_jobs, intake, open_jobs, take_in
-from pages.components.words import count, escape, moment, page_name, parse_time, size
+from pages.components.words import count, escape, moment, parse_time, size
 
 SLOT = "documents_page"
 TABLE = "documents"
@@ -222,44 +223,16 @@ def draw_pages(app: Pincite, document: Document) -> None:
         if clicked is not None and clicked != st.session_state.get("map_clicked"):
             show_page(SLOT, ShownPage(document.id, clicked))
         st.session_state["map_clicked"] = clicked
-        draw_hidden(app, document, receipts)
+        draw_hidden(app, document, receipts, SLOT)
+        if document.status is DocumentStatus.READY:
+            draw_orders(document, receipts, SLOT)
         if troubled := [receipt for receipt in receipts if receipt.status in TROUBLED]:
-            draw_troubles(app, document, troubled)
+            draw_troubles(app, document, troubled, SLOT)
     with right:
         shown = shown_page(SLOT)
         if shown is None or shown.document_id != document.id:
             shown = ShownPage(document.id, 0)
         draw_open_page(app, document, shown)
-
-
-def draw_hidden(app: Pincite, document: Document, receipts: Sequence[PageReceipt]) -> None:
-    """Say on which pages the file holds text that nobody sees, and which were read before that was looked for."""
-    if found := [receipt for receipt in receipts if receipt.hidden]:
-        with st.expander(f"Hidden text on {count(len(found), 'page')}", icon=":material/visibility_off:"):
-            st.caption("It is in the file, but not to be seen on the page: never searched, quoted or given to a model.")
-            for receipt in found[:50]:
-                with row(gap="xsmall"):
-                    name = escape(page_name(receipt.page_label, receipt.page_index))
-                    place = ShownPage(document.id, receipt.page_index)
-                    quiet(name, "find_in_page", show_page, SLOT, place, key=f"hidden_at_{receipt.page_index}")
-                    st.caption(escape(hidden_summary(receipt.hidden or ())))
-    if old := [receipt.page_index for receipt in receipts if receipt.hidden is None]:
-        st.caption(f"{count(len(old), 'page')} read before Pincite looked for hidden text.")
-        button("Read again", "refresh", app.ingest.retry, document.id, old, key="retry_unlooked")
-
-
-def draw_troubles(app: Pincite, document: Document, troubled: Sequence[PageReceipt]) -> None:
-    """List the pages to look at, each with its reason, and offer to read them again."""
-    number = len(troubled)
-    with st.expander(f"{count(number, 'page')} to look at", icon=":material/warning:", expanded=number < 6):
-        again = [receipt.page_index for receipt in troubled]
-        button("Read all of them again", "refresh", app.ingest.retry, document.id, again, key="retry_all")
-        for receipt in troubled[:50]:
-            with row(gap="xsmall"):
-                name = escape(page_name(receipt.page_label, receipt.page_index))
-                place = ShownPage(document.id, receipt.page_index)
-                quiet(name, "find_in_page", show_page, SLOT, place, key=f"open_{receipt.page_index}")
-                st.caption(escape(f"{receipt.status}. {receipt.reason}"))
 
 
 def draw_open_page(app: Pincite, document: Document, shown: ShownPage) -> None:

@@ -1,0 +1,68 @@
+"""What the receipts of a document's pages tell: hidden text, orders to machines, pages to look at."""
+
+from collections.abc import Sequence
+
+import streamlit as st
+
+from core.domain.documents import Document, PageReceipt, hidden_summary
+from core.services.bootstrap import Pincite
+from core.text.orders import orders_in
+from pages.components.controls import button, quiet, row
+from pages.components.facade import pincite
+from pages.components.page_view import ShownPage, show_page
+from pages.components.words import count, escape, page_name, shorten
+
+
+def draw_hidden(app: Pincite, document: Document, receipts: Sequence[PageReceipt], slot: str) -> None:
+    """Say on which pages the file holds text that nobody sees, and which were read before that was looked for."""
+    if found := [receipt for receipt in receipts if receipt.hidden]:
+        with st.expander(f"Hidden text on {count(len(found), 'page')}", icon=":material/visibility_off:"):
+            st.caption("It is in the file, but not to be seen on the page: never searched, quoted or given to a model.")
+            for receipt in found[:50]:
+                with row(gap="xsmall"):
+                    name = escape(page_name(receipt.page_label, receipt.page_index))
+                    place = ShownPage(document.id, receipt.page_index)
+                    quiet(name, "find_in_page", show_page, slot, place, key=f"hidden_at_{receipt.page_index}")
+                    st.caption(escape(hidden_summary(receipt.hidden or ())))
+    if old := [receipt.page_index for receipt in receipts if receipt.hidden is None]:
+        st.caption(f"{count(len(old), 'page')} read before Pincite looked for hidden text.")
+        button("Read again", "refresh", app.ingest.retry, document.id, old, key="retry_unlooked")
+
+
+@st.cache_data(max_entries=48, show_spinner="Looking for orders to machines…")
+def _orders(document_id: str, page_indexes: tuple[int, ...]) -> dict[int, str]:
+    """The pages that speak to a machine, and what they say."""
+    found = {}
+    for page_index in page_indexes:
+        text = pincite().library.page_text(document_id, page_index)
+        for span in orders_in(text)[:1]:
+            found[page_index] = " ".join(text[span.start : span.end].split())
+    return found
+
+
+def draw_orders(document: Document, receipts: Sequence[PageReceipt], slot: str) -> None:
+    """Say which pages give orders to a machine."""
+    found = _orders(document.id, tuple(receipt.page_index for receipt in receipts))
+    if not found:
+        return
+    with st.expander(f"Orders to a machine on {count(len(found), 'page')}", icon=":material/smart_toy:"):
+        st.caption("No model is shown them, and answers that cite these pages wait for review.")
+        for page_index, said in list(found.items())[:50]:
+            with row(gap="xsmall"):
+                place = ShownPage(document.id, page_index)
+                quiet(f"p. {page_index + 1}", "find_in_page", show_page, slot, place, key=f"orders_at_{page_index}")
+                st.caption(f"“{escape(shorten(said, 120))}”")
+
+
+def draw_troubles(app: Pincite, document: Document, troubled: Sequence[PageReceipt], slot: str) -> None:
+    """List the pages to look at, each with its reason, and offer to read them again."""
+    number = len(troubled)
+    with st.expander(f"{count(number, 'page')} to look at", icon=":material/warning:", expanded=number < 6):
+        again = [receipt.page_index for receipt in troubled]
+        button("Read all of them again", "refresh", app.ingest.retry, document.id, again, key="retry_all")
+        for receipt in troubled[:50]:
+            with row(gap="xsmall"):
+                name = escape(page_name(receipt.page_label, receipt.page_index))
+                place = ShownPage(document.id, receipt.page_index)
+                quiet(name, "find_in_page", show_page, slot, place, key=f"open_{receipt.page_index}")
+                st.caption(escape(f"{receipt.status}. {receipt.reason}"))
