@@ -16,9 +16,11 @@ from core.services.bootstrap import Pincite
 from core.text.orders import orders_in
 from pages.components.controls import button, download, quiet, row
 from pages.components.facade import pincite, tell
+from pages.components.page_words import PICTURE, draw_page_tools
 from pages.components.words import chip_label, escape, shorten
 
-PICTURE_WIDTH = 1100
+PICTURE_WIDTH, LARGE_WIDTH = 1100, 1800
+"""Pixels; the larger one is for who has zoomed in."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,23 +105,41 @@ def page_picture(
     return pincite().documents.page_image(document_id, page_index, width=width, marks=marks, hidden=hidden)
 
 
+@st.fragment
 def draw_picture(document: Document, shown: ShownPage, receipt: PageReceipt | None = None) -> None:
     """The page with its marks; where its file holds text that nobody sees, with the choice to look at that."""
     said = hidden_summary(receipt.hidden or ()) if receipt else ""
     hidden = bool(said) and st.toggle(f"Show {said}", key=f"hidden_{document.id}_{shown.page_index}",
                                       help="This text is in the file, but not to be seen on the page. "
                                       "It is never searched, quoted or given to a model.")  # fmt: skip
-    text = pincite().library.page_text(document.id, shown.page_index)
-    for span in orders_in(text)[:1]:
-        said = escape(" ".join(text[span.start : span.end].split()))
-        st.caption(f":material/smart_toy: This page gives orders to a machine: “{said}” No model is shown them.")
     try:
+        page = pincite().library.page(document.id, shown.page_index)
+        for span in orders_in(page.text)[:1]:
+            said = escape(" ".join(page.text[span.start : span.end].split()))
+            st.caption(f":material/smart_toy: This page gives orders to a machine: “{said}” No model is shown them.")
+        key = f"{document.id} {shown.page_index} {shown.marks}"
+        large = draw_page_tools(page, document.name, key=key, cited=shown.marks, found=_found(shown))
         with st.skeleton(height=600):
-            picture = page_picture(document.id, shown.page_index, PICTURE_WIDTH, shown.marks, hidden)
+            width = LARGE_WIDTH if large else PICTURE_WIDTH
+            picture = page_picture(document.id, shown.page_index, width, shown.marks, hidden)
     except PinciteError as error:
         tell(error)
         return
-    st.image(picture, width="stretch", alt=f"Page {shown.page_index + 1} of {document.name}")
+    with st.container(key=PICTURE):
+        st.image(picture, width="stretch", alt=f"Page {shown.page_index + 1} of {document.name}")
+
+
+def _found(shown: ShownPage) -> list[tuple[int, int]]:
+    """The passages of the page that the answer was found among, and that it does not cite."""
+    if not shown.turn_id:
+        return []
+    try:
+        evidence = pincite().turns.without_trace(shown.turn_id).evidence
+    except PinciteError:
+        return []
+    spans = [(item.passage.start, item.passage.end) for item in evidence
+             if item.passage.page == (shown.document_id, shown.page_index)]  # fmt: skip
+    return [(start, end) for start, end in spans if not any(start < to and end > since for since, to in shown.marks)]
 
 
 def receipt_of(app: Pincite, shown: ShownPage) -> PageReceipt | None:

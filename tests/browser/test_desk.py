@@ -32,6 +32,43 @@ def test_a_mark_opens_its_page_and_its_address_shows_it_again(quoting_app: str, 
     expect(second.get_by_text("Page 2 of 4")).to_be_visible()
 
 
+def test_words_of_a_page_are_found_selected_copied_with_their_citation_and_asked_about(
+    quoting_app: str, new_page: NewPage
+) -> None:
+    page = new_page()
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    page.goto(quoting_app)
+    page.get_by_role("button", name="Try it with the sample contract").click()
+    page.get_by_role("button", name=re.compile(r"^Open service-contract\.pdf, p\. 2")).first.click()
+    line = page.locator(".pincite-words > span", has_text="6.2 The Supplier may also charge").first
+    expect(line).to_be_attached()
+    find = page.get_by_label("Find on this page")
+    find.fill("Overdue  INVOICE")
+    expect(page.locator(".pincite-count")).to_have_text("1 of 1")
+    expect(page.locator(".pincite-here")).to_have_count(2)
+    find.fill("no such words")
+    expect(page.locator(".pincite-count")).to_have_text("none")
+    line.scroll_into_view_if_needed()
+    line.click(click_count=3)
+    page.get_by_role("button", name="Copy with citation").click()
+    expect(page.get_by_role("button", name="Copied")).to_be_visible()
+    copied = page.evaluate("navigator.clipboard.readText()")
+    assert copied.startswith("“6.2 The Supplier may also charge") and copied.endswith("(service-contract.pdf, p. 2)")
+    page.get_by_role("button", name="Ask about this").click()
+    box = page.get_by_test_id("stChatInputTextArea")
+    expect(box).to_be_focused()
+    expect(box).to_have_value(re.compile("^“6.2 The Supplier may also charge"))
+    picture = page.locator(".st-key-page_panel img")
+    narrow = picture.bounding_box()
+    for _ in range(3):
+        page.get_by_role("button", name="Larger").click()
+    expect(page.locator(".pincite-size")).to_have_text("200 %")
+    page.wait_for_function("document.querySelector('.st-key-page_panel img').naturalWidth > 1100")
+    wide = picture.bounding_box()
+    assert narrow and wide and wide["width"] > 1.9 * narrow["width"]
+    expect(page.locator(".pincite-words > span", has_text="6.2 The Supplier may also charge")).to_be_attached()
+
+
 def test_a_half_typed_question_outlives_another_page_and_files_may_be_dropped_anywhere(
     quoting_app: str, new_page: NewPage
 ) -> None:
