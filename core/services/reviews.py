@@ -141,13 +141,13 @@ class Confidence:
         return found | {kind: (rows, True) for kind, rows in self._said[1].items() if len(rows) >= OwnReviews.needed}
 
     def _decisions(self, turn_ids: Iterable[str]) -> dict[AnswerKind, list[tuple[float, bool]]]:
-        """One of each question: asked again it is no other answer."""
+        """Of each question the newest, where the newest come first: asked again it is no other answer."""
         found: dict[AnswerKind, dict[str, tuple[float, bool]]] = {}
         for turn_id in turn_ids:
             turn = self._turns.without_trace(turn_id)
             if turn.review and turn.verdict and (kind := kind_of_turn(turn)) is not AnswerKind.OTHER:
                 label = (turn.verdict.confidence, turn.review.decision is ReviewDecision.APPROVED)
-                found.setdefault(kind, {})[(turn.asked or turn.question).casefold()] = label
+                found.setdefault(kind, {}).setdefault((turn.asked or turn.question).casefold(), label)
         return {kind: list(rows.values()) for kind, rows in found.items()}
 
     def promises(self, risk: float) -> Mapping[AnswerKind, Promise]:

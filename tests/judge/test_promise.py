@@ -150,15 +150,16 @@ def test_own_reviews_are_what_is_promised_by_once_there_are_enough(contract_libr
         session = pincite.sessions.create().id
         shipped, are_own = pincite.confidence.labelled()[AnswerKind.QUOTED]
         assert not are_own
-        for number in [*range(50), 49]:
+        for position, number in enumerate([*range(50), 49]):
             question = f"What is the penalty for late payment of invoice {number}?"
             turn = pincite.runner.wait(pincite.runner.ask(session, question, fresh=True), 60).turn
             if number < 49:
                 assert pincite.confidence.labelled()[AnswerKind.QUOTED] == (shipped, False)
-            pincite.reviews.decide(turn.id, ReviewDecision.APPROVED)
+            again = position == 50
+            pincite.reviews.decide(turn.id, ReviewDecision.REJECTED if again else ReviewDecision.APPROVED)
         labelled = pincite.confidence.labelled()
         rows, are_own = labelled[AnswerKind.QUOTED]
-        assert are_own and len(rows) == 50 and all(right for _, right in rows)
+        assert are_own and len(rows) == 50 and sum(right for _, right in rows) == 49
         assert not labelled[AnswerKind.FIGURE][1]
 
 
