@@ -122,7 +122,7 @@ class Manifest:
 
 
 def manifest_of(turns: Sequence[Turn], exhibits: Exhibits, style: str) -> Manifest:
-    """``exhibits``: each page that a citation of the turns names."""
+    """``exhibits``: each page that a citation of the turns names. A verdict speaks of the answer as it is told."""
     versions = {"pincite": __version__} | {name: version(name) for name in _RUNS_IT}
     return Manifest(now(), versions, style, tuple(_answer(turn, exhibits) for turn in turns))
 
@@ -138,6 +138,7 @@ def bound(manifest: Manifest, places: Mapping[PageKey, int]) -> Manifest:
 
 def _answer(turn: Turn, exhibits: Exhibits) -> ToldAnswer:
     review, verdict = turn.review, turn.verdict
+    said, claims = "".join(part.text for part in turn.final_parts), verdict.claims if verdict else ()
     return ToldAnswer(
         question=turn.question,
         asked_at=turn.started_at,
@@ -146,7 +147,7 @@ def _answer(turn: Turn, exhibits: Exhibits) -> ToldAnswer:
         finding=_finding(turn),
         parts=tuple(map(_part, turn.final_parts)),
         citations=tuple(_pin_cite(place, exhibits[place.page]) for place in turn.final_citations),
-        claims=tuple(ToldClaim(one.text, one.status, one.reason) for one in verdict.claims) if verdict else (),
+        claims=tuple(ToldClaim(said[one.start : one.end], one.status, one.reason) for one in claims),
         confidence=verdict.confidence if verdict and verdict.calibrated else None,
         review=ToldReview(review.decision, review.reviewer, review.decided_at, review.note) if review else None,
     )

@@ -105,11 +105,10 @@ def _agrees_with_itself(answer: ToldAnswer) -> Iterator[Finding]:
     for part in answer.parts:
         if part.kind in (PartKind.HEADLINE, PartKind.VERBATIM) and _flat(part.text) not in quotations:
             yield Finding(False, f"“{shortened(part.text)}” is told as a quotation, but no citation has it.")
-    if answer.review is None:
-        said = _flat("".join(part.text for part in answer.parts))
-        for claim in answer.claims:
-            if _flat(claim.text) not in said:
-                yield Finding(False, f"“{shortened(claim.text)}” is told as checked, but the answer does not say it.")
+    said = _flat("".join(part.text for part in answer.parts))
+    for claim in answer.claims:
+        if _flat(claim.text) not in said:
+            yield Finding(False, f"“{shortened(claim.text)}” is told as checked, but the answer does not say it.")
 
 
 def _in_source(place: PinCite, path: Path | None, read: Read) -> Finding:

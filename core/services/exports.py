@@ -1,6 +1,7 @@
 """Answers that are carried away: as an evidence binder, a Word document or JSON, and marked in a copy of their PDF."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from enum import StrEnum
 
 from core.domain.documents import Document, PageKey
@@ -31,7 +32,7 @@ class Exports:
 
     def of(self, turns: Sequence[Turn], form: Form = Form.BINDER, style: str = "") -> bytes:
         """``style``: of the citations; empty: as the settings have it. Raises TurnError where no answer is finished."""
-        chosen = [self._verdicts.as_it_stands(turn) for turn in turns if turn.status in FINISHED and turn.final_parts]
+        chosen = [self._as_told(turn) for turn in turns if turn.status in FINISHED and turn.final_parts]
         if not chosen:
             raise TurnError("There is no finished answer here.", hint="Ask a question first.")
         names = {place.page: place.document_name for turn in chosen for place in turn.final_citations}
@@ -46,6 +47,11 @@ class Exports:
                 return as_word(manifest)
             case Form.JSON:
                 return as_json(manifest).encode()
+
+    def _as_told(self, turn: Turn) -> Turn:
+        """With what can be said today of the answer that is shown."""
+        stands = self._verdicts.as_it_stands(turn)
+        return replace(stands, verdict=self._verdicts.of_review(turn)) if turn.review else stands
 
     def of_turn(self, turn_id: str, form: Form = Form.BINDER) -> bytes:
         return self.of([self._turns.get(turn_id)], form)

@@ -3,9 +3,6 @@
 import io
 import json
 import random
-import shutil
-from collections.abc import Iterator
-from contextlib import closing
 from pathlib import Path
 
 import pypdfium2
@@ -15,34 +12,15 @@ from pypdf import PdfReader, PdfWriter
 from cli import main
 from core.documents.reader import ProcessReader
 from core.domain.errors import DocumentError, TurnError
-from core.domain.settings import Settings
 from core.domain.turns import Turn
 from core.export.binder import MANIFEST, sealed
 from core.export.manifest import from_manifest
 from core.export.proof import Finding, prove
-from core.services.bootstrap import Pincite, open_pincite
+from core.services.bootstrap import Pincite
 from tests import pdfs
+from tests.export.conftest import QUESTION
 
-QUESTION = "What is the penalty for late payment?"
 MUTATIONS = 200
-
-
-@pytest.fixture
-def pincite(contract_library: Path, tmp_path: Path) -> Iterator[Pincite]:
-    shutil.copytree(contract_library, tmp_path / "data")
-    with closing(open_pincite(Settings(data_dir=tmp_path / "data", engine="quoting"))) as opened:
-        yield opened
-
-
-@pytest.fixture
-def turn(pincite: Pincite) -> Turn:
-    return pincite.runner.wait(pincite.runner.ask(pincite.sessions.create().id, QUESTION), 60).turn
-
-
-@pytest.fixture
-def reader(settings: Settings) -> Iterator[ProcessReader]:
-    with closing(ProcessReader(settings)) as opened:
-        yield opened
 
 
 def saved(folder: Path, content: bytes) -> Path:

@@ -6,7 +6,6 @@ import shutil
 import subprocess
 import zipfile
 from collections.abc import Iterator
-from contextlib import closing
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -22,16 +21,15 @@ from pypdf import PdfReader
 from cli import main
 from core.documents.reader import ProcessReader
 from core.domain.errors import DocumentError
-from core.domain.settings import Settings
 from core.domain.turns import ReviewDecision, Turn
 from core.export.manifest import CONTEXT, PinCite, Source, as_json, from_manifest
 from core.export.proof import prove
 from core.export.styles import CitationStyle, cited, plain
-from core.services.bootstrap import Pincite, open_pincite
+from core.services.bootstrap import Pincite
 from core.services.exports import Form
 from tests import pdfs
+from tests.export.conftest import QUESTION
 
-QUESTION = "What is the penalty for late payment?"
 WORD = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
 ODF = "{urn:oasis:names:tc:opendocument:xmlns:text:1.0}"
 OA, DC = "http://www.w3.org/ns/oa#", "http://purl.org/dc/terms/"
@@ -61,24 +59,6 @@ VOCABULARY: dict[str, Any] = {
     "end": {"@id": f"{OA}end", "@type": "http://www.w3.org/2001/XMLSchema#nonNegativeInteger"},
 }  # fmt: skip
 """Those terms of the Web Annotation vocabulary, as its context (W3C, 23 February 2017) defines them, that we use."""
-
-
-@pytest.fixture
-def pincite(contract_library: Path, tmp_path: Path) -> Iterator[Pincite]:
-    shutil.copytree(contract_library, tmp_path / "data")
-    with closing(open_pincite(Settings(data_dir=tmp_path / "data", engine="quoting"))) as opened:
-        yield opened
-
-
-@pytest.fixture
-def turn(pincite: Pincite) -> Turn:
-    return pincite.runner.wait(pincite.runner.ask(pincite.sessions.create().id, QUESTION), 60).turn
-
-
-@pytest.fixture
-def reader(settings: Settings) -> Iterator[ProcessReader]:
-    with closing(ProcessReader(settings)) as opened:
-        yield opened
 
 
 def place_of(
@@ -290,3 +270,15 @@ def test_every_place_is_cited_once_whatever_the_date(
 ) -> None:
     places = [(note, place_of(name, page, date=date)) for note, page, name in notes]
     assert len(list(cited(places, style))) == len(places)
+
+
+def test_claims_in_a_table_are_told_as_the_answer_says_them(
+    pincite: Pincite, turn: Turn, reader: ProcessReader, samples: Path, tmp_path: Path
+) -> None:
+    number = turn.citations[0].number
+    table = f"| | Penalty |\n|---|---|\n| Late payment | 1.5 % of the overdue amount per month [{number}] |"
+    pincite.reviews.decide(turn.id, ReviewDecision.EDITED, final_answer=table)
+    file = tmp_path / "answers.json"
+    file.write_bytes(pincite.exports.of_turn(turn.id, Form.JSON))
+    assert from_manifest(file.read_bytes()).answers[0].claims
+    assert [one for one in prove(file, [samples / "service-contract.pdf"], reader) if one.holds is False] == []
