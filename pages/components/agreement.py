@@ -29,7 +29,7 @@ def draw_agreement(series: Mapping[str, Sequence[ReliabilityBin]]) -> None:
     names = [SHIPPED, CORRECTED]
     dots = alt.Chart(alt.Data(values=rows)).mark_point(size=80, filled=True, opacity=0.9).encode(
         x=alt.X("Said:Q", title="Confidence", axis=share, scale=scale),
-        y=alt.Y("Right:Q", title="Faithful", axis=share, scale=scale),
+        y=alt.Y("Right:Q", title="Right", axis=share, scale=scale),
         color=alt.Color("Confidence:N", legend=legend, scale=alt.Scale(domain=names, range=["#2b8a89", "#c8553d"])),
         shape=alt.Shape("Confidence:N", legend=legend, scale=alt.Scale(domain=names, range=["circle", "triangle"])),
         tooltip=[alt.Tooltip("Said:Q", format=".0%"), alt.Tooltip("Right:Q", format=".0%"), "Answers:Q"],
