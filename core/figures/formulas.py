@@ -13,6 +13,7 @@ from string import ascii_lowercase
 
 from core.domain.edited_files import read_edited
 from core.domain.settings import PACKAGE_ROOT
+from core.text.stating import expression_of
 
 _MARGIN = re.compile(r"(?:\s\([^()]{1,60}\))?\smargin\b")
 SHIPPED = PACKAGE_ROOT / "data" / "formulas"
@@ -151,7 +152,7 @@ def lettered(expression: str, years: Sequence[int] = (0,), joined: str = "x") ->
         def visit_Name(self, node: ast.Name) -> ast.AST:
             return each[node.id]
 
-    tree = Joined().visit(ast.parse(joined, mode="eval"))
+    tree = Joined().visit(expression_of(joined))
     if not 1 <= len(letters.needed) <= len(ascii_lowercase):
         raise ValueError("too few or too many operands")
     return tuple(letters.needed), ast.unparse(tree)
@@ -166,7 +167,7 @@ class _Letters(ast.NodeTransformer):
 
     def of(self, expression: str, years_before: int) -> ast.expr:
         self._before = years_before
-        tree: ast.Expression = self.visit(ast.parse(expression, mode="eval"))
+        tree: ast.Expression = self.visit(expression_of(expression))
         return tree.body
 
     def visit_Name(self, node: ast.Name) -> ast.AST:

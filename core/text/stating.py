@@ -5,6 +5,7 @@ Whoever states a figure and whoever checks the statement make it here, from the 
 
 import ast
 import re
+import threading
 from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal, DecimalException, localcontext
 from string import ascii_lowercase
@@ -20,6 +21,8 @@ _SCALES = {1000: "thousand", 10**6: "million", 10**9: "billion", 10**12: "trilli
 _SIGNS = {"USD": "$", "EUR": "€", "GBP": "£", "JPY": "¥", "CNY": "¥", "INR": "₹"}
 _NO_TEX = re.compile(r"[^\w\s$€£¥₹%.,()−-]")
 _LONGEST_GROUP = 40
+_PARSING = threading.Lock()
+"""CPython 3.11 counts how deep its parser is for all threads at once, and raises SystemError where two parse."""
 _BRACKETED = re.compile(r"\([^()]*\)")
 _FOOTNOTE = re.compile(r"(?<=\w) ?(?:\((?:\d|[a-z])\)){1,4}$")
 """Behind a name: "2015(1)", "Net sales (a)(b)"."""
@@ -42,6 +45,12 @@ _WEAK, _MIDDLE, _STRONG = 1, 2, 3
 
 class NotComputableError(ValueError):
     """The expression is none, lacks a figure, or has no result."""
+
+
+def expression_of(expression: str) -> ast.Expression:
+    """Raises SyntaxError or ValueError for what is no expression."""
+    with _PARSING:
+        return ast.parse(expression, mode="eval")
 
 
 def state(figure: Figure) -> str:
@@ -200,7 +209,7 @@ def _parsed(expression: str) -> ast.expr:
     if len(expression) > _LONGEST_EXPRESSION:
         raise NotComputableError("the expression is too long")
     try:
-        return ast.parse(expression, mode="eval").body
+        return expression_of(expression).body
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         raise NotComputableError(f"{expression} is no expression") from error
 
