@@ -41,7 +41,7 @@ from core.export.proof import prove
 from core.store.library import sha256_of
 
 SHORTEST, LONGEST = 30, 300
-LEAST_TEXT = 200
+LEAST_TEXT, CITED_OF_A_PAGE = 200, 3
 SCANNED = 10
 """Pages without a text layer that are recognised and cited, at most: each takes seconds."""
 
@@ -150,7 +150,7 @@ def _pages(
     files: Sequence[Path], reader: PageReader, wanted: int, chance: random.Random
 ) -> Iterator[tuple[Path, Page]]:
     """Pages with text, a few of each document; some that are recognised."""
-    each, scanned = max(wanted // max(len(files), 1), 1), 0
+    each, scanned = max(wanted // max(CITED_OF_A_PAGE * len(files), 1), 1), 0
     for path in files:
         try:
             count = reader.open(path).page_count
