@@ -138,6 +138,8 @@ def draw_input(app: Pincite, session: Session | None, names: dict[str, str]) -> 
     """The choice of mode and documents, and the box to type in."""
     key = session.id if session else "new"
     engine = app.engines.state()
+    if names:
+        app.engines.warm()
     modes = [mode for mode in MODES if engine.name != "quoting" or mode is not Mode.CHAT]
     if st.session_state.get(f"mode_{key}") not in modes:
         st.session_state.pop(f"mode_{key}", None)  # the model went away, and chatting with it

@@ -172,6 +172,9 @@ def cover_of(manifest: Manifest) -> bytes:
         say(answer.finding, small)
         for number, where, quoted in _sources(answer, manifest.style):
             say(f"{where}: {quoted}", small, before=f"<b>[{number}]</b> ")
+    say("Documents", head)
+    for source in dict.fromkeys(place.source for answer in manifest.answers for place in answer.citations):
+        say(f"{source.name}: SHA-256 {source.sha256}", small)
     everything = "".join(f"{answer.question}{part.text}" for answer in manifest.answers for part in answer.parts)
     if drawable(everything) != " ".join(everything.split()):
         say("Characters that this cover’s font lacks are shown as “?”; the manifest and the pages have them.", small)

@@ -4,7 +4,7 @@ import hashlib
 import io
 import tempfile
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass
 from functools import cache, partial
@@ -144,10 +144,11 @@ def _marked_in_binder(
     if page.status is PageStatus.OCR and source is not None:
         page = read(source, place.page_index)
     under = [_words(page, boxes) for boxes in marks]
-    told, quotation = Counter(place.quotation.split()), place.quotation
+    quotation = place.quotation
+    told = _unbroken(quotation.split())
     what = f"[{place.number}] “{shortened(quotation)}”"
     where = f"what is marked on page {(place.binder_page_index or 0) + 1} of the binder"
-    if any(_flat(quotation) in "".join(words) or told <= Counter(words) for words in under):
+    if any("".join(told) in "".join(words) or Counter(told) <= Counter(words) for words in under):
         return Finding(True, f"{what} is {where}.")
     if page.status is not PageStatus.OCR or source is not None:
         return Finding(False, f"{what} is not {where}.")
@@ -157,7 +158,13 @@ def _marked_in_binder(
 
 
 def _words(page: Page, boxes: Sequence[Box]) -> list[str]:
-    return [page.text[word.start : word.end] for word in page.words if any(_lies_in(word.box, box) for box in boxes)]
+    marked = (word for word in page.words if any(_lies_in(word.box, box) for box in boxes))
+    return _unbroken(page.text[word.start : word.end] for word in marked)
+
+
+def _unbroken(words: Iterable[str]) -> list[str]:
+    """Without the hyphens at which lines break: whether they are read depends on what follows."""
+    return [word.rstrip("-\u00ad") for word in words]
 
 
 def _lies_in(word: Box, mark: Box) -> bool:

@@ -56,6 +56,8 @@ class TurnState:
     attempts: tuple[Attempt, ...] = ()
     give_up: str = ""
     """Why no further attempt is made, though the draft is not accepted."""
+    by_code: bool = False
+    """Quotations stand, or are to stand, in the place of prose that came to nothing."""
     notices: tuple[str, ...] = ()
     reasons: tuple[str, ...] = ()
     question_back: str = ""

@@ -70,7 +70,9 @@ def verdict_of(
     read: float | None = None,
     promised: Thresholds | None = None,
 ) -> Verdict:
-    """Judge one draft without a model. ``removed_markers`` pointed to no evidence and cap what it can reach.
+    """Judge one draft without a model. ``removed_markers`` pointed to no evidence; they cap what it can reach.
+
+    Where every claim is borne out all the same, only the validity of its citations.
 
     Where the engine said how likely its answer is right, that is the confidence, as far as the claims are borne out;
     of prose it is never more than the geometric mean of the probabilities that the evidence answers (``answered``) and
@@ -97,7 +99,10 @@ def verdict_of(
     reasons = [f"“{_short(claim.text)}”: {claim.reason}." for claim in claims if claim.status in _BAD]
     if removed_markers:
         told = f"{removed_markers} citation{'s' if removed_markers > 1 else ''} pointed to no passage"
-        faithfulness, validity = _capped(faithfulness, told), _capped(validity, told)
+        validity = _capped(validity, told)
+    borne_out = all(claim.status is ClaimStatus.SUPPORTED for claim in claims)
+    if misled := bool(removed_markers) and not borne_out:
+        faithfulness = _capped(faithfulness, told)
         reasons.append(f"{told} and {'were' if removed_markers > 1 else 'was'} removed.")
     uncited = bool(claims) and not any(claim.citations for claim in claims)
     if uncited:
@@ -106,12 +111,11 @@ def verdict_of(
         reasons.append("The answer states nothing that can be checked.")
     confidence = findings.confidence * min(1.0, 0.5 + findings.relevance.value / (2 * WEAK_RELEVANCE))
     if likely is not None:
-        borne_out = all(claim.status is ClaimStatus.SUPPORTED for claim in claims)
         confidence = likely if borne_out else min(likely, findings.confidence)
     elif answered is not None:
         # what code finds hard to read off a page, a model does too
         confidence = min(confidence, math.sqrt(answered * (answered if read is None else read)))
-    if removed_markers or uncited or not claims:
+    if misled or uncited or not claims:
         confidence = min(confidence, CAP_INVALID_CITATION)
     confidence = learned.confidence(capped(confidence, [claim.status for claim in claims]))
     if unpromised:

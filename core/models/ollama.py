@@ -93,6 +93,10 @@ class OllamaProvider:
     def open(self, settings: Settings, model: str) -> "OllamaChat":
         return OllamaChat(self.address(settings), model)
 
+    def warm(self, settings: Settings, model: str) -> None:
+        with suppress(ModelUnavailableError, ServerTrouble):
+            OllamaChat(self.address(settings), model).load()
+
 
 class OllamaChat(ServedChat):
     provider, program = "ollama", "Ollama"
@@ -110,6 +114,11 @@ class OllamaChat(ServedChat):
     def context_tokens(self) -> int:
         """What the model was built for, at most LARGEST_CONTEXT. Raises ModelUnavailableError."""
         return context_length(self._shown, LARGEST_CONTEXT)
+
+    def load(self) -> None:
+        """Raises ModelUnavailableError, ServerTrouble and StoppedError."""
+        with model_server(self.host, seconds=ANSWER_SECONDS) as server:
+            server.generate(self.model, options=self._options, keep_alive=KEEP_ALIVE)
 
     def _reply(self, messages: list[dict[str, str]], schema: Mapping[str, Any]) -> str:
         think = False if self._thinks else None

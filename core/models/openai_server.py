@@ -196,6 +196,9 @@ class OpenAiProvider:
         address = self.address(settings)
         return OpenAiChat(address, model, key=key_for(address, CHAT_KEY))
 
+    def warm(self, settings: Settings, model: str) -> None:
+        """Such servers hold their model from their start."""
+
 
 def _listed(address: str, key: str) -> dict[str, dict[str, Any]]:
     """What the server says of each model, by name; those that only embed are told by nothing but their names."""

@@ -43,6 +43,9 @@ class ChatProvider(Protocol):
     def open(self, settings: Settings, model: str) -> ChatModel:
         """Build one for a turn."""
 
+    def warm(self, settings: Settings, model: str) -> None:
+        """Have it loaded before it is asked, where the server loads models when asked; trouble is told by the turn."""
+
 
 CHAT: dict[str, ChatProvider] = {
     "ollama": OllamaProvider(),

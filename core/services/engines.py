@@ -2,7 +2,9 @@
 
 import threading
 import time
+from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 
 from core.domain.errors import SettingsError, StoppedError
 from core.domain.settings import Settings
@@ -16,6 +18,8 @@ HOLD_SECONDS = 10.0
 """How long an answer about the engines is given again without asking the server."""
 STALE_SECONDS = 60.0
 """How long it is still given while the server is asked."""
+WARM_SECONDS = 900.0
+"""How long a model that was loaded is taken to be so still."""
 
 
 class Engines:
@@ -28,6 +32,8 @@ class Engines:
         self._known: tuple[Settings, EngineState, float] | None = None
         """What was found with which settings, and when."""
         self._looking: threading.Thread | None = None
+        self._warmed: tuple[str, str, float] = ("", "", 0.0)
+        """Provider, model, and when it was to be loaded."""
         self._closing = threading.Event()
 
     def state(self) -> EngineState:
@@ -40,11 +46,26 @@ class Engines:
                 _, state, found_at = self._known
                 age = time.monotonic() - found_at
                 if age > HOLD_SECONDS and not (self._looking and self._looking.is_alive()):
-                    self._looking = threading.Thread(target=self._look_again, name="engines", daemon=True)
+                    self._looking = threading.Thread(
+                        target=self._unless_closing, args=(self._look,), name="engines", daemon=True
+                    )
                     self._looking.start()
                 if age <= STALE_SECONDS:
                     return state
         return self._look()
+
+    def warm(self) -> None:
+        """Have the model that would answer loaded while a person still thinks; nobody waits for it."""
+        state, settings = self.state(), self._settings.current
+        if state.name not in CHAT or not state.model:
+            return
+        with self._lock:
+            provider, model, at = self._warmed
+            if (provider, model) == (state.name, state.model) and time.monotonic() - at < WARM_SECONDS:
+                return
+            self._warmed = state.name, state.model, time.monotonic()
+        load = partial(CHAT[state.name].warm, settings, state.model)
+        threading.Thread(target=self._unless_closing, args=(load,), name="warm", daemon=True).start()
 
     def allow(self, address: str) -> None:
         """Questions and passages may go there from now on."""
@@ -72,9 +93,9 @@ class Engines:
     def close(self) -> None:
         self._closing.set()
 
-    def _look_again(self) -> None:
-        with suppress(StoppedError):
-            self._look()
+    def _unless_closing(self, ask: Callable[[], object]) -> None:
+        with suppress(StoppedError), stoppable(self._closing.is_set):
+            ask()
 
     def _look(self) -> EngineState:
         """No lock is held while the server is asked; what it says of settings that have changed since is not kept."""

@@ -34,7 +34,9 @@ CLOSING_SECONDS = 10.0
 POLL_SECONDS = 0.25
 LONGEST_QUESTION = 8_000
 STEPS_OF_AN_ATTEMPT = 5
-"""Rewriter, retriever, analyst, generator and judge; before them comes the router, after them review."""
+"""Rewriter, retriever, analyst, generator and judge; before them comes the router."""
+STEPS_BESIDE = 4
+"""Router and review; generator and judge once more, where quotations take the place of prose."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -306,7 +308,7 @@ class TurnRunner:
 
     def _walk(self, turn_id: str, state: TurnState, context: TurnContext) -> TurnState:
         """Walk the graph to its end; no turn takes more steps than its retries need, else it goes to review."""
-        steps = 2 + STEPS_OF_AN_ATTEMPT * (1 + context.settings.max_retries)
+        steps = STEPS_BESIDE + STEPS_OF_AN_ATTEMPT * (1 + context.settings.max_retries)
         thread = RunnableConfig(configurable={"thread_id": turn_id})
         limited = RunnableConfig(**thread, recursion_limit=steps + 1)  # LangGraph counts finding nothing left to do
         try:

@@ -3,6 +3,7 @@
 import io
 import json
 import random
+from dataclasses import replace
 from pathlib import Path
 
 import pypdfium2
@@ -13,10 +14,11 @@ from cli import main
 from core.documents.reader import ProcessReader
 from core.domain.errors import DocumentError, TurnError
 from core.domain.turns import Turn
-from core.export.binder import MANIFEST, sealed
-from core.export.manifest import from_manifest
-from core.export.proof import Finding, prove
+from core.export.binder import MANIFEST, bind, sealed
+from core.export.manifest import Exhibit, PinCite, Source, from_manifest
+from core.export.proof import Finding, _marked_in_binder, prove
 from core.services.bootstrap import Pincite
+from core.store.library import sha256_of
 from tests import pdfs
 from tests.export.conftest import QUESTION
 
@@ -81,17 +83,60 @@ def test_a_binder_that_was_sealed_anew_is_caught_by_its_sources(
     told = json.loads(PdfReader(io.BytesIO(content)).attachments[MANIFEST][0])
     quote = told["answers"][0]["citations"][0]["annotation"]["target"]["selector"]["refinedBy"][0]
     quote["exact"] = quote["exact"].replace("1.5", "9.5")
+    forged = saved(tmp_path, told_otherwise(content, told))
+    found = list(prove(forged, [samples / "service-contract.pdf"], reader))
+    failed = [finding.sentence for finding in found if finding.holds is False]
+    assert any("does not stand on" in sentence for sentence in failed)
+    assert any("not what is marked" in sentence for sentence in failed)
+    assert any("no citation has it" in sentence for sentence in failed)
+
+
+def told_otherwise(content: bytes, told: object) -> bytes:
+    """The binder with another manifest, sealed anew."""
     writer = PdfWriter()
     for page in PdfReader(io.BytesIO(content)).pages:
         writer.add_page(page)
     writer.add_attachment(MANIFEST, json.dumps(told).encode())
     out = io.BytesIO()
     writer.write(out)
-    found = list(prove(saved(tmp_path, sealed(out.getvalue())), [samples / "service-contract.pdf"], reader))
-    failed = [finding.sentence for finding in found if finding.holds is False]
-    assert any("does not stand on" in sentence for sentence in failed)
-    assert any("not what is marked" in sentence for sentence in failed)
-    assert any("no citation has it" in sentence for sentence in failed)
+    return sealed(out.getvalue())
+
+
+def test_another_hash_is_noticed_where_other_citations_keep_theirs(
+    pincite: Pincite, turn: Turn, reader: ProcessReader, samples: Path, tmp_path: Path
+) -> None:
+    content = pincite.exports.of_turn(turn.id)
+    told = json.loads(PdfReader(io.BytesIO(content)).attachments[MANIFEST][0])
+    citations = told["answers"][0]["citations"]
+    citations.append(json.loads(json.dumps(citations[0])))
+    last = from_manifest(json.dumps(told).encode())
+    bound_anew = bind(last, {place.page: exhibit(pincite, place, samples) for place in last.answers[0].citations})
+    told = json.loads(PdfReader(io.BytesIO(bound_anew)).attachments[MANIFEST][0])
+    source = told["answers"][0]["citations"][-1]["annotation"]["target"]["source"]
+    source["id"] = source["id"][:-5] + ("A" if source["id"][-5] != "A" else "B") + source["id"][-4:]
+    forged = saved(tmp_path, told_otherwise(bound_anew, told))
+    failed = [one.sentence for one in prove(forged, [samples / "service-contract.pdf"], reader) if one.holds is False]
+    assert "The cover says something else than the manifest." in failed
+
+
+def exhibit(pincite: Pincite, place: PinCite, samples: Path) -> Exhibit:
+    (document,) = pincite.library.list()
+    page = pincite.library.page(document.id, place.page_index)
+    return Exhibit(place.source.name, document, samples / "service-contract.pdf", page)
+
+
+def test_a_quotation_that_ends_where_a_word_is_broken_is_found_under_its_mark(
+    reader: ProcessReader, tmp_path: Path
+) -> None:
+    source = tmp_path / "broken.pdf"
+    source.write_bytes(pdfs.prose(["The fee is due on the last day of the month, and in-"]))
+    page = next(iter(reader.read(source, [0])))
+    cited = PinCite(1, Source("broken.pdf", sha256_of(source)), 0, "1", 0, len(page.text), page.text)
+    seen = replace(page, text=page.text.replace("in-", "in "))
+    assert page.text.endswith("in-")
+    marks = [[word.box for word in page.words]]
+    found = _marked_in_binder(cited, marks, source, source, lambda path, index: seen)
+    assert found.holds is True, found.sentence
 
 
 def test_a_source_that_is_gone_is_said(pincite: Pincite, turn: Turn, reader: ProcessReader, tmp_path: Path) -> None:

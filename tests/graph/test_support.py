@@ -62,8 +62,9 @@ def test_a_claim_that_cites_the_wrong_passage_is_cited_anew(ask: Any) -> None:
 @pytest.mark.parametrize("marker", ["[1]", "[2]", "[1, 2, 3]", "", "[77]"])
 def test_what_no_passage_bears_is_never_accepted(ask: Any, marker: str) -> None:
     turn = ask(ScriptedModel(f"{RATE}. [1] Paris is the capital of France {marker}."))
-    assert turn.status is TurnStatus.FLAGGED
-    false = next(claim for claim in turn.verdict.claims if "Paris" in claim.text)
+    refused = turn.attempts[0].verdict
+    assert not refused.accepted and "Paris" not in turn.answer
+    false = next(claim for claim in refused.claims if "Paris" in claim.text)
     assert false.status is ClaimStatus.UNSUPPORTED
 
 
@@ -90,7 +91,8 @@ def test_filler_neither_raises_nor_lowers(ask: Any, filler: str) -> None:
 )  # fmt: skip
 def test_a_statement_in_the_dress_of_small_talk_or_a_decline_is_checked(ask: Any, disguise: str) -> None:
     turn = ask(ScriptedModel(disguise))
-    assert turn.status is TurnStatus.FLAGGED and not turn.verdict.declined
+    refused = turn.attempts[0].verdict
+    assert not refused.accepted and not refused.declined and "50 %" not in turn.answer
 
 
 def test_a_quotation_with_the_words_of_a_decline_is_none(ask: Any) -> None:
@@ -131,14 +133,14 @@ def test_a_retry_is_judged_on_what_was_asked_and_kept_with_the_turn(ask: Any) ->
 
 
 def test_no_percentage_stands_beside_an_answer_that_is_not_to_be_relied_on(ask: Any) -> None:
-    turn = ask(ScriptedModel("The managing director went to prison. [1]"))
+    turn = ask(ScriptedModel("The managing director went to prison. [1]"), shelf=Reread({"contract.pdf": CONTRACT}))
     assert turn.status is TurnStatus.FLAGGED and turn.verdict.confidence > 0
     assert "Flagged for review" in turn_as_text(turn) and "Confidence" not in turn_as_text(turn)
 
 
 def test_no_line_of_an_answer_a_name_or_a_reason_looks_like_what_pincite_says(ask: Any) -> None:
     forged = "Confidence 100%\n\nNote: checked\r[1] a.pdf, page 9\u2028Confidence 99%"
-    turn = ask(ScriptedModel("The managing director went to prison. [1]"))
+    turn = ask(ScriptedModel("The managing director went to prison. [1]"), shelf=Reread({"contract.pdf": CONTRACT}))
     turn = replace(
         turn,
         parts=(AnswerPart(forged, (1,)),),

@@ -52,11 +52,25 @@ def test_a_retry_turns_a_wrong_answer_into_a_right_one(world: Any) -> None:
 
 def test_exhausted_retries_keep_the_best_draft_and_go_to_review(world: Any) -> None:
     better = "Overdue amounts bear interest at 1.5 % per month. [1] The moon is made of green cheese. [1]"
-    turn = world(ScriptedModel(WRONG, better, WRONG)).ask(PENALTY).turn
+    turn = world(ScriptedModel(WRONG, better, WRONG), review_threshold=1.0).ask(PENALTY).turn
     assert turn.status is TurnStatus.FLAGGED
-    assert turn.path[-1] == "review" and turn.path.count("judge") == 3
-    assert turn.answer == better, "the best attempt, not the last"
+    assert turn.path[-1] == "review" and turn.path.count("judge") == 4
+    assert turn.verdict.confidence == max(one.verdict.confidence for one in turn.attempts), "the best, not the last"
     assert turn.reasons and turn.question_back
+
+
+def test_prose_that_no_attempt_made_hold_gives_way_to_quotations(world: Any) -> None:
+    turn = world(ScriptedModel(WRONG, WRONG.replace("5 %", "6 %"), WRONG.replace("5 %", "7 %"))).ask(PENALTY).turn
+    assert turn.status is TurnStatus.ANSWERED, turn.reasons
+    assert all(part.verbatim or not part.text.strip() for part in turn.parts) and "1.5 % per month" in turn.answer
+    assert "so the documents are quoted instead" in turn.notices[-1]
+    assert [one.number for one in turn.attempts] == [0, 1, 2, 3] and turn.path[-2:] == ("generator", "judge")
+
+
+def test_quotations_that_hold_no_better_leave_the_turn_to_a_person(world: Any) -> None:
+    turn = world(ScriptedModel(WRONG), max_retries=0, review_threshold=1.0).ask(PENALTY).turn
+    assert turn.status is TurnStatus.FLAGGED and turn.path.count("generator") == 2
+    assert not any("quoted instead" in notice for notice in turn.notices)
 
 
 def test_nothing_found_goes_to_review_without_generator_or_judge(world: Any) -> None:
@@ -111,6 +125,7 @@ def test_a_lost_model_is_told_plainly_and_can_be_run_again(world: Any) -> None:
 
 def test_the_step_limit_gives_the_best_draft_to_review(world: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("core.services.turns.STEPS_OF_AN_ATTEMPT", 2)
+    monkeypatch.setattr("core.services.turns.STEPS_BESIDE", 2)
     turn = world(ScriptedModel(WRONG, WRONG, WRONG)).ask(PENALTY).turn
     assert turn.status is TurnStatus.FLAGGED and turn.path[-1] == "review"
     assert any("limit of 8 steps" in reason for reason in turn.reasons)
@@ -119,17 +134,17 @@ def test_the_step_limit_gives_the_best_draft_to_review(world: Any, monkeypatch: 
 
 def test_all_the_retries_that_can_be_chosen_fit_into_the_step_limit(world: Any) -> None:
     drafts = [WRONG.replace("5 %", f"{number} %") for number in (5, 6, 7, 8, 9, 11)]
-    turn = world(ScriptedModel(*drafts), max_retries=5).ask(PENALTY).turn
-    assert (turn.path.count("judge"), turn.path.count("review")) == (6, 1)
-    assert any("6 attempts" in reason for reason in turn.reasons)
+    turn = world(ScriptedModel(*drafts), max_retries=5, review_threshold=1.0).ask(PENALTY).turn
+    assert (turn.path.count("judge"), turn.path.count("review")) == (7, 1)
+    assert any("7 attempts" in reason for reason in turn.reasons)
 
 
 def test_no_retry_repeats_the_one_before(world: Any) -> None:
     """Each looks for what is still missing and not for what was tried; where nothing is new there is no other."""
     one = world(ScriptedModel(WRONG, WRONG, WRONG))
     turn = one.ask(PENALTY).turn
-    assert turn.status is TurnStatus.FLAGGED and turn.path.count("judge") == 2
-    assert any("nothing new" in reason for reason in turn.reasons)
+    assert turn.status is TurnStatus.ANSWERED and turn.path.count("judge") == 3
+    assert "quoted instead" in turn.notices[-1] and turn.path[-3:] == ("retriever", "generator", "judge")
     first, second, third = one.search.plans
     assert {query.text for query in second.sub_queries} > {query.text for query in first.sub_queries}
     assert [plan.attempt for plan in (first, second, third)] == [0, 1, 2]
@@ -148,13 +163,13 @@ def test_a_critic_that_finds_an_answer_beside_the_point_or_half_keeps_it_from_be
 ) -> None:
     model = ScriptedModel(RIGHT)
     model.replies = [critique("supported") | {fault: 1}]
-    turn = world(model, max_retries=0).ask(PENALTY).turn
-    assert turn.status is TurnStatus.FLAGGED and any("scripted finds" in reason for reason in turn.reasons)
+    refused = world(model, max_retries=0).ask(PENALTY).turn.attempts[0].verdict
+    assert not refused.accepted and any("scripted finds" in reason for reason in refused.reasons)
     praised = ScriptedModel(RIGHT)
     praised.replies = [critique("supported")]
     accepted = world(praised).ask(PENALTY, fresh=True).turn
     assert accepted.status is TurnStatus.ANSWERED
-    assert turn.verdict.confidence < accepted.verdict.confidence
+    assert refused.confidence < accepted.verdict.confidence
 
 
 def test_the_time_budget_ends_the_retries(world: Any, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -162,8 +177,8 @@ def test_the_time_budget_ends_the_retries(world: Any, monkeypatch: pytest.Monkey
     clock = iter([0.0, *(100.0 for _ in range(1000))])
     monkeypatch.setattr("core.services.turns.time.monotonic", lambda: next(clock))
     turn = one.ask(PENALTY).turn
-    assert turn.status is TurnStatus.FLAGGED and turn.path.count("generator") == 1
-    assert any("time for this turn" in reason for reason in turn.reasons)
+    assert turn.path.count("rewriter") == 1 and "1.5 % per month" in turn.answer
+    assert "quoted instead" in turn.notices[-1]
 
 
 @pytest.mark.parametrize("in_time", [True, False])
@@ -191,8 +206,9 @@ def test_an_invented_marker_is_removed_and_counts(world: Any) -> None:
 def test_prose_that_names_no_page_is_never_accepted(world: Any) -> None:
     loose = "The law on late payment of invoices applies, and the interest is due once the period is over."
     turn = world(ScriptedModel(loose), max_retries=0).ask(PENALTY).turn
-    assert turn.status is TurnStatus.FLAGGED
-    assert turn.verdict.confidence <= 0.5 and "Nothing in it is tied to a page." in turn.reasons
+    refused = turn.attempts[0].verdict
+    assert not refused.accepted and refused.confidence <= 0.5
+    assert "Nothing in it is tied to a page." in refused.reasons and "law on late" not in turn.answer
 
 
 def test_a_mention_searches_that_document_alone(world: Any) -> None:
@@ -305,7 +321,8 @@ def test_a_critic_cannot_raise_what_the_rules_found(world: Any) -> None:
     model = ScriptedModel(WRONG)
     model.replies = [critique("supported")]
     turn = world(model, max_retries=0).ask(PENALTY).turn
-    assert turn.status is TurnStatus.FLAGGED and turn.verdict.claims[0].status != "supported"
+    refused = turn.attempts[0].verdict
+    assert not refused.accepted and refused.claims[0].status != "supported"
 
 
 @pytest.mark.parametrize("reply", [None, {}, {"claims": "no"}, {"claims": [{"number": 7, "status": "supported"}]}])

@@ -6,16 +6,19 @@ import time
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 
 from core.domain.errors import ModelUnavailableError
 from core.domain.models import Fetch, KeptModel
 from core.domain.settings import Settings
-from core.models.ollama import chat_models, host_of
+from core.models.ollama import KEEP_ALIVE, OllamaProvider, chat_models, host_of
 from core.models.ollama_library import RECOMMENDED, kept_models, recommended
+from core.services.engines import Engines
 from core.services.model_library import ModelLibrary
+from core.services.settings import SettingsInForce
 
 
 class Shop:
@@ -27,6 +30,8 @@ class Shop:
         """Waited for in the middle of a fetch."""
         self.hung_up = threading.Event()
         self.refuses = ""
+        self.loaded: list[dict[str, Any]] = []
+        """How models were asked to be loaded."""
         shop = self
 
         class Handler(BaseHTTPRequestHandler):
@@ -41,6 +46,9 @@ class Shop:
                 asked = self._asked()
                 if self.path == "/api/show":
                     self._say({"model_info": {"x.context_length": 4096}, "capabilities": ["completion"]})
+                elif self.path == "/api/generate":
+                    shop.loaded.append(asked)
+                    self._say({"model": asked["model"], "done": True, "done_reason": "load"})
                 elif shop.refuses:
                     self._say({"error": shop.refuses})
                 else:
@@ -174,3 +182,25 @@ def test_a_real_server_tells_of_its_models() -> None:
     kept = {model.name: model for model in kept_models(host_of(""))}
     assert set(names) == {name for name, model in kept.items() if model.chats}
     assert all(model.size > 1_000_000 and model.context_tokens >= 128 for model in kept.values())
+
+
+def in_force(settings: Settings) -> SettingsInForce:
+    return cast(SettingsInForce, SimpleNamespace(current=settings))
+
+
+def test_the_model_that_would_answer_is_loaded_once_before_it_is_asked(shop: Shop, tmp_path: Path) -> None:
+    engines = Engines(in_force(Settings(data_dir=tmp_path, ollama_host=shop.address)))
+    for _ in range(3):
+        engines.warm()
+    for thread in threading.enumerate():
+        if thread.name == "warm":
+            thread.join(20)
+    (asked,) = shop.loaded
+    assert (asked["model"], asked["keep_alive"], asked.get("prompt", "")) == ("small:1b", KEEP_ALIVE, "")
+    assert asked["options"]["num_ctx"] == 4096, "as at every call, else it would be loaded anew"
+
+
+def test_nothing_is_loaded_where_no_server_answers(tmp_path: Path) -> None:
+    settings = Settings(data_dir=tmp_path, ollama_host="http://127.0.0.1:9")
+    Engines(in_force(settings)).warm()
+    OllamaProvider().warm(settings, "gone")

@@ -2,7 +2,8 @@
 
 The evidence is counted anew, in the order in which the draft cites it.
 
-Where the model wrote nothing (no time was left, or its reply is empty), quotations stand in and a notice says so.
+Where the model wrote nothing (no time was left, or its reply is empty), quotations stand in and a notice says so; they
+do as well where the judge sends prose back that did not hold.
 """
 
 from bisect import bisect_right
@@ -23,6 +24,7 @@ from core.graph.context import TurnContext
 from core.graph.state import TurnState, critique_of
 from core.judge.citations import CitedAnswer, cite, read_typed, renumbered
 from core.judge.polarity import decide
+from core.models.replies import mended
 from core.search.census import parts_of as count_parts
 from core.text.marks import plain_text
 from core.text.numbers import quantities, same
@@ -49,13 +51,13 @@ def generator(state: TurnState, runtime: Runtime[TurnContext]) -> TurnState:
     """Write one draft; in chat intent it is the answer."""
     context = runtime.context
     chat = state.intent is Intent.CHAT
+    engine, silence = context.stand_in if state.by_code else context.model, []
     request = whole = _request(state, context)
-    if context.model.writes_prose and not (chat or state.counted):
+    if engine.writes_prose and not (chat or state.counted):
         whole = _counted_as_sent(request, _quoted_by_code(request, context))
-        request = replace(whole, evidence=_readable(whole.evidence, context.model.readable_characters))
-    verb = "Writing" if context.model.writes_prose else "Selecting quotations"
+        request = replace(whole, evidence=_readable(whole.evidence, engine.readable_characters))
+    verb = "Writing" if engine.writes_prose else "Selecting quotations"
     context.progress.step(f"{verb}…" if chat else f"{verb} from {len(request.evidence)} passages…")
-    engine, silence = context.model, []
     thoughts = ""
     if state.counted:
         parts, removed = _of_count(state), 0
@@ -64,7 +66,7 @@ def generator(state: TurnState, runtime: Runtime[TurnContext]) -> TurnState:
     if not parts and engine.writes_prose:
         engine, silence = context.stand_in, [_silence(context)]
         parts, removed, _ = _written(engine, whole, context)
-    give_up = "The time for this turn was used up." if context.out_of_time and not chat else state.give_up
+    give_up = "The time for this turn was used up." if context.out_of_time and not (chat or state.by_code) else ""
     found = (
         CitedAnswer(parts, ())
         if chat
@@ -86,6 +88,8 @@ def generator(state: TurnState, runtime: Runtime[TurnContext]) -> TurnState:
     )  # fmt: skip
     return replace(
         state,
+        attempt=len(state.attempts),
+        by_code=state.by_code or bool(silence),
         parts=cited.parts,
         evidence=evidence,
         citations=cited.citations,
@@ -93,7 +97,7 @@ def generator(state: TurnState, runtime: Runtime[TurnContext]) -> TurnState:
         thoughts=thoughts,
         usage=usage,
         give_up=give_up,
-        notices=tuple(dict.fromkeys([*state.notices, *silence, *otherwise, *context.model.notices])),
+        notices=tuple(dict.fromkeys([*state.notices, *silence, *otherwise, *engine.notices])),
     )
 
 
@@ -131,7 +135,7 @@ def _written(
             break
     if context.stopped():
         raise StoppedError("The turn was stopped.")
-    read, removed = read_typed(prose, request.evidence)
+    read, removed = read_typed(mended(prose, request), request.evidence)
     parts = (*whole, *read)
     if engine.writes_prose:
         return parts, removed, thoughts

@@ -1,4 +1,7 @@
-"""The judge: checks the draft against its evidence; it stands, is tried again, or goes to a person."""
+"""The judge: checks the draft against its evidence; it stands, is tried again, or goes to a person.
+
+Prose that no attempt made hold gives way to quotations of the same evidence, which are judged like any draft.
+"""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -19,6 +22,7 @@ from core.text.orders import orders_in
 
 SHOWS_OTHERWISE = "The page shows other words than its file says."
 """Trying again would not change that."""
+_DECISIONS = {"__end__": "accept", "review": "give up", "generator": "quote instead", "rewriter": "retry"}
 IS_IT_RIGHT = "Is the answer right all the same?"
 
 
@@ -38,12 +42,16 @@ def judge(state: TurnState, runtime: Runtime[TurnContext]) -> TurnState:
         state = replace(state, give_up=state.give_up or SHOWS_OTHERWISE)
     if state.give_up:
         verdict = replace(verdict, accepted=False)
-    elif verdict.declined and context.model.writes_prose and first_of_several:
+    elif verdict.declined and _is_prose(state, context) and first_of_several:
         verdict = replace(verdict, accepted=False, reasons=("The first, stricter search may have missed it.",))
     judged = replace(state, verdict=verdict)
     if not verdict.accepted:
-        judged = replace(judged, give_up=state.give_up or _why_no_further(state, context))
-    decision = "accept" if verdict.accepted else "give up" if judged.give_up else "retry"
+        why = state.give_up or _why_no_further(state, context)
+        by_code = bool(why) and _is_prose(state, context) and not (orders or state.give_up == SHOWS_OTHERWISE)
+        judged = replace(judged, give_up="" if by_code else why, by_code=by_code)
+    elif state.by_code and state.attempts:
+        judged = replace(judged, notices=(*state.notices, quoted_instead(context.model.name)))
+    decision = _DECISIONS[after_judge(judged)]
     context.note(
         read={"draft": judged.draft.answer, "evidence": [item.number for item in state.evidence]},
         decided={"decision": decision, "because": judged.give_up or list(verdict.reasons)},
@@ -56,7 +64,8 @@ def _verdict(state: TurnState, context: TurnContext) -> Verdict:
     """By rule; where that accepts the draft, a language model may still find fault with it."""
     context.progress.step("Checking citations…")
     settings, model = context.settings, context.model
-    answered, read = _weighed(state) if model.writes_prose else (None, None)
+    prose = _is_prose(state, context)
+    answered, read = _weighed(state) if prose else (None, None)
     verdict = verdict_of(
         judged_question(state.intent, state.asked),
         state.parts,
@@ -70,12 +79,21 @@ def _verdict(state: TurnState, context: TurnContext) -> Verdict:
         promised=context.promised,
     )
     verdict = held_against_pictures(verdict, state.citations)
-    if not (model.writes_prose and verdict.accepted and verdict.claims and not state.counted) or context.out_of_time:
+    if not (prose and verdict.accepted and verdict.claims) or context.out_of_time:
         return verdict
     context.progress.step(f"Asking {model.name} to check the answer…")
     reply = model.of_last_answer(critic_question(verdict.claims), CRITIC_SCHEMA)
     critique = read_critique(reply, len(verdict.claims))
     return weigh(verdict, critique, critic=model.name, evidence=state.evidence, threshold=settings.review_threshold)
+
+
+def _is_prose(state: TurnState, context: TurnContext) -> bool:
+    """A language model wrote the draft."""
+    return context.model.writes_prose and not (state.by_code or state.counted)
+
+
+def quoted_instead(model: str) -> str:
+    return f"What {model} wrote did not hold against these pages, so the documents are quoted instead."
 
 
 def _orders(citations: Sequence[Citation], context: TurnContext) -> list[str]:
@@ -112,12 +130,14 @@ def _weighed(state: TurnState) -> tuple[float | None, float | None]:
 def _why_no_further(state: TurnState, context: TurnContext) -> str:
     if context.out_of_time:
         return "The time for this turn was used up."
-    if state.attempt >= context.settings.max_retries:
+    if state.attempt >= context.settings.max_retries or (state.by_code and state.attempts):
         return f"{state.attempt + 1} attempts did not lead to an answer that can be relied on."
     return ""
 
 
-def after_judge(state: TurnState) -> Literal["rewriter", "review", "__end__"]:
+def after_judge(state: TurnState) -> Literal["rewriter", "generator", "review", "__end__"]:
     if state.verdict is not None and state.verdict.accepted:
         return "__end__"
-    return "review" if state.give_up else "rewriter"
+    if state.give_up:
+        return "review"
+    return "generator" if state.by_code else "rewriter"

@@ -29,7 +29,10 @@ WORDS_LOOKED_FOR_IN = 20
 
 
 def retriever(state: TurnState, runtime: Runtime[TurnContext]) -> TurnState:
-    """Search with the plan, looser by its attempt number; a retry that brings nothing new is the last."""
+    """Search with the plan, looser by its attempt number; a retry that brings nothing new is the last.
+
+    Then quotations take the place of a model's prose.
+    """
     context = runtime.context
     assert state.plan is not None, "the rewriter comes before the retriever"
     scope = state.plan.document_ids or state.document_ids
@@ -40,7 +43,7 @@ def retriever(state: TurnState, runtime: Runtime[TurnContext]) -> TurnState:
         look = _survey if state.intent is Intent.SURVEY else _search
         found = look(state, context, searched)
     if _repeats(found, context):
-        return replace(found, give_up=NOTHING_NEW)
+        return replace(found, by_code=True) if context.model.writes_prose else replace(found, give_up=NOTHING_NEW)
     return _asking_back(found, context)
 
 

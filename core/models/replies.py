@@ -1,0 +1,124 @@
+"""What small models make of an answer's format, brought back to it: prose with markers like [2].
+
+Only the form is mended here. Which passage bears a sentence out is found out later, whatever number stands behind it.
+"""
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+from core.domain.ports import AnswerRequest
+from core.domain.search import Evidence
+from core.models.client import strict_json
+from core.models.prompts import ANSWER_RULES
+from core.text.marks import MARK
+from core.text.sentences import split_sentences
+
+_LABEL = r"(?:passage|source|reference|citation)s?"
+_NUMBERS = r"(\d{1,3}(?:[ \t]?(?:[,;&–-]|and)[ \t]?\d{1,3}){0,9})"
+_NAMED = re.compile(
+    rf"[\[(【](?:\^|\#|{_LABEL}[ \t]?[:#.]?[ \t]?){_NUMBERS}(?:[,;][^\[\]()【】\n]{{0,60}})?[\])】]", re.IGNORECASE
+)
+"""(Source: 2), [Passage 1 and 3], [^2]."""
+_DAGGERED = re.compile(r"[\[【](\d{1,3})†[^\[\]【】\n]{0,60}[\]】]")
+_RAISED = re.compile(r"(?<=[.!?])[¹²³⁴⁵⁶⁷⁸⁹]{1,2}(?!\w)")
+_DIGITS = str.maketrans("¹²³⁴⁵⁶⁷⁸⁹", "123456789")
+_UNFILLED = re.compile(r"[ \t]?\[(?:n|number|source|citation)\](?!\w)", re.IGNORECASE)
+"""The rule's own words, copied."""
+_WHERE = re.compile(r"(?<=\])[ \t]?\(([^()\n]{1,300})\)")
+_TAG = re.compile(r"<(/?)passages?>")
+_LISTED = re.compile(rf"[-*•#\s]*(?:[\[【]\^?\d|{_LABEL}\b)", re.IGNORECASE)
+_BESIDE = re.compile(rf"\b(?:{_LABEL}|pages?|pp?)\b|[\W\d_]+", re.IGNORECASE)
+_LEAST_WORDS = 5
+"""Of a sentence that nobody says twice."""
+
+
+def mended(reply: str, request: AnswerRequest) -> str:
+    """The reply without wrapping, without what it copies of the prompt or says twice, with markers as asked for."""
+    text = _without_echo(_unwrapped(reply), request)
+    text = _NAMED.sub(lambda match: f"[{re.sub('and|&', ',', match[1].lower())}]", text)
+    text = _DAGGERED.sub(r"[\1]", text)
+    text = _RAISED.sub(lambda match: f" [{match[0].translate(_DIGITS)}]", text)
+    text = _UNFILLED.sub(lambda match: match[0] if _stands(match[0].strip(), request.evidence) else "", text)
+    text = _WHERE.sub(lambda match: "" if _names(match[1], request.evidence) else match[0], text)
+    return _said_once(_without_list(text, request.evidence))
+
+
+def _stands(words: str, evidence: Sequence[Evidence]) -> bool:
+    return any(words in item.passage.text for item in evidence)
+
+
+def _names(text: str, evidence: Sequence[Evidence]) -> bool:
+    return any(item.document_name in text for item in evidence)
+
+
+def _unwrapped(reply: str) -> str:
+    """What a reply in JSON says, with the numbers that stand beside it."""
+    body = reply.strip()
+    if body.startswith("```") and body.endswith("```"):
+        body = body[3:-3].partition("\n")[2].strip()
+    if body[:1] not in ("{", "["):
+        return reply
+    try:
+        return _told(strict_json(body)) or reply
+    except ValueError:
+        return reply
+
+
+def _told(value: Any) -> str:
+    if isinstance(value, list):
+        return " ".join(filter(None, map(_told, value)))
+    if not isinstance(value, dict):
+        return value.strip() if isinstance(value, str) else ""
+    texts = {name: text for name, text in value.items() if isinstance(text, str)}
+    if not texts:
+        return " ".join(filter(None, map(_told, value.values())))
+    lists = [one if isinstance(one, list) else [one] for one in value.values()]
+    numbers = [str(number) for one in lists for number in one if type(number) is int]
+    said = texts.get("answer") or max(texts.values(), key=len)
+    return f"{said.strip()} [{', '.join(numbers)}]" if numbers else said.strip()
+
+
+def _without_echo(text: str, request: AnswerRequest) -> str:
+    """Without copied rules, the question, passages between their delimiters, and a label before the answer."""
+    echoed = {line.strip() for line in (*ANSWER_RULES.split("\n"), request.question)} - {""}
+    lines = (line for line in text.split("\n") if line.strip().removeprefix("Question:").strip() not in echoed)
+    text = "\n".join(lines)
+    kept, depth, position = "", 0, 0
+    for tag in _TAG.finditer(text):
+        kept += "" if depth else text[position : tag.start()]
+        depth, position = max(depth + (-1 if tag[1] else 1), 0), tag.end()
+    kept += "" if depth else text[position:]
+    return kept.strip().removeprefix("Answer:").strip()
+
+
+def _without_list(text: str, evidence: Sequence[Evidence]) -> str:
+    """Without the list of sources at its end: they are shown with each answer."""
+    lines = text.rstrip().split("\n")
+    while len(lines) > 1 and (not lines[-1].strip() or _lists_source(lines[-1], evidence)):
+        lines.pop()
+    return "\n".join(lines)
+
+
+def _lists_source(line: str, evidence: Sequence[Evidence]) -> bool:
+    """It begins with a marker or a label, and says nothing but where its passage stands."""
+    if not _LISTED.match(line):
+        return False
+    for item in evidence:
+        for name in (item.document_name, *item.passage.heading_path):
+            line = line.replace(name, " ")
+    return not _BESIDE.sub("", line)
+
+
+def _said_once(text: str) -> str:
+    """Without sentences that were said before, word for word."""
+    said: set[str] = set()
+    kept, position = "", 0
+    for span in split_sentences(text):
+        sentence = text[span.start : span.end]
+        bare = " ".join(MARK.sub("", sentence).split())
+        if bare not in said or len(bare.split()) < _LEAST_WORDS or "|" in bare:
+            kept += text[position : span.end]
+        said.add(bare)
+        position = span.end
+    return kept + text[position:]

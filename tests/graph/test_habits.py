@@ -1,0 +1,76 @@
+"""Replies in forms that small models fall into, through the whole graph: the answer is the one they meant."""
+
+from typing import Any
+
+import pytest
+
+from core.domain.documents import Passage
+from core.domain.ports import AnswerRequest
+from core.domain.search import Evidence, Intent
+from core.domain.turns import TurnStatus
+from core.models.prompts import ANSWER_RULES, messages_for
+from core.models.replies import mended
+from tests.graph.test_walks import PENALTY, RIGHT
+from tests.graph.world import CONTRACT, ScriptedModel
+
+SAID = "Overdue amounts bear interest at 1.5 % per month."
+PAID = "Each invoice is paid by the customer within 30 days of receipt."
+HABITS = {
+    "no citation": SAID,
+    "a number of no source": f"{SAID} [1, 7]",
+    "the rule's own placeholder": f"{SAID} [n]",
+    "a label in round brackets": f"{SAID} (Source: 1)",
+    "a label in square brackets": f"{SAID} [Passage 1, page 1]",
+    "footnotes": f"{SAID}[^1]\n\n[^1]: Service contract.pdf, page 1",
+    "raised figures": f"{SAID}¹",
+    "foreign brackets": f"{SAID} 【1†source】",
+    "where it stands, copied": f"{SAID} [1] (Service contract.pdf, page 1)",
+    "a list of sources": f"{SAID} [1]\n\nSources:\n- [1] Service contract.pdf, page 1",
+    "JSON": f'{{"question": "{PENALTY}", "answer": "{SAID}", "citations": [1]}}',
+    "JSON in a fence": f'```json\n{{"sentences": [{{"text": "{SAID}", "source": 1}}]}}\n```',
+    "the prompt repeated": f"<passages>\n<passage>\n[1] {CONTRACT[0]}\n</passage>\n</passages>\n\n"
+    f"Question: {PENALTY}\nAnswer: {SAID} [1]",
+    "the rules repeated": f"{ANSWER_RULES}\n\n{SAID}",
+    "the same over and over": f"{SAID} [1] " * 8,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("habit", HABITS)
+def test_the_answer_is_the_one_that_was_meant(world: Any, habit: str) -> None:
+    turn = world(ScriptedModel(HABITS[habit])).ask(PENALTY).turn
+    assert turn.answer.strip() == RIGHT
+    assert turn.status is TurnStatus.ANSWERED, turn.reasons
+    (citation,) = turn.citations
+    assert "1.5 % per month" in citation.quotation
+
+
+@pytest.mark.parametrize("reply", ["", "   \n", "<think>What now?</think>", "逾期款项按每月百分之五计息。[1]"])
+def test_where_nothing_usable_is_said_the_documents_are_quoted(world: Any, reply: str) -> None:
+    turn = world(ScriptedModel(*[reply] * 3)).ask(PENALTY).turn
+    assert turn.status is TurnStatus.ANSWERED, turn.reasons
+    assert "1.5 % per month" in turn.answer and any("quoted instead" in notice for notice in turn.notices)
+
+
+def request(text: str = CONTRACT[0]) -> AnswerRequest:
+    passage = Passage("p1", "d", 0, "1", text, 0, len(text))
+    return AnswerRequest(PENALTY, Intent.DOCUMENT_SEARCH, (Evidence(1, passage, "Service contract.pdf"),))
+
+
+@pytest.mark.parametrize(
+    "prose",
+    [
+        "Let x[n] be the signal.",
+        "An area of 40 m² (see Source Code Pro, 2) is let.",
+        "- Meridian [1]\n- Span [1]",
+        "| a | b |\n|---|---|\n| 1 | 2 |\n| 1 | 2 |",
+        "{1, 2} is a set.",
+        "Yes. Yes, it is.",
+    ],
+)
+def test_what_is_no_habit_stays(prose: str) -> None:
+    assert mended(prose, request("Let x[n] be the signal.")) == prose
+
+
+def test_the_whole_prompt_given_back_says_nothing() -> None:
+    asked = request()
+    assert mended("\n".join(message["content"] for message in messages_for(asked)), asked) == ""
