@@ -2,6 +2,7 @@
 
 import hashlib
 import io
+import re
 import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -25,6 +26,7 @@ from core.export.marks import shortened
 from core.text.likeness import compare
 
 Read = Callable[[Path, int], Page]
+_HYPHEN = re.compile(r"(?<=[^\W\d_])[-\u00ad]")
 _PICTURE_WIDTH = 1000
 """Pixels; fine enough that another digit is seen."""
 
@@ -163,8 +165,8 @@ def _words(page: Page, boxes: Sequence[Box]) -> list[str]:
 
 
 def _unbroken(words: Iterable[str]) -> list[str]:
-    """Without the hyphens at which lines break: whether they are read depends on what follows."""
-    return [word.rstrip("-\u00ad") for word in words]
+    """Without hyphens behind letters: whether one at which a line breaks is read depends on what follows."""
+    return [_HYPHEN.sub("", word) for word in words]
 
 
 def _lies_in(word: Box, mark: Box) -> bool:

@@ -3,6 +3,7 @@
 import io
 import json
 import random
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -125,15 +126,18 @@ def exhibit(pincite: Pincite, place: PinCite, samples: Path) -> Exhibit:
     return Exhibit(place.source.name, document, samples / "service-contract.pdf", page)
 
 
-def test_a_quotation_that_ends_where_a_word_is_broken_is_found_under_its_mark(
-    reader: ProcessReader, tmp_path: Path
+@pytest.mark.parametrize("read", ["The well-known fee is due, and in ", "The well- known fee is due, and in-"])
+def test_a_quotation_is_found_under_its_mark_however_broken_words_are_read(
+    reader: ProcessReader, tmp_path: Path, read: str
 ) -> None:
     source = tmp_path / "broken.pdf"
-    source.write_bytes(pdfs.prose(["The fee is due on the last day of the month, and in-"]))
+    source.write_bytes(pdfs.prose([told := "The well-known fee is due, and in-"]))
     page = next(iter(reader.read(source, [0])))
-    cited = PinCite(1, Source("broken.pdf", sha256_of(source)), 0, "1", 0, len(page.text), page.text)
-    seen = replace(page, text=page.text.replace("in-", "in "))
-    assert page.text.endswith("in-")
+    assert page.text == told
+    cited = PinCite(1, Source("broken.pdf", sha256_of(source)), 0, "1", 0, len(told), told)
+    seen = replace(page, text=read, words=tuple(
+        replace(page.words[0], start=found.start(), end=found.end()) for found in re.finditer(r"\S+", read)
+    ))  # fmt: skip
     marks = [[word.box for word in page.words]]
     found = _marked_in_binder(cited, marks, source, source, lambda path, index: seen)
     assert found.holds is True, found.sentence
