@@ -27,7 +27,7 @@ _UNFILLED = re.compile(r"[ \t]?\[(?:n|number|source|citation)\](?!\w)", re.IGNOR
 """The rule's own words, copied."""
 _WHERE = re.compile(r"(?<=\])[ \t]?\(([^()\n]{1,300})\)")
 _TAG = re.compile(r"<(/?)passages?>")
-_LISTED = re.compile(rf"[-*•#\s]*(?:[\[【]\^?\d|{_LABEL}\b)", re.IGNORECASE)
+_LISTED = re.compile(rf"[\[【]\^?\d|{_LABEL}\b", re.IGNORECASE)
 _BESIDE = re.compile(rf"\b(?:{_LABEL}|pages?|pp?)\b|[\W\d_]+", re.IGNORECASE)
 _LEAST_WORDS = 5
 """Of a sentence that nobody says twice."""
@@ -102,7 +102,7 @@ def _without_list(text: str, evidence: Sequence[Evidence]) -> str:
 
 def _lists_source(line: str, evidence: Sequence[Evidence]) -> bool:
     """It begins with a marker or a label, and says nothing but where its passage stands."""
-    if not _LISTED.match(line):
+    if not _LISTED.match(line.lstrip("-*•# \t")):
         return False
     for item in evidence:
         for name in (item.document_name, *item.passage.heading_path):
