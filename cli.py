@@ -40,19 +40,22 @@ DEFAULT_PORT = 8501
 @click.version_option(__version__, message="pincite %(version)s")
 @click.option("--port", type=click.IntRange(1, 65535), default=DEFAULT_PORT, show_default=True, help="Port of the app.")
 @click.option("--no-browser", is_flag=True, help="Do not open a browser.")
+@click.option("--window", is_flag=True, help="Open a window of its own (needs Chrome, Chromium, Edge or Brave).")
 @click.pass_context
-def pincite(context: click.Context, port: int, no_browser: bool) -> int:
+def pincite(context: click.Context, port: int, no_browser: bool, window: bool) -> int:
     """Chat with PDFs; every sentence of an answer carries a checked quotation from a named page.
 
     Without a command, opens the app in the browser.
     """
+    if window and no_browser:
+        raise click.UsageError("--window and --no-browser exclude each other.", context)
     if context.invoked_subcommand is None:
         settings = working_settings()
         os.environ["PINCITE_DATA_DIR"] = str(settings.data_dir)
         from app import app
         from serve import open_app
 
-        open_app(app, settings, port=port, headless=no_browser)
+        open_app(app, settings, port=port, headless=no_browser, window=window)
     return ANSWERED
 
 

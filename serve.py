@@ -7,7 +7,7 @@ import socket
 import sys
 import threading
 from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, contextmanager, suppress
+from contextlib import AbstractContextManager, asynccontextmanager, contextmanager, nullcontext, suppress
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -27,6 +27,7 @@ from core.domain.writing import NOT_OURS, write_whole
 from core.text.plain import shown
 from web.door import TOKEN, Door, is_loopback
 from web.passphrase import Passphrase
+from web.window import app_window, installed_browser, profile_of
 
 # Until st.navigation has run once in a process, Streamlit takes the folder pages/ beside the main script for its older
 # kind of multipage app, and an address such as /documents would open without the frame.
@@ -103,9 +104,13 @@ def entrance(port: int) -> str:
     return f"{scheme}://{host}:{port}/" + (f"?{TOKEN}={door.token}" if door.passphrase is None else "")
 
 
-def open_app(app: st.App, settings: Settings, *, port: int, headless: bool) -> None:
-    """Serve until Ctrl-C. Raises SettingsError or StorageError, before anything is served."""
-    options = _options(settings, port) | ({"server.headless": True} if headless else {})
+def open_app(app: st.App, settings: Settings, *, port: int, headless: bool, window: bool = False) -> None:
+    """Serve until Ctrl-C, or until the window is closed. Raises SettingsError or StorageError before that."""
+    browser = installed_browser() if window else None
+    if window and browser is None:
+        told = "No Chrome, Chromium, Edge or Brave was found for a window of its own: opening the default browser."
+        print(told, flush=True)
+    options = _options(settings, port) | ({"server.headless": True} if headless or browser else {})
     bootstrap.load_config_options(options)
     where = entrance(port)
     config.set_option("server.allowedHosts", [])  # the door is stricter, and knows the address that was called
@@ -113,7 +118,11 @@ def open_app(app: st.App, settings: Settings, *, port: int, headless: bool) -> N
         _refuse_a_taken_port(config.get_option("server.address") or "0.0.0.0", port)
         sys.argv = [str(PACKAGE_ROOT / "app.py")]
         _allow_many_connections()
-        with suppress(KeyboardInterrupt):
+        shown_in: AbstractContextManager[None] = nullcontext()
+        if browser:
+            profile = profile_of(browser, settings.data_dir)
+            shown_in = app_window(browser, profile, where, otherwise=cli_util.open_browser)
+        with suppress(KeyboardInterrupt), shown_in:
             app.run(config=options | {"server.allowedHosts": []})
 
 

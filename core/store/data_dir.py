@@ -19,7 +19,7 @@ FORMAT = 1
 QUARANTINE = "quarantine"
 _BEFORE_THE_FIRST_START = {
     *("samples", "models", "settings.json", "pincite.log", "lost+found"),
-    *("app.lock", "app.json", "passphrase.json"),
+    *("app.lock", "app.json", "passphrase.json", "window"),
 }
 
 
