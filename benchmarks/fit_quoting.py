@@ -6,6 +6,7 @@ languages. Writes quoting.json with ``--write``.
 
 import argparse
 import json
+import random
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -22,7 +23,6 @@ from benchmarks.corpus import Corpus, open_corpus
 from benchmarks.grading import grade
 from benchmarks.measures import Question, mean, read_questions
 from benchmarks.training_folder import ONE_DOCUMENT
-from core.graph.nodes.retriever import absent_from
 from core.judge.confidence import calibration_error, reliability, threshold_effects
 from core.models.quoting import LEAST_ANSWERED
 from core.models.selection import (
@@ -46,7 +46,7 @@ READ_MEASURES = ("span", "answerable")
 STRENGTH = 0.1
 """Inverse of the penalty on standardised measures."""
 SHARE_UNANSWERABLE = 0.25
-"""What unanswerable questions count for together: few of the folder's are, of those that people ask more."""
+"""Few of the folder's are, of those that people ask more: so many are asked of every document but their own."""
 HELD = 0.6
 """Of an answer's new terms, or by token F1, what must be there."""
 
@@ -59,9 +59,10 @@ class Asked:
     source: str
     answers: tuple[str, ...]
     """None: its document does not answer."""
-    absent: tuple[str, ...]
     measured: tuple[Measured, ...]
     holds: tuple[bool, ...]
+    moved: bool = False
+    """It was asked of every document but its own."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -80,7 +81,7 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
     }
     report, learned = {}, {}
     for skill, own in samples.items():
-        report[skill.value] = left_out(own, LEAST_ANSWERED[skill])
+        report[skill.value] = left_out(own)
         models = fit(own)
         learned[skill.value] = {part: _plain(getattr(models, part)) for part in ("unit", "answered", "right")}
     if options.write:
@@ -93,13 +94,27 @@ def asked_of(directory: Path, skill: Skill) -> list[Asked]:
     corpus = open_corpus(directory)
     lines = (directory / "questions.jsonl").read_text(encoding="utf-8").splitlines()
     answers = {row["id"]: tuple(row["answers"]) for row in map(json.loads, lines)}
-    found = (ask(corpus, question, answers[question.id], skill) for question in read_questions(directory))
-    return [one for one in found if one]
+    questions = read_questions(directory)
+    asked = (ask(corpus, question, answers[question.id], skill) for question in questions)
+    found = [one for one in asked if one]
+    return [*found, *elsewhere(corpus, questions, found, skill)]
 
 
-def ask(corpus: Corpus, question: Question, answers: tuple[str, ...], skill: Skill) -> Asked | None:
-    """Search in the question's document as the graph does; None where nothing is found."""
-    scope = [corpus.ids[name] for name in question.documents if name in corpus.ids]
+def elsewhere(corpus: Corpus, questions: Sequence[Question], found: Sequence[Asked], skill: Skill) -> list[Asked]:
+    """Questions that no other document is likely to answer, asked of all of them, as many as are lacking."""
+    answerable = sum(bool(one.answers) for one in found)
+    lacking = round(answerable * SHARE_UNANSWERABLE / (1 - SHARE_UNANSWERABLE)) - (len(found) - answerable)
+    movable = [one for one in questions if one.answerable and ONE_DOCUMENT not in one.tags]
+    random.Random(5).shuffle(movable)
+    asked = (ask(corpus, one, (), skill, moved=True) for one in movable[: max(lacking, 0)])
+    return [one for one in asked if one]
+
+
+def ask(
+    corpus: Corpus, question: Question, answers: tuple[str, ...], skill: Skill, *, moved: bool = False
+) -> Asked | None:
+    """Search in the question's document as the graph does, ``moved``: in all others; None where nothing is found."""
+    scope = [identity for name, identity in corpus.ids.items() if (name in question.documents) is not moved]
     plan = plan_question(question.text)
     result = corpus.retriever.search(plan, context_characters=corpus.context_characters, scope=scope)
     measured = measure_units(question.text, result.evidence, reader_of(skill))
@@ -108,9 +123,8 @@ def ask(corpus: Corpus, question: Question, answers: tuple[str, ...], skill: Ski
     pages = {(corpus.ids[name], index) for name, index in question.evidence if name in corpus.ids}
     holds = [one.unit.item.passage.page in pages and _holds(one.unit.text, answers, question.text) for one in measured]
     given = answers if question.answerable else ()
-    absent = absent_from(result, question.text)
     source = next(tag for tag in question.tags if tag != ONE_DOCUMENT)
-    return Asked(question.text, source, given, absent, tuple(measured), tuple(holds))
+    return Asked(question.text, source, given, tuple(measured), tuple(holds), moved)
 
 
 def _unread(asked: Asked) -> Asked:
@@ -164,24 +178,18 @@ def fit(samples: Sequence[Asked]) -> Models:
         [1 / len(asked.measured) for asked in samples for _ in asked.measured],
     )
     answers = [_answer(asked, unit) for asked in samples]
-    rows, counts = [measures for measures, _ in answers], _counts(samples)
+    rows, counts = [measures for measures, _ in answers], [1.0] * len(answers)
+    of_words = [{name: value for name, value in row.items() if name != "nearest"} for row in rows]
     answered = _logistic(rows, [bool(asked.answers) for asked in samples], counts)
-    right = _logistic(rows, [right for _, right in answers], counts)
+    right = _logistic(of_words, [right for _, right in answers], counts)
     return Models(unit, answered, right)
 
 
 def _answer(asked: Asked, unit: LogisticModel) -> tuple[Mapping[str, float], bool]:
     scored = [Scored(one.unit, unit.probability(one.measures), one.answer, one.measures) for one in asked.measured]
     order = sorted(range(len(scored)), key=lambda place: -scored[place].probability)
-    measures = measure_answer([scored[place] for place in order], asked.question, asked.absent)
+    measures = measure_answer([scored[place] for place in order], asked.question)
     return measures, _right(asked, scored[order[0]], asked.holds[order[0]])
-
-
-def _counts(samples: Sequence[Asked]) -> list[float]:
-    """What each counts for."""
-    unanswerable = sum(not asked.answers for asked in samples)
-    factor = SHARE_UNANSWERABLE / (1 - SHARE_UNANSWERABLE) * (len(samples) - unanswerable) / max(unanswerable, 1)
-    return [1.0 if asked.answers else factor for asked in samples]
 
 
 def _logistic(rows: Sequence[Mapping[str, float]], told: Sequence[bool], counts: Sequence[float]) -> LogisticModel:
@@ -214,7 +222,7 @@ def weighed_elsewhere(samples: Sequence[Asked]) -> dict[str, list[tuple[Asked, b
     return told
 
 
-def left_out(samples: Sequence[Asked], least: float) -> dict[str, Any]:
+def left_out(samples: Sequence[Asked], least: float = LEAST_ANSWERED) -> dict[str, Any]:
     """Each source by models that have seen none of it; of all of them, what is shown against what is right."""
     told = weighed_elsewhere(samples)
     everything = [row for rows in told.values() for row in rows]
@@ -236,7 +244,7 @@ def _as_shown(rows: Sequence[tuple[Asked, bool, float, float]], least: float) ->
 
 def _summary(rows: Sequence[tuple[Asked, bool, float, float]], least: float) -> dict[str, float]:
     answerable = [row for row in rows if row[0].answers]
-    others = [row for row in rows if not row[0].answers]
+    others, moved = ([row for row in rows if not row[0].answers and row[0].moved is away] for away in (False, True))
     shown, stands = _as_shown(rows, least)
     summary = {
         "questions": len(rows),
@@ -245,6 +253,7 @@ def _summary(rows: Sequence[tuple[Asked, bool, float, float]], least: float) -> 
         "right": mean([row[1] and row[2] >= least for row in answerable]),
         "declined wrongly": mean([row[2] < least for row in answerable]),
         "declined unanswerable": mean([row[2] < least for row in others]),
+        "declined elsewhere": mean([row[2] < least for row in moved]),
         "calibration error": calibration_error(shown, stands),
     }
     for name, labels, column in (

@@ -79,7 +79,7 @@ def _of_quoting(samples: Sequence[Any], skill: Skill) -> list[Label]:
     )
     return [
         Label(not_found, source, 1 - answered, not asked.answers)
-        if answered < LEAST_ANSWERED[skill]
+        if answered < LEAST_ANSWERED
         else Label(quoted, source, likely, right)
         for source, rows in weighed_elsewhere(samples).items()
         for asked, right, answered, likely in rows

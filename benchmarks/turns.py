@@ -169,7 +169,7 @@ def observe(world: World, engine: ChatModel, turn: Labelled) -> Outcome:
     listening.found = None
     state = retriever(state, runtime)
     pages = pages_of(listening.found) if listening.found else [item.passage.page for item in state.evidence]
-    chance = chance_of_answer(state.asked, state.evidence, state.absent) if state.evidence else 0.0
+    chance = chance_of_answer(state.asked, state.evidence) if state.evidence else 0.0
     return Outcome(turn, tuple(pages), state.intent, chance, bool(state.options))
 
 

@@ -38,8 +38,6 @@ class AnswerRequest:
     hint: str = ""
     """What a reviewer said that the answer should heed."""
     library_is_empty: bool = False
-    absent: tuple[str, ...] = ()
-    """Words of the question that no passage found holds."""
     stated: tuple[AnswerPart, ...] = ()
     """What code found in tables of the evidence's pages, or computed: FIGURE parts, likeliest first."""
 

@@ -38,8 +38,6 @@ class TurnState:
     evidence: tuple[Evidence, ...] = ()
     nearest: tuple[Evidence, ...] = ()
     """Where nothing was good enough: what came closest."""
-    absent: tuple[str, ...] = ()
-    """Words of the question that no passage found holds."""
     stated: tuple[Stated, ...] = ()
     """What the analyst found in tables of the evidence's pages, or computed, likeliest first."""
     counted: Counted | None = None

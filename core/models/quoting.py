@@ -10,7 +10,7 @@ from core.domain.answers import AnswerPart, PartKind
 from core.domain.ports import AnswerRequest
 from core.domain.search import Evidence, Intent, Reason
 from core.models.options import options_of
-from core.models.selection import SENTENCE_ENDS, Scored, Selection, Skill, Unit, select, units_of
+from core.models.selection import SENTENCE_ENDS, Scored, Selection, Unit, select, units_of
 from core.text.questions import Kind, asks_for_a_fact, kind_of, not_found
 
 FEW_QUOTES, FEW_WORDS = 2, 60
@@ -27,9 +27,9 @@ _ITEM = re.compile(
 )
 WORTH_SAYING = 0.3
 """Share of the best unit's probability below which another is left out."""
-LEAST_ANSWERED = {Skill.ENGLISH: 0.55, Skill.ENGLISH_SMALL: 0.6, Skill.LANGUAGES: 0.5, Skill.UNREAD: 0.5}
+LEAST_ANSWERED = 0.5
 """Probability that what was found answers, below which it is not given for an answer. On sources left out one English
-question in ten was then declined wrongly; docs/answering.md has the others."""
+question in nine was then declined wrongly; docs/answering.md has the others."""
 _THANKS = re.compile(
     r"\b(?:thanks?|thank you|thx|cheers|danke|merci|gracias|grazie|obrigad[oa]|bedankt|dank je|dank u|tack|takk)\b"
     r"|谢谢|謝謝|ありがとう|감사|спасибо|شكرا|धन्यवाद",
@@ -71,7 +71,7 @@ def _parts(request: AnswerRequest) -> list[AnswerPart]:
         return [AnswerPart(_small_talk(request))]
     if request.intent is Intent.SURVEY:
         return lead_quotes(request.evidence) or [AnswerPart(not_found(request.question), kind=PartKind.DECLINE)]
-    return quotes(request.question, select(request.question, request.evidence, request.absent))
+    return quotes(request.question, select(request.question, request.evidence))
 
 
 def _small_talk(request: AnswerRequest) -> str:
@@ -82,14 +82,14 @@ def _small_talk(request: AnswerRequest) -> str:
     return f"{NO_MODEL}, word for word and with their pages. Ask me about something that stands in them."
 
 
-def chance_of_answer(question: str, evidence: Sequence[Evidence], absent: Sequence[str]) -> float:
+def chance_of_answer(question: str, evidence: Sequence[Evidence]) -> float:
     """The probability that the evidence answers the question, whoever writes the answer."""
-    return select(question, evidence, absent).answered
+    return select(question, evidence).answered
 
 
-def options(question: str, evidence: Sequence[Evidence], absent: Sequence[str]) -> tuple[str, ...]:
+def options(question: str, evidence: Sequence[Evidence]) -> tuple[str, ...]:
     """Places of the evidence that answer the question equally well, each otherwise."""
-    return options_of(question, select(question, evidence, absent))
+    return options_of(question, select(question, evidence))
 
 
 def quotes(question: str, selection: Selection) -> list[AnswerPart]:
@@ -97,7 +97,7 @@ def quotes(question: str, selection: Selection) -> list[AnswerPart]:
 
     The first part says how likely it is right.
     """
-    if selection.answered < LEAST_ANSWERED[selection.skill] or not selection.scored:
+    if selection.answered < LEAST_ANSWERED or not selection.scored:
         return [AnswerPart(not_found(question), kind=PartKind.DECLINE, probability=1 - selection.answered)]
     if kind_of(question) is Kind.LIST and (items := listed(selection.scored[0].unit)):
         return [replace(items[0], probability=selection.right), *items[1:]]

@@ -88,7 +88,7 @@ class WordSearch:
         kept = [(score, passage) for score, passage in ranked if score >= floor]
         return SearchResult(
             evidence=tuple(
-                Evidence(number, passage, self.shelf.names[passage.document_id], {"words": score})
+                Evidence(number, passage, self.shelf.names[passage.document_id], {"words": score, "dense": score})
                 for number, (score, passage) in enumerate(kept, start=1)
             ),
             rankings={"reranked": tuple(Candidate(passage, {"words": score}) for score, passage in ranked)},

@@ -41,7 +41,7 @@ def test_english_alone_is_read_by_the_english_reader(question: str, text: str, s
     ],
 )
 def test_the_words_that_answer_are_found_in_other_languages(question: str, text: str) -> None:
-    headline = quotes(question, select(question, evidence(text), ()))[0]
+    headline = quotes(question, select(question, evidence(text)))[0]
     assert headline.kind is PartKind.HEADLINE and "900" in headline.text
     assert headline.text == headline.text.strip() and len(headline.text) < 30
 
@@ -53,13 +53,13 @@ def test_sentences_without_spaces_are_quoted_one_by_one() -> None:
 
 def test_without_the_large_reader_other_languages_are_weighed_unread(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(selection, "large_reader", lambda: None)
-    found = select("Wie hoch ist die Kaution?", evidence(GERMAN), ())
+    found = select("Wie hoch ist die Kaution?", evidence(GERMAN))
     assert found.skill is Skill.UNREAD and found.scored[0].answer is None
 
 
 def test_without_the_large_reader_english_is_read_by_the_small_one(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(selection, "large_reader", lambda: None)
-    found = select("What is the deposit?", evidence(ENGLISH), ())
+    found = select("What is the deposit?", evidence(ENGLISH))
     assert found.skill is Skill.ENGLISH_SMALL and found.scored[0].answer is not None
     headline = quotes("What is the deposit?", found)[0]
     assert headline.kind is PartKind.HEADLINE and "900" in headline.text

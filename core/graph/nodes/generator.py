@@ -261,7 +261,6 @@ def _request(state: TurnState, context: TurnContext) -> AnswerRequest:
         history=context.conversation,
         critique=critique_of(state.verdict),
         hint=state.hint,
-        absent=state.absent,
         stated=tuple(part for one in state.stated for part in parts_of(one, state.evidence)),
         library_is_empty=not context.documents.list(),
     )

@@ -122,7 +122,7 @@ def _weighed(state: TurnState) -> tuple[float | None, float | None]:
     """How likely the evidence answers, and code reads the answer off it; nobody reads whole documents for it."""
     if state.intent is Intent.SURVEY:
         return None, None
-    selection = select(state.asked, state.evidence, state.absent)
+    selection = select(state.asked, state.evidence)
     stated = max((one.probability for one in state.stated), default=0.0)
     return selection.answered, max(selection.right, stated)
 

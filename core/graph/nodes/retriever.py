@@ -14,18 +14,13 @@ from core.graph.context import Documents, TurnContext
 from core.graph.nodes.census import counted, taken_as_census
 from core.graph.state import TurnState, critique_of
 from core.models.quoting import options
-from core.models.selection import absent_terms
 from core.search.overview import documents_meant, overview
-from core.search.plan import core_question
-from core.text.terms import content_terms
 
 NOTHING_NEW = "Looking further found nothing new."
 SHOWN_PER_STAGE = 40
 SHOWN_NEAREST = 3
 FEW_DOCUMENTS = 3
 """Of so few searched documents each is named that has holes; of more, those that the answer draws on."""
-WORDS_LOOKED_FOR_IN = 20
-"""Passages of the keyword ranking in which the question's words are looked for, beside the evidence."""
 
 
 def retriever(state: TurnState, runtime: Runtime[TurnContext]) -> TurnState:
@@ -52,7 +47,7 @@ def _asking_back(state: TurnState, context: TurnContext) -> TurnState:
     asked_before = bool(context.history) and context.history[-1].asked_back
     if state.intent is Intent.SURVEY or state.attempts or state.hint or asked_before or context.fresh:
         return state
-    found = options(state.asked, state.evidence, state.absent)
+    found = options(state.asked, state.evidence)
     context.note(decided={"options": list(found)})
     if not found:
         return state
@@ -70,7 +65,6 @@ def _search(state: TurnState, context: TurnContext, searched: Sequence[Document]
     drawn_on = {item.passage.document_id for item in result.evidence}
     holes = holes_of(searched, context.documents, drawn_on)
     names = {document.id: document.name for document in searched}
-    absent = absent_from(result, state.asked)
     context.note(
         read={"queries": [query.text for query in state.plan.sub_queries], "documents": list(names.values())},
         decided={
@@ -78,7 +72,6 @@ def _search(state: TurnState, context: TurnContext, searched: Sequence[Document]
             "reranker": result.reranker,
             "left out": list(result.left_out),
             "notes": list(result.notes),
-            "absent": list(absent),
         },
         returned=described(result),
     )
@@ -86,17 +79,8 @@ def _search(state: TurnState, context: TurnContext, searched: Sequence[Document]
         state,
         evidence=result.evidence,
         nearest=() if result.evidence else _nearest(result, names),
-        absent=absent,
         notices=tuple(dict.fromkeys([*state.notices, *result.notices, *holes])),
     )
-
-
-def absent_from(result: SearchResult, question: str) -> tuple[str, ...]:
-    """The question's words that neither the evidence, nor its documents' names, nor the best finds by words hold."""
-    by_words = [candidate.passage for candidate in result.rankings.get("keyword", ())[:WORDS_LOOKED_FOR_IN]]
-    found = [*(item.passage for item in result.evidence), *by_words]
-    named = {term for item in result.evidence for term in content_terms(item.document_name)}
-    return tuple(term for term in absent_terms(core_question(question), found) if term not in named)
 
 
 def _survey(state: TurnState, context: TurnContext, searched: Sequence[Document]) -> TurnState:
@@ -112,7 +96,7 @@ def _survey(state: TurnState, context: TurnContext, searched: Sequence[Document]
         decided={"meant": [document.name for document in meant]},
         returned={"evidence": [evidence_line(item) for item in evidence]},
     )
-    return replace(state, evidence=evidence, nearest=(), absent=(), notices=tuple(dict.fromkeys(notices)))
+    return replace(state, evidence=evidence, nearest=(), notices=tuple(dict.fromkeys(notices)))
 
 
 def _repeats(state: TurnState, context: TurnContext) -> bool:

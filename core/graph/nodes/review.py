@@ -28,7 +28,7 @@ def review(state: TurnState, runtime: Runtime[TurnContext]) -> TurnState:
             parts=(AnswerPart(not_found(state.asked), kind=PartKind.DECLINE),),
             citations=(),
             verdict=declined_verdict(
-                1 - chance_of_answer(state.asked, state.nearest, state.absent), context.settings.review_threshold
+                1 - chance_of_answer(state.asked, state.nearest), context.settings.review_threshold
             ),
             evidence=state.nearest,
             reasons=(NOTHING_FOUND_REASON,),
