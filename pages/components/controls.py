@@ -42,10 +42,10 @@ def shown_of(name: str, at_once: int) -> int:
 
 
 def offer_more(label: str, name: str, at_once: int, *, icon: str = "expand_more") -> None:
-    quiet(label, icon, _show_more, name, at_once, key=f"more_{name}")
+    quiet(label, icon, show_more, name, at_once, key=f"more_{name}")
 
 
-def _show_more(name: str, at_once: int) -> None:
+def show_more(name: str, at_once: int) -> None:
     st.session_state[f"shown_{name}"] = shown_of(name, at_once) + at_once
 
 

@@ -8,7 +8,7 @@ import streamlit as st
 from core.domain.turns import Session, Turn
 from core.services.bootstrap import Pincite
 from core.services.exports import Form
-from pages.components.controls import button, confirm_deletion, download, offer_more, quiet, row, shown_of
+from pages.components.controls import button, confirm_deletion, download, offer_more, quiet, row, show_more, shown_of
 from pages.components.layout import SESSION_LIST
 from pages.components.words import escape
 
@@ -92,6 +92,8 @@ def draw_session_menu(app: Pincite, session: Session, turns: Sequence[Turn]) -> 
                 for form, (label, mime) in EXPORTS.items():
                     download(label, partial(app.exports.of_session, session.id, form), f"{session.title[:60]}{form}",
                              mime, key=f"export_{form}")  # fmt: skip
+            if (asked := app.turns.count(session.id)) > len(turns):
+                quiet("Show all of it, for printing", "print", show_more, session.id, asked, key=f"all_{session.id}")
             if quiet("Delete…", "delete"):
                 words = f"**{escape(session.title)}** and its answers, traces and reviews go for good. Documents stay."
                 confirm_deletion("Delete this session?", words, _delete, app, session)

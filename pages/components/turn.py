@@ -21,6 +21,7 @@ from pages.components.answer import (
 from pages.components.controls import button, download, link_to_trace, quiet, row
 from pages.components.facade import safely
 from pages.components.page_view import draw_chips, passages_found
+from pages.components.printing import draw_printed_citations
 from pages.components.words import (
     NOT_CALIBRATED,
     STATUS_WORDS,
@@ -83,6 +84,7 @@ def draw_answer(app: Pincite, turn: Turn, document_names: dict[str, str], slot: 
     st.markdown(answer_markdown(final.parts, verdict))
     draw_charts(final.parts)
     draw_chips(final.citations, document_names, slot, turn.id)
+    draw_printed_citations(final.citations, document_names)
     if turn.thoughts:
         with st.expander("What the model thought first", type="compact", icon=":material/psychology:"):
             st.caption("No part of the answer, and not checked.")

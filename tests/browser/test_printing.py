@@ -1,0 +1,65 @@
+"""What Ctrl+P puts on paper: the whole conversation with its citations, and nothing of the program around it."""
+
+import io
+import re
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, expect
+from pypdf import PdfReader
+
+from core.domain.settings import Settings
+from core.services.bootstrap import open_pincite
+from tests.browser.conftest import PATIENCE_MS, environment
+from tests.browser.test_journeys import NewPage
+from tests.serving import free_port, running_app
+
+expect.set_options(timeout=PATIENCE_MS)
+QUESTIONS = (
+    "What is the penalty for late payment?",
+    "Which law governs the agreement?",
+    "How much notice does a termination need?",
+)
+
+
+@pytest.fixture
+def long_conversation(tmp_path: Path, samples: Path) -> str:
+    """The id of a session of 22 turns, which is more than is shown at once; the last asks for something of its own."""
+    settings = Settings(data_dir=tmp_path / "data", engine="quoting")
+    with closing(open_pincite(settings)) as app:
+        added = app.ingest.add((samples / "service-contract.pdf").read_bytes(), "service-contract.pdf").document
+        app.documents.await_text([added.id], 60)
+        session = app.sessions.create("Printed")
+        for number in range(22):
+            question = QUESTIONS[number % 3] if number < 21 else "Where are the Client's goods stored at the very end?"
+            app.runner.wait(app.runner.ask(session.id, question), 120)
+    return session.id
+
+
+def words_of(page: Page) -> str:
+    printed = PdfReader(io.BytesIO(page.pdf(format="A4")))
+    return " ".join(" ".join(sheet.extract_text() for sheet in printed.pages).split())
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_the_whole_conversation_is_printed(
+    tmp_path: Path, new_page: NewPage, long_conversation: str, theme: str
+) -> None:
+    with running_app(tmp_path, port=free_port(), environment=environment(PINCITE_ENGINE="quoting")) as app:
+        page = new_page()
+        page.emulate_media(color_scheme="dark" if theme == "dark" else "light")
+        page.goto(app.entrance.replace("/?", f"/?session={long_conversation}&"))
+        expect(page.get_by_role("link", name="Why this answer?")).to_have_count(20)
+        assert "at the very end?" in words_of(page)
+        page.locator(".st-key-conversation").get_by_test_id("stPopover").first.get_by_role("button").click()
+        page.get_by_role("button", name="Show all of it, for printing").click()
+        expect(page.get_by_role("link", name="Why this answer?")).to_have_count(22)
+        page.get_by_role("button", name=re.compile(r"service-contract · p\. 2")).first.click()
+        expect(page.locator(".st-key-page_panel img")).to_be_visible()
+        printed = words_of(page)
+    assert "at the very end?" in printed
+    assert sum(printed.count(question) for question in QUESTIONS) == 21
+    assert re.search(r"\[1\] service-contract\.pdf, p\. \d+: “", printed)
+    for of_the_program in ("New session", "Why this answer?", "Send to review", "Find on this page", "Page 2 of 4"):
+        assert of_the_program not in printed
