@@ -19,6 +19,7 @@ _NOT_ON_PAPER = (
 )
 _STYLE = f"""<style>
 @media print {{
+  html, body, .stApp {{ color-scheme: light !important; background: #fff !important; }}
   html, body, :has(.stMain), .stMain, :has({_PANE}), {_PANE}, {_PANE} div {{
     position: static !important; height: auto !important; max-height: none !important; min-height: 0 !important;
     overflow: visible !important; contain: none !important;

@@ -5,6 +5,7 @@ import re
 from contextlib import closing
 from pathlib import Path
 
+import pypdfium2
 import pytest
 from playwright.sync_api import Page, expect
 from pypdf import PdfReader
@@ -38,7 +39,11 @@ def long_conversation(tmp_path: Path, samples: Path) -> str:
 
 
 def words_of(page: Page) -> str:
-    printed = PdfReader(io.BytesIO(page.pdf(format="A4")))
+    data = page.pdf(format="A4")
+    with closing(pypdfium2.PdfDocument(data)) as document:
+        assert document[0].render().to_pil().convert("L").getextrema() == (0, 255), "not black on white"
+        assert document[0].render().to_pil().convert("L").getpixel((2, 2)) == 255
+    printed = PdfReader(io.BytesIO(data))
     return " ".join(" ".join(sheet.extract_text() for sheet in printed.pages).split())
 
 
