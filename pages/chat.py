@@ -11,6 +11,7 @@ from pages.components.controls import button, offer_more, quiet, row, shown_of
 from pages.components.desk import draw_desk, follow_address
 from pages.components.facade import errors_told, show
 from pages.components.layout import BESIDE, CONVERSATION, FILES
+from pages.components.notes import draw_notes
 from pages.components.page_view import draw_page_panel, shown_page
 from pages.components.scope import add_to_scope, chosen_documents, draw_lost_scope, draw_scope
 from pages.components.sessions import draw_session_list, draw_session_menu, open_session
@@ -149,6 +150,7 @@ def draw_input(app: Pincite, session: Session | None, names: dict[str, str]) -> 
             label_visibility="collapsed", help="Auto decides by itself whether a question goes to the documents.",
         )  # fmt: skip
         draw_scope(app, session, names, mode or Mode.AUTO)
+        draw_notes(app, session, SLOT)
         st.caption(escape(f"{engine.name} {engine.model}"), width="content")
     value = st.chat_input(
         "Ask a question, @name a document, or drop PDFs here",

@@ -96,6 +96,23 @@ class ReviewDraft:
 
 
 @dataclass(frozen=True, slots=True)
+class Pin:
+    """A quotation that a user keeps beside a conversation."""
+
+    id: int
+    citation: Citation
+
+
+@dataclass(frozen=True, slots=True)
+class Notes:
+    """What a user keeps beside a conversation; ``removed`` was taken away last, and can be brought back."""
+
+    text: str = ""
+    pins: tuple[Pin, ...] = ()
+    removed: Pin | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class TurnFilter:
     """Which turns a list is to show; what is empty narrows nothing."""
 

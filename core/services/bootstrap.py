@@ -21,6 +21,7 @@ from core.store.indexes import Indexes
 from core.store.jobs import Jobs
 from core.store.keywords import Fts5Index
 from core.store.library import Library
+from core.store.notes import NoteStore
 from core.store.private import keep_private
 from core.store.purge import purge, quoting, scrub
 from core.store.reviews import Reviews
@@ -60,6 +61,7 @@ class Pincite:
         self._opening = note_opening(settings, self.database)
         self.turns = Turns(self.database)
         self.sessions = Sessions(self.database, stands=self.library.stands)
+        self.notes = NoteStore(self.database, self.library)
         self.indexes = Indexes(self.database, settings, make_embedder)
         self._keywords = Fts5Index(self.database)
         self._at_work = at_work

@@ -18,6 +18,7 @@ class Purge:
 
     turn_ids: tuple[str, ...]
     session_ids: tuple[str, ...]
+    document_id: str
 
 
 def quoting(database: Database, document_id: str) -> Purge:
@@ -39,12 +40,16 @@ def quoting(database: Database, document_id: str) -> Purge:
         if row["marked"] or repeats or _quotes(row["body"], document_id):
             turns.append(row["id"])
             sessions[row["session_id"]] = None
-    return Purge(tuple(turns), tuple(sessions))
+    return Purge(tuple(turns), tuple(sessions), document_id)
 
 
 def purge(database: Database, found: Purge) -> None:
-    """Delete these turns; a session without turns goes too, and one named after such a question loses its name."""
+    """Delete these turns; a session left without turns and notes goes too.
+
+    One that is named after such a question loses its name.
+    """
     with database.transaction() as connection:
+        connection.execute("DELETE FROM pins WHERE document_id = ?", (found.document_id,))
         connection.executemany(
             """UPDATE sessions SET title = ? WHERE id = (SELECT session_id FROM turns WHERE id = ?)
                AND NOT EXISTS (SELECT 1 FROM turns AS other WHERE other.session_id = sessions.id AND other.position <
@@ -57,7 +62,9 @@ def purge(database: Database, found: Purge) -> None:
         )
         connection.executemany("DELETE FROM turns WHERE id = ?", [(turn_id,) for turn_id in found.turn_ids])
         connection.executemany(
-            "DELETE FROM sessions WHERE id = ?1 AND NOT EXISTS (SELECT 1 FROM turns WHERE session_id = ?1)",
+            """DELETE FROM sessions WHERE id = ?1 AND NOT EXISTS (SELECT 1 FROM turns WHERE session_id = ?1)
+               AND NOT EXISTS (SELECT 1 FROM pins WHERE session_id = ?1)
+               AND NOT EXISTS (SELECT 1 FROM notes WHERE session_id = ?1 AND text <> '')""",
             [(session_id,) for session_id in found.session_ids],
         )
 

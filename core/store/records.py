@@ -38,9 +38,17 @@ RECORDS: dict[tuple[str, str], Decode] = {
     ("reviews", "decision"): ReviewDecision,
     ("reviews", "citations"): _json(tuple[Citation, ...]),
     ("reviews", "parts"): _json(tuple[AnswerPart, ...]),
+    ("pins", "citation"): _json(Citation),
 }
 """By table and column, what decodes the values."""
-_IDENTITIES = {"documents": "id", "sessions": "id", "turns": "id", "trace_steps": "turn_id", "reviews": "turn_id"}
+_IDENTITIES = {
+    "documents": "id",
+    "sessions": "id",
+    "turns": "id",
+    "trace_steps": "turn_id",
+    "reviews": "turn_id",
+    "pins": "session_id",
+}
 """The column that says what a row belongs to; pages and passages belong to documents."""
 
 

@@ -131,7 +131,7 @@ def _turn_markdown(turn: Turn, stands: Callable[[Citation], bool]) -> list[str]:
     elif turn.verdict and turn.verdict.calibrated and turn.status is TurnStatus.ANSWERED:
         parts.append(f"*Confidence {turn.verdict.confidence:.0%}.*")
     if citations:
-        parts.append("\n".join(_citation_line(citation, stands(citation)) for citation in citations))
+        parts.append("\n".join(citation_line(citation, stands(citation)) for citation in citations))
     return parts
 
 
@@ -159,7 +159,7 @@ def _name(text: str) -> str:
     return escape(flat) if plain else verbatim(flat, always=True)
 
 
-def _citation_line(citation: Citation, stands: bool) -> str:
+def citation_line(citation: Citation, stands: bool) -> str:
     position = (
         "" if citation.page_label == str(citation.page_index + 1) else f" (page {citation.page_index + 1} of the file)"
     )

@@ -15,12 +15,13 @@ from core.domain.turns import Turn
 from core.services.bootstrap import Pincite
 from core.text.orders import orders_in
 from pages.components.controls import button, download, quiet, row
-from pages.components.facade import pincite, tell
+from pages.components.facade import pincite, safely, tell
 from pages.components.page_words import PICTURE, draw_page_tools
 from pages.components.words import chip_label, escape, shorten
 
 PICTURE_WIDTH, LARGE_WIDTH = 1100, 1800
 """Pixels; the larger one is for who has zoomed in."""
+_PINNED = "pinned_words"
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +119,10 @@ def draw_picture(document: Document, shown: ShownPage, receipt: PageReceipt | No
             said = escape(" ".join(page.text[span.start : span.end].split()))
             st.caption(f":material/smart_toy: This page gives orders to a machine: “{said}” No model is shown them.")
         key = f"{document.id} {shown.page_index} {shown.marks}"
-        large = draw_page_tools(page, document.name, key=key, cited=shown.marks, found=_found(shown))
+        large = draw_page_tools(page, document.name, key=key, cited=shown.marks, found=_found(shown),
+                                pin=lambda words: _pin(shown, words))  # fmt: skip
+        if st.session_state.pop(_PINNED, False):
+            st.rerun()  # the notes are drawn outside
         with st.skeleton(height=600):
             width = LARGE_WIDTH if large else PICTURE_WIDTH
             picture = page_picture(document.id, shown.page_index, width, shown.marks, hidden)
@@ -127,6 +131,15 @@ def draw_picture(document: Document, shown: ShownPage, receipt: PageReceipt | No
         return
     with st.container(key=PICTURE):
         st.image(picture, width="stretch", alt=f"Page {shown.page_index + 1} of {document.name}")
+
+
+def _pin(shown: ShownPage, words: str) -> None:
+    """Keep words of the page in the notes of the open conversation; where none has begun, one does."""
+    app = pincite()
+    session = app.sessions.find(st.session_state.get("session_id") or "") or app.sessions.create()
+    st.session_state["session_id"] = session.id
+    st.session_state[_PINNED] = True
+    safely(app.notes.pin_words, session.id, shown.document_id, shown.page_index, words)
 
 
 def _found(shown: ShownPage) -> list[tuple[int, int]]:

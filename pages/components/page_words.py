@@ -4,7 +4,7 @@ A transparent layer with the words lies over the picture, each line of words whe
 and nobody cites is framed. Without the script there is the picture.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import streamlit as st
 
@@ -68,7 +68,7 @@ function ask(text) {
   area.setSelectionRange(area.value.length, area.value.length)
 }
 
-function offer(data, words) {
+function offer(data, words, pinned) {
   words.parentElement.querySelector(".pincite-offer")?.remove()
   const chosen = getSelection()
   const text = flat(chosen.toString())
@@ -84,7 +84,9 @@ function offer(data, words) {
   if (document.querySelector('[data-testid="stChatInputTextArea"]')) {
     const question = make("button", "", { type: "button", textContent: "Ask about this" })
     question.onclick = () => (ask(text), bar.remove())
-    bar.append(question)
+    const pin = make("button", "", { type: "button", textContent: "Pin to notes" })
+    pin.onclick = () => (pinned(text), bar.remove())
+    bar.append(question, pin)
   }
   const place = chosen.getRangeAt(0).getBoundingClientRect()
   const own = words.getBoundingClientRect()
@@ -93,7 +95,7 @@ function offer(data, words) {
   words.after(bar)
 }
 
-function draw(data, tools, image, setStateValue) {
+function draw(data, tools, image, setStateValue, pinned) {
   const [asked, count, before, after, out, size, larger] = tools.children
   const holder = image.parentElement
   const pane = image.closest(`.st-key-${data.picture}`)
@@ -142,7 +144,7 @@ function draw(data, tools, image, setStateValue) {
     setTimeout(() => mark.scrollIntoView({ block: "center" }), 50)
   }
   pane.dataset.shown = data.key
-  const selected = () => setTimeout(() => offer(data, words), 10)
+  const selected = () => setTimeout(() => offer(data, words, pinned), 10)
   words.onmouseup = words.onkeyup = selected
   words.oncopy = (event) => {
     event.clipboardData.setData("text/plain", flat(getSelection().toString()))
@@ -150,7 +152,8 @@ function draw(data, tools, image, setStateValue) {
   }
 }
 
-export default function ({ data, parentElement, setStateValue }) {
+export default function ({ data, parentElement, setStateValue, setTriggerValue }) {
+  const pinned = (text) => setTriggerValue("pin", text)
   let tools = parentElement.querySelector(".pincite-tools")
   if (!tools) {
     tools = make("div", "pincite-tools", { role: "toolbar", ariaLabel: "Page tools" })
@@ -166,7 +169,7 @@ export default function ({ data, parentElement, setStateValue }) {
   const attach = () => {
     const image = document.querySelector(`.st-key-${data.picture} [data-testid="stImage"] img`)
     const ready = image?.complete && image.naturalWidth
-    if (ready) draw(data, tools, image, setStateValue)
+    if (ready) draw(data, tools, image, setStateValue, pinned)
     else if (tries--) waiting = setTimeout(attach, 100)
   }
   attach()
@@ -210,11 +213,18 @@ Shape = list[float | str]
 
 
 def draw_page_tools(
-    page: Page, name: str, *, key: str, cited: Sequence[tuple[int, int]], found: Sequence[tuple[int, int]]
+    page: Page,
+    name: str,
+    *,
+    key: str,
+    cited: Sequence[tuple[int, int]],
+    found: Sequence[tuple[int, int]],
+    pin: Callable[[str], None],
 ) -> bool:
     """Draw the tools above the picture. Returns whether the picture should be drawn for a large size.
 
     ``cited``: spans that are marked on the picture; the first is scrolled to. ``found``: spans to frame.
+    ``pin`` is given the words that are to be kept in the notes.
     """
     told = _words(
         key="page_words",
@@ -229,6 +239,7 @@ def draw_page_tools(
         },
         default={"sharp": False},
         on_sharp_change=lambda: None,
+        on_pin_change=lambda: pin(st.session_state["page_words"].pin or ""),
     )
     return bool(told.sharp)
 

@@ -207,6 +207,8 @@ def draw_actions(app: Pincite, turn: Turn) -> None:
             if turn.status is TurnStatus.ANSWERED and turn.verdict:
                 quiet("Send to review", "rate_review", app.reviews.send, turn.id, key=f"review_{turn.id}")
             if turn.final_citations:
+                quiet("Pin to notes", "keep", app.notes.pin, turn.session_id, turn.final_citations,
+                      key=f"pin_all_{turn.id}", help="Keep what this answer quotes in the notes")  # fmt: skip
                 download("Evidence", lambda: app.exports.of_turn(turn.id), f"{turn.question[:60]}.pdf",
                          "application/pdf", key=f"binder_{turn.id}",
                          help="This answer with the pages that it cites, as a sealed PDF")  # fmt: skip

@@ -32,7 +32,13 @@ _WORDS_DIFFER = """SELECT EXISTS (SELECT number FROM passages EXCEPT SELECT id F
   OR EXISTS (SELECT id FROM passage_words_content EXCEPT SELECT number FROM passages)"""
 _NAME_OF = """SELECT name FROM documents WHERE id = ?1 UNION ALL SELECT question FROM turns WHERE id = ?1
   UNION ALL SELECT title FROM sessions WHERE id = ?1"""
-_RECORDS_OF_PEOPLE = {"turns": "answer", "trace_steps": "trace", "reviews": "review", "sessions": "scope"}
+_RECORDS_OF_PEOPLE = {
+    "turns": "answer",
+    "trace_steps": "trace",
+    "reviews": "review",
+    "sessions": "scope",
+    "pins": "note",
+}
 _WORDS_PARTS = ("data", "idx", "content", "docsize", "config")
 
 

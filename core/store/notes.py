@@ -1,0 +1,89 @@
+"""The notes beside a conversation: quotations that were pinned, each found on its page, and what the user wrote."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from core.domain.answers import Citation
+from core.domain.codec import readable, to_json
+from core.domain.errors import TurnError
+from core.domain.turns import Notes, Pin, now
+from core.store.database import Database
+from core.store.library import Library
+from core.store.sessions import citation_line
+from core.text.markdown import escape
+from core.text.plain import shown, storable
+from core.text.quotations import locate
+
+
+class NoteStore:
+    """The rows of ``notes`` and ``pins``; they go with their session."""
+
+    def __init__(self, database: Database, library: Library) -> None:
+        self._database = database
+        self._library = library
+
+    def of_session(self, session_id: str) -> Notes:
+        rows = self._database.connection.execute(
+            "SELECT id, citation, removed FROM pins WHERE session_id = ? ORDER BY id", (session_id,)
+        ).fetchall()
+        read = [(row, readable(Citation, row["citation"])) for row in rows]
+        pins = [Pin(row["id"], citation) for row, citation in read if citation and not row["removed"]]
+        removed = [Pin(row["id"], citation) for row, citation in read if citation and row["removed"]]
+        text = self._database.connection.execute(
+            "SELECT text FROM notes WHERE session_id = ?", (session_id,)
+        ).fetchone()
+        return Notes(text["text"] if text else "", tuple(pins), removed[-1] if removed else None)
+
+    def pin(self, session_id: str, citations: Sequence[Citation]) -> None:
+        """Keep these quotations; one that is kept already is not kept twice."""
+        kept = {_place(pin.citation) for pin in self.of_session(session_id).pins}
+        with self._database.transaction() as connection:
+            for citation in citations:
+                if _place(citation) not in kept:
+                    kept.add(_place(citation))
+                    connection.execute(
+                        "INSERT INTO pins (session_id, document_id, citation, pinned_at) VALUES (?, ?, ?, ?)",
+                        (session_id, citation.document_id, to_json(citation), now()),
+                    )
+
+    def pin_words(self, session_id: str, document_id: str, page_index: int, words: str) -> None:
+        """Keep words that were selected on a page. Raises TurnError where the page does not have them in one piece."""
+        page = self._library.page(document_id, page_index)
+        span = locate(words, page.text)
+        if span is None:
+            raise TurnError("These words do not stand in one piece on the page, and were not pinned.",
+                            hint="Select one sentence, or the words of one column.")  # fmt: skip
+        name, quotation = self._library.get(document_id).name, page.text[span.start : span.end]
+        self.pin(session_id, [Citation(0, document_id, name, page_index, page.page_label, quotation,
+                                       span.start, span.end)])  # fmt: skip
+
+    def unpin(self, session_id: str, pin_id: int) -> None:
+        """Take one away; until the next is taken away it can be brought back."""
+        with self._database.transaction() as connection:
+            connection.execute("DELETE FROM pins WHERE session_id = ? AND removed = 1", (session_id,))
+            connection.execute("UPDATE pins SET removed = 1 WHERE session_id = ? AND id = ?", (session_id, pin_id))
+
+    def bring_back(self, session_id: str) -> None:
+        with self._database.transaction() as connection:
+            connection.execute("UPDATE pins SET removed = 0 WHERE session_id = ?", (session_id,))
+
+    def write(self, session_id: str, text: str) -> None:
+        with self._database.transaction() as connection:
+            connection.execute(
+                "INSERT INTO notes (session_id, text, updated_at) SELECT id, ?, ? FROM sessions WHERE id = ? "
+                "ON CONFLICT (session_id) DO UPDATE SET text = excluded.text, updated_at = excluded.updated_at",
+                (storable(text), now(), session_id),
+            )
+
+    def export_markdown(self, session_id: str) -> str:
+        """What was written, and each quotation with its document and page."""
+        notes = self.of_session(session_id)
+        title = self._database.connection.execute("SELECT title FROM sessions WHERE id = ?", (session_id,)).fetchone()
+        cited = (replace(pin.citation, number=number) for number, pin in enumerate(notes.pins, start=1))
+        parts = [f"# Notes: {escape(title['title'] if title else '')}", notes.text.strip(),
+                 "\n".join(citation_line(citation, self._library.stands(citation)) for citation in cited)]  # fmt: skip
+        return shown("\n\n".join(part for part in parts if part) + "\n", lines=True)
+
+
+def _place(citation: Citation) -> tuple[str, int, int, int]:
+    return citation.document_id, citation.page_index, citation.start, citation.end

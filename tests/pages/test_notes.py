@@ -1,0 +1,32 @@
+"""The notes on the chat page: empty, filled, and after their source was removed."""
+
+from core.domain.documents import Document
+from core.services.bootstrap import Pincite
+from tests.pages.conftest import Ask, Screen
+
+
+def test_an_answers_quotations_are_pinned_and_say_when_their_source_is_gone(
+    app: Pincite, contract: Document, ask: Ask
+) -> None:
+    turn = ask()
+    screen = Screen("chat")
+    assert "Nothing is pinned yet" in screen.words()
+    screen.press("Pin to notes")
+    screen.assert_sound()
+    pins = app.notes.of_session(turn.session_id).pins
+    assert pins
+    assert "Nothing is pinned yet" not in screen.words()
+    app.ingest.remove(contract.id)
+    screen.test.run()
+    screen.assert_sound()
+    gone = [button for button in screen.test.button if button.key == f"pin_{pins[0].id}"]
+    assert gone[0].disabled
+    assert "source removed" in gone[0].label
+
+
+def test_what_is_written_is_kept(app: Pincite, ask: Ask) -> None:
+    turn = ask()
+    screen = Screen("chat")
+    screen.test.text_area(key=f"notes_{turn.session_id}").set_value("Mine").run()
+    screen.assert_sound()
+    assert app.notes.of_session(turn.session_id).text == "Mine"
