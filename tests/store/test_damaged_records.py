@@ -33,6 +33,7 @@ PAGES_OF = {
     "turns": ("chat", "review", "traces", "settings"),
     "trace_steps": ("traces",),
     "reviews": ("chat", "review"),
+    "pins": ("chat",),
     "sessions": ("chat",),
     "documents": ("documents",),
     "passages": ("documents",),
@@ -72,6 +73,7 @@ def reviewed(app: Pincite, contract: Document, ask: Ask) -> Turn:
 
 def test_damage_in_any_column_is_told_and_the_rest_opens(app: Pincite, reviewed: Turn) -> None:
     rows = app.database.connection
+    app.notes.pin(reviewed.session_id, reviewed.final_citations)
     for table, column in RECORDS:
         before = rows.execute(f"SELECT rowid, {column} FROM {table}").fetchall()
         garbage = b"garbage" if column == "layout" else "garbage"
