@@ -5,6 +5,7 @@ import threading
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from markdown_it import MarkdownIt
@@ -29,10 +30,10 @@ EVERYTHING = ("id-Service contract.pdf", "id-report.pdf")
 class Desk:
     """A world with reviews wired as the runtime wires them."""
 
-    def __init__(self, directory: Path, *answers: str) -> None:
+    def __init__(self, directory: Path, *answers: str, **choices: Any) -> None:
         self.model = ScriptedModel(*answers)
         self.world = World(
-            directory, self.model, recall=lambda question, ids: self.reviews.reviewed_match(question, ids)
+            directory, self.model, recall=lambda question, ids: self.reviews.reviewed_match(question, ids), **choices
         )
         self.reviews = Reviews(
             self.world.database,
@@ -47,7 +48,7 @@ class Desk:
 
 @pytest.fixture
 def flagged(tmp_path: Path) -> Iterator[tuple[Desk, Turn]]:
-    desk = Desk(tmp_path, WRONG, WRONG, WRONG)
+    desk = Desk(tmp_path, WRONG, WRONG, WRONG, review_threshold=1.0)
     turn = desk.world.ask(PENALTY).turn
     assert turn.status is TurnStatus.FLAGGED
     yield desk, turn
