@@ -11,13 +11,13 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from benchmarks.hidden_pdfs import HONEST, Made, attacks, changed_maps, honest
 from core.documents.read_back import read_back
 from core.documents.reader import ProcessReader
 from core.domain.answers import Likeness
 from core.domain.documents import Page, hidden_summary
 from core.domain.errors import DocumentError
 from core.domain.settings import Settings
+from tests.support.hidden_pdfs import HONEST, Made, attacks, changed_maps, honest
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -21,7 +21,6 @@ from scipy.optimize import minimize
 from scipy.sparse import csr_matrix
 
 from benchmarks.measures import mean
-from benchmarks.statements import Layout, write_statement
 from core.documents.grids import read_grid
 from core.documents.reader import ProcessReader
 from core.documents.tables import find_tables
@@ -31,6 +30,7 @@ from core.figures.agreement import KINDS, NAMES, Matrix, Question, measure
 from core.figures.cells import Finding, Weights, find
 from core.text.measures import printed_figure
 from core.text.terms import words
+from tests.support.statements import Layout, write_statement
 
 SOURCES = {"aitqa": ("aitqa",), "tatqa": ("tatqa-dev", "tatqa-test"), "wtq": ("wtq-train", "wtq-test")}
 MAY_SHIP = ("tatqa", "wtq")

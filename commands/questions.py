@@ -32,6 +32,7 @@ def engine_options(command: Callable[..., int]) -> Callable[..., int]:
 @click.option(
     "--document", "--documents", "names", multiple=True, metavar="NAME", help="Search only this one; may be repeated."
 )
+@click.option("--session", "title", metavar="NAME", help="Go on with this session, or begin it.")
 @password_option
 def ask(
     words: tuple[str, ...],
@@ -39,11 +40,12 @@ def ask(
     engine: str | None,
     model: str | None,
     names: tuple[str, ...],
+    title: str | None,
     password: str | None,
 ) -> int:
     """Answer a question from the documents.
 
-    PDFs are added first, and searched.
+    PDFs are added first, and searched. A session that goes on searches what it searched, unless told otherwise.
     """
     if not words or not words[0].strip():
         return complain("No question was given. Try: pincite ask 'What is the penalty for late payment?' contract.pdf")
@@ -52,7 +54,7 @@ def ask(
         document_ids = [add_one(pincite, Path(path), password) for path in paths]
         pincite.ingest.wait(document_ids)
         document_ids += [pincite.library.find(name).id for name in names]
-        turn = _run_turn(pincite, question, tuple(document_ids))
+        turn = _run_turn(pincite, question, tuple(document_ids), title)
     return _tell_turn(turn, as_json=as_json)
 
 
@@ -68,8 +70,10 @@ def _engine_settings(engine: str | None, model: str | None) -> "Settings":
     return settings
 
 
-def _run_turn(pincite: "Pincite", question: str, document_ids: tuple[str, ...]) -> "Turn":
-    session = pincite.sessions.create(title=question[:60], document_ids=document_ids)
+def _run_turn(pincite: "Pincite", question: str, document_ids: tuple[str, ...], title: str | None) -> "Turn":
+    """Ask in the newest session of that title, or in a new one."""
+    named = (session for session in pincite.sessions.list(title or "") if session.title == title)
+    session = next(named, None) or pincite.sessions.create(title=title or question[:60], document_ids=document_ids)
     turn_id = pincite.runner.ask(session.id, question, document_ids=document_ids)
     try:
         pincite.runner.wait(turn_id, None)
@@ -114,6 +118,7 @@ def turn_as_json(turn: "Turn") -> dict[str, Any]:
         "verdict": to_plain(turn.verdict) if turn.verdict else None,
         "confidence": turn.verdict.confidence if turn.verdict else None,
         "requires_review": turn.status is TurnStatus.FLAGGED,
+        "warned": turn.status is TurnStatus.FLAGGED,
         "reasons": list(turn.reasons),
         "path": list(turn.path),
         "trace": [to_plain(step) for step in turn.trace],

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from core.domain.documents import Document, DocumentStatus, MetadataField, MetadataSource
+from core.domain.documents import Document, DocumentStatus, MetadataField, MetadataSource, bare_name
 from core.domain.turns import TurnFilter
 from core.services.bootstrap import Pincite
 from pages.components.controls import button, confirm_deletion, download, quiet, row
@@ -176,7 +176,7 @@ def draw_document(app: Pincite, document: Document) -> None:
                     st.rerun()
         draw_file_button(app, document, key="document_file")
         if app.turns.lines(TurnFilter(document_id=document.id), most=1):
-            download("Marked copy", lambda: app.exports.marked(document), f"{document.name[:-4]} (marked).pdf",
+            download("Marked copy", lambda: app.exports.marked(document), f"{bare_name(document.name)} (marked).pdf",
                      "application/pdf", key="marked_file",
                      help="This PDF with everything marked that answers cite of it")  # fmt: skip
         if quiet("Delete", "delete"):

@@ -114,6 +114,24 @@ def test_pages_know_only_the_facade_and_the_vocabulary() -> None:
     assert strangers == []
 
 
+def test_measuring_and_testing_share_only_what_stands_in_tests_support() -> None:
+    measuring, testing = _modules("benchmarks"), _modules("tests")
+    assert len(measuring) > 20 and len(testing) > 100
+    strangers = {
+        f"{module} imports {imported}"
+        for room, modules, other, shared in (
+            ("benchmarks", measuring, "tests", "tests.support"),
+            ("tests", testing, "benchmarks", ""),
+        )
+        for module in modules
+        for imported in _imports(module)
+        if imported.split(".")[0] == other
+        and not (shared and imported.startswith(shared))
+        and not (room == "tests" and module.startswith("tests.benchmarks."))
+    }
+    assert strangers == set()
+
+
 def test_only_a_workers_outermost_frame_swallows_everything() -> None:
     broad = []
     for module in [*_modules("core", "pages", "web"), "app", "serve"]:

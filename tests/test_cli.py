@@ -16,8 +16,8 @@ from core import __version__
 from core.domain.settings import Settings
 from core.domain.turns import ReviewDecision
 from core.services.bootstrap import open_pincite
-from tests.pdfs import locked
 from tests.serving import free_port, pincite_command, running_app
+from tests.support.pdfs import locked
 from tests.web.attacker import HANDSHAKE, let_in
 
 QUESTION = "What is the penalty for late payment?"
@@ -25,7 +25,9 @@ COMMANDS = (
     *("ask", "check", "add", "retry", "list", "remove", "tables"),
     *("passphrase", "doctor", "verify", "repair", "backup", "restore"),
 )
-JSON_KEYS = ["answer", "parts", "citations", "verdict", "confidence", "requires_review", "reasons", "path", "trace"]
+JSON_KEYS = [
+    *("answer", "parts", "citations", "verdict", "confidence", "requires_review", "warned", "reasons", "path", "trace"),
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,6 +124,21 @@ def test_several_documents_are_named_one_by_one(run: Run, samples: Path, tmp_pat
     with closing(open_pincite(Settings(data_dir=tmp_path / "data"))) as pincite:
         [turn] = pincite.turns.recent(10)
         assert {pincite.library.get(document_id).name for document_id in turn.document_ids} == set(names)
+
+
+def test_a_named_session_goes_on_with_its_documents_and_its_memory(run: Run, samples: Path, tmp_path: Path) -> None:
+    run("add", samples / "technical-report.pdf", samples / "service-contract.pdf")
+    first = ("--session", "Late fees", "--document", "service-contract.pdf", QUESTION)
+    assert run("ask", "--engine", "quoting", *first).status == 0
+    told = json.loads(
+        run("ask", "--json", "--engine", "quoting", "--session", "Late fees", "What did I ask first?").out
+    )
+    assert QUESTION in told["answer"] and told["warned"] is False
+    with closing(open_pincite(Settings(data_dir=tmp_path / "data"))) as pincite:
+        [session] = pincite.sessions.list()
+        turns = pincite.turns.of_session(session.id)
+        assert session.title == "Late fees" and [turn.position for turn in turns] == [0, 1]
+        assert turns[0].document_ids == turns[1].document_ids == session.document_ids
 
 
 def test_options_may_stand_between_the_question_and_the_pdfs(run: Run, samples: Path) -> None:

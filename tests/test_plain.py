@@ -8,7 +8,7 @@ import pytest
 
 import cli
 from core.text.plain import LogFormatter, shown, storable
-from tests.pdfs import prose
+from tests.support.pdfs import prose
 
 HOSTILE = "\x1b[2J\x1b]8;;http://evil.example\x07a\x9b31m\u202ecod\u2066\r\x08\x7f\u2028\ufeff\U000e0041"
 

@@ -172,7 +172,7 @@ def test_a_session_is_deleted_in_mid_answer(app: Pincite, monkeypatch: pytest.Mo
     with pytest.raises(TurnError):
         app.turns.get(turn_id)
     rows = sqlite3.connect(app.settings.current.checkpoints_path).execute(
-        "SELECT count(*) FROM checkpoints WHERE thread_id = ?", (session.id,)
+        "SELECT count(*) FROM checkpoints WHERE thread_id = ?", (turn_id,)
     )
     assert rows.fetchone()[0] == 0
 

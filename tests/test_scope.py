@@ -11,7 +11,7 @@ from core.domain.settings import Settings
 from core.domain.turns import Turn, TurnStatus
 from core.services.bootstrap import Pincite, open_pincite
 from tests.graph.world import ScriptedModel, Shelf, World
-from tests.pdfs import prose
+from tests.support.pdfs import prose
 
 PENALTY = "What interest do overdue amounts bear?"
 RIGHT = "Overdue amounts bear interest at 1.5 % per month. [1]"

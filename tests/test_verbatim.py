@@ -28,7 +28,7 @@ from core.services.bootstrap import Pincite, open_pincite
 from core.text.plain import shown
 from pages.components.answer import answer_markdown
 from tests.graph.world import ScriptedModel, Shelf, WordSearch, World
-from tests.pdfs import prose
+from tests.support.pdfs import prose
 
 FOREIGN = (
     "[1]", "[2]", "[11]", "[2, 3]", "[1-3]", "(4)", "【5】", "［6］", "¹", "†", "–", "—", "-", "*", "**bold**", "_it_",

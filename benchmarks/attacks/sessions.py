@@ -21,7 +21,7 @@ from core.domain.errors import PinciteError
 from core.domain.settings import Settings
 from core.domain.turns import TurnStatus
 from core.services.bootstrap import Pincite, open_pincite
-from tests.pdfs import prose
+from tests.support.pdfs import prose
 
 SESSIONS = 50
 TURNS = 600

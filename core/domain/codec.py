@@ -46,6 +46,15 @@ def to_json(value: Any, kind: Any = None) -> str:
     return text
 
 
+def storable_as_json(value: Any) -> bool:
+    """Whether a value, whatever it is, can be stored and read again."""
+    try:
+        to_json(value, Any)
+    except StorageError:
+        return False
+    return True
+
+
 def to_plain(value: Any) -> Any:
     """The value as JSON-ready dicts, lists, strings and numbers."""
     return _adapter(type(value)).dump_python(value, mode="json")

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import PurePath
 
+ENDING = ".pdf"
+
 
 @dataclass(frozen=True, slots=True)
 class Box:
@@ -174,6 +176,11 @@ class DocumentStatus(StrEnum):
 
 
 LONGEST_TITLE = 200
+
+
+def bare_name(name: str) -> str:
+    """The name of a document without the ending of its format."""
+    return name[: -len(ENDING)] if name.casefold().endswith(ENDING) else name
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,9 +2,9 @@
 
 import sqlite3
 import time
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
-from typing import Protocol, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from langgraph.checkpoint.sqlite import SqliteSaver
@@ -12,6 +12,7 @@ from langgraph.graph import END, START, StateGraph
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.runtime import Runtime
 
+from core.domain.codec import storable_as_json
 from core.domain.errors import StoppedError, StorageError
 from core.domain.turns import TraceStep, now
 from core.graph.context import Notes, TurnContext
@@ -25,6 +26,10 @@ from core.graph.nodes.router import after_router, router
 from core.graph.state import CHECKPOINTED, TurnState
 
 TurnGraph: TypeAlias = CompiledStateGraph[TurnState, TurnContext, TurnState, TurnState]
+
+
+NOT_STORED = "(could not be stored)"
+"""Stands in a trace for a note that JSON cannot hold."""
 
 
 class Node(Protocol):
@@ -85,11 +90,16 @@ def _step(name: str, attempt: int, started_at: str, started: float, notes: Notes
         attempt=attempt,
         started_at=started_at,
         seconds=time.perf_counter() - started,
-        read=notes.read,
-        decided=notes.decided,
-        returned=notes.returned,
+        read=_kept(notes.read),
+        decided=_kept(notes.decided),
+        returned=_kept(notes.returned),
         error=error,
     )
+
+
+def _kept(notes: Mapping[str, Any]) -> dict[str, Any]:
+    """What of a node's notes can be stored; a note that cannot is left out of the trace, and the turn goes on."""
+    return {name: value if storable_as_json(value) else NOT_STORED for name, value in notes.items()}
 
 
 def open_checkpointer(path: Path) -> SqliteSaver:

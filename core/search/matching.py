@@ -8,7 +8,7 @@ from functools import lru_cache
 from rapidfuzz import process
 from rapidfuzz.distance import JaroWinkler
 
-from core.domain.documents import Document
+from core.domain.documents import Document, bare_name
 from core.text.terms import FUNCTION_WORDS, stem
 
 _PARTS = re.compile(r"[A-Z]{2,}(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|\d+[A-Za-z]{1,2}\b|\d+|[^\W\d_]+")
@@ -72,7 +72,7 @@ def _worths(names: Sequence[str], spoken: Mapping[str, float]) -> dict[str, floa
     if others and forms:
         likeness = process.cdist(others, forms, scorer=JaroWinkler.similarity, score_cutoff=LIKENESS_OF_NAMES)
         worths |= {
-            name: WORTH_OF_A_NAME * best for name, best in zip(others, likeness.max(axis=1), strict=True) if best
+            name: WORTH_OF_A_NAME * float(best) for name, best in zip(others, likeness.max(axis=1), strict=True) if best
         }
     return worths
 
@@ -83,7 +83,7 @@ def _values(document: Document, fields: Sequence[str]) -> tuple[str, ...]:
 
 @lru_cache(maxsize=16384)
 def _names_of(name: str, values: tuple[str, ...]) -> frozenset[str]:
-    texts = [re.sub(r"\.pdf$", "", name, flags=re.IGNORECASE), *values]
+    texts = [bare_name(name), *values]
     words = {word.lower() for text in texts for pattern in (_WORDS, _PARTS) for word in pattern.findall(text)}
     return frozenset(
         word

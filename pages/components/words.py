@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 
 from core.domain.answers import AnswerPart, Citation, ClaimStatus, Verdict
+from core.domain.documents import bare_name
 from core.domain.turns import TurnStatus
 from core.text.markdown import escape as escape
 from core.text.markdown import escape_lines as escape_lines
@@ -96,7 +97,7 @@ def chip_label(group: Sequence[Citation]) -> str:
     """For example "2, 7 · service-contract · p. iv (6)", for the citations of one page."""
     citation = group[0]
     numbers = ", ".join(str(number) for number in sorted({citation.number for citation in group}))
-    name = shorten(citation.document_name.removesuffix(".pdf"), 30)
+    name = shorten(bare_name(citation.document_name), 30)
     differs = citation.page_label and citation.page_label != str(citation.page_index + 1)
     page = f"{citation.page_label} ({citation.page_index + 1})" if differs else str(citation.page_index + 1)
     return f"{numbers} · {escape(name)} · p. {escape(page)}"

@@ -16,6 +16,13 @@ ARGUMENTS = (
     "--disable-component-update --disable-sync"
 ).split()
 PATIENCE_MS = 60_000
+HERE = Path(__file__).parent
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if item.path.is_relative_to(HERE):
+            item.add_marker(pytest.mark.browser)
 
 
 @pytest.fixture(scope="session")

@@ -10,8 +10,8 @@ from core.domain.documents import PageStatus
 from core.domain.errors import DocumentError, NotAPdfError, PasswordNeededError
 from core.domain.ports import PageReader
 from core.domain.settings import Settings
-from tests import pdfs
 from tests.ingest.pdfium_reader import PdfiumReader
+from tests.support import pdfs
 
 
 @pytest.fixture(scope="module", params=["processes", "pdfium"])

@@ -13,7 +13,7 @@ from core.documents.contract import Announce, OpenDocument, Stopped
 from core.domain.documents import Page, PageStatus
 from core.domain.errors import UnreadablePdfError
 from core.domain.ports import PdfInfo
-from tests import pdfs
+from tests.support import pdfs
 
 
 class OpenNotes:

@@ -6,11 +6,11 @@ from pathlib import Path
 import pytest
 from fpdf import FPDF
 
-from benchmarks.hidden_pdfs import ATTACKS, HONEST, Made, attacks, honest
 from core.documents.formats.pdf.visibility import _MOST_OBJECTS
 from core.documents.reader import ProcessReader
 from core.domain.documents import HiddenReason, Page, PageStatus, hidden_summary
 from core.domain.settings import Settings
+from tests.support.hidden_pdfs import ATTACKS, HONEST, Made, attacks, honest
 
 Read = Callable[[Made], Page]
 ONLY_READ_BACK = "changed character map"

@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from benchmarks.hidden_pdfs import HONEST, Made, changed_maps, honest
 from core.documents.read_back import MOST_LINES, read_back
 from core.documents.reader import ProcessReader
 from core.domain.answers import Likeness, ReadBack
@@ -16,6 +15,7 @@ from core.domain.settings import Settings
 from core.domain.turns import TurnStatus
 from core.services.bootstrap import open_pincite
 from core.text.likeness import compare
+from tests.support.hidden_pdfs import HONEST, Made, changed_maps, honest
 
 
 @pytest.fixture(scope="module")

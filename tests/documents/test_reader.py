@@ -22,7 +22,7 @@ from core.domain.errors import (
     UnreadablePdfError,
 )
 from core.domain.settings import Settings
-from tests import pdfs
+from tests.support import pdfs
 
 
 @pytest.fixture(scope="module")

@@ -8,7 +8,7 @@ import pytest
 from core.documents.reader import ProcessReader
 from core.domain.documents import BlockKind, Page, PageStatus
 from core.domain.settings import Settings
-from tests import pdfs
+from tests.support import pdfs
 
 LEFT = " ".join(pdfs.SENTENCES * 2)
 RIGHT = " ".join(sentence.replace("vessel", "lorry").replace("harbour", "depot") for sentence in pdfs.SENTENCES * 2)

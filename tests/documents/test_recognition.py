@@ -9,7 +9,7 @@ import pytest
 from core.documents.reader import ProcessReader
 from core.domain.documents import PageStatus
 from core.domain.settings import Settings
-from tests import pdfs
+from tests.support import pdfs
 
 TEXT = "The penalty for late payment is 1.5 percent per month, counted from day 31."
 

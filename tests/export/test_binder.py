@@ -20,8 +20,8 @@ from core.export.manifest import Exhibit, PinCite, Source, from_manifest
 from core.export.proof import Finding, _marked_in_binder, prove
 from core.services.bootstrap import Pincite
 from core.store.library import sha256_of
-from tests import pdfs
 from tests.export.conftest import QUESTION
+from tests.support import pdfs
 
 MUTATIONS = 200
 

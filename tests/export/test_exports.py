@@ -27,8 +27,8 @@ from core.export.proof import prove
 from core.export.styles import CitationStyle, cited, plain
 from core.services.bootstrap import Pincite
 from core.services.exports import Form
-from tests import pdfs
 from tests.export.conftest import QUESTION
+from tests.support import pdfs
 
 WORD = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
 ODF = "{urn:oasis:names:tc:opendocument:xmlns:text:1.0}"

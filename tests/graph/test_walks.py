@@ -11,6 +11,7 @@ from core.domain.documents import Document, DocumentStatus
 from core.domain.errors import ModelInterruptedError
 from core.domain.search import Intent, Mode, SearchPlan, SearchResult
 from core.domain.turns import TurnStatus
+from core.graph.build import NOT_STORED
 from core.graph.nodes.router import _by_wish, resolve_mentions
 from core.judge.verdict import verdict_of
 from core.models.quoting import Quoting
@@ -109,6 +110,18 @@ def test_a_failing_node_leaves_a_visible_failed_turn(world: Any) -> None:
     assert turn.status is TurnStatus.FAILED
     assert turn.path == ("router", "rewriter", "retriever") and "ZeroDivisionError" in turn.trace[-1].error
     assert "collapsed" not in turn.error and "Run the question again" in turn.error
+
+
+def test_a_note_that_cannot_be_stored_is_left_out_of_the_trace_and_not_the_turn(world: Any) -> None:
+    class Odd(WordSearch):
+        def search(self, plan: SearchPlan, **how: Any) -> SearchResult:
+            return replace(super().search(plan, **how), reranker=object())  # type: ignore[arg-type]  # what a bug leaves
+
+    one = world(ScriptedModel(RIGHT), search=Odd(Shelf({"Service contract.pdf": CONTRACT})))
+    turn = one.turns.get(one.ask(PENALTY).turn.id)
+    assert turn.status is TurnStatus.ANSWERED, turn.error
+    step = next(step for step in turn.trace if step.node == "retriever")
+    assert NOT_STORED in step.decided.values() and len(step.decided) > 1
 
 
 def test_a_lost_model_is_told_plainly_and_can_be_run_again(world: Any) -> None:

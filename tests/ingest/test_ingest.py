@@ -408,3 +408,16 @@ def test_second_process_on_the_same_folder_leaves_the_work_to_the_first(settings
             second.ingest.remove(document.id)
         first.finish()
         assert first.rows()["removals"] in (0, 1, 2)
+
+
+def test_vectors_that_are_whole_do_not_end_a_job_whose_words_are_not(settings: Settings, tmp_path: Path) -> None:
+    """Found by a kill between the words and their being searchable: the document was ready, and never found."""
+    with open_workshop(settings) as shop:
+        document = shop.ingest.add(make_pdf(tmp_path / "a.pdf", ["The rent is due."]), "a.pdf").document
+        shop.finish()
+        shop.ingest._closing.set()
+        with shop.database.transaction() as connection:
+            connection.execute("UPDATE jobs SET status = 'running', stage = ?", (JobStage.KEYWORDS,))
+            connection.execute("UPDATE documents SET searchable = 0, status = 'reading'")
+        shop.ingest._stages._move_on(document.id)
+        assert shop.library.get(document.id).status is DocumentStatus.READING

@@ -18,9 +18,9 @@ from core.domain.turns import ReviewDecision, Turn, TurnStatus
 from core.models.registry import EngineState
 from core.services.bootstrap import Pincite
 from core.services.live import LiveTurn
-from tests import pdfs
 from tests.graph.world import ScriptedModel
 from tests.pages.conftest import PENALTIES, SECONDS, WRONG, Ask, Screen
+from tests.support import pdfs
 
 Speak = Callable[..., ScriptedModel]
 SCOPE_ICONS = ("folder_open:", "warning:")

@@ -6,13 +6,13 @@ from pathlib import Path
 import pytest
 from fpdf import FPDF
 
-from benchmarks.hidden_pdfs import attacks
 from core.domain.documents import Document, MetadataSource
 from core.domain.errors import PinciteError
 from core.services.bootstrap import Pincite
 from pages.components.page_view import PICTURE_WIDTH, page_picture
 from tests.pages.conftest import SECONDS, Screen
-from tests.pdfs import prose
+from tests.support.hidden_pdfs import attacks
+from tests.support.pdfs import prose
 
 
 def _choose(screen: Screen, row: int = 0) -> None:

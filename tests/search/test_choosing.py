@@ -43,6 +43,13 @@ def test_a_name_is_known_with_a_slip_of_the_pen_or_cut_short() -> None:
     assert set(match_documents("Who is the contact?", (), library).values()) == {0}
 
 
+def test_scores_are_plain_floats_where_a_name_is_one_letter_off() -> None:
+    library = [document(f"{name}.pdf") for name in ("NETFLIX_2021", "Harbour Estates lease", "ordinary letter")]
+    for question in ("What did Netflx earn?", "What does Harbor Estates owe?"):
+        scores = match_documents(question, (), library)
+        assert max(scores.values()) > 0 and {type(score) for score in scores.values()} == {float}
+
+
 def nearest(question: str, library: list[Document]) -> str:
     scores = match_documents(question, (), library)
     return max(scores, key=lambda name: scores[name])

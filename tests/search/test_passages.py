@@ -72,3 +72,8 @@ def test_any_text_is_cut_without_loss(seed: int) -> None:
     assert "".join(text.split()) == "".join("".join(p.text.split()) for p in found)
     assert all(len(p.text) <= MOST_CHARACTERS for p in found)
     assert len({p.id for p in found}) == len(found) and all(document_of(p.id) == "d" for p in found)
+
+
+def test_a_page_of_one_endless_word_is_cut_without_recursion() -> None:
+    page = Page(0, "1", "a" * 2_000_000, (), (), PageStatus.TEXT)
+    assert len(list(split_pages([page], document_id="d", title=""))) > 2_000

@@ -7,29 +7,12 @@ from pathlib import Path
 import pytest
 
 import cli
-from benchmarks.attacks.damages import campaign
 from core.domain.errors import StorageError
 from core.domain.settings import Settings
 from core.services.bootstrap import open_pincite
 from core.store.upkeep.findings import FindingKind
 from core.store.upkeep.verify import verify
 from core.store.wal import lost_from_log
-
-SHORT = (
-    "pincite.db: missing",
-    "pincite.db: flipped at the start",
-    "checkpoints.db: cut",
-    "settings.json: empty",
-    "vectors: missing",
-    "pincite.db-wal: missing",
-    "ingest.lock: a folder",
-)
-
-
-def test_damages_lose_nothing_without_a_word_and_show_no_traceback() -> None:
-    outcomes = list(campaign(600, SHORT))
-    assert {outcome.name for outcome in outcomes} == set(SHORT)
-    assert [outcome for outcome in outcomes if outcome.silent or outcome.tracebacks] == []
 
 
 def _kinds(settings: Settings) -> set[FindingKind]:

@@ -11,17 +11,11 @@ from typing import Any
 import pytest
 
 import cli
-from benchmarks.attacks.disk_full import campaign
 from core.domain.documents import DocumentStatus, JobStatus
 from core.domain.errors import FullDiskError, SettingsError
 from core.domain.settings import Settings, load_settings, save_choices
 from core.services.bootstrap import open_pincite
 from core.store.shelf import Shelf
-
-
-def test_a_full_disk_ends_in_sentences_and_loses_nothing() -> None:
-    [level] = campaign(600, [200])
-    assert (level.tracebacks, level.lost, level.hung) == ([], [], False)
 
 
 def test_ingest_goes_on_by_itself_once_there_is_space(

@@ -9,7 +9,7 @@ from typing import Any, Literal
 from langgraph.runtime import Runtime
 
 from core.domain.answers import AnswerPart
-from core.domain.documents import Document
+from core.domain.documents import Document, bare_name
 from core.domain.errors import TurnError
 from core.domain.search import Intent, Mode
 from core.graph.about import about_conversation, about_library, about_program
@@ -133,7 +133,7 @@ def resolve_mentions(question: str, documents: Sequence[Document]) -> tuple[str,
     """
     names: dict[str, str] = {}
     for document in documents:
-        for name in (document.name, re.sub(r"\.pdf$", "", document.name, flags=re.IGNORECASE)):
+        for name in (document.name, bare_name(document.name)):
             names.setdefault(name.casefold(), document.id)
     found: list[str] = []
     notices: list[str] = []
@@ -161,7 +161,7 @@ def resolve_mentions(question: str, documents: Sequence[Document]) -> tuple[str,
             found.append(identity)
             position = at.end() + (quoted.end() if quoted else len(name))
             if "".join(pieces).strip() or not _BEGINS_QUESTION.match(question, position):
-                pieces.append(re.sub(r"\.pdf$", "", name, flags=re.IGNORECASE))
+                pieces.append(bare_name(name))
     text = " ".join("".join([*pieces, question[position:]]).split()).lstrip(",;: ")
     return text, tuple(dict.fromkeys(found)), tuple(notices)
 

@@ -1,13 +1,6 @@
 """No text holds the program longer than its length explains; `benchmarks.attacks.patterns` tries many more texts."""
 
 from benchmarks.attacks import patterns
-from core.documents.passages import split_pages
-from core.domain.documents import Page, PageStatus
-
-
-def test_a_page_of_one_endless_word_is_cut_without_recursion() -> None:
-    page = Page(0, "1", "a" * 2_000_000, (), (), PageStatus.TEXT)
-    assert len(list(split_pages([page], document_id="d", title=""))) > 2_000
 
 
 def test_patterns_that_grew_faster_than_their_text_are_noticed() -> None:
