@@ -1,9 +1,8 @@
 """Does the judge notice one changed figure, date, unit, name or negation, and let true statements pass?
 
 Every statement is held against its passage: sentences word for word, the same in another form, and calculations over
-their figures; then sentences with one thing changed, and calculations with another result. Sentences are also
-asked for, as they are and changed, and answered with yes and no. Documents are the samples, read as the product reads
-them, and others in invented words. Rules are written with another seed than the one reported.
+their figures; then sentences with one thing changed, and calculations with another result. Documents are the samples,
+read as the product reads them, and others in invented words. Rules are written with another seed than the one reported.
 """
 
 import argparse
@@ -21,13 +20,11 @@ from benchmarks.invented import MONTHS, SPELLED, Invented, invented
 from benchmarks.restated import restatements
 from core.documents.passages import split_pages
 from core.documents.reader import ProcessReader
-from core.domain.answers import AnswerPart, ClaimStatus, PartKind
+from core.domain.answers import AnswerPart, ClaimStatus
 from core.domain.documents import Passage
 from core.domain.settings import Settings
 from core.judge.claims import is_claim
 from core.judge.judge import judge_answer
-from core.judge.polarity import NO, YES
-from core.text.questions import asks_yes_or_no
 from core.text.sentences import split_sentences
 
 SAMPLES = Path(__file__).parents[1] / "data" / "samples"
@@ -53,9 +50,6 @@ class Statement:
     evidence: str
     kind: str
     true: bool
-    asked: str = ""
-    """The question that ``text``, quoted behind ``word``, is told to answer so."""
-    word: str = ""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -112,13 +106,8 @@ def _by_kind(told: Sequence[tuple[str, bool]]) -> dict[str, list[float]]:
 
 
 def is_accepted(statement: Statement) -> bool:
-    parts: tuple[AnswerPart, ...] = (AnswerPart(statement.text, (1,)),)
-    if statement.word:
-        kinds = (PartKind.YES_NO, PartKind.VERBATIM)
-        parts = tuple(
-            AnswerPart(t, (1,), kind) for t, kind in zip((statement.word, statement.text), kinds, strict=True)
-        )
-    findings = judge_answer(statement.asked, parts, [statement.evidence], citations_expected=True)
+    parts = (AnswerPart(statement.text, (1,)),)
+    findings = judge_answer("", parts, [statement.evidence], citations_expected=True)
     return bool(findings.claims) and all(one.status is ClaimStatus.SUPPORTED for one in findings.claims)
 
 
@@ -135,18 +124,12 @@ def statements_of(passage: Passage, rng: random.Random) -> Iterator[Statement]:
         if not (is_claim(text) and FEWEST_WORDS <= len(text.split()) <= MOST_WORDS):
             continue
         yield Statement(text, evidence, "unchanged", true=True)
-        quoted = passage.text[span.start : span.end]
-        if asked := _asked(text):
-            yield Statement(quoted, evidence, "yes", True, asked, YES)
-            yield Statement(quoted, evidence, "no for yes", False, asked, NO)
         for form, told in restatements(text, rng):
             yield Statement(told, evidence, f"restated {form}", true=True)
         for kind, start, end, new in _edits(text, figures, rng):
             changed = text[:start] + new + text[end:]
             if changed not in plain:
                 yield Statement(changed, evidence, kind, true=False)
-                if asked := _asked(changed):
-                    yield Statement(quoted, evidence, f"yes to another {kind}", False, asked, YES)
 
 
 def calculations_of(document: Invented, rng: random.Random) -> Iterator[Statement]:
@@ -156,15 +139,6 @@ def calculations_of(document: Invented, rng: random.Random) -> Iterator[Statemen
         kind, result = calculation.kind, calculation.result
         yield Statement(calculation.said(result), evidence, f"computed {kind}", true=True)
         yield Statement(calculation.said(_other_figure(result, rng)), evidence, f"computed {kind}", true=False)
-
-
-def _asked(text: str) -> str:
-    """The sentence as a question, where it has an auxiliary to begin with: "Is the fee 5 %?"; else nothing."""
-    match = _DENIABLE.search(text)
-    if match is None:
-        return ""
-    question = f"{match.group().capitalize()} {text[: match.start()]}{text[match.end() :].lstrip()}".rstrip(" .") + "?"
-    return question if asks_yes_or_no(question) else ""
 
 
 def _edits(text: str, figures: Sequence[str], rng: random.Random) -> Iterator[tuple[str, int, int, str]]:

@@ -22,6 +22,7 @@ class PartKind(StrEnum):
     VERBATIM = "verbatim"
     """Copied from a page, character for character, white space included."""
     YES_NO = "yes or no"
+    """In answers that are stored from earlier versions; none is written any more."""
     """Said by code of the first quotation behind it that cites the same."""
     FIGURE = "figure"
     """Said by code of the ``figures`` that it carries: the cell of a table in words, or what is computed from some."""

@@ -168,7 +168,7 @@ def citation_of(claim: ClaimText, item: Evidence, page_text: PageText) -> Citati
     """
     text = item.passage.text
     if claim.verbatim:
-        quoted = claim.proof or claim.text
+        quoted = claim.text
         start = text.find(quoted) if claim.place is None else claim.place
         span = Span(start, start + len(quoted))
         if start < 0 or text[span.start : span.end] != quoted:

@@ -16,7 +16,6 @@ from core.domain.figures import Computation, Figure
 from core.text.sentences import split_sentences
 from core.text.terms import content_terms
 
-NO_PROOF = "\0"
 _SPOKEN_MARK = re.compile(
     r"(?<!\s)\s*+\((?:see |from |according to )?(?:passages?|sources?|documents?|excerpts?|pages?|p\.)\s\d+"
     r"(?:\s?(?:,|and|&|-|–)\s?(?:(?:passage|steps?)\s)?\d+)*\)",
@@ -86,14 +85,12 @@ class ClaimText:
     figures: tuple[Figure, ...] = ()
     """Of what code states: what it states, or computes from."""
     computation: Computation | None = None
-    proof: str = ""
-    """Of a yes or no: the quotation behind it that says so."""
     counted: Counted | None = None
 
     @property
     def made(self) -> bool:
         """Whether code said it of what it carries, and can say it again."""
-        return bool(self.figures or self.proof or self.counted)
+        return bool(self.figures or self.counted)
 
     @property
     def told(self) -> str:
@@ -126,13 +123,10 @@ def extract_claims(answer: Sequence[AnswerPart]) -> tuple[ClaimText, ...]:
             while last < len(answer) and answer[last].kind is PartKind.PROSE:
                 last += 1
             claims += _claims_of_prose(answer[first:last], start, first)
-        elif part.verbatim or part.kind is PartKind.YES_NO:
+        elif part.verbatim:
             end = start + len(part.text)
-            proof = "" if part.verbatim else _proof(answer[last:], part)
             claims.append(
-                ClaimText(
-                    part.text, start, end, part.numbers, parts=(first,), verbatim=True, place=part.start, proof=proof
-                )
+                ClaimText(part.text, start, end, part.numbers, parts=(first,), verbatim=True, place=part.start)
             )
         elif part.kind is PartKind.COUNT:
             end = start + len(part.text)
@@ -143,12 +137,6 @@ def extract_claims(answer: Sequence[AnswerPart]) -> tuple[ClaimText, ...]:
         start += sum(len(one.text) for one in answer[first:last])
         first = last
     return tuple(claims)
-
-
-def _proof(behind: Sequence[AnswerPart], decided: AnswerPart) -> str:
-    """The quotation that a yes or no is read from: of the same passage and place."""
-    proofs = (one.text for one in behind if one.kind is PartKind.VERBATIM and one.numbers == decided.numbers)
-    return next((text for text in proofs), NO_PROOF)
 
 
 def _claims_of_prose(parts: Sequence[AnswerPart], offset: int, first_part: int) -> Iterator[ClaimText]:

@@ -13,7 +13,6 @@ from core.judge.checks import CONTRADICTIONS, DENIES, Finding, FindingKind, chec
 from core.judge.claims import ClaimText, declines
 from core.judge.confidence import ConfidenceModels, shipped_models
 from core.judge.features import ClaimMeasure, measure_answer, measure_claims
-from core.judge.polarity import decide
 from core.judge.sources import Source, Sources, share_held
 from core.text.marks import plain_text
 from core.text.questions import comparison
@@ -129,8 +128,6 @@ def _check(measure: ClaimMeasure, doubt: float, pool: Sources) -> CheckedClaim:
     if claim.counted is not None:
         return _told_again(claim, claim.counted)
     cited = _cited(claim, pool)
-    if claim.proof:
-        return _decided_again(claim, cited)
     status, reason = status_of(findings, doubt, measure.features["held"])
     if any(_repeats(claim, source) for source in cited.sources):
         status, reason = ClaimStatus.SUPPORTED, "stands word for word in what it cites"
@@ -188,18 +185,6 @@ def _told_again(claim: ClaimText, counted: Counted) -> CheckedClaim:
     if len(places) < len(counted.places):
         return CheckedClaim(claim, ClaimStatus.UNSUPPORTED, "something is counted twice")
     return CheckedClaim(claim, ClaimStatus.SUPPORTED, "counted by code", computed=True)
-
-
-def _decided_again(claim: ClaimText, cited: Sources) -> CheckedClaim:
-    """Say whether the quotation behind a yes or no, which must stand in what it cites, decides the question so."""
-    if not any(claim.proof in source.text for source in cited.sources):
-        return CheckedClaim(claim, ClaimStatus.UNSUPPORTED, "no quotation behind it stands in what it cites")
-    decision = decide(cited.question, claim.proof)
-    if decision is None:
-        return CheckedClaim(claim, ClaimStatus.UNSUPPORTED, "the quotation says neither yes nor no")
-    if decision.word != claim.text:
-        return CheckedClaim(claim, ClaimStatus.CONTRADICTED, f"the quotation says {decision.word.lower()}")
-    return CheckedClaim(claim, ClaimStatus.SUPPORTED, "the quotation says so")
 
 
 def _cited(claim: ClaimText, pool: Sources) -> Sources:

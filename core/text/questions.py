@@ -27,7 +27,6 @@ _MORE = re.compile(
 )
 _AUXILIARY = r"\b(?:is|are|was|were|do|does|did|has|have|had|can|could|may|must|shall|will|would|should)\b"
 _YES_NO = re.compile(rf"\W{{0,9}}{_AUXILIARY}", re.IGNORECASE)
-_FIRST_AUXILIARY = re.compile(rf"{_AUXILIARY}\s?", re.IGNORECASE)
 _ALTERNATIVES = re.compile(r"\bor\b", re.IGNORECASE)
 _MORE_WORDS = r"(?:higher|greater|larger|bigger|more|longer|above|over|exceed\w{0,3})"
 _LESS_WORDS = r"(?:lower|less|smaller|fewer|shorter|below|under)"
@@ -168,11 +167,6 @@ def asks_yes_or_no(question: str) -> bool:
 def as_statement(question: str) -> str:
     """A question of yes or no as what it asks about: "Is the fee 5 %?" as "the fee 5 %"."""
     return _YES_NO.sub("", question, count=1).strip(" \t?.")
-
-
-def without_auxiliary(statement: str) -> str:
-    """A statement as `as_statement` gives the question that it answers: "The fee is 5 %." as "The fee 5 %"."""
-    return _FIRST_AUXILIARY.sub("", statement, count=1).strip(" \t.")
 
 
 @dataclass(frozen=True, slots=True)

@@ -388,19 +388,11 @@ def test_repeated_thanks_are_small_talk_at_once(world: Any) -> None:
     assert _by_wish("thank you " * 500, ())[0] is Intent.CHAT
 
 
-def test_a_question_of_yes_or_no_is_answered_with_the_word_first_and_its_proof_behind(world: Any) -> None:
-    turn = world(Quoting()).ask("Do overdue amounts bear interest at 1.5 % per month?").turn
-    assert turn.parts[0].kind is PartKind.YES_NO and turn.parts[0].text == "Yes"
-    assert turn.parts[2].kind is PartKind.VERBATIM and "1.5 % per month" in turn.parts[2].text
-    assert {claim.status for claim in turn.verdict.claims} == {ClaimStatus.SUPPORTED}
-    otherwise = world(Quoting()).ask("Do overdue amounts bear interest at 5 % per month?").turn
-    assert otherwise.parts[0].text == "No"
-
-
-def test_where_no_sentence_plainly_says_it_yes_or_no_is_left_open(world: Any) -> None:
-    turn = world(Quoting()).ask("Is the interest on overdue amounts usual in this trade?").turn
-    assert not any(part.kind is PartKind.YES_NO for part in turn.parts)
-    assert turn.verdict.confidence <= 0.5 or turn.verdict.declined
+def test_a_question_of_yes_or_no_is_answered_with_the_sentence_that_decides_and_no_word_before_it(world: Any) -> None:
+    for asked in ("1.5 %", "5 %"):
+        turn = world(Quoting()).ask(f"Do overdue amounts bear interest at {asked} per month?").turn
+        assert turn.parts[0].kind is PartKind.VERBATIM and "1.5 % per month" in turn.parts[0].text
+        assert {claim.status for claim in turn.verdict.claims} == {ClaimStatus.SUPPORTED}
 
 
 def test_what_is_counted_over_every_page_says_how_many_were_read(world: Any) -> None:
@@ -433,12 +425,13 @@ def _statuses(parts: Any, turn: Any) -> list[ClaimStatus]:
 
 
 def test_prose_is_given_what_code_read_and_a_disagreement_is_told(world: Any) -> None:
-    model = ScriptedModel(*["Yes, overdue amounts bear interest at 5 % per month. [1]"] * 3)
-    turn = world(model).ask("Do overdue amounts bear interest at 5 % per month?").turn
-    assert [part.text for part in model.requests[0].stated] == ["No"]
-    assert "Read by code, the pages say: “No”." in turn.notices
-    agreeing = ScriptedModel(*["No, overdue amounts bear interest at 1.5 % per month. [1]"] * 3)
-    calm = world(agreeing).ask("Do overdue amounts bear interest at 5 % per month?").turn
+    asked = "Who led the measurements in Lisbon?"
+    model = ScriptedModel(*["The turbine reached an efficiency of 41.7 percent in the second trial. [1]"] * 3)
+    turn = world(model).ask(asked).turn
+    (read,) = model.requests[0].stated
+    assert "Ada Moreno" in read.text
+    assert f"Read by code, the pages say: “{read.text}”." in turn.notices
+    calm = world(ScriptedModel(*["Dr. Ada Moreno led the measurements in Lisbon. [1]"] * 3)).ask(asked).turn
     assert not any("Read by code" in notice for notice in calm.notices)
 
 

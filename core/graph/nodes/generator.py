@@ -7,7 +7,7 @@ do as well where the judge sends prose back that did not hold.
 """
 
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from itertools import accumulate, takewhile
 from typing import Literal
@@ -23,28 +23,22 @@ from core.figures.answers import parts_of
 from core.graph.context import TurnContext
 from core.graph.state import TurnState, critique_of
 from core.judge.citations import CitedAnswer, cite, read_typed, renumbered
-from core.judge.polarity import decide
 from core.models.replies import mended
 from core.search.census import parts_of as count_parts
 from core.text.marks import plain_text
 from core.text.numbers import quantities, same
 from core.text.plain import storable
-from core.text.questions import asks_yes_or_no
-from core.text.sentences import split_sentences
 from core.text.stating import count_statement
-from core.text.terms import content_terms, words
+from core.text.terms import content_terms
 from core.text.thinking import split_thinking
 
 ALSO = "\n\nIt could also be:\n"
-TELLING = (PartKind.HEADLINE, PartKind.YES_NO)
 TOLD_FROM = 0.5
 """From this probability on a figure that a model's prose does not state is told beside it."""
 MOST_BEHIND_FIGURE = 2
-"""Quotations; behind yes or no as well."""
+"""Quotations."""
 SENTENCE_ENDS = (".", "!", "?")
 """Of what proves a figure; rows of tables only repeat it."""
-UNDECIDED = 0.5
-"""The most that quotations which leave yes or no open are worth."""
 
 
 def generator(state: TurnState, runtime: Runtime[TurnContext]) -> TurnState:
@@ -101,13 +95,6 @@ def generator(state: TurnState, runtime: Runtime[TurnContext]) -> TurnState:
     )
 
 
-def _sentences(part: AnswerPart) -> Iterator[AnswerPart]:
-    """What is quoted, a sentence at a time."""
-    for span in split_sentences(part.text):
-        start = None if part.start is None else part.start + span.start
-        yield replace(part, text=part.text[span.start : span.end], start=start, probability=None)
-
-
 def _written(
     engine: ChatModel, request: AnswerRequest, context: TurnContext
 ) -> tuple[tuple[AnswerPart, ...], int, str]:
@@ -139,7 +126,7 @@ def _written(
     parts = (*whole, *read)
     if engine.writes_prose:
         return parts, removed, thoughts
-    return led_by_figure(led_by_yes_or_no(parts, request.question), request.stated), removed, thoughts
+    return led_by_figure(parts, request.stated), removed, thoughts
 
 
 def _of_count(state: TurnState) -> tuple[AnswerPart, ...]:
@@ -151,29 +138,6 @@ def _of_count(state: TurnState) -> tuple[AnswerPart, ...]:
         told = f"I found no {state.counted.many} on {read}."
         return (AnswerPart(told, kind=PartKind.DECLINE, probability=state.sure),)
     return count_parts(state.counted, text, state.evidence, state.sure)
-
-
-def led_by_yes_or_no(parts: Sequence[AnswerPart], question: str) -> tuple[AnswerPart, ...]:
-    """What is quoted for a question of yes or no, behind the word and the quotation that says it.
-
-    Where none plainly does, what is quoted leaves the question open.
-    """
-    quoted = [part for part in parts if part.kind is PartKind.VERBATIM]
-    if not quoted or not asks_yes_or_no(question):
-        return tuple(parts)
-    sentences = (sentence for part in quoted for sentence in _sentences(part))
-    decided = ((sentence, decision) for sentence in sentences if (decision := decide(question, sentence.text)))
-    proof, decision = next(decided, (quoted[0], None))
-    first = [] if decision is None else [
-        AnswerPart(decision.word, proof.numbers, PartKind.YES_NO, proof.start, decision.probability)
-    ]  # fmt: skip
-    others = (part for part in quoted if proof.text not in part.text)
-    rest = [proof, *others][:MOST_BEHIND_FIGURE]
-    sure = next((part.probability for part in quoted if part.probability is not None), None)
-    told = [*first, *(replace(part, probability=None) for part in rest)]
-    if decision is None and sure is not None:
-        told[0] = replace(told[0], probability=min(sure, UNDECIDED))
-    return (told[0], *(one for part in told[1:] for one in (AnswerPart("\n\n"), part)))
 
 
 def led_by_figure(parts: Sequence[AnswerPart], stated: Sequence[AnswerPart]) -> tuple[AnswerPart, ...]:
@@ -203,11 +167,10 @@ def _quoted_by_code(request: AnswerRequest, context: TurnContext) -> list[Answer
 def _counted_as_sent(request: AnswerRequest, quoted: Sequence[AnswerPart]) -> AnswerRequest:
     """The request with its evidence counted anew: what code would answer from, then the strongest.
 
-    The words that quoting would answer with, or its yes or no, are told where it is sure enough to be held against
-    prose.
+    The words that quoting would answer with are told where it is sure enough of them to be held against prose.
     """
-    first = next(iter(led_by_yes_or_no(quoted, request.question)), None)
-    sure = first is not None and first.kind in TELLING and (first.probability or 0.0) >= TOLD_FROM
+    first = next(iter(quoted), None)
+    sure = first is not None and first.kind is PartKind.HEADLINE and (first.probability or 0.0) >= TOLD_FROM
     told = (*request.stated, first) if first and sure else request.stated
     ordered = sorted(
         request.evidence, key=lambda item: (item.reason is not Reason.SEARCH, -item.scores.get("reranked", 0.0))
@@ -223,7 +186,7 @@ def _readable(evidence: tuple[Evidence, ...], characters: int) -> tuple[Evidence
 
 
 def _told_otherwise(parts: Sequence[AnswerPart], stated: Sequence[AnswerPart]) -> list[str]:
-    """What tables or pages say, where a model's prose says another figure, another word or none."""
+    """What tables or pages say, where a model's prose says another figure, other words or none."""
     told = []
     figure = next((part for part in stated if part.kind is PartKind.FIGURE), None)
     said = plain_text(parts)
@@ -233,14 +196,9 @@ def _told_otherwise(parts: Sequence[AnswerPart], stated: Sequence[AnswerPart]) -
         if not any(same(result, one) or same(one, result) for result in results for one in given):
             told.append(f"The tables of these pages say: {figure.text}.")
     read = next((part for part in stated if part.kind is not PartKind.FIGURE), None)
-    if read is not None and not (frozenset(content_terms(read.text)) or {read.text.lower()}) & _spoken(said):
+    if read is not None and not frozenset(content_terms(read.text)) & frozenset(content_terms(said)):
         told.append(f"Read by code, the pages say: “{' '.join(read.text.split())}”.")
     return told
-
-
-def _spoken(text: str) -> frozenset[str]:
-    """Its terms, and the yes or no that it begins with."""
-    return frozenset((*content_terms(text), *(word.lower() for word in words(text)[:1])))
 
 
 def _silence(context: TurnContext) -> str:
