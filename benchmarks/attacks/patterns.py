@@ -48,10 +48,20 @@ from pages.components.words import plain_headings
 
 ROOT = Path(__file__).parents[2]
 PARTS = ("core", "pages")
-SHORT, LONG = 1_500, 12_000
 GROWTH = 24.0
 """Times longer at eight times the length; linear is 8, quadratic 64."""
-NOTICEABLE_SECONDS = 0.05
+
+
+@dataclass(frozen=True, slots=True)
+class Lengths:
+    """Of texts, in characters; what takes less than ``noticeable_seconds`` of the long one is not looked at again."""
+
+    short: int
+    long: int
+    noticeable_seconds: float
+
+
+FULL, BRIEF = Lengths(1_500, 12_000, 0.05), Lengths(800, 6_400, 0.05)
 GIVE_UP_SECONDS = 4.0
 """Of processor time for one call; the system ends the child then."""
 SILENT_SECONDS = 60.0
@@ -345,19 +355,20 @@ def _serve(end: Connection) -> None:
     end.send(("ready",))
     while True:
         kind, name, what = end.recv()
+        few = what[-1]
         if kind == "pattern":
             pattern = re.compile(*what[:2])
-            makers = texts_against(*what[:2], few=what[2])
+            makers = texts_against(*what[:2], few=few)
             calls: list[Callable[[str], object]] = [_matches(pattern), _finds(pattern)]
         else:
-            pieces = FEW if what[1] else GENERIC
-            makers = [_Text("", piece, stop) for piece in pieces for stop in ("", "q")[what[1] :]]
+            pieces = FEW if few else GENERIC
+            makers = [_Text("", piece, stop) for piece in pieces for stop in ("", "q")[few:]]
             calls = [known[what[0]]]
         worst: Suspect | None = None
         for make in makers:
             end.send(("trying", repr(make)))
             for call in calls:
-                seconds = _outgrows(call, make)
+                seconds = _outgrows(call, make, BRIEF if few else FULL)
                 if seconds and (worst is None or seconds > worst.seconds):
                     worst = Suspect(name, repr(make), seconds)
             if worst is not None:
@@ -378,14 +389,14 @@ def _finds(pattern: re.Pattern[Any]) -> Callable[[str], object]:
     return find
 
 
-def _outgrows(call: Callable[[str], object], make: Callable[[int], str]) -> float:
+def _outgrows(call: Callable[[str], object], make: Callable[[int], str], lengths: Lengths) -> float:
     """Return the seconds at the longest length if they grew clearly faster than the text, else 0."""
-    long = _seconds(call, make(LONG), NOTICEABLE_SECONDS)
-    if long < NOTICEABLE_SECONDS:
+    long = _seconds(call, make(lengths.long), lengths.noticeable_seconds)
+    if long < lengths.noticeable_seconds:
         return 0.0
     for _ in range(3):
-        long = min(long, _seconds(call, make(LONG), 0))
-        if long < max(NOTICEABLE_SECONDS, GROWTH * _seconds(call, make(SHORT), 0)):
+        long = min(long, _seconds(call, make(lengths.long), 0))
+        if long < max(lengths.noticeable_seconds, GROWTH * _seconds(call, make(lengths.short), 0)):
             return 0.0
     return long
 

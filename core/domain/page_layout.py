@@ -57,7 +57,10 @@ class PackedWords(Sequence[Word]):
     @overload
     def __getitem__(self, at: slice) -> Sequence[Word]: ...
     def __getitem__(self, at: int | slice) -> Word | Sequence[Word]:
-        return tuple(self)[at]
+        if isinstance(at, slice):
+            return tuple(self)[at]
+        start, end = self.spans[at].tolist()
+        return Word(start, end, Box(*self.boxes[at].tolist()))
 
 
 def pack_boxes(boxes: NDArray[np.float64]) -> bytes:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 
 import streamlit as st
 
-from core.domain.documents import Box, Page
+from core.domain.documents import Box, Page, Word
 from pages.components.words import page_name
 
 PICTURE = "page_picture"
@@ -267,17 +267,14 @@ def _joined(boxes: Sequence[Box]) -> Box:
 
 def _lines(page: Page) -> list[Shape]:
     """Words that follow each other on a line, as one stretch to select."""
-    lines: list[list[int]] = []
-    for at, word in enumerate(page.words):
-        if lines and _goes_on(page.words[lines[-1][-1]].box, word.box):
-            lines[-1].append(at)
+    lines: list[list[Word]] = []
+    for word in page.words:
+        if lines and _goes_on(lines[-1][-1].box, word.box):
+            lines[-1].append(word)
         else:
-            lines.append([at])
+            lines.append([word])
     return [
-        _shape(
-            _joined([page.words[at].box for at in line]),
-            " ".join(page.text[page.words[at].start : page.words[at].end] for at in line),
-        )
+        _shape(_joined([word.box for word in line]), " ".join(page.text[word.start : word.end] for word in line))
         for line in lines
     ]
 

@@ -25,7 +25,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.browser)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")  # its event loop must not run on beside other tests
 def browser() -> Iterator[Browser]:
     chromium = shutil.which("chromium")
     if chromium is None:

@@ -14,13 +14,17 @@ NOT_OURS = {"exclude": [['[data-testid="stFileUploaderDropzone"]']]}
 """Streamlit gives this one both a name and the role of decoration."""
 
 
+SETTLED = "() => document.getAnimations().every(animation => animation.playState !== 'running')"
+"""What fades in has come to its end."""
+
+
 def complaints(page: Page) -> Iterator[str]:
     """In both widths and themes: the rule, what is wrong, and the element."""
     for width, height in SIZES:
         page.set_viewport_size({"width": width, "height": height})
         for scheme in ("light", "dark"):
             page.emulate_media(color_scheme=scheme)
-            page.wait_for_timeout(1_000)
+            page.wait_for_function(SETTLED)
             for violation in Axe().run(page, context=NOT_OURS).response["violations"]:
                 for node in violation["nodes"]:
                     why = " ".join(node["failureSummary"].split())
@@ -41,7 +45,7 @@ def test_axe_finds_nothing(quoting_app: str, new_page: NewPage) -> None:
         page.set_viewport_size({"width": 1440, "height": 900})
         go_to(page, name)
         expect(page.get_by_role("heading", name=heading, exact=True)).to_be_visible()
-        page.wait_for_timeout(2_000)
+        page.wait_for_function(SETTLED)
         found[heading] = list(complaints(page))
     told = [f"{place}: {complaint}" for place, many in found.items() for complaint in many]
     assert not told, "\n".join(told)

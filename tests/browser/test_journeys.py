@@ -38,8 +38,8 @@ def ask(page: Page, question: str) -> None:
     # Until a dropped file has arrived, the box keeps what was typed.
     for _ in range(PATIENCE_MS // 1000):
         box.press("Enter")
-        page.wait_for_timeout(1000)
-        if box.input_value() == "":
+        with suppress(AssertionError):
+            expect(box).to_have_value("", timeout=1000)
             return
     raise AssertionError("the question was never sent")
 

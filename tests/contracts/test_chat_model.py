@@ -133,8 +133,11 @@ def test_quoting_gives_the_answer_first_and_its_sentence_beneath() -> None:
 
 
 def test_quoting_copies_every_part_from_where_it_says() -> None:
-    for part in Quoting().answer(asked("When are invoices payable and what if they are overdue?"), never):
-        assert not part.text.strip() or TEXT[part.start or 0 :].startswith(part.text)
+    written = Quoting().answer(asked("When are invoices payable and what if they are overdue?"), never)
+    parts = [part for part in written if part.text.strip()]
+    assert parts
+    for part in parts:
+        assert part.start is not None and TEXT[part.start :].startswith(part.text)
 
 
 def test_a_question_for_a_list_gets_more_than_one_for_a_fact() -> None:

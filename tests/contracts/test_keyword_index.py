@@ -49,7 +49,7 @@ def test_any_word_finds_and_the_passage_with_more_and_rarer_words_comes_first(fi
     index = fill(
         "the payment of rent", "the rent of bicycles", "the payment of salaries", "rent and payment of deposits"
     )
-    assert found(index, "payment deposits rent") == [3, 0, 2, 1] or found(index, "payment deposits rent")[0] == 3
+    assert found(index, "payment deposits rent")[:2] == [3, 0]
     assert set(found(index, "bicycles deposits")) == {1, 3}
     assert found(index, "zebra") == []
     scores = [score for _, score in index.search("payment deposits", document_ids=(), limit=10)]
@@ -115,7 +115,7 @@ def test_every_script_is_found(fill: Fill, text: str, query: str) -> None:
 )
 def test_no_text_is_read_as_syntax(fill: Fill, query: str) -> None:
     index = fill("the rent of bicycles")
-    assert found(index, query) in ([0], [])
+    assert found(index, query) == ([0] if "rent" in query else [])
     assert found(index, "rent") == [0]
 
 

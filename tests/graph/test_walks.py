@@ -1,7 +1,9 @@
 """The ways a turn can go through the graph, each to its end."""
 
+import math
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -185,10 +187,14 @@ def test_a_critic_that_finds_an_answer_beside_the_point_or_half_keeps_it_from_be
     assert refused.confidence < accepted.verdict.confidence
 
 
+def out_of_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the nodes of a turn find its time used up, whatever other threads ask of the clock."""
+    monkeypatch.setattr("core.graph.context.time", SimpleNamespace(monotonic=lambda: math.inf))
+
+
 def test_the_time_budget_ends_the_retries(world: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     one = world(ScriptedModel(WRONG, WRONG, WRONG), turn_seconds=5)
-    clock = iter([0.0, *(100.0 for _ in range(1000))])
-    monkeypatch.setattr("core.services.turns.time.monotonic", lambda: next(clock))
+    out_of_time(monkeypatch)
     turn = one.ask(PENALTY).turn
     assert turn.path.count("rewriter") == 1 and "1.5 % per month" in turn.answer
     assert "quoted instead" in turn.notices[-1]
@@ -200,8 +206,7 @@ def test_where_a_model_writes_nothing_quotations_stand_in(
 ) -> None:
     one = world(ScriptedModel(" "), turn_seconds=5)
     if not in_time:
-        clock = iter([0.0, *(100.0 for _ in range(1000))])
-        monkeypatch.setattr("core.services.turns.time.monotonic", lambda: next(clock))
+        out_of_time(monkeypatch)
     turn = one.ask(PENALTY).turn
     assert "1.5 % per month" in turn.answer and turn.citations
     assert turn.status is (TurnStatus.ANSWERED if in_time else TurnStatus.FLAGGED)
@@ -248,7 +253,7 @@ def test_a_mention_is_no_word_of_the_question(world: Any) -> None:
     assert resolve_mentions("@acme and the rest?", [document])[0] == "acme and the rest?"
     assert resolve_mentions("What does @ACME_2023_10K say?", [document])[0] == "What does ACME_2023_10K say?"
     assert resolve_mentions("@, what?", [document])[1] == resolve_mentions("@a what?", [document])[1] == ()
-    assert "called “@acme" not in "".join(resolve_mentions("@ac What?", [document, document])[2])
+    assert "called “ac”" in resolve_mentions("@ac What?", [document, document])[2][0]
     assert "several have it" in resolve_mentions("@ac What?", [document, document])[2][0]
 
 

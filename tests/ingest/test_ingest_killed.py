@@ -18,7 +18,6 @@ from tests.ingest.doomed import FILES, RECOGNISED, ingest_until_killed
 from tests.ingest.pdfium_reader import PdfiumReader
 from tests.ingest.workshop import LONG_SECONDS, Workshop, make_pdf, open_workshop
 
-KILLS = 20
 MOST_STARTS = 80
 
 
@@ -47,9 +46,15 @@ def _finished_pages(settings: Settings) -> set[str]:
     return {f"{row['document_id']} {row['page_index']}" for row in rows}
 
 
+@pytest.mark.parametrize(("least", "further"), [(4, 200), pytest.param(20, 20, marks=pytest.mark.campaign)])
 def test_ingest_survives_being_killed_anywhere(
-    settings: Settings, tmp_path: Path, start: multiprocessing.context.ForkServerContext
+    settings: Settings,
+    tmp_path: Path,
+    start: multiprocessing.context.ForkServerContext,
+    least: int,
+    further: int,
 ) -> None:
+    """At least so often; each process may go so many statements further than the one before."""
     for number, pages in enumerate(FILES):
         make_pdf(tmp_path / f"{number}.pdf", pages)
     untouched = settings.but(data_dir=tmp_path / "untouched")
@@ -64,7 +69,7 @@ def test_ingest_survives_being_killed_anywhere(
     for attempt in range(MOST_STARTS):
         finished = _finished_pages(settings)
         log = tmp_path / f"read-{attempt}"
-        statements = moments.randrange(1, 60 + 20 * attempt)
+        statements = moments.randrange(1, 60 + further * attempt)
         process = start.Process(target=ingest_until_killed, args=(settings, tmp_path, statements, log))
         process.start()
         process.join(LONG_SECONDS)
@@ -74,7 +79,7 @@ def test_ingest_survives_being_killed_anywhere(
         if process.exitcode == 0:
             break
         kills += 1
-    assert kills >= KILLS, f"only {kills} kills before the work was done"
+    assert kills >= least, f"only {kills} kills before the work was done"
 
     with open_workshop(settings, PdfiumReader(recognised=RECOGNISED)) as shop:
         shop.finish()

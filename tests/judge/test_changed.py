@@ -10,6 +10,7 @@ AROUND = " The parties met in Lisbon. Notices are sent by registered mail to the
 
 def is_supported(claim: str, sentence: str) -> bool:
     findings = judge_answer("", (AnswerPart(claim, (1,)),), [sentence + AROUND], citations_expected=True)
+    assert findings.claims
     return all(one.status is ClaimStatus.SUPPORTED for one in findings.claims)
 
 

@@ -145,7 +145,7 @@ def test_two_figures_agree_only_where_their_values_do(one: int, other: int) -> N
     assert agree(f"a sum of {one:,} units", f"a sum of {other:,} units") == (one == other)
 
 
-@given(st.text(max_size=200))
+@given(st.text("0123456789.,%€$-– abcmilon", max_size=200))
 def test_every_figure_is_told_with_its_place(text: str) -> None:
     for quantity in quantities(text):
         assert len(text[quantity.start : quantity.end]) == quantity.end - quantity.start > 0

@@ -62,7 +62,7 @@ def test_a_smaller_risk_never_shows_more(labelled: list[tuple[float, bool]], one
 
 
 def test_it_is_kept_on_other_answers_as_often_as_is_said() -> None:
-    chance, kept, rounds, risk = random.Random(1), 0, 300, 0.15
+    chance, kept, rounds, risk = random.Random(1), 0, 100, 0.15
 
     def answer() -> tuple[float, bool]:
         confidence = chance.random()

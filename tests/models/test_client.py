@@ -14,6 +14,7 @@ import pytest
 
 from core.domain.errors import ModelUnavailableError, SettingsError, StoppedError
 from core.domain.settings import Settings, is_this_machine, server_address
+from core.models import client
 from core.models.client import ServerTrouble, model_server, stoppable
 from core.models.ollama import host_of
 from core.models.ollama_embedder import OllamaEmbedder
@@ -228,8 +229,9 @@ def test_certificates_are_read_once_and_not_for_every_call(
 ) -> None:
     create = Mock(wraps=httpx.create_ssl_context)
     monkeypatch.setattr(httpx, "create_ssl_context", create)
+    client._trusted.cache_clear()
     served = serve()
     for _ in range(3):
         with model_server(served.address, seconds=5) as server:
             server.list()
-    assert create.call_count <= 1
+    assert create.call_count == 1

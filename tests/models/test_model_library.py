@@ -15,7 +15,7 @@ from core.domain.errors import ModelUnavailableError
 from core.domain.models import Fetch, KeptModel
 from core.domain.settings import Settings
 from core.models.ollama import KEEP_ALIVE, OllamaProvider, chat_models, host_of
-from core.models.ollama_library import RECOMMENDED, kept_models, recommended
+from core.models.ollama_library import kept_models, recommended
 from core.services.engines import Engines
 from core.services.model_library import ModelLibrary
 from core.services.settings import SettingsInForce
@@ -170,8 +170,10 @@ def test_a_server_that_is_not_there_is_told(tmp_path: Path) -> None:
         library_at("http://127.0.0.1:9", tmp_path).list()
 
 
-def test_the_recommended_model_is_one_of_those() -> None:
-    assert recommended() in {name for _, name in RECOMMENDED}
+@pytest.mark.parametrize(("gib", "name"), [(8, "qwen2.5:1.5b"), (12, "qwen2.5:7b"), (64, "qwen2.5:14b")])
+def test_the_recommended_model_fits_the_memory(monkeypatch: pytest.MonkeyPatch, gib: int, name: str) -> None:
+    monkeypatch.setattr("os.sysconf", lambda asked: gib * 2**18 if asked == "SC_PHYS_PAGES" else 4096)
+    assert recommended() == name
 
 
 def test_a_real_server_tells_of_its_models() -> None:
@@ -203,4 +205,5 @@ def test_the_model_that_would_answer_is_loaded_once_before_it_is_asked(shop: Sho
 def test_nothing_is_loaded_where_no_server_answers(tmp_path: Path) -> None:
     settings = Settings(data_dir=tmp_path, ollama_host="http://127.0.0.1:9")
     Engines(in_force(settings)).warm()
+    assert not [thread for thread in threading.enumerate() if thread.name == "warm"]
     OllamaProvider().warm(settings, "gone")

@@ -11,7 +11,7 @@ import pytest
 
 from core.domain.answers import Score, Verdict
 from core.domain.codec import from_json, to_json
-from core.domain.documents import Document
+from core.domain.documents import Document, PageStatus
 from core.domain.errors import PinciteError, SettingsError, StorageError
 from core.domain.settings import Settings, load_settings
 from core.domain.turns import ReviewDecision, Turn, TurnStatus
@@ -85,35 +85,34 @@ def test_damage_in_any_column_is_told_and_the_rest_opens(app: Pincite, reviewed:
         rows.executemany(f"UPDATE {table} SET {column} = ? WHERE rowid = ?", [(row[1], row[0]) for row in before])
 
 
-@pytest.mark.parametrize("garbage", GARBAGE)
-def test_a_turn_that_cannot_be_read_stands_beside_the_others(
-    garbage: str, app: Pincite, contract: Document, ask: Ask
-) -> None:
+def test_a_turn_that_cannot_be_read_stands_beside_the_others(app: Pincite, contract: Document, ask: Ask) -> None:
     one = ask()
     session_id = one.session_id
     other = app.runner.wait(app.runner.ask(session_id, "When are invoices due?"), 60).turn
-    with app.database.transaction() as connection:
-        connection.execute("UPDATE turns SET body = ? WHERE id = ?", (garbage, one.id))
-    first, second = app.turns.of_session(session_id)
-    assert (first.status, first.error, first.question) == (TurnStatus.UNREADABLE, UNREADABLE_TURN, one.question)
-    assert second.answer == other.answer and first.document_ids == UNREADABLE_SCOPE
-    assert UNREADABLE_TURN.rstrip(".") in app.sessions.export_markdown(session_id).replace("\\", "")
-    assert "Asked of" not in Screen("chat", session=session_id).words(), "what it was asked of cannot be read either"
+    for garbage in GARBAGE:
+        with app.database.transaction() as connection:
+            connection.execute("UPDATE turns SET body = ? WHERE id = ?", (garbage, one.id))
+        first, second = app.turns.of_session(session_id)
+        assert (first.status, first.error, first.question) == (TurnStatus.UNREADABLE, UNREADABLE_TURN, one.question)
+        assert second.answer == other.answer and first.document_ids == UNREADABLE_SCOPE
+        assert UNREADABLE_TURN.rstrip(".") in app.sessions.export_markdown(session_id).replace("\\", "")
+        shown = Screen("chat", session=session_id).words()
+        assert other.question in shown and "Asked of" not in shown, "what it was asked of cannot be read either"
     app.ingest.remove(contract.id)
     app.turns.mark_interrupted([one.id])
     stored = app.database.connection.execute("SELECT body FROM turns WHERE id = ?", (one.id,)).fetchone()[0]
     assert stored == garbage
 
 
-@pytest.mark.parametrize("garbage", GARBAGE)
-def test_a_step_a_scope_and_a_decision_that_cannot_be_read_are_told(garbage: str, app: Pincite, reviewed: Turn) -> None:
-    damage(app, "trace_steps", "body", garbage)
-    assert {step.error for step in app.turns.get(reviewed.id).trace} == {UNREADABLE_STEP}
-    damage(app, "sessions", "document_ids", garbage)
-    assert app.sessions.get(reviewed.session_id).document_ids == UNREADABLE_SCOPE, "never all documents instead"
-    damage(app, "reviews", "citations", garbage)
-    turn = app.turns.get(reviewed.id)
-    assert turn.status is TurnStatus.FLAGGED and "decision on this answer cannot be read" in turn.reasons[0]
+def test_a_step_a_scope_and_a_decision_that_cannot_be_read_are_told(app: Pincite, reviewed: Turn) -> None:
+    for garbage in GARBAGE:
+        damage(app, "trace_steps", "body", garbage)
+        assert {step.error for step in app.turns.get(reviewed.id).trace} == {UNREADABLE_STEP}
+        damage(app, "sessions", "document_ids", garbage)
+        assert app.sessions.get(reviewed.session_id).document_ids == UNREADABLE_SCOPE, "never all documents instead"
+        damage(app, "reviews", "citations", garbage)
+        turn = app.turns.get(reviewed.id)
+        assert turn.status is TurnStatus.FLAGGED and "decision on this answer cannot be read" in turn.reasons[0]
 
 
 def test_words_for_closed_sets_that_are_none_are_taken_for_damage(app: Pincite, reviewed: Turn) -> None:
@@ -121,6 +120,10 @@ def test_words_for_closed_sets_that_are_none_are_taken_for_damage(app: Pincite, 
                           ("metadata", "source")):  # fmt: skip
         damage(app, table, column, "nonsense")
         everything_opens(app, reviewed.session_id, reviewed.id)
+    assert [line.status for line in app.turns.lines(most=9)] == [TurnStatus.UNREADABLE]
+    assert app.turns.get(reviewed.id).review is None
+    [document] = app.library.list()
+    assert app.library.page(document.id, 0).status is PageStatus.FAILED
 
 
 NOT_FINITE = (math.nan, math.inf, -math.inf)

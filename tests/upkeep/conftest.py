@@ -14,7 +14,7 @@ QUESTION = "What is the penalty for late payment?"
 
 
 @pytest.fixture(scope="session")
-def _made(samples: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def made(samples: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     settings = Settings(data_dir=tmp_path_factory.mktemp("made") / "data", engine="quoting", ocr=False)
     with closing(open_pincite(settings)) as pincite:
         for name in ("service-contract.pdf", "technical-report.pdf"):
@@ -26,7 +26,7 @@ def _made(samples: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def library(_made: Path, tmp_path: Path) -> Iterator[Settings]:
+def library(made: Path, tmp_path: Path) -> Iterator[Settings]:
     settings = Settings(data_dir=tmp_path / "library", engine="quoting", ocr=False)
-    shutil.copytree(_made, settings.data_dir)
+    shutil.copytree(made, settings.data_dir)
     yield settings

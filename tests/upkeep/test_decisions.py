@@ -1,7 +1,7 @@
 """Promise: a decision that was changed, removed or added from outside is noticed; what Pincite does itself is not."""
 
+import shutil
 import sqlite3
-from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
@@ -17,15 +17,24 @@ from core.store.upkeep.verify import verify
 QUESTIONS = ("What is the penalty for late payment?", "How can the contract be ended?", "Which law governs it?")
 
 
-@pytest.fixture
-def decided(library: Settings) -> Iterator[Settings]:
-    """A library with three decisions, of which one was taken back."""
-    with closing(open_pincite(library.but(engine="quoting"))) as pincite:
+@pytest.fixture(scope="module")
+def _decided(made: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A library with three decisions, of which one was taken back; to be copied."""
+    settings = Settings(data_dir=tmp_path_factory.mktemp("decided") / "library", engine="quoting", ocr=False)
+    shutil.copytree(made, settings.data_dir)
+    with closing(open_pincite(settings)) as pincite:
         turns = _asked(pincite)
         for turn_id in turns:
             pincite.reviews.decide(turn_id, ReviewDecision.EDITED, final_answer="It is 1.5 % per month.")
         pincite.reviews.undo(turns[-1])
-    yield library
+    return settings.data_dir
+
+
+@pytest.fixture
+def decided(_decided: Path, tmp_path: Path) -> Settings:
+    settings = Settings(data_dir=tmp_path / "library", engine="quoting", ocr=False)
+    shutil.copytree(_decided, settings.data_dir)
+    return settings
 
 
 def _asked(pincite: Pincite) -> list[str]:

@@ -35,6 +35,7 @@ def opened(inside: Attacker) -> Iterator[Callable[..., ClientConnection]]:
                 proxy=None,
                 max_size=None,
                 open_timeout=SECONDS,
+                close_timeout=1,
             )
             return stack.enter_context(opening)
 

@@ -3,7 +3,7 @@
 import threading
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from itertools import cycle
+from itertools import cycle, product
 
 import pytest
 
@@ -54,7 +54,8 @@ def test_a_stop_ends_every_wait(way: str, address: str) -> None:
 
 def test_nothing_is_left_open(outcomes: Mapping[tuple[str, str], Outcome], address: str) -> None:
     threads, descriptors = threading.active_count(), hostile_server.descriptors()
-    for name in ("resets-in-the-body", "hangs-in-the-body", "gzip-bomb", "html", "chunks-that-are-cut"):
-        for way in WAYS:
-            hostile_server.trial(address, name, way)
+    names = ("resets-in-the-body", "hangs-in-the-body", "gzip-bomb", "html", "chunks-that-are-cut")
+    with ThreadPoolExecutor(12) as pool:
+        for _ in pool.map(lambda case: hostile_server.trial(address, *case), product(names, WAYS)):
+            pass
     assert threading.active_count() <= threads and hostile_server.descriptors() <= descriptors

@@ -4,7 +4,7 @@ import pytest
 
 from benchmarks.attacks import kills
 
-SHORT = ("retry", "remove", "purge", "review", "switch", "delete_session", "migration")
+SHORT = ("retry", "purge", "review")
 
 
 def test_nothing_is_inconsistent_after_a_kill(capfd: pytest.CaptureFixture[str]) -> None:
