@@ -79,6 +79,7 @@ class Reason(StrEnum):
     SUMMARY = "summary"
     SECTION = "beginning of a section"
     COUNTED = "page of what was counted"
+    NAMED = "place that the question names"
     BELOW_FLOOR = "below the score floor"
 
 

@@ -12,6 +12,7 @@ from core.domain.search import Evidence, Intent, Reason
 from core.models.options import options_of
 from core.models.selection import SENTENCE_ENDS, Scored, Selection, Unit, select, units_of
 from core.text.questions import Kind, asks_for_a_fact, kind_of, not_found
+from core.text.sentences import split_sentences
 
 FEW_QUOTES, FEW_WORDS = 2, 60
 """For a question about one fact."""
@@ -153,14 +154,24 @@ def lead_quotes(evidence: Sequence[Evidence]) -> list[AnswerPart]:
     for item in sorted(evidence, key=lambda item: item.reason is not Reason.SUMMARY):
         by_document.setdefault(item.passage.document_id, []).append(item)
     in_turn = [item for group in zip_longest(*by_document.values()) for item in group if item is not None]
-    leads: list[AnswerPart] = []
-    for item in in_turn:
+    leads: list[AnswerPart] = [_opening(item) for item in in_turn if item.reason is Reason.NAMED][:MOST_LEADS]
+    for item in in_turn if not leads else ():
         sentences = [unit for unit in units_of(item) if _is_sentence(unit.text)]
         if sentences and not any(sentences[0].quoted.split() == lead.text.split() for lead in leads):
             leads.append(_quoted(sentences[0]))
         if len(leads) >= max(MOST_LEADS, len(by_document)):
             break
     return leads
+
+
+def _opening(item: Evidence) -> AnswerPart:
+    """What stands at a place that was asked for, from its beginning."""
+    text, last = item.passage.text, 0
+    for span in split_sentences(text):
+        if last and len(text[: span.end].split()) > MOST_WORDS:
+            break
+        last = span.end
+    return AnswerPart(text[:last].rstrip(), (item.number,), PartKind.VERBATIM, 0)
 
 
 def _is_sentence(text: str) -> bool:

@@ -84,6 +84,13 @@ def numbered_in(question: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(" ".join(match.group().split()) for match in _NUMBERED.finditer(question)))
 
 
+def without_places(question: str) -> str:
+    """What a question asks beside the pages, sections and tables that it names."""
+    for pattern in (_PAGES, _COUNTED_PAGE, _NUMBERED):
+        question = pattern.sub(" ", question)
+    return question
+
+
 def years_in(question: str) -> tuple[str, ...]:
     """The years that a question names, spans filled in."""
     plain = with_plain_years(question)

@@ -12,6 +12,7 @@ from core.domain.search import Candidate, Evidence, Intent, Reason, SearchResult
 from core.figures.answers import ASKS, asks_for_figure
 from core.graph.context import Documents, TurnContext
 from core.graph.nodes.census import counted, taken_as_census
+from core.graph.nodes.placed import placed
 from core.graph.state import TurnState, critique_of
 from core.models.quoting import options
 from core.search.overview import documents_meant, overview
@@ -32,8 +33,9 @@ def retriever(state: TurnState, runtime: Runtime[TurnContext]) -> TurnState:
     assert state.plan is not None, "the rewriter comes before the retriever"
     scope = state.plan.document_ids or state.document_ids
     searched = [document for document in context.documents.list() if not scope or document.id in scope]
-    asked = taken_as_census(state, searched)
-    found = counted(state, context, searched, asked) if asked is not None else None
+    found = placed(state, context, searched)
+    if found is None and (asked := taken_as_census(state, searched)):
+        found = counted(state, context, searched, asked)
     if found is None:
         look = _survey if state.intent is Intent.SURVEY else _search
         found = look(state, context, searched)
@@ -114,9 +116,11 @@ def _repeats(state: TurnState, context: TurnContext) -> bool:
 
 def after_retriever(
     state: TurnState, runtime: Runtime[TurnContext]
-) -> Literal["analyst", "generator", "review", "__end__"]:
+) -> Literal["analyst", "generator", "judge", "review", "__end__"]:
     if state.options:
         return "__end__"
+    if state.parts and not state.attempts:
+        return "judge"  # there is no such place, and nothing to write from
     if state.give_up or not (state.evidence or state.counted):
         return "review"
     if state.counted is not None:

@@ -1,0 +1,106 @@
+"""The stretches of documents that a question names by their place: pages by label, sections and tables by number.
+
+A place is found by the structure of the pages: their labels, and the numbers that headings, list items and captions
+begin with.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from core.domain.documents import Block, BlockKind, Page
+
+CAPTIONED = frozenset(("tab", "fig", "cha", "exh", "equ", "alg"))
+"""How the names of things begin whose number stands behind their name only: tables, figures, charts and their like."""
+STEM = 3
+"""Letters by which "Fig. 2" and "figure 2" are the same."""
+MOST_CHARACTERS = 4_000
+_NUMBER = re.compile(r"\W{0,3}(?:[^\W\d]+\.?\s{1,3}|§\s?)?(?P<number>[A-Z]?\d+(?:[.-]\d+)*|[IVXLC]+)(?![\w]|[.-]\d)")
+_STRUCTURAL = (BlockKind.HEADING, BlockKind.LIST_ITEM)
+_MARGINAL = (BlockKind.HEADER, BlockKind.FOOTER)
+
+
+@dataclass(frozen=True, slots=True)
+class Stretch:
+    """Part of a page's text."""
+
+    page: Page
+    start: int
+    end: int
+
+    @property
+    def text(self) -> str:
+        return self.page.text[self.start : self.end]
+
+
+def pages_called(names: Sequence[str], pages: Sequence[Page]) -> list[Stretch]:
+    """Whole pages by what is printed on them; those by their position where nothing is printed so."""
+    found: list[Page] = []
+    for name in names:
+        position = {"first": 1, "last": len(pages)}.get(name) or (int(name) if name.isdigit() else 0)
+        printed = [page for page in pages if page.page_label.casefold() == name.casefold()]
+        found += printed or [page for page in pages if page.page_index == position - 1]
+    return _stretches([place for page in dict.fromkeys(found) for place in _places([page])])
+
+
+def numbered(name: str, pages: Sequence[Page]) -> list[Stretch]:
+    """What goes by a name such as "section 6" or "Table 2", over the page's end where it goes on; the longest there is.
+
+    A table of contents names it too, but holds less of it.
+    """
+    kind, _, number = name.rpartition(" ")
+    places = list(_places(pages))
+    runs = [
+        _stretches(_run(places, at, number))
+        for at, (page, block) in enumerate(places)
+        if _is_called(kind, number, page, block)
+    ]
+    return max(runs, key=lambda run: sum(len(one.text) for one in run), default=[])
+
+
+def opens_a_line(name: str, pages: Sequence[Page]) -> bool:
+    """Whether a line begins with the number: then nobody can say that there is no such place."""
+    number = re.escape(name.rpartition(" ")[2])
+    line = re.compile(rf"^\W{{0,3}}(?:\w+\.?\s{{1,3}})?{number}\b", re.MULTILINE | re.IGNORECASE)
+    return any(line.search(page.text) for page in pages)
+
+
+def _places(pages: Sequence[Page]) -> Iterator[tuple[Page, Block]]:
+    """Every block in reading order, but for headers and footers."""
+    return ((page, block) for page in pages for block in page.blocks if block.kind not in _MARGINAL)
+
+
+def _is_called(kind: str, number: str, page: Page, block: Block) -> bool:
+    text = page.text[block.start : block.end]
+    stem = kind.casefold()[:STEM]
+    if re.match(rf"\W{{0,3}}{re.escape(stem)}\w*\.?\s{{0,3}}{re.escape(number)}(?!\w|[.-]\d)", text, re.IGNORECASE):
+        return True
+    return block.kind in _STRUCTURAL and stem not in CAPTIONED and _number_of(text) == number.casefold()
+
+
+def _number_of(text: str) -> str:
+    match = _NUMBER.match(text)
+    return match["number"].casefold() if match else ""
+
+
+def _run(places: Sequence[tuple[Page, Block]], at: int, number: str) -> Iterator[tuple[Page, Block]]:
+    """From a block to the next that begins something else."""
+    own, length = places[at][1], 0
+    for page, block in places[at:]:
+        begins = block.kind in _STRUCTURAL and block is not own
+        inside = _number_of(page.text[block.start : block.end]).startswith(f"{number.casefold()}.")
+        if begins and not inside and (block.kind is BlockKind.HEADING or own.kind is BlockKind.LIST_ITEM):
+            return
+        yield page, block
+        length += block.end - block.start
+        if length >= MOST_CHARACTERS:
+            return
+
+
+def _stretches(places: Iterable[tuple[Page, Block]]) -> list[Stretch]:
+    """A stretch for each page, from its first block to its last."""
+    found: dict[int, Stretch] = {}
+    for page, block in places:
+        before = found.get(page.page_index, Stretch(page, block.start, block.end))
+        found[page.page_index] = Stretch(page, min(before.start, block.start), max(before.end, block.end))
+    return list(found.values())
