@@ -1,6 +1,7 @@
 """Documents page by page, and the work of taking them in. Page positions are 0-based; times are UTC ISO 8601."""
 
 import hashlib
+import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -176,6 +177,11 @@ class DocumentStatus(StrEnum):
 
 
 LONGEST_TITLE = 200
+
+
+def comparable(name: str) -> str:
+    """A name as two are compared: whatever its case, and whether its accents are letters or marks of their own."""
+    return unicodedata.normalize("NFC", name).casefold()
 
 
 def bare_name(name: str) -> str:

@@ -7,13 +7,14 @@ so, while others add to the queue and wait.
 import logging
 import threading
 import time
+import unicodedata
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import filelock
 
-from core.domain.documents import Document, DocumentStatus, Job, JobStatus, MetadataField, PageStatus
+from core.domain.documents import Document, DocumentStatus, Job, JobStatus, MetadataField, PageStatus, comparable
 from core.domain.errors import DocumentError, FullDiskError
 from core.domain.ports import PageReader
 from core.domain.settings import Settings
@@ -68,7 +69,7 @@ class Ingest:
 
         These bytes may be a document's already: where its PDF is missing or has changed, they are kept again.
         """
-        name = " ".join(storable(name).split()) or "document.pdf"
+        name = unicodedata.normalize("NFC", " ".join(storable(name).split())) or "document.pdf"
         partial = new_partial(self._settings)
         try:
             document_id, size = copy_in(source, partial, name, self._settings)
@@ -169,7 +170,7 @@ class Ingest:
         return True
 
     def _namesake(self, document_id: str, name: str) -> Document | None:
-        same = (other for other in self._library.list() if other.name.casefold() == name.casefold())
+        same = (other for other in self._library.list() if comparable(other.name) == comparable(name))
         return next((other for other in same if other.id != document_id), None)
 
     # ------------------------------------------------------------ workers

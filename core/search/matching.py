@@ -1,6 +1,7 @@
 """Which documents of a library a question is about, from names, years and other metadata alone."""
 
 import re
+import unicodedata
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
@@ -83,7 +84,7 @@ def _values(document: Document, fields: Sequence[str]) -> tuple[str, ...]:
 
 @lru_cache(maxsize=16384)
 def _names_of(name: str, values: tuple[str, ...]) -> frozenset[str]:
-    texts = [bare_name(name), *values]
+    texts = [unicodedata.normalize("NFC", text) for text in (bare_name(name), *values)]
     words = {word.lower() for text in texts for pattern in (_WORDS, _PARTS) for word in pattern.findall(text)}
     return frozenset(
         word

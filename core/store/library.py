@@ -21,6 +21,8 @@ from core.domain.documents import (
     PageReceipt,
     PageStatus,
     Passage,
+    bare_name,
+    comparable,
 )
 from core.domain.errors import UnknownDocumentError
 from core.domain.page_layout import PackedWords, decode_layout
@@ -65,13 +67,10 @@ class Library:
 
     def find(self, name: str) -> Document:
         """By id, else by name whatever its case; raises UnknownDocumentError when none or several have it."""
-        rows = self._database.connection.execute(
-            "SELECT id, name FROM documents WHERE id = ? OR lower(name) = lower(?)", (name, name)
-        ).fetchall()
-        matches = rows or [
-            row
-            for row in self._database.connection.execute("SELECT id, name FROM documents")
-            if name.casefold() in (row["name"].casefold(), Path(row["name"]).stem.casefold())
+        rows = self._database.connection.execute("SELECT id, name FROM documents").fetchall()
+        wanted = comparable(name)
+        matches = [row for row in rows if row["id"] == name or comparable(row["name"]) == wanted] or [
+            row for row in rows if comparable(bare_name(row["name"])) == wanted
         ]
         if len(matches) == 1:
             return self.get(matches[0]["id"])

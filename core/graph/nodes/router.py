@@ -1,6 +1,7 @@
 """The router: does the question go to the documents, and to which? By rule, by what it reads like, then by a probe."""
 
 import re
+import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
@@ -9,13 +10,14 @@ from typing import Any, Literal
 from langgraph.runtime import Runtime
 
 from core.domain.answers import AnswerPart
-from core.domain.documents import Document, bare_name
+from core.domain.documents import Document, bare_name, comparable
 from core.domain.errors import TurnError
 from core.domain.search import Intent, Mode
 from core.graph.about import about_conversation, about_library, about_program
 from core.graph.context import TurnContext
 from core.graph.nodes.retriever import holes_of
 from core.graph.state import TurnState
+from core.models.quoting import LEAST_ANSWERED, chance_of_answer
 from core.models.utterances import Wish, wish_of
 from core.search.follow_up import read_after
 from core.search.plan import plan_question
@@ -43,8 +45,8 @@ _SURVEY = re.compile(
 _BEGINS_QUESTION = re.compile(r"[\s,;:]{1,20}+(?!(?:and|or|vs|versus|und|oder|et|ou|y|o)\b|&)\w", re.IGNORECASE)
 SURE = 0.7
 """How likely a message must want what it seems to; else the documents are asked whether they hold the like."""
-SHORT = 3
-"""Words of a message that is small talk if it reads like it."""
+CERTAIN = 0.99
+"""The same of a message with a topic that documents may have."""
 _LISTING = re.compile(r"\b(?:list|which|how many|name)\b", re.IGNORECASE)
 _READS_LIKE = {
     Wish.CHAT: "small talk or a request that no document answers",
@@ -131,10 +133,11 @@ def resolve_mentions(question: str, documents: Sequence[Document]) -> tuple[str,
     Names may hold spaces: the longest that fits wins, with or without its ending, in any case, also in quotes. A part
     of a name will do where only one document has it. A mention that opens the question only says where to look.
     """
+    question = unicodedata.normalize("NFC", question)
     names: dict[str, str] = {}
     for document in documents:
         for name in (document.name, bare_name(document.name)):
-            names.setdefault(name.casefold(), document.id)
+            names.setdefault(comparable(name), document.id)
     found: list[str] = []
     notices: list[str] = []
     pieces: list[str] = []
@@ -148,7 +151,7 @@ def resolve_mentions(question: str, documents: Sequence[Document]) -> tuple[str,
         pieces.append(question[position : at.start()])
         position = at.end()
         name = name or re.split(r"[\s,;:?!]", rest, maxsplit=1)[0]
-        identity = names.get(name.casefold())
+        identity = names.get(comparable(name))
         if identity is None:
             like = [document for document in documents if _is_part(name, document.name)]
             if len(like) == 1:
@@ -194,23 +197,16 @@ def _by_rule(
 
 
 def _by_wish(text: str, documents: Sequence[Document]) -> tuple[Intent | None, str, Wish]:
-    """What the message seems to want; None where the documents are to be asked whether they hold the like.
-
-    They are where it is unsure, and where a question or a long message seems to want none of them but has a topic:
-    what people ask documents often reads like a question about the program.
-    """
+    """What the message wants; None where it may as well be of the documents, which are then asked for the like."""
     wish, sure = wish_of(text)
     told = f"it reads like {_READS_LIKE[wish]}, {sure:.0%} sure"
     if wish is not Wish.CHAT and _SURVEY.search(text) and not _LISTING.search(text) and not _topic(text, documents):
         return Intent.SURVEY, "the question is about whole documents", wish
     if wish is Wish.DOCUMENTS:
         return Intent.DOCUMENT_SEARCH, told, wish
-    could_be_of_documents = wish is Wish.PROGRAM or (wish is Wish.CHAT and len(text.split()) > SHORT)
-    if not any(document.searchable for document in documents) or not (
-        could_be_of_documents and _topic(text, documents)
-    ):
-        return (_INTENTS[wish] if sure >= SURE else None), told, wish
-    return None, told, wish
+    may_be_of_documents = any(document.searchable for document in documents) and bool(_topic(text, documents))
+    # "Can you pay by cheque?" reads like a question about the program, though less so than those that are
+    return (_INTENTS[wish] if sure >= (CERTAIN if may_be_of_documents else SURE) else None), told, wish
 
 
 def _nothing_to_search(documents: Sequence[Document]) -> TurnError:
@@ -236,7 +232,7 @@ def _topic(text: str, documents: Sequence[Document]) -> set[str]:
 def _by_probe(text: str, wish: Wish, state: TurnState, context: TurnContext) -> tuple[Intent, str]:
     plan = plan_question(text, lexicon=context.lexicon)
     found = context.searcher.search(plan, context_characters=1_000, scope=state.document_ids).evidence
-    if found:
+    if found and chance_of_answer(text, found) >= LEAST_ANSWERED:
         return Intent.DOCUMENT_SEARCH, f"a probe found {found[0].document_name}, page {found[0].passage.page_label}"
     if context.model.writes_prose:
         reply = context.model.structured(INTENT_INSTRUCTIONS, text, INTENT_SCHEMA)
