@@ -20,6 +20,8 @@ from core.text.terms import words
 
 _FIGURE = NAMES.index("figure")
 _MOST_FOUND = 20
+_FAR = 20.0
+"""Log-odds by which a cell of a row that the question names comes before all others."""
 _RIVAL = 0.5
 """A cell that is at least half as likely as the one that is given could be meant as well."""
 
@@ -110,9 +112,23 @@ def rank(
     if not places:
         return None
     scores = rows @ (weights or shipped_weights()).of(question)
+    if any(named := _of_named_rows(asked, places, tables)):
+        scores = np.where(named, scores, scores.min() - _FAR)
     shares = np.exp(scores - scores.max())
     shares /= shares.sum()
     return Ranking(asked, places, rows, shares, np.argsort(-shares, kind="stable").tolist())
+
+
+def _of_named_rows(asked: Question, places: Sequence[Place], tables: Sequence[Table]) -> list[bool]:
+    """Which cells stand in a row that the question names by its whole label, where no other row's says more of it."""
+    bits = [
+        asked.names(tables[place.table].rows[place.cell.row].label)
+        if place.cell.row >= tables[place.table].head_rows
+        else 0
+        for place in places
+    ]
+    every = set(bits)
+    return [bool(own) and not any(own != other and own & other == own for other in every) for own in bits]
 
 
 def find(
