@@ -21,8 +21,9 @@ from benchmarks.reader import examples
 from benchmarks.reader.examples import Example, Wording
 from core.models.e5_file import FILE as E5_FILE
 from core.models.e5_file import E5File
-from core.models.minilm import MODEL_FILE, verified_file
+from core.models.minilm import MODEL_FILE
 from core.models.reader import Network, english_network, languages_network
+from core.text.installed import verified_file
 
 if TYPE_CHECKING:
     import torch

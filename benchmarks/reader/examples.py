@@ -15,8 +15,8 @@ from typing import Any
 from tokenizers import Encoding, Tokenizer
 
 from core.models.e5_file import E5File
-from core.models.minilm import TOKENIZER_FILE, verified_file
 from core.models.reader import CLS, SEP
+from core.text.installed import TOKENIZER_FILE, verified_file
 
 MOST_TOKENS = 224
 MOST_QUESTION_TOKENS = 48

@@ -44,7 +44,7 @@ def read_grid(cells: Sequence[Cell], *, caption: str = "", above: Table | None =
         columns: tuple[Heading, ...] = above.columns
         caption, (unit, scale) = caption or above.caption, (above.unit, above.scale)
     else:
-        columns = tuple(_column(cells, column, head_rows) for column in range(column_count))
+        columns = _dated(tuple(_column(cells, column, head_rows) for column in range(column_count)), caption)
         unit, scale = _stated(caption, columns[0] if head_columns else Heading())
     rows = _rows(grid, row_count, column_count, head_rows, head_columns)
     kept = _without_years(cells, columns, head_rows)
@@ -125,6 +125,14 @@ def _column(cells: Sequence[Cell], column: int, head_rows: int) -> Heading:
         return Heading()
     unit, scale = stated_measure(" ".join(texts))
     return Heading(texts[-1], tuple(texts[:-1]), period_of(" ".join(texts)), unit, scale)
+
+
+def _dated(columns: tuple[Heading, ...], caption: str) -> tuple[Heading, ...]:
+    """Where no head names a period and the line above the table names one, it is that of all its figures."""
+    period = period_of(caption.rpartition("\n")[2])
+    if not period or "," in period or any(column.period for column in columns):
+        return columns
+    return tuple(replace(column, period=period) for column in columns)
 
 
 def _rows(grid: Grid, row_count: int, column_count: int, head_rows: int, head_columns: int) -> tuple[Heading, ...]:

@@ -84,11 +84,18 @@ class HiddenReason(StrEnum):
     NO_MARK = "leaving no mark on the page"
     NOT_SHOWN = "not what the picture shows"
     """An OCR layer that says other words than its scan."""
+    STRUCK = "struck out"
+    MARK = "footnote marks"
+    LINE_NUMBER = "line numbers in the margin"
+
+
+SEEN = frozenset({HiddenReason.STRUCK, HiddenReason.MARK, HiddenReason.LINE_NUMBER})
+"""Of what a reader does see, but not as words of the text."""
 
 
 @dataclass(frozen=True, slots=True)
 class HiddenText:
-    """Words of a page that nobody sees: never searched, quoted or given to a model."""
+    """Words of a page that nobody sees, or that are not of its text: never searched, quoted or given to a model."""
 
     text: str
     box: Box
@@ -96,12 +103,17 @@ class HiddenText:
 
 
 def hidden_summary(hidden: Sequence[HiddenText]) -> str:
-    """For example "212 hidden characters: white on white"; empty where nothing is hidden."""
+    """For example "212 characters hidden: white on white"; empty where nothing is."""
     if not hidden:
         return ""
-    count = sum(len(item.text) for item in hidden)
-    reasons = ", ".join(dict.fromkeys(item.reason.value for item in hidden))
-    return f"{count:,} hidden character{'' if count == 1 else 's'}: {reasons}"
+    told = []
+    for kind, items in (("hidden", [one for one in hidden if one.reason not in SEEN]),
+                        ("set apart", [one for one in hidden if one.reason in SEEN])):  # fmt: skip
+        if items:
+            count = sum(len(item.text) for item in items)
+            reasons = ", ".join(dict.fromkeys(item.reason.value for item in items))
+            told.append(f"{count:,} character{'' if count == 1 else 's'} {kind}: {reasons}")
+    return "; ".join(told)
 
 
 @dataclass(frozen=True, slots=True)

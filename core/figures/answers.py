@@ -9,6 +9,7 @@ from core.domain.documents import PageKey
 from core.domain.figures import Computation, Figure, Stated
 from core.domain.search import Evidence
 from core.domain.tables import Table
+from core.figures.agreement import years_of
 from core.figures.asked import Form, wanted
 from core.figures.cells import Finding, Ranking, Weights, finding, rank
 from core.figures.computing import Computed, computed
@@ -170,10 +171,15 @@ def of_finding(question: str, ranking: Ranking, found: Finding, gates: Gates | N
 def told_of(
     question: str, ranking: Ranking, found: Finding, gates: Gates
 ) -> tuple[tuple[Figure, ...], dict[str, float]] | None:
-    """The figures that answer, and the gate's features; None where what answers is no figure."""
+    """The figures that answer, and the gate's features; None where none does, or of another year than is asked for."""
     figures = tuple(figure for one in found.answers if (figure := one.figure) is not None)
-    if not figures or len(figures) < len(found.answers):
+    if not figures or len(figures) < len(found.answers) or _of_other_years(ranking.asked.years, figures):
         return None
     several, asked = len(figures) > 1, wanted(question)
     computes = asked is not None and asked.form is not Form.SERIES
     return figures, features_of(ranking, asks=gates.asks_for_figure(question), several=several, computes=computes)
+
+
+def _of_other_years(asked: frozenset[int], figures: Sequence[Figure]) -> bool:
+    """Whether a year is asked for, and a figure is told to be of none that is."""
+    return bool(asked) and any(years and not asked & years for years in (years_of(one.period) for one in figures))

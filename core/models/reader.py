@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from core.domain.answers import Span
 from core.domain.errors import StorageError
 from core.models.e5_file import E5File, installed_e5
-from core.models.minilm import TOKENIZER_FILE, verified_file
+from core.text.installed import TOKENIZER_FILE, verified_file
 
 MOST_TOKENS, MOST_QUESTION_TOKENS = 224, 48
 """Of a window, and of the question in it, as in training."""

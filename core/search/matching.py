@@ -10,6 +10,7 @@ from rapidfuzz import process
 from rapidfuzz.distance import JaroWinkler
 
 from core.domain.documents import Document, bare_name
+from core.search.places import years_in
 from core.text.terms import FUNCTION_WORDS, stem
 
 _PARTS = re.compile(r"[A-Z]{2,}(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|\d+[A-Za-z]{1,2}\b|\d+|[^\W\d_]+")
@@ -43,6 +44,18 @@ def match_documents(question: str, years: Sequence[str], documents: Sequence[Doc
         own_years = _years_of(document.name, _values(document, ("year", "date")))
         scores[document.id] = round(min((1 - doubt) * _year_factor(years, own_years), 1.0), 4)
     return scores
+
+
+def named_documents(question: str, documents: Sequence[Document]) -> tuple[str, ...]:
+    """The ids of those that a question calls by name, as far as names tell them apart; the years are left to the rest.
+
+    Of several of one name with other years, those of the year that is asked for, where there are any.
+    """
+    scores = match_documents(question, (), documents)
+    named = [document for document in documents if scores[document.id] >= DECISIVE_MATCH]
+    asked = set(map(int, years_in(question)))
+    dated = [one for one in named if asked & _years_of(one.name, _values(one, ("year", "date")))]
+    return tuple(document.id for document in dated or named)
 
 
 def _spoken_forms(question: str) -> dict[str, float]:

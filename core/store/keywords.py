@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 from core.domain.documents import Passage
 from core.store.database import Database
-from core.text.terms import STOP_WORDS
+from core.text.terms import STOP_WORDS, UNRAISED
 
 CONTEXT_WEIGHT = 0.5
 COMMON_SHARE = 0.15
@@ -25,6 +25,8 @@ _SIGNS = "\u0300-\u036f\u0900-\u0963\u0966-\u0dff"
 _TERM = re.compile(
     rf"(?P<number>\d+(?:[.,]\d+)*(?![^\W_]))|(?P<unspaced>[{_UNSPACED}]+)|(?P<word>(?:[^\W_{_UNSPACED}]|[{_SIGNS}])+)"
 )
+_HYPHENATED = re.compile(r"(?<![\w-])([^\W\d_]+)[-\u2010]([^\W\d_]+)(?![\w-])")
+"""Found without the hyphen too: at a line's end nobody can tell whether it belongs to the word."""
 _THOUSANDS = re.compile(r"\d{1,3}(?:,\d{3})+(?:\.\d+)?")
 _MARKS = re.compile(r"[\u0591-\u05c7\u0610-\u061a\u0640\u064b-\u065f\u0670\u00ad]")
 _ARABIC_LETTERS = str.maketrans("أإآٱىة", "اااايه")
@@ -37,7 +39,8 @@ _CYRILLIC_STEM = 6
 
 def index_terms(text: str) -> Iterator[str]:
     """The terms of a text: case and width folded, unspaced scripts as pairs, numbers without thousands commas."""
-    text = _MARKS.sub("", unicodedata.normalize("NFKC", text)).casefold()
+    text = _MARKS.sub("", unicodedata.normalize("NFKC", text.translate(UNRAISED))).casefold()
+    yield from ("".join(match.groups()) for match in _HYPHENATED.finditer(text))
     for match in _TERM.finditer(text):
         term = match.group()
         if match.lastgroup == "number":

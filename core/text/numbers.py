@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from core.text.terms import FUNCTION_WORDS, stem
+from core.text.terms import FUNCTION_WORDS, UNRAISED, stem
 
 Kind = Literal["number", "percent", "money", "date", "time", "label"]
 """A label is the number of a clause, section, page or footnote: it names a place and counts nothing."""
@@ -197,7 +197,7 @@ class Quantity:
 
 def quantities(text: str) -> tuple[Quantity, ...]:
     """Return every date, time and number of `text` in reading order; list numbers and citation marks are left out."""
-    blanked = _BULLET.sub(lambda match: " " * len(match.group()), text)
+    blanked = _BULLET.sub(lambda match: " " * len(match.group()), text.translate(UNRAISED))
     found: list[Quantity] = []
     for reader in (_dates, _times, _figures, _spelled):
         read = list(reader(blanked))

@@ -15,6 +15,8 @@ from threading import Lock
 
 from Stemmer import Stemmer
 
+UNRAISED = str.maketrans(dict.fromkeys("⁰¹²³⁴⁵⁶⁷⁸⁹", " "))
+"""Raised figures part words from what they hang on: "2018²" is the year, and every place stays where it is."""
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
 _SCRIPT_WITHOUT_SPACES = re.compile(r"[\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]")
 FUNCTION_WORDS = frozenset(
@@ -52,7 +54,7 @@ def stem(word: str) -> str:
 def words(text: str) -> list[str]:
     """Return the words of `text` as written; runs of a script without spaces become pairs of characters."""
     found: list[str] = []
-    for match in _WORD.finditer(text):
+    for match in _WORD.finditer(text.translate(UNRAISED)):
         word = match.group()
         if len(word) > 2 and not word.isascii() and _SCRIPT_WITHOUT_SPACES.search(word):
             found.extend(word[position : position + 2] for position in range(len(word) - 1))

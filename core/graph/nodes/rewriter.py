@@ -1,5 +1,6 @@
 """The rewriter: makes a search plan of the question and its conversation; on a retry it works in what was missing."""
 
+from collections.abc import Collection
 from dataclasses import replace
 
 from langgraph.runtime import Runtime
@@ -7,6 +8,7 @@ from langgraph.runtime import Runtime
 from core.domain.codec import to_plain
 from core.graph.context import TurnContext
 from core.graph.state import TurnState
+from core.search.matching import named_documents
 from core.search.plan import plan_question
 
 
@@ -25,10 +27,16 @@ def rewriter(state: TurnState, runtime: Runtime[TurnContext]) -> TurnState:
         attempt=attempt,
         lexicon=context.lexicon,
     )
-    plan = replace(plan, document_ids=state.targets)
+    named = () if state.targets else _named(plan.standalone_question, state.document_ids, context)
+    plan = replace(plan, document_ids=state.targets or named)
     context.note(
         read={"question": state.standalone, "conversation": [m.text for m in context.conversation], "gaps": gaps},
-        decided={"attempt": attempt, "because": list(plan.notes)},
+        decided={"attempt": attempt, "because": list(plan.notes), "named documents": list(named)},
         returned={"plan": to_plain(plan)},
     )
     return replace(state, plan=plan, attempt=attempt)
+
+
+def _named(question: str, scope: Collection[str], context: TurnContext) -> tuple[str, ...]:
+    """The documents that a question calls by name: what others say is no answer to it."""
+    return named_documents(question, [one for one in context.documents.list() if not scope or one.id in scope])

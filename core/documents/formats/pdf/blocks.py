@@ -16,6 +16,7 @@ from core.documents.formats.pdf.layout import STRAY, Line
 from core.documents.formats.pdf.pdfium_text import PageWords
 from core.documents.formats.pdf.tables import TableRow, find_tables
 from core.domain.documents import Block, BlockKind
+from core.text.pieces import belong_together
 
 _BULLET = re.compile(r"^[•▪▫➢✓■●❖◦‣∙·\-–—*o]$|^\(?(?:\d{1,3}|[a-zA-Z]|[ivxIVX]{1,5})[.)]$|^\d+(?:\.\d+)+\.?$")
 _NUMBERED_HEADING = re.compile(
@@ -24,10 +25,8 @@ _NUMBERED_HEADING = re.compile(
 _LETTERS = re.compile(r"[^\W\d_]+")
 _CJK = re.compile("[\u2e80-\u303f\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\uff01-\uff9f]")
 _SENTENCE_END = (".", "!", "?", ":", ";", "。", "！", "？", "؟")
-_KEPT_HYPHENS = frozenset(
-    "self non well long short high low mid multi cross co post anti semi part full half two three four five six "
-    "year month day on off up out third first second state so know vice to by".split()
-)
+_SUSPENDING = frozenset("and or to und oder bis en of tot och eller og".split())
+"""Before these a hyphen stands for a part that is left out: "In- und Ausfuhr"."""
 _MOST_HEADING_CHARACTERS = 120
 
 
@@ -104,18 +103,23 @@ def _joint(page: PageWords, texts: list[str], last: int, following: int, vocabul
         return "" if _CJK.match(left[-1]) and _CJK.match(right) else " "
     if not vocabulary:
         vocabulary.update(word.strip(".,;:()“”\"'").lower() for word in page.texts)
+    if right.lower() in _SUSPENDING:
+        texts[last] = f"{left}-"
+        return " "
     texts[last] = left + ("-" if _keeps_hyphen(left, right, vocabulary) else "")
     return ""
 
 
 def _keeps_hyphen(left: str, right: str, vocabulary: set[str]) -> bool:
-    """A hyphen at a line's end stays in numbers, names and compounds, and where the page writes it in mid-line."""
+    """A hyphen at a line's end goes only where the word without it is known, and the one with it is not."""
     stem, rest = left.strip("(“\"'").lower(), right.rstrip(".,;:()“”\"'").lower()
     if f"{stem}-{rest}" in vocabulary:
         return True
     if stem + rest in vocabulary:
         return False
-    return not left[-1:].isalpha() or not right[:1].islower() or "-" in left or stem in _KEPT_HYPHENS
+    if not left[-1:].isalpha() or not right[:1].islower() or "-" in left:
+        return True
+    return not belong_together(stem, rest)
 
 
 def _drafts(lines: Sequence[Line], running: Mapping[int, BlockKind]) -> list[_Draft]:

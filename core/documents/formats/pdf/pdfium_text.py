@@ -7,7 +7,7 @@ import ctypes
 import re
 import unicodedata
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from itertools import repeat
 from typing import Any
@@ -16,6 +16,8 @@ import numpy as np
 import pypdfium2 as pdfium
 import pypdfium2.raw as pdfium_c
 from numpy.typing import NDArray
+
+from core.documents.formats.pdf.raised import Tokens, parted
 
 HYPHEN_AT_LINE_END = "\ufffe"
 """What pdfium writes for a hyphen that breaks a word over two lines; it drops the line break behind it."""
@@ -115,6 +117,8 @@ class PageWords:
     right_to_left: bool
     places: NDArray[np.int64] = field(default_factory=lambda: np.zeros((0, 2), np.int64))
     """Shape (words, 2): pdfium's numbers of a word's first and last character; none of words from a picture."""
+    levels: NDArray[np.int8] = field(default_factory=lambda: np.zeros(0, np.int8))
+    """RAISED or LOWERED for each mark that was cut off its word, 0 for each word; empty once that is settled."""
 
 
 def read_words(page: pdfium.PdfPage) -> PageWords:
@@ -135,8 +139,19 @@ def read_words(page: pdfium.PdfPage) -> PageWords:
         if len(text) != count:
             starts, last = (_character_indexes(handle, indexes) for indexes in (starts, last))
         displayed = display_of(page)
-        loose = displayed(character_boxes(handle, last))
-        baselines = displayed(_origins(handle, starts))[:, :2]
+
+        def boxes_of(characters: Sequence[int]) -> NDArray[np.float64]:
+            return displayed(character_boxes(handle, list(characters)))
+
+        def origins_of(characters: Sequence[int]) -> NDArray[np.float64]:
+            return displayed(_origins(handle, list(characters)))[:, :2]
+
+        loose, baselines = boxes_of(last), origins_of(starts)
+        levels = np.zeros(len(texts), np.int8)
+        if marked := parted(Tokens(texts, starts, last, gaps), loose, baselines, boxes_of, origins_of):
+            cut, levels = marked
+            texts, starts, last, gaps = cut.texts, cut.starts, cut.last, cut.gaps
+            loose, baselines = boxes_of(last), origins_of(starts)
         turns = _turns(texts, gaps, (loose[:, :2] + loose[:, 2:]) / 2 - baselines)
         boxes = np.empty_like(loose)
         np.minimum(loose[:, :2], baselines, out=boxes[:, :2])
@@ -149,7 +164,7 @@ def read_words(page: pdfium.PdfPage) -> PageWords:
             boxes[backwards, 2:] = np.maximum(boxes[backwards, 2:], first[:, 2:])
         sizes, bold = _fonts(handle, starts, gaps, loose, turns)
         measured = (boxes, baselines, sizes, bold, gaps, turns, width, height, count, text, right_to_left)
-        return PageWords(texts, *measured, np.array([starts, last], np.int64).T)
+        return PageWords(texts, *measured, np.array([starts, last], np.int64).T, levels)
     finally:
         text_page.close()
 

@@ -12,17 +12,21 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pypdfium2 as pdfium
 import pypdfium2.raw as pdfium_c
+from numpy.typing import NDArray
 
 from core.documents.contract import Announce, Stopped
 from core.documents.formats.pdf import labels, opening
 from core.documents.formats.pdf.blocks import compose
 from core.documents.formats.pdf.garbling import garbling
 from core.documents.formats.pdf.layout import Line, arrange
+from core.documents.formats.pdf.margins import line_numbers
 from core.documents.formats.pdf.pdfium_text import PageWords, read_words
 from core.documents.formats.pdf.picture import held_against_picture
+from core.documents.formats.pdf.raised import resolved
+from core.documents.formats.pdf.struck import struck_out
 from core.documents.formats.pdf.typed import draw_typed, has_typed
-from core.documents.formats.pdf.visibility import apart
-from core.domain.documents import Block, Box, HiddenText, Page, PageReason, PageStatus, Word
+from core.documents.formats.pdf.visibility import apart, painted, without
+from core.domain.documents import Block, Box, HiddenReason, HiddenText, Page, PageReason, PageStatus, Word
 from core.domain.errors import UnreadablePdfError
 from core.domain.page_layout import PackedWords, pack_boxes
 from core.domain.ports import PdfInfo
@@ -200,24 +204,38 @@ class OpenPdf:
             page.close()
         words, hidden = self._seen(page_index, words)
         lines = arrange(words)
+        if (numbers := line_numbers(words, lines)).any():
+            hidden = (*hidden, *_kept_apart(words, numbers, HiddenReason.LINE_NUMBER))
+            words = without(words, numbers)
+            lines = arrange(words)
         edges = labels.edge_lines(lines, words.height)
         return LaidPage(words, lines, edges, pictures, objects, time.perf_counter() - started, hidden)
 
     def _seen(self, page_index: int, words: PageWords) -> tuple[PageWords, tuple[HiddenText, ...]]:
-        """The words that a reader sees, and the others; an OCR layer is held against its picture."""
+        """The words of the text, and those that nobody sees, that are struck out and that are marks of notes.
+
+        An OCR layer is held against its picture.
+        """
         page = self._document[page_index]
         try:
             seen = apart(page, words)
             if seen.layer:
                 seen = held_against_picture(page, seen)
+            words = seen.words
+            struck = (
+                struck_out(page, words, painted(page)) if words.places.size else np.zeros(len(words.texts), np.bool_)
+            )
         finally:
             page.close()
-        size = [words.width, words.height] * 2
-        hidden = tuple(
-            HiddenText(item.text, Box(*(float(edge) for edge in np.clip(item.box / size, 0.0, 1.0))), item.reason)
-            for item in seen.hidden
-        )
-        return seen.words, hidden
+        kept = [_in_fractions(words, one.text, one.box, one.reason) for one in seen.hidden]
+        if struck.any():
+            kept += _kept_apart(words, struck, HiddenReason.STRUCK)
+            words = without(words, struck)
+        if words.levels.any():
+            shown, gaps, gone = resolved(words.texts, words.levels, words.gaps, words.sizes)
+            kept += _kept_apart(words, gone, HiddenReason.MARK)
+            words = replace(without(words, gone, shown), gaps=gaps[~gone])
+        return replace(words, levels=np.zeros(0, np.int8)), tuple(kept)
 
     def _with_typed(self, page: pdfium.PdfPage, page_index: int, words: PageWords) -> PageWords:
         """The page's words with those typed onto it, unless drawing them in hides or garbles others."""
@@ -298,6 +316,15 @@ class OpenPdf:
         own = self._labels[page_index] if self._labels else ""
         label = own or labels.printed_label(page_index, edges or {}) or str(page_index + 1)
         return Page(page_index, label, text, words, blocks, status, reason, time.perf_counter() - started)
+
+
+def _kept_apart(words: PageWords, which: NDArray[np.bool_], reason: HiddenReason) -> list[HiddenText]:
+    return [_in_fractions(words, words.texts[at], words.boxes[at], reason) for at in np.flatnonzero(which).tolist()]
+
+
+def _in_fractions(words: PageWords, text: str, box: NDArray[np.float64], reason: HiddenReason) -> HiddenText:
+    size = [words.width, words.height] * 2
+    return HiddenText(text, Box(*(float(edge) for edge in np.clip(box / size, 0.0, 1.0))), reason)
 
 
 def _picture_share(page: pdfium.PdfPage) -> float:

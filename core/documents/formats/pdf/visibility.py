@@ -58,6 +58,7 @@ _HARMLESS_ANNOTATIONS = frozenset(
         pdfium_c.FPDF_ANNOT_TEXT,
         pdfium_c.FPDF_ANNOT_HIGHLIGHT,
         pdfium_c.FPDF_ANNOT_UNDERLINE,
+        pdfium_c.FPDF_ANNOT_STRIKEOUT,
     }
 )
 
@@ -152,6 +153,11 @@ def apart(page: pdfium.PdfPage, words: PageWords) -> Seen:
     return _parted(words, runs, pixels.reasons(runs))
 
 
+def painted(page: pdfium.PdfPage) -> list[Bounds]:
+    """The bounds of all paths of a page, in page space."""
+    return [item.bounds for item in _objects(page) if item.kind == pdfium_c.FPDF_PAGEOBJ_PATH]
+
+
 def without(words: PageWords, gone: NDArray[np.bool_], shown: Sequence[str] | None = None) -> PageWords:
     """The words but for those that are ``gone``; ``shown``: what is left of each."""
     kept = ~gone
@@ -167,6 +173,7 @@ def without(words: PageWords, gone: NDArray[np.bool_], shown: Sequence[str] | No
         gaps=gaps[kept],
         turns=words.turns[kept],
         places=words.places[kept],
+        levels=words.levels[kept] if words.levels.size else words.levels,
         characters=sum(map(len, texts)),
         raw_text=" ".join(texts),
     )

@@ -1,0 +1,140 @@
+"""Raised and lowered marks: which characters are smaller than what they hang on and stand off its baseline.
+
+A mark that a line of its page begins with is a footnote reference: it is set apart, so that "$320" with a mark reads as
+$320 and no longer as $3201. Raised figures that no note answers to are written raised ("10⁶"); ordinals and lowered
+figures stay as they are ("1st", "CO2").
+"""
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+
+import numpy as np
+from numpy.typing import NDArray
+
+RAISED, LOWERED = 1, -1
+SMALLER = 0.86
+"""Of the height of what it hangs on."""
+RISE, FALL = 0.1, 0.06
+"""Of that height, how far a mark stands off the baseline at least."""
+SMALL_PRINT = 0.95
+"""Of the page's usual size: notes are set smaller."""
+_MARK = re.compile(r"\(?(?:\d{1,3}(?:[,–-]\d{1,3})*|[a-z]|[*†‡§¶#]{1,3})\)?")
+_MAY_HIDE_ONE = re.compile(r"\d[)\]”\"’']?[.,;:!?]")
+"""A mark before a closing sign does not end its word."""
+_POWER_OF = re.compile(r"(?:.*\D)?10|.*\d?[^\W\d]{1,2}")
+"""What figures are raised on to count or measure: "10⁶", "5 m²"."""
+_RAISED = str.maketrans("0123456789+-−()", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁻⁽⁾")
+
+Boxes = Callable[[Sequence[int]], NDArray[np.float64]]
+"""From pdfium's numbers of characters to their boxes, or places, in points of the displayed page."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tokens:
+    """Words as they are cut at white space: texts, pdfium's numbers of first and last characters, gaps before."""
+
+    texts: list[str]
+    starts: list[int]
+    last: list[int]
+    gaps: NDArray[np.int8]
+
+
+def parted(
+    tokens: Tokens, ends: NDArray[np.float64], baselines: NDArray[np.float64], boxes: Boxes, origins: Boxes
+) -> tuple[Tokens, NDArray[np.int8]] | None:
+    """Cut marks off the words that they hang on; None where the page has none.
+
+    ``ends``: shape (words, 4), the boxes of last characters; ``baselines``: shape (words, 2). The second value is
+    RAISED or LOWERED for each mark, 0 for each word.
+    """
+    heights = ends[:, 3] - ends[:, 1]
+    usual = _usual(heights, baselines[:, 1])
+    off = np.abs(baselines[:, 1] - usual[:, 1]) > FALL * usual[:, 0]
+    doubted = (heights < SMALLER * usual[:, 0]) | off
+    doubted |= np.fromiter((bool(_MAY_HIDE_ONE.search(text)) for text in tokens.texts), np.bool_, len(tokens.texts))
+    pieces: list[tuple[str, int, int, int, int]] = []
+    for at, text in enumerate(tokens.texts):
+        first, last, gap = tokens.starts[at], tokens.last[at], int(tokens.gaps[at])
+        if not doubted[at] or len(text) != last - first + 1:
+            pieces.append((text, first, last, gap, 0))
+            continue
+        for number, (level, start, end) in enumerate(_runs(range(first, last + 1), usual[at], boxes, origins)):
+            pieces.append((text[start:end], first + start, first + end - 1, 0 if number else gap, level))
+    levels = np.array([level for *_, level in pieces], np.int8)
+    if not levels.any():
+        return None
+    texts, starts, lasts, gaps, _ = map(list, zip(*pieces, strict=True))
+    return Tokens(texts, starts, lasts, np.array(gaps, np.int8)), levels
+
+
+def _usual(heights: NDArray[np.float64], baselines: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The height and baseline of the largest of each word and its two neighbours on its line; shape (words, 2)."""
+    best = np.stack([heights, baselines], axis=1)
+    for step in (1, -1):
+        other_heights, other = np.roll(heights, step), np.roll(baselines, step)
+        near = np.abs(other - baselines) < 0.7 * np.maximum(heights, other_heights)
+        near[0 if step == 1 else -1] = False
+        larger = near & (other_heights > best[:, 0])
+        best[larger, 0], best[larger, 1] = other_heights[larger], other[larger]
+    return best
+
+
+def _runs(
+    characters: Sequence[int], usual: NDArray[np.float64], boxes: Boxes, origins: Boxes
+) -> Iterator[tuple[int, int, int]]:
+    """The level, start and end of each run of characters that stand alike."""
+    placed, base = boxes(characters), origins(characters)[:, 1]
+    height, baseline = usual
+    small = placed[:, 3] - placed[:, 1] < SMALLER * height
+    if not small.all():
+        baseline = float(np.median(base[~small]))
+    above, below = baseline - base > RISE * height, base - baseline > FALL * height
+    levels = np.where(small & above, RAISED, np.where(small & below, LOWERED, 0))
+    at = 0
+    for level, run in groupby(levels.tolist()):
+        length = len(list(run))
+        yield level, at, at + length
+        at += length
+
+
+def resolved(
+    texts: Sequence[str], levels: NDArray[np.int8], gaps: NDArray[np.int8], sizes: NDArray[np.float64]
+) -> tuple[list[str], NDArray[np.int8], NDArray[np.bool_]]:
+    """What to write for each word and what stands before it, and which are references to notes of the page and go."""
+    notes = _notes(texts, levels, gaps, sizes)
+    shown, before, gone = list(texts), gaps.copy(), np.zeros(len(texts), np.bool_)
+    for at in np.flatnonzero(levels == RAISED).tolist():
+        text = texts[at]
+        if at == 0 or (gaps[at] >= 2 and text.strip("()") in notes):
+            before[at + 1 : at + 2] = np.maximum(before[at + 1 : at + 2], 1)  # the mark of a note, and the note
+            continue
+        counts = gaps[at] == 0 and text.isdigit() and bool(_POWER_OF.fullmatch(texts[at - 1]))
+        if _MARK.fullmatch(text) and not counts and notes.issuperset(re.split("[,–-]", text.strip("()"))):
+            gone[at] = True
+            before[at + 1 : at + 2] = _behind(gaps, at)
+        elif any(map(str.isdigit, text)):
+            shown[at] = text.translate(_RAISED)
+    return shown, before, gone
+
+
+def _behind(gaps: NDArray[np.int8], at: int) -> NDArray[np.int8]:
+    """What stands behind a mark that goes stands behind its word; a mark on a line of its own parted the word's."""
+    following = gaps[at + 1 : at + 2]
+    if gaps[at] >= 2:
+        return np.minimum(following, 1).astype(np.int8)
+    return np.where(following, following, gaps[at]).astype(np.int8)
+
+
+def _notes(
+    texts: Sequence[str], levels: NDArray[np.int8], gaps: NDArray[np.int8], sizes: NDArray[np.float64]
+) -> set[str]:
+    """The marks that lines of small print begin with, or sentences of it."""
+    usual = float(np.median(np.repeat(sizes, [len(text) for text in texts])))
+    small = sizes < SMALL_PRINT * usual
+    first = np.concatenate([[True], gaps[1:] >= 2])
+    opening = first & ((levels == RAISED) | small)
+    ended = np.fromiter((text.endswith((".", "!", "?", ";")) for text in texts), np.bool_, len(texts))
+    opening[1:] |= small[1:] & ended[:-1] & (gaps[1:] == 1)
+    return {text for at in np.flatnonzero(opening).tolist() if _MARK.fullmatch(text := texts[at].strip("().:"))}

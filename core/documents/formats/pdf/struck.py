@@ -1,0 +1,75 @@
+"""Struck-out words: a thin bar runs through their letters, or a strike-out annotation lies on them.
+
+Such words are no longer in force. What becomes of them is reading's work.
+"""
+
+import ctypes
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+import pypdfium2 as pdfium
+import pypdfium2.raw as pdfium_c
+from numpy.typing import NDArray
+
+from core.documents.formats.pdf.pdfium_text import PageWords, display_of
+
+THICKEST = 0.16
+"""Of the em: a thicker bar blacks words out."""
+HIGHEST, LOWEST = 0.55, 0.12
+"""Of the em above the baseline: where a bar runs through letters. Underlines and the rules of tables run below."""
+MOST_OF_IT = 0.6
+"""Share of a word's width that a bar must cover."""
+_SHORTEST = 3.0
+"""Points."""
+
+
+def struck_out(
+    page: pdfium.PdfPage, words: PageWords, paths: Sequence[tuple[float, float, float, float]]
+) -> NDArray[np.bool_]:
+    """Which words are struck out. ``paths``: bounds in page space of all that is painted."""
+    if not words.texts:
+        return np.zeros(0, np.bool_)
+    bars, quads = (_displayed(page, boxes) for boxes in (paths, list(_annotated(page))))
+    bars = bars[(bars[:, 2] - bars[:, 0] > _SHORTEST) & (bars[:, 3] - bars[:, 1] < THICKEST * words.sizes.max())]
+    return _barred(words, bars) | _under(words, quads)
+
+
+def _displayed(page: pdfium.PdfPage, boxes: Sequence[tuple[float, float, float, float]]) -> NDArray[np.float64]:
+    """From left, bottom, right, top in page space to left, top, right, bottom in points of the displayed page."""
+    return display_of(page)(np.array(boxes, dtype=np.float64).reshape(-1, 4)[:, [0, 3, 2, 1]])
+
+
+def _barred(words: PageWords, bars: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """Through whose letters one of these bars runs."""
+    height = (words.baselines[:, 1, None] - (bars[None, :, 1] + bars[None, :, 3]) / 2) / words.sizes[:, None]
+    thin = bars[None, :, 3] - bars[None, :, 1] < THICKEST * words.sizes[:, None]
+    return np.asarray(((height > LOWEST) & (height < HIGHEST) & thin & _covered(words, bars)).any(axis=1), np.bool_)
+
+
+def _under(words: PageWords, quads: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """On which one of these annotations lies."""
+    middle = words.baselines[:, 1, None] - 0.3 * words.sizes[:, None]
+    across = (quads[None, :, 1] < middle) & (quads[None, :, 3] > middle)
+    return np.asarray((across & _covered(words, quads)).any(axis=1), np.bool_)
+
+
+def _covered(words: PageWords, boxes: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """Shape (words, boxes): whether most of a word's width is shared."""
+    left, right = words.boxes[:, 0, None], words.boxes[:, 2, None]
+    shared = np.minimum(right, boxes[None, :, 2]) - np.maximum(left, boxes[None, :, 0])
+    return np.asarray(shared >= MOST_OF_IT * np.maximum(right - left, 1e-6))
+
+
+def _annotated(page: pdfium.PdfPage) -> Iterator[tuple[float, float, float, float]]:
+    """What strike-out annotations lie on, in page space."""
+    points = pdfium_c.FS_QUADPOINTSF()
+    for number in range(pdfium_c.FPDFPage_GetAnnotCount(page)):
+        annotation = pdfium_c.FPDFPage_GetAnnot(page, number)
+        if pdfium_c.FPDFAnnot_GetSubtype(annotation) == pdfium_c.FPDF_ANNOT_STRIKEOUT:
+            for at in range(pdfium_c.FPDFAnnot_CountAttachmentPoints(annotation)):
+                if pdfium_c.FPDFAnnot_GetAttachmentPoints(annotation, at, ctypes.byref(points)):
+                    across, down = (
+                        [getattr(points, f"{axis}{corner}") for corner in range(1, 5)] for axis in ("x", "y")
+                    )
+                    yield min(across), min(down), max(across), max(down)
+        pdfium_c.FPDFPage_CloseAnnot(annotation)
