@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from core.domain.answers import Likeness, ReadBack
-from core.domain.documents import Box, Page, PageStatus, Word
+from core.domain.documents import Box, HiddenReason, Page, PageStatus, Word
 from core.text.likeness import compare
 
 MOST_LINES = 12
@@ -24,6 +24,8 @@ class Line:
     said: str
     box: Box
     turns: tuple[int, ...]
+    marked: str = ""
+    """With the footnote marks that the picture shows between its words; empty where there are none."""
 
 
 def read_back(page: Page, start: int, end: int, lines: Lines) -> ReadBack:
@@ -54,7 +56,9 @@ def _compared(told: Sequence[Line], lines: Lines) -> list[tuple[Likeness, str]]:
     found = [(Likeness.UNKNOWN, "")] * len(told)
     for (at, _), recognised in zip(asked, lines(boxes) if boxes else (), strict=True):
         if found[at][0] is not Likeness.AGREES:
-            found[at] = (compare(told[at].said, recognised), recognised)
+            likenesses = [compare(said, recognised) for said in (told[at].said, told[at].marked) if said]
+            agrees = Likeness.AGREES in likenesses
+            found[at] = (Likeness.AGREES if agrees else likenesses[0], recognised)
     return found
 
 
@@ -77,7 +81,21 @@ def _line(page: Page, words: Sequence[Word], upright: bool) -> Line:
     box = Box(*edges, max(box.right for box in boxes), max(box.bottom for box in boxes))
     on_its_head = len(words) > 1 and words[1].box.left < words[0].box.left
     turns = (1, 3) if not upright else (2,) if on_its_head else (0,)
-    return Line(page.text[words[0].start : words[-1].end], box, turns)
+    return Line(page.text[words[0].start : words[-1].end], box, turns, _with_marks(page, words, box))
+
+
+def _with_marks(page: Page, words: Sequence[Word], box: Box) -> str:
+    """The words and the marks of notes among them, from left to right."""
+    marks = [item for item in page.hidden if item.reason is HiddenReason.MARK and _is_within(item.box, box)]
+    if not marks:
+        return ""
+    placed = [(word.box.left, page.text[word.start : word.end]) for word in words]
+    return " ".join(text for _, text in sorted([*placed, *((item.box.left, item.text) for item in marks)]))
+
+
+def _is_within(mark: Box, line: Box) -> bool:
+    middle = (mark.left + mark.right) / 2
+    return line.left <= middle <= line.right and mark.top < line.bottom and mark.bottom > line.top
 
 
 def _goes_on(line: Sequence[Word], word: Word, upright: bool) -> bool:
