@@ -103,16 +103,18 @@ class HiddenText:
 
 
 def hidden_summary(hidden: Sequence[HiddenText]) -> str:
-    """For example "212 characters hidden: white on white"; empty where nothing is."""
+    """For example "212 hidden characters: white on white"; empty where nothing is."""
     if not hidden:
         return ""
     told = []
-    for kind, items in (("hidden", [one for one in hidden if one.reason not in SEEN]),
-                        ("set apart", [one for one in hidden if one.reason in SEEN])):  # fmt: skip
+    for what, items in (
+        ("hidden character{}", [one for one in hidden if one.reason not in SEEN]),
+        ("character{} set apart", [one for one in hidden if one.reason in SEEN]),
+    ):
         if items:
             count = sum(len(item.text) for item in items)
             reasons = ", ".join(dict.fromkeys(item.reason.value for item in items))
-            told.append(f"{count:,} character{'' if count == 1 else 's'} {kind}: {reasons}")
+            told.append(f"{count:,} {what.format('' if count == 1 else 's')}: {reasons}")
     return "; ".join(told)
 
 

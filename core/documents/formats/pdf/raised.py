@@ -49,6 +49,10 @@ def parted(
     ``ends``: shape (words, 4), the boxes of last characters; ``baselines``: shape (words, 2). The second value is
     RAISED or LOWERED for each mark, 0 for each word.
     """
+    across, down = ((ends[:, :2] + ends[:, 2:]) / 2 - baselines).T
+    long = np.fromiter((len(text) > 2 for text in tokens.texts), np.bool_, len(tokens.texts))
+    if (long & (np.abs(down) > np.abs(across))).any():
+        return None  # what runs up or down the page has its baseline elsewhere
     heights = ends[:, 3] - ends[:, 1]
     usual = _usual(heights, baselines[:, 1])
     off = np.abs(baselines[:, 1] - usual[:, 1]) > FALL * usual[:, 0]
