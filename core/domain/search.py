@@ -51,6 +51,8 @@ class SearchPlan:
     wanted_sections: tuple[str, ...] = ()
     wanted_pages: tuple[str, ...] = ()
     """Printed labels or positions that the question names ("page 12", "slide 5")."""
+    parts: tuple[str, ...] = ()
+    """The separate questions of one that asks several things; empty where it asks one."""
     readings: tuple[SubQuery, ...] = ()
     """The whole question as it may be meant beside the first sub-query; the reranker settles which fits."""
     attempt: int = 0

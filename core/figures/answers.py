@@ -10,8 +10,8 @@ from core.domain.figures import Computation, Figure, Stated
 from core.domain.search import Evidence
 from core.domain.tables import Table
 from core.figures.agreement import years_of
-from core.figures.asked import Form, wanted
-from core.figures.cells import Finding, Ranking, Weights, finding, rank
+from core.figures.asked import Form, wanted, wanted_of
+from core.figures.cells import Finding, Ranking, Weights, figure_of, finding, rank
 from core.figures.computing import Computed, computed
 from core.figures.formulas import Formula, Formulas, shipped_formulas
 from core.figures.gates import Gates, features_of, shipped_gates
@@ -27,7 +27,7 @@ SURE = 0.5
 """From this probability on that something stated is right, nobody is told what a formula lacks."""
 UNWEIGHED = 0.5
 """The most that a formula of a trade can be sure of: it has several definitions, and no labelled data weigh which."""
-ASKS = 0.1
+ASKS = 0.03
 """From this probability on that a question asks for a figure, tables are read for it."""
 
 
@@ -140,8 +140,21 @@ def stated_cell(
 
     ``printed``: what documents print for the trade's terms in the question; ``known``: terms that no table need hold.
     """
+    whole = rank(question, tables, printed, known=known)
+    if whole is not None and whole.asks_for_label():
+        return _of_label(question, whole, tables)
     ranking = ranked_figures(question, tables, printed, known=known)
     return of_finding(question, ranking, finding(ranking, tables)) if ranking else None
+
+
+def _of_label(question: str, ranking: Ranking, tables: Sequence[Table], gates: Gates | None = None) -> Stated | None:
+    """The row that has the most or the least, with the figure that proves it."""
+    gates, at = gates or shipped_gates(), ranking.proving(tables)
+    figure = None if at is None else figure_of(tables[ranking.places[at].table], ranking.places[at].cell)
+    if figure is None or _of_other_years(ranking.asked.years, [figure]):
+        return None
+    features = features_of(ranking, asks=gates.asks_for_figure(question), several=False)
+    return Stated(statement((figure,)), (figure,), gates.is_answer(features))
 
 
 def ranked_figures(
@@ -175,7 +188,7 @@ def told_of(
     figures = tuple(figure for one in found.answers if (figure := one.figure) is not None)
     if not figures or len(figures) < len(found.answers) or _of_other_years(ranking.asked.years, figures):
         return None
-    several, asked = len(figures) > 1, wanted(question)
+    several, asked = len(figures) > 1, wanted_of(question, [one.table for one in found.answers])
     computes = asked is not None and asked.form is not Form.SERIES
     return figures, features_of(ranking, asks=gates.asks_for_figure(question), several=several, computes=computes)
 

@@ -4,11 +4,12 @@ The forms are those of plain speech about figures; whose figures they are is lef
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from decimal import Decimal
 from enum import StrEnum
 
+from core.domain.tables import Table
 from core.text.numbers import quantities
 from core.text.questions import asks_yes_or_no, comparison
 
@@ -109,6 +110,17 @@ _MONTH = re.compile(r"\b(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]
 _OF_PERIODS = re.compile(
     r"\b(?:the|fiscal|financial|year|years|ended|ending|as of|at|in|of|and)\b|\W|\d", re.IGNORECASE
 )
+
+
+def wanted_of(question: str, tables: Iterable[Table]) -> Wanted | None:
+    """What is wanted of these tables: what one of their labels says ("Wheel change") asks for no computation."""
+    bare = question.casefold()
+    for table in tables:
+        for heading in (*table.rows, *table.columns):
+            label = " ".join(heading.label.casefold().split())
+            if " " in label and label in bare and wanted(bare.replace(label, " ")) is None:
+                return None
+    return wanted(question)
 
 
 def wanted(question: str) -> Wanted | None:

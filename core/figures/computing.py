@@ -12,7 +12,7 @@ from itertools import product
 from core.domain.figures import Computation, Figure, Stated
 from core.domain.tables import Cell, Table
 from core.figures.agreement import Place, Question
-from core.figures.asked import Date, Form, Wanted, dates_of, wanted
+from core.figures.asked import Date, Form, Wanted, dates_of, wanted_of
 from core.figures.cells import Ranking, Weights, figure_of, rank
 from core.figures.gates import Gates, features_of, shipped_gates
 from core.text.charting import FEWEST_PERIODS
@@ -54,7 +54,7 @@ def computed(
     gates: Gates | None = None,
 ) -> Computed:
     """Compute what the question's form wants, from cells of the tables."""
-    asked = wanted(question)
+    asked = wanted_of(question, tables)
     if asked is None:
         return Computed()
     gates, printed, known = gates or shipped_gates(), tuple(printed), tuple(known)

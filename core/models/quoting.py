@@ -1,5 +1,6 @@
 """Quoting: the engine for when no language model is connected. It gives the words that answer, and proves them."""
 
+import math
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -11,8 +12,9 @@ from core.domain.ports import AnswerRequest
 from core.domain.search import Evidence, Intent, Reason
 from core.models.options import options_of
 from core.models.selection import SENTENCE_ENDS, Scored, Selection, Unit, select, units_of
-from core.text.questions import Kind, asks_for_a_fact, kind_of, not_found
+from core.text.questions import Kind, asks_for_a_fact, in_another_language, kind_of, not_found
 from core.text.sentences import split_sentences
+from core.text.terms import content_terms
 
 FEW_QUOTES, FEW_WORDS = 2, 60
 """For a question about one fact."""
@@ -26,11 +28,15 @@ _ITEM = re.compile(
     r"^[ \t]*+(?:[•▪◦●‣*–-]|\(?(?:\d{1,3}|[a-z]|[ivx]{1,5})[.)])[ \t]++(?P<said>[^\s\n](?:[^\n]*[^\s\n])?)",
     re.MULTILINE,
 )
+MOST_OF_A_PART = 2
+"""Of a question that asks several things, what is said of each: the words that answer and their sentence."""
 WORTH_SAYING = 0.3
 """Share of the best unit's probability below which another is left out."""
 LEAST_ANSWERED = 0.5
 """Probability that what was found answers, below which it is not given for an answer. On sources left out one English
 question in nine was then declined wrongly; docs/answering.md has the others."""
+UNREAD = 0.5
+"""The most that "not found" is worth where the documents are in another language than the question."""
 _THANKS = re.compile(
     r"\b(?:thanks?|thank you|thx|cheers|danke|merci|gracias|grazie|obrigad[oa]|bedankt|dank je|dank u|tack|takk)\b"
     r"|谢谢|謝謝|ありがとう|감사|спасибо|شكرا|धन्यवाद",
@@ -72,7 +78,24 @@ def _parts(request: AnswerRequest) -> list[AnswerPart]:
         return [AnswerPart(_small_talk(request))]
     if request.intent is Intent.SURVEY:
         return lead_quotes(request.evidence) or [AnswerPart(not_found(request.question), kind=PartKind.DECLINE)]
+    if request.parts:
+        return part_by_part(request.question, request.parts, request.evidence)
     return quotes(request.question, select(request.question, request.evidence))
+
+
+def part_by_part(question: str, asked: Sequence[str], evidence: Sequence[Evidence]) -> list[AnswerPart]:
+    """Each question of several answered by itself, or said to be open; all right with their probabilities' product."""
+    answers = [quotes(one, select(one, evidence)) for one in asked]
+    if all(answer[0].kind is PartKind.DECLINE for answer in answers):
+        return [replace(answers[0][0], text=not_found(question))]
+    sure = math.prod(answer[0].probability or 0.0 for answer in answers)
+    told: list[AnswerPart] = []
+    for one, answer in zip(asked, answers, strict=True):
+        if answer[0].kind is PartKind.DECLINE:
+            told.append(replace(answer[0], text=f"I found no answer to “{one.strip()}”.", probability=None))
+        else:
+            told += [replace(part, probability=None) for part in answer[:MOST_OF_A_PART] if part not in told]
+    return [replace(told[0], probability=sure), *told[1:]]
 
 
 def _small_talk(request: AnswerRequest) -> str:
@@ -99,18 +122,29 @@ def quotes(question: str, selection: Selection) -> list[AnswerPart]:
     The first part says how likely it is right.
     """
     if selection.answered < LEAST_ANSWERED or not selection.scored:
-        return [AnswerPart(not_found(question), kind=PartKind.DECLINE, probability=1 - selection.answered)]
+        sure = 1 - selection.answered
+        if in_another_language(question, [one.unit.item.passage.text for one in selection.scored]):
+            sure = min(sure, UNREAD)
+        return [AnswerPart(not_found(question), kind=PartKind.DECLINE, probability=sure)]
     if kind_of(question) is Kind.LIST and (items := listed(selection.scored[0].unit)):
         return [replace(items[0], probability=selection.right), *items[1:]]
     one_fact = asks_for_a_fact(question)
     chosen = _chosen(selection.scored, *((FEW_QUOTES, FEW_WORDS) if one_fact else (MOST_QUOTES, MOST_WORDS)))
     parts = [_quoted(one.unit) for one in chosen]
     best = chosen[0]
-    if one_fact and best.answer and best.answer.end - best.answer.start < best.unit.end - best.unit.start:
-        words = best.unit.item.passage.text[best.answer.start : best.answer.end]
-        headline = AnswerPart(words, (best.unit.item.number,), PartKind.HEADLINE, best.answer.start)
+    if one_fact and (headline := _headline(question, best)):
         parts.insert(0, headline)
     return [replace(parts[0], probability=selection.right), *parts[1:]]
+
+
+def _headline(question: str, best: Scored) -> AnswerPart | None:
+    """The words that answer, where they are of one cell or line and say more than the question does."""
+    if best.answer is None or best.answer.end - best.answer.start >= best.unit.end - best.unit.start:
+        return None
+    words = best.unit.item.passage.text[best.answer.start : best.answer.end]
+    if "\t" in words or set(content_terms(words)) <= set(content_terms(question)):
+        return None
+    return AnswerPart(words, (best.unit.item.number,), PartKind.HEADLINE, best.answer.start)
 
 
 def listed(unit: Unit) -> list[AnswerPart]:

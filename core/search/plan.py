@@ -60,7 +60,8 @@ def plan_question(
     sections = lexicon.sections_in(standalone, terms)
     readings = tuple(_reading(core_question(other), lexicon) for other in followed.others if content_terms(other))
     constraints = tuple(" ".join(match.group().split()) for match in _QUOTED.finditer(core))
-    sub_queries = [SubQuery(core, _variations(core, terms)), *map(SubQuery, (*parts_of(core), *constraints))]
+    parts = parts_of(core)
+    sub_queries = [SubQuery(core, _variations(core, terms)), *map(SubQuery, (*parts, *constraints))]
     for section in sections:
         lines = [term.printed for term in terms if any(lexicon.sections.get(name) == section for name in term.sections)]
         sub_queries.append(SubQuery(" ".join([*section.headings[:1], *lines])))
@@ -74,6 +75,7 @@ def plan_question(
         time_ranges=years_in(standalone),
         wanted_sections=tuple(dict.fromkeys([*numbered_in(standalone), *headings])),
         wanted_pages=pages_in(standalone),
+        parts=parts,
         readings=readings,
         attempt=attempt,
         notes=tuple(notes),

@@ -127,6 +127,11 @@ def in_english(question: str, texts: Sequence[str]) -> bool:
     return is_english(question) and 2 * sum(map(is_english, texts)) >= len(texts)
 
 
+def in_another_language(question: str, texts: Sequence[str]) -> bool:
+    """Whether the question is English and most of the texts are not, or the other way round."""
+    return bool(texts) and is_english(question) != (2 * sum(map(is_english, texts)) >= len(texts))
+
+
 @lru_cache(maxsize=4096)
 def kind_of(question: str) -> Kind:
     """What an English question asks for; a fact where nothing tells."""

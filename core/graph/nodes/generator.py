@@ -144,6 +144,8 @@ def led_by_figure(parts: Sequence[AnswerPart], stated: Sequence[AnswerPart]) -> 
     """What is quoted, behind the likeliest figure where that is likelier the answer; some quotations prove it then."""
     own = max((part.probability for part in parts if part.probability is not None), default=1.0)
     figure = next(iter(stated), None)
+    if parts and "\t" in parts[0].text:
+        own = 0.0  # a row of a table proves a cell, and answers nothing by itself
     if figure is None or figure.probability is None or figure.probability < own:
         return tuple(parts)
     rivals = list(takewhile(lambda part: part.probability is None, stated[1:]))
@@ -221,4 +223,5 @@ def _request(state: TurnState, context: TurnContext) -> AnswerRequest:
         hint=state.hint,
         stated=tuple(part for one in state.stated for part in parts_of(one, state.evidence)),
         library_is_empty=not context.documents.list(),
+        parts=state.plan.parts if state.plan else (),
     )

@@ -20,6 +20,7 @@ from core.graph.state import TurnState
 from core.models.quoting import LEAST_ANSWERED, chance_of_answer
 from core.models.utterances import Wish, wish_of
 from core.search.follow_up import read_after
+from core.search.places import numbered_in, pages_in
 from core.search.plan import plan_question
 from core.text.questions import OF_DOCUMENTS, kind_of
 from core.text.terms import content_terms
@@ -198,6 +199,8 @@ def _by_rule(
 
 def _by_wish(text: str, documents: Sequence[Document]) -> tuple[Intent | None, str, Wish]:
     """What the message wants; None where it may as well be of the documents, which are then asked for the like."""
+    if pages_in(text) or numbered_in(text):
+        return Intent.DOCUMENT_SEARCH, "it names a page or a section", Wish.DOCUMENTS
     wish, sure = wish_of(text)
     told = f"it reads like {_READS_LIKE[wish]}, {sure:.0%} sure"
     if wish is not Wish.CHAT and _SURVEY.search(text) and not _LISTING.search(text) and not _topic(text, documents):
