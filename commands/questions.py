@@ -97,7 +97,7 @@ def _tell_turn(turn: "Turn", *, as_json: bool) -> int:
 def turn_as_json(turn: "Turn") -> dict[str, Any]:
     """What ``pincite ask --json`` prints; the keys are explained in docs/command-line.md."""
     from core.domain.codec import to_plain
-    from core.domain.turns import TurnStatus
+    from core.domain.turns import Tier, TurnStatus
 
     parts = [part for part in turn.parts if part.text.strip()]
     return {
@@ -118,7 +118,8 @@ def turn_as_json(turn: "Turn") -> dict[str, Any]:
         "verdict": to_plain(turn.verdict) if turn.verdict else None,
         "confidence": turn.verdict.confidence if turn.verdict else None,
         "requires_review": turn.status is TurnStatus.FLAGGED,
-        "warned": turn.status is TurnStatus.FLAGGED,
+        "tier": turn.tier,
+        "warned": turn.tier is not Tier.ANSWERED,
         "reasons": list(turn.reasons),
         "path": list(turn.path),
         "trace": [to_plain(step) for step in turn.trace],
@@ -140,13 +141,14 @@ def turn_as_text(turn: "Turn") -> str:
 
     The answer is indented, and only what Pincite says begins a line: nothing in an answer looks like it.
     """
-    from core.domain.turns import TurnStatus
+    from core.domain.turns import Tier, TurnStatus, to_check
 
     flagged = turn.status is TurnStatus.FLAGGED
     parts = [
         "\n".join(f"  {line}".rstrip() for line in turn.answer.strip().splitlines()),
         "\n".join(map(_source, turn.citations)),
         _sure(turn.verdict) if turn.verdict and not flagged else "",
+        to_check(turn) if turn.tier is Tier.CHECK else "",
     ]
     if flagged:
         reasons = [f"- {_flat(reason)}" for reason in turn.reasons]

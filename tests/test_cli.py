@@ -26,7 +26,19 @@ COMMANDS = (
     *("passphrase", "doctor", "verify", "repair", "backup", "restore"),
 )
 JSON_KEYS = [
-    *("answer", "parts", "citations", "verdict", "confidence", "requires_review", "warned", "reasons", "path", "trace"),
+    *(
+        "answer",
+        "parts",
+        "citations",
+        "verdict",
+        "confidence",
+        "requires_review",
+        "tier",
+        "warned",
+        "reasons",
+        "path",
+        "trace",
+    ),
 ]
 
 

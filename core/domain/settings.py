@@ -101,7 +101,7 @@ class Choices(BaseModel):
     )
 
     review_threshold: float = Field(
-        default=0.55,
+        default=0.35,
         ge=0,
         le=1,
         title="Review threshold",

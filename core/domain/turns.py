@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Any
 
-from core.domain.answers import AnswerPart, Attempt, Citation, Usage, Verdict
+from core.domain.answers import AnswerPart, Attempt, Citation, ClaimStatus, Usage, Verdict
 from core.domain.search import Evidence, Intent, Mode, SearchPlan
 
 
@@ -49,6 +49,20 @@ class TurnStatus(StrEnum):
     INTERRUPTED = "interrupted"
     UNREADABLE = "unreadable"
     """What is stored of it is damaged; it is never written again."""
+
+
+class Tier(StrEnum):
+    """How an answer is shown."""
+
+    ANSWERED = "answered"
+    CHECK = "check_the_page"
+    """A slim line says what to look at; nobody has to decide anything."""
+    DO_NOT_RELY = "do_not_rely"
+    """It waits for a person."""
+
+
+SURE, SURE_OF_NOTHING = 0.6, 0.9
+"""From these confidences on an answer, or "I found no answer", is shown without a line."""
 
 
 class ReviewDecision(StrEnum):
@@ -214,6 +228,19 @@ class Turn:
     feedback: FeedbackKind | None = None
 
     @property
+    def tier(self) -> Tier:
+        """A reviewed answer, and what nobody judged, is shown as it is."""
+        if self.status is TurnStatus.FLAGGED:
+            return Tier.DO_NOT_RELY
+        if self.verdict is None or self.review or self.reused_from:
+            return Tier.ANSWERED
+        sure = self.verdict.confidence >= (SURE_OF_NOTHING if self.verdict.declined else SURE)
+        supported = all(
+            claim.status in (ClaimStatus.SUPPORTED, ClaimStatus.SOURCE_REMOVED) for claim in self.verdict.claims
+        )
+        return Tier.ANSWERED if sure and supported else Tier.CHECK
+
+    @property
     def final_parts(self) -> tuple[AnswerPart, ...]:
         """As it was reviewed, where it was."""
         return self.review.parts if self.review else self.parts
@@ -221,6 +248,18 @@ class Turn:
     @property
     def final_citations(self) -> tuple[Citation, ...]:
         return self.review.citations if self.review else self.citations
+
+
+def to_check(turn: Turn) -> str:
+    """What a person should look at, in one sentence, where an answer is not shown as sure."""
+    assert turn.verdict is not None
+    doubtful = next((claim for claim in turn.verdict.claims if claim.status is not ClaimStatus.SUPPORTED), None)
+    if doubtful is not None:
+        return f"Check the page: {doubtful.reason}."
+    sure = f"{turn.verdict.confidence:.0%}"
+    if turn.verdict.declined:
+        return f"Check the documents: it is only {sure} sure that they hold no answer."
+    return f"Check the page: it stands there, and is with {sure} what you asked for."
 
 
 @dataclass(frozen=True, slots=True)

@@ -112,13 +112,17 @@ _OF_PERIODS = re.compile(
 )
 
 
+STAND_IN = "berths"
+"""A word that asks for nothing, in the place of a label."""
+
+
 def wanted_of(question: str, tables: Iterable[Table]) -> Wanted | None:
     """What is wanted of these tables: what one of their labels says ("Wheel change") asks for no computation."""
     bare = question.casefold()
     for table in tables:
         for heading in (*table.rows, *table.columns):
             label = " ".join(heading.label.casefold().split())
-            if " " in label and label in bare and wanted(bare.replace(label, " ")) is None:
+            if " " in label and label in bare and wanted(bare.replace(label, STAND_IN)) is None:
                 return None
     return wanted(question)
 

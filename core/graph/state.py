@@ -54,6 +54,9 @@ class TurnState:
     attempts: tuple[Attempt, ...] = ()
     give_up: str = ""
     """Why no further attempt is made, though the draft is not accepted."""
+    suspect: bool = False
+    """A person must look: a page that it cites gives orders to machines or shows other words than its file says, or the
+    draft was cut."""
     by_code: bool = False
     """Quotations stand, or are to stand, in the place of prose that came to nothing."""
     notices: tuple[str, ...] = ()

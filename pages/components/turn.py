@@ -7,7 +7,7 @@ import streamlit as st
 
 from core.domain.answers import ClaimStatus
 from core.domain.search import Intent, Mode
-from core.domain.turns import FeedbackKind, ReviewDecision, Turn, TurnSnapshot, TurnStatus
+from core.domain.turns import FeedbackKind, ReviewDecision, Tier, Turn, TurnSnapshot, TurnStatus, to_check
 from core.services.bootstrap import Pincite
 from pages.components.answer import (
     answer_markdown,
@@ -98,6 +98,8 @@ def draw_answer(app: Pincite, turn: Turn, document_names: dict[str, str], slot: 
         st.caption("The nearest passages that the search found:")
         draw_chips(passages_found(turn)[:3], document_names, slot, turn.id)
     _draw_state(turn)
+    if turn.tier is Tier.CHECK:
+        st.caption(f":material/rule: {escape(to_check(turn))}")
     if turn.notices:
         st.caption("  \n".join(f":material/info: {escape(notice)}" for notice in turn.notices))
 
@@ -128,9 +130,9 @@ def _draw_headline(app: Pincite, turn: Turn) -> None:
     elif verdict.declined:
         label = f":material/do_not_disturb_on: No answer found · {verdict.confidence:.0%} sure that there is none"
     else:
-        label = (
-            f":material/check_circle: {claims_in_words(turn.parts, verdict) or 'No claims to check'} · {sure.lower()}"
-        )
+        sign = "rule" if turn.tier is Tier.CHECK else "check_circle"
+        claims = claims_in_words(turn.parts, verdict) or "No claims to check"
+        label = f":material/{sign}: {claims} · {sure.lower()}"
     with st.expander(label, type="compact"):
         draw_evaluation(turn)
 

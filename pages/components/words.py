@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 from core.domain.answers import AnswerPart, Citation, ClaimStatus, Verdict
 from core.domain.documents import bare_name
-from core.domain.turns import TurnStatus
+from core.domain.turns import SURE, TurnStatus
 from core.text.markdown import escape as escape
 from core.text.markdown import escape_lines as escape_lines
 from core.text.markdown import tame as tame
@@ -106,8 +106,8 @@ def chip_label(group: Sequence[Citation]) -> str:
 def confidence(verdict: Verdict, threshold: float) -> str:
     if not verdict.calibrated:
         return NOT_CALIBRATED
-    value = verdict.confidence
-    word = "Unsure" if value < threshold else "Probably right" if value < (1 + threshold) / 2 else "Very likely right"
+    value, sure = verdict.confidence, max(threshold, SURE)
+    word = "Unsure" if value < sure else "Probably right" if value < (1 + sure) / 2 else "Very likely right"
     return f"{word}, {value:.0%}"
 
 

@@ -35,7 +35,7 @@ def test_small_talk_goes_straight_to_the_generator(world: Any) -> None:
 def test_a_right_answer_is_accepted_the_first_time(world: Any) -> None:
     turn = world(ScriptedModel(RIGHT)).ask(PENALTY).turn
     assert turn.status is TurnStatus.ANSWERED, turn.reasons
-    assert turn.path == ("router", "rewriter", "retriever", "generator", "judge")
+    assert turn.path == ("router", "rewriter", "retriever", "analyst", "generator", "judge")
     (citation,) = turn.citations
     assert (citation.document_name, citation.page_label) == ("Service contract.pdf", "1")
     assert "1.5 % per month" in citation.quotation
@@ -159,7 +159,7 @@ def test_no_retry_repeats_the_one_before(world: Any) -> None:
     one = world(ScriptedModel(WRONG, WRONG, WRONG))
     turn = one.ask(PENALTY).turn
     assert turn.status is TurnStatus.ANSWERED and turn.path.count("judge") == 3
-    assert "quoted instead" in turn.notices[-1] and turn.path[-3:] == ("retriever", "generator", "judge")
+    assert "quoted instead" in turn.notices[-1] and turn.path[-3:] == ("analyst", "generator", "judge")
     first, second, third = one.search.plans
     assert {query.text for query in second.sub_queries} > {query.text for query in first.sub_queries}
     assert [plan.attempt for plan in (first, second, third)] == [0, 1, 2]

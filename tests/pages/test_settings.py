@@ -111,7 +111,7 @@ def test_the_correction_by_own_reviews_is_put_in_use_and_taken_back(
     app: Pincite, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     bins = tuple(ReliabilityBin(12, share, share - 0.1) for share in (0.3, 0.5, 0.7, 0.8, 0.9))
-    effects = {0.55: ThresholdEffect(0.25, 0.8)}
+    effects = {0.35: ThresholdEffect(0.25, 0.8)}
     own = OwnReviews(40, 20, Recalibration(0.5, 0.2), bins, 0.1, bins, 0.04, effects)
     monkeypatch.setattr(app.confidence, "own_reviews", lambda: own)
     screen = Screen("settings")

@@ -91,6 +91,7 @@ def generator(state: TurnState, runtime: Runtime[TurnContext]) -> TurnState:
         thoughts=thoughts,
         usage=usage,
         give_up=give_up,
+        suspect=state.suspect or bool(give_up),
         notices=tuple(dict.fromkeys([*state.notices, *silence, *otherwise, *engine.notices])),
     )
 

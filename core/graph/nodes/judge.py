@@ -12,6 +12,7 @@ from langgraph.runtime import Runtime
 from core.domain.answers import Citation, Likeness, Verdict
 from core.domain.codec import to_plain
 from core.domain.search import Intent
+from core.domain.settings import Settings
 from core.graph.context import TurnContext
 from core.graph.state import TurnState
 from core.judge.confidence import Recalibration
@@ -23,6 +24,8 @@ from core.text.orders import orders_in
 SHOWS_OTHERWISE = "The page shows other words than its file says."
 """Trying again would not change that."""
 _DECISIONS = {"__end__": "accept", "review": "give up", "generator": "quote instead", "rewriter": "retry"}
+ENOUGH = 0.55
+"""With less confidence it is looked for again."""
 IS_IT_RIGHT = "Is the answer right all the same?"
 
 
@@ -37,9 +40,9 @@ def judge(state: TurnState, runtime: Runtime[TurnContext]) -> TurnState:
     first_of_several = not state.attempt and context.settings.max_retries > 0
     if orders := _orders(state.citations, context):
         verdict = replace(verdict, reasons=(*verdict.reasons, *orders[1:]), question_back=IS_IT_RIGHT)
-        state = replace(state, give_up=state.give_up or orders[0])
+        state = replace(state, give_up=state.give_up or orders[0], suspect=True)
     elif any(one.read_back and one.read_back.likeness is Likeness.DIFFERS for one in state.citations):
-        state = replace(state, give_up=state.give_up or SHOWS_OTHERWISE)
+        state = replace(state, give_up=state.give_up or SHOWS_OTHERWISE, suspect=True)
     if state.give_up:
         verdict = replace(verdict, accepted=False)
     elif verdict.declined and _is_prose(state, context) and first_of_several:
@@ -72,7 +75,7 @@ def _verdict(state: TurnState, context: TurnContext) -> Verdict:
         state.evidence,
         removed_markers=state.removed_markers,
         page_text=context.documents.page_text,
-        threshold=settings.review_threshold,
+        threshold=_enough(settings),
         recalibration=Recalibration(settings.confidence_slope, settings.confidence_intercept),
         answered=answered,
         read=read,
@@ -84,7 +87,12 @@ def _verdict(state: TurnState, context: TurnContext) -> Verdict:
     context.progress.step(f"Asking {model.name} to check the answer…")
     reply = model.of_last_answer(critic_question(verdict.claims), CRITIC_SCHEMA)
     critique = read_critique(reply, len(verdict.claims))
-    return weigh(verdict, critique, critic=model.name, evidence=state.evidence, threshold=settings.review_threshold)
+    return weigh(verdict, critique, critic=model.name, evidence=state.evidence, threshold=_enough(settings))
+
+
+def _enough(settings: Settings) -> float:
+    """The confidence from which on a draft stands; who lets everything pass has nothing looked for again."""
+    return settings.review_threshold and max(settings.review_threshold, ENOUGH)
 
 
 def _is_prose(state: TurnState, context: TurnContext) -> bool:

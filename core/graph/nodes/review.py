@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from langgraph.runtime import Runtime
 
-from core.domain.answers import AnswerPart, Attempt, PartKind
+from core.domain.answers import AnswerPart, Attempt, ClaimStatus, PartKind, Verdict
 from core.graph.context import TurnContext
 from core.graph.nodes.retriever import evidence_line
 from core.graph.state import TurnState
@@ -21,7 +21,10 @@ def review(state: TurnState, runtime: Runtime[TurnContext]) -> TurnState:
     context = runtime.context
     context.progress.step("Marking the answer for review…")
     best = best_attempt(state.attempts) or (replace(state.draft, verdict=None) if state.parts else None)
-    reviewed = replace(state, flagged=True, question_back=question_back(state, best))
+    verdict = best.verdict if best else None
+    kept = verdict is not None and is_worth_showing(verdict, context.settings.review_threshold)
+    waits = state.suspect or context.promised is not None or not kept
+    reviewed = replace(state, flagged=waits, question_back=question_back(state, best) if waits else "")
     if best is None:
         reviewed = replace(
             reviewed,
@@ -52,6 +55,15 @@ def review(state: TurnState, runtime: Runtime[TurnContext]) -> TurnState:
         },
     )
     return reviewed
+
+
+def is_worth_showing(verdict: Verdict, threshold: float) -> bool:
+    """Whether an answer that was not accepted can be shown with a line that says what to check.
+
+    Every claim stands where it says, and that it is what was asked for is not improbable.
+    """
+    supported = bool(verdict.claims) and all(claim.status is ClaimStatus.SUPPORTED for claim in verdict.claims)
+    return (supported or verdict.declined) and verdict.confidence >= threshold
 
 
 def best_attempt(attempts: tuple[Attempt, ...]) -> Attempt | None:
