@@ -18,6 +18,8 @@ SMALLER = 0.86
 """Of the height of what it hangs on."""
 RISE, FALL = 0.1, 0.06
 """Of that height, how far a mark stands off the baseline at least."""
+SAME_LINE, SPACE = 0.3, 0.12
+"""Of the em: by so much the baselines of a line may differ, and what is wider parts words."""
 SMALL_PRINT = 0.95
 """Of the page's usual size: notes are set smaller."""
 _MARK = re.compile(r"\(?(?:\d{1,3}(?:[,–-]\d{1,3})*|[a-z]|[*†‡§¶#]{1,3})\)?")
@@ -104,11 +106,16 @@ def _runs(
 
 
 def resolved(
-    texts: Sequence[str], levels: NDArray[np.int8], gaps: NDArray[np.int8], sizes: NDArray[np.float64]
+    texts: Sequence[str],
+    levels: NDArray[np.int8],
+    gaps: NDArray[np.int8],
+    sizes: NDArray[np.float64],
+    boxes: NDArray[np.float64],
+    baselines: NDArray[np.float64],
 ) -> tuple[list[str], NDArray[np.int8], NDArray[np.bool_]]:
     """What to write for each word and what stands before it, and which are references to notes of the page and go."""
     notes = _notes(texts, levels, gaps, sizes)
-    shown, before, gone = list(texts), gaps.copy(), np.zeros(len(texts), np.bool_)
+    shown, before, gone = list(texts), _closed_up(levels, gaps, sizes, boxes, baselines), np.zeros(len(texts), np.bool_)
     for at in np.flatnonzero(levels == RAISED).tolist():
         text = texts[at]
         if at == 0 or (gaps[at] >= 2 and text.strip("()") in notes):
@@ -117,18 +124,25 @@ def resolved(
         counts = gaps[at] == 0 and text.isdigit() and bool(_POWER_OF.fullmatch(texts[at - 1]))
         if _MARK.fullmatch(text) and not counts and notes.issuperset(re.split("[,–-]", text.strip("()"))):
             gone[at] = True
-            before[at + 1 : at + 2] = _behind(gaps, at)
         elif any(map(str.isdigit, text)):
             shown[at] = text.translate(_RAISED)
     return shown, before, gone
 
 
-def _behind(gaps: NDArray[np.int8], at: int) -> NDArray[np.int8]:
-    """What stands behind a mark that goes stands behind its word; a mark on a line of its own parted the word's."""
-    following = gaps[at + 1 : at + 2]
-    if gaps[at] >= 2:
-        return np.minimum(following, 1).astype(np.int8)
-    return np.where(following, following, gaps[at]).astype(np.int8)
+def _closed_up(
+    levels: NDArray[np.int8],
+    gaps: NDArray[np.int8],
+    sizes: NDArray[np.float64],
+    boxes: NDArray[np.float64],
+    baselines: NDArray[np.float64],
+) -> NDArray[np.int8]:
+    """What stands before each word, without the line breaks that pdfium finds around marks."""
+    before = gaps.copy()
+    for at in np.flatnonzero(levels).tolist():
+        base, following = at - 1, at + 1
+        if 0 < at < len(levels) - 1 and abs(baselines[following, 1] - baselines[base, 1]) < SAME_LINE * sizes[base]:
+            before[following] = boxes[following, 0] - boxes[at, 2] > SPACE * sizes[base]
+    return before
 
 
 def _notes(

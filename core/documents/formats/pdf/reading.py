@@ -232,7 +232,9 @@ class OpenPdf:
             kept += _kept_apart(words, struck, HiddenReason.STRUCK)
             words = without(words, struck)
         if words.levels.any():
-            shown, gaps, gone = resolved(words.texts, words.levels, words.gaps, words.sizes)
+            shown, gaps, gone = resolved(
+                words.texts, words.levels, words.gaps, words.sizes, words.boxes, words.baselines
+            )
             kept += _kept_apart(words, gone, HiddenReason.MARK)
             words = replace(without(words, gone, shown), gaps=gaps[~gone])
         return replace(words, levels=np.zeros(0, np.int8)), tuple(kept)

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from core.documents.formats.pdf.pdfium_text import PageWords, display_of
 
-THICKEST = 0.16
-"""Of the em: a thicker bar blacks words out."""
+THICKEST = 0.3
+"""Of the em: a thicker bar blacks words out. pdfium counts a hair's width around a line to it."""
 HIGHEST, LOWEST = 0.55, 0.12
 """Of the em above the baseline: where a bar runs through letters. Underlines and the rules of tables run below."""
 MOST_OF_IT = 0.6

@@ -1,0 +1,164 @@
+"""Generated pages with known words, and what is read of them: nothing is fused, torn or taken as in force."""
+
+import io
+from collections.abc import Sequence
+from pathlib import Path
+
+import pypdf
+import pytest
+from hypothesis import HealthCheck, given
+from hypothesis import settings as trials
+from hypothesis import strategies as st
+from pypdf.annotations import Line
+from pypdf.generic import ArrayObject, DictionaryObject, FloatObject, NameObject
+from reportlab.lib.pagesizes import A4
+from reportlab.pdfgen.canvas import Canvas
+
+from core.documents.formats.pdf.reading import OpenPdf
+from core.domain.documents import HiddenReason, Page, hidden_summary
+from core.text.pieces import belong_together
+
+FEW = trials(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+LEFT, TOP, SIZE, LEADING = 90.0, 760.0, 11.0, 16.0
+NOUNS = st.sampled_from(("harbour", "kitchen", "ferry", "orchard", "archive", "bridge"))
+FIGURES = st.sampled_from(("$320", "2018", "1,400", "5%", "17.25", "EUR 90"))
+MARKS = st.sampled_from(("1", "2", "12", "(3)", "a", "*"))
+
+
+class Sheet:
+    """One page, drawn line by line from the top."""
+
+    def __init__(self) -> None:
+        self._buffer = io.BytesIO()
+        self.canvas = Canvas(self._buffer, pagesize=A4)
+        self.y = TOP
+
+    def line(self, text: str, *, x: float = LEFT, size: float = SIZE) -> float:
+        """Draw a line; returns where it ends."""
+        self.y -= LEADING
+        return self.more(text, x, size=size)
+
+    def more(self, text: str, x: float, *, size: float = SIZE, rise: float = 0.0) -> float:
+        self.canvas.setFont("Helvetica", size)
+        self.canvas.drawString(x, self.y + rise, text)
+        return x + float(self.canvas.stringWidth(text, "Helvetica", size))
+
+    def read(self, folder: Path, *, strike: Sequence[float] = ()) -> Page:
+        self.canvas.save()
+        path = folder / "page.pdf"
+        path.write_bytes(self._buffer.getvalue())
+        if strike:
+            _struck(path, strike)
+        document = OpenPdf(path, lambda page_index, what: None)
+        try:
+            return document.page(0, {})
+        finally:
+            document.close()
+
+
+def _struck(path: Path, box: Sequence[float]) -> None:
+    """Lay a strike-out annotation on a box: left, bottom, right, top."""
+    writer = pypdf.PdfWriter(clone_from=path)
+    left, bottom, right, top = box
+    annotation = Line(rect=(left, bottom, right, top), p1=(left, bottom), p2=(right, bottom))
+    annotation[NameObject("/Subtype")] = NameObject("/StrikeOut")
+    corners = (left, top, right, top, left, bottom, right, bottom)
+    annotation[NameObject("/QuadPoints")] = ArrayObject(map(FloatObject, corners))
+    writer.add_annotation(0, DictionaryObject(annotation))
+    with path.open("wb") as file:
+        writer.write(file)
+
+
+def apart(page: Page, reason: HiddenReason) -> list[str]:
+    return [item.text for item in page.hidden if item.reason is reason]
+
+
+@FEW
+@given(noun=NOUNS, figure=FIGURES, mark=MARKS)
+def test_a_footnote_mark_is_told_apart_from_what_it_hangs_on(tmp_path: Path, noun: str, figure: str, mark: str) -> None:
+    sheet = Sheet()
+    end = sheet.line(f"The hire of the {noun} costs {figure}")
+    end = sheet.more(mark, end, size=6.5, rise=4)
+    sheet.more(", as was agreed.", end)
+    for _ in range(3):
+        sheet.line(f"The committee keeps the {noun} open for all the families of the village.")
+    sheet.y -= 300
+    sheet.more(f"The {noun} is closed in winter.", sheet.more(mark, LEFT, size=5, rise=3) + 2, size=8)
+    page = sheet.read(tmp_path)
+    assert f"The hire of the {noun} costs {figure}, as was agreed." in page.text
+    assert apart(page, HiddenReason.MARK) == [mark]
+
+
+def test_exponents_stay_exponents_and_ordinals_and_formulas_stay_readable(tmp_path: Path) -> None:
+    sheet = Sheet()
+    end = sheet.line("The store holds 10")
+    sheet.more(" records.", sheet.more("6", end, size=6.5, rise=4))
+    end = sheet.line("The hall has 120 m")
+    sheet.more(" of floor.", sheet.more("2", end, size=6.5, rise=4))
+    end = sheet.line("It opened on the 1")
+    sheet.more(" of May.", sheet.more("st", end, size=6.5, rise=4))
+    end = sheet.line("The air holds CO")
+    sheet.more(" at night.", sheet.more("2", end, size=6.5, rise=-2))
+    text = sheet.read(tmp_path).text
+    for said in ("10⁶ records", "120 m² of floor", "the 1st of May", "CO2 at night"):
+        assert said in text
+
+
+@FEW
+@given(noun=NOUNS, step=st.sampled_from((1, 5)), first=st.sampled_from((1, 5, 95)))
+def test_numbers_of_lines_stand_in_no_sentence(tmp_path: Path, noun: str, step: int, first: int) -> None:
+    sheet = Sheet()
+    words = [f"the owner of the {noun} says that part {chr(97 + n)} of it was never" for n in range(22)]
+    numbers = []
+    for at, said in enumerate(words):
+        sheet.line(said)
+        if step == 1 or at % 5 == 4:
+            numbers.append(str(first + step * len(numbers)))
+            sheet.more(numbers[-1], 62.0, size=9)
+    page = sheet.read(tmp_path)
+    assert " ".join(words) in " ".join(page.text.split())
+    assert apart(page, HiddenReason.LINE_NUMBER) == numbers
+    assert "set apart: line numbers in the margin" in hidden_summary(page.hidden)
+
+
+@FEW
+@given(noun=NOUNS, way=st.sampled_from(("line", "bar", "note")))
+def test_what_is_struck_out_is_kept_apart(tmp_path: Path, noun: str, way: str) -> None:
+    sheet = Sheet()
+    sheet.line(f"The {noun} is let to the miller.")
+    end = sheet.line(f"Notice for the {noun}: 21 days")
+    if way == "line":
+        sheet.canvas.line(LEFT, sheet.y + 3.5, end, sheet.y + 3.5)
+    elif way == "bar":
+        sheet.canvas.rect(LEFT, sheet.y + 3.0, end - LEFT, 0.8, stroke=0, fill=1)
+    strike = (LEFT, sheet.y - 2, end, sheet.y + 9) if way == "note" else ()
+    end = sheet.line(f"Notice for the {noun}: 45 days")
+    sheet.canvas.line(LEFT, sheet.y - 1.5, end, sheet.y - 1.5)  # an underline strikes nothing out
+    page = sheet.read(tmp_path, strike=strike)
+    assert f"Notice for the {noun}: 45 days" in page.text and "21" not in page.text
+    assert " ".join(apart(page, HiddenReason.STRUCK)) == f"Notice for the {noun}: 21 days"
+
+
+@pytest.mark.parametrize(
+    ("lines", "said"),
+    [
+        (("The board calls the harvest the price-", "determining factor of the trade."), "price-determining factor"),
+        (("The lacquer contains small amounts of n-", "decanal and smells of oranges."), "n-decanal and smells"),
+        (("The members asked for more infor-", "mation on the prices."), "information on the prices"),
+        (("Die Ordnung regelt das Be-", "und Entladen der Schiffe."), "Be- und Entladen"),
+        (("De pachter betaalt de water-", "en stroomkosten van het schip."), "water- en stroomkosten"),
+        (("The 24-", "hour service ends in May."), "24-hour service"),
+    ],
+)
+def test_a_hyphen_at_a_lines_end_goes_only_where_the_word_is_known_without_it(
+    tmp_path: Path, lines: Sequence[str], said: str
+) -> None:
+    sheet = Sheet()
+    for line in lines:
+        sheet.line(line)
+    assert said in " ".join(sheet.read(tmp_path).text.split())
+
+
+def test_halves_that_are_better_known_as_one_word_belong_together() -> None:
+    assert belong_together("govern", "ment") and belong_together("infor", "mation")
+    assert not belong_together("price", "determining") and not belong_together("n", "decanal")
