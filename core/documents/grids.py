@@ -44,7 +44,8 @@ def read_grid(cells: Sequence[Cell], *, caption: str = "", above: Table | None =
         columns: tuple[Heading, ...] = above.columns
         caption, (unit, scale) = caption or above.caption, (above.unit, above.scale)
     else:
-        columns = _dated(tuple(_column(cells, column, head_rows) for column in range(column_count)), caption)
+        columns = tuple(_column(cells, column, head_rows) for column in range(column_count))
+        columns = (*columns[:head_columns], *_dated(columns[head_columns:], caption))
         unit, scale = _stated(caption, columns[0] if head_columns else Heading())
     rows = _rows(grid, row_count, column_count, head_rows, head_columns)
     kept = _without_years(cells, columns, head_rows)
@@ -132,7 +133,7 @@ def _dated(columns: tuple[Heading, ...], caption: str) -> tuple[Heading, ...]:
     period = period_of(caption.rpartition("\n")[2])
     if not period or "," in period or any(column.period for column in columns):
         return columns
-    return tuple(replace(column, period=period) for column in columns)
+    return tuple(replace(column, label=column.label or period, period=period) for column in columns)
 
 
 def _rows(grid: Grid, row_count: int, column_count: int, head_rows: int, head_columns: int) -> tuple[Heading, ...]:

@@ -94,7 +94,8 @@ def part_by_part(question: str, asked: Sequence[str], evidence: Sequence[Evidenc
         if answer[0].kind is PartKind.DECLINE:
             told.append(replace(answer[0], text=f"I found no answer to “{one.strip()}”.", probability=None))
         else:
-            told += [replace(part, probability=None) for part in answer[:MOST_OF_A_PART] if part not in told]
+            own = [replace(part, probability=None) for part in answer[:MOST_OF_A_PART]]
+            told += [part for part in own if part not in told]
     return [replace(told[0], probability=sure), *told[1:]]
 
 

@@ -40,7 +40,12 @@ def pages_called(names: Sequence[str], pages: Sequence[Page]) -> list[Stretch]:
         position = {"first": 1, "last": len(pages)}.get(name) or (int(name) if name.isdigit() else 0)
         printed = [page for page in pages if page.page_label.casefold() == name.casefold()]
         found += printed or [page for page in pages if page.page_index == position - 1]
-    return _stretches([place for page in dict.fromkeys(found) for place in _places([page])])
+    return [
+        stretch
+        for page in {page.page_index: page for page in found}.values()
+        for stretch in _stretches(_places([page])) or [Stretch(page, 0, len(page.text))]
+        if stretch.text.strip()
+    ]
 
 
 def numbered(name: str, pages: Sequence[Page]) -> list[Stretch]:

@@ -6,6 +6,8 @@ import pytest
 
 from core.domain.figures import Figure
 from core.domain.tables import Table
+from core.figures.answers import stated_cell
+from core.figures.asked import wanted, wanted_of
 from core.figures.cells import figure_of, figures_of, find
 from tests.figures.harbour import table_of
 
@@ -95,3 +97,27 @@ def test_every_figure_of_a_table_is_given_once_and_dashes_are_none() -> None:
         (Decimal(-3), "EUR", 1000),
     ]
     assert figure_of(table, next(cell for cell in table.body if cell.text == "—")) is None
+
+
+def test_a_row_that_is_named_by_its_label_comes_before_all_others() -> None:
+    rows = (("Branch", "Loans in 2025"), ("Ashby", "31,240"), ("Boxley", "44,810"), ("Corran", "18,905"))
+    found = stated_cell("How many loans did Corran have in 2025?", [table_of(rows, "Branches and loans")])
+    assert found is not None and found.text == "Corran, Loans in 2025: 18,905"
+    most = stated_cell("Which branch had the most loans in 2025?", [table_of(rows, "Branches and loans")])
+    assert most is not None and most.text == "Boxley, Loans in 2025: 44,810"
+
+
+def test_the_year_above_a_table_is_that_of_its_figures_and_another_year_is_no_answer() -> None:
+    rows = (("Revenue", "52.8"), ("Cost of goods", "31.7"), ("Net income", "5.1"))
+    tables = [table_of(rows, "Income statement (in millions of euros) 2023")]
+    stated = stated_cell("What was the net income in 2023?", tables)
+    assert stated is not None and stated.text == "Net income, 2023: €5.1 million"
+    assert stated_cell("What was the net income in 2021?", tables) is None
+
+
+def test_a_label_that_holds_the_word_of_a_computation_asks_for_none() -> None:
+    rows = (("Model", "Wheel change", "Full service"), ("Cargo", "38", "125"), ("Tandem", "52", "160"))
+    tables = [table_of(rows, "All prices are in pounds")]
+    assert wanted("How much is a wheel change for the Cargo?") is not None
+    assert wanted_of("How much is a wheel change for the Cargo?", tables) is None
+    assert wanted_of("What was the change in full service in 2021?", tables) is not None

@@ -12,7 +12,7 @@ from core.domain.answers import ClaimStatus, PartKind
 from core.domain.documents import Document, DocumentStatus
 from core.domain.errors import ModelInterruptedError
 from core.domain.search import Intent, Mode, SearchPlan, SearchResult
-from core.domain.turns import TurnStatus
+from core.domain.turns import Tier, TurnStatus, to_check
 from core.graph.build import NOT_STORED
 from core.graph.nodes.router import _by_wish, resolve_mentions
 from core.judge.verdict import verdict_of
@@ -465,3 +465,31 @@ def test_thoughts_are_told_by_their_end_alone(world: Any, swallowed: str) -> Non
 def test_a_model_that_only_thinks_leaves_the_word_to_quotations(world: Any) -> None:
     turn = world(ScriptedModel("<think>Nine percent, or was it")).ask(PENALTY).turn
     assert "1.5 %" in turn.answer and "wrote nothing" in turn.notices[0]
+
+
+def test_a_page_that_is_asked_for_is_quoted_and_one_that_is_not_there_is_said_not_to_be(world: Any) -> None:
+    turn = world(Quoting()).ask("What does page 2 of the contract say?").turn
+    assert turn.status is TurnStatus.ANSWERED and CONTRACT[1] in turn.answer, turn.reasons
+    assert [citation.page_label for citation in turn.citations] == ["2"]
+    nowhere = world(Quoting()).ask("What is on page 9?").turn
+    assert nowhere.answer == "I found no page 9 in these documents." and nowhere.verdict.declined
+    assert nowhere.tier is Tier.ANSWERED and nowhere.path == ("router", "rewriter", "retriever", "judge")
+    section = world(Quoting()).ask("What does section 44 say?").turn
+    assert section.answer == "I found no section 44 in these documents."
+
+
+def test_each_part_of_a_question_is_answered_or_said_to_be_open(world: Any) -> None:
+    asked = "Who led the measurements in Lisbon, and what efficiency did the turbine reach?"
+    turn = world(Quoting()).ask(asked).turn
+    assert "Ada Moreno" in turn.answer and "41.7 percent" in turn.answer
+    assert turn.answer.count("Ada Moreno") == 2, "the name, and the sentence that proves it"
+
+
+def test_what_stands_there_but_may_not_be_asked_for_is_to_be_checked_and_waits_for_nobody(world: Any) -> None:
+    turn = world(Quoting()).ask("What is said of the notice?").turn
+    shown = replace(turn, status=TurnStatus.ANSWERED, verdict=replace(turn.verdict, confidence=0.5))
+    assert shown.tier is Tier.CHECK and "50%" in to_check(shown)
+    assert replace(shown, verdict=replace(turn.verdict, confidence=0.9)).tier is Tier.ANSWERED
+    assert replace(shown, status=TurnStatus.FLAGGED).tier is Tier.DO_NOT_RELY
+    nothing = replace(shown, verdict=replace(turn.verdict, confidence=0.8, declined=True, claims=()))
+    assert nothing.tier is Tier.CHECK and "hold no answer" in to_check(nothing)

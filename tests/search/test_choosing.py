@@ -3,7 +3,7 @@
 from core.domain.documents import Document, DocumentStatus, MetadataField, MetadataSource, Passage
 from core.domain.search import Candidate
 from core.search.fuse import fuse_rankings
-from core.search.matching import DECISIVE_MATCH, match_documents
+from core.search.matching import DECISIVE_MATCH, match_documents, named_documents
 from core.search.pack import fill_budget, keep_best, to_evidence
 
 
@@ -105,3 +105,17 @@ def test_evidence_has_the_strongest_at_both_ends_with_neighbours_beside_them() -
     assert [item.number for item in evidence] == list(range(1, 8))
     assert {item.reason for item in evidence} == {"search", "neighbour", "opening of a targeted document"}
     assert evidence[2].document_name == "B.pdf"
+
+
+def test_the_documents_that_a_question_names_are_told_by_name_and_by_year() -> None:
+    library = [document(f"{name}.pdf") for name in ("marrow-2023", "marrow-2024", "tansy-2023", "tansy-2024")]
+    assert named_documents("What was Tansy's net income in 2023?", library) == ("tansy-2023.pdf",)
+    assert named_documents("What was Marrow's revenue in 2021?", library) == ("marrow-2023.pdf", "marrow-2024.pdf")
+    both = named_documents("Compare the revenue of Marrow and Tansy in 2024.", library)
+    assert both == ("marrow-2024.pdf", "tansy-2024.pdf")
+    assert named_documents("What was the net income in 2023?", library) == ()
+
+
+def test_a_name_is_one_whether_its_accents_are_letters_or_marks() -> None:
+    library = [document("Geb\u0075\u0308hren K\u006f\u0308ln.pdf"), document("letter.pdf")]
+    assert named_documents("What does a stall cost in K\u00f6ln?", library) == (library[0].id,)

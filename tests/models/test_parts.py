@@ -1,0 +1,37 @@
+"""A question that asks several things is answered part by part."""
+
+from dataclasses import replace
+
+import pytest
+
+from core.domain.answers import PartKind
+from core.domain.documents import Passage
+from core.domain.search import Evidence
+from core.models import quoting
+from core.models.quoting import part_by_part
+from core.models.selection import Selection, select
+
+TEXT = "The handrail is 110 centimetres high. A visit outside the hours of the help desk costs 260 euros."
+EVIDENCE = (Evidence(1, Passage("d:0:0", "d", 0, "1", TEXT, 0, len(TEXT)), "d.pdf", {"reranked": 1.0, "dense": 0.8}),)
+HEIGHT, PRICE = "How high is the handrail?", "what does a visit cost?"
+
+
+def unanswered(question: str, evidence: object) -> Selection:
+    found = select(question, EVIDENCE)
+    return replace(found, answered=0.2) if question == PRICE else found
+
+
+def test_every_part_has_its_answer_and_all_of_it_one_probability() -> None:
+    parts = part_by_part("", [HEIGHT, PRICE], EVIDENCE)
+    said = " ".join(part.text for part in parts)
+    assert "110 centimetres" in said and "260 euros" in said
+    alone = [part_by_part("", [one, one], EVIDENCE)[0].probability or 0 for one in (HEIGHT, PRICE)]
+    assert parts[0].probability == pytest.approx((alone[0] * alone[1]) ** 0.5)
+    assert not any(part.probability for part in parts[1:])
+
+
+def test_a_part_without_an_answer_is_said_to_be_open(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(quoting, "select", unanswered)
+    *answered, last = part_by_part("", [HEIGHT, PRICE], EVIDENCE)
+    assert "110 centimetres" in answered[0].text
+    assert last.kind is PartKind.DECLINE and last.text == "I found no answer to “what does a visit cost?”."

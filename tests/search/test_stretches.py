@@ -1,0 +1,53 @@
+"""What a question names by its place is found by the structure of the pages, and nowhere else."""
+
+from core.domain.documents import Block, BlockKind, Page, PageStatus
+from core.search.places import without_places
+from core.search.stretches import numbered, opens_a_line, pages_called
+from core.text.terms import content_terms
+
+HEADING, ITEM, PARAGRAPH, FOOTER = BlockKind.HEADING, BlockKind.LIST_ITEM, BlockKind.PARAGRAPH, BlockKind.FOOTER
+
+
+def page(index: int, label: str, *lines: tuple[str, BlockKind]) -> Page:
+    blocks, at = [], 0
+    for text, kind in lines:
+        blocks.append(Block(at, at + len(text), kind, level=1 if kind is HEADING else 0))
+        at += len(text) + 1
+    return Page(index, label, "\n".join(text for text, _ in lines), (), tuple(blocks), PageStatus.TEXT)
+
+
+PAGES = (
+    page(0, "iv", ("Contents", HEADING), ("5 Repairs 1", PARAGRAPH), ("6 Liability 1", PARAGRAPH)),
+    page(1, "1", ("5 Repairs", HEADING), ("5.1 A fault is mended.", ITEM), ("6 Liability", HEADING),
+         ("6.1 It is limited.", ITEM), ("1", FOOTER)),
+    page(2, "2", ("6.2 An insurance is kept.", ITEM), ("Table 2. Prices", PARAGRAPH), ("7 Law", HEADING),
+         ("The law of Denmark governs.", PARAGRAPH)),
+)  # fmt: skip
+
+
+def texts(name: str) -> list[str]:
+    return [stretch.text for stretch in numbered(name, PAGES)]
+
+
+def test_a_section_is_found_by_its_number_and_goes_on_over_the_page() -> None:
+    assert texts("section 6") == ["6 Liability\n6.1 It is limited.", "6.2 An insurance is kept.\nTable 2. Prices"]
+    assert texts("article 7") == ["7 Law\nThe law of Denmark governs."]
+    assert texts("section 6.1") == ["6.1 It is limited."]
+
+
+def test_a_caption_needs_its_name_and_a_number_alone_is_no_table() -> None:
+    assert texts("table 2") == ["Table 2. Prices"]
+    assert texts("table 5") == texts("figure 6") == texts("section 9") == []
+    assert opens_a_line("section 6", PAGES) and not opens_a_line("section 9", PAGES)
+
+
+def test_pages_go_by_what_is_printed_on_them_and_else_by_position() -> None:
+    assert [one.page.page_index for one in pages_called(["iv", "2"], PAGES)] == [0, 2]
+    assert [one.page.page_index for one in pages_called(["3", "first", "last"], PAGES)] == [2, 0]
+    assert pages_called(["9"], PAGES) == []
+    assert "Denmark" in pages_called(["last"], PAGES)[0].text
+
+
+def test_what_is_asked_beside_the_place_is_told() -> None:
+    assert not set(content_terms(without_places("What is on page A-1?")))
+    assert set(content_terms(without_places("What does section 6 say about insurance?"))) >= {"insur"}
