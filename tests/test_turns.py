@@ -57,7 +57,7 @@ def test_the_steps_so_far_are_stored_while_the_turn_runs(held: tuple[World, Scri
     turn_id = world.runner.ask(world.session.id, PENALTY)
     assert model.begun.wait(20)
     stored = world.turns.get(turn_id)
-    assert stored.status is TurnStatus.RUNNING and stored.path == ("router", "rewriter", "retriever")
+    assert stored.status is TurnStatus.RUNNING and stored.path == ("router", "rewriter", "retriever", "analyst")
 
 
 def test_a_session_runs_one_turn_at_a_time(held: tuple[World, ScriptedModel]) -> None:
@@ -225,7 +225,7 @@ def test_a_killed_process_leaves_an_interrupted_turn_that_runs_again(tmp_path: P
     world = World(tmp_path, ScriptedModel(RIGHT))
     (turn,) = world.turns.recent(5)
     assert turn.status is TurnStatus.INTERRUPTED and "Run the question again" in turn.error
-    assert turn.path == ("router", "rewriter", "retriever"), "the trace so far is there"
+    assert turn.path == ("router", "rewriter", "retriever", "analyst"), "the trace so far is there"
     again = world.runner.wait(world.runner.run_again(turn.id), 20).turn
     assert again.status is TurnStatus.ANSWERED and again.answer == RIGHT
     world.close()

@@ -15,7 +15,9 @@ CAPTIONED = frozenset(("tab", "fig", "cha", "exh", "equ", "alg"))
 STEM = 3
 """Letters by which "Fig. 2" and "figure 2" are the same."""
 MOST_CHARACTERS = 4_000
-_NUMBER = re.compile(r"\W{0,3}(?:[^\W\d]+\.?\s{1,3}|§\s?)?(?P<number>[A-Z]?\d+(?:[.-]\d+)*|[IVXLC]+)(?![\w]|[.-]\d)")
+_NUMBER = re.compile(
+    r"\W{0,3}(?:[^\W\d]{1,20}\.?\s{1,3}|§\s?)?(?P<number>[A-Z]?\d{1,4}(?:[.-]\d{1,4}){0,6}|[IVXLC]{1,8})(?![\w]|[.-]\d)"
+)
 _STRUCTURAL = (BlockKind.HEADING, BlockKind.LIST_ITEM)
 _MARGINAL = (BlockKind.HEADER, BlockKind.FOOTER)
 
@@ -66,7 +68,7 @@ def numbered(name: str, pages: Sequence[Page]) -> list[Stretch]:
 def opens_a_line(name: str, pages: Sequence[Page]) -> bool:
     """Whether a line begins with the number: then nobody can say that there is no such place."""
     number = re.escape(name.rpartition(" ")[2])
-    line = re.compile(rf"^\W{{0,3}}(?:\w+\.?\s{{1,3}})?{number}\b", re.MULTILINE | re.IGNORECASE)
+    line = re.compile(rf"^\W{{0,3}}(?:\w{{1,20}}\.?\s{{1,3}})?{number}\b", re.MULTILINE | re.IGNORECASE)
     return any(line.search(page.text) for page in pages)
 
 

@@ -109,7 +109,7 @@ def test_exponents_stay_exponents_and_ordinals_and_formulas_stay_readable(tmp_pa
 def test_numbers_of_lines_stand_in_no_sentence(tmp_path: Path, noun: str, step: int, first: int) -> None:
     sheet = Sheet()
     words = [f"the owner of the {noun} says that part {chr(97 + n)} of it was never" for n in range(22)]
-    numbers = []
+    numbers: list[str] = []
     for at, said in enumerate(words):
         sheet.line(said)
         if step == 1 or at % 5 == 4:
