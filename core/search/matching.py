@@ -52,10 +52,19 @@ def named_documents(question: str, documents: Sequence[Document]) -> tuple[str, 
     Of several of one name with other years, those of the year that is asked for, where there are any.
     """
     scores = match_documents(question, (), documents)
-    named = [document for document in documents if scores[document.id] >= DECISIVE_MATCH]
+    spoken = _in_words(question)
+    named = [
+        document
+        for document in documents
+        if scores[document.id] >= DECISIVE_MATCH or _in_words(bare_name(document.name)) in spoken
+    ]
     asked = set(map(int, years_in(question)))
     dated = [one for one in named if asked & _years_of(one.name, _values(one, ("year", "date")))]
     return tuple(document.id for document in dated or named)
+
+
+def _in_words(text: str) -> str:
+    return f" {' '.join(_WORDS.findall(unicodedata.normalize('NFC', text))).casefold()} "
 
 
 def _spoken_forms(question: str) -> dict[str, float]:

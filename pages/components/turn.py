@@ -107,7 +107,13 @@ def draw_answer(app: Pincite, turn: Turn, document_names: dict[str, str], slot: 
 def _searched(turn: Turn) -> str:
     """Where an answer was looked for, and how the question was read."""
     asked = f" for “{escape(turn.asked)}”" if turn.asked and turn.asked != turn.question else ""
-    return f"Searched {count(len(turn.document_ids), 'document')}{asked}."
+    named = turn.plan.document_ids if turn.plan else ()
+    where = (
+        f"{count(len(named), 'document')} that the question names"
+        if named
+        else count(len(turn.document_ids), "document")
+    )
+    return f"Searched {where}{asked}."
 
 
 def _draw_headline(app: Pincite, turn: Turn) -> None:

@@ -116,6 +116,13 @@ def test_the_documents_that_a_question_names_are_told_by_name_and_by_year() -> N
     assert named_documents("What was the net income in 2023?", library) == ()
 
 
+def test_a_document_called_by_its_whole_name_is_named_however_common_the_word() -> None:
+    library = [document("letter.pdf"), document("support-contract.pdf")]
+    assert named_documents("Who signed the letter?", library) == ("letter.pdf",)
+    assert named_documents("What does the support contract say?", library) == ("support-contract.pdf",)
+    assert named_documents("Who signed the contract?", library) == ()
+
+
 def test_a_name_is_one_whether_its_accents_are_letters_or_marks() -> None:
     library = [document("Geb\u0075\u0308hren K\u006f\u0308ln.pdf"), document("letter.pdf")]
     assert named_documents("What does a stall cost in K\u00f6ln?", library) == (library[0].id,)
