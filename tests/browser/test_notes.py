@@ -1,17 +1,16 @@
 """Notes beside a conversation: pinned from an answer and from a page, written in, taken away, brought back."""
 
 import re
-from pathlib import Path
 
 from playwright.sync_api import expect
 
 from tests.browser.conftest import PATIENCE_MS
-from tests.browser.test_journeys import NewPage
+from tests.browser.test_journeys import NewPage, downloaded
 
 expect.set_options(timeout=PATIENCE_MS)
 
 
-def test_what_is_pinned_is_kept_exported_and_brought_back(quoting_app: str, new_page: NewPage, tmp_path: Path) -> None:
+def test_what_is_pinned_is_kept_exported_and_brought_back(quoting_app: str, new_page: NewPage) -> None:
     page = new_page()
     page.goto(quoting_app)
     page.get_by_role("button", name="Try it with the sample contract").click()
@@ -37,11 +36,7 @@ def test_what_is_pinned_is_kept_exported_and_brought_back(quoting_app: str, new_
     expect(page.get_by_role("button", name=f"Notes ({before})")).to_be_visible()
     panel.get_by_role("button", name=re.compile("^Undo: bring back")).click()
     expect(more).to_be_visible()
-    with page.expect_download() as download:
-        panel.get_by_role("button", name="Export as Markdown").click()
-    saved = tmp_path / "notes.md"
-    download.value.save_as(saved)
-    told = saved.read_text(encoding="utf-8")
+    told = downloaded(page, panel.get_by_role("button", name="Export as Markdown")).read_text(encoding="utf-8")
     assert "Ask the *supplier*." in told
     assert re.search(r"- \[\d\] service\\-contract\.pdf, page 2: “`?6\.2 The Supplier may also charge", told), told
     page.reload()
