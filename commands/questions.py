@@ -72,8 +72,8 @@ def _engine_settings(engine: str | None, model: str | None) -> "Settings":
 
 def _run_turn(pincite: "Pincite", question: str, document_ids: tuple[str, ...], title: str | None) -> "Turn":
     """Ask in the newest session of that title, or in a new one."""
-    named = (session for session in pincite.sessions.list(title or "") if session.title == title)
-    session = next(named, None) or pincite.sessions.create(title=title or question[:60], document_ids=document_ids)
+    named = [session for session in pincite.sessions.list(title) if session.title == title] if title else []
+    session = named[0] if named else pincite.sessions.create(title=title or question[:60], document_ids=document_ids)
     turn_id = pincite.runner.ask(session.id, question, document_ids=document_ids)
     try:
         pincite.runner.wait(turn_id, None)

@@ -46,21 +46,29 @@ def match_documents(question: str, years: Sequence[str], documents: Sequence[Doc
     return scores
 
 
-def named_documents(question: str, documents: Sequence[Document]) -> tuple[str, ...]:
+def named_documents(question: str, documents: Sequence[Document], *, surely: bool = False) -> tuple[str, ...]:
     """The ids of those that a question calls by name, as far as names tell them apart; the years are left to the rest.
 
-    Of several of one name with other years, those of the year that is asked for, where there are any.
+    A name that is a common word ("letter") counts where it is the whole name, unless it must be named ``surely``. Of
+    several of one name with other years, those of the year that is asked for, where there are any.
     """
     scores = match_documents(question, (), documents)
     spoken = _in_words(question)
     named = [
         document
         for document in documents
-        if scores[document.id] >= DECISIVE_MATCH or _in_words(bare_name(document.name)) in spoken
+        if scores[document.id] >= DECISIVE_MATCH or (not surely and _is_called(document.name, spoken))
     ]
     asked = set(map(int, years_in(question)))
     dated = [one for one in named if asked & _years_of(one.name, _values(one, ("year", "date")))]
     return tuple(document.id for document in dated or named)
+
+
+def _is_called(name: str, spoken: str) -> bool:
+    """Whether a document's whole name is said, and holds a word that could name something."""
+    own = _in_words(bare_name(name))
+    telling = set(own.split()) - _GENERIC - FUNCTION_WORDS
+    return own in spoken and any(len(word) >= SHORTEST_LIKE - 1 for word in telling)
 
 
 def _in_words(text: str) -> str:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 import streamlit as st
 
 from core.domain.answers import Citation
-from core.domain.documents import Document, PageReceipt, hidden_summary
+from core.domain.documents import SEEN, Document, PageReceipt, hidden_summary
 from core.domain.errors import PinciteError
 from core.domain.turns import Turn
 from core.services.bootstrap import Pincite
@@ -22,6 +22,10 @@ from pages.components.words import chip_label, escape, shorten
 PICTURE_WIDTH, LARGE_WIDTH = 1100, 1800
 """Pixels; the larger one is for who has zoomed in."""
 _PINNED = "pinned_words"
+HIDDEN = "It is in the file, but not to be seen on the page: never searched, quoted or given to a model."
+SET_APART = (
+    "It is on the page, but not part of its text: struck out, a mark of a note, or the number of a line. Never quoted."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,9 +114,10 @@ def page_picture(
 def draw_picture(document: Document, shown: ShownPage, receipt: PageReceipt | None = None) -> None:
     """The page with its marks; where its file holds text that nobody sees, with the choice to look at that."""
     said = hidden_summary(receipt.hidden or ()) if receipt else ""
-    hidden = bool(said) and st.toggle(f"Show {said}", key=f"hidden_{document.id}_{shown.page_index}",
-                                      help="This text is in the file, but not to be seen on the page. "
-                                      "It is never searched, quoted or given to a model.")  # fmt: skip
+    unseen = receipt and any(item.reason not in SEEN for item in receipt.hidden or ())
+    hidden = bool(said) and st.toggle(
+        f"Show {said}", key=f"hidden_{document.id}_{shown.page_index}", help=HIDDEN if unseen else SET_APART
+    )
     try:
         page = pincite().library.page(document.id, shown.page_index)
         for span in orders_in(page.text)[:1]:

@@ -4,29 +4,38 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from core.domain.documents import Document, PageReceipt, hidden_summary
+from core.domain.documents import SEEN, Document, PageReceipt, hidden_summary
 from core.services.bootstrap import Pincite
 from core.text.orders import orders_in
 from pages.components.controls import button, quiet, row
 from pages.components.facade import pincite
-from pages.components.page_view import ShownPage, show_page
+from pages.components.page_view import HIDDEN, SET_APART, ShownPage, show_page
 from pages.components.words import count, escape, page_name, shorten
 
 
 def draw_hidden(app: Pincite, document: Document, receipts: Sequence[PageReceipt], slot: str) -> None:
-    """Say on which pages the file holds text that nobody sees, and which were read before that was looked for."""
-    if found := [receipt for receipt in receipts if receipt.hidden]:
-        with st.expander(f"Hidden text on {count(len(found), 'page')}", icon=":material/visibility_off:"):
-            st.caption("It is in the file, but not to be seen on the page: never searched, quoted or given to a model.")
-            for receipt in found[:50]:
-                with row(gap="xsmall"):
-                    name = escape(page_name(receipt.page_label, receipt.page_index))
-                    place = ShownPage(document.id, receipt.page_index)
-                    quiet(name, "find_in_page", show_page, slot, place, key=f"hidden_at_{receipt.page_index}")
-                    st.caption(escape(hidden_summary(receipt.hidden or ())))
+    """Say on which pages the file holds text that nobody sees, or that is set apart, and which were not looked at."""
+    _draw_apart(document, receipts, slot, seen=False)
+    _draw_apart(document, receipts, slot, seen=True)
     if old := [receipt.page_index for receipt in receipts if receipt.hidden is None]:
         st.caption(f"{count(len(old), 'page')} read before Pincite looked for hidden text.")
         button("Read again", "refresh", app.ingest.retry, document.id, old, key="retry_unlooked")
+
+
+def _draw_apart(document: Document, receipts: Sequence[PageReceipt], slot: str, *, seen: bool) -> None:
+    kept = {one.page_index: [item for item in one.hidden or () if (item.reason in SEEN) is seen] for one in receipts}
+    found = [receipt for receipt in receipts if kept[receipt.page_index]]
+    if not found:
+        return
+    title, icon = ("Set apart", "format_strikethrough") if seen else ("Hidden text", "visibility_off")
+    with st.expander(f"{title} on {count(len(found), 'page')}", icon=f":material/{icon}:"):
+        st.caption(SET_APART if seen else HIDDEN)
+        for receipt in found[:50]:
+            with row(gap="xsmall"):
+                name = escape(page_name(receipt.page_label, receipt.page_index))
+                place = ShownPage(document.id, receipt.page_index)
+                quiet(name, "find_in_page", show_page, slot, place, key=f"apart_{seen}_{receipt.page_index}")
+                st.caption(escape(hidden_summary(kept[receipt.page_index])))
 
 
 @st.cache_data(max_entries=48, show_spinner="Looking for orders to machines…")

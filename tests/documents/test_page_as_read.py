@@ -89,6 +89,19 @@ def test_a_footnote_mark_is_told_apart_from_what_it_hangs_on(tmp_path: Path, nou
     assert apart(page, HiddenReason.MARK) == [mark]
 
 
+def test_a_mark_behind_a_word_goes_too_and_raised_figures_open_no_numbered_line(tmp_path: Path) -> None:
+    sheet = Sheet()
+    end = sheet.line("The harbour")
+    sheet.more(" is open.", sheet.more("1", end, size=6.5, rise=4))
+    for number in range(2, 9):
+        sheet.y -= LEADING
+        sheet.more("A line of the text that goes on.", sheet.more(str(number), LEFT, size=6.5, rise=4) + 20)
+    sheet.y -= 300
+    sheet.more("It is closed in winter.", sheet.more("1", LEFT, size=5, rise=3) + 2, size=8)
+    page = sheet.read(tmp_path)
+    assert "The harbour is open." in page.text and "1" in apart(page, HiddenReason.MARK)
+
+
 def test_exponents_stay_exponents_and_ordinals_and_formulas_stay_readable(tmp_path: Path) -> None:
     sheet = Sheet()
     end = sheet.line("The store holds 10")
@@ -147,6 +160,7 @@ def test_what_is_struck_out_is_kept_apart(tmp_path: Path, noun: str, way: str) -
         (("The members asked for more infor-", "mation on the prices."), "information on the prices"),
         (("Die Ordnung regelt das Be-", "und Entladen der Schiffe."), "Be- und Entladen"),
         (("De pachter betaalt de water-", "en stroomkosten van het schip."), "water- en stroomkosten"),
+        (("The news spread to a thous-", "and readers of the paper."), "a thousand readers"),
         (("The 24-", "hour service ends in May."), "24-hour service"),
     ],
 )

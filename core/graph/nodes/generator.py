@@ -127,7 +127,8 @@ def _written(
     parts = (*whole, *read)
     if engine.writes_prose:
         return parts, removed, thoughts
-    return led_by_figure(parts, request.stated), removed, thoughts
+    # a figure answers one question, and not those that were asked with it
+    return parts if request.parts else led_by_figure(parts, request.stated), removed, thoughts
 
 
 def _of_count(state: TurnState) -> tuple[AnswerPart, ...]:

@@ -27,7 +27,7 @@ def rewriter(state: TurnState, runtime: Runtime[TurnContext]) -> TurnState:
         attempt=attempt,
         lexicon=context.lexicon,
     )
-    named = () if state.targets else _named(plan.standalone_question, state.document_ids, context)
+    named = () if state.targets else _named(plan.standalone_question, state.document_ids, attempt, context)
     plan = replace(plan, document_ids=state.targets or named)
     context.note(
         read={"question": state.standalone, "conversation": [m.text for m in context.conversation], "gaps": gaps},
@@ -37,6 +37,7 @@ def rewriter(state: TurnState, runtime: Runtime[TurnContext]) -> TurnState:
     return replace(state, plan=plan, attempt=attempt)
 
 
-def _named(question: str, scope: Collection[str], context: TurnContext) -> tuple[str, ...]:
-    """The documents that a question calls by name: what others say is no answer to it."""
-    return named_documents(question, [one for one in context.documents.list() if not scope or one.id in scope])
+def _named(question: str, scope: Collection[str], attempt: int, context: TurnContext) -> tuple[str, ...]:
+    """The documents that a question calls by name: what others say is no answer to it. A retry asks for sure names."""
+    documents = [one for one in context.documents.list() if not scope or one.id in scope]
+    return named_documents(question, documents, surely=attempt > 0)

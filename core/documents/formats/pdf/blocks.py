@@ -27,6 +27,8 @@ _CJK = re.compile("[\u2e80-\u303f\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\uff01-\
 _SENTENCE_END = (".", "!", "?", ":", ";", "。", "！", "？", "؟")
 _SUSPENDING = frozenset("and or to und oder bis en of tot och eller og".split())
 """Before these a hyphen stands for a part that is left out: "In- und Ausfuhr"."""
+_SHORTEST_END = 2
+"""Letters; no word is broken before fewer than three."""
 _MOST_HEADING_CHARACTERS = 120
 
 
@@ -103,11 +105,18 @@ def _joint(page: PageWords, texts: list[str], last: int, following: int, vocabul
         return "" if _CJK.match(left[-1]) and _CJK.match(right) else " "
     if not vocabulary:
         vocabulary.update(word.strip(".,;:()“”\"'").lower() for word in page.texts)
-    if right.lower() in _SUSPENDING:
+    if _is_suspended(left, right):
         texts[last] = f"{left}-"
         return " "
     texts[last] = left + ("-" if _keeps_hyphen(left, right, vocabulary) else "")
     return ""
+
+
+def _is_suspended(left: str, right: str) -> bool:
+    """Whether a small word follows, and is no end of a word: "thous-and" is one, "In- und" is none."""
+    following = right.lower()
+    ends_word = len(following) > _SHORTEST_END and belong_together(left.strip("(“\"'").lower(), following)
+    return following in _SUSPENDING and not ends_word
 
 
 def _keeps_hyphen(left: str, right: str, vocabulary: set[str]) -> bool:

@@ -23,7 +23,7 @@ LONGEST = 4
 def line_numbers(words: PageWords, lines: Sequence[Line]) -> NDArray[np.bool_]:
     """Which words are numbers of the lines that they open, with nothing further left."""
     first = [line.segments[0].start for line in lines]
-    numbers = [at for at in first if words.texts[at].isdigit() and len(words.texts[at]) <= LONGEST]
+    numbers = [at for at in first if words.texts[at].isdecimal() and len(words.texts[at]) <= LONGEST]
     found = np.zeros(len(words.texts), np.bool_)
     found[_counting(words, numbers)] = True
     if np.count_nonzero(found) < FEWEST or words.boxes[~found, 0].min(initial=np.inf) < words.boxes[found, 2].max():
@@ -33,11 +33,13 @@ def line_numbers(words: PageWords, lines: Sequence[Line]) -> NDArray[np.bool_]:
 
 def _counting(words: PageWords, numbers: Sequence[int]) -> list[int]:
     """Those of one column that count on from each other, down the page."""
+    places = np.array(numbers, np.int64)
     best: list[int] = []
     for edge in (0, 2):
-        for first in numbers:
-            column = [at for at in numbers if abs(words.boxes[at, edge] - words.boxes[first, edge]) <= ALIGNED]
-            column.sort(key=lambda at: words.boxes[at, 1])
+        edges = words.boxes[places, edge]
+        for at in np.unique(np.round(edges / ALIGNED), return_index=True)[1].tolist():
+            column = places[np.abs(edges - edges[at]) <= ALIGNED]
+            column = column[np.argsort(words.boxes[column, 1], kind="stable")].tolist()
             steps = {int(words.texts[below]) - int(words.texts[above]) for above, below in pairwise(column)}
             if len(column) > len(best) and len(steps) == 1 and steps <= set(STEPS):
                 best = column

@@ -25,8 +25,7 @@ SMALL_PRINT = 0.95
 _MARK = re.compile(r"\(?(?:\d{1,3}(?:[,–-]\d{1,3})*|[a-z]|[*†‡§¶#]{1,3})\)?")
 _MAY_HIDE_ONE = re.compile(r"\d[)\]”\"’']?[.,;:!?]")
 """A mark before a closing sign does not end its word."""
-_POWER_OF = re.compile(r"(?:.*\D)?10|.*\d?[^\W\d]{1,2}")
-"""What figures are raised on to count or measure: "10⁶", "5 m²"."""
+_UNIT = re.compile(r"[\W\d]{0,12}[^\W\d]{1,2}")
 _RAISED = str.maketrans("0123456789+-−()", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁻⁽⁾")
 
 Boxes = Callable[[Sequence[int]], NDArray[np.float64]]
@@ -121,12 +120,17 @@ def resolved(
         if at == 0 or (gaps[at] >= 2 and text.strip("()") in notes):
             before[at + 1 : at + 2] = np.maximum(before[at + 1 : at + 2], 1)  # the mark of a note, and the note
             continue
-        counts = gaps[at] == 0 and text.isdigit() and bool(_POWER_OF.fullmatch(texts[at - 1]))
+        counts = gaps[at] == 0 and text.isdigit() and _has_powers(texts[at - 1])
         if _MARK.fullmatch(text) and not counts and notes.issuperset(re.split("[,–-]", text.strip("()"))):
             gone[at] = True
         elif any(map(str.isdigit, text)):
             shown[at] = text.translate(_RAISED)
     return shown, before, gone
+
+
+def _has_powers(base: str) -> bool:
+    """Whether figures are raised on it to count or measure: "10⁶", "5 m²"."""
+    return (base.endswith("10") and not base[-3:-2].isdecimal()) or _UNIT.fullmatch(base) is not None
 
 
 def _closed_up(
