@@ -31,14 +31,19 @@ class _Group:
     """The left edge of its first row."""
 
 
-def read_grid(cells: Sequence[Cell], *, caption: str = "", above: Table | None = None) -> Table:
-    """Make a table of cells with row, column and text. ``above``: the table that these rows go on with."""
+def read_grid(
+    cells: Sequence[Cell], *, caption: str = "", above: Table | None = None, most_heads: int = _MOST_HEAD_ROWS
+) -> Table:
+    """Make a table of cells with row, column and text.
+
+    ``above``: the table that these rows go on with; ``most_heads``: the rows above the first that stands under heads.
+    """
     comma = uses_decimal_comma(cell.text for cell in cells)
     cells = [_valued(cell, decimal_comma=comma) for cell in cells]
     row_count = max((cell.row for cell in cells), default=-1) + 1
     column_count = max((cell.column + cell.columns for cell in cells), default=0)
     grid = {(cell.row, cell.column): cell for cell in cells}
-    head_rows = 0 if above else _head_rows(grid, row_count, column_count)
+    head_rows = 0 if above else min(most_heads, _head_rows(grid, row_count, column_count))
     head_columns = _head_columns(cells, column_count, head_rows)
     if above:
         columns: tuple[Heading, ...] = above.columns
@@ -77,6 +82,14 @@ def _is_year(cell: Cell) -> bool:
     return cell.value is not None and bool(_YEAR.fullmatch(cell.text)) and cell.value == int(cell.text[:4])
 
 
+def _is_figure(cell: Cell) -> bool:
+    return cell.value is not None and not _is_year(cell)
+
+
+def _is_day(cell: Cell) -> bool:
+    return any(quantity.kind == "date" and quantity.date[1:] != (0, 0) for quantity in quantities(cell.text))
+
+
 def _head_rows(grid: Grid, row_count: int, column_count: int) -> int:
     """How many of the first rows are heads: at most those before the first figure that is no year."""
     first = next((row for row in range(row_count) if _figures(grid, row, column_count)), row_count)
@@ -94,7 +107,7 @@ def _head_rows(grid: Grid, row_count: int, column_count: int) -> int:
 def _head_columns(cells: Sequence[Cell], column_count: int, head_rows: int) -> int:
     """The columns of words before the first column of figures; one where there are no columns of figures."""
     body = [cell for cell in cells if cell.row >= head_rows and cell.text]
-    figures = Counter(cell.column for cell in body if cell.value is not None and not _is_year(cell))
+    figures = Counter(cell.column for cell in body if _is_figure(cell) or (cell.column and _is_day(cell)))
     filled = Counter(cell.column for cell in body)
     first = next((column for column in range(1, column_count) if 2 * figures[column] > filled[column]), 1)
     words = all(not figures[column] for column in range(first))
@@ -108,7 +121,7 @@ def _said(grid: Grid, row: int, column_count: int) -> list[Cell]:
 
 def _figures(grid: Grid, row: int, column_count: int) -> int:
     cells = _said(grid, row, column_count)
-    return sum((cell.value is not None and not _is_year(cell)) or cell.text in _NIL for cell in cells)
+    return sum(_is_figure(cell) or cell.text in _NIL for cell in cells)
 
 
 def _goes_on(grid: Grid, row: int, column_count: int, *, of_figures: bool) -> bool:

@@ -4,9 +4,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from core.domain.answers import Likeness, ReadBack
-from core.domain.documents import Box, HiddenReason, Page, PageStatus, Word
+from core.domain.documents import BlockKind, Box, HiddenReason, Page, PageStatus, Word
 from core.text.likeness import compare
 
+TICKED, UNTICKED = "[ticked]", "[unticked]"
+"""What stands in a page's text for a box."""
 MOST_LINES = 12
 """Of one quotation; a longer one is read at its beginning and its end."""
 _TALL = 1.5
@@ -35,18 +37,29 @@ def read_back(page: Page, start: int, end: int, lines: Lines) -> ReadBack:
     """
     if page.status is PageStatus.OCR:
         return ReadBack(Likeness.AGREES)
-    told = _lines(page, [word for word in page.words if word.start < end and word.end > start])
+    told = _lines(page, [word for word in _drawn(page) if word.start < end and word.end > start])
     if len(told) > MOST_LINES:
         told = [*told[: MOST_LINES // 2], *told[-MOST_LINES // 2 :]]
     found = _compared(told, lines)
     if doubted := [line for line, (likeness, _) in zip(told, found, strict=True) if likeness is Likeness.DIFFERS]:
-        whole = [[w for w in page.words if _level(w.box, line.box, line.turns[0] % 2 == 0)] for line in doubted]
+        whole = [[w for w in _drawn(page) if _level(w.box, line.box, line.turns[0] % 2 == 0)] for line in doubted]
         around = [line for words in whole for line in _lines(page, words)]
         found = [one for one in found if one[0] is not Likeness.DIFFERS] + _compared(around, lines)
     kinds = {likeness for likeness, _ in found}
     if Likeness.DIFFERS in kinds:
         return ReadBack(Likeness.DIFFERS, " ".join(said for likeness, said in found if likeness is Likeness.DIFFERS))
     return ReadBack(Likeness.AGREES if Likeness.AGREES in kinds else Likeness.UNKNOWN)
+
+
+def _drawn(page: Page) -> list[Word]:
+    """The words that the page's picture shows as such: no comments, and not what stands for a box."""
+    comments = [block for block in page.blocks if block.kind is BlockKind.COMMENT]
+    return [
+        word
+        for word in page.words
+        if page.text[word.start : word.end] not in (TICKED, UNTICKED)
+        and not any(block.start <= word.start < block.end for block in comments)
+    ]
 
 
 def _compared(told: Sequence[Line], lines: Lines) -> list[tuple[Likeness, str]]:

@@ -183,14 +183,14 @@ def _table(draft: _Draft, above: Table | None) -> Table | None:
     columns = _columns(rows)
     if len(columns) < 2:
         return None
-    heads = sum(not row.heads for row in draft.rows) if draft.rows[-1].heads else 0
     if above is not None and len(above.columns) == len(columns) and not any(row.heads for row in draft.rows):
         rows = [draft.opening, *rows] if draft.opening else rows
         cells = _cells(rows, columns, heads=0)
         if read_grid(cells).head_rows == bool(draft.opening):
             return read_grid(cells, above=above)
     heads = sum(not row.heads for row in draft.rows) if draft.rows[-1].heads else 0
-    return read_grid(_cells(rows, columns, heads), caption="\n".join(draft.caption))
+    caption, made = "\n".join(draft.caption), _cells(rows, columns, heads)
+    return read_grid(made, caption=caption, most_heads=heads) if heads else read_grid(made, caption=caption)
 
 
 def _cells(rows: Sequence[list[Cell]], columns: Sequence[tuple[float, float]], heads: int) -> list[Cell]:

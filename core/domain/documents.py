@@ -36,6 +36,8 @@ class BlockKind(StrEnum):
     TABLE_ROW = "table row"
     HEADER = "header"
     FOOTER = "footer"
+    COMMENT = "comment"
+    """What somebody wrote on the page: it stands behind the page's text, and its picture does not show it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,13 +7,15 @@ from core.domain.documents import Document
 from core.domain.ports import ChatModel
 from core.domain.search import Intent
 from core.domain.turns import Exchange
+from core.text.terms import content_terms
 
 MOST_NAMED = 10
 MOST_WORDS_REPEATED = 80
 _OF_CONVERSATION = re.compile(
     r"\b(?:what|which)\b[^.?!]{0,30}\b(?:did|have|had|was|were)\b[^.?!]{0,20}\b(?:i|we)\b[^.?!]{0,15}"
     r"\b(?:ask(?:ed|ing)?|sa(?:y|id)|talk(?:ed|ing)?|discuss(?:ed|ing)?)"
-    r"(?: (?:about|already|before|earlier|first|here|last|so far|today|you))*\W*$"
+    r"(?: (?:already|before|earlier|first|here|last|so far|today|you))*(?: about (?P<topic>[^?.!]{2,80}))?"
+    r"(?: about)?\W*$"
     r"|\b(?:first|last|previous|earlier) (?:thing|question)s? (?:that )?i (?:asked|said)\b"
     r"|\bwhat (?:was|were) my (?:(?:very )?first|last|previous|earlier) questions?\b"
     r"|\b(?:repeat|what was|say again) (?:your|the|that) (?:first|last|previous) answer\b",
@@ -22,10 +24,19 @@ _OF_CONVERSATION = re.compile(
 
 
 def about_conversation(question: str, history: Sequence[Exchange]) -> str:
-    """What was asked here and what was answered: the first, the last, or all of it; empty where that is not asked."""
-    if not _OF_CONVERSATION.search(question):
+    """What was asked here and what was answered: the first, the last, or all of it; empty where that is not asked.
+
+    Where a topic is named, of that alone: of what shares words with it.
+    """
+    wanted = _OF_CONVERSATION.search(question)
+    if not wanted:
         return ""
     asked = [one for one in history if one.intent is not Intent.CHAT and not _OF_CONVERSATION.search(one.question)]
+    topic = (wanted["topic"] or "").strip()
+    if terms := frozenset(content_terms(topic)):
+        asked = [one for one in asked if terms & frozenset(content_terms(f"{one.understood} {one.answer}"))]
+        if not asked:
+            return f"You asked nothing about {topic} in this session."
     if not asked:
         return ""
     if re.search(r"\bfirst\b", question, re.IGNORECASE):

@@ -11,11 +11,8 @@ from core.domain import answers, documents, figures, search, turns
 from core.domain.answers import AnswerPart, Attempt, Citation, Counted, Usage, Verdict
 from core.domain.figures import Stated
 from core.domain.search import Evidence, Intent, Mode, SearchPlan
+from core.search.follow_up import stands_alone
 from core.text.marks import marked_text
-from core.text.terms import content_terms
-
-OWN_TERMS = 2
-"""Telling words that a question needs to be answered by itself."""
 
 
 @dataclass(frozen=True)
@@ -68,13 +65,15 @@ class TurnState:
 
     @property
     def asked(self) -> str:
-        """The question alone where it says enough by itself; joined with the one before where it leans on it.
+        """The question as it stands by itself; put behind the one before only where it says nothing of its own.
 
-        The search may well look for both: what comes up too much is left out, what is not looked for is never found.
+        What was asked before is searched as well, but its answer is no answer to what is asked now.
         """
-        if self.plan is None or len(set(content_terms(self.standalone))) >= OWN_TERMS:
-            return self.standalone or self.question
-        return self.plan.standalone_question
+        own = self.standalone or self.question
+        if self.plan is None:
+            return own
+        whole = self.plan.standalone_question
+        return own if whole.endswith(own.strip()) and stands_alone(own) else whole
 
     @property
     def draft(self) -> Attempt:

@@ -11,8 +11,8 @@ from core.domain.answers import AnswerPart, PartKind
 from core.domain.ports import AnswerRequest
 from core.domain.search import Evidence, Intent, Reason
 from core.models.options import options_of
-from core.models.selection import SENTENCE_ENDS, Scored, Selection, Unit, select, units_of
-from core.text.questions import Kind, asks_for_a_fact, in_another_language, kind_of, not_found
+from core.models.selection import CELLS, SENTENCE_ENDS, Scored, Selection, Unit, select, units_of
+from core.text.questions import Kind, asks_for_a_fact, asks_yes_or_no, in_another_language, kind_of, not_found
 from core.text.sentences import split_sentences
 from core.text.terms import content_terms
 
@@ -129,11 +129,14 @@ def quotes(question: str, selection: Selection) -> list[AnswerPart]:
         return [AnswerPart(not_found(question), kind=PartKind.DECLINE, probability=sure)]
     if kind_of(question) is Kind.LIST and (items := listed(selection.scored[0].unit)):
         return [replace(items[0], probability=selection.right), *items[1:]]
-    one_fact = asks_for_a_fact(question)
-    chosen = _chosen(selection.scored, *((FEW_QUOTES, FEW_WORDS) if one_fact else (MOST_QUOTES, MOST_WORDS)))
-    parts = [_quoted(one.unit) for one in chosen]
-    best = chosen[0]
-    if one_fact and (headline := _headline(question, best)):
+    one_fact, best = asks_for_a_fact(question), selection.scored[0]
+    if whole := _whole_list(best.unit):
+        parts = [whole]
+    else:
+        few = one_fact or asks_yes_or_no(question)
+        chosen = _chosen(selection.scored, *((FEW_QUOTES, FEW_WORDS) if few else (MOST_QUOTES, MOST_WORDS)))
+        parts = [_quoted(one.unit) for one in chosen]
+    if one_fact and not (whole and _is_item(best)) and (headline := _headline(question, best)):
         parts.insert(0, headline)
     return [replace(parts[0], probability=selection.right), *parts[1:]]
 
@@ -143,24 +146,52 @@ def _headline(question: str, best: Scored) -> AnswerPart | None:
     if best.answer is None or best.answer.end - best.answer.start >= best.unit.end - best.unit.start:
         return None
     words = best.unit.item.passage.text[best.answer.start : best.answer.end]
-    if "\t" in words or set(content_terms(words)) <= set(content_terms(question)):
+    if CELLS in words or _ITEM.match(words) or set(content_terms(words)) <= set(content_terms(question)):
         return None
     return AnswerPart(words, (best.unit.item.number,), PartKind.HEADLINE, best.answer.start)
 
 
 def listed(unit: Unit) -> list[AnswerPart]:
     """The items of the list that a unit stands in or leads to, each without its mark; nothing where there is none."""
-    text, numbers = unit.item.passage.text, (unit.item.number,)
+    numbers = (unit.item.number,)
+    return [
+        AnswerPart(one["said"], numbers, PartKind.HEADLINE, one.start("said")) for one in _run_at(unit)[:MOST_ITEMS]
+    ]
+
+
+def _run_at(unit: Unit) -> list[re.Match[str]]:
+    """The items of a list, line after line, in which a unit stands or which it leads to."""
     runs: list[list[re.Match[str]]] = []
-    for item in _ITEM.finditer(text):
+    for item in _ITEM.finditer(unit.item.passage.text):
         if runs and item.start() - runs[-1][-1].end() <= 1:
             runs[-1].append(item)
         else:
             runs.append([item])
     for run in runs:
         if len(run) >= FEWEST_ITEMS and run[0].start() <= unit.end + 1 and unit.start <= run[-1].end():
-            return [AnswerPart(one["said"], numbers, PartKind.HEADLINE, one.start("said")) for one in run[:MOST_ITEMS]]
+            return run
     return []
+
+
+def _whole_list(unit: Unit) -> AnswerPart | None:
+    """The list that a unit belongs to with the line that leads to it; None where none leads, or it is long."""
+    text, run = unit.item.passage.text, _run_at(unit)
+    before = [span for span in split_sentences(text) if run and span.end <= run[0].start()]
+    if not before or not text[before[-1].start : before[-1].end].endswith(":"):
+        return None
+    whole = text[before[-1].start : run[-1].end()]
+    return (
+        AnswerPart(whole, (unit.item.number,), PartKind.VERBATIM, before[-1].start)
+        if len(whole.split()) <= MOST_WORDS
+        else None
+    )
+
+
+def _is_item(best: Scored) -> bool:
+    """Whether what answers is a whole item of its list, which has others, or more than one."""
+    answer, text = best.answer, best.unit.item.passage.text
+    items = [(one.start("said"), one.end("said")) for one in _run_at(best.unit)]
+    return answer is not None and ((answer.start, answer.end) in items or "\n" in text[answer.start : answer.end])
 
 
 def _quoted(unit: Unit) -> AnswerPart:

@@ -8,6 +8,7 @@ where that is not installed, English with the small one and other languages with
 
 import json
 import math
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -29,6 +30,10 @@ LONGEST_UNIT_WORDS = 42
 """A heading or a short line takes the lines after it along, up to here."""
 LONG_WORD = 8
 """Letters; more stand between spaces only where a language has none."""
+CELLS = "\t"
+"""Between the cells of a table's row, which stands for itself."""
+_CELL = re.compile(r"[^\t\s][^\t]*")
+_LABELLED = re.compile(r"[^:\t]{2,60}: \S")
 SENTENCE_ENDS = (".", "!", "?", "。", "！", "？", "।")
 UNKNOWN_NEAREST = 0.45
 """Where nobody searched by meaning: midway between the medians of questions that are answered (.54) and not (.37)."""
@@ -235,32 +240,51 @@ def answer_text(scored: Scored) -> str:
 
 def units_of(item: Evidence) -> list[Unit]:
     text = item.passage.text
-    spans = split_sentences(text)
-    lengths = [_length(text[span.start : span.end]) for span in spans]
-    sentences = [text[span.start : span.end].rstrip() for span in spans]
+    cut = [
+        (span, len(cells) > 1) for row in split_sentences(text) for cells in [_labelled(text, row)] for span in cells
+    ]
+    lines = [_Line.of(text[span.start : span.end], cell) for span, cell in cut]
     units = []
-    for first, span in enumerate(spans):
-        last = _last_of_unit(sentences, lengths, first)
-        quoted = " ".join(text[span.start : spans[last].end].split())
-        units.append(Unit(item, span.start, spans[last].end, quoted, tuple(content_terms(quoted))))
+    for first, (span, _) in enumerate(cut):
+        end = cut[_last_of_unit(lines, first)][0].end
+        quoted = " ".join(text[span.start : end].split())
+        units.append(Unit(item, span.start, end, quoted, tuple(content_terms(quoted))))
     return units
 
 
-def _length(text: str) -> int:
-    """In words, as long as those are that are written without spaces."""
-    return max(len(text.split()), len(text) // LONG_WORD)
+def _labelled(text: str, span: Span) -> list[Span]:
+    """The cells of a row one by one, where each says by itself what it is: "For the buyer: A	For the seller: B"."""
+    if CELLS not in text[span.start : span.end]:
+        return [span]
+    cells = [Span(*match.span()) for match in _CELL.finditer(text, span.start, span.end)]
+    return cells if all(_LABELLED.match(text, cell.start, cell.end) for cell in cells) else [span]
 
 
-def _last_of_unit(sentences: Sequence[str], lengths: Sequence[int], first: int) -> int:
-    announces = sentences[first].endswith(":")
-    finished = sentences[first].endswith(SENTENCE_ENDS)
-    if not announces and (finished or lengths[first] > SHORT_LINE_WORDS):
+@dataclass(frozen=True, slots=True)
+class _Line:
+    words: int
+    """As many as it is long, where they are written without spaces."""
+    alone: bool
+    """A row of a table, or what says by itself what it is: "Number of the policy: 12"."""
+    finished: bool
+    announces: bool
+
+    @classmethod
+    def of(cls, text: str, cell: bool) -> "_Line":
+        alone = cell or CELLS in text or (bool(_LABELLED.match(text)) and not text.endswith(SENTENCE_ENDS))
+        words = max(len(text.split()), len(text) // LONG_WORD)
+        return cls(words, alone, alone or text.endswith(SENTENCE_ENDS), text.endswith(":"))
+
+
+def _last_of_unit(lines: Sequence[_Line], first: int) -> int:
+    own = lines[first]
+    if not own.announces and (own.finished or own.words > SHORT_LINE_WORDS):
         return first
-    last, words = first, lengths[first]
-    while last + 1 < len(sentences) and words + lengths[last + 1] <= LONGEST_UNIT_WORDS:
+    last, words = first, own.words
+    while last + 1 < len(lines) and not lines[last + 1].alone and words + lines[last + 1].words <= LONGEST_UNIT_WORDS:
         last += 1
-        words += lengths[last]
-        if not announces and lengths[last] > SHORT_LINE_WORDS:
+        words += lines[last].words
+        if not own.announces and (lines[last].finished or lines[last].words > SHORT_LINE_WORDS):
             break
     return last
 

@@ -36,6 +36,8 @@ _MEASURES = frozenset(
     "much many long often far exactly ago more else happened sure yes no ok okay please again explain elaborate detail "
     "details clarify continue".split()
 )
+OWN_TERMS = 2
+"""Telling words that are enough to be answered by."""
 MOST_WORDS_OF_A_REST = 3
 MOST_WORDS_OF_A_SLOT = 6
 MOST_WORDS_OF_AN_ITEM = 16
@@ -63,6 +65,7 @@ _LITTLE_OPENING = re.compile(
 )
 _YEAR = re.compile(r"(?<![\w-])(?:FY\s?|Q[1-4]\s)?(?:19|20)\d{2}(?!\d)")
 _COUNTED = re.compile(r"\b([^\W\d]{2,})\s+(?:no\.?\s*|#)?(\d[\w.-]*|[A-Z]|[IVX]{1,5})\b(?!\s+[a-z]+\s+(?:of|in)\b)")
+_MEASURED = re.compile(r"\b(\d[\d,.]*)\s([^\W\d]{3,})")
 _NAMED = re.compile(r"\b[A-Z][\w&.'’-]*\w(?:\s+(?:of\s+|and\s+|the\s+)?[A-Z0-9][\w&.'’-]*\w)*")
 _WHICH_ONE = re.compile(
     r"\b(?:the\s+)?(?P<place>first|second|third|fourth|fifth|sixth|last|former|latter)(?:\s+(?:one|of (?:them|these|"
@@ -147,6 +150,12 @@ def leans_on_the_last(question: str) -> bool:
     return pronoun is not None and (len(own_words) < 3 or not _NOUN_PHRASE.search(question, 0, pronoun.start()))
 
 
+def stands_alone(question: str) -> bool:
+    """Say whether a question asks by itself, or names enough of its own: "How much did it cost?", not "Per day?"."""
+    own = set(content_terms(question))
+    return len(own) >= OWN_TERMS or (bool(own) and bool(_ASKS_ANEW.match(_LITTLE_OPENING.sub("", question, count=1))))
+
+
 def _with_topic(question: str, before: str) -> str:
     """The question with what the last one asked about in place of its one pronoun; empty where that is not clear."""
     topic = _TOPIC.search(before)
@@ -162,18 +171,24 @@ def _with_topic(question: str, before: str) -> str:
 
 
 def with_slot(question: str, value: str) -> str:
-    """The question with the one thing of the same kind (year, "Span 1", name) replaced; empty where none is clear."""
-    for kind in (_COUNTED, _YEAR, _NAMED):
+    """The question with the one thing of its kind (year, "Span 1", "250 copies", name) replaced; else empty."""
+    for kind in (_COUNTED, _MEASURED, _YEAR, _NAMED):
         given = [match for match in kind.finditer(value) if kind is not _NAMED or match.group() not in _FIRST_WORDS]
         if len(given) != 1 or set(content_terms(value)) - set(content_terms(given[0].group())):
             continue
-        there = [match for match in kind.finditer(question) if kind is not _NAMED or match.start() > 0]
+        there = [match for match in kind.finditer(question) if kind is not _NAMED or _is_name(match)]
         if kind is _COUNTED:
             there = [match for match in there if stem(match.group(1)) == stem(given[0].group(1))]
+        elif kind is _MEASURED:
+            there = [match for match in there if stem(match.group(2)) == stem(given[0].group(2))]
         if len({match.group() for match in there}) == 1:
             new = value.strip(" ?!.,;:") if kind is _NAMED else given[0].group()
             return _replaced(question, [match.span() for match in there], new)
     return ""
+
+
+def _is_name(match: re.Match[str]) -> bool:
+    return match.start() > 0 and match.group().split()[0] not in _FIRST_WORDS
 
 
 _FIRST_WORDS = frozenset("What Who When Where Which Why How Is Are Was Were Do Does Did Can The And I".split())

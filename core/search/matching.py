@@ -16,6 +16,7 @@ from core.text.terms import FUNCTION_WORDS, stem
 _PARTS = re.compile(r"[A-Z]{2,}(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|\d+[A-Za-z]{1,2}\b|\d+|[^\W\d_]+")
 _WORDS = re.compile(r"[^\W_]+")
 _YEAR = re.compile(r"(?<!\d)(?:19|20)\d{2}(?!\d)")
+_NAME_OF_SEVERAL = re.compile(r"(?<![.?!] )(?<!^)\b[A-Z][\w-]*(?:(?: & | )[A-Z][\w-]*)+")
 _GENERIC = frozenset(
     "pdf report document doc file version copy draft final annual quarterly page new inc ltd llc plc corp corporation "
     "company co group holdings untitled microsoft word powerpoint presentation slides".split()
@@ -50,9 +51,10 @@ def named_documents(question: str, documents: Sequence[Document], *, surely: boo
     """The ids of those that a question calls by name, as far as names tell them apart; the years are left to the rest.
 
     A name that is a common word ("letter") counts where it is the whole name, unless it must be named ``surely``. Of
-    several of one name with other years, those of the year that is asked for, where there are any.
+    several of one name with other years, those of the year that is asked for, where there are any. "Ferry Lane" calls
+    no document of Copper Lane.
     """
-    scores = match_documents(question, (), documents)
+    scores = match_documents(_without_strangers(question, documents), (), documents)
     spoken = _in_words(question)
     named = [
         document
@@ -62,6 +64,24 @@ def named_documents(question: str, documents: Sequence[Document], *, surely: boo
     asked = set(map(int, years_in(question)))
     dated = [one for one in named if asked & _years_of(one.name, _values(one, ("year", "date")))]
     return tuple(document.id for document in dated or named)
+
+
+def _without_strangers(question: str, documents: Sequence[Document]) -> str:
+    """The question without the names of several words that no document has all words of."""
+    known = [_names_of(one.name, _values(one, _NAMED_FIELDS)) | _GENERIC | FUNCTION_WORDS for one in documents]
+
+    def kept(match: re.Match[str]) -> str:
+        words = [word.casefold() for word in _WORDS.findall(match.group())]
+        return match.group() if any(all(_is_among(word, own) for word in words) for own in known) else "…"
+
+    return _NAME_OF_SEVERAL.sub(kept, question)
+
+
+def _is_among(word: str, names: frozenset[str]) -> bool:
+    return word in names or (
+        len(word) >= SHORTEST_LIKE
+        and process.extractOne(word, names, scorer=JaroWinkler.similarity, score_cutoff=LIKENESS_OF_NAMES) is not None
+    )
 
 
 def _is_called(name: str, spoken: str) -> bool:

@@ -22,8 +22,9 @@ _COUNTED_PAGE = re.compile(
     r"\b(?:(\d{1,4})(?:st|nd|rd|th)|first|(last|final)|cover)\s+(?:cover\s+)?(?:page|slide)\b", re.IGNORECASE
 )
 _NUMBERED = re.compile(
-    r"\b(?i:tables?|figures?|fig\.?|charts?|exhibit|sections?|chapter|appendix|part|item|unit|note|step|article|annex|"
-    r"equation|algorithm|schedule|case study)\s{0,4}-?\s{0,4}(?:\d+(?:[.-]\d+)*[A-Za-z]?|[A-Z]\b|[IVX]+\b)"
+    r"(?:\b(?i:tables?|figures?|fig\.?|charts?|exhibit|sections?|clauses?|paragraphs?|chapter|appendix|part|item|unit|"
+    r"note|step|article|annex|equation|algorithm|schedule|case study)|§)"
+    r"\s{0,4}-?\s{0,4}(?:\d+(?:[.-]\d+)*[A-Za-z]?|[A-Z]\b|[IVX]+\b)"
 )
 _YEAR = re.compile(r"(?:\b|(?<=FY)|(?<=fy)|(?<=Q[1-4]))(?:19|20)\d{2}(?!\d)")
 _YEAR_SPAN = re.compile(r"((?:19|20)\d{2})\s*(?:-|–|to|through|and)\s*(?:FY\s?)?((?:19|20)\d{2})", re.IGNORECASE)

@@ -42,7 +42,7 @@ KEPT_IN_MEMORY = 200
 
 MOST_SEARCHED = 200
 """Characters of a search that count: SQLite refuses very long patterns."""
-MOST_EXCHANGES = 40
+MOST_EXCHANGES = 200
 """How much of a conversation a turn is told."""
 
 

@@ -9,13 +9,15 @@ import pytest
 from hypothesis import HealthCheck, given
 from hypothesis import settings as trials
 from hypothesis import strategies as st
-from pypdf.annotations import Line
-from pypdf.generic import ArrayObject, DictionaryObject, FloatObject, NameObject
+from pypdf.annotations import Line, Text
+from pypdf.generic import ArrayObject, DictionaryObject, FloatObject, NameObject, NumberObject
 from reportlab.lib.pagesizes import A4
 from reportlab.pdfgen.canvas import Canvas
 
 from core.documents.formats.pdf.reading import OpenPdf
-from core.domain.documents import HiddenReason, Page, hidden_summary
+from core.documents.read_back import read_back
+from core.domain.answers import Likeness
+from core.domain.documents import BlockKind, HiddenReason, Page, hidden_summary
 from core.text.pieces import belong_together
 
 FEW = trials(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -176,3 +178,69 @@ def test_a_hyphen_at_a_lines_end_goes_only_where_the_word_is_known_without_it(
 def test_halves_that_are_better_known_as_one_word_belong_together() -> None:
     assert belong_together("govern", "ment") and belong_together("infor", "mation")
     assert not belong_together("price", "determining") and not belong_together("n", "decanal")
+
+
+@FEW
+@given(ticked=st.lists(st.booleans(), min_size=1, max_size=4), before=st.booleans())
+def test_a_box_says_in_the_line_of_its_label_whether_it_is_ticked(
+    tmp_path: Path, ticked: list[bool], before: bool
+) -> None:
+    sheet = Sheet()
+    for number, on in enumerate(ticked):
+        sheet.line(f"The boat has sail {number}", x=LEFT + 30)
+        place = {"x": LEFT if before else LEFT + 200, "y": sheet.y - 2, "size": 12}
+        sheet.canvas.acroForm.checkbox(name=f"box{number}", checked=on, buttonStyle="check", **place)
+        sheet.y -= 10
+    lines = [" ".join(line.split()) for line in sheet.read(tmp_path).text.splitlines()]
+    for number, on in enumerate(ticked):
+        told = (f"The boat has sail {number}", "[ticked]" if on else "[unticked]")
+        assert " ".join(reversed(told) if before else told) in lines
+
+
+@pytest.mark.parametrize(("flags", "found"), [(4, True), (2, False), (32, False)])
+def test_a_comment_stands_behind_the_text_with_its_author_unless_nobody_sees_it(
+    tmp_path: Path, flags: int, found: bool
+) -> None:
+    sheet = Sheet()
+    sheet.line("Rule 4: the rent of a plot is 75 pounds.")
+    sheet.read(tmp_path)
+    writer = pypdf.PdfWriter(clone_from=tmp_path / "page.pdf")
+    comment = Text(rect=(LEFT, 700, LEFT + 20, 720), text="Replaced in May", title_bar="Clerk")
+    comment[NameObject("/F")] = NumberObject(flags)
+    writer.add_annotation(0, comment)
+    with (tmp_path / "page.pdf").open("wb") as file:
+        writer.write(file)
+    document = OpenPdf(tmp_path / "page.pdf", lambda page_index, what: None)
+    page = document.page(0, {})
+    document.close()
+    assert [page.text[b.start : b.end] for b in page.blocks if b.kind is BlockKind.COMMENT] == (
+        ["Comment by Clerk – Replaced in May"] if found else []
+    )
+    asked: list[Sequence[Sequence[float]]] = []
+
+    def recognised(boxes: Sequence[Sequence[float]]) -> list[str]:
+        asked.append(boxes)
+        return ["Rule 4: the rent of a plot is 75 pounds."] * len(boxes)
+
+    assert read_back(page, 0, len(page.text), recognised).likeness is Likeness.AGREES
+    assert len(asked[0]) == 1, "a comment is looked for in no picture"
+
+
+def test_signatures_are_read_one_after_the_other_and_addresses_line_by_line(tmp_path: Path) -> None:
+    sheet = Sheet()
+    for line in ("Mr Leander Voss", "Hazel Path 31", "Osterby"):
+        sheet.line(line)
+    sheet.line("The caterer serves lunch on every working day, and the client pays for it by the end of the month.")
+    sheet.y -= 40
+    for left, right in (("_" * 20, "_" * 20), ("Marisol Teague", "Henrik Aune"), ("for the caterer", "for the client")):
+        sheet.line(left)
+        sheet.more(right, LEFT + 220)
+    sheet.y -= 40
+    sheet.line("Signed for the supplier: Imke Vandersloot, director of the whole company")
+    sheet.line("Signed for the customer: Tobar Lindqvist, head of works")
+    text = sheet.read(tmp_path).text
+    assert "Mr Leander Voss\nHazel Path 31\nOsterby\nThe caterer" in text
+    first, _, second = text[text.index("Marisol") :].partition("_" * 20)
+    assert first.split() == "Marisol Teague for the caterer".split()
+    assert second.split()[:5] == "Henrik Aune for the client".split()
+    assert "company\nSigned for the customer" in text

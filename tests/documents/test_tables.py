@@ -30,6 +30,15 @@ def _grid(*rows: tuple[str, ...], caption: str = "") -> Table:
     return read_grid(cells, caption=caption)
 
 
+def test_the_page_says_where_the_heads_end_and_days_name_no_row() -> None:
+    rows = (("Street", "From", "Days"), ("Abbey Road", "2 March", "8"), ("Elm Avenue", "18 March", "6"))
+    table = _grid(*rows)
+    assert [row.label for row in table.rows] == ["Street", "Abbey Road", "Elm Avenue"] and table.head_columns == 1
+    words = (("Property", "Value"), ("Power", "1,450 W"), ("Weight", "9.6 kg"))
+    cells = [Cell(row, column, text) for row, texts in enumerate(words) for column, text in enumerate(texts)]
+    assert read_grid(cells, most_heads=1).head_rows == 1
+
+
 @pytest.mark.parametrize("layout", Layout)
 def test_every_figure_keeps_its_row_column_period_and_amount(read: Read, tmp_path: Path, layout: Layout) -> None:
     statement: Statement = write_statement(tmp_path / "statement.pdf", layout, seed=1)

@@ -1,4 +1,4 @@
-"""A question that asks several things is answered part by part."""
+"""What is quoted: a row for itself, a list with what leads to it, each part of a question that asks several things."""
 
 from dataclasses import replace
 
@@ -8,8 +8,8 @@ from core.domain.answers import PartKind
 from core.domain.documents import Passage
 from core.domain.search import Evidence
 from core.models import quoting
-from core.models.quoting import part_by_part
-from core.models.selection import Selection, select
+from core.models.quoting import part_by_part, quotes
+from core.models.selection import Selection, select, units_of
 
 TEXT = "The handrail is 110 centimetres high. A visit outside the hours of the help desk costs 260 euros."
 EVIDENCE = (Evidence(1, Passage("d:0:0", "d", 0, "1", TEXT, 0, len(TEXT)), "d.pdf", {"reranked": 1.0, "dense": 0.8}),)
@@ -35,3 +35,22 @@ def test_a_part_without_an_answer_is_said_to_be_open(monkeypatch: pytest.MonkeyP
     *answered, last = part_by_part("", [HEIGHT, PRICE], EVIDENCE)
     assert "110 centimetres" in answered[0].text
     assert last.kind is PartKind.DECLINE and last.text == "I found no answer to “what does a visit cost?”."
+
+
+def _item(text: str) -> Evidence:
+    return Evidence(1, Passage("d:0:0", "d", 0, "1", text, 0, len(text)), "d.pdf", {"reranked": 1.0, "dense": 0.8})
+
+
+def test_a_row_of_a_table_stands_for_itself_and_so_does_a_cell_that_says_what_it_is() -> None:
+    rows = "Product\t100 copies\t250 copies\nFlyer\t24\t41\nPoster\t85\t176\nDelivery costs 9.50 euros.\n"
+    signed = "For the buyer: Dunja Orlov\tFor the seller: Felix Baumgart"
+    assert [unit.quoted for unit in units_of(_item(rows + signed))] == [
+        *rows.strip().split("\n"), *signed.split("\t")
+    ]  # fmt: skip
+
+
+def test_a_list_is_quoted_whole_with_what_leads_to_it() -> None:
+    kit = "The kit hangs there.\nThe first aid kit must contain:\n• two bandages\n• a rescue blanket\n• eye wash"
+    question = "What must the first aid kit contain?"
+    first, *_ = quotes(question, select(question, [_item(kit)]))
+    assert first.text == kit[kit.index("The first") :] and first.probability

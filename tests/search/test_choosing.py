@@ -116,6 +116,13 @@ def test_the_documents_that_a_question_names_are_told_by_name_and_by_year() -> N
     assert named_documents("What was the net income in 2023?", library) == ()
 
 
+def test_a_word_in_another_name_calls_no_document() -> None:
+    library = [document("copper-lane.pdf"), document("roadworks.pdf")]
+    assert named_documents("Until when is Ferry Lane closed?", library) == ()
+    assert named_documents("What does delivery cost at Copper Lane?", library) == ("copper-lane.pdf",)
+    assert named_documents("What does delivery cost at Coper Lane?", library) == ("copper-lane.pdf",)
+
+
 def test_a_document_called_by_its_whole_name_is_named_however_common_the_word() -> None:
     library = [document("letter.pdf"), document("support-contract.pdf")]
     assert named_documents("Who signed the letter?", library) == ("letter.pdf",)

@@ -5,6 +5,8 @@ import pytest
 from core.domain.documents import Passage
 from core.domain.search import Candidate, Intent
 from core.domain.turns import Exchange
+from core.graph.about import about_conversation
+from core.graph.state import TurnState
 from core.search.follow_up import items_of, read_after
 from core.search.plan import plan_question
 from core.search.retriever import settled
@@ -92,3 +94,32 @@ def test_the_reranker_settles_which_reading_a_passage_counts_by() -> None:
 def test_what_names_no_other_thing_puts_nothing_in_its_place(said: str) -> None:
     question = "What was the net revenue in 2014?"
     assert question in read_after(said, [Exchange("", question, "5.5 billion.")]).standalone
+
+
+def test_a_figure_takes_the_place_of_the_one_before_the_same_word() -> None:
+    asked = "What do 250 copies of the Flyer A5 cost?"
+    assert after(asked, "And 500 copies?") == "What do 500 copies of the Flyer A5 cost?"
+
+
+@pytest.mark.parametrize(
+    ("question", "asked"),
+    [
+        ("How much did it cost?", "How much did it cost?"),
+        ("And at Harbour Print?", "What does design work cost at Harbour Print?"),
+        ("Why?", "What does design work cost at Copper Lane? Why?"),
+    ],
+)
+def test_the_new_part_decides_what_is_answered(question: str, asked: str) -> None:
+    history = (Exchange("", "What does design work cost at Copper Lane?", "65 euros"),)
+    state = TurnState(question, standalone=question, plan=plan_question(question, history=history))
+    assert state.asked == asked
+
+
+def test_what_was_asked_about_something_is_told_of_that_alone() -> None:
+    history = (Exchange("", "When does the council meet?", "In March."), Exchange("", "Who pays?", "The client."))
+    told = about_conversation("What did I ask about the council?", history)
+    assert "When does the council meet?" in told and "Who pays" not in told
+    assert (
+        about_conversation("What did I ask about bridges?", history)
+        == "You asked nothing about bridges in this session."
+    )

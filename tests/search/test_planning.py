@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from core.domain.turns import Exchange
 from core.search.follow_up import read_after
-from core.search.places import pages_in
+from core.search.places import numbered_in, pages_in
 from core.search.plan import core_question, plan_question
 from core.text.terms import content_terms, words
 
@@ -58,6 +58,10 @@ def test_statement_names_and_ratio_terms_say_where_to_look() -> None:
 )
 def test_pages_that_a_question_names(question: str, pages: tuple[str, ...]) -> None:
     assert sorted(plan_question(question).wanted_pages) == sorted(pages)
+
+
+def test_clauses_are_numbered_too() -> None:
+    assert numbered_in("What do clause 4.3 and § 12 say?") == ("clause 4.3", "§ 12")
 
 
 def test_numbered_things_are_wanted_sections() -> None:

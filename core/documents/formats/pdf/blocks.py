@@ -12,7 +12,7 @@ from itertools import accumulate, pairwise
 from operator import add, sub
 from statistics import median
 
-from core.documents.formats.pdf.layout import STRAY, Line
+from core.documents.formats.pdf.layout import COMMENT, STRAY, Line
 from core.documents.formats.pdf.pdfium_text import PageWords
 from core.documents.formats.pdf.tables import TableRow, find_tables
 from core.domain.documents import Block, BlockKind
@@ -29,6 +29,9 @@ _SUSPENDING = frozenset("and or to und oder bis en of tot och eller og".split())
 """Before these a hyphen stands for a part that is left out: "In- und Ausfuhr"."""
 _SHORTEST_END = 2
 """Letters; no word is broken before fewer than three."""
+_FIELD = re.compile(r"[^\W\d][^:.,]{1,40}: \S")
+_SHORT, _LEADS_ON = 0.6, ",;:-–("
+"""Share of the column, and what no line of its own ends with."""
 _MOST_HEADING_CHARACTERS = 120
 
 
@@ -147,6 +150,10 @@ def _drafts(lines: Sequence[Line], running: Mapping[int, BlockKind]) -> list[_Dr
             drafts.append(_Draft(running[index], [index]))
             previous = None
             continue
+        if line.zone == COMMENT:
+            drafts.append(_Draft(BlockKind.COMMENT, [index]))
+            previous = None
+            continue
         if index in rows and (len(line.segments) > 1 or previous is None):
             drafts.append(_Draft(BlockKind.TABLE_ROW, [index], row=rows[index]))
             previous = None
@@ -260,7 +267,21 @@ def _continues(
     first = len(draft.lines) == 1
     if not first and line.left - previous.left > 0.8 * line.size:
         return False
+    if _is_broken_off(previous, line, edges[1] - edges[0]):
+        return False
     ended = previous.segments[-1].text.endswith(_SENTENCE_END)
     short = edges[1] - previous.right > 0.25 * (edges[1] - edges[0])
     indented = 0.8 * line.size < line.left - edges[0] < 4 * line.size and line.left - previous.left > 0.8 * line.size
     return not (ended and (short or indented))
+
+
+def _is_broken_off(previous: Line, line: Line, width: float) -> bool:
+    """Whether a line of an address or a signature ends: it is short, leads to nothing, and the next opens anew.
+
+    Or both say first what they are ("For the buyer: …").
+    """
+    last, first = previous.segments[-1].text, line.segments[0].text
+    if _FIELD.match(previous.segments[0].text) and _FIELD.match(first):
+        return True
+    short = previous.right - previous.left < _SHORT * width
+    return short and last[-1] not in _LEADS_ON and (first[0].isupper() or first[0].isdigit())

@@ -16,9 +16,12 @@ from numpy.typing import NDArray
 
 from core.documents.formats.pdf.pdfium_text import RIGHT_TO_LEFT, PageWords
 
+_RULE = re.compile(r"[_.…\u2013\u2014-]{4,}")
 _LETTERS = re.compile(r"[^\W\d_]{2}")
 STRAY = -1
 """The zone of what runs another way than the page."""
+COMMENT = -2
+"""The zone of what people wrote on the page."""
 _DEEPEST = 6
 _CURRENCIES = frozenset("$€£¥₹")
 _FIXED_SIGNS = _CURRENCIES | {")", "%", ")%", "%)"}
@@ -82,7 +85,40 @@ def arrange(page: PageWords) -> list[Line]:
     ) > len(segments)
     zones = list(_zones(straight, right_to_left, depth=0))
     lines = [Line(_joined(row), number) for number, zone in enumerate(zones) for row in _rows(zone, right_to_left)]
-    return lines + [Line([segment], STRAY) for segment in stray]
+    return _down(lines) + [Line([segment], STRAY) for segment in stray]
+
+
+def _down(lines: Sequence[Line]) -> list[Line]:
+    """Read what stands under lines to sign on column by column: a name, then who it is, then the next name."""
+    read: list[Line] = []
+    at = 0
+    while at < len(lines):
+        rows = [lines[at]]
+        while len(lines[at].segments) > 1 and all(_RULE.fullmatch(part.text) for part in lines[at].segments):
+            below = at + len(rows)
+            if below == len(lines) or not _stands_below(lines[below], rows[-1]):
+                break
+            rows.append(lines[below])
+        if len(rows) > 1:
+            columns = zip(*(row.segments for row in rows), strict=True)
+            read += [Line([segment], rows[0].zone) for column in columns for segment in column]
+        else:
+            read += rows
+        at += len(rows)
+    return read
+
+
+def _stands_below(line: Line, above: Line) -> bool:
+    """Each part close below one of the line above, from the same edge on or within it."""
+    near = line.zone == above.zone and line.top - above.bottom < 2 * line.size
+    return (
+        near
+        and len(line.segments) == len(above.segments)
+        and all(
+            own.left < over.right and own.right > over.left
+            for own, over in zip(line.segments, above.segments, strict=True)
+        )
+    )
 
 
 def _close_up(page: PageWords) -> None:

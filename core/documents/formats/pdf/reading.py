@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from core.documents.contract import Announce, Stopped
 from core.documents.formats.pdf import labels, opening
+from core.documents.formats.pdf.annotated import annotated, with_annotated, without_signs
 from core.documents.formats.pdf.blocks import compose
 from core.documents.formats.pdf.garbling import garbling
 from core.documents.formats.pdf.layout import Line, arrange
@@ -198,17 +199,20 @@ class OpenPdf:
             words = read_words(page)
             pictures = _picture_share(page) if words.characters < _LITTLE_TEXT else 0.0
             objects = pdfium_c.FPDFPage_CountObjects(page)
+            beside = annotated(page)
             if typed_too and has_typed(page):
                 words = self._with_typed(page, page_index, words)
         finally:
             page.close()
         words, hidden = self._seen(page_index, words)
+        words = without_signs(words, beside)
         lines = arrange(words)
         if (numbers := line_numbers(words, lines)).any():
             hidden = (*hidden, *_kept_apart(words, numbers, HiddenReason.LINE_NUMBER))
             words = without(words, numbers)
             lines = arrange(words)
         edges = labels.edge_lines(lines, words.height)
+        words, lines = with_annotated(words, lines, beside)
         return LaidPage(words, lines, edges, pictures, objects, time.perf_counter() - started, hidden)
 
     def _seen(self, page_index: int, words: PageWords) -> tuple[PageWords, tuple[HiddenText, ...]]:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from core.documents.formats.pdf.layout import Line, Segment
+from core.documents.read_back import TICKED, UNTICKED
 
 _DIGIT = re.compile(r"\d")
 _YEAR = re.compile(r"^(?:FY ?|Q[1-4] ?)?(?:19|20)\d\d[A-Za-z*]?(?:[/–-]\d\d(?:\d\d)?)?,?$")
@@ -102,7 +103,9 @@ def _first_row(lines: Sequence[Line], start: int, end: int) -> int:
 
 
 def _is_row(line: Line) -> bool:
-    """Several cells, and not a bullet or a number with the text it introduces."""
+    """Several cells, and not a bullet or a number with the text it introduces, nor a box with its label."""
+    if any(part.text in (TICKED, UNTICKED) for part in line.segments):
+        return False
     first, *others = line.segments
     return len(others) > 1 or (len(others) == 1 and (len(first.text) > 4 or others[0].numeric))
 

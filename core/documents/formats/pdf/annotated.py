@@ -1,0 +1,153 @@
+"""What lies on a page beside its text: whether boxes are ticked, and what people wrote on it as comments.
+
+A ticked box stands in the text as ``[ticked]``, another as ``[unticked]``, on the line that it stands on. A comment
+stands behind the page's text, with its author's name, as a block of its own.
+"""
+
+import ctypes
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pypdfium2 as pdfium
+import pypdfium2.raw as pdfium_c
+from numpy.typing import NDArray
+
+from core.documents.formats.pdf.layout import COMMENT, Line, Segment
+from core.documents.formats.pdf.pdfium_text import PageWords, display_of
+from core.documents.formats.pdf.visibility import without
+from core.documents.read_back import TICKED, UNTICKED
+
+MOST_LOOKED_AT = 1_000
+MOST_CHARACTERS = 2_000
+"""Of a comment."""
+OFF = "Off"
+"""How the specification calls the state of a box that is not ticked."""
+_COMMENTING = frozenset(
+    (
+        pdfium_c.FPDF_ANNOT_TEXT,
+        pdfium_c.FPDF_ANNOT_HIGHLIGHT,
+        pdfium_c.FPDF_ANNOT_UNDERLINE,
+        pdfium_c.FPDF_ANNOT_SQUIGGLY,
+        pdfium_c.FPDF_ANNOT_CARET,
+    )
+)
+_UNSEEN = pdfium_c.FPDF_ANNOT_FLAG_HIDDEN | pdfium_c.FPDF_ANNOT_FLAG_NOVIEW
+_ABOVE_BASELINE = 0.35
+"""Of the em: where the middle of small letters is."""
+
+
+@dataclass(frozen=True, slots=True)
+class Annotated:
+    """A box or a comment by its place: left, top, right, bottom in points of the displayed page."""
+
+    words: tuple[str, ...]
+    place: NDArray[np.float64]
+    is_comment: bool
+
+
+def annotated(page: pdfium.PdfPage) -> list[Annotated]:
+    """The boxes of a page and its comments, in the file's order."""
+    found: list[tuple[tuple[str, ...], tuple[float, float, float, float], bool]] = []
+    for number in range(min(pdfium_c.FPDFPage_GetAnnotCount(page), MOST_LOOKED_AT)):
+        annotation = pdfium_c.FPDFPage_GetAnnot(page, number)
+        if not annotation:
+            continue
+        try:
+            kind, rect = pdfium_c.FPDFAnnot_GetSubtype(annotation), pdfium_c.FS_RECTF()
+            words: tuple[str, ...] = ()
+            if pdfium_c.FPDFAnnot_GetFlags(annotation) & _UNSEEN:
+                continue
+            if kind == pdfium_c.FPDF_ANNOT_WIDGET:
+                words = _state(annotation)
+            elif kind in _COMMENTING:
+                words = _comment(annotation)
+            if words and pdfium_c.FPDFAnnot_GetRect(annotation, ctypes.byref(rect)):
+                bounds = (rect.left, rect.top, rect.right, rect.bottom)
+                found.append((words, bounds, kind != pdfium_c.FPDF_ANNOT_WIDGET))
+        finally:
+            pdfium_c.FPDFPage_CloseAnnot(annotation)
+    if not found:
+        return []
+    places = display_of(page)(np.array([place for _, place, _ in found], dtype=np.float64))
+    return [Annotated(words, place, own) for (words, _, own), place in zip(found, places, strict=True)]
+
+
+def without_signs(words: PageWords, boxes: Sequence[Annotated]) -> PageWords:
+    """The words but for the signs that are drawn in boxes."""
+    places = [one.place for one in boxes if not one.is_comment]
+    middles = (words.boxes[:, :2] + words.boxes[:, 2:]) / 2
+    signs = np.zeros(len(words.texts), np.bool_)
+    for left, top, right, bottom in places:
+        signs |= np.all((middles >= (left, top)) & (middles <= (right, bottom)), axis=1)
+    signs &= np.array([len(text) == 1 for text in words.texts], np.bool_)
+    return without(words, signs) if signs.any() else words
+
+
+def with_annotated(words: PageWords, lines: list[Line], found: Sequence[Annotated]) -> tuple[PageWords, list[Line]]:
+    """The words and lines of a page, each box in the line of its label, a line for each comment behind them."""
+    for one in found:
+        at = None if one.is_comment else _labelled(lines, one.place)
+        if one.is_comment or at is not None:
+            line, part = at or (0, 0)
+            size = lines[line].size if lines else 10.0
+            start = len(words.texts)
+            words = _more(words, one, size)
+            left, top, right, bottom = one.place.tolist()
+            own = Segment(start, len(words.texts), words.texts, left, top, right, bottom, bottom, size, bold=False)
+            if at is None:
+                lines = [*lines, Line([own], COMMENT)]
+            else:
+                segments = lines[line].segments
+                behind = part + (left > segments[part].left)
+                lines[line] = Line([*segments[:behind], own, *segments[behind:]], lines[line].zone)
+    return words, lines
+
+
+def _labelled(lines: Sequence[Line], box: NDArray[np.float64]) -> tuple[int, int] | None:
+    """The line and the part of it that stands nearest beside a box."""
+    left, top, right, bottom = box.tolist()
+    beside = [
+        (max(part.left - right, left - part.right, 0.0), at, number)
+        for at, line in enumerate(lines)
+        for number, part in enumerate(line.segments)
+        if top < part.base - _ABOVE_BASELINE * part.size < bottom and part.text not in (TICKED, UNTICKED)
+    ]
+    return min(beside)[1:] if beside else None
+
+
+def _state(annotation: pdfium_c.FPDF_ANNOTATION) -> tuple[str, ...]:
+    """Buttons that stay pressed have an appearance for each state."""
+    state = _string(annotation, b"AS")
+    return ((UNTICKED if state == OFF else TICKED),) if state else ()
+
+
+def _comment(annotation: pdfium_c.FPDF_ANNOTATION) -> tuple[str, ...]:
+    said = _string(annotation, b"Contents")[:MOST_CHARACTERS].split()
+    author = _string(annotation, b"T").split()
+    return ("Comment", *(("by", *author) if author else ()), "–", *said) if said else ()
+
+
+def _string(annotation: pdfium_c.FPDF_ANNOTATION, key: bytes) -> str:
+    size = pdfium_c.FPDFAnnot_GetStringValue(annotation, key, None, 0)
+    if size <= 2:
+        return ""
+    buffer = ctypes.create_string_buffer(size)
+    pdfium_c.FPDFAnnot_GetStringValue(annotation, key, ctypes.cast(buffer, ctypes.POINTER(pdfium_c.FPDF_WCHAR)), size)
+    return buffer.raw[: size - 2].decode("utf-16-le", "replace")
+
+
+def _more(words: PageWords, one: Annotated, size: float) -> PageWords:
+    """Further words, all in one place."""
+    count = len(one.words)
+    return replace(
+        words,
+        texts=[*words.texts, *one.words],
+        boxes=np.concatenate([words.boxes.reshape(-1, 4), np.tile(one.place, (count, 1))]),
+        baselines=np.concatenate([words.baselines.reshape(-1, 2), np.tile(one.place[[0, 3]], (count, 1))]),
+        sizes=np.concatenate([words.sizes, np.full(count, size)]),
+        bold=np.concatenate([words.bold, np.zeros(count, np.bool_)]),
+        gaps=np.concatenate([words.gaps, np.ones(count, np.int8)]),
+        turns=np.concatenate([words.turns, np.zeros(count, np.int8)]),
+        places=np.concatenate([words.places.reshape(-1, 2), np.full((count, 2), -1)]),
+    )
