@@ -39,7 +39,7 @@ from pages.components.page_view import (
 from pages.components.table import choose_row, follow_choice
 from pages.components.trace_view import draw_rows, evidence_rows
 from pages.components.turn import draw_evaluation
-from pages.components.words import confidence, escape, escape_lines, moment, parse_time, shorten
+from pages.components.words import escape, escape_lines, moment, parse_time, shorten
 
 AGES = {"Any age": 0, "Last day": 1, "Last 7 days": 7, "Last 30 days": 30}
 LINES_A_PAGE = 50
@@ -216,8 +216,7 @@ def draw_editor(app: Pincite, turn: Turn, draft: ReviewDraft | None) -> None:
     )  # fmt: skip
     verdict = app.verdicts.of_edit(turn.id, text)
     with st.container(border=True):
-        sure = confidence(verdict, app.confidence.threshold_of(turn))
-        st.caption(f"Checked again as you type · {sure.lower()}")
+        st.caption("Checked again as you type")
         st.markdown("\n".join(map(claim_line, verdict.claims)) or "No claim to check.")
     if turn.evidence:
         with st.expander("Passages that can be cited, by number", icon=":material/format_list_numbered:"):

@@ -4,11 +4,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from core.domain.answers import Likeness, ReadBack
-from core.domain.documents import BlockKind, Box, HiddenReason, Page, PageStatus, Word
+from core.domain.documents import TICKED, UNTICKED, BlockKind, Box, HiddenReason, Page, PageStatus, Word
 from core.text.likeness import compare
 
-TICKED, UNTICKED = "[ticked]", "[unticked]"
-"""What stands in a page's text for a box."""
 MOST_LINES = 12
 """Of one quotation; a longer one is read at its beginning and its end."""
 _TALL = 1.5

@@ -29,6 +29,10 @@ class Word:
     box: Box
 
 
+TICKED, UNTICKED = "[ticked]", "[unticked]"
+"""What stands in a page's text for a box."""
+
+
 class BlockKind(StrEnum):
     HEADING = "heading"
     PARAGRAPH = "paragraph"

@@ -72,7 +72,8 @@ class Stages:
             with closing(_generator(self._reader.read(path, missing))) as incoming:
                 first = list(islice(incoming, FIRST_PAGES))
                 if info and first:
-                    self._library.set_metadata(document.id, self._describe(info, first, document.name))
+                    name = self._library.given_name(document.id)
+                    self._library.set_metadata(document.id, self._describe(info, first, name))
                 came = self._shelve(job, chain(first, incoming))
             skipped = sorted(set(missing) - came)
             lost = [Page(at, str(at + 1), "", (), (), PageStatus.FAILED, "the reader skipped it") for at in skipped]

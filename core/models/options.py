@@ -31,6 +31,8 @@ def options_of(question: str, selection: Selection) -> tuple[str, ...]:
     alike = [one for one in places.values() if one.measures["span"] >= max(0.0, best - NEAR)]
     if not 2 <= len(alike) <= MOST_OPTIONS or len({answer_text(one) for one in alike}) < len(alike):
         return ()
+    if len({one.measures["passage share"] for one in alike}) > 1:
+        return ()  # one of them speaks of more that the question says
     documents = [one.unit.item.document_name for one in alike]
     headings = [next(reversed(one.unit.item.passage.heading_path), "") for one in alike]
     names = documents if len(set(documents)) == len(alike) else headings

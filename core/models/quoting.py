@@ -8,6 +8,7 @@ from itertools import zip_longest
 from typing import Any
 
 from core.domain.answers import AnswerPart, PartKind
+from core.domain.documents import TICKED, UNTICKED
 from core.domain.ports import AnswerRequest
 from core.domain.search import Evidence, Intent, Reason
 from core.models.options import options_of
@@ -132,6 +133,8 @@ def quotes(question: str, selection: Selection) -> list[AnswerPart]:
     one_fact, best = asks_for_a_fact(question), selection.scored[0]
     if whole := _whole_list(best.unit):
         parts = [whole]
+    elif best.unit.torn or {TICKED, UNTICKED} & set(best.unit.text.split()):
+        parts = [_quoted(half) for half in best.unit.torn or (best.unit,)]
     else:
         few = one_fact or asks_yes_or_no(question)
         chosen = _chosen(selection.scored, *((FEW_QUOTES, FEW_WORDS) if few else (MOST_QUOTES, MOST_WORDS)))

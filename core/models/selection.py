@@ -10,13 +10,14 @@ import json
 import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cache
 from importlib.resources import files
 from typing import Any
 
 from core.domain.answers import Span
+from core.domain.documents import TICKED, UNTICKED
 from core.domain.search import Evidence
 from core.models.reader import Reader, large_reader, small_reader
 from core.text.questions import asks_for_a_fact, in_english
@@ -34,6 +35,8 @@ CELLS = "\t"
 """Between the cells of a table's row, which stands for itself."""
 _CELL = re.compile(r"[^\t\s][^\t]*")
 _LABELLED = re.compile(r"[^:\t]{2,60}: \S")
+TERMS_OF_A_LABEL = 2
+"""Telling words that a label must have, for a question to name it."""
 SENTENCE_ENDS = (".", "!", "?", "。", "！", "？", "।")
 UNKNOWN_NEAREST = 0.45
 """Where nobody searched by meaning: midway between the medians of questions that are answered (.54) and not (.37)."""
@@ -60,6 +63,13 @@ class Unit:
     text: str
     """With white space drawn together, as it is measured."""
     terms: tuple[str, ...]
+    torn: tuple["Unit", ...] = ()
+    """Both halves of a sentence that goes on on the next page, of which this is one."""
+
+    @property
+    def place(self) -> tuple[str, int]:
+        """Its passage, and where it begins in it."""
+        return self.item.passage.id, self.start
 
     @property
     def quoted(self) -> str:
@@ -158,7 +168,9 @@ def measure_units(question: str, evidence: Sequence[Evidence], reader: Reader | 
     items = sorted(evidence, key=lambda item: -_relevance(item))[:MOST_READ]
     readings = reader.read(question, [item.passage.text for item in items]) if reader else [None] * len(items)
     sequence = frozenset(content_terms(question))
-    per_item = [(item, reading, units_of(item)) for item, reading in zip(items, readings, strict=True)]
+    cut = _torn([units_of(item) for item in items])
+    whole_readings = _read_whole(question, cut, reader) if reader else {}
+    per_item = list(zip(items, readings, cut, strict=True))
     weights = rarity([unit.terms for _, _, units in per_item for unit in units])
     heaviest = max(weights.values(), default=1.0)
     total = sum(weights.get(term, heaviest) for term in sequence) or 1.0
@@ -172,35 +184,83 @@ def measure_units(question: str, evidence: Sequence[Evidence], reader: Reader | 
     for rank, (item, reading, units) in enumerate(per_item, start=1):
         whole = share(content_terms(" ".join([item.passage.text, *item.passage.heading_path])))
         for unit in units:
-            if sequence.issuperset(unit.terms):
+            if sequence.issuperset(unit.terms) and not {TICKED, UNTICKED} & set(unit.text.split()):
                 continue  # a heading that only repeats the question says nothing
             found = reading.best(unit.start, unit.end) if reading else None
+            joined, answerable = whole_readings.get(unit.place, (None, -FARTHEST))
+            if joined and (found is None or joined[1] > found[1]):
+                found = joined
             row = {
                 "relevance": _relevance(item) / most_relevant,
                 "rank": 1 / rank,
-                "share": share(unit.terms),
+                "share": share(term for half in unit.torn or (unit,) for term in half.terms),
                 "passage share": whole,
                 "sentence": float(unit.text.endswith((*SENTENCE_ENDS, ";"))),
                 "new": min(len(set(unit.terms) - sequence), 10) / 10,
             }
             if reading:
                 row["span"] = max(found[1], -FARTHEST) if found else -FARTHEST
-                row["answerable"] = reading.answerable
+                row["answerable"] = max(reading.answerable, answerable)
             measured.append(Measured(unit, found[0] if found else None, row))
     return measured
+
+
+def _torn(units: Sequence[list[Unit]]) -> list[list[Unit]]:
+    """The units, where a page ends in mid-sentence and the next begins so: each half knows both."""
+    last: dict[tuple[str, int], Unit] = {}
+    first: dict[tuple[str, int], Unit] = {}
+    for own in units:
+        for unit in own:
+            page = unit.item.passage.page
+            place = unit.item.passage.start + unit.start
+            if page not in first or place < first[page].item.passage.start + first[page].start:
+                first[page] = unit
+            if not unit.text.endswith(SENTENCE_ENDS) and len(unit.text.split()) > SHORT_LINE_WORDS:
+                last[page] = max(last.get(page, unit), unit, key=lambda one: one.item.passage.start + one.start)
+    halves: dict[tuple[str, int], tuple[Unit, Unit]] = {}
+    for (document_id, page_index), head in last.items():
+        rest = first.get((document_id, page_index + 1))
+        if rest is not None and rest.text[:1].islower():
+            halves |= {head.place: (head, rest), rest.place: (head, rest)}
+    return [[replace(unit, torn=halves.get(unit.place, ())) for unit in own] for own in units]
+
+
+Answered = tuple[tuple[Span, float] | None, float]
+
+
+def _read_whole(question: str, units: Sequence[Sequence[Unit]], reader: Reader) -> dict[tuple[str, int], Answered]:
+    """What of each half of a torn sentence answers when both are read together, by passage and place."""
+    found: dict[tuple[str, int], Answered] = {}
+    for head, rest in {unit.torn[0].place: unit.torn for own in units for unit in own if unit.torn}.values():
+        [reading] = reader.read(question, [f"{head.quoted} {rest.quoted}"])
+        behind = len(head.quoted) + 1
+        for half, first in ((head, 0), (rest, behind)):
+            best = reading.best(first, first + len(half.quoted))
+            moved = best and (Span(best[0].start - first + half.start, best[0].end - first + half.start), best[1])
+            found[half.place] = (moved, reading.answerable)
+    return found
 
 
 def weigh(measured: Sequence[Measured], question: str, skill: Skill) -> Selection:
     """Put the shipped models to measured units."""
     if not measured:
         return Selection(skill=skill)
-    models = shipped_models(skill)
-    scored = sorted(
-        (Scored(one.unit, models.unit.probability(one.measures), one.answer, one.measures) for one in measured),
-        key=lambda one: -one.probability,
-    )
+    models, asked = shipped_models(skill), frozenset(content_terms(question))
+    weighed = [Scored(one.unit, models.unit.probability(one.measures), one.answer, one.measures) for one in measured]
+    named = {one.unit.place: value for one in weighed if (value := _value_named(one.unit, asked))}
+    scored = [replace(one, answer=named.get(one.unit.place, one.answer)) for one in weighed]
+    scored.sort(key=lambda one: (one.unit.place not in named, -one.probability))
     measures = measure_answer(scored, question)
     return Selection(tuple(scored), models.answered.probability(measures), models.right.probability(measures), skill)
+
+
+def _value_named(unit: Unit, asked: frozenset[str]) -> Span | None:
+    """What stands behind a label that the question repeats: "Number of the policy: 12"; None for any other unit."""
+    label, mark, value = unit.quoted.partition(": ")
+    terms = frozenset(content_terms(label))
+    if not mark or len(terms) < TERMS_OF_A_LABEL or not terms <= asked or not _LABELLED.match(unit.quoted):
+        return None
+    return Span(unit.end - len(value), unit.end)
 
 
 def measure_answer(scored: Sequence[Scored], question: str) -> dict[str, float]:
@@ -271,7 +331,13 @@ class _Line:
 
     @classmethod
     def of(cls, text: str, cell: bool) -> "_Line":
-        alone = cell or CELLS in text or (bool(_LABELLED.match(text)) and not text.endswith(SENTENCE_ENDS))
+        alone = (
+            cell
+            or CELLS in text
+            or TICKED in text
+            or UNTICKED in text
+            or (bool(_LABELLED.match(text)) and not text.endswith(SENTENCE_ENDS))
+        )
         words = max(len(text.split()), len(text) // LONG_WORD)
         return cls(words, alone, alone or text.endswith(SENTENCE_ENDS), text.endswith(":"))
 

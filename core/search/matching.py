@@ -15,6 +15,7 @@ from core.text.terms import FUNCTION_WORDS, stem
 
 _PARTS = re.compile(r"[A-Z]{2,}(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|\d+[A-Za-z]{1,2}\b|\d+|[^\W\d_]+")
 _WORDS = re.compile(r"[^\W_]+")
+_NUMBER = re.compile(r" \(\d{1,4}\)$")
 _YEAR = re.compile(r"(?<!\d)(?:19|20)\d{2}(?!\d)")
 _NAME_OF_SEVERAL = re.compile(r"(?<![.?!] )(?<!^)\b[A-Z][\w-]*(?:(?: & | )[A-Z][\w-]*)+")
 _GENERIC = frozenset(
@@ -84,9 +85,14 @@ def _is_among(word: str, names: frozenset[str]) -> bool:
     )
 
 
+def _bare(name: str) -> str:
+    """A document's name without its ending, and without the number that tells it from others of its name."""
+    return _NUMBER.sub("", bare_name(name))
+
+
 def _is_called(name: str, spoken: str) -> bool:
     """Whether a document's whole name is said, and holds a word that could name something."""
-    own = _in_words(bare_name(name))
+    own = _in_words(_bare(name))
     telling = set(own.split()) - _GENERIC - FUNCTION_WORDS
     return own in spoken and any(len(word) >= SHORTEST_LIKE - 1 for word in telling)
 
@@ -134,7 +140,7 @@ def _values(document: Document, fields: Sequence[str]) -> tuple[str, ...]:
 
 @lru_cache(maxsize=16384)
 def _names_of(name: str, values: tuple[str, ...]) -> frozenset[str]:
-    texts = [unicodedata.normalize("NFC", text) for text in (bare_name(name), *values)]
+    texts = [unicodedata.normalize("NFC", text) for text in (_bare(name), *values)]
     words = {word.lower() for text in texts for pattern in (_WORDS, _PARTS) for word in pattern.findall(text)}
     return frozenset(
         word

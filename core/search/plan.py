@@ -60,7 +60,7 @@ def plan_question(
     sections = lexicon.sections_in(standalone, terms)
     readings = tuple(_reading(core_question(other), lexicon) for other in followed.others if content_terms(other))
     constraints = tuple(" ".join(match.group().split()) for match in _QUOTED.finditer(core))
-    parts = parts_of(core)
+    parts = parts_of(core if not standalone.endswith(question.strip()) else core_question(question))
     sub_queries = [SubQuery(core, _variations(core, terms)), *map(SubQuery, (*parts, *constraints))]
     for section in sections:
         lines = [term.printed for term in terms if any(lexicon.sections.get(name) == section for name in term.sections)]

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from core.domain.documents import Block, BlockKind, Page
+from core.domain.spreads import halves
 
 CAPTIONED = frozenset(("tab", "fig", "cha", "exh", "equ", "alg"))
 """How the names of things begin whose number stands behind their name only: tables, figures, charts and their like."""
@@ -36,13 +37,16 @@ class Stretch:
 
 
 def pages_called(names: Sequence[str], pages: Sequence[Page]) -> list[Stretch]:
-    """Whole pages by what is printed on them; those by their position where nothing is printed so."""
+    """Whole pages by what is printed on them, of two on a sheet that half; by position where nothing is printed so."""
+    halved = {name: Stretch(page, *span) for page in pages for name, span in halves(page).items()}
     found: list[Page] = []
     for name in names:
+        if name in halved:
+            continue
         position = {"first": 1, "last": len(pages)}.get(name) or (int(name) if name.isdigit() else 0)
         printed = [page for page in pages if page.page_label.casefold() == name.casefold()]
         found += printed or [page for page in pages if page.page_index == position - 1]
-    return [
+    return [halved[name] for name in names if name in halved] + [
         stretch
         for page in {page.page_index: page for page in found}.values()
         for stretch in _stretches(_places([page])) or [Stretch(page, 0, len(page.text))]

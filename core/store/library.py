@@ -30,7 +30,11 @@ from core.domain.settings import Settings
 from core.store.database import Database
 from core.text.plain import storable
 
-_DOCUMENT = "SELECT * FROM documents"
+_DOCUMENTS = """SELECT *, row_number() OVER (PARTITION BY name ORDER BY rowid) - 1 AS namesakes FROM documents
+  ORDER BY added_at DESC, rowid DESC"""
+_DOCUMENT = """SELECT *, (SELECT count(*) FROM documents AS other
+    WHERE other.name = documents.name AND other.rowid < documents.rowid) AS namesakes
+  FROM documents WHERE id = ?"""
 _PASSAGE = """SELECT passages.*, pages.page_label, pages.text AS page_text
   FROM passages JOIN pages USING (document_id, page_index)"""
 _PASSAGES_OF = """WITH wanted (document_id, page_index) AS (VALUES {})
@@ -54,24 +58,33 @@ class Library:
 
     def list(self) -> list[Document]:
         """Every document, newest first."""
-        rows = self._database.connection.execute(f"{_DOCUMENT} ORDER BY added_at DESC, rowid DESC").fetchall()
+        rows = self._database.connection.execute(_DOCUMENTS).fetchall()
         metadata = self._metadata()
         return [_document(row, metadata.get(row["id"], ())) for row in rows]
 
     def get(self, document_id: str) -> Document:
         """Raises UnknownDocumentError."""
-        row = self._database.connection.execute(f"{_DOCUMENT} WHERE id = ?", (document_id,)).fetchone()
+        row = self._database.connection.execute(_DOCUMENT, (document_id,)).fetchone()
         if row is None:
             raise UnknownDocumentError("This document is not in the library.", hint="It may have been removed.")
         return _document(row, self._metadata(document_id).get(document_id, ()))
 
+    def given_name(self, document_id: str) -> str:
+        """The name that the document was added or renamed with, whatever others are called."""
+        row = self._database.connection.execute("SELECT name FROM documents WHERE id = ?", (document_id,)).fetchone()
+        return str(row["name"]) if row else ""
+
     def find(self, name: str) -> Document:
-        """By id, else by name whatever its case; raises UnknownDocumentError when none or several have it."""
-        rows = self._database.connection.execute("SELECT id, name FROM documents").fetchall()
+        """By id, else by name whatever its case; raises UnknownDocumentError when none or several have it.
+
+        Of several of one name the first has no number: it is found by its id alone.
+        """
+        rows = self._database.connection.execute(_DOCUMENTS).fetchall()
         wanted = comparable(name)
-        matches = [row for row in rows if row["id"] == name or comparable(row["name"]) == wanted] or [
-            row for row in rows if comparable(bare_name(row["name"])) == wanted
-        ]
+        matches: list[Row] = []
+        for call in (str, bare_name):
+            names = [(row, {comparable(call(row["name"])), comparable(call(_numbered(row)))}) for row in rows]
+            matches = matches or [row for row, own in names if row["id"] == name or wanted in own]
         if len(matches) == 1:
             return self.get(matches[0]["id"])
         if matches:
@@ -310,10 +323,17 @@ def _notes(text: str) -> tuple[str, ...]:
 
 
 @decoding("The entry of a document")
+def _numbered(row: Row) -> str:
+    """The document's name, with a number where others of the same name were added before."""
+    name = str(row["name"])
+    bare = bare_name(name)
+    return f"{bare} ({row['namesakes'] + 1}){name[len(bare) :]}" if row["namesakes"] else name
+
+
 def _document(row: Row, metadata: tuple[MetadataField, ...]) -> Document:
     return Document(
         id=row["id"],
-        name=row["name"],
+        name=_numbered(row),
         byte_size=row["byte_size"],
         page_count=row["page_count"],
         passage_count=row["passage_count"],

@@ -12,13 +12,15 @@ export default function ({ data }) {
     if (area.dataset.live) return
     area.dataset.live = "yes"
     let pause
-    const sendAfterAPause = () => {
+    const sendAfterAPause = (event) => {
       clearTimeout(pause)
+      if (event?.isComposing) return  // half a word of Chinese or Korean is no text yet
       pause = setTimeout(() => {
         area.dispatchEvent(new KeyboardEvent("keydown", { key: "Enter", ctrlKey: true, bubbles: true }))
       }, 600)
     }
     area.addEventListener("input", sendAfterAPause)
+    area.addEventListener("compositionend", () => sendAfterAPause())
     if (area.value !== data.text) sendAfterAPause()
   }
   attach(20)

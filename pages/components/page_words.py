@@ -95,6 +95,20 @@ function offer(data, words, pinned) {
   words.after(bar)
 }
 
+// By itself only what scrolls the page's own picture moves: in the window stand the question and the buttons.
+function bring(mark, pane, window_too) {
+  const moves = (part) =>
+    part.scrollHeight > part.clientHeight + 1 && /auto|scroll/.test(getComputedStyle(part).overflowY)
+  let scrolls = mark?.parentElement
+  while (scrolls && !moves(scrolls)) scrolls = scrolls.parentElement
+  if (!scrolls || scrolls.matches("[data-testid=stMain], body, html"))
+    return window_too && mark?.scrollIntoView({ block: "nearest", inline: "nearest" })
+  const own = mark.getBoundingClientRect(), box = scrolls.getBoundingClientRect()
+  scrolls.scrollTop += own.top - box.top - (box.height - own.height) / 2
+  if (pane.scrollWidth > pane.clientWidth)
+    pane.scrollLeft += own.left - pane.getBoundingClientRect().left - (pane.clientWidth - own.width) / 2
+}
+
 function draw(data, tools, image, setStateValue, pinned) {
   const [asked, count, before, after, out, size, larger] = tools.children
   const holder = image.parentElement
@@ -110,7 +124,7 @@ function draw(data, tools, image, setStateValue, pinned) {
     at = hits.length ? (at + step + hits.length) % hits.length : 0
     hits.forEach((hit, i) => hit.forEach((box) =>
       words.append(frame(box, i === at ? "pincite-hit pincite-here" : "pincite-hit"))))
-    words.querySelector(".pincite-here")?.scrollIntoView({ block: "nearest", inline: "nearest" })
+    bring(words.querySelector(".pincite-here"), pane, true)
     count.textContent = asked.value.trim() ? (hits.length ? `${at + 1} of ${hits.length}` : "none") : ""
     before.disabled = after.disabled = hits.length < 2
   }
@@ -141,7 +155,7 @@ function draw(data, tools, image, setStateValue, pinned) {
   if (pane.dataset.shown !== data.key && data.first !== null) {
     const mark = frame([0, data.first, 0, 0], "pincite-first")
     words.append(mark)
-    setTimeout(() => mark.scrollIntoView({ block: "center" }), 50)
+    setTimeout(() => bring(mark, pane, false), 50)
   }
   pane.dataset.shown = data.key
   const selected = () => setTimeout(() => offer(data, words, pinned), 10)

@@ -12,6 +12,12 @@ from tests.serving import free_port, running_app
 expect.set_options(timeout=PATIENCE_MS)
 WRONG = "The late payment penalty is 9 % of the overdue amount per month [1]."
 RIGHT = "The late payment penalty is 1.5 % of the overdue amount per month [1]."
+LONGER_THAN_THE_PAUSE_MS = 900
+HALF_A_WORD = """(area) => {
+  window.sent = 0
+  area.addEventListener("keydown", (event) => (window.sent += event.ctrlKey))
+  area.dispatchEvent(new InputEvent("input", { isComposing: true, bubbles: true }))
+}"""
 REWORDED = "Please tell me what the penalties for late payment are."
 
 
@@ -30,6 +36,14 @@ def test_a_reviewed_answer_outlives_a_restart_answers_again_and_goes_stale(tmp_p
         page.get_by_role("heading", name="Review").click()
         page.keyboard.press("e")
         editor = page.get_by_role("textbox", name="The final answer")
+        expect(editor).to_be_in_viewport()
+        expect(page.get_by_text("What is the penalty for late payment?").filter(visible=True).last).to_be_in_viewport()
+        assert page.evaluate("document.querySelector('[data-testid=stMain]').scrollTop") == 0, "the window stays"
+        editor.evaluate(HALF_A_WORD)
+        page.wait_for_timeout(LONGER_THAN_THE_PAUSE_MS)
+        assert page.evaluate("window.sent") == 0, "half a word is no text yet"
+        editor.dispatch_event("compositionend")
+        page.wait_for_function("window.sent === 1")
         editor.fill(WRONG)
         expect(page.get_by_text("9 % does not occur in the evidence")).to_be_visible()
         expect(page.get_by_text("Edited, not saved").filter(visible=True)).to_have_count(1)

@@ -12,12 +12,14 @@ from hypothesis import strategies as st
 from pypdf.annotations import Line, Text
 from pypdf.generic import ArrayObject, DictionaryObject, FloatObject, NameObject, NumberObject
 from reportlab.lib.pagesizes import A4
+from reportlab.lib.utils import simpleSplit
 from reportlab.pdfgen.canvas import Canvas
 
 from core.documents.formats.pdf.reading import OpenPdf
 from core.documents.read_back import read_back
 from core.domain.answers import Likeness
 from core.domain.documents import BlockKind, HiddenReason, Page, hidden_summary
+from core.search.stretches import pages_called
 from core.text.pieces import belong_together
 
 FEW = trials(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -244,3 +246,74 @@ def test_signatures_are_read_one_after_the_other_and_addresses_line_by_line(tmp_
     assert first.split() == "Marisol Teague for the caterer".split()
     assert second.split()[:5] == "Henrik Aune for the client".split()
     assert "company\nSigned for the customer" in text
+
+
+def test_boxes_on_one_line_each_keep_their_label(tmp_path: Path) -> None:
+    sheet = Sheet()
+    sheet.line("Delivery:")
+    for number, label in enumerate(("Post", "Courier")):
+        x = LEFT + 80 + 90 * number
+        sheet.canvas.acroForm.checkbox(name=label, checked=bool(number), x=x, y=sheet.y - 2, size=12)
+        sheet.more(label, x + 20)
+    lines = [" ".join(line.split()) for line in sheet.read(tmp_path).text.splitlines()]
+    assert lines == ["Delivery:", "[unticked] Post", "[ticked] Courier"]
+
+
+PARAGRAPHS = (
+    "The physic garden was planted in 1681 by the apothecary Lukas Ferrand and holds nine hundred kinds of herbs.",
+    "Seeds are exchanged with forty gardens abroad, and the head gardener writes a column on weeds for the paper.",
+    "Tickets are sold at the east gate, and a walk with the gardener costs 12 francs and takes ninety minutes or more.",
+)
+
+
+@FEW
+@given(st.permutations(PARAGRAPHS))
+def test_three_columns_drawn_row_by_row_are_read_one_after_the_other(tmp_path: Path, told: list[str]) -> None:
+    sheet = Sheet()
+    columns = [simpleSplit(text, "Helvetica", 9, 150) for text in told]
+    for row in range(max(map(len, columns))):
+        sheet.y -= LEADING
+        for number, column in enumerate(columns):
+            if row < len(column):
+                sheet.more(column[row], 40 + 175 * number, size=9)
+    text = sheet.read(tmp_path).text
+    assert [text.index(one) for one in told] == sorted(text.index(one) for one in told)
+
+
+def test_each_fifth_line_has_its_number_at_the_right_and_a_heading_may_stand_further_out(tmp_path: Path) -> None:
+    sheet = Sheet()
+    sheet.line("An account of the heath", x=LEFT - 40)
+    for number in range(1, 16):
+        sheet.line("The heath above the village was common land until")
+        if number % 5 == 0:
+            sheet.more(str(number), 480)
+    page = sheet.read(tmp_path)
+    assert apart(page, HiddenReason.LINE_NUMBER) == ["5", "10", "15"]
+    assert "until The heath" in page.text
+    table = Sheet()
+    for number in range(1, 6):
+        table.line(f"Shelf {number} of the archive")
+        table.more(str(5 * number), 480)
+    assert not apart(table.read(tmp_path), HiddenReason.LINE_NUMBER), "figures on each row are no line numbers"
+
+
+def test_two_pages_on_a_sheet_have_both_numbers_and_each_is_found_by_its_own(tmp_path: Path) -> None:
+    sheet = Sheet()
+    for x, said, number in ((40, "The kiln was lit in 1822.", "12"), (330, "The railway came in 1867.", "13")):
+        sheet.y = TOP
+        for _ in range(6):
+            sheet.line(said, x=x)
+        sheet.y = 60
+        sheet.more(number, x + 80)
+    page = sheet.read(tmp_path)
+    assert page.page_label == "12–13"
+    [left], [right] = pages_called(["12"], [page]), pages_called(["13"], [page])
+    assert "1822" in left.text and "1867" not in left.text and "1867" in right.text and "1822" not in right.text
+
+
+def test_a_hyphen_ends_no_short_line(tmp_path: Path) -> None:
+    sheet = Sheet()
+    sheet.line("Das Museum gehört dem Kreis, und die Kasse ist am Nachmittag besetzt, jedoch nie")
+    sheet.line("ohne einen Gast aus Rheinland-")
+    sheet.line("Pfalz, der die Uhren pflegt.")
+    assert "aus Rheinland-Pfalz, der" in sheet.read(tmp_path).text

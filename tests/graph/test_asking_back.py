@@ -34,3 +34,9 @@ def test_what_names_its_document_or_has_one_answer_is_not_asked_back(world: Any)
     assert not world(shelf=Shelf(FEES)).ask("What is the fee of the bridge?").turn.options
     same = Shelf({name: ["The fee is 400 euro per day."] for name in FEES})
     assert not world(shelf=same).ask("What is the fee?").turn.options
+
+
+def test_one_place_that_speaks_of_more_of_the_question_is_meant(world: Any) -> None:
+    banks = {"one.pdf": ["Elm bank. The balance is 400 euro."], "two.pdf": ["Oak archers. The balance is 900 euro."]}
+    assert world(shelf=Shelf(banks)).ask("What is the balance?").turn.options
+    assert not world(shelf=Shelf(banks)).ask("What is the balance of the archers?").turn.options

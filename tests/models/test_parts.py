@@ -37,8 +37,11 @@ def test_a_part_without_an_answer_is_said_to_be_open(monkeypatch: pytest.MonkeyP
     assert last.kind is PartKind.DECLINE and last.text == "I found no answer to “what does a visit cost?”."
 
 
+SCORES = {"reranked": 1.0, "dense": 0.8}
+
+
 def _item(text: str) -> Evidence:
-    return Evidence(1, Passage("d:0:0", "d", 0, "1", text, 0, len(text)), "d.pdf", {"reranked": 1.0, "dense": 0.8})
+    return Evidence(1, Passage("d:0:0", "d", 0, "1", text, 0, len(text)), "d.pdf", SCORES)
 
 
 def test_a_row_of_a_table_stands_for_itself_and_so_does_a_cell_that_says_what_it_is() -> None:
@@ -54,3 +57,19 @@ def test_a_list_is_quoted_whole_with_what_leads_to_it() -> None:
     question = "What must the first aid kit contain?"
     first, *_ = quotes(question, select(question, [_item(kit)]))
     assert first.text == kit[kit.index("The first") :] and first.probability
+
+
+def test_a_sentence_that_goes_on_over_the_page_is_read_as_one_and_quoted_on_both_pages() -> None:
+    texts = (
+        "The lamps burn colza. Of the oil that was saved in the autumn, the office gave eight barrels to the fishing",
+        "fleet of Norholm, which had lost its own. The keeper lives in the tower.",
+    )
+    pages = [
+        Evidence(page + 1, Passage(f"d:{page}", "d", page, str(page + 1), text, 0, len(text)), "d.pdf", SCORES)
+        for page, text in enumerate(texts)
+    ]
+    question = "To whom did the office give eight barrels of oil?"
+    parts = quotes(question, select(question, pages))
+    quoted = [part for part in parts if part.kind is PartKind.VERBATIM]
+    assert [part.numbers for part in quoted] == [(1,), (2,)]
+    assert quoted[0].text.startswith("Of the oil") and quoted[1].text == "fleet of Norholm, which had lost its own."

@@ -233,3 +233,10 @@ def test_names_are_not_taken_for_words_that_point_back() -> None:
         assert read_after(question, history).standalone == question
     for question in ("Explain.", "Can you elaborate?", "It costs what?", "Is this so?", "More details please"):
         assert read_after(question, history).standalone != question
+
+
+def test_what_was_asked_before_is_no_part_of_what_is_asked_now() -> None:
+    history = [Exchange("", "When was the pump installed?", "In April.")]
+    plan = plan_question("How much did it cost?", history=history)
+    assert "When was the pump installed?" in plan.standalone_question and not plan.parts
+    assert len(plan_question("How much did it cost and who paid?", history=history).parts) == 2

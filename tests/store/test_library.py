@@ -129,7 +129,11 @@ def test_name_leads_to_the_document_unless_none_or_several_have_it(shelf: Shelf,
     library.rename(TWO, " Vertrag.pdf ")
     with pytest.raises(UnknownDocumentError, match="Several"):
         library.find("vertrag.pdf")
-    assert library.get(TWO).name == "Vertrag.pdf"
+    assert {library.get(TWO).name, *(document.name for document in library.list())} == {
+        "Vertrag.pdf",
+        "Vertrag (2).pdf",
+    }
+    assert library.get(library.find("vertrag (2)").id).name == "Vertrag (2).pdf"
 
 
 def test_metadata_is_replaced_whole_and_says_where_it_came_from(shelf: Shelf, library: Library) -> None:

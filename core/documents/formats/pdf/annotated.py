@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from core.documents.formats.pdf.layout import COMMENT, Line, Segment
 from core.documents.formats.pdf.pdfium_text import PageWords, display_of
 from core.documents.formats.pdf.visibility import without
-from core.documents.read_back import TICKED, UNTICKED
+from core.domain.documents import TICKED, UNTICKED
 
 MOST_LOOKED_AT = 1_000
 MOST_CHARACTERS = 2_000
@@ -101,7 +101,19 @@ def with_annotated(words: PageWords, lines: list[Line], found: Sequence[Annotate
                 segments = lines[line].segments
                 behind = part + (left > segments[part].left)
                 lines[line] = Line([*segments[:behind], own, *segments[behind:]], lines[line].zone)
-    return words, lines
+    return words, [part for line in lines for part in _by_box(line)]
+
+
+def _by_box(line: Line) -> list[Line]:
+    """A line of several boxes as one for each box with its label."""
+    parts = line.segments
+    boxes = [at for at, part in enumerate(parts) if part.text in (TICKED, UNTICKED)]
+    if len(boxes) < 2:
+        return [line]
+    behind = boxes[0] > 0 and boxes[-1] == len(parts) - 1
+    cuts = [at + 1 for at in boxes[:-1]] if behind else [at for at in boxes if at]
+    groups = (parts[first:last] for first, last in zip([0, *cuts], [*cuts, len(parts)], strict=True))
+    return [Line(group, line.zone) for group in groups]
 
 
 def _labelled(lines: Sequence[Line], box: NDArray[np.float64]) -> tuple[int, int] | None:

@@ -12,10 +12,13 @@ from itertools import accumulate, pairwise
 from operator import add, sub
 from statistics import median
 
+import numpy as np
+from numpy.typing import NDArray
+
 from core.documents.formats.pdf.layout import COMMENT, STRAY, Line
 from core.documents.formats.pdf.pdfium_text import PageWords
 from core.documents.formats.pdf.tables import TableRow, find_tables
-from core.domain.documents import Block, BlockKind
+from core.domain.documents import TICKED, UNTICKED, Block, BlockKind
 from core.text.pieces import belong_together
 
 _BULLET = re.compile(r"^[•▪▫➢✓■●❖◦‣∙·\-–—*o]$|^\(?(?:\d{1,3}|[a-zA-Z]|[ivxIVX]{1,5})[.)]$|^\d+(?:\.\d+)+\.?$")
@@ -30,8 +33,10 @@ _SUSPENDING = frozenset("and or to und oder bis en of tot och eller og".split())
 _SHORTEST_END = 2
 """Letters; no word is broken before fewer than three."""
 _FIELD = re.compile(r"[^\W\d][^:.,]{1,40}: \S")
-_SHORT, _LEADS_ON = 0.6, ",;:-–("
-"""Share of the column, and what no line of its own ends with."""
+HYPHENATED = 3
+"""Among gaps: a hyphen and a line break."""
+_SHORT, _LEADS_ON, _MOST_ALONE = 0.6, ",;:-–(", 5
+"""Share of the column, what no line of its own ends with, and how many such lines stand together."""
 _MOST_HEADING_CHARACTERS = 120
 
 
@@ -56,7 +61,7 @@ class _Draft:
 
 def compose(page: PageWords, lines: Sequence[Line], running: Mapping[int, BlockKind]) -> PageText:
     """Write the page's text. ``running`` names the lines that are heads or feet of many pages."""
-    drafts = _drafts(lines, running)
+    drafts = _drafts(lines, running, page.gaps)
     texts = list(page.texts)
     spaces = [" " if gap else "" for gap in page.gaps.tolist()]
     order: list[int] = []
@@ -101,7 +106,7 @@ def _between(draft: _Draft, line: Line, cell: int) -> str:
 def _joint(page: PageWords, texts: list[str], last: int, following: int, vocabulary: set[str]) -> str:
     """What stands between two lines of a paragraph; mends the word that was broken there."""
     left, right = texts[last], texts[following]
-    broken = page.gaps[following] == 3
+    broken = page.gaps[following] == HYPHENATED
     if not broken and left.endswith(("-", "\u2010", "\u00ad")) and left[-2:-1].isalnum() and right[:1].isalnum():
         left, broken = left[:-1], True
     if not broken:
@@ -134,7 +139,7 @@ def _keeps_hyphen(left: str, right: str, vocabulary: set[str]) -> bool:
     return not belong_together(stem, rest)
 
 
-def _drafts(lines: Sequence[Line], running: Mapping[int, BlockKind]) -> list[_Draft]:
+def _drafts(lines: Sequence[Line], running: Mapping[int, BlockKind], gaps: NDArray[np.int8]) -> list[_Draft]:
     rows = find_tables(lines)
     body = _body_size(lines)
     mostly_bold = 2 * sum(line.segments[0].bold for line in lines) > len(lines)
@@ -143,6 +148,7 @@ def _drafts(lines: Sequence[Line], running: Mapping[int, BlockKind]) -> list[_Dr
     for line in lines:
         left, right = edges.get(line.zone, (line.left, line.right))
         edges[line.zone] = (min(left, line.left), max(right, line.right))
+    alone = _lines_alone(lines, edges)
     drafts: list[_Draft] = []
     previous: Line | None = None
     for index, line in enumerate(lines):
@@ -158,7 +164,7 @@ def _drafts(lines: Sequence[Line], running: Mapping[int, BlockKind]) -> list[_Dr
             drafts.append(_Draft(BlockKind.TABLE_ROW, [index], row=rows[index]))
             previous = None
             continue
-        if len(line.segments) > 1 and not _flows(line):
+        if len(line.segments) > 1 and not (_flows(line) and line.segments[0].text not in (TICKED, UNTICKED)):
             drafts.append(_Draft(BlockKind.PARAGRAPH, [index]))
             previous = None
             continue
@@ -170,7 +176,18 @@ def _drafts(lines: Sequence[Line], running: Mapping[int, BlockKind]) -> list[_Dr
             if _is_item(line, previous if drafts and drafts[-1].kind is not BlockKind.HEADING else None)
             else BlockKind.PARAGRAPH
         )
-        if previous is not None and _continues(previous, line, drafts[-1], kind, level, leading, edges[line.zone]):
+        torn = gaps[line.segments[0].start] == HYPHENATED
+        broken_off = (
+            previous is not None
+            and not torn
+            and drafts[-1].kind is BlockKind.PARAGRAPH
+            and _is_broken_off(previous, line, alone=index - 1 in alone)
+        )
+        if (
+            previous is not None
+            and not broken_off
+            and _continues(previous, line, drafts[-1], kind, level, leading, edges[line.zone])
+        ):
             drafts[-1].lines.append(index)
         elif previous is not None and not level and _goes_on_from_bold(previous, line, drafts[-1], leading):
             drafts[-1].kind, drafts[-1].level = BlockKind.PARAGRAPH, 0
@@ -267,21 +284,35 @@ def _continues(
     first = len(draft.lines) == 1
     if not first and line.left - previous.left > 0.8 * line.size:
         return False
-    if _is_broken_off(previous, line, edges[1] - edges[0]):
-        return False
     ended = previous.segments[-1].text.endswith(_SENTENCE_END)
     short = edges[1] - previous.right > 0.25 * (edges[1] - edges[0])
     indented = 0.8 * line.size < line.left - edges[0] < 4 * line.size and line.left - previous.left > 0.8 * line.size
     return not (ended and (short or indented))
 
 
-def _is_broken_off(previous: Line, line: Line, width: float) -> bool:
-    """Whether a line of an address or a signature ends: it is short, leads to nothing, and the next opens anew.
+def _lines_alone(lines: Sequence[Line], edges: Mapping[int, tuple[float, float]]) -> frozenset[int]:
+    """Lines such as those of an address: a few short ones under each other; more are a narrow column of prose."""
+    found: set[int] = set()
+    run: list[int] = []
+    for index, line in enumerate(lines):
+        left, right = edges[line.zone]
+        short = line.right - line.left < _SHORT * (right - left)
+        if not short or (run and line.zone != lines[run[-1]].zone):
+            run = []
+        if short:
+            run.append(index)
+            found.update(run)
+        if len(run) > _MOST_ALONE:
+            found.difference_update(run)
+    return frozenset(found)
+
+
+def _is_broken_off(previous: Line, line: Line, *, alone: bool) -> bool:
+    """Whether a line of an address or a signature ends: it leads to nothing, and the next opens anew.
 
     Or both say first what they are ("For the buyer: …").
     """
     last, first = previous.segments[-1].text, line.segments[0].text
     if _FIELD.match(previous.segments[0].text) and _FIELD.match(first):
         return True
-    short = previous.right - previous.left < _SHORT * width
-    return short and last[-1] not in _LEADS_ON and (first[0].isupper() or first[0].isdigit())
+    return alone and last[-1] not in _LEADS_ON and (first[0].isupper() or first[0].isdigit())

@@ -320,14 +320,25 @@ def _switches(left: list[Segment], right: list[Segment]) -> int:
 
 
 def _prose(side: list[Segment]) -> bool:
+    """Long lines that fill their column, or that stand in several such columns and begin in mid-sentence."""
     width = max(segment.right for segment in side) - min(segment.left for segment in side)
     widths = median(segment.right - segment.left for segment in side)
-    return median(len(segment.text) for segment in side) >= 20 and widths >= 0.55 * width
+    if median(len(segment.text) for segment in side) < 20:
+        return False
+    if widths >= 0.55 * width:
+        return True
+    ordered = sorted(side, key=attrgetter("top"))
+    parted = (columns for gutter in _gutters(side) if (columns := _columns(ordered, gutter)))
+    return _in_mid_sentence(side) and any(columns.weight >= 0.8 * len(side) for columns in parted)
 
 
 def _flowing(side: list[Segment]) -> bool:
     """Prose whose lines begin in mid-sentence, which the labels of a table or a figure hardly do."""
-    return len(side) >= 4 and sum(segment.text[0].islower() for segment in side) >= 0.4 * len(side) and _prose(side)
+    return len(side) >= 4 and _in_mid_sentence(side) and _prose(side)
+
+
+def _in_mid_sentence(side: list[Segment]) -> bool:
+    return sum(segment.text[0].islower() for segment in side) >= 0.4 * len(side)
 
 
 def _wordy(side: list[Segment]) -> bool:

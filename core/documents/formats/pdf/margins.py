@@ -12,27 +12,39 @@ from numpy.typing import NDArray
 from core.documents.formats.pdf.layout import Line
 from core.documents.formats.pdf.pdfium_text import PageWords
 
-FEWEST = 4
-STEPS = (1, 5)
-"""By what they count."""
+FEWEST, FEWEST_FIFTHS = 4, 3
+FIFTH, FIFTH_APART = 5, 3.0
+"""Where each fifth line has its number: so many ems lie between two at least."""
 ALIGNED = 3.0
 """Points by which their right or left edges may differ."""
 LONGEST = 4
 
 
 def line_numbers(words: PageWords, lines: Sequence[Line]) -> NDArray[np.bool_]:
-    """Which words are numbers of the lines that they open, with nothing further left."""
-    first = [line.segments[0].start for line in lines]
-    numbers = [at for at in first if words.texts[at].isdecimal() and len(words.texts[at]) <= LONGEST]
-    found = np.zeros(len(words.texts), np.bool_)
-    found[_counting(words, numbers)] = True
-    if np.count_nonzero(found) < FEWEST or words.boxes[~found, 0].min(initial=np.inf) < words.boxes[found, 2].max():
-        return np.zeros(len(words.texts), np.bool_)
-    return found
+    """Which words are numbers of lines: from the first to the last of their column nothing stands further out.
+
+    On the right they have a cell of their own.
+    """
+    opening = [line.segments[0].start for line in lines]
+    closing = [part.start for line in lines for part in line.segments[1:][-1:] if part.end == part.start + 1]
+    for outer, ends in ((0, opening), (2, closing)):
+        numbers = [one for one in ends if words.texts[one].isdecimal() and len(words.texts[one]) <= LONGEST]
+        found = np.zeros(len(words.texts), np.bool_)
+        found[_counting(words, numbers)] = True
+        if not found.any():
+            continue
+        top, bottom = words.boxes[found, 1].min(), words.boxes[found, 3].max()
+        beside = words.boxes[~found & (words.boxes[:, 3] > top) & (words.boxes[:, 1] < bottom)]
+        inside = (
+            beside[:, 0] >= words.boxes[found, 2].max() if outer == 0 else beside[:, 2] <= words.boxes[found, 0].min()
+        )
+        if len(beside) and inside.all():
+            return found
+    return np.zeros(len(words.texts), np.bool_)
 
 
 def _counting(words: PageWords, numbers: Sequence[int]) -> list[int]:
-    """Those of one column that count on from each other, down the page."""
+    """Those of one column that count on from each other, down the page; each fifth only where lines lie between."""
     places = np.array(numbers, np.int64)
     best: list[int] = []
     for edge in (0, 2):
@@ -41,6 +53,15 @@ def _counting(words: PageWords, numbers: Sequence[int]) -> list[int]:
             column = places[np.abs(edges - edges[at]) <= ALIGNED]
             column = column[np.argsort(words.boxes[column, 1], kind="stable")].tolist()
             steps = {int(words.texts[below]) - int(words.texts[above]) for above, below in pairwise(column)}
-            if len(column) > len(best) and len(steps) == 1 and steps <= set(STEPS):
+            if len(column) > len(best) and _is_count(words, column, steps):
                 best = column
     return best
+
+
+def _is_count(words: PageWords, column: Sequence[int], steps: set[int]) -> bool:
+    if steps == {1}:
+        return len(column) >= FEWEST
+    apart = min((words.boxes[below, 1] - words.boxes[above, 3] for above, below in pairwise(column)), default=0.0)
+    spaced = apart > FIFTH_APART * float(words.sizes[column].max(initial=1.0))
+    fewest = FEWEST_FIFTHS if int(words.texts[column[0]]) % FIFTH == 0 else FEWEST
+    return steps == {FIFTH} and len(column) >= fewest and spaced

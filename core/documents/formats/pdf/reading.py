@@ -31,6 +31,7 @@ from core.domain.documents import Block, Box, HiddenReason, HiddenText, Page, Pa
 from core.domain.errors import UnreadablePdfError
 from core.domain.page_layout import PackedWords, pack_boxes
 from core.domain.ports import PdfInfo
+from core.domain.spreads import halves
 
 if TYPE_CHECKING:
     from core.documents.formats.pdf.second_opinion import SecondReader
@@ -302,9 +303,10 @@ class OpenPdf:
         size = np.maximum(np.array([words.width, words.height] * 2), 1.0)
         spans = np.array([composed.starts, composed.ends], dtype="<u4").T.tobytes()
         packed = PackedWords(spans, pack_boxes(words.boxes[composed.order] / size))
-        return self._page(
+        page = self._page(
             page_index, status, reason, started, edges, text=composed.text, words=packed, blocks=composed.blocks
         )
+        return replace(page, page_label="–".join(printed)) if (printed := halves(page)) else page
 
     def _page(
         self,

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from core.documents.formats.pdf.layout import Line, Segment
-from core.documents.read_back import TICKED, UNTICKED
+from core.domain.documents import TICKED, UNTICKED
 
 _DIGIT = re.compile(r"\d")
 _YEAR = re.compile(r"^(?:FY ?|Q[1-4] ?)?(?:19|20)\d\d[A-Za-z*]?(?:[/–-]\d\d(?:\d\d)?)?,?$")
