@@ -33,6 +33,7 @@ LONG_WORD = 8
 """Letters; more stand between spaces only where a language has none."""
 CELLS = "\t"
 """Between the cells of a table's row, which stands for itself."""
+_SMALL_WORD = re.compile(r"\b[^\W\dA-Z]\w*")
 _CELL = re.compile(r"[^\t\s][^\t]*")
 _LABELLED = re.compile(r"[^:\t]{2,60}: \S")
 TERMS_OF_A_LABEL = 2
@@ -245,7 +246,7 @@ def weigh(measured: Sequence[Measured], question: str, skill: Skill) -> Selectio
     """Put the shipped models to measured units."""
     if not measured:
         return Selection(skill=skill)
-    models, asked = shipped_models(skill), frozenset(content_terms(question))
+    models, asked = shipped_models(skill), frozenset(content_terms(" ".join(_SMALL_WORD.findall(question))))
     weighed = [Scored(one.unit, models.unit.probability(one.measures), one.answer, one.measures) for one in measured]
     named = {one.unit.place: value for one in weighed if (value := _value_named(one.unit, asked))}
     scored = [replace(one, answer=named.get(one.unit.place, one.answer)) for one in weighed]
@@ -255,7 +256,10 @@ def weigh(measured: Sequence[Measured], question: str, skill: Skill) -> Selectio
 
 
 def _value_named(unit: Unit, asked: frozenset[str]) -> Span | None:
-    """What stands behind a label that the question repeats: "Number of the policy: 12"; None for any other unit."""
+    """What stands behind a label that the question repeats: "Number of the policy: 12"; None for any other unit.
+
+    ``asked``: the terms of the question's words in small letters, since a title may begin with a name and a colon.
+    """
     label, mark, value = unit.quoted.partition(": ")
     terms = frozenset(content_terms(label))
     if not mark or len(terms) < TERMS_OF_A_LABEL or not terms <= asked or not _LABELLED.match(unit.quoted):

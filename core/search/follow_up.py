@@ -156,6 +156,11 @@ def stands_alone(question: str) -> bool:
     return len(own) >= OWN_TERMS or (bool(own) and bool(_ASKS_ANEW.match(_LITTLE_OPENING.sub("", question, count=1))))
 
 
+def points_back(question: str) -> bool:
+    """Say whether something in it stands for what was said before: "it", "their", "that one"."""
+    return bool(_PRONOUN.search(question) or _BACK_POINTING.search(question))
+
+
 def _with_topic(question: str, before: str) -> str:
     """The question with what the last one asked about in place of its one pronoun; empty where that is not clear."""
     topic = _TOPIC.search(before)

@@ -8,15 +8,18 @@ from typing import Any
 
 import pytest
 
-from core.domain.answers import ClaimStatus, PartKind
-from core.domain.documents import Document, DocumentStatus
+from core.domain.answers import AnswerPart, ClaimStatus, PartKind
+from core.domain.documents import Document, DocumentStatus, Passage
 from core.domain.errors import ModelInterruptedError
-from core.domain.search import Intent, Mode, SearchPlan, SearchResult
-from core.domain.turns import Tier, TurnStatus, to_check
+from core.domain.search import Evidence, Intent, Mode, SearchPlan, SearchResult
+from core.domain.turns import Exchange, Tier, TurnStatus, to_check
 from core.graph.build import NOT_STORED
+from core.graph.nodes.judge import held_to_the_topic
 from core.graph.nodes.router import _by_wish, resolve_mentions
+from core.graph.state import TurnState
 from core.judge.verdict import verdict_of
 from core.models.quoting import Quoting
+from core.search.plan import plan_question
 from core.text.questions import NOT_FOUND
 from tests.graph.world import CONTRACT, REPORT, ScriptedModel, Shelf, WordSearch
 
@@ -493,3 +496,19 @@ def test_what_stands_there_but_may_not_be_asked_for_is_to_be_checked_and_waits_f
     assert replace(shown, status=TurnStatus.FLAGGED).tier is Tier.DO_NOT_RELY
     nothing = replace(shown, verdict=replace(turn.verdict, confidence=0.8, declined=True, claims=()))
     assert nothing.tier is Tier.CHECK and "hold no answer" in to_check(nothing)
+
+
+@pytest.mark.parametrize(
+    ("said", "kept"),
+    [("The bridge may be used by forty people.", False), ("The supplier’s insurer employs forty people.", True)],
+)
+def test_a_follow_up_that_points_back_is_answered_of_what_it_points_to(said: str, kept: bool) -> None:
+    asked, before = "How many people does it employ?", Exchange("", "Who insures the supplier?", "A fund.")
+    evidence = (Evidence(1, Passage("p", "d", 0, "1", said, 0, len(said)), "a.pdf"),)
+    parts = (AnswerPart(said, (1,), PartKind.VERBATIM, 0, probability=0.9),)
+    state = TurnState(
+        asked, standalone=asked, plan=plan_question(asked, history=[before]), parts=parts, evidence=evidence
+    )
+    verdict = verdict_of(asked, parts, evidence, removed_markers=0, page_text=lambda *_: said, threshold=0.5)
+    held = held_to_the_topic(state, verdict, 0.5)
+    assert (held is verdict) == kept and (kept or (held.confidence <= 0.3 and not held.accepted and held.reasons))

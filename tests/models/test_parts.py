@@ -73,3 +73,12 @@ def test_a_sentence_that_goes_on_over_the_page_is_read_as_one_and_quoted_on_both
     quoted = [part for part in parts if part.kind is PartKind.VERBATIM]
     assert [part.numbers for part in quoted] == [(1,), (2,)]
     assert quoted[0].text.startswith("Of the oil") and quoted[1].text == "fleet of Norholm, which had lost its own."
+
+
+def test_the_value_behind_a_label_that_the_question_repeats_leads_but_a_title_with_a_name_does_not() -> None:
+    policy = "The bicycle is insured up to 2,900 euros against theft and damage.\nNumber of the policy: FC-724"
+    question = "What is the number of the policy for the bicycle?"
+    assert quotes(question, select(question, [_item(policy)]))[0].text == "FC-724"
+    lake = "Lake Irma: bathing water\nThe samples of Lake Irma were analysed by the laboratory Aqualis in 2025."
+    question = "Which laboratory analysed the samples of Lake Irma?"
+    assert "Aqualis" in quotes(question, select(question, [_item(lake)]))[0].text

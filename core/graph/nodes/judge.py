@@ -19,13 +19,17 @@ from core.judge.confidence import Recalibration
 from core.judge.critique import CRITIC_SCHEMA, critic_question, read_critique, weigh
 from core.judge.verdict import held_against_pictures, judged_question, verdict_of
 from core.models.selection import select
+from core.search.follow_up import points_back
 from core.text.orders import orders_in
+from core.text.terms import content_terms
 
 SHOWS_OTHERWISE = "The page shows other words than its file says."
 """Trying again would not change that."""
 _DECISIONS = {"__end__": "accept", "review": "give up", "generator": "quote instead", "rewriter": "retry"}
 ENOUGH = 0.55
 """With less confidence it is looked for again."""
+OF_SOMETHING_ELSE = 0.3
+"""The most that an answer to a follow-up is worth whose passages share no word with what was asked before."""
 IS_IT_RIGHT = "Is the answer right all the same?"
 
 
@@ -81,13 +85,32 @@ def _verdict(state: TurnState, context: TurnContext) -> Verdict:
         read=read,
         promised=context.promised,
     )
-    verdict = held_against_pictures(verdict, state.citations)
+    verdict = held_to_the_topic(state, held_against_pictures(verdict, state.citations), _enough(settings))
     if not (prose and verdict.accepted and verdict.claims) or context.out_of_time:
         return verdict
     context.progress.step(f"Asking {model.name} to check the answer…")
     reply = model.of_last_answer(critic_question(verdict.claims), CRITIC_SCHEMA)
     critique = read_critique(reply, len(verdict.claims))
     return weigh(verdict, critique, critic=model.name, evidence=state.evidence, threshold=_enough(settings))
+
+
+def held_to_the_topic(state: TurnState, verdict: Verdict, threshold: float) -> Verdict:
+    """What a follow-up is answered with that points back ("it") must speak of what the question before was about."""
+    whole = state.plan.standalone_question if state.plan else ""
+    before = whole.removesuffix(state.asked)
+    topic = frozenset(content_terms(before)) - frozenset(content_terms(state.asked))
+    if verdict.declined or before == whole or not topic or not points_back(state.asked):
+        return verdict
+    cited = {number for part in state.parts for number in part.numbers}
+    passages = [item.passage for item in state.evidence if item.number in cited]
+    if any(topic & frozenset(content_terms(" ".join([one.text, *one.heading_path]))) for one in passages):
+        return verdict
+    confidence = min(verdict.confidence, OF_SOMETHING_ELSE)
+    reasons = (*verdict.reasons, "Nothing that it cites speaks of what the question before was about.")
+    accepted = verdict.accepted and confidence >= threshold
+    return replace(
+        verdict, confidence=confidence, overall=min(verdict.overall, confidence), accepted=accepted, reasons=reasons
+    )
 
 
 def _enough(settings: Settings) -> float:
