@@ -36,6 +36,9 @@ WORTH_SAYING = 0.3
 LEAST_ANSWERED = 0.5
 """Probability that what was found answers, below which it is not given for an answer. On sources left out one English
 question in nine was then declined wrongly; docs/answering.md has the others."""
+UNLIKELY = 0.25
+"""The chance of being right below which what is quoted is called the nearest, and no answer: three to one against."""
+NEAREST = "I found no answer that can be relied on. This comes nearest:"
 UNREAD = 0.5
 """The most that "not found" is worth where the documents are in another language than the question."""
 _THANKS = re.compile(
@@ -139,7 +142,9 @@ def quotes(question: str, selection: Selection) -> list[AnswerPart]:
         few = one_fact or asks_yes_or_no(question)
         chosen = _chosen(selection.scored, *((FEW_QUOTES, FEW_WORDS) if few else (MOST_QUOTES, MOST_WORDS)))
         parts = [_quoted(one.unit) for one in chosen]
-    if one_fact and not (whole and _is_item(best)) and (headline := _headline(question, best)):
+    if selection.right < UNLIKELY:
+        parts = [AnswerPart(NEAREST, kind=PartKind.DECLINE), *parts]
+    elif one_fact and not (whole and _is_item(best)) and (headline := _headline(question, best)):
         parts.insert(0, headline)
     return [replace(parts[0], probability=selection.right), *parts[1:]]
 

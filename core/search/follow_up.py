@@ -65,7 +65,7 @@ _LITTLE_OPENING = re.compile(
 )
 _YEAR = re.compile(r"(?<![\w-])(?:FY\s?|Q[1-4]\s)?(?:19|20)\d{2}(?!\d)")
 _COUNTED = re.compile(r"\b([^\W\d]{2,})\s+(?:no\.?\s*|#)?(\d[\w.-]*|[A-Z]|[IVX]{1,5})\b(?!\s+[a-z]+\s+(?:of|in)\b)")
-_MEASURED = re.compile(r"\b(\d[\d,.]*)\s([^\W\d]{3,})")
+_MEASURED = re.compile(r"(?<![\w,.])(\d[\d,.]{0,20}+)\s([^\W\d]{3,40})")
 _NAMED = re.compile(r"\b[A-Z][\w&.'’-]*\w(?:\s+(?:of\s+|and\s+|the\s+)?[A-Z0-9][\w&.'’-]*\w)*")
 _WHICH_ONE = re.compile(
     r"\b(?:the\s+)?(?P<place>first|second|third|fourth|fifth|sixth|last|former|latter)(?:\s+(?:one|of (?:them|these|"

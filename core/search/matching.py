@@ -17,7 +17,7 @@ _PARTS = re.compile(r"[A-Z]{2,}(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|\d+[A-Za-z]{1,
 _WORDS = re.compile(r"[^\W_]+")
 _NUMBER = re.compile(r" \(\d{1,4}\)$")
 _YEAR = re.compile(r"(?<!\d)(?:19|20)\d{2}(?!\d)")
-_NAME_OF_SEVERAL = re.compile(r"(?<![.?!] )(?<!^)\b[A-Z][\w-]*(?:(?: & | )[A-Z][\w-]*)+")
+_NAME_OF_SEVERAL = re.compile(r"(?<![.?!] )(?<!^)(?<![\w-])[A-Z][\w-]{0,40}+(?:(?: & | )[A-Z][\w-]{0,40}+){1,8}")
 _GENERIC = frozenset(
     "pdf report document doc file version copy draft final annual quarterly page new inc ltd llc plc corp corporation "
     "company co group holdings untitled microsoft word powerpoint presentation slides".split()

@@ -1,12 +1,14 @@
 """Promise: questions and passages in other languages are read by the reader that knows them, and weighed as such."""
 
+from dataclasses import replace
+
 import pytest
 
 from core.domain.answers import PartKind
 from core.domain.documents import Passage
 from core.domain.search import Evidence
 from core.models import selection
-from core.models.quoting import quotes
+from core.models.quoting import UNLIKELY, quotes
 from core.models.selection import Skill, select, skill_for, units_of
 
 ENGLISH = "The tenant pays the rent by the third working day of each month. The deposit is 900 euro."
@@ -41,9 +43,11 @@ def test_english_alone_is_read_by_the_english_reader(question: str, text: str, s
     ],
 )
 def test_the_words_that_answer_are_found_in_other_languages(question: str, text: str) -> None:
-    headline = quotes(question, select(question, evidence(text)))[0]
-    assert headline.kind is PartKind.HEADLINE and "900" in headline.text
-    assert headline.text == headline.text.strip() and len(headline.text) < 30
+    found = select(question, evidence(text))
+    first, *behind = quotes(question, replace(found, right=UNLIKELY))
+    assert first.kind is PartKind.HEADLINE and "900" in first.text and len(first.text.strip()) == len(first.text) < 30
+    nearest, *quoted = quotes(question, replace(found, right=UNLIKELY - 0.01))
+    assert nearest.kind is PartKind.DECLINE and [part.text for part in quoted] == [part.text for part in behind]
 
 
 def test_sentences_without_spaces_are_quoted_one_by_one() -> None:
