@@ -162,14 +162,14 @@ def languages_network(model: bytes, stored: E5File) -> Network:
 
 
 def _english() -> Network:
-    return english_network(shipped("reader"))
+    return english_network(_shipped("reader"))
 
 
 def _languages(stored: E5File) -> Network:
-    return languages_network(shipped("reader_languages"), stored)
+    return languages_network(_shipped("reader_languages"), stored)
 
 
-def shipped(name: str) -> bytes:
+def _shipped(name: str) -> bytes:
     model = files("core.models").joinpath(f"{name}.onnx").read_bytes()
     if hashlib.sha256(model).hexdigest() != card(name)["sha256"]:
         raise StorageError("The reader's file is not the expected one.", hint="Reinstall Pincite.")
