@@ -33,7 +33,7 @@ def draw(app: Pincite) -> None:
     shown = shown_page(SLOT)
     beside = shown is not None and shown.document_id in names
     # The same nesting with and without a page beside it: the conversation keeps its scroll position.
-    columns = st.columns([11, 9] if beside else [1], gap="medium")
+    columns = st.columns([1, 1] if beside else [1], gap="medium")
     with columns[0], st.container(horizontal_alignment="center"):
         conversation = st.container(
             key=CONVERSATION, width="stretch" if beside else 860, height=640, border=False, autoscroll=True

@@ -8,7 +8,7 @@ import streamlit as st
 from core.domain.errors import PinciteError
 from core.domain.turns import ReviewDecision, ReviewDraft, ReviewedLine, Turn, TurnFilter, TurnLine, TurnStatus
 from core.services.bootstrap import Pincite
-from pages.components.answer import answer_markdown, claim_line
+from pages.components.answer import answer_markdown, claim_line, draw_evaluation
 from pages.components.controls import button, link_to_conversation, link_to_trace, offer_more, quiet, row, shown_of
 from pages.components.deciding import (
     EDITING,
@@ -38,7 +38,6 @@ from pages.components.page_view import (
 )
 from pages.components.table import choose_row, follow_choice
 from pages.components.trace_view import draw_rows, evidence_rows
-from pages.components.turn import draw_evaluation
 from pages.components.words import escape, escape_lines, moment, parse_time, shorten
 
 AGES = {"Any age": 0, "Last day": 1, "Last 7 days": 7, "Last 30 days": 30}

@@ -10,11 +10,10 @@ from core.domain.answers import Attempt
 from core.domain.search import SearchPlan
 from core.domain.turns import Turn, TurnFilter, TurnLine
 from core.services.bootstrap import Pincite
-from pages.components.answer import answer_markdown, claim_line, confidence_history
+from pages.components.answer import answer_markdown, claim_line, confidence_history, draw_evaluation
 from pages.components.controls import download, link_to_conversation, offer_more, row, shown_of
 from pages.components.facade import errors_told, show
 from pages.components.trace_view import candidate_rows, draw_path, draw_rows, draw_steps, draw_timeline, evidence_rows
-from pages.components.turn import draw_evaluation
 from pages.components.words import STATUS_WORDS, escape, moment, shorten
 
 TURNS_A_PAGE = 50

@@ -23,40 +23,14 @@ class PartKind(StrEnum):
     """Copied from a page, character for character, white space included."""
     YES_NO = "yes or no"
     """In answers that are stored from earlier versions; none is written any more."""
-    """Said by code of the first quotation behind it that cites the same."""
     FIGURE = "figure"
     """Said by code of the ``figures`` that it carries: the cell of a table in words, or what is computed from some."""
     COUNT = "count"
-    """Said by code of all that it counted on pages, which ``counted`` carries."""
+    """In answers that are stored from earlier versions; none is written any more."""
     DECLINE = "decline"
     """Says, by the engine's own decision, that the documents do not answer."""
-
-
-@dataclass(frozen=True, slots=True)
-class Place:
-    """A stretch of a page: ``text`` is ``page.text[start:end]``."""
-
-    text: str
-    document_id: str
-    page_index: int
-    page_label: str
-    start: int
-    end: int
-
-
-@dataclass(frozen=True, slots=True)
-class Counted:
-    """What code found by reading every page of some documents."""
-
-    one: str
-    """What each is called: "figure"."""
-    many: str
-    places: tuple[Place, ...]
-    pages: int
-    """Pages that were read."""
-    documents: int = 1
-    by_page: bool = False
-    """The pages are asked for, not how many there are."""
+    NOTE = "note"
+    """Says how far the quotations before it go; it states nothing of the documents."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,8 +48,6 @@ class AnswerPart:
     """What a FIGURE states, or is computed from."""
     computation: Computation | None = None
     """How a FIGURE follows from its figures; None: it states them."""
-    counted: Counted | None = None
-    """What a COUNT tells."""
 
     @property
     def verbatim(self) -> bool:

@@ -16,7 +16,7 @@ from core.figures.computing import Computed, computed
 from core.figures.formulas import Formula, Formulas, shipped_formulas
 from core.figures.gates import Gates, features_of, shipped_gates
 from core.figures.named import as_printed, named
-from core.text.questions import Kind, asks_yes_or_no, kind_of
+from core.text.questions import asks_for_date, asks_yes_or_no
 from core.text.sentences import split_sentences
 from core.text.stating import statement
 
@@ -143,7 +143,7 @@ def stated_cell(
     whole = rank(question, tables, printed, known=known)
     if whole is not None and whole.asks_for_label():
         return _of_label(question, whole, tables)
-    if kind_of(question) is Kind.DATE:
+    if asks_for_date(question):
         return None  # a figure is no date
     ranking = ranked_figures(question, tables, printed, known=known)
     return of_finding(question, ranking, finding(ranking, tables)) if ranking else None

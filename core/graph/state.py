@@ -8,7 +8,7 @@ from typing import Any
 from pydantic import TypeAdapter
 
 from core.domain import answers, documents, figures, search, turns
-from core.domain.answers import AnswerPart, Attempt, Citation, Counted, Usage, Verdict
+from core.domain.answers import AnswerPart, Attempt, Citation, Usage, Verdict
 from core.domain.figures import Stated
 from core.domain.search import Evidence, Intent, Mode, SearchPlan
 from core.search.follow_up import stands_alone
@@ -37,10 +37,6 @@ class TurnState:
     """Where nothing was good enough: what came closest."""
     stated: tuple[Stated, ...] = ()
     """What the analyst found in tables of the evidence's pages, or computed, likeliest first."""
-    counted: Counted | None = None
-    """What was counted on every page, where the question asks for that."""
-    sure: float = 0.0
-    """How complete the count is."""
     parts: tuple[AnswerPart, ...] = ()
     removed_markers: int = 0
     thoughts: str = ""

@@ -136,11 +136,6 @@ def citations_of(claim: ClaimText, item: Evidence, page_text: PageText) -> tuple
             for place in (*figure.heads, (figure.start, figure.end))
         )
         return tuple(page_citation(item, Span(*place), page_text) for place in dict.fromkeys(places))
-    if claim.counted is not None:
-        of_page = [
-            place for place in claim.counted.places if (place.document_id, place.page_index) == item.passage.page
-        ]
-        return tuple(page_citation(item, Span(place.start, place.end), page_text) for place in of_page[:1])
     citation = citation_of(claim, item, page_text)
     return (citation,) if citation else ()
 

@@ -11,7 +11,7 @@ from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from core.domain.answers import AnswerPart, Counted, PartKind, Span
+from core.domain.answers import AnswerPart, PartKind, Span
 from core.domain.figures import Computation, Figure
 from core.text.sentences import split_sentences
 from core.text.terms import content_terms
@@ -85,12 +85,11 @@ class ClaimText:
     figures: tuple[Figure, ...] = ()
     """Of what code states: what it states, or computes from."""
     computation: Computation | None = None
-    counted: Counted | None = None
 
     @property
     def made(self) -> bool:
         """Whether code said it of what it carries, and can say it again."""
-        return bool(self.figures or self.counted)
+        return bool(self.figures)
 
     @property
     def told(self) -> str:
@@ -128,9 +127,6 @@ def extract_claims(answer: Sequence[AnswerPart]) -> tuple[ClaimText, ...]:
             claims.append(
                 ClaimText(part.text, start, end, part.numbers, parts=(first,), verbatim=True, place=part.start)
             )
-        elif part.kind is PartKind.COUNT:
-            end = start + len(part.text)
-            claims.append(ClaimText(part.text, start, end, part.numbers, parts=(first,), counted=part.counted))
         elif part.kind is PartKind.FIGURE:
             end, stated = start + len(part.text), (part.figures, part.computation)
             claims.append(ClaimText(part.text, start, end, part.numbers, "", (first,), False, None, *stated))

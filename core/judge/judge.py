@@ -7,7 +7,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from core.domain.answers import AnswerPart, ClaimStatus, Counted, PartKind, Score
+from core.domain.answers import AnswerPart, ClaimStatus, PartKind, Score
 from core.judge.changed import restates
 from core.judge.checks import CONTRADICTIONS, DENIES, Finding, FindingKind, check_claim
 from core.judge.claims import ClaimText, declines
@@ -17,7 +17,7 @@ from core.judge.sources import Source, Sources, share_held
 from core.text.marks import plain_text
 from core.text.questions import comparison
 from core.text.sentences import split_sentences
-from core.text.stating import NotComputableError, count_statement, formula, reads_so, relation, statement
+from core.text.stating import NotComputableError, formula, reads_so, relation, statement
 from core.text.terms import content_terms, root, specificity
 
 DOUBTED, DOUBTFUL = 0.4, 0.25
@@ -125,8 +125,6 @@ def _check(measure: ClaimMeasure, doubt: float, pool: Sources) -> CheckedClaim:
     claim, findings = measure.claim, measure.findings
     if claim.figures:
         return _made_again(claim, pool.question)
-    if claim.counted is not None:
-        return _told_again(claim, claim.counted)
     cited = _cited(claim, pool)
     status, reason = status_of(findings, doubt, measure.features["held"])
     if any(_repeats(claim, source) for source in cited.sources):
@@ -174,17 +172,6 @@ def _made_again(claim: ClaimText, question: str) -> CheckedClaim:
         return CheckedClaim(claim, ClaimStatus.SUPPORTED, "stated again from its cells")
     told = f"computed again: {formula(claim.figures, claim.computation)}"
     return CheckedClaim(claim, ClaimStatus.SUPPORTED, told, computed=True)
-
-
-def _told_again(claim: ClaimText, counted: Counted) -> CheckedClaim:
-    """Say whether a count tells what it carries, nothing twice; that it stands there is checked with the pages."""
-    again = count_statement(counted)
-    if again != claim.text:
-        return CheckedClaim(claim, ClaimStatus.UNSUPPORTED, f"counted again it reads “{again}”")
-    places = {(place.document_id, place.page_index, place.start) for place in counted.places}
-    if len(places) < len(counted.places):
-        return CheckedClaim(claim, ClaimStatus.UNSUPPORTED, "something is counted twice")
-    return CheckedClaim(claim, ClaimStatus.SUPPORTED, "counted by code", computed=True)
 
 
 def _cited(claim: ClaimText, pool: Sources) -> Sources:

@@ -15,7 +15,7 @@ from importlib.resources import files
 
 from core.domain.answers import AnswerKind, AnswerPart, PartKind
 from core.domain.search import Evidence
-from core.text.questions import in_english, not_found
+from core.text.questions import NOT_FOUND, in_english
 
 GRID = tuple(round(0.95 - 0.05 * step, 2) for step in range(14))
 """Thresholds that can be chosen, fixed before any answer is looked at."""
@@ -72,7 +72,7 @@ def kind_of_answer(question: str, answer: Sequence[AnswerPart], evidence: Sequen
     if first.kind is PartKind.FIGURE:
         return AnswerKind.COMPUTED if first.computation else AnswerKind.FIGURE
     quoted = first.verbatim
-    if not quoted and first.text != not_found(question):
+    if not quoted and first.text != NOT_FOUND:
         return AnswerKind.OTHER
     if in_english(question, [item.passage.text for item in evidence]):
         return AnswerKind.QUOTED if quoted else AnswerKind.NOT_FOUND

@@ -11,14 +11,13 @@ from core.domain.answers import (
     Citation,
     Claim,
     ClaimStatus,
-    Counted,
     Likeness,
     Score,
     Span,
     Verdict,
 )
 from core.domain.search import Evidence, Intent
-from core.judge.citations import PageText, citation_of, citations_of, page_citation, source_texts
+from core.judge.citations import PageText, citation_of, page_citation, source_texts
 from core.judge.confidence import Recalibration
 from core.judge.judge import (
     BARELY_HELD,
@@ -212,8 +211,6 @@ def _claim(checked: CheckedClaim, evidence: Sequence[Evidence], page_text: PageT
     """Nothing counts as supported without a quotation, found on its page, for all that it cites."""
     if checked.claim.figures:
         return _claim_of_figures(checked, evidence, page_text)
-    if checked.claim.counted is not None:
-        return _claim_of_count(checked, checked.claim.counted, evidence, page_text)
     claim, status, reason = checked.claim, checked.status, checked.reason
     items = {item.number: item for item in evidence}
     bare = claim.bare
@@ -249,21 +246,6 @@ def _claim_of_figures(checked: CheckedClaim, evidence: Sequence[Evidence], page_
             where = f"page {item.passage.page_label}" if item else "a page that is cited"
             status, reason = ClaimStatus.UNSUPPORTED, f"“{figure.text}” does not stand in its place on {where}"
         quotation = quotation or found
-    return Claim(claim.text, claim.start, claim.end, status, reason, claim.citations, quotation)
-
-
-def _claim_of_count(
-    checked: CheckedClaim, counted: Counted, evidence: Sequence[Evidence], page_text: PageText
-) -> Claim:
-    """All that was counted must stand where it was found."""
-    claim, status, reason = checked.claim, checked.status, checked.reason
-    for place in counted.places:
-        if WORTH[status] and page_text(place.document_id, place.page_index)[place.start : place.end] != place.text:
-            status, reason = ClaimStatus.UNSUPPORTED, f"“{place.text}” does not stand in its place"
-    cited = (one for item in evidence if item.number in claim.citations for one in citations_of(claim, item, page_text))
-    quotation = next(cited, None)
-    if WORTH[status] and quotation is None:
-        status, reason = ClaimStatus.UNSUPPORTED, "it is tied to no page"
     return Claim(claim.text, claim.start, claim.end, status, reason, claim.citations, quotation)
 
 

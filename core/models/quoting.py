@@ -13,8 +13,8 @@ from core.domain.ports import AnswerRequest
 from core.domain.search import Evidence, Intent, Reason
 from core.models.options import options_of
 from core.models.selection import CELLS, SENTENCE_ENDS, Scored, Selection, Unit, select, units_of
-from core.text.questions import Kind, asks_for_a_fact, asks_yes_or_no, in_another_language, kind_of, not_found
-from core.text.sentences import split_sentences
+from core.text.questions import NOT_FOUND, asks_for_a_fact, asks_for_list, asks_yes_or_no, in_another_language
+from core.text.sentences import ITEM_MARK, split_sentences
 from core.text.terms import content_terms
 
 FEW_QUOTES, FEW_WORDS = 2, 60
@@ -25,10 +25,7 @@ MOST_LEADS = 7
 FEWEST_LEAD_WORDS, MOST_LEAD_WORDS = 6, 60
 FEWEST_ITEMS, MOST_ITEMS = 2, 20
 """Of a list."""
-_ITEM = re.compile(
-    r"^[ \t]*+(?:[•▪◦●‣*–-]|\(?(?:\d{1,3}|[a-z]|[ivx]{1,5})[.)])[ \t]++(?P<said>[^\s\n](?:[^\n]*[^\s\n])?)",
-    re.MULTILINE,
-)
+_ITEM = re.compile(rf"^[ \t]*+{ITEM_MARK}[ \t]++(?P<said>[^\s\n](?:[^\n]*[^\s\n])?)", re.MULTILINE)
 MOST_OF_A_PART = 2
 """Of a question that asks several things, what is said of each: the words that answer and their sentence."""
 WORTH_SAYING = 0.3
@@ -38,6 +35,7 @@ LEAST_ANSWERED = 0.5
 question in nine was then declined wrongly; docs/answering.md has the others."""
 UNLIKELY = 0.25
 """The chance of being right below which what is quoted is called the nearest, and no answer: three to one against."""
+MAY_BE_MORE = "There may be more than these."
 NEAREST = "I found no answer that can be relied on. This comes nearest:"
 UNREAD = 0.5
 """The most that "not found" is worth where the documents are in another language than the question."""
@@ -81,17 +79,17 @@ def _parts(request: AnswerRequest) -> list[AnswerPart]:
     if request.intent is Intent.CHAT:
         return [AnswerPart(_small_talk(request))]
     if request.intent is Intent.SURVEY:
-        return lead_quotes(request.evidence) or [AnswerPart(not_found(request.question), kind=PartKind.DECLINE)]
+        return lead_quotes(request.evidence) or [AnswerPart(NOT_FOUND, kind=PartKind.DECLINE)]
     if request.parts:
-        return part_by_part(request.question, request.parts, request.evidence)
+        return part_by_part(request.parts, request.evidence)
     return quotes(request.question, select(request.question, request.evidence))
 
 
-def part_by_part(question: str, asked: Sequence[str], evidence: Sequence[Evidence]) -> list[AnswerPart]:
+def part_by_part(asked: Sequence[str], evidence: Sequence[Evidence]) -> list[AnswerPart]:
     """Each question of several answered by itself, or said to be open; all right with their probabilities' product."""
     answers = [quotes(one, select(one, evidence)) for one in asked]
     if all(answer[0].kind is PartKind.DECLINE for answer in answers):
-        return [replace(answers[0][0], text=not_found(question))]
+        return answers[0]
     sure = math.prod(answer[0].probability or 0.0 for answer in answers)
     told: list[AnswerPart] = []
     for one, answer in zip(asked, answers, strict=True):
@@ -130,9 +128,13 @@ def quotes(question: str, selection: Selection) -> list[AnswerPart]:
         sure = 1 - selection.answered
         if in_another_language(question, [one.unit.item.passage.text for one in selection.scored]):
             sure = min(sure, UNREAD)
-        return [AnswerPart(not_found(question), kind=PartKind.DECLINE, probability=sure)]
-    if kind_of(question) is Kind.LIST and (items := listed(selection.scored[0].unit)):
-        return [replace(items[0], probability=selection.right), *items[1:]]
+        return [AnswerPart(NOT_FOUND, kind=PartKind.DECLINE, probability=sure)]
+    if asks_for_list(question) and (items := listed(selection.scored[0].unit)):
+        return [
+            replace(items[0], probability=selection.right),
+            *items[1:],
+            _extent(selection.scored[0].unit, len(items)),
+        ]
     one_fact, best = asks_for_a_fact(question), selection.scored[0]
     if whole := _whole_list(best.unit):
         parts = [whole]
@@ -142,6 +144,8 @@ def quotes(question: str, selection: Selection) -> list[AnswerPart]:
         few = one_fact or asks_yes_or_no(question)
         chosen = _chosen(selection.scored, *((FEW_QUOTES, FEW_WORDS) if few else (MOST_QUOTES, MOST_WORDS)))
         parts = [_quoted(one.unit) for one in chosen]
+        if asks_for_list(question) and len(parts) > 1:
+            parts.append(AnswerPart(MAY_BE_MORE, kind=PartKind.NOTE))
     if selection.right < UNLIKELY:
         parts = [AnswerPart(NEAREST, kind=PartKind.DECLINE), *parts]
     elif one_fact and not (whole and _is_item(best)) and (headline := _headline(question, best)):
@@ -179,6 +183,14 @@ def _run_at(unit: Unit) -> list[re.Match[str]]:
         if len(run) >= FEWEST_ITEMS and run[0].start() <= unit.end + 1 and unit.start <= run[-1].end():
             return run
     return []
+
+
+def _extent(unit: Unit, shown: int) -> AnswerPart:
+    """How many items were found, and whether the page shows where their list begins and ends."""
+    run, text, page = _run_at(unit), unit.item.passage.text, unit.item.passage.page_label
+    whole = shown == len(run) and text[: run[0].start()].strip() and text[run[-1].end() :].strip()
+    found = f"{shown} items of one list on page {page}."
+    return AnswerPart(found if whole else f"{found} {MAY_BE_MORE}", kind=PartKind.NOTE)
 
 
 def _whole_list(unit: Unit) -> AnswerPart | None:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from core.domain.documents import Block, BlockKind, Page
 from core.domain.spreads import halves
 
-CAPTIONED = frozenset(("tab", "fig", "cha", "exh", "equ", "alg"))
+CAPTIONED = ("tab", "fig", "chart", "exh", "equ", "alg")
 """How the names of things begin whose number stands behind their name only: tables, figures, charts and their like."""
 STEM = 3
 """Letters by which "Fig. 2" and "figure 2" are the same."""
@@ -86,7 +86,11 @@ def _is_called(kind: str, number: str, page: Page, block: Block) -> bool:
     stem = kind.casefold()[:STEM]
     if re.match(rf"\W{{0,3}}{re.escape(stem)}\w*\.?\s{{0,3}}{re.escape(number)}(?!\w|[.-]\d)", text, re.IGNORECASE):
         return True
-    return block.kind in _STRUCTURAL and stem not in CAPTIONED and _number_of(text) == number.casefold()
+    return (
+        block.kind in _STRUCTURAL
+        and not kind.casefold().startswith(CAPTIONED)
+        and _number_of(text) == number.casefold()
+    )
 
 
 def _number_of(text: str) -> str:

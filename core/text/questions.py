@@ -6,7 +6,6 @@ With vectors "the first quarter" and "the second quarter" are nearer than most r
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from enum import StrEnum
 from functools import lru_cache
 
 from core.text.terms import FUNCTION_WORDS, STOP_WORDS, content_terms, words
@@ -27,6 +26,11 @@ _MORE = re.compile(
 )
 _AUXILIARY = r"\b(?:is|are|was|were|do|does|did|has|have|had|can|could|may|must|shall|will|would|should)\b"
 _YES_NO = re.compile(rf"\W{{0,9}}{_AUXILIARY}", re.IGNORECASE)
+_LIST = re.compile(
+    r"^\W*(?:please )?(?:list|enumerate|name)\b|\bwh(?:at|o|ich) (?:\w+ )?(?:are|were)\b|\ball (?:of )?the\b",
+    re.IGNORECASE,
+)
+_DATE = re.compile(r"\bwhen\b|\b(?:what|which)(?: \w+)? (?:date|day|month|year)\b|\bdate of\b", re.IGNORECASE)
 _ALTERNATIVES = re.compile(r"\bor\b", re.IGNORECASE)
 _MORE_WORDS = r"(?:higher|greater|larger|bigger|more|longer|above|over|exceed\w{0,3})"
 _LESS_WORDS = r"(?:lower|less|smaller|fewer|shorter|below|under)"
@@ -40,22 +44,6 @@ _COMPARED = re.compile(
     re.IGNORECASE,
 )
 _DEVELOPED = re.compile(rf"\b(?:(?P<more>{_UP})|(?P<less>{_DOWN}))\b", re.IGNORECASE)
-_HOW_MANY = re.compile(
-    r"^\W*how many (?:different |distinct )?(?P<noun>[a-z]{3,30})\b(?P<rest>.*)$", re.IGNORECASE | re.DOTALL
-)
-_LIST_ALL = re.compile(
-    r"^\W*(?:(?:please|can you|could you)\W+)?(?:list|name|enumerate|show|give|what are|which are)(?: me| us)?"
-    r"(?: (?:all|the|every|each|of)){1,3} (?P<noun>[a-z]{3,30})\b(?P<rest>.*)$",
-    re.IGNORECASE | re.DOTALL,
-)
-_MENTIONED = (
-    r"(?:is|are|does|do|was|were)?\s?(?P<term>.{2,120}?) (?:(?:is|are|was|were) )?"
-    r"(?:mention|occur|appear|used|named|cited|come up|found|referred to|referenced)\w{0,4}\b(?P<rest>.*)$"
-)
-_HOW_OFTEN = re.compile(rf"^\W*how (?:many times|often) {_MENTIONED}", re.IGNORECASE | re.DOTALL)
-_WHICH_PAGES = re.compile(rf"^\W*(?:on|in|at)?\s?(?:which|what) pages? {_MENTIONED}", re.IGNORECASE | re.DOTALL)
-_QUOTES = "\"'“”‘’«» "
-_ARTICLE = re.compile(r"^(?:the (?:word|term|name|phrase)s?|the|a|an) (?=\S)", re.IGNORECASE)
 OF_DOCUMENTS = frozenset(
     content_terms(
         "summary summarise summarize overview gist tldr document documents file files pdf paper report contract "
@@ -64,55 +52,10 @@ OF_DOCUMENTS = frozenset(
     )
 )
 """Words of which a question about whole documents is made."""
-_STANDING = frozenset(content_terms("contain contained include included appear occur stand shown present found listed"))
 _COURTESY = frozenset(content_terms("please tell give show"))
 
 
-class Kind(StrEnum):
-    """What a question asks for, told by its form and its function words, in this order where several fit."""
-
-    COUNT = "how many"
-    LIST = "list"
-    YES_NO = "yes or no"
-    SUMMARY = "summary"
-    COMPARE = "compare"
-    WHY_HOW = "why or how"
-    DEFINITION = "definition"
-    DATE = "date"
-    FIGURE = "figure"
-    FACT = "fact"
-
-
-_KINDS: tuple[tuple[Kind, re.Pattern[str]], ...] = tuple(
-    (kind, re.compile(pattern, re.IGNORECASE))
-    for kind, pattern in (
-        (Kind.COUNT, r"\bhow many\b"),
-        (
-            Kind.LIST,
-            r"^\W*(?:please )?(?:list|enumerate|name)\b|\bwh(?:at|o|ich) (?:\w+ )?(?:are|were)\b|\ball (?:of )?the\b",
-        ),
-        (Kind.SUMMARY, r"\bsummar(?:y|i[sz]e)|\boverview\b|\bmain points\b"),
-        (Kind.COMPARE, r"\bcompare|\bdifferences? between\b|\bversus\b|\bvs\b"),
-        (Kind.WHY_HOW, rf"\bwhy\b|\bhow (?!(?:{_OF_DEGREE})\b)"),
-        (
-            Kind.DEFINITION,
-            r"\bdefin(?:e|ed|ition)\b|\bwhat (?:does|do)\b.{0,80}?\bmean\b|\bwhat is meant by\b|\bmeaning of\b",
-        ),
-        (Kind.DATE, r"\bwhen\b|\b(?:what|which)(?: \w+)? (?:date|day|month|year)\b|\bdate of\b"),
-        (Kind.FIGURE, rf"\bhow (?:{_OF_DEGREE})\b|\b(?:amount|percentage|number|rate|share) of\b"),
-    )
-)
 NOT_FOUND = "I found no answer in these documents."
-_NOT_FOUND = {
-    Kind.COUNT: "nothing that says how many",
-    Kind.LIST: "no such list",
-    Kind.YES_NO: "nothing that says yes or no",
-    Kind.COMPARE: "nothing to compare",
-    Kind.WHY_HOW: "no explanation",
-    Kind.DEFINITION: "no definition of this",
-    Kind.DATE: "no date for this",
-    Kind.FIGURE: "no figure for this",
-}
 
 
 def is_english(question: str) -> bool:
@@ -132,19 +75,13 @@ def in_another_language(question: str, texts: Sequence[str]) -> bool:
     return bool(texts) and is_english(question) != (2 * sum(map(is_english, texts)) >= len(texts))
 
 
-@lru_cache(maxsize=4096)
-def kind_of(question: str) -> Kind:
-    """What an English question asks for; a fact where nothing tells."""
-    if asks_yes_or_no(question):
-        return Kind.YES_NO
-    fitting = (kind for kind, pattern in _KINDS if pattern.search(question))
-    return next(fitting, Kind.FACT) if is_english(question) else Kind.FACT
+def asks_for_list(question: str) -> bool:
+    """Whether an English question asks for several things."""
+    return bool(_LIST.search(question)) and not asks_yes_or_no(question) and is_english(question)
 
 
-def not_found(question: str) -> str:
-    """What is said where nothing answers: by what was asked for."""
-    lacking = _NOT_FOUND.get(kind_of(question))
-    return f"I found {lacking} in these documents." if lacking else NOT_FOUND
+def asks_for_date(question: str) -> bool:
+    return bool(_DATE.search(question)) and is_english(question)
 
 
 @lru_cache(maxsize=4096)
@@ -195,30 +132,3 @@ def comparison(question: str) -> Comparison | None:
         rest = f"{statement[: match.start()]} {statement[match.end() :]}"
         return Comparison(">" if match["more"] else "<", " ".join(rest.split()))
     return None
-
-
-@dataclass(frozen=True, slots=True)
-class Census:
-    """What a question wants found on every page: what ``noun`` names, or else the mentions of ``term``."""
-
-    noun: str = ""
-    term: str = ""
-    by_page: bool = False
-    """The pages are asked for."""
-    rest: frozenset[str] = frozenset()
-    """What else the question speaks of, beside documents as such and pages; a census knows nothing of it."""
-
-
-def census(question: str) -> Census | None:
-    """None where a question does not ask for all of something, or for the mentions of a term."""
-    text = " ".join(question.split())
-    for pattern, by_page in ((_HOW_OFTEN, False), (_WHICH_PAGES, True)):
-        if match := pattern.match(text):
-            term = _ARTICLE.sub("", match["term"].strip(_QUOTES)).strip(_QUOTES)
-            return Census(term=term, by_page=by_page, rest=_beside(match["rest"]))
-    match = _HOW_MANY.match(text) or _LIST_ALL.match(text)
-    return Census(noun=match["noun"], rest=_beside(match["rest"])) if match else None
-
-
-def _beside(rest: str) -> frozenset[str]:
-    return frozenset(term for term in content_terms(rest) if not term[0].isdigit()) - OF_DOCUMENTS - _STANDING

@@ -10,11 +10,9 @@ from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal, DecimalException, localcontext
 from string import ascii_lowercase
 
-from core.domain.answers import Counted
 from core.domain.figures import Computation, Figure
 from core.text.measures import printed_figure
 
-MOST_PAGES_NAMED = 30
 MOST_OPERANDS = len(ascii_lowercase)
 _LONGEST_EXPRESSION = 400
 _SCALES = {1000: "thousand", 10**6: "million", 10**9: "billion", 10**12: "trillion"}
@@ -108,25 +106,6 @@ def statement(figures: Sequence[Figure], computation: Computation | None = None)
 
 def _when(figure: Figure) -> str:
     return figure.period or figure.column
-
-
-def count_statement(counted: Counted) -> str:
-    """How many were found, or on which pages, of how many that were read: "12 figures on 40 pages read"."""
-    of = f" of {counted.documents} documents" if counted.documents > 1 else ""
-    read = f"{_number_of(counted.pages, 'page', 'pages')} read{of}"
-    many = _number_of(len(counted.places), counted.one, counted.many)
-    if counted.one == "page":
-        return f"{many}{of}, {counted.pages:,} of them read"
-    if not counted.by_page:
-        return f"{many} on {read}"
-    labels = dict.fromkeys(place.page_label or str(place.page_index + 1) for place in counted.places)
-    shown = list(labels)[:MOST_PAGES_NAMED]
-    more = f" and {len(labels) - len(shown)} more" if len(labels) > len(shown) else ""
-    return f"Page{'s' if len(labels) > 1 else ''} {', '.join(shown)}{more}: {many} on {read}"
-
-
-def _number_of(number: int, one: str, many: str) -> str:
-    return f"{number:,} {one if number == 1 else many}"
 
 
 def relation(computation: Computation) -> str:

@@ -1,5 +1,6 @@
 """An answer as Markdown: every claim followed by its mark and the numbers of its sources, everything else harmless."""
 
+import re
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 
@@ -17,10 +18,13 @@ from core.domain.answers import (
     Usage,
     Verdict,
 )
+from core.domain.turns import Turn
 from core.text.charting import chart_of
+from core.text.sentences import ITEM_MARK
 from core.text.stating import latex
 from pages.components.words import (
     CLAIM_MARKS,
+    NOT_CALIBRATED,
     count,
     duration,
     escape,
@@ -30,13 +34,16 @@ from pages.components.words import (
     tame,
 )
 
+_WRITTEN = (PartKind.PROSE, PartKind.DECLINE, PartKind.NOTE)
+_ITEMS = re.compile(rf"\n(?=[ \t]*+{ITEM_MARK}[ \t])")
+
 
 def answer_markdown(parts: Sequence[AnswerPart], verdict: Verdict | None) -> str:
     """Each claim is followed by one badge; numbers that belong to no judged claim stand in a gray one."""
     claims = sorted(verdict.claims if verdict else (), key=lambda claim: claim.start)
     shown: list[str] = []
     start = 0
-    for whole, run in groupby(parts, key=lambda part: part.kind not in (PartKind.PROSE, PartKind.DECLINE)):
+    for whole, run in groupby(parts, key=lambda part: part.kind not in _WRITTEN):
         for stretch in [[part] for part in run] if whole else [list(run)]:
             end = start + sum(len(part.text) for part in stretch)
             own = [claim for claim in claims if start <= claim.start < end]
@@ -47,8 +54,9 @@ def answer_markdown(parts: Sequence[AnswerPart], verdict: Verdict | None) -> str
 
 def _quoted(part: AnswerPart, claims: Sequence[Claim]) -> list[str]:
     """Words of a page, or what code says of its figures: none of them is Markdown."""
-    after = badge(claims[0], part.numbers) if claims else _numbers(part.numbers)
-    words = escape_lines(" ".join(part.text.split()))
+    after = badge(claims[0], part.numbers, quoted=part.verbatim) if claims else _numbers(part.numbers)
+    lines = _ITEMS.split(part.text) if part.verbatim else [part.text]
+    words = "  \n".join(escape_lines(" ".join(line.split())) for line in lines)
     bold = part.kind is not PartKind.VERBATIM
     shown = [f"**{words}**" if bold else words, f" {after}" if after else ""]
     if part.computation is not None and (told := latex(part.figures, part.computation)):
@@ -92,10 +100,15 @@ def _numbers(numbers: Sequence[int]) -> str:
     return f":gray-badge[{' '.join(map(str, numbers))}]" if numbers else ""
 
 
-def badge(claim: Claim, numbers: Sequence[int]) -> str:
-    """The mark of a claim; that it is borne out is never shown without the citation that bears it."""
+def badge(claim: Claim, numbers: Sequence[int], *, quoted: bool = False) -> str:
+    """The mark of a claim; that it is borne out is never shown without the citation that bears it.
+
+    What is only quoted has a quotation mark: nobody had to check what it says.
+    """
     mark, color = claim_mark(claim)
-    said = " ".join(map(str, numbers)) or ("" if mark == "✓" else str(claim.status))
+    if quoted and mark == "✓":
+        mark = ":material/format_quote:"
+    said = " ".join(map(str, numbers)) or ("" if color == "green" else str(claim.status))
     if claim.status is ClaimStatus.SOURCE_REMOVED:
         said = f"{said} {claim.status}" if numbers else said
     return f":{color}-badge[{mark} {said}]".replace(" ]", "]")
@@ -118,6 +131,24 @@ def claim_line(claim: Claim) -> str:
     page = page_name(claim.quotation.page_label, claim.quotation.page_index)
     where = f"{escape(claim.quotation.document_name)}, {escape(page)}"
     return f"{line}  \n  :small[“{escape(claim.quotation.quotation)}” · {where}]"
+
+
+def draw_evaluation(turn: Turn) -> None:
+    """What the judge found, claim by claim, and the way to the trace."""
+    if (verdict := turn.verdict) is None:
+        return
+    sure = f"{verdict.confidence:.0%}" if verdict.calibrated else NOT_CALIBRATED.lower()
+    st.caption(f"Confidence of this draft: {sure}")
+    draw_scores(verdict)
+    if turn.usage:
+        used, room = turn.usage.prompt_tokens, turn.usage.context_tokens
+        st.progress(min(used / room, 1.0), text=usage_in_words(turn.usage, turn.engine))
+    if history := confidence_history(turn.attempts):
+        st.caption(history)
+    if seen := read_back_in_words(turn.citations):
+        st.caption(seen)
+    if verdict.claims:
+        st.markdown("\n".join(claim_line(claim) for claim in verdict.claims))
 
 
 def draw_scores(verdict: Verdict) -> None:

@@ -4,6 +4,7 @@ import streamlit as st
 
 CONVERSATION = "conversation"
 BESIDE = "page_panel"
+HEAD = "page_head"
 SESSION_LIST = "session_list"
 CASE = "review_case"
 FILES = "dropped_files"
@@ -15,6 +16,13 @@ _STYLE = f"""<style>
 }}
 .st-key-{CONVERSATION} {{ overflow-x: hidden; padding-right: 0.35rem; }}
 .st-key-{BESIDE}, :has(> .st-key-{BESIDE}) {{ height: var(--page) !important; flex: 0 0 var(--page) !important; }}
+.st-key-{BESIDE} {{ --head: 2.6rem; }}
+:has(> .st-key-{HEAD}) {{
+  position: sticky; top: 0; z-index: 5; min-height: 2.6rem; background: light-dark(#ffffff, #161a1b);
+}}
+.st-key-{HEAD} {{ flex-wrap: nowrap; }}
+.st-key-{HEAD} > * {{ flex-shrink: 0; }}
+.st-key-{HEAD} > :first-child {{ flex-shrink: 1; min-width: 0; }}
 @media (max-width: 1000px) {{
   .stApp:has(.st-key-{BESIDE}) {{ --pane: calc(42dvh - 8.5rem); --page: calc(58dvh - 8.5rem); }}
   .stHorizontalBlock:has(> .stColumn .st-key-{BESIDE}) {{ flex-direction: column-reverse; flex-wrap: nowrap; }}
@@ -33,6 +41,7 @@ _STYLE = f"""<style>
 }}
 [data-testid="stWidgetLabel"][disabled] {{ color: light-dark(#5c6566, #98a2a3); }}
 .st-key-{BESIDE} [data-testid="stElementToolbar"] {{ top: 0.4rem !important; transform: none !important; }}
+[data-testid="stPopoverButton"][aria-expanded=true] {{ color: inherit; }}
 [data-testid="stStatusWidget"] {{ display: none; }}
 [data-testid="stImage"] img {{ border: 1px solid #8888886b; }}
 </style>"""

@@ -16,6 +16,7 @@ from core.services.bootstrap import Pincite
 from core.text.orders import orders_in
 from pages.components.controls import button, download, quiet, row
 from pages.components.facade import pincite, safely, tell
+from pages.components.layout import HEAD
 from pages.components.page_words import PICTURE, draw_page_tools
 from pages.components.words import chip_label, escape, shorten
 
@@ -183,17 +184,16 @@ def _turn_button(shown: ShownPage, document: Document, slot: str, step: int) -> 
 
 
 def draw_neighbours(shown: ShownPage, slot: str) -> None:
-    """The way to the cited pages before and after this one, where the answer cites several."""
+    """The way to the cited pages before and after this one, where the answer cites several, in the row at hand."""
     cited = [group[0] for group in by_page(shown.citations)]
     here = next((number for number, place in enumerate(cited) if place in shown.here), None)
     if len(cited) < 2:
         return
-    with row(gap="xsmall"):
-        for label, key, step in (("Previous citation", "P", -1), ("Next citation", "N", +1)):
-            target = cited[((here if here is not None else -max(step, 0)) + step) % len(cited)]
-            quiet(label, "arrow_back" if step < 0 else "arrow_forward", show_page, slot,
-                  cited_page(target, shown.citations, shown.turn_id), key=f"{slot}_cited_{key}",
-                  shortcut=key)  # fmt: skip
+    for label, key, step in (("Previous citation", "P", -1), ("Next citation", "N", +1)):
+        target = cited[((here if here is not None else -max(step, 0)) + step) % len(cited)]
+        quiet("", "arrow_back" if step < 0 else "arrow_forward", show_page, slot,
+              cited_page(target, shown.citations, shown.turn_id), key=f"{slot}_cited_{key}",
+              shortcut=key, help=label)  # fmt: skip
 
 
 def draw_file_button(app: Pincite, document: Document, *, key: str) -> None:
@@ -204,13 +204,12 @@ def draw_file_button(app: Pincite, document: Document, *, key: str) -> None:
 def draw_page_panel(app: Pincite, shown: ShownPage, slot: str) -> None:
     """The cited page beside the conversation."""
     document = app.library.get(shown.document_id)
-    st.markdown(f"**{escape(document.name)}**", wrap=False)
-    with row(gap="xsmall"):
+    with row(gap="xsmall", key=HEAD):
+        st.markdown(f"**{escape(document.name)}**", wrap=False, width="stretch")
         draw_pager(app, document, shown, slot)
-        st.space("stretch")
+        draw_neighbours(shown, slot)
         draw_file_button(app, document, key=f"{slot}_file")
         quiet("", "close", show_page, slot, None, key=f"{slot}_close", help="Close the page")
-    draw_neighbours(shown, slot)
     if len(shown.here) == 1:
         st.caption(quotations(shown.here))
     draw_picture(document, shown, receipt_of(app, shown))

@@ -19,7 +19,7 @@ _SAME_LINE = 0.5
 
 _SCRIPT = """
 const NAMES = ["Find on this page", "Previous", "Next", "Smaller", "Larger"]
-const STEPS = [1, 1.25, 1.5, 2, 3]
+const MOST_FITTED = 1.7
 const make = (tag, name, more) => Object.assign(document.createElement(tag), { className: name, ...more })
 const flat = (text) => text.replace(/\\s+/g, " ").trim()
 
@@ -44,6 +44,14 @@ function frame([left, top, width, height], name) {
   box.style.cssText =
     `left:${left * 100}%;top:${top * 100}%;width:${width * 100}%;height:${height * 100}%`
   return box
+}
+
+// The whole page, its text as wide as the pane, and larger.
+function sizes(data) {
+  const left = Math.min(...data.lines.map((line) => line[0]))
+  const right = Math.max(...data.lines.map((line) => line[0] + line[2]))
+  const fitted = data.lines.length ? Math.max(1, Math.min(MOST_FITTED, 0.96 / (right - left))) : 1
+  return { left: data.lines.length ? left : 0, steps: [...new Set([1, fitted, 2, 3])] }
 }
 
 function find(data, asked) {
@@ -105,7 +113,7 @@ function bring(mark, pane, window_too) {
     return window_too && mark?.scrollIntoView({ block: "nearest", inline: "nearest" })
   const own = mark.getBoundingClientRect(), box = scrolls.getBoundingClientRect()
   scrolls.scrollTop += own.top - box.top - (box.height - own.height) / 2
-  if (pane.scrollWidth > pane.clientWidth)
+  if (own.width && pane.scrollWidth > pane.clientWidth)
     pane.scrollLeft += own.left - pane.getBoundingClientRect().left - (pane.clientWidth - own.width) / 2
 }
 
@@ -118,6 +126,7 @@ function draw(data, tools, image, setStateValue, pinned) {
   const words = layer(data, image)
   image.after(words)
   const base = pane.clientWidth
+  const { left, steps } = sizes(data)
   let hits = [], at = 0
   const show = (step) => {
     for (const old of words.querySelectorAll(".pincite-hit")) old.remove()
@@ -134,15 +143,16 @@ function draw(data, tools, image, setStateValue, pinned) {
     show(0)
   }
   const zoom = (step) => {
-    const now = Math.max(0, Math.min(STEPS.length - 1, Number(document.body.dataset.zoom ?? 0) + step))
-    document.body.dataset.zoom = now
+    const now = Math.max(0, Math.min(steps.length - 1, Number(document.body.dataset.zoom ?? steps.length - 3) + step))
+    if (step) document.body.dataset.zoom = now
     pane.style.overflowX = now ? "auto" : ""
     for (let part = holder; part !== pane; part = part.parentElement)
-      part.style.cssText = now ? `width:${STEPS[now] * base}px;max-width:none;flex:none` : ""
-    size.textContent = `${STEPS[now] * 100} %`
+      part.style.cssText = now ? `width:${steps[now] * base}px;max-width:none;flex:none` : ""
+    if (now) pane.scrollLeft = (left - 0.02) * steps[now] * base
+    size.textContent = `${Math.round(steps[now] * 100)} %`
     out.disabled = !now
-    larger.disabled = now === STEPS.length - 1
-    if (step) setStateValue("sharp", now > 1)
+    larger.disabled = now === steps.length - 1
+    if (step) setStateValue("sharp", steps[now] >= 2)
   }
   asked.oninput = search
   asked.onkeydown = (event) => event.key === "Enter" && (event.preventDefault(), show(event.shiftKey ? -1 : 1))
@@ -191,12 +201,12 @@ export default function ({ data, parentElement, setStateValue, setTriggerValue }
 }
 """
 _STYLE = """
-.pincite-tools { display: flex; gap: 0.35rem; align-items: center; font-family: inherit; }
+.pincite-tools { display: flex; flex-wrap: wrap; gap: 0.35rem; align-items: center; font-family: inherit; }
 .pincite-tools input {
-  flex: 1 1 6rem; min-width: 5rem; max-width: 16rem; font: inherit; font-size: 0.875rem; padding: 0.25rem 0.5rem;
+  flex: 1 1 3.5rem; min-width: 3rem; max-width: 16rem; font: inherit; font-size: 0.875rem; padding: 0.25rem 0.5rem;
   color: light-dark(#16191a, #eef2f2); background: transparent; border: 1px solid #8888886b; border-radius: 0.375rem;
 }
-.pincite-tools span { font-size: 0.8rem; min-width: 2.6rem; text-align: center; color: light-dark(#16191a, #eef2f2); }
+.pincite-tools span { font-size: 0.8rem; min-width: 2.2rem; text-align: center; color: light-dark(#16191a, #eef2f2); }
 .pincite-tools button, .pincite-offer button {
   font: inherit; font-size: 0.875rem; min-width: 1.9rem; padding: 0.15rem 0.5rem; cursor: pointer;
   color: light-dark(#16191a, #eef2f2); background: transparent; border: 1px solid #8888886b; border-radius: 0.375rem;
@@ -218,7 +228,7 @@ _STYLE = """
   background: light-dark(#ffffff, #1b2022); border: 1px solid #8888886b; box-shadow: 0 2px 8px #00000055;
 }
 .stElementContainer:has(.pincite-tools) {
-  position: sticky; top: 0; z-index: 4; padding: 0.25rem 0; background: light-dark(#ffffff, #161a1b);
+  position: sticky; top: var(--head, 0); z-index: 4; padding: 0.25rem 0; background: light-dark(#ffffff, #161a1b);
 }
 """
 _words = st.components.v2.component("pincite_page_words", css=_STYLE, js=_SCRIPT, isolate_styles=False)

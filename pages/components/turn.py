@@ -11,19 +11,15 @@ from core.domain.turns import FeedbackKind, ReviewDecision, Tier, Turn, TurnSnap
 from core.services.bootstrap import Pincite
 from pages.components.answer import (
     answer_markdown,
-    claim_line,
-    confidence_history,
     draw_charts,
-    draw_scores,
-    read_back_in_words,
-    usage_in_words,
+    draw_evaluation,
 )
 from pages.components.controls import button, download, link_to_trace, quiet, row
 from pages.components.facade import safely
 from pages.components.page_view import draw_chips, passages_found
 from pages.components.printing import draw_printed_citations
+from pages.components.why import draw_why
 from pages.components.words import (
-    NOT_CALIBRATED,
     STATUS_WORDS,
     claims_in_words,
     confidence,
@@ -98,8 +94,6 @@ def draw_answer(app: Pincite, turn: Turn, document_names: dict[str, str], slot: 
         st.caption("The nearest passages that the search found:")
         draw_chips(passages_found(turn)[:3], document_names, slot, turn.id)
     _draw_state(turn)
-    if turn.tier is Tier.CHECK:
-        st.caption(f":material/rule: {escape(to_check(turn))}")
     if turn.notices:
         st.caption("  \n".join(f":material/info: {escape(notice)}" for notice in turn.notices))
 
@@ -133,32 +127,16 @@ def _draw_headline(app: Pincite, turn: Turn) -> None:
         label = f":material/link_off: {claims_in_words(turn.parts, verdict)}"
     elif turn.reused_from:
         label = f":material/verified_user: Repeats a reviewed answer · {sure.lower()}"
-    elif verdict.declined:
+    elif verdict.declined and turn.tier is not Tier.CHECK:
         label = f":material/do_not_disturb_on: No answer found · {verdict.confidence:.0%} sure that there is none"
+    elif turn.tier is Tier.CHECK:
+        label = f":material/rule: {escape(to_check(turn))}"
     else:
-        sign = "rule" if turn.tier is Tier.CHECK else "check_circle"
-        claims = claims_in_words(turn.parts, verdict) or "No claims to check"
-        label = f":material/{sign}: {claims} · {sure.lower()}"
+        label = (
+            f":material/check_circle: {claims_in_words(turn.parts, verdict) or 'No claims to check'} · {sure.lower()}"
+        )
     with st.expander(label, type="compact"):
         draw_evaluation(turn)
-
-
-def draw_evaluation(turn: Turn) -> None:
-    """What the judge found, claim by claim, and the way to the trace."""
-    if (verdict := turn.verdict) is None:
-        return
-    sure = f"{verdict.confidence:.0%}" if verdict.calibrated else NOT_CALIBRATED.lower()
-    st.caption(f"Confidence of this draft: {sure}")
-    draw_scores(verdict)
-    if turn.usage:
-        used, room = turn.usage.prompt_tokens, turn.usage.context_tokens
-        st.progress(min(used / room, 1.0), text=usage_in_words(turn.usage, turn.engine))
-    if history := confidence_history(turn.attempts):
-        st.caption(history)
-    if seen := read_back_in_words(turn.citations):
-        st.caption(seen)
-    if verdict.claims:
-        st.markdown("\n".join(claim_line(claim) for claim in verdict.claims))
 
 
 def _draw_state(turn: Turn) -> None:
@@ -201,10 +179,6 @@ def draw_actions(app: Pincite, turn: Turn) -> None:
                         on_change=safely, args=(_keep_feedback, app, turn.id))  # fmt: skip
             if turn.verdict and turn.verdict.declined and not turn.review and turn.scope:
                 button("Search all documents", "travel_explore", _elsewhere, app, turn.id, key=f"wide_{turn.id}")
-            if turn.plan and turn.plan.standalone_question != turn.plan.question:
-                button("Ask it on its own", "chat_bubble", _alone, app, turn.id, key=f"alone_{turn.id}")
-            elif turn.plan and turn.plan.readings:
-                button("Ask it as a follow-up", "forum", _joined, app, turn, key=f"joined_{turn.id}")
             for name in turn.options:
                 button(name, "subdirectory_arrow_right", _choose, app, turn, name, key=f"option_{name}_{turn.id}")
             if turn.options:
@@ -212,16 +186,31 @@ def draw_actions(app: Pincite, turn: Turn) -> None:
             if turn.intent is Intent.ABOUT:
                 st.page_link("pages/documents.py", label="Documents", icon=":material/description:")
                 st.page_link("pages/settings.py", label="Settings", icon=":material/settings:")
-            if turn.status is TurnStatus.ANSWERED and turn.verdict:
-                quiet("Send to review", "rate_review", app.reviews.send, turn.id, key=f"review_{turn.id}")
             if turn.final_citations:
                 quiet("Pin to notes", "keep", app.notes.pin, turn.session_id, turn.final_citations,
                       key=f"pin_all_{turn.id}", help="Keep what this answer quotes in the notes")  # fmt: skip
-                download("Evidence", lambda: app.exports.of_turn(turn.id), f"{turn.question[:60]}.pdf",
-                         "application/pdf", key=f"binder_{turn.id}",
-                         help="This answer with the pages that it cites, as a sealed PDF")  # fmt: skip
-        link_to_trace(turn, "Why this answer?")
+        if quiet("Why this answer?", "account_tree", key=f"why_{turn.id}"):
+            draw_why(app, turn)
+        if turn.plan and turn.verdict:
+            with st.popover(
+                "More", icon=":material/more_horiz:", type="tertiary", key=f"also_{turn.id}_{turn.status.name}"
+            ):
+                _draw_more(app, turn)
         st.caption(_timing(turn), width="content")
+
+
+def _draw_more(app: Pincite, turn: Turn) -> None:
+    """What is seldom done with an answer."""
+    if turn.final_citations:
+        download("Evidence", lambda: app.exports.of_turn(turn.id), f"{turn.question[:60]}.pdf", "application/pdf",
+                 key=f"binder_{turn.id}", help="This answer with the pages that it cites, as a sealed PDF")  # fmt: skip
+    if turn.status is TurnStatus.ANSWERED:
+        quiet("Send to review", "rate_review", app.reviews.send, turn.id, key=f"review_{turn.id}")
+    if turn.plan and turn.plan.standalone_question != turn.plan.question:
+        quiet("Ask it on its own", "chat_bubble", _alone, app, turn.id, key=f"alone_{turn.id}")
+    elif turn.plan and turn.plan.readings:
+        quiet("Ask it as a follow-up", "forum", _joined, app, turn, key=f"joined_{turn.id}")
+    link_to_trace(turn, "Full trace")
 
 
 def _quote(app: Pincite, turn_id: str) -> None:

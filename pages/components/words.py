@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 from datetime import UTC, datetime
 
-from core.domain.answers import AnswerPart, Citation, ClaimStatus, Verdict
+from core.domain.answers import AnswerPart, Citation, ClaimStatus, PartKind, Verdict
 from core.domain.documents import bare_name
 from core.domain.turns import SURE, TurnStatus
 from core.text.markdown import escape as escape
@@ -114,7 +114,8 @@ def confidence(verdict: Verdict, threshold: float) -> str:
 def claims_in_words(parts: Sequence[AnswerPart], verdict: Verdict) -> str:
     """For example "Quoted word for word", "3 claims supported, 1 unsupported"."""
     supported = all(claim.status is ClaimStatus.SUPPORTED for claim in verdict.claims)
-    if verdict.claims and supported and all(part.verbatim or not part.text.strip() for part in parts):
+    said = [part for part in parts if part.text.strip() and part.kind is not PartKind.NOTE]
+    if verdict.claims and supported and all(part.verbatim for part in said):
         return "Quoted word for word"
     return _claims_counted(verdict)
 

@@ -73,12 +73,17 @@ def test_upload_ask_citation_page_trace_review(quoting_app: str, new_page: NewPa
     page.locator(".st-key-chat_page_next button").first.click()
     expect(page.get_by_text("Page 3 of 4")).to_be_visible()
 
-    page.get_by_role("link", name="Why this answer?").click()
+    page.get_by_role("button", name="Why this answer?").click()
+    dialog = page.get_by_role("dialog")
+    for step in ("Understood as", "Looked in", "Found", "Doubts"):
+        expect(dialog.get_by_text(step)).to_be_visible()
+    dialog.get_by_role("link", name="Full trace").click()
     expect(page.locator('[data-testid="stGraphVizChart"] svg')).to_be_visible()
     trace = json.loads(downloaded(page, page.get_by_role("button", name="Download as JSON")).read_text("utf-8"))
     assert trace["question"] == QUESTION and trace["path"][0] == "router"
 
     page.get_by_role("link", name="Open the conversation").click()
+    page.locator('[class*="st-key-also_"] button').last.click()
     page.get_by_role("button", name="Send to review").click()
     expect(page.get_by_text("Do not rely on this answer yet.")).to_be_visible()
     go_to(page, r"Review \(1\)")
@@ -127,7 +132,7 @@ def test_switch_reload_and_second_tab_in_mid_answer_lose_nothing(
 
     model.go_on.set()
     for tab in (page, second):
-        expect(tab.get_by_role("link", name="Why this answer?")).to_be_visible()
+        expect(tab.get_by_role("button", name="Why this answer?")).to_be_visible()
         expect(tab.get_by_text("overdue amount per month").filter(visible=True)).to_be_visible()
         expect(tab.get_by_text("Draft, not checked yet")).to_have_count(0)
 
@@ -168,7 +173,7 @@ def test_no_page_asks_anything_of_another_machine(quoting_app: str, new_page: Ne
     page.on("request", lambda request: asked.append(request.url))
     page.goto(quoting_app)
     page.get_by_role("button", name="Try it with the sample contract").click()
-    expect(page.get_by_role("link", name="Why this answer?")).to_be_visible()
+    expect(page.get_by_role("button", name="Why this answer?")).to_be_visible()
     for name in ("Documents", "Traces", "Review", "Settings"):
         go_to(page, name)
         expect(page.get_by_role("heading", name=name, exact=True)).to_be_visible()

@@ -55,11 +55,11 @@ def test_the_whole_conversation_is_printed(tmp_path: Path, new_page: NewPage, lo
     with running_app(tmp_path, port=free_port(), environment=environment(PINCITE_ENGINE="quoting")) as app:
         page = new_page()
         page.goto(app.entrance.replace("/?", f"/?session={long_conversation}&"))
-        expect(page.get_by_role("link", name="Why this answer?")).to_have_count(20)
+        expect(page.get_by_role("button", name="Why this answer?")).to_have_count(20)
         assert "at the very end?" in words_of(page)
         page.locator(".st-key-conversation").get_by_test_id("stPopover").first.get_by_role("button").click()
         page.get_by_role("button", name="Show all of it, for printing").click()
-        expect(page.get_by_role("link", name="Why this answer?")).to_have_count(22)
+        expect(page.get_by_role("button", name="Why this answer?")).to_have_count(22)
         page.get_by_role("button", name=re.compile(r"service-contract · p\. 2")).first.click()
         expect(page.locator(".st-key-page_panel img")).to_be_visible()
         printed = words_of(page)

@@ -317,3 +317,21 @@ def test_a_hyphen_ends_no_short_line(tmp_path: Path) -> None:
     sheet.line("ohne einen Gast aus Rheinland-")
     sheet.line("Pfalz, der die Uhren pflegt.")
     assert "aus Rheinland-Pfalz, der" in sheet.read(tmp_path).text
+
+
+@pytest.mark.parametrize("foot", ["", "{}"])
+def test_the_number_of_a_section_at_the_top_of_a_page_is_none_of_the_page(tmp_path: Path, foot: str) -> None:
+    canvas = Canvas(str(tmp_path / "leaflet.pdf"), pagesize=A4)
+    for number, heading in ((1, "3. Use"), (2, "4. Storage")):
+        canvas.drawString(LEFT, 790, heading)
+        for line in range(20):
+            canvas.drawString(LEFT, 760 - 16 * line, f"The tablets of bottle {number * 31 + line} are kept dry.")
+        canvas.drawString(290, 40, foot.format(number))
+        canvas.showPage()
+    canvas.save()
+    document = OpenPdf(tmp_path / "leaflet.pdf", lambda page_index, what: None)
+    try:
+        labels = [document.page(index, {}).page_label for index in range(2)]
+    finally:
+        document.close()
+    assert labels in (["1", "2"], ["", ""])

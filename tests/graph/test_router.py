@@ -8,7 +8,7 @@ import pytest
 
 from core.domain.search import Intent, Mode
 from core.domain.turns import TurnStatus
-from core.graph.nodes.router import _by_rule, _by_wish
+from core.graph.nodes.router import _by_rule, _by_wish, without_greeting
 from core.models.utterances import Wish, wish_of
 from tests.graph.world import ScriptedModel, Shelf
 
@@ -78,3 +78,15 @@ def test_what_was_asked_before_is_told_again(world: Any) -> None:
     listed = one.ask("Which questions have I asked?").turn.answer
     assert "“When was the pier built?”" in listed and "“Who built the pier?”" in listed and "Hello" not in listed
     assert (len(one.search.plans), len(model.requests)) == (searched, asked)
+
+
+def test_a_greeting_before_a_question_is_no_part_of_it() -> None:
+    asked = "What happens to the concert if it rains?"
+    assert without_greeting(f"Hello! Can you help me? {asked}") == asked
+    for whole in (asked, "Hello! Can you help me?", f"The concert is on Friday. {asked}"):
+        assert without_greeting(whole) == whole
+
+
+@pytest.mark.parametrize("asked", ["multiply 14 by 9", "what is 200 divided by 16", "what's 33 minus 8"])
+def test_a_sum_is_small_talk(asked: str) -> None:
+    assert wish_of(asked)[0] is Wish.CHAT

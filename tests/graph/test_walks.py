@@ -403,35 +403,6 @@ def test_a_question_of_yes_or_no_is_answered_with_the_sentence_that_decides_and_
         assert {claim.status for claim in turn.verdict.claims} == {ClaimStatus.SUPPORTED}
 
 
-def test_what_is_counted_over_every_page_says_how_many_were_read(world: Any) -> None:
-    turn = world(Quoting()).ask("On which pages is “either party” mentioned?").turn
-    assert turn.parts[0].text == "Page 3: 1 mention of “either party” on 5 pages read of 2 documents"
-    assert turn.status is TurnStatus.ANSWERED, turn.reasons
-    assert [citation.quotation for citation in turn.citations] == ["Either party"]
-    nothing = world(ScriptedModel()).ask("How many times does dragon occur?").turn
-    assert nothing.answer == "I found no mentions of “dragon” on 5 pages read of 2 documents."
-
-
-def test_a_count_that_its_places_do_not_bear_out_is_refused(world: Any) -> None:
-    turn = world(Quoting()).ask("How many times does “party” occur?").turn
-    head = turn.parts[0]
-    places = head.counted.places
-    assert _statuses([head, *turn.parts[1:]], turn)[0] is ClaimStatus.SUPPORTED
-    for wrong in (
-        replace(head, text="2 mentions of “party” on 5 pages read of 2 documents"),
-        replace(head, counted=replace(head.counted, places=(replace(places[0], start=places[0].start + 1),))),
-    ):
-        assert _statuses([wrong, *turn.parts[1:]], turn)[0] is ClaimStatus.UNSUPPORTED
-
-
-def _statuses(parts: Any, turn: Any) -> list[ClaimStatus]:
-    shelf = Shelf({"Service contract.pdf": CONTRACT, "report.pdf": REPORT})
-    verdict = verdict_of(
-        turn.question, parts, turn.evidence, removed_markers=0, page_text=shelf.page_text, threshold=0.5
-    )
-    return [claim.status for claim in verdict.claims]
-
-
 def test_prose_is_given_what_code_read_and_a_disagreement_is_told(world: Any) -> None:
     asked = "Who led the measurements in Lisbon?"
     model = ScriptedModel(*["The turbine reached an efficiency of 41.7 percent in the second trial. [1]"] * 3)
@@ -441,12 +412,6 @@ def test_prose_is_given_what_code_read_and_a_disagreement_is_told(world: Any) ->
     assert f"Read by code, the pages say: “{read.text}”." in turn.notices
     calm = world(ScriptedModel(*["Dr. Ada Moreno led the measurements in Lisbon. [1]"] * 3)).ask(asked).turn
     assert not any("Read by code" in notice for notice in calm.notices)
-
-
-def test_how_many_pages_there_are_is_counted(world: Any) -> None:
-    turn = world(Quoting()).ask("How many pages are there?", mode=Mode.DOCUMENTS).turn
-    assert turn.parts[0].text == "5 pages of 2 documents, 5 of them read"
-    assert turn.status is TurnStatus.ANSWERED, turn.reasons
 
 
 def test_what_a_model_thinks_is_kept_apart_and_judged_by_nobody(world: Any) -> None:

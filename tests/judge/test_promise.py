@@ -28,7 +28,7 @@ from core.judge.promise import (
 )
 from core.judge.verdict import UNPROMISED, verdict_of
 from core.services.bootstrap import open_pincite
-from core.text.questions import not_found
+from core.text.questions import NOT_FOUND
 
 FEE = "The fee is 40 euro."
 GERMAN = "Die Gebühr ist nach dem Vertrag und der Anlage fällig."
@@ -108,10 +108,10 @@ def test_what_ships_has_answers_of_each_kind_that_can_be_promised() -> None:
         ("What is the fee?", AnswerPart(FEE, (1,), PartKind.VERBATIM, probability=0.9), GERMAN, AnswerKind.QUOTED_ELSE),
         ("Was kostet es nach dem Vertrag?", AnswerPart(FEE, (1,), PartKind.VERBATIM, probability=0.9), FEE,
          AnswerKind.QUOTED_ELSE),
-        ("What is the fee?", AnswerPart(not_found("What is the fee?"), (), PartKind.DECLINE, probability=0.9), FEE,
+        ("What is the fee?", AnswerPart(NOT_FOUND, (), PartKind.DECLINE, probability=0.9), FEE,
          AnswerKind.NOT_FOUND),
         ("Was kostet es nach dem Vertrag?",
-         AnswerPart(not_found("Was kostet es nach dem Vertrag?"), (), PartKind.DECLINE, probability=0.9), GERMAN,
+         AnswerPart(NOT_FOUND, (), PartKind.DECLINE, probability=0.9), GERMAN,
          AnswerKind.NOT_FOUND_ELSE),
         ("How many fees?", AnswerPart("I found no fees on 3 pages.", (), PartKind.DECLINE, probability=0.9), FEE,
          AnswerKind.OTHER),
@@ -189,7 +189,7 @@ PROMISED = {AnswerKind.QUOTED: 0.5}
         (AnswerPart(FEE, (1,), PartKind.VERBATIM, probability=0.4), "below the threshold of 50%"),
         (AnswerPart(FEE, (1,)), UNPROMISED[0]),
         (AnswerPart("The documents do not say.", ()), UNPROMISED[0]),
-        (AnswerPart(not_found("What is the fee?"), (), PartKind.DECLINE, probability=0.9), UNPROMISED[1]),
+        (AnswerPart(NOT_FOUND, (), PartKind.DECLINE, probability=0.9), UNPROMISED[1]),
     ],
 )
 def test_each_kind_of_answer_has_a_promise_of_its_own(part: AnswerPart, reason: str | None) -> None:

@@ -76,7 +76,7 @@ def test_lists_tables_and_emphasis_of_a_model_survive() -> None:
 def test_document_text_is_shown_exactly() -> None:
     assert escape("1 * 2_3 # x") == r"1 \* 2\_3 \# x"
     quoted = AnswerPart("# Not a heading\n\n1. item [11]", (1,), PartKind.VERBATIM)
-    assert answer_markdown((quoted,), None) == "\\# Not a heading 1. item \\[11\\] :gray-badge[1]"
+    assert answer_markdown((quoted,), None) == "\\# Not a heading  \n1\\. item \\[11\\] :gray-badge[1]"
     assert escape_lines("1. item") == "1\\. item"
 
 

@@ -31,7 +31,7 @@ def texts(name: str) -> list[str]:
 
 def test_a_section_is_found_by_its_number_and_goes_on_over_the_page() -> None:
     assert texts("section 6") == ["6 Liability\n6.1 It is limited.", "6.2 An insurance is kept.\nTable 2. Prices"]
-    assert texts("article 7") == ["7 Law\nThe law of Denmark governs."]
+    assert texts("article 7") == texts("chapter 7") == ["7 Law\nThe law of Denmark governs."]
     assert texts("section 6.1") == ["6.1 It is limited."]
 
 

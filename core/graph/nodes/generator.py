@@ -24,11 +24,9 @@ from core.graph.context import TurnContext
 from core.graph.state import TurnState, critique_of
 from core.judge.citations import CitedAnswer, cite, read_typed, renumbered
 from core.models.replies import mended
-from core.search.census import parts_of as count_parts
 from core.text.marks import plain_text
 from core.text.numbers import quantities, same
 from core.text.plain import storable
-from core.text.stating import count_statement
 from core.text.terms import content_terms
 from core.text.thinking import split_thinking
 
@@ -47,16 +45,12 @@ def generator(state: TurnState, runtime: Runtime[TurnContext]) -> TurnState:
     chat = state.intent is Intent.CHAT
     engine, silence = context.stand_in if state.by_code else context.model, []
     request = whole = _request(state, context)
-    if engine.writes_prose and not (chat or state.counted):
+    if engine.writes_prose and not chat:
         whole = _counted_as_sent(request, _quoted_by_code(request, context))
         request = replace(whole, evidence=_readable(whole.evidence, engine.readable_characters))
     verb = "Writing" if engine.writes_prose else "Selecting quotations"
     context.progress.step(f"{verb}…" if chat else f"{verb} from {len(request.evidence)} passages…")
-    thoughts = ""
-    if state.counted:
-        parts, removed = _of_count(state), 0
-    else:
-        parts, removed, thoughts = _written(engine, request, context)
+    parts, removed, thoughts = _written(engine, request, context)
     if not parts and engine.writes_prose:
         engine, silence = context.stand_in, [_silence(context)]
         parts, removed, _ = _written(engine, whole, context)
@@ -67,7 +61,7 @@ def generator(state: TurnState, runtime: Runtime[TurnContext]) -> TurnState:
         else cite(parts, whole.evidence, context.documents.page_text, question=request.question)
     )
     cited, evidence = renumbered(found, whole.evidence)
-    writes = engine.writes_prose and not chat and not state.counted
+    writes = engine.writes_prose and not chat
     otherwise = _told_otherwise(cited.parts, request.stated) if writes and cited.parts else []
     usage = engine.usage and replace(
         engine.usage, passages=len(request.evidence), left_out=len(whole.evidence) - len(request.evidence)
@@ -129,17 +123,6 @@ def _written(
         return parts, removed, thoughts
     # a figure answers one question, and not those that were asked with it
     return parts if request.parts else led_by_figure(parts, request.stated), removed, thoughts
-
-
-def _of_count(state: TurnState) -> tuple[AnswerPart, ...]:
-    """What was counted, whoever writes else."""
-    assert state.counted is not None
-    text = count_statement(state.counted)
-    if not state.counted.places:
-        read = text.partition(" on ")[2]
-        told = f"I found no {state.counted.many} on {read}."
-        return (AnswerPart(told, kind=PartKind.DECLINE, probability=state.sure),)
-    return count_parts(state.counted, text, state.evidence, state.sure)
 
 
 def led_by_figure(parts: Sequence[AnswerPart], stated: Sequence[AnswerPart]) -> tuple[AnswerPart, ...]:

@@ -120,7 +120,7 @@ def _enough(settings: Settings) -> float:
 
 def _is_prose(state: TurnState, context: TurnContext) -> bool:
     """A language model wrote the draft."""
-    return context.model.writes_prose and not (state.by_code or state.counted)
+    return context.model.writes_prose and not state.by_code
 
 
 def quoted_instead(model: str) -> str:

@@ -11,7 +11,6 @@ from core.domain.documents import Document, DocumentStatus
 from core.domain.search import Candidate, Evidence, Intent, Reason, SearchResult
 from core.figures.answers import ASKS, asks_for_figure
 from core.graph.context import Documents, TurnContext
-from core.graph.nodes.census import counted, taken_as_census
 from core.graph.nodes.placed import placed
 from core.graph.state import TurnState, critique_of
 from core.models.quoting import options
@@ -34,8 +33,6 @@ def retriever(state: TurnState, runtime: Runtime[TurnContext]) -> TurnState:
     scope = state.plan.document_ids or state.document_ids
     searched = [document for document in context.documents.list() if not scope or document.id in scope]
     found = placed(state, context, searched)
-    if found is None and (asked := taken_as_census(state, searched)):
-        found = counted(state, context, searched, asked)
     if found is None:
         look = _survey if state.intent is Intent.SURVEY else _search
         found = look(state, context, searched)
@@ -103,8 +100,6 @@ def _survey(state: TurnState, context: TurnContext, searched: Sequence[Document]
 
 def _repeats(state: TurnState, context: TurnContext) -> bool:
     """Whether a retry would ask the engine what it was asked before: the same passages, the same critique."""
-    if state.attempts and state.counted is not None:
-        return True
     if not state.attempts or not state.evidence:
         return False
     *_, before, last = (None, *state.attempts)
@@ -121,10 +116,8 @@ def after_retriever(
         return "__end__"
     if state.parts and not state.attempts:
         return "judge"  # there is no such place, and nothing to write from
-    if state.give_up or not (state.evidence or state.counted):
+    if state.give_up or not state.evidence:
         return "review"
-    if state.counted is not None:
-        return "generator"
     wants_figure = state.intent is not Intent.SURVEY and asks_for_figure(state.asked, runtime.context.formulas) >= ASKS
     return "analyst" if wants_figure else "generator"
 

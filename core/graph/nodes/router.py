@@ -22,7 +22,8 @@ from core.models.utterances import Wish, wish_of
 from core.search.follow_up import read_after
 from core.search.places import numbered_in, pages_in
 from core.search.plan import plan_question
-from core.text.questions import OF_DOCUMENTS, kind_of
+from core.text.questions import OF_DOCUMENTS
+from core.text.sentences import split_sentences
 from core.text.terms import content_terms
 
 INTENT_INSTRUCTIONS = (
@@ -64,6 +65,7 @@ def router(state: TurnState, runtime: Runtime[TurnContext]) -> TurnState:
     context.progress.step("Reading the question…")
     documents = context.documents.list()
     text, mentioned, notices = resolve_mentions(state.question, documents)
+    text = without_greeting(text)
     scope = mentioned or state.document_ids
     in_scope = [document for document in documents if not scope or document.id in scope]
     context.note(read={"question": state.question, "mode": state.mode, "documents": [d.name for d in in_scope]})
@@ -97,7 +99,6 @@ def router(state: TurnState, runtime: Runtime[TurnContext]) -> TurnState:
         decided={
             "intent": intent,
             "because": why,
-            "asks for": kind_of(text),
             "mentioned": [d.name for d in documents if d.id in mentioned],
         }
     )
@@ -182,6 +183,19 @@ def _longest_name(rest: str, names: dict[str, str]) -> str:
         if rest[: len(name)].casefold() == name and not (following.isalnum() or following == "_"):
             return rest[: len(name)]
     return ""
+
+
+def without_greeting(text: str) -> str:
+    """What is left of a question about documents behind sentences that are none: "Hello! Can you help me? …"."""
+    sentences = [text[span.start : span.end] for span in split_sentences(text)]
+    begins = 0
+    while begins < len(sentences) - 1:
+        wish, sure = wish_of(sentences[begins])
+        if wish not in (Wish.CHAT, Wish.PROGRAM) or sure < CERTAIN:
+            break
+        begins += 1
+    about_documents = bool(begins) and wish_of(sentences[begins])[0] is Wish.DOCUMENTS
+    return " ".join(sentences[begins:]) if about_documents else text
 
 
 def _by_rule(

@@ -55,6 +55,8 @@ class Printed:
     value: int
     style: str
     height: float
+    alone: bool
+    """Nothing else stands on its line."""
 
     def goes_with(self, other: "Printed", pages_before: int) -> bool:
         """The other number stands so many pages before this one in the same count."""
@@ -113,7 +115,7 @@ def printed_label(page_index: int, edges: Mapping[int, Sequence[EdgeLine]]) -> s
             )
     own = [number for number in counted.get(page_index, []) if series[page_index, number] >= needed]
     if own:
-        return max(own, key=lambda number: series[page_index, number]).text
+        return max(own, key=lambda number: (series[page_index, number], number.alone)).text
     if not series:
         return None
     (index, number), agreeing = max(series.items(), key=lambda entry: entry[1])
@@ -130,7 +132,7 @@ def _key(text: str) -> str:
 def _numbers(text: str, height: float) -> tuple[Printed, ...]:
     found = {}
     for candidate in _candidates(text):
-        if printed := _printed(candidate, height):
+        if printed := _printed(candidate, height, alone=candidate == text.strip()):
             found[printed.text] = printed
     return tuple(found.values())
 
@@ -141,16 +143,20 @@ def _candidates(text: str) -> tuple[str, ...]:
     parts = [text, *_SPLIT.split(text)]
     words = text.split()
     if len(words) > 1:
-        parts += [words[0], words[-1]]
+        parts += [words[-1]] if words[0].endswith(".") else [words[0], words[-1]]  # "3. Storage" is a heading
     return tuple(dict.fromkeys(match.group(1) for part in parts if (match := _NUMBER.match(part))))
 
 
-def _printed(text: str, height: float) -> Printed | None:
+def _printed(text: str, height: float, *, alone: bool) -> Printed | None:
     if found := _DIGITS.fullmatch(text):
         value = int(found[2])
-        return None if 1900 <= value <= 2100 or value == 0 else Printed(text, value, (found[1] or "").upper(), height)
+        return (
+            None
+            if 1900 <= value <= 2100 or value == 0
+            else Printed(text, value, (found[1] or "").upper(), height, alone)
+        )
     if _ROMAN.match(text) and (text.islower() or text.isupper()):
-        return Printed(text, _roman_value(text.lower()), "roman", height)
+        return Printed(text, _roman_value(text.lower()), "roman", height, alone)
     return None
 
 

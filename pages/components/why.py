@@ -1,0 +1,74 @@
+"""Why an answer is as it is, in four plain steps; the trace has the rest."""
+
+from collections.abc import Iterator
+
+import streamlit as st
+
+from core.domain.search import Intent
+from core.domain.turns import Tier, Turn, TurnStatus, to_check
+from core.services.bootstrap import Pincite
+from pages.components.answer import draw_evaluation
+from pages.components.controls import link_to_trace
+from pages.components.words import count, escape, page_name
+
+MOST_NAMED = 3
+
+
+@st.dialog("Why this answer?", width="medium")
+def draw_why(app: Pincite, turn: Turn) -> None:
+    names = {document.id: document.name for document in app.library.list()}
+    steps = {
+        "Understood as": _understood(turn),
+        "Looked in": _looked_in(turn, names),
+        "Found": _found(turn),
+        "Doubts": _doubts(turn),
+    }
+    for number, (title, lines) in enumerate(steps.items(), start=1):
+        st.markdown("  \n".join([f"**{number}. {title}**", *lines]))
+    if turn.verdict:
+        with st.expander("How each claim was checked", type="compact"):
+            draw_evaluation(turn)
+    link_to_trace(turn, "Full trace")
+
+
+def _understood(turn: Turn) -> Iterator[str]:
+    plan = turn.plan
+    yield f"“{escape(plan.standalone_question if plan else turn.asked or turn.question)}”"
+    if plan and plan.parts:
+        yield "Answered part by part: " + "; ".join(f"“{escape(part)}”" for part in plan.parts)
+
+
+def _looked_in(turn: Turn, names: dict[str, str]) -> Iterator[str]:
+    if turn.intent in (Intent.CHAT, Intent.ABOUT):
+        yield "No document was searched."
+        return
+    searched = (turn.plan.document_ids if turn.plan else ()) or turn.document_ids
+    shown = [escape(names[id_]) for id_ in searched if id_ in names]
+    yield ", ".join(shown) if 0 < len(shown) <= MOST_NAMED else count(len(searched), "document")
+    if turn.plan and (queries := dict.fromkeys(query.text for query in turn.plan.sub_queries)):
+        yield "Searched for " + "; ".join(f"“{escape(query)}”" for query in queries)
+    yield from map(escape, turn.notices)
+
+
+def _found(turn: Turn) -> Iterator[str]:
+    if turn.evidence:
+        documents = len({item.passage.document_id for item in turn.evidence})
+        yield f"{count(len(turn.evidence), 'passage')} in {count(documents, 'document')}."
+    for place in turn.final_citations:
+        where = f"{escape(place.document_name)}, {page_name(place.page_label, place.page_index)}"
+        yield f"[{place.number}] “{escape(' '.join(place.quotation.split()))}” · {where}"
+    if not turn.final_citations:
+        yield "Nothing is quoted."
+
+
+def _doubts(turn: Turn) -> Iterator[str]:
+    if turn.error:
+        yield escape(turn.error)
+    if turn.tier is Tier.CHECK:
+        yield escape(to_check(turn))
+    elif turn.status is TurnStatus.FLAGGED:
+        yield from map(escape, turn.reasons)
+    elif turn.verdict and turn.verdict.claims and not turn.error:
+        yield f"None: every claim stands on its page. Pincite is {turn.verdict.confidence:.0%} sure that they answer."
+    elif not turn.error:
+        yield "Nothing was claimed of a document, so nothing was checked."
