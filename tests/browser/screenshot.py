@@ -53,7 +53,7 @@ def fill(browser: Browser, entrance: str) -> None:
             box.press("Enter")
         page.get_by_role("button", name="Why this answer?").nth(number).wait_for()
         page.wait_for_timeout(SETTLE_MS)
-    page.locator('[class*="st-key-also_"] button').last.click()
+    page.locator('[class*="st-key-also_"] button').nth(1).click()
     page.get_by_role("button", name="Send to review").last.click()
     page.get_by_text("Do not rely on this answer yet.").last.wait_for()
     page.context.close()
