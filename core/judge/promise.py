@@ -72,7 +72,7 @@ def kind_of_answer(question: str, answer: Sequence[AnswerPart], evidence: Sequen
     if first.kind is PartKind.FIGURE:
         return AnswerKind.COMPUTED if first.computation else AnswerKind.FIGURE
     quoted = first.verbatim
-    if not quoted and first.text != NOT_FOUND:
+    if not quoted and not first.text.startswith(NOT_FOUND):
         return AnswerKind.OTHER
     if in_english(question, [item.passage.text for item in evidence]):
         return AnswerKind.QUOTED if quoted else AnswerKind.NOT_FOUND

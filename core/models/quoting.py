@@ -11,6 +11,7 @@ from core.domain.answers import AnswerPart, PartKind
 from core.domain.documents import TICKED, UNTICKED
 from core.domain.ports import AnswerRequest
 from core.domain.search import Evidence, Intent, Reason
+from core.domain.turns import SURE_OF_NOTHING
 from core.models.options import options_of
 from core.models.selection import CELLS, SENTENCE_ENDS, Scored, Selection, Unit, select, units_of
 from core.text.questions import NOT_FOUND, asks_for_a_fact, asks_for_list, asks_yes_or_no, in_another_language
@@ -36,7 +37,8 @@ question in nine was then declined wrongly; docs/answering.md has the others."""
 UNLIKELY = 0.25
 """The chance of being right below which what is quoted is called the nearest, and no answer: three to one against."""
 MAY_BE_MORE = "There may be more than these."
-NEAREST = "I found no answer that can be relied on. This comes nearest:"
+COMES_NEAREST = "This comes nearest:"
+NEAREST = f"I found no answer that can be relied on. {COMES_NEAREST}"
 UNREAD = 0.5
 """The most that "not found" is worth where the documents are in another language than the question."""
 _THANKS = re.compile(
@@ -90,7 +92,7 @@ def part_by_part(asked: Sequence[str], evidence: Sequence[Evidence]) -> list[Ans
     answers = [quotes(one, select(one, evidence)) for one in asked]
     if all(answer[0].kind is PartKind.DECLINE for answer in answers):
         return answers[0]
-    sure = math.prod(answer[0].probability or 0.0 for answer in answers)
+    sure = math.prod(next(part.probability for part in answer if part.probability is not None) for answer in answers)
     told: list[AnswerPart] = []
     for one, answer in zip(asked, answers, strict=True):
         if answer[0].kind is PartKind.DECLINE:
@@ -98,7 +100,8 @@ def part_by_part(asked: Sequence[str], evidence: Sequence[Evidence]) -> list[Ans
         else:
             own = [replace(part, probability=None) for part in answer[:MOST_OF_A_PART]]
             told += [part for part in own if part not in told]
-    return [replace(told[0], probability=sure), *told[1:]]
+    first = next(at for at, part in enumerate(told) if part.kind is not PartKind.DECLINE)
+    return [*told[:first], replace(told[first], probability=sure), *told[first + 1 :]]
 
 
 def _small_talk(request: AnswerRequest) -> str:
@@ -122,13 +125,15 @@ def options(question: str, evidence: Sequence[Evidence]) -> tuple[str, ...]:
 def quotes(question: str, selection: Selection) -> list[AnswerPart]:
     """The words that answer, then the sentence that they stand in and what else bears on it; or that nothing was found.
 
-    The first part says how likely it is right.
+    The first part says how likely it is right; what is quoted as the nearest of a decline is no answer.
     """
     if selection.answered < LEAST_ANSWERED or not selection.scored:
         sure = 1 - selection.answered
         if in_another_language(question, [one.unit.item.passage.text for one in selection.scored]):
             sure = min(sure, UNREAD)
-        return [AnswerPart(NOT_FOUND, kind=PartKind.DECLINE, probability=sure)]
+        nearest = [_quoted(one.unit) for one in selection.scored[:1] if sure < SURE_OF_NOTHING]
+        told = f"{NOT_FOUND} {COMES_NEAREST}" if nearest else NOT_FOUND
+        return [AnswerPart(told, kind=PartKind.DECLINE, probability=sure), *nearest]
     if asks_for_list(question) and (items := listed(selection.scored[0].unit)):
         return [
             replace(items[0], probability=selection.right),
@@ -147,8 +152,8 @@ def quotes(question: str, selection: Selection) -> list[AnswerPart]:
         if asks_for_list(question) and len(parts) > 1:
             parts.append(AnswerPart(MAY_BE_MORE, kind=PartKind.NOTE))
     if selection.right < UNLIKELY:
-        parts = [AnswerPart(NEAREST, kind=PartKind.DECLINE), *parts]
-    elif one_fact and not (whole and _is_item(best)) and (headline := _headline(question, best)):
+        return [AnswerPart(NEAREST, kind=PartKind.DECLINE), replace(parts[0], probability=selection.right), *parts[1:]]
+    if one_fact and not (whole and _is_item(best)) and (headline := _headline(question, best)):
         parts.insert(0, headline)
     return [replace(parts[0], probability=selection.right), *parts[1:]]
 

@@ -198,3 +198,13 @@ def test_an_engines_own_probability_is_the_confidence_as_far_as_its_claims_stand
         ).confidence
 
     assert confidence("900 euros") == 0.97 > confidence("950 euros")
+
+
+def test_what_a_decline_quotes_as_the_nearest_makes_no_answer_of_it() -> None:
+    evidence = [Evidence(1, Passage("p", "d", 0, "1", LEASE, 0, len(LEASE)), "lease.pdf")]
+    parts = [
+        AnswerPart("I found no answer.", kind=PartKind.DECLINE, probability=0.7),
+        AnswerPart("The tenant may keep one cat.", (1,), PartKind.VERBATIM),
+    ]
+    judged = verdict_of("", parts, evidence, removed_markers=0, page_text=lambda *_: LEASE, threshold=0.65)
+    assert judged.declined and judged.confidence == 0.7 and not judged.claims

@@ -129,7 +129,8 @@ def led_by_figure(parts: Sequence[AnswerPart], stated: Sequence[AnswerPart]) -> 
     """What is quoted, behind the likeliest figure where that is likelier the answer; some quotations prove it then."""
     own = max((part.probability for part in parts if part.probability is not None), default=1.0)
     figure = next(iter(stated), None)
-    first = next((part for part in parts if part.kind is not PartKind.DECLINE), None)
+    declined = bool(parts) and parts[0].kind is PartKind.DECLINE and parts[0].probability is not None
+    first = None if declined else next((part for part in parts if part.kind is not PartKind.DECLINE), None)
     if first and "\t" in first.text:
         own = 0.0  # a row of a table proves a cell, and answers nothing by itself
     if figure is None or figure.probability is None or figure.probability < own:
