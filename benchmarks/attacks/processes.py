@@ -159,6 +159,8 @@ class _Campaign:
 
     def _look(self, app: Application) -> None:
         """Ask for one document by its code word, and by its subject in other words; and a turn now and then."""
+        if not self._there:
+            return
         document_id = self._chance.choice(sorted(self._there))
         word, question = self._there[document_id]
         for query in (f"Who mentions {word}?", question):
