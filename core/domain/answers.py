@@ -1,5 +1,6 @@
 """An answer, its citations and claims, and the judge's verdict on it."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -52,6 +53,11 @@ class AnswerPart:
     @property
     def verbatim(self) -> bool:
         return self.kind in (PartKind.HEADLINE, PartKind.VERBATIM)
+
+
+def engine_declines(parts: Sequence[AnswerPart]) -> bool:
+    """Whether the engine says how sure it is that nothing answers; what it quotes then is no answer."""
+    return bool(parts) and parts[0].kind is PartKind.DECLINE and parts[0].probability is not None
 
 
 class Likeness(StrEnum):

@@ -7,7 +7,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from core.domain.answers import AnswerPart, ClaimStatus, PartKind, Score
+from core.domain.answers import AnswerPart, ClaimStatus, PartKind, Score, engine_declines
 from core.judge.changed import restates
 from core.judge.checks import CONTRADICTIONS, DENIES, Finding, FindingKind, check_claim
 from core.judge.claims import ClaimText, declines
@@ -94,8 +94,7 @@ def judge_answer(
     claims = tuple(_check(measure, doubt, pool) for measure, doubt in zip(measures, doubts, strict=True))
     named = dict.fromkeys(number for part in parts for number in part.numbers)
     invalid = tuple(number for number in named if not 1 <= number <= len(sources))
-    by_engine = bool(parts) and parts[0].kind is PartKind.DECLINE and parts[0].probability is not None
-    declined = by_engine or (not claims and any(map(_declines, parts)))
+    declined = engine_declines(parts) or (not claims and any(map(_declines, parts)))
     uncited = sum(not checked.claim.citations for checked in claims) if citations_expected else 0
     relevance, completeness, gaps = _answering(question, plain_text(parts), declined)
     return AnswerFindings(

@@ -127,10 +127,10 @@ def _draw_headline(app: Pincite, turn: Turn) -> None:
         label = f":material/link_off: {claims_in_words(turn.parts, verdict)}"
     elif turn.reused_from:
         label = f":material/verified_user: Repeats a reviewed answer · {sure.lower()}"
-    elif verdict.declined and turn.tier is not Tier.CHECK:
-        label = f":material/do_not_disturb_on: No answer found · {verdict.confidence:.0%} sure that there is none"
     elif turn.tier is Tier.CHECK:
         label = f":material/rule: {escape(to_check(turn))}"
+    elif verdict.declined:
+        label = f":material/do_not_disturb_on: No answer found · {verdict.confidence:.0%} sure that there is none"
     else:
         label = (
             f":material/check_circle: {claims_in_words(turn.parts, verdict) or 'No claims to check'} · {sure.lower()}"

@@ -14,7 +14,7 @@ from typing import Literal
 
 from langgraph.runtime import Runtime
 
-from core.domain.answers import AnswerPart, PartKind
+from core.domain.answers import AnswerPart, PartKind, engine_declines
 from core.domain.codec import to_plain
 from core.domain.errors import StoppedError
 from core.domain.ports import AnswerRequest, ChatModel
@@ -129,9 +129,8 @@ def led_by_figure(parts: Sequence[AnswerPart], stated: Sequence[AnswerPart]) -> 
     """What is quoted, behind the likeliest figure where that is likelier the answer; some quotations prove it then."""
     own = max((part.probability for part in parts if part.probability is not None), default=1.0)
     figure = next(iter(stated), None)
-    declined = bool(parts) and parts[0].kind is PartKind.DECLINE and parts[0].probability is not None
-    first = None if declined else next((part for part in parts if part.kind is not PartKind.DECLINE), None)
-    if first and "\t" in first.text:
+    first = next((part for part in parts if part.kind is not PartKind.DECLINE), None)
+    if first and "\t" in first.text and not engine_declines(parts):
         own = 0.0  # a row of a table proves a cell, and answers nothing by itself
     if figure is None or figure.probability is None or figure.probability < own:
         return tuple(parts)

@@ -150,11 +150,9 @@ def _candidates(text: str) -> tuple[str, ...]:
 def _printed(text: str, height: float, *, alone: bool) -> Printed | None:
     if found := _DIGITS.fullmatch(text):
         value = int(found[2])
-        return (
-            None
-            if 1900 <= value <= 2100 or value == 0
-            else Printed(text, value, (found[1] or "").upper(), height, alone)
-        )
+        if 1900 <= value <= 2100 or value == 0:
+            return None
+        return Printed(text, value, (found[1] or "").upper(), height, alone)
     if _ROMAN.match(text) and (text.islower() or text.isupper()):
         return Printed(text, _roman_value(text.lower()), "roman", height, alone)
     return None
