@@ -177,6 +177,26 @@ def test_a_session_is_deleted_in_mid_answer(app: Pincite, monkeypatch: pytest.Mo
     assert rows.fetchone()[0] == 0
 
 
+def test_what_an_interrupted_answer_keeps_goes_with_the_documents_that_it_may_hold(
+    samples: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model = ScriptedModel("Overdue amounts bear interest. [1]")
+    model.gate = threading.Event()
+    monkeypatch.setattr("core.services.bootstrap.choose_engine", lambda settings, asked: model)
+    with closing(open_pincite(Settings(data_dir=tmp_path, engine="quoting"))) as pincite:
+        pincite.ingest.add(samples / CONTRACT, CONTRACT)
+        turn_id = pincite.runner.ask(pincite.sessions.create().id, PENALTIES)
+        assert model.begun.wait(30)
+        threading.Timer(0.3, model.gate.set).start()
+        pincite.runner.close()
+        turn = pincite.turns.get(turn_id)
+        assert turn.status is TurnStatus.INTERRUPTED and pincite.runner.can_continue(turn)
+        pincite.ingest.remove(turn.document_ids[0])
+        assert not pincite.runner.can_continue(turn)
+        with closing(sqlite3.connect(pincite.settings.current.checkpoints_path)) as checkpoints:
+            assert checkpoints.execute("SELECT count(*) FROM checkpoints").fetchone()[0] == 0
+
+
 def test_a_session_of_a_large_library_is_deleted_at_once_and_its_words_go_when_pincite_closes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -204,7 +204,7 @@ CHILD = """
 """
 
 
-def test_a_killed_process_leaves_an_interrupted_turn_that_runs_again(tmp_path: Path) -> None:
+def test_a_killed_process_leaves_an_interrupted_turn_that_runs_on_or_again(tmp_path: Path) -> None:
     child = subprocess.Popen(
         [sys.executable, "-c", textwrap.dedent(CHILD), str(tmp_path)],
         stdout=subprocess.PIPE,
@@ -222,10 +222,24 @@ def test_a_killed_process_leaves_an_interrupted_turn_that_runs_again(tmp_path: P
     finally:
         os.kill(child.pid, signal.SIGKILL)
         child.wait()
-    world = World(tmp_path, ScriptedModel(RIGHT))
+    world = World(tmp_path, ScriptedModel(RIGHT, RIGHT))
     (turn,) = world.turns.recent(5)
-    assert turn.status is TurnStatus.INTERRUPTED and "Run the question again" in turn.error
-    assert turn.path == ("router", "rewriter", "retriever", "analyst"), "the trace so far is there"
+    assert turn.status is TurnStatus.INTERRUPTED and "run the question again" in turn.error
+    assert turn.answer == "Overdue", "what was streamed is kept as a draft"
+    before = ("router", "rewriter", "retriever", "analyst")
+    assert turn.path == before, "the trace so far is there"
+    assert world.runner.can_continue(turn)
+    searched = world.search.plans[:]
+    world.runner.continue_turn(turn.id)
+    ended = world.runner.wait(turn.id, 20).turn
+    assert ended.status is TurnStatus.ANSWERED and ended.answer == RIGHT and ended.evidence and ended.plan
+    assert ended.path == (*before, "continued", "generator", "judge"), "nothing was done twice"
+    assert ended.trace[4].decided == {"went on at": "generator", "not run again": list(before)}
+    assert world.search.plans == searched
+    assert not world.runner.can_continue(ended)
+    with pytest.raises(TurnError):
+        world.runner.continue_turn(turn.id)
+    assert world.checkpointer.conn.execute("SELECT count(*) FROM checkpoints").fetchone()[0] == 0
     again = world.runner.wait(world.runner.run_again(turn.id), 20).turn
     assert again.status is TurnStatus.ANSWERED and again.answer == RIGHT
     world.close()

@@ -389,7 +389,9 @@ def _faults_of_conversations(app: Pincite) -> Iterator[str]:
 def _left_over(data_dir: Path) -> Iterator[str]:
     """What stands in the files once everything is closed."""
     with closing(sqlite3.connect(data_dir / "checkpoints.db")) as connection:
-        if connection.execute("SELECT count(*) FROM checkpoints").fetchone()[0]:
+        connection.execute("ATTACH ? AS library", (str(data_dir / "pincite.db"),))
+        interrupted = f"SELECT id FROM library.turns WHERE status = '{TurnStatus.INTERRUPTED}'"
+        if connection.execute(f"SELECT 1 FROM checkpoints WHERE thread_id NOT IN ({interrupted})").fetchone():
             yield "checkpoints of turns that have ended"
     with closing(sqlite3.connect(data_dir / "pincite.db")) as connection:
         if connection.execute("SELECT count(*) FROM sessions WHERE title = ?", (SECRET,)).fetchone()[0]:

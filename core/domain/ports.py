@@ -216,6 +216,9 @@ class TurnStore(Protocol):
     def create(self, turn: Turn) -> Turn:
         """Store a new turn at the end of its session. Raises TurnError while another one of it is running."""
 
+    def take_up(self, turn: Turn) -> Turn:
+        """Run an interrupted turn on in this process. Raises TurnError as ``create`` does."""
+
     def save(self, turn: Turn) -> None:
         """Write everything but the trace."""
 

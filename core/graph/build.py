@@ -23,7 +23,7 @@ from core.graph.nodes.retriever import after_retriever, retriever
 from core.graph.nodes.review import review
 from core.graph.nodes.rewriter import rewriter
 from core.graph.nodes.router import after_router, router
-from core.graph.state import CHECKPOINTED, TurnState
+from core.graph.state import CHECKPOINTED, TurnState, restored
 
 TurnGraph: TypeAlias = CompiledStateGraph[TurnState, TurnContext, TurnState, TurnState]
 
@@ -68,6 +68,8 @@ def traced(name: str, node: Node) -> Node:
         context = runtime.context
         if context.stopped():
             raise StoppedError("The turn was stopped.")
+        if isinstance(state.notices, list):  # it comes from a checkpoint
+            state = restored(vars(state))
         notes = context.notes
         notes.read, notes.decided, notes.returned = {}, {}, {}
         started_at = now()
@@ -122,15 +124,15 @@ def open_checkpointer(path: Path) -> SqliteSaver:
     return saver
 
 
-def forget_runs(saver: SqliteSaver, running: Callable[[], Collection[str]]) -> None:
-    """Drop the checkpoints of every run but those running: what came of a turn is kept with the turn.
+def forget_runs(saver: SqliteSaver, to_keep: Callable[[], Collection[str]]) -> None:
+    """Drop the checkpoints of every run but those to keep: what came of a turn is kept with the turn.
 
-    What runs is asked after looking, so that a run which begins meanwhile is not among what goes.
+    What to keep is asked after looking, so that a run which begins meanwhile is not among what goes.
     """
     with saver.cursor() as cursor:
-        kept = {
+        there = {
             row[0] for row in cursor.execute("SELECT thread_id FROM checkpoints UNION SELECT thread_id FROM writes")
         }
-        gone = [(thread_id,) for thread_id in kept - set(running())]
+        gone = [(thread_id,) for thread_id in there - set(to_keep())]
         for table in ("writes", "checkpoints"):
             cursor.executemany(f"DELETE FROM {table} WHERE thread_id = ?", gone)

@@ -54,6 +54,10 @@ Memory: TypeAlias = Callable[[str, Sequence[str]], Recalled | None]
 """Finds a reviewed answer to a question that still holds, from the documents of these ids."""
 
 
+def nothing_recalled(question: str, document_ids: Sequence[str]) -> Recalled | None:
+    return None
+
+
 Look: TypeAlias = Callable[[Citation], ReadBack]
 """Reads a quotation back from the picture of its page; never raises."""
 
@@ -85,9 +89,7 @@ class TurnContext:
     deadline: float
     history: tuple[Exchange, ...] = ()
     """The conversation so far, oldest first."""
-    recall: Memory | None = None
-    fresh: bool = False
-    """It was asked before: it is answered now, whatever else it may mean."""
+    recall: Memory = nothing_recalled
     lexicon: Lexicon = field(default_factory=shipped_lexicon)
     formulas: Formulas = field(default_factory=shipped_formulas)
     look: Look = not_looked_at

@@ -24,6 +24,10 @@ class TurnState:
     document_ids: tuple[str, ...] = ()
     """The scope; empty: all."""
     hint: str = ""
+    fresh: bool = False
+    """It was asked before: it is answered now, whatever else it may mean, and no reviewed answer is repeated."""
+    alone: bool = False
+    """It is read as if nothing had been said before."""
     targets: tuple[str, ...] = ()
     """Documents that were @mentioned."""
     standalone: str = ""

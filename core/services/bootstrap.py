@@ -52,6 +52,7 @@ class Pincite:
         check_ours(settings)
         check_whole(settings)
         keep_private(settings.data_dir)
+        self._forget = forget_runs
         self.database = Database(settings.database_path)
         self.library = Library(self.database, settings)
         if not self.database.owner_id:  # what an older version left
@@ -98,7 +99,7 @@ class Pincite:
             sessions=self.sessions,
             graph=build_graph(self._checkpointer),
             equipment=equipment,
-            settle=lambda: forget_runs(self._checkpointer, self.turns.running),
+            settle=self._forget_runs,
         )
         self.deletion = Deletion(self.runner, self.sessions, self._scrub, self._remove_with_answers)
         self.documents = Documents(
@@ -127,11 +128,16 @@ class Pincite:
         note_closing(self.settings.current, self._opening)
 
     def _open_ingest(self, settings: Settings, reader: ProcessReader) -> Ingest:
-        shelf = Shelf(self.database, self.library, self._keywords, settings, self._tell_reviews)
+        shelf = Shelf(self.database, self.library, self._keywords, settings, self._when_removed)
         stores = Stores(self.library, shelf, Jobs(self.database, shelf, self.indexes), self.indexes)
         return Ingest(stores, reader, describe, settings, at_work=self._at_work)
 
-    def _tell_reviews(self, document_id: str) -> None:
+    def _forget_runs(self) -> None:
+        """What has ended needs no checkpoints; what was interrupted may be continued from them."""
+        self._forget(self._checkpointer, self.turns.unfinished)
+
+    def _when_removed(self, document_id: str) -> None:
+        self._forget(self._checkpointer, self.turns.running)  # what was interrupted may hold its text
         name = self.library.get(document_id).name
         self.reviews.mark_stale(document_id, f"“{name}”, which the reviewed answer cites, was removed or replaced.")
 
@@ -144,6 +150,7 @@ class Pincite:
             return none, none
 
     def _scrub(self, *, words: bool, most_bytes: int | None) -> bool:
+        self._forget_runs()
         with self._checkpointer.lock:
             return scrub(self._checkpointer.conn) and scrub(
                 self.database.connection, words=words, most_bytes=most_bytes

@@ -1,13 +1,19 @@
 """A turn while it runs: what is published of it, what is stored of it as it goes, and what stops it."""
 
 import threading
+import time
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
 
 from core.domain.answers import AnswerPart
+from core.domain.errors import StorageError
 from core.domain.ports import TurnStore
 from core.domain.turns import TraceStep, Turn, TurnSnapshot, TurnStatus, now
 from core.text.marks import marked_text
+
+SECONDS_BETWEEN_DRAFTS = 1.0
+"""What is streamed is stored that often, so that a killed process loses no more of it."""
 
 
 class LiveTurn:
@@ -16,7 +22,8 @@ class LiveTurn:
     def __init__(self, turn: Turn, turns: TurnStore) -> None:
         self._turns = turns
         self._lock = threading.Lock()
-        self._snapshot = TurnSnapshot(turn)
+        self._snapshot = TurnSnapshot(turn, draft=turn.parts)
+        self._next_draft = 0.0
         self.thread: threading.Thread
         self.stop = threading.Event()
         self.done = threading.Event()
@@ -36,6 +43,10 @@ class LiveTurn:
         with self._lock:
             earlier = self._snapshot.draft or self._snapshot.earlier
             self._snapshot = replace(self._snapshot, draft=tuple(parts), earlier=earlier)
+        if parts and time.monotonic() >= self._next_draft:
+            with suppress(StorageError):  # it is shown all the same, and the end of the turn says what is wrong
+                self._turns.save(self._with_draft())
+            self._next_draft = time.monotonic() + SECONDS_BETWEEN_DRAFTS
 
     def visited(self, step: TraceStep) -> None:
         turn = self.snapshot.turn
@@ -57,5 +68,8 @@ class LiveTurn:
 
     def ended(self, status: TurnStatus, error: str) -> Turn:
         """A turn that did not come to its end keeps the draft it had; its status says what that is worth."""
+        return replace(self._with_draft(), status=status, error=error)
+
+    def _with_draft(self) -> Turn:
         seen = self.snapshot
-        return replace(seen.turn, status=status, error=error, answer=marked_text(seen.draft), parts=seen.draft)
+        return replace(seen.turn, answer=marked_text(seen.draft), parts=seen.draft)

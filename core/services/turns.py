@@ -15,7 +15,7 @@ from core.domain.errors import PinciteError, StoppedError, StorageError, TurnErr
 from core.domain.ports import ChatModel, SessionStore, TurnStore
 from core.domain.search import Mode
 from core.domain.settings import Settings
-from core.domain.turns import Exchange, Turn, TurnSnapshot, TurnStatus, now
+from core.domain.turns import Exchange, TraceStep, Turn, TurnSnapshot, TurnStatus, now
 from core.figures.formulas import Formulas, shipped_formulas
 from core.graph.build import TurnGraph
 from core.graph.context import Documents, Look, Memory, Searcher, TurnContext, not_looked_at
@@ -67,8 +67,8 @@ class Asked:
     engine: str | None = None
     hint: str = ""
     fresh: bool = False
-    history: tuple[Exchange, ...] | None = None
-    """In place of the session's."""
+    alone: bool = False
+    history: tuple[Exchange, ...] = ()
 
 
 class TurnRunner:
@@ -114,7 +114,7 @@ class TurnRunner:
         ``fresh`` keeps a reviewed answer from being repeated. ``history``: in place of the session's.
         """
         scope = tuple(document_ids) or self._sessions.get(session_id).document_ids
-        return self._start(session_id, Asked(question, mode, scope, fresh=fresh, history=history))
+        return self._start(session_id, Asked(question, mode, scope, fresh=fresh), history)
 
     def ask_next(self, session_id: str, question: str, *, mode: Mode = Mode.AUTO) -> None:
         """Ask now, or as soon as what the session is answering has ended; what waits goes with the process.
@@ -147,8 +147,36 @@ class TurnRunner:
         """
         turn = self._turns.get(turn_id)
         scope = () if everywhere else scope_of(turn, self._equipment().documents.list())
-        history = () if alone else self._turns.exchanges(turn.session_id, before=turn.position)
-        return self._start(turn.session_id, Asked(turn.question, turn.mode, scope, engine, hint, True, history))
+        asked = Asked(turn.question, turn.mode, scope, engine, hint, fresh=True, alone=alone)
+        return self._start(turn.session_id, asked, self._turns.exchanges(turn.session_id, before=turn.position))
+
+    def can_continue(self, turn: Turn) -> bool:
+        """Whether an interrupted turn left a checkpoint, and all the documents that it searched are still there."""
+        if turn.status is not TurnStatus.INTERRUPTED or not self._graph.get_state(_thread(turn.id)).next:
+            return False
+        return set(turn.document_ids) <= {document.id for document in self._equipment().documents.list()}
+
+    def continue_turn(self, turn_id: str) -> None:
+        """Run an interrupted turn on from the step that it was in, with the plan and evidence of the steps before.
+
+        Raises TurnError.
+        """
+        turn = self._turns.get(turn_id)
+        if not self.can_continue(turn):
+            raise TurnError("Nothing is kept to continue this answer from.", hint="Run the question again.")
+        kept = self._graph.get_state(_thread(turn_id))
+        state = restored(kept.values)
+        asked = Asked(
+            state.question,
+            state.mode,
+            state.document_ids,
+            "quoting" if turn.engine == "quoting" else None,
+            state.hint,
+            state.fresh,
+            state.alone,
+            self._turns.exchanges(turn.session_id, before=turn.position),
+        )
+        self._begin(turn, asked, self._equipment(), self._turns.take_up, went_on_at=kept.next[0])
 
     def snapshot(self, turn_id: str) -> TurnSnapshot:
         """What there is to see of a turn now: of a running one from memory, else from the store. Raises TurnError."""
@@ -186,7 +214,7 @@ class TurnRunner:
         for live in running:
             live.thread.join(max(0.0, deadline - time.monotonic()))
 
-    def _start(self, session_id: str, asked: Asked) -> str:
+    def _start(self, session_id: str, asked: Asked, history: tuple[Exchange, ...] | None) -> str:
         asked = replace(asked, question=_checked(asked.question), hint=storable(asked.hint))
         self._sessions.get(session_id)
         equipment = self._equipment()
@@ -202,28 +230,33 @@ class TurnRunner:
             status=TurnStatus.RUNNING,
             started_at=now(),
         )
+        asked = replace(asked, history=self._turns.exchanges(session_id) if history is None else history)
+        self._begin(turn, asked, equipment, self._turns.create)
+        return turn.id
+
+    def _begin(
+        self, turn: Turn, asked: Asked, equipment: Equipment, store: Callable[[Turn], Turn], *, went_on_at: str = ""
+    ) -> None:
+        """Run a turn in a thread of its own; ``went_on_at``: from this node on, with its checkpoint."""
         with self._starting:
             if self._closing:
                 raise TurnError("Pincite is closing.", hint="Start it again, then ask.")
             self._turns.mark_interrupted(self._unstored)
-            if asked.history is None:
-                asked = replace(asked, history=self._turns.exchanges(session_id))
-            live = LiveTurn(self._turns.create(turn), self._turns)
+            live = LiveTurn(store(turn), self._turns)
             live.thread = threading.Thread(
-                target=self._work, args=(live, asked, equipment), name=f"turn-{turn.id[:8]}", daemon=True
+                target=self._work, args=(live, asked, equipment, went_on_at), name=f"turn-{turn.id[:8]}", daemon=True
             )
             with self._lock:
                 self._live[turn.id] = live
         if wish_of(turn.question)[0] is not Wish.CHAT:  # no conversation is called "Hello"
-            self._sessions.title_after(session_id, turn.question)
+            self._sessions.title_after(turn.session_id, turn.question)
         live.thread.start()
-        return turn.id
 
-    def _work(self, live: LiveTurn, asked: Asked, equipment: Equipment) -> None:
+    def _work(self, live: LiveTurn, asked: Asked, equipment: Equipment, went_on_at: str) -> None:
         """The worker's outermost frame: however the turn ends, it is stored and shown, and nobody waits for ever."""
         turn_id = live.snapshot.turn.id
         try:
-            self._end(live, self._outcome(live, asked, equipment))
+            self._end(live, self._outcome(live, asked, equipment, went_on_at))
             self._settle()
         except Exception:
             logger.exception("What came of turn %s could not be stored or cleared up", turn_id)
@@ -250,13 +283,13 @@ class TurnRunner:
             if waiting := self._waiting.get(session_id):
                 waiting.pop(0)
 
-    def _outcome(self, live: LiveTurn, asked: Asked, equipment: Equipment) -> Turn:
+    def _outcome(self, live: LiveTurn, asked: Asked, equipment: Equipment, went_on_at: str) -> Turn:
         try:
             with stoppable(live.stop.is_set):
-                return self._run(live, asked, equipment)
+                return self._run(live, asked, equipment, went_on_at)
         except StoppedError:
             status = TurnStatus.INTERRUPTED if self._closing else TurnStatus.STOPPED
-            error = "Pincite was closed while it worked on this answer. Run the question again."
+            error = "Pincite was closed while it worked on this answer. Continue it, or run the question again."
             return live.ended(status, error if self._closing else "")
         except PinciteError as error:
             return live.ended(TurnStatus.FAILED, str(error))
@@ -272,7 +305,7 @@ class TurnRunner:
         except StorageError as error:  # what came of it cannot be kept: that it failed still can
             live.finish(replace(before, status=TurnStatus.FAILED, error=str(error)))
 
-    def _run(self, live: LiveTurn, asked: Asked, equipment: Equipment) -> Turn:
+    def _run(self, live: LiveTurn, asked: Asked, equipment: Equipment, went_on_at: str) -> Turn:
         model = equipment.choose_engine(asked.engine)
         live.update(replace(live.snapshot.turn, engine=model.name))
         self._await_documents(live, equipment)
@@ -285,15 +318,19 @@ class TurnRunner:
             progress=live,
             stopped=live.stop.is_set,
             deadline=time.monotonic() + equipment.settings.turn_seconds,
-            history=asked.history or (),
-            recall=None if asked.fresh else equipment.recall,
-            fresh=asked.fresh,
+            history=() if asked.alone else asked.history,
+            recall=equipment.recall,
             lexicon=equipment.lexicon,
             formulas=equipment.formulas,
             look=equipment.look,
             promised=equipment.promised,
         )
-        state = TurnState(asked.question, asked.mode, asked.scope, asked.hint)
+        state = None
+        if went_on_at:
+            kept = {"went on at": went_on_at, "not run again": list(live.snapshot.turn.path)}
+            live.visited(TraceStep("continued", 0, now(), 0.0, decided=kept))
+        else:
+            state = TurnState(asked.question, asked.mode, asked.scope, asked.hint, asked.fresh, asked.alone)
         return _answered(live.snapshot.turn, self._walk(live.snapshot.turn.id, state, context))
 
     def _await_documents(self, live: LiveTurn, equipment: Equipment) -> None:
@@ -306,17 +343,25 @@ class TurnRunner:
             if live.stop.is_set():
                 raise StoppedError("The turn was stopped.")
 
-    def _walk(self, turn_id: str, state: TurnState, context: TurnContext) -> TurnState:
-        """Walk the graph to its end; no turn takes more steps than its retries need, else it goes to review."""
+    def _walk(self, turn_id: str, state: TurnState | None, context: TurnContext) -> TurnState:
+        """Walk the graph to its end, from its checkpoint where there is no state to begin with.
+
+        What a node leaves is stored before the next begins. No turn takes more steps than its retries need, else it
+        goes to review.
+        """
         steps = STEPS_BESIDE + STEPS_OF_AN_ATTEMPT * (1 + context.settings.max_retries)
-        thread = RunnableConfig(configurable={"thread_id": turn_id})
+        thread = _thread(turn_id)
         limited = RunnableConfig(**thread, recursion_limit=steps + 1)  # LangGraph counts finding nothing left to do
         try:
-            return TurnState(**self._graph.invoke(state, limited, context=context, durability="exit"))
+            return TurnState(**self._graph.invoke(state, limited, context=context, durability="sync"))
         except GraphRecursionError:
             given_up = {"give_up": f"The limit of {steps} steps for one question was reached."}
             self._graph.update_state(thread, given_up, as_node="judge")
-            return restored(self._graph.invoke(None, limited, context=context, durability="exit"))
+            return restored(self._graph.invoke(None, limited, context=context, durability="sync"))
+
+
+def _thread(turn_id: str) -> RunnableConfig:
+    return RunnableConfig(configurable={"thread_id": turn_id})
 
 
 def _checked(question: str) -> str:

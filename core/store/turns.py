@@ -61,11 +61,7 @@ class Turns:
         A session runs one turn at a time: while another is running, in whichever process, no turn is added.
         """
         with self._database.transaction() as connection:
-            rows = connection.execute(
-                "SELECT worker FROM turns WHERE session_id = ? AND status = ?", (turn.session_id, TurnStatus.RUNNING)
-            ).fetchall()
-            if any(is_alive(row["worker"]) for row in rows):
-                raise TurnError("This session is still answering a question.", hint="Wait for it, or stop it first.")
+            self._check_idle(turn.session_id)
             last = connection.execute(
                 "SELECT COALESCE(MAX(position), -1) FROM turns WHERE session_id = ?", (turn.session_id,)
             ).fetchone()[0]
@@ -86,6 +82,22 @@ class Turns:
             )
             connection.execute("UPDATE sessions SET updated_at = ? WHERE id = ?", (now(), placed.session_id))
         return placed
+
+    def take_up(self, turn: Turn) -> Turn:
+        """Run an interrupted turn on in this process. Raises TurnError as ``create`` does."""
+        running = replace(turn, status=TurnStatus.RUNNING, error="", finished_at="")
+        with self._database.transaction() as connection:
+            self._check_idle(turn.session_id)
+            connection.execute("UPDATE turns SET worker = ? WHERE id = ?", (this_worker(), turn.id))
+            self.save(running)
+        return running
+
+    def _check_idle(self, session_id: str) -> None:
+        rows = self._database.connection.execute(
+            "SELECT worker FROM turns WHERE session_id = ? AND status = ?", (session_id, TurnStatus.RUNNING)
+        ).fetchall()
+        if any(is_alive(row["worker"]) for row in rows):
+            raise TurnError("This session is still answering a question.", hint="Wait for it, or stop it first.")
 
     def save(self, turn: Turn) -> None:
         """Write everything but the trace, the review and the feedback."""
@@ -182,6 +194,13 @@ class Turns:
         rows = self._database.connection.execute("SELECT id FROM turns WHERE status = ?", (TurnStatus.RUNNING,))
         return [row["id"] for row in rows]
 
+    def unfinished(self) -> list[str]:
+        """Ids of the turns that some process is running, or that were interrupted and may be continued."""
+        rows = self._database.connection.execute(
+            "SELECT id FROM turns WHERE status IN (?, ?)", (TurnStatus.RUNNING, TurnStatus.INTERRUPTED)
+        )
+        return [row["id"] for row in rows]
+
     def count_flagged(self) -> int:
         return self._database.number("SELECT count(*) FROM turns WHERE status = ?", (TurnStatus.FLAGGED,))
 
@@ -215,7 +234,7 @@ class Turns:
                 if turn.status is TurnStatus.UNREADABLE:
                     connection.execute("UPDATE turns SET status = ? WHERE id = ?", (turn.status, turn.id))
                     continue
-                message = "Pincite was closed while it worked on this answer. Run the question again."
+                message = "Pincite was closed while it worked on this answer. Continue it, or run the question again."
                 self.save(replace(turn, status=TurnStatus.INTERRUPTED, error=message, finished_at=now()))
         return gone
 

@@ -27,7 +27,8 @@ def topology() -> list[tuple[str, str]]:
 
 def draw_path(turn: Turn) -> None:
     finished = turn.status in (TurnStatus.ANSWERED, TurnStatus.FLAGGED, TurnStatus.REVIEWED)
-    steps = [START, *turn.path, *([END] if finished else [])]
+    nodes = {node for edge in topology() for node in edge}
+    steps = [START, *(node for node in turn.path if node in nodes), *([END] if finished else [])]
     taken = Counter(itertools.pairwise(steps))
     visits = Counter(steps)
     names = {START: "question", END: "answer"}

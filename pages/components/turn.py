@@ -170,6 +170,9 @@ def draw_actions(app: Pincite, turn: Turn) -> None:
     """What can be done with a finished turn."""
     with row(key=f"actions_{turn.id}"):
         if turn.status in (TurnStatus.FAILED, TurnStatus.INTERRUPTED, TurnStatus.STOPPED):
+            if app.runner.can_continue(turn):
+                button("Continue", "play_arrow", app.runner.continue_turn, turn.id, key=f"continue_{turn.id}",
+                       help="From the step in which it was interrupted")  # fmt: skip
             button("Run again", "refresh", app.runner.run_again, turn.id, key=f"again_{turn.id}")
             if turn.engine != "quoting":
                 button("Run again with quoting", "format_quote", _quote, app, turn.id, key=f"quoting_{turn.id}")

@@ -150,7 +150,7 @@ def test_stop_ends_the_answer_and_offers_to_run_it_again(slow_app: tuple[str, Sl
     expect(page.get_by_role("button", name=re.compile(r"service-contract · p\. 2")).first).to_be_visible()
 
 
-def test_a_killed_answer_reads_interrupted_after_the_start_and_runs_again(tmp_path: Path, new_page: NewPage) -> None:
+def test_a_killed_answer_reads_interrupted_after_the_start_and_is_continued(tmp_path: Path, new_page: NewPage) -> None:
     page, port = new_page(), free_port()
     with slow_model() as model, running_app(tmp_path, port=port, environment=with_model(model)) as app:
         page.goto(app.entrance)
@@ -163,7 +163,8 @@ def test_a_killed_answer_reads_interrupted_after_the_start_and_runs_again(tmp_pa
         page.goto(app.entrance)
         page.goto(conversation)
         expect(page.get_by_text("Interrupted before it was finished.")).to_be_visible()
-        page.get_by_role("button", name="Run again", exact=True).click()
+        expect(page.get_by_role("button", name="Run again", exact=True)).to_be_visible()
+        page.get_by_role("button", name="Continue", exact=True).click()
         expect(page.get_by_role("button", name=re.compile(r"service-contract · p\. 2")).first).to_be_visible()
 
 

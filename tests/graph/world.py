@@ -163,7 +163,7 @@ class World:
             sessions=self.sessions,
             graph=self.graph,
             equipment=self._equipment,
-            settle=lambda: forget_runs(self.checkpointer, self.turns.running),
+            settle=lambda: forget_runs(self.checkpointer, self.turns.unfinished),
         )
         self.session = (self.sessions.list() or [self.sessions.create()])[0]
 

@@ -44,7 +44,7 @@ def retriever(state: TurnState, runtime: Runtime[TurnContext]) -> TurnState:
 def _asking_back(state: TurnState, context: TurnContext) -> TurnState:
     """Ask which is meant where several places answer equally well; never of a question that answers the last one."""
     asked_before = bool(context.history) and context.history[-1].asked_back
-    if state.intent is Intent.SURVEY or state.attempts or state.hint or asked_before or context.fresh:
+    if state.intent is Intent.SURVEY or state.attempts or state.hint or asked_before or state.fresh:
         return state
     found = options(state.asked, state.evidence)
     context.note(decided={"options": list(found)})

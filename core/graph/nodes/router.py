@@ -105,7 +105,7 @@ def router(state: TurnState, runtime: Runtime[TurnContext]) -> TurnState:
     if intent is Intent.ABOUT:
         return replace(routed, parts=(AnswerPart(_about(wish, in_scope, context)),))
     leans_on_history = read_after(text, context.history).standalone != text
-    if intent is Intent.CHAT or leans_on_history or context.recall is None:
+    if intent is Intent.CHAT or leans_on_history or state.fresh:
         return routed
     recalled = context.recall(text, [document.id for document in in_scope])
     if recalled is None:
