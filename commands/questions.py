@@ -32,6 +32,9 @@ def engine_options(command: Callable[..., int]) -> Callable[..., int]:
 @click.option(
     "--document", "--documents", "names", multiple=True, metavar="NAME", help="Search only this one; may be repeated."
 )
+@click.option("--company", multiple=True, metavar="NAME", help="Search only this company's documents; may be repeated.")
+@click.option("--year", multiple=True, metavar="YEAR", help="Search only documents of this year; may be repeated.")
+@click.option("--type", "kinds", multiple=True, metavar="TYPE", help="Search only contracts, annual reports, …")
 @click.option("--session", "title", metavar="NAME", help="Go on with this session, or begin it.")
 @password_option
 def ask(
@@ -40,6 +43,9 @@ def ask(
     engine: str | None,
     model: str | None,
     names: tuple[str, ...],
+    company: tuple[str, ...],
+    year: tuple[str, ...],
+    kinds: tuple[str, ...],
     title: str | None,
     password: str | None,
 ) -> int:
@@ -54,6 +60,9 @@ def ask(
         document_ids = [add_one(pincite, Path(path), password) for path in paths]
         pincite.ingest.wait(document_ids)
         document_ids += [pincite.library.find(name).id for name in names]
+        if company or year or kinds:
+            wanted = {"company": company, "year": year, "type": kinds}
+            document_ids = list(pincite.search.with_facts(wanted, document_ids))
         turn = _run_turn(pincite, question, tuple(document_ids), title)
     return _tell_turn(turn, as_json=as_json)
 

@@ -60,7 +60,7 @@ def draw_conversation(app: Pincite, session: Session | None, names: dict[str, st
             more = count(earlier, "more question")
             offer_more(f"Show earlier ({more})", session.id, TURNS_A_PAGE, icon="expand_less")
     for turn in turns:
-        draw_question(turn, names)
+        draw_question(app, turn, names)
         with st.chat_message("assistant", avatar=":material/fact_check:"):
             if turn.id == running:
                 st.fragment(watch, run_every=0.3)(app, turn.id)

@@ -252,7 +252,7 @@ def draw_open_page(app: Pincite, document: Document, shown: ShownPage) -> None:
 
 
 def draw_metadata(app: Pincite, document: Document) -> None:
-    st.caption("Search uses these facts as filters. What you change here counts as yours and is kept.")
+    st.caption("Questions can be limited to a company, year or type. What you change here counts as yours and is kept.")
     known = {field.name: field for field in document.metadata}
     rows = [{"Fact": field.name, "Value": field.value, "From": str(field.source)} for field in known.values()]
     rows += [{"Fact": name, "Value": "", "From": ""} for name in METADATA_NAMES if name not in known]

@@ -138,6 +138,16 @@ def test_several_documents_are_named_one_by_one(run: Run, samples: Path, tmp_pat
         assert {pincite.library.get(document_id).name for document_id in turn.document_ids} == set(names)
 
 
+def test_documents_are_chosen_by_what_is_known_of_them(run: Run, samples: Path) -> None:
+    for name in ("service-contract.pdf", "technical-report.pdf"):
+        run("add", samples / name)
+    outcome = run("ask", QUESTION, "--type", "CONTRACT", "--json")
+    assert {one["document"] for one in json.loads(outcome.out)["citations"]} == {"service-contract.pdf"}
+    outcome = run("ask", QUESTION, "--type", "contract", "--year", "1066")
+    assert outcome.status == cli.USAGE
+    assert outcome.err.startswith("pincite: No document has year 1066; type contract. Known are: ")
+
+
 def test_a_named_session_goes_on_with_its_documents_and_its_memory(run: Run, samples: Path, tmp_path: Path) -> None:
     run("add", samples / "technical-report.pdf", samples / "service-contract.pdf")
     first = ("--session", "Late fees", "--document", "service-contract.pdf", QUESTION)

@@ -28,6 +28,8 @@ class TurnState:
     """It was asked before: it is answered now, whatever else it may mean, and no reviewed answer is repeated."""
     alone: bool = False
     """It is read as if nothing had been said before."""
+    everywhere: bool = False
+    """What documents it names narrows nothing."""
     targets: tuple[str, ...] = ()
     """Documents that were @mentioned."""
     standalone: str = ""

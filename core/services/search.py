@@ -1,7 +1,7 @@
 """Searching with the index, the reranker and the settings of the moment."""
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from core.domain.ports import Embedder, KeywordIndex, PassageIndex
@@ -11,6 +11,7 @@ from core.models.e5 import E5Embedder, e5_is_here
 from core.models.flash import LICENCE, MODEL, SIZE_MB, download, is_cached
 from core.models.minilm import MiniLmEmbedder
 from core.models.registry import make_reranker
+from core.search.facts import values_of, with_facts
 from core.search.lexicon import users_lexicon
 from core.search.plan import plan_question
 from core.search.retriever import Library, Retriever
@@ -79,6 +80,15 @@ class Search:
         return plan, self.retriever.search(
             plan, context_characters=settings.context_characters, scope=tuple(document_ids)
         )
+
+    def facts(self) -> dict[str, list[str]]:
+        """What the documents can be chosen by: the values of company, year and type that tell some from the others."""
+        return values_of(self._library.list())
+
+    def with_facts(self, wanted: Mapping[str, Sequence[str]], among: Collection[str] = ()) -> tuple[str, ...]:
+        """The ids of the documents, all or ``among`` these, that have them. Raises DocumentError."""
+        documents = [one for one in self._library.list() if not among or one.id in among]
+        return tuple(document.id for document in with_facts(documents, wanted))
 
     def language_offer(self) -> LanguageOffer | None:
         """None while no document is in another language than English, or the model in use knows others."""

@@ -58,17 +58,13 @@ class Equipment:
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A question as it is put to the graph. ``fresh`` keeps a reviewed answer from being repeated."""
+    """A question as it is put to the graph, and the conversation before it."""
 
-    question: str
-    mode: Mode
-    scope: tuple[str, ...]
-    """Empty: all documents."""
+    state: TurnState
     engine: str | None = None
-    hint: str = ""
-    fresh: bool = False
-    alone: bool = False
     history: tuple[Exchange, ...] = ()
+    went_on_at: str = ""
+    """The node from which an interrupted turn is continued; empty: it begins at the beginning."""
 
 
 class TurnRunner:
@@ -114,7 +110,8 @@ class TurnRunner:
         ``fresh`` keeps a reviewed answer from being repeated. ``history``: in place of the session's.
         """
         scope = tuple(document_ids) or self._sessions.get(session_id).document_ids
-        return self._start(session_id, Asked(question, mode, scope, fresh=fresh), history)
+        before = self._turns.exchanges(session_id) if history is None else history
+        return self._start(session_id, Asked(TurnState(question, mode, scope, fresh=fresh), history=before))
 
     def ask_next(self, session_id: str, question: str, *, mode: Mode = Mode.AUTO) -> None:
         """Ask now, or as soon as what the session is answering has ended; what waits goes with the process.
@@ -143,12 +140,13 @@ class TurnRunner:
     ) -> str:
         """Ask a turn's question anew after what came before it; a reviewed answer is not repeated. Raises TurnError.
 
-        ``everywhere``: of all documents. ``alone``: as if nothing had been said before.
+        ``everywhere``: of all documents, whichever it names. ``alone``: as if nothing had been said before.
         """
         turn = self._turns.get(turn_id)
         scope = () if everywhere else scope_of(turn, self._equipment().documents.list())
-        asked = Asked(turn.question, turn.mode, scope, engine, hint, fresh=True, alone=alone)
-        return self._start(turn.session_id, asked, self._turns.exchanges(turn.session_id, before=turn.position))
+        state = TurnState(turn.question, turn.mode, scope, hint, fresh=True, alone=alone, everywhere=everywhere)
+        before = self._turns.exchanges(turn.session_id, before=turn.position)
+        return self._start(turn.session_id, Asked(state, engine, before))
 
     def can_continue(self, turn: Turn) -> bool:
         """Whether an interrupted turn left a checkpoint, and all the documents that it searched are still there."""
@@ -165,18 +163,13 @@ class TurnRunner:
         if not self.can_continue(turn):
             raise TurnError("Nothing is kept to continue this answer from.", hint="Run the question again.")
         kept = self._graph.get_state(_thread(turn_id))
-        state = restored(kept.values)
         asked = Asked(
-            state.question,
-            state.mode,
-            state.document_ids,
+            restored(kept.values),
             "quoting" if turn.engine == "quoting" else None,
-            state.hint,
-            state.fresh,
-            state.alone,
             self._turns.exchanges(turn.session_id, before=turn.position),
+            went_on_at=kept.next[0],
         )
-        self._begin(turn, asked, self._equipment(), self._turns.take_up, went_on_at=kept.next[0])
+        self._begin(turn, asked, self._equipment(), self._turns.take_up)
 
     def snapshot(self, turn_id: str) -> TurnSnapshot:
         """What there is to see of a turn now: of a running one from memory, else from the store. Raises TurnError."""
@@ -214,37 +207,34 @@ class TurnRunner:
         for live in running:
             live.thread.join(max(0.0, deadline - time.monotonic()))
 
-    def _start(self, session_id: str, asked: Asked, history: tuple[Exchange, ...] | None) -> str:
-        asked = replace(asked, question=_checked(asked.question), hint=storable(asked.hint))
+    def _start(self, session_id: str, asked: Asked) -> str:
+        state = replace(asked.state, question=_checked(asked.state.question), hint=storable(asked.state.hint))
         self._sessions.get(session_id)
         equipment = self._equipment()
         turn = Turn(
             id=uuid.uuid4().hex,
             session_id=session_id,
             position=0,
-            question=asked.question,
-            mode=asked.mode,
-            document_ids=asked.scope or tuple(document.id for document in equipment.documents.list()),
-            scope=asked.scope,
+            question=state.question,
+            mode=state.mode,
+            document_ids=state.document_ids or tuple(document.id for document in equipment.documents.list()),
+            scope=state.document_ids,
             engine=asked.engine or equipment.settings.engine,
             status=TurnStatus.RUNNING,
             started_at=now(),
         )
-        asked = replace(asked, history=self._turns.exchanges(session_id) if history is None else history)
-        self._begin(turn, asked, equipment, self._turns.create)
+        self._begin(turn, replace(asked, state=state), equipment, self._turns.create)
         return turn.id
 
-    def _begin(
-        self, turn: Turn, asked: Asked, equipment: Equipment, store: Callable[[Turn], Turn], *, went_on_at: str = ""
-    ) -> None:
-        """Run a turn in a thread of its own; ``went_on_at``: from this node on, with its checkpoint."""
+    def _begin(self, turn: Turn, asked: Asked, equipment: Equipment, store: Callable[[Turn], Turn]) -> None:
+        """Run a turn in a thread of its own."""
         with self._starting:
             if self._closing:
                 raise TurnError("Pincite is closing.", hint="Start it again, then ask.")
             self._turns.mark_interrupted(self._unstored)
             live = LiveTurn(store(turn), self._turns)
             live.thread = threading.Thread(
-                target=self._work, args=(live, asked, equipment, went_on_at), name=f"turn-{turn.id[:8]}", daemon=True
+                target=self._work, args=(live, asked, equipment), name=f"turn-{turn.id[:8]}", daemon=True
             )
             with self._lock:
                 self._live[turn.id] = live
@@ -252,11 +242,11 @@ class TurnRunner:
             self._sessions.title_after(turn.session_id, turn.question)
         live.thread.start()
 
-    def _work(self, live: LiveTurn, asked: Asked, equipment: Equipment, went_on_at: str) -> None:
+    def _work(self, live: LiveTurn, asked: Asked, equipment: Equipment) -> None:
         """The worker's outermost frame: however the turn ends, it is stored and shown, and nobody waits for ever."""
         turn_id = live.snapshot.turn.id
         try:
-            self._end(live, self._outcome(live, asked, equipment, went_on_at))
+            self._end(live, self._outcome(live, asked, equipment))
             self._settle()
         except Exception:
             logger.exception("What came of turn %s could not be stored or cleared up", turn_id)
@@ -283,10 +273,10 @@ class TurnRunner:
             if waiting := self._waiting.get(session_id):
                 waiting.pop(0)
 
-    def _outcome(self, live: LiveTurn, asked: Asked, equipment: Equipment, went_on_at: str) -> Turn:
+    def _outcome(self, live: LiveTurn, asked: Asked, equipment: Equipment) -> Turn:
         try:
             with stoppable(live.stop.is_set):
-                return self._run(live, asked, equipment, went_on_at)
+                return self._run(live, asked, equipment)
         except StoppedError:
             status = TurnStatus.INTERRUPTED if self._closing else TurnStatus.STOPPED
             error = "Pincite was closed while it worked on this answer. Continue it, or run the question again."
@@ -305,7 +295,7 @@ class TurnRunner:
         except StorageError as error:  # what came of it cannot be kept: that it failed still can
             live.finish(replace(before, status=TurnStatus.FAILED, error=str(error)))
 
-    def _run(self, live: LiveTurn, asked: Asked, equipment: Equipment, went_on_at: str) -> Turn:
+    def _run(self, live: LiveTurn, asked: Asked, equipment: Equipment) -> Turn:
         model = equipment.choose_engine(asked.engine)
         live.update(replace(live.snapshot.turn, engine=model.name))
         self._await_documents(live, equipment)
@@ -318,19 +308,17 @@ class TurnRunner:
             progress=live,
             stopped=live.stop.is_set,
             deadline=time.monotonic() + equipment.settings.turn_seconds,
-            history=() if asked.alone else asked.history,
+            history=() if asked.state.alone else asked.history,
             recall=equipment.recall,
             lexicon=equipment.lexicon,
             formulas=equipment.formulas,
             look=equipment.look,
             promised=equipment.promised,
         )
-        state = None
-        if went_on_at:
-            kept = {"went on at": went_on_at, "not run again": list(live.snapshot.turn.path)}
-            live.visited(TraceStep("continued", 0, now(), 0.0, decided=kept))
-        else:
-            state = TurnState(asked.question, asked.mode, asked.scope, asked.hint, asked.fresh, asked.alone)
+        state = None if asked.went_on_at else asked.state
+        if asked.went_on_at:
+            kept = {"went on at": asked.went_on_at, "not run again": list(live.snapshot.turn.path)}
+            live.visited(TraceStep("continued", asked.state.attempt, now(), 0.0, decided=kept))
         return _answered(live.snapshot.turn, self._walk(live.snapshot.turn.id, state, context))
 
     def _await_documents(self, live: LiveTurn, equipment: Equipment) -> None:

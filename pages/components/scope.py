@@ -47,6 +47,12 @@ def draw_scope(app: Pincite, session: Session | None, names: dict[str, str], mod
             placeholder="None of the chosen is here" if chosen else f"All {count(len(names), 'document')}",
             on_change=safely, args=(_choose, app, session_id, key),
         )  # fmt: skip
+        facts = [(fact, value) for fact, values in app.search.facts().items() for value in values]
+        if facts:
+            st.multiselect(
+                "Or by company, year and type", facts, format_func=lambda one: f"{one[1]} ({one[0]})",
+                key=f"{key}_facts", placeholder="All", on_change=safely, args=(_choose_facts, app, session_id, key),
+            )  # fmt: skip
         if gone := len(chosen) - len(here):
             st.caption(f":material/warning: {count(gone, 'chosen document')} {_were(gone)} removed from the library.")
         if chosen:
@@ -92,6 +98,13 @@ def _choose(app: Pincite, session_id: str, key: str) -> None:
     scope = tuple(dict.fromkeys([*kept, *(id_ for id_ in after if id_ not in before)]))
     # What is gone is let go with the next choice, unless nothing else is left: then empty would mean everything.
     _keep(app, session_id, tuple(id_ for id_ in scope if id_ in here) or scope)
+
+
+def _choose_facts(app: Pincite, session_id: str, key: str) -> None:
+    """Search the documents that have these facts; with none chosen, all."""
+    chosen = st.session_state[f"{key}_facts"]
+    wanted = {fact: [value for one, value in chosen if one == fact] for fact, _ in chosen}
+    _keep(app, session_id, app.search.with_facts(wanted) if chosen else ())
 
 
 def _keep(app: Pincite, session_id: str, scope: tuple[str, ...]) -> None:

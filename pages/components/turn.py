@@ -35,7 +35,7 @@ WORTH_TELLING_SECONDS = 10
 """Whoever waits that long wants to know that something still happens."""
 
 
-def draw_question(turn: Turn, document_names: dict[str, str]) -> None:
+def draw_question(app: Pincite, turn: Turn, document_names: dict[str, str]) -> None:
     with st.chat_message("user", avatar=":material/person:"):
         st.markdown(escape_lines(turn.question))
         if turn.plan and turn.plan.standalone_question != turn.plan.question:
@@ -52,6 +52,17 @@ def draw_question(turn: Turn, document_names: dict[str, str]) -> None:
             st.caption(f"Asked of {escape(', '.join(named[:2]))}{more}{since}")
         elif gone:
             st.caption(f"Asked of {count(gone, 'document')}, removed since")
+        if _narrowed(turn) and turn.plan:
+            only = ", ".join(document_names.get(id_, "a removed document") for id_ in turn.plan.document_ids[:2])
+            more = f" and {len(turn.plan.document_ids) - 2} more" if len(turn.plan.document_ids) > 2 else ""
+            quiet(f"Only {escape(only)}{more}", "close", _elsewhere, app, turn.id, key=f"only_{turn.id}",
+                  help="The question names it. Ask all documents instead.")  # fmt: skip
+
+
+def _narrowed(turn: Turn) -> bool:
+    """Whether documents that the question names were searched alone."""
+    named = set(turn.plan.document_ids) if turn.plan else set()
+    return bool(named) and named < set(turn.document_ids)
 
 
 def draw_live(snapshot: TurnSnapshot, attempts: int) -> None:
@@ -180,7 +191,7 @@ def draw_actions(app: Pincite, turn: Turn) -> None:
             given = {FeedbackKind.GOOD: 1, FeedbackKind.BAD: 0}.get(turn.feedback) if turn.feedback else None
             st.feedback("thumbs", key=f"feedback_{turn.id}", default=given,
                         on_change=safely, args=(_keep_feedback, app, turn.id))  # fmt: skip
-            if turn.verdict and turn.verdict.declined and not turn.review and turn.scope:
+            if turn.verdict and turn.verdict.declined and not turn.review and (turn.scope or _narrowed(turn)):
                 button("Search all documents", "travel_explore", _elsewhere, app, turn.id, key=f"wide_{turn.id}")
             for name in turn.options:
                 button(name, "subdirectory_arrow_right", _choose, app, turn, name, key=f"option_{name}_{turn.id}")

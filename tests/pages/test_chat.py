@@ -11,7 +11,7 @@ import pytest
 
 from core.domain.answers import AnswerPart
 from core.domain.codec import readable
-from core.domain.documents import Document
+from core.domain.documents import Document, MetadataField, MetadataSource
 from core.domain.errors import ModelInterruptedError
 from core.domain.search import Mode
 from core.domain.turns import ReviewDecision, Turn, TurnStatus
@@ -262,6 +262,36 @@ def test_the_scope_says_what_is_searched_and_adding_adds(
     screen.test.segmented_control[0].set_value(Mode.CHAT).run()
     assert _scope(screen) == "Searches no documents"
     screen.assert_sound()
+
+
+def test_the_scope_is_chosen_by_what_is_known_of_the_documents(app: Pincite, contract: Document) -> None:
+    second = _add(app, 2)
+    for document_id, year in ((contract.id, "2023"), (second, "2024")):
+        app.ingest.set_metadata(document_id, [MetadataField("year", year, MetadataSource.USER)])
+    session = app.sessions.create()
+    screen = Screen("chat", session=session.id)
+    assert screen.test.multiselect[1].options == ["2023 (year)", "2024 (year)"]
+    screen.test.multiselect[1].set_value([("year", "2024")]).run()
+    assert app.sessions.get(session.id).document_ids == (second,) and _scope(screen) == "lease 2.pdf"
+    screen.test.multiselect[1].set_value([]).run()
+    assert app.sessions.get(session.id).document_ids == () and _scope(screen) == "All 2 documents"
+    screen.assert_sound()
+
+
+def test_what_a_question_names_is_a_filter_that_can_be_taken_away(app: Pincite, contract: Document) -> None:
+    _add(app, 2)
+    session = app.sessions.create()
+    question = "What is the penalty for late payment in the service contract?"
+    app.runner.wait(app.runner.ask(session.id, question), SECONDS)
+    screen = Screen("chat", session=session.id)
+    (chip,) = [one for one in screen.test.button if one.label.startswith("Only ")]
+    assert chip.label == r"Only service\-contract.pdf"
+    chip.click().run()
+    _, turn = app.turns.of_session(session.id)
+    turn = app.runner.wait(turn.id, SECONDS).turn
+    assert turn.plan and turn.plan.document_ids == () and turn.scope == ()
+    screen.test.run()
+    assert len([one for one in screen.test.button if one.label.startswith("Only ")]) == 1, "of the first turn"
 
 
 def test_a_chosen_document_that_goes_never_turns_the_choice_into_all(app: Pincite, contract: Document) -> None:

@@ -27,7 +27,8 @@ def rewriter(state: TurnState, runtime: Runtime[TurnContext]) -> TurnState:
         attempt=attempt,
         lexicon=context.lexicon,
     )
-    named = () if state.targets else _named(plan.standalone_question, state.document_ids, attempt, context)
+    called = not (state.targets or state.everywhere)
+    named = _named(plan.standalone_question, state.document_ids, attempt, context) if called else ()
     plan = replace(plan, document_ids=state.targets or named)
     context.note(
         read={"question": state.standalone, "conversation": [m.text for m in context.conversation], "gaps": gaps},
