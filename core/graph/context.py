@@ -7,7 +7,7 @@ from typing import Any, Protocol, TypeAlias
 
 from core.domain.answers import AnswerPart, Citation, Likeness, ReadBack
 from core.domain.documents import Document, Page, Passage
-from core.domain.ports import ChatModel, Message
+from core.domain.ports import ChatModel
 from core.domain.search import SearchPlan, SearchResult
 from core.domain.settings import Settings
 from core.domain.turns import Exchange, Recalled, TraceStep
@@ -96,15 +96,6 @@ class TurnContext:
     promised: Thresholds | None = None
     """None: the review threshold of the settings decides."""
     notes: Notes = field(default_factory=Notes)
-
-    @property
-    def conversation(self) -> tuple[Message, ...]:
-        """The history as engines and planning read it."""
-        return tuple(
-            message
-            for exchange in self.history
-            for message in (Message("user", exchange.question), Message("assistant", exchange.answer))
-        )
 
     @property
     def out_of_time(self) -> bool:

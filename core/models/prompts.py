@@ -1,15 +1,12 @@
 """How an answer is asked of a language model. Evidence is delimited data: nothing in it is an instruction."""
 
-from collections.abc import Sequence
-
 from core.domain.answers import AnswerPart
-from core.domain.ports import AnswerRequest, Message
+from core.domain.ports import AnswerRequest
 from core.domain.search import Evidence, Intent
 from core.text.foreign import defused, in_line
 from core.text.marks import veiled
 from core.text.orders import without_orders
 
-HISTORY_CHARACTERS = 2_000
 MOST_FIGURES = 3
 ANSWER_RULES = """You answer questions from numbered passages of the user's documents.
 Rules:
@@ -25,13 +22,10 @@ questions about them are answered from their pages."""
 
 
 def messages_for(request: AnswerRequest) -> list[dict[str, str]]:
-    """The conversation to send: rules, recent history as far as it fits, then evidence and question."""
+    """The conversation to send: rules, what was said before, then evidence and question."""
     system = _CHAT if request.intent is Intent.CHAT else ANSWER_RULES
     messages = [{"role": "system", "content": system}]
-    messages += [
-        {"role": message.role, "content": veiled(defused(message.text))}
-        for message in _recent(request.history, HISTORY_CHARACTERS)
-    ]
+    messages += [{"role": message.role, "content": veiled(defused(message.text))} for message in request.history]
     return [*messages, {"role": "user", "content": _user_text(request)}]
 
 
@@ -64,13 +58,3 @@ def _passage(item: Evidence) -> str:
 
 def _figure(part: AnswerPart) -> str:
     return f"- {veiled(defused(in_line(part.text)))} [{', '.join(map(str, part.numbers))}]"
-
-
-def _recent(history: Sequence[Message], limit: int) -> list[Message]:
-    kept: list[Message] = []
-    for message in reversed(history):
-        limit -= len(message.text)
-        if limit < 0:
-            break
-        kept.append(message)
-    return kept[::-1]

@@ -42,8 +42,6 @@ KEPT_IN_MEMORY = 200
 
 MOST_SEARCHED = 200
 """Characters of a search that count: SQLite refuses very long patterns."""
-MOST_EXCHANGES = 200
-"""How much of a conversation a turn is told."""
 
 
 class Turns:
@@ -158,7 +156,7 @@ class Turns:
         return found[0]
 
     def exchanges(self, session_id: str, *, before: int = 2**62) -> tuple[Exchange, ...]:
-        """The newest finished questions with their answers, reviewed ones as reviewed, oldest first.
+        """The finished questions with their answers, reviewed ones as reviewed, oldest first.
 
         ``before``: only those of turns at earlier positions.
         """
@@ -174,8 +172,8 @@ class Turns:
                  (SELECT MAX(id) FROM reviews WHERE turn_id = turns.id AND undone_at = '')
                WHERE session_id = ? AND turns.status IN (?, ?, ?) AND position < ?
                  AND (review.id IS NOT NULL OR (json_valid(body) AND json_type(body, '$.answer') = 'text'))
-               ORDER BY position DESC LIMIT ?""",
-            (session_id, TurnStatus.ANSWERED, TurnStatus.FLAGGED, TurnStatus.REVIEWED, before, MOST_EXCHANGES),
+               ORDER BY position""",
+            (session_id, TurnStatus.ANSWERED, TurnStatus.FLAGGED, TurnStatus.REVIEWED, before),
         )
         return tuple(
             Exchange(
@@ -186,7 +184,7 @@ class Turns:
                 Intent(row["intent"]) if row["intent"] in list(Intent) else None,
                 row["option"] is not None,
             )
-            for row in reversed(rows.fetchall())
+            for row in rows
         )
 
     def running(self) -> list[str]:

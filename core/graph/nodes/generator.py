@@ -24,6 +24,7 @@ from core.graph.context import TurnContext
 from core.graph.state import TurnState, critique_of
 from core.judge.citations import CitedAnswer, cite, read_typed, renumbered
 from core.models.replies import mended
+from core.search.conversation import conversation_for
 from core.text.marks import plain_text
 from core.text.numbers import quantities, same
 from core.text.plain import storable
@@ -69,7 +70,8 @@ def generator(state: TurnState, runtime: Runtime[TurnContext]) -> TurnState:
     context.progress.draft(cited.parts)
     context.note(
         read={"engine": engine.name, "evidence": [item.number for item in request.evidence], "usage": to_plain(usage),
-              "critique": list(request.critique), "hint": request.hint},
+              "critique": list(request.critique), "hint": request.hint,
+              "conversation": [message.text for message in request.history]},
         returned={"draft": cited.text, "evidence": [item.passage.id for item in evidence],
                   "citations": [to_plain(citation) for citation in cited.citations],
                   "removed markers": removed} | ({"thoughts": thoughts} if thoughts else {}),
@@ -204,7 +206,7 @@ def _request(state: TurnState, context: TurnContext) -> AnswerRequest:
         question=state.asked,
         intent=state.intent,
         evidence=state.evidence,
-        history=context.conversation,
+        history=conversation_for(state.asked, context.history).messages,
         critique=critique_of(state.verdict),
         hint=state.hint,
         stated=tuple(part for one in state.stated for part in parts_of(one, state.evidence)),

@@ -31,7 +31,11 @@ def rewriter(state: TurnState, runtime: Runtime[TurnContext]) -> TurnState:
     named = _named(plan.standalone_question, state.document_ids, attempt, context) if called else ()
     plan = replace(plan, document_ids=state.targets or named)
     context.note(
-        read={"question": state.standalone, "conversation": [m.text for m in context.conversation], "gaps": gaps},
+        read={
+            "question": state.standalone,
+            "questions before": [one.question for one in context.history],
+            "gaps": gaps,
+        },
         decided={"attempt": attempt, "because": list(plan.notes), "named documents": list(named)},
         returned={"plan": to_plain(plan)},
     )

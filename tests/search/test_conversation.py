@@ -1,0 +1,34 @@
+"""What a model is told of a conversation: the newest, what fits the question from further back, within its share."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from core.domain.turns import Exchange
+from core.search.conversation import HISTORY_CHARACTERS, MOST_OLDER, conversation_for
+
+BRIDGE = Exchange("2", "How long is the Harrow Bridge?", "The Harrow Bridge is 412 m long.")
+FILLER = tuple(
+    Exchange(str(n), f"What does clause {n} say?", f"Clause {n} speaks of payment. " * 6) for n in range(3, 20)
+)
+
+
+def test_what_was_said_of_a_thing_long_before_is_told_again() -> None:
+    told = conversation_for("When was the Harrow Bridge opened?", (BRIDGE, *FILLER))
+    assert told.older == (BRIDGE,) and told.newest == FILLER[-len(told.newest) :]
+    assert [message.text for message in told.messages[:2]] == [BRIDGE.question, BRIDGE.answer]
+    assert told.left_out == 1 + len(FILLER) - 1 - len(told.newest)
+
+
+def test_nothing_old_is_told_that_shares_no_word() -> None:
+    assert conversation_for("Who signed?", (BRIDGE, *FILLER)).older == ()
+    assert conversation_for("Who signed?", ()).messages == ()
+
+
+@given(st.text(max_size=40), st.lists(st.tuples(st.text(max_size=60), st.text(max_size=900)), max_size=30))
+def test_its_share_of_the_prompt_is_kept(question: str, said: list[tuple[str, str]]) -> None:
+    history = tuple(Exchange(str(number), *one) for number, one in enumerate(said))
+    told = conversation_for(question, history)
+    assert sum(len(one.question) + len(one.answer) for one in told.newest) <= HISTORY_CHARACTERS
+    assert len(told.older) <= MOST_OLDER
+    assert len(told.older) + len(told.newest) + told.left_out == len(history)
+    assert history[len(history) - len(told.newest) :] == told.newest
