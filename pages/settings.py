@@ -350,6 +350,7 @@ def draw_state(app: Pincite) -> None:
     rows = [f"| {'✓ works' if check.ok else '✗ does not'} | {escape(check.part)} | {escape(check.detail)} "
             f"{'' if check.ok else f'**{escape(check.hint)}**'} |" for check in checks]  # fmt: skip
     st.markdown("\n".join(["| | Part | State |", "|:--|:--|:--|", *rows]))
+    draw_form(app, "backups", ["automatic_backups"])
     storage = app.health.storage()
     st.markdown(f"**{size(sum(storage.values()))} stored** in `{app.settings.current.data_dir}`")
     st.caption(" · ".join(f"{escape(name)} {size(amount)}" for name, amount in storage.items()))

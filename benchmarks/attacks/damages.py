@@ -10,7 +10,6 @@ import os
 import random
 import shutil
 import sqlite3
-import subprocess
 import sys
 import tempfile
 import time
@@ -39,26 +38,16 @@ TABLES = {
     "turns": "SELECT id, question, status, body FROM turns",
     "reviews": "SELECT turn_id, decision, final_answer FROM reviews",
 }
-_KILLED = """
-import os, sys
-from pathlib import Path
-from core.store.database import Database
-database = Database(Path(sys.argv[1]))
-database.connection.execute("UPDATE sessions SET title = 'Renamed before the crash'")
-os._exit(9)
-"""
-
 Rows = dict[str, set[tuple[object, ...]]]
 Damage = Callable[[Path, Path, random.Random], None]
 
 
 @dataclass(frozen=True, slots=True)
 class Template:
-    """A library as it was on two days; ``killed`` is the second day with the log of a process that was killed."""
+    """A library as it was on two days."""
 
     earlier: Path
     today: Path
-    killed: Path
 
 
 @dataclass(slots=True)
@@ -113,7 +102,7 @@ def _surroundings() -> Iterator[None]:
 
 def make_template(folder: Path) -> Template:
     samples = PACKAGE_ROOT / "data" / "samples"
-    template = Template(folder / "earlier", folder / "today", folder / "killed")
+    template = Template(folder / "earlier", folder / "today")
     _must(template.today, "add", str(samples / "service-contract.pdf"))
     _must(template.today, "ask", "--engine", "quoting", QUESTIONS[0])
     (template.today / "settings.json").write_text('{"review_threshold": 0.6}', encoding="utf-8")
@@ -123,8 +112,6 @@ def make_template(folder: Path) -> Template:
     shutil.copytree(template.today, template.earlier)
     _must(template.today, "add", str(samples / "technical-report.pdf"))
     _must(template.today, "ask", "--engine", "quoting", QUESTIONS[0])
-    shutil.copytree(template.today, template.killed)
-    subprocess.run([sys.executable, "-c", _KILLED, str(template.killed / "pincite.db")], check=False, timeout=120)
     return template
 
 
@@ -221,8 +208,6 @@ def _plan(template: Template) -> list[tuple[str, Path, Damage]]:
     graphs = sorted((template.today / "vectors").glob("*/*.bin"))
     whole += [str(path.relative_to(template.today)) for path in graphs[:2]]
     targets = [(name, template.today) for name in whole if (template.today / name).exists()]
-    logs = ("pincite.db-wal", "pincite.db-shm")
-    targets += [(name, template.killed) for name in logs if (template.killed / name).exists()]
     kinds = [kind for kind in _OF_FILES if kind != "without permission" or not _is_root()]
     planned = [(f"{name}: {kind}", base, _OF_FILES[kind]) for kind in kinds for name, base in targets]
     folders = [name for name in ("vectors", "files", "models") if (template.today / name).is_dir()]

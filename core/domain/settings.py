@@ -152,6 +152,11 @@ class Choices(BaseModel):
         title="Recognise scanned pages (OCR)",
         description="Pages without usable text are recognised on this machine.",
     )
+    automatic_backups: bool = Field(
+        default=True,
+        title="Back up every day",
+        description="A copy of the library's database, without the PDFs, in the folder `backups`; three are kept.",
+    )
     max_file_mib: int = Field(
         default=200, ge=1, le=4096, title="Largest file, MiB", description="Larger files are refused."
     )

@@ -14,6 +14,7 @@ from core.models.registry import check_engine, choose_engine, make_embedder
 from core.search.lexicon import users_lexicon
 from core.services.health import Health
 from core.store.condition import Condition
+from core.store.copies import DailyCopy
 from core.store.data_dir import check_ours, claim, quarantined
 from core.store.database import Database, empty_log
 from core.store.exact import NoMeaning
@@ -101,6 +102,9 @@ class Pincite:
             equipment=equipment,
             settle=self._forget_runs,
         )
+        self._copies = DailyCopy(lambda: self.database.connection, settings.data_dir)
+        if at_work and settings.automatic_backups and self.library.list():
+            self._copies.begin()
         self.deletion = Deletion(self.runner, self.sessions, self._scrub, self._remove_with_answers)
         self.documents = Documents(
             self.settings.current, self.library, self._open_ingest, quarantined=lambda: quarantined(settings)
@@ -124,6 +128,7 @@ class Pincite:
         self.deletion.scrub()
         empty_log(self._checkpointer.conn)
         self._checkpointer.conn.close()
+        self._copies.wait()
         self.database.close()
         note_closing(self.settings.current, self._opening)
 
@@ -138,6 +143,7 @@ class Pincite:
 
     def _when_removed(self, document_id: str) -> None:
         self._forget(self._checkpointer, self.turns.running)  # what was interrupted may hold its text
+        self._copies.forget()
         name = self.library.get(document_id).name
         self.reviews.mark_stale(document_id, f"“{name}”, which the reviewed answer cites, was removed or replaced.")
 
@@ -151,6 +157,7 @@ class Pincite:
 
     def _scrub(self, *, words: bool, most_bytes: int | None) -> bool:
         self._forget_runs()
+        self._copies.forget()
         with self._checkpointer.lock:
             return scrub(self._checkpointer.conn) and scrub(
                 self.database.connection, words=words, most_bytes=most_bytes

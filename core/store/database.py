@@ -21,6 +21,7 @@ from core.domain.errors import (
     NewerDatabaseError,
     StorageError,
 )
+from core.store.copies import copy_database
 
 BUSY_SECONDS = 30
 _BUSY = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
@@ -28,7 +29,7 @@ _DAMAGES = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 _UNDECODED = "Could not decode"
 DAMAGE_HINT = (
     "Nothing was changed. `pincite verify` says more, `pincite restore FILE` brings back a backup in a new folder, "
-    "`pincite repair` keeps what can be read."
+    "`pincite repair` goes on from the newest automatic backup."
 )
 _OUR_MISTAKES = (sqlite3.SQLITE_ERROR, sqlite3.SQLITE_CONSTRAINT, sqlite3.SQLITE_MISUSE, sqlite3.SQLITE_MISMATCH)
 
@@ -205,6 +206,8 @@ class Database:
 
     def _prepare(self) -> None:
         self.path.parent.mkdir(parents=True, exist_ok=True)
+        if 0 < (version := self._version()) < len(_migrations()):
+            copy_database(self.connection, self.path.parent, f"before-format-{version + 1}")
         self._migrate()
 
     def _migrate(self) -> None:

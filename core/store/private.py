@@ -19,6 +19,7 @@ OURS = (
     "vectors",
     "models",
     "damaged",
+    "backups",
 )
 """Patterns of what Pincite keeps there; a folder that people chose may hold other things, which stay as they are."""
 

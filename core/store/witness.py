@@ -18,13 +18,12 @@ from core.domain.settings import Settings
 from core.domain.writing import NOT_OURS, write_whole
 from core.store.data_dir import STAMP, stamp_of
 from core.store.database import Database, ReadOnlyDatabase, has_our_tables
-from core.store.wal import lost_from_log
 
 NAME = "left.json"
 MOST_OPENINGS = 2**53
 HINT = (
-    "Nothing was changed. `pincite restore FILE` brings back a backup in a new folder; `pincite repair` goes on with "
-    "what is left."
+    "Nothing was changed. `pincite restore FILE` brings back a backup in a new folder; `pincite repair` goes on from "
+    "the newest automatic backup, or with what is left."
 )
 
 
@@ -34,7 +33,6 @@ class Trouble(StrEnum):
     NO_FILE = "{database} is not a file."
     OLDER = "{database} is older than the rest of {folder}: what was added since is not in it."
     DAMAGED = "{database} is damaged."
-    LOG_LOST = "The log of {database} is damaged or missing, and with it the last changes."
 
     def sentence(self, settings: Settings) -> str:
         return f"{self.format(database=settings.database_path.name, folder=settings.data_dir)} {HINT}"
@@ -71,8 +69,6 @@ def trouble_of(settings: Settings) -> Trouble | None:
     if not size:
         lived = bool(witness.opening or stamp_of(settings.data_dir) or any(settings.files_dir.glob("*.pdf")))
         return (Trouble.EMPTY if path.exists() else Trouble.MISSING) if lived else None
-    if lost_from_log(path):
-        return Trouble.LOG_LOST
     try:
         with closing(ReadOnlyDatabase(path)) as database:
             if not has_our_tables(database.connection):

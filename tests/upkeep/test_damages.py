@@ -12,7 +12,6 @@ from core.domain.settings import Settings
 from core.services.bootstrap import open_pincite
 from core.store.upkeep.findings import FindingKind
 from core.store.upkeep.verify import verify
-from core.store.wal import lost_from_log
 
 
 def _kinds(settings: Settings) -> set[FindingKind]:
@@ -67,9 +66,11 @@ def test_what_is_wrong_in_the_database_is_found_and_mended(
 
 
 def test_a_wrong_number_of_migrations_is_mended(library: Settings) -> None:
+    open_pincite(library).close()  # makes the backup of the day
     _execute(library.database_path, "PRAGMA user_version = 1")
-    with pytest.raises(StorageError, match="repair"):
-        open_pincite(library)
+    for _ in range(5):
+        with pytest.raises(StorageError, match="repair"):
+            open_pincite(library)
     assert FindingKind.DATABASE_DAMAGED in _kinds(library)
     assert _repair(library) == 0
     with closing(open_pincite(library)) as pincite:
@@ -100,19 +101,6 @@ def test_a_changed_byte_is_found_wherever_it_is(library: Settings) -> None:
     data[at : at + 4] = b"fate"
     library.database_path.write_bytes(data)
     assert _kinds(library)
-
-
-def test_a_log_without_its_last_changes_is_noticed(library: Settings) -> None:
-    path = library.database_path
-    with closing(sqlite3.connect(path)) as connection:
-        connection.execute("UPDATE sessions SET title = 'in the log'")
-        connection.commit()
-        log = path.with_name("pincite.db-wal").read_bytes()
-        assert not lost_from_log(path)
-        path.with_name("pincite.db-wal").write_bytes(log[:-4000])
-        assert lost_from_log(path)
-        path.with_name("pincite.db-wal").write_bytes(log)
-        assert not lost_from_log(path)
 
 
 def test_nothing_is_repaired_under_a_running_app(library: Settings) -> None:

@@ -1,5 +1,6 @@
 """Mends a data directory from what is kept in it. Nothing is deleted: what is replaced goes to ``damaged/``."""
 
+import shutil
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing, suppress
@@ -7,16 +8,16 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from core.domain.errors import DamagedDatabaseError, DocumentError
+from core.domain.errors import DamagedDatabaseError, DocumentError, StorageError
 from core.domain.settings import Settings
+from core.store.copies import copies_in
 from core.store.data_dir import alone, check_ours
-from core.store.database import Database
+from core.store.database import Database, ReadOnlyDatabase, has_our_tables
 from core.store.keywords import Fts5Index
 from core.store.library import Library, stored_passage
 from core.store.private import keep_private
 from core.store.records import damaged_records
 from core.store.upkeep.findings import FindingKind
-from core.store.upkeep.salvage import drop_orphans, salvage
 from core.store.upkeep.verify import PASSAGES, changed_pages, verify, words_are_sound
 from core.store.witness import Trouble, misplaced, opening_of, trouble_of, witness_of
 
@@ -61,27 +62,33 @@ class Repair:
                 yield from self._mend_memory()
 
     def _mend_database(self, trouble: Trouble | None) -> str:
-        """Put a new database with all that can be read in the place of the old one; killed, it goes on from there."""
+        """Put the newest automatic backup, else a new database, in its place; killed, it goes on from there.
+
+        A sound one that is older than the rest stays what it is.
+        """
         path = self._settings.database_path
-        if not self._mended.exists():
-            partial = self._mended.with_suffix(".partial")
-            for left in _with_log(partial):
-                left.unlink()
-            salvage(path, partial)
-            with closing(sqlite3.connect(partial)) as connection:
-                opening = max(witness_of(self._settings).opening, opening_of(connection))
-                connection.execute("UPDATE openings SET number = ?", (opening,))
-                connection.commit()
-            partial.rename(self._mended)
-        with closing(sqlite3.connect(self._mended)) as connection:
+        if trouble is Trouble.OLDER:
+            was, came = "was older than the rest", f"it is kept as it is, as of {_day(path)}"
+        else:
+            was, copy = "could not be used as it was", _sound_copy(self._settings.data_dir)
+            came = f"the automatic backup of {_day(copy)} is in its place" if copy else "there was no automatic backup"
+            if not self._mended.exists():
+                partial = self._mended.with_suffix(".partial")
+                for left in _with_log(partial):
+                    left.unlink()
+                if copy:
+                    shutil.copyfile(copy, partial)
+                partial.touch()
+                partial.rename(self._mended)
+            for old in _with_log(path):
+                self._set_aside(old)
+            self._mended.rename(path)
+        with closing(Database(path)) as database:
+            opening = max(witness_of(self._settings).opening, opening_of(database.connection))
+            database.connection.execute("UPDATE openings SET number = ?", (opening,))
             tables = ("documents", "sessions", "turns", "reviews")
-            saved = [f"{connection.execute(f'SELECT count(*) FROM {t}').fetchone()[0]} {t}" for t in tables]
-        for old in _with_log(path):
-            self._set_aside(old)
-        self._mended.rename(path)
-        was = "was older than the rest" if trouble is Trouble.OLDER else "could not be used as it was"
-        what = f"what can be read of it is in a new one: {', '.join(saved)}"
-        return f"pincite.db {was}; {what}. Anything else is lost to it."
+            held = ", ".join(f"{database.number(f'SELECT count(*) FROM {table}')} {table}" for table in tables)
+        return f"pincite.db {was}; {came}: {held}. What is newer is lost to it; PDFs that it does not know are added."
 
     def _mend_rows(self) -> Iterator[str]:
         """Mend what is wrong inside a sound database."""
@@ -144,6 +151,35 @@ def go_on(pincite: "Pincite", repair: Repair) -> Iterator[str]:
         pincite.indexes.rebuild()
         pincite.ingest.wait()
         yield "Made the folder of vectors anew."
+
+
+def _day(path: Path) -> str:
+    return datetime.fromtimestamp(path.stat().st_mtime, UTC).strftime("%d %B %Y, %H:%M UTC")
+
+
+def _sound_copy(data_dir: Path) -> Path | None:
+    """The newest automatic backup that can be opened."""
+    for path in copies_in(data_dir):
+        try:
+            with closing(ReadOnlyDatabase(path)) as database:
+                if has_our_tables(database.connection):
+                    return path
+        except (StorageError, sqlite3.Error):
+            continue
+    return None
+
+
+def drop_orphans(connection: sqlite3.Connection) -> int:
+    """Delete rows whose document, session or turn is not there: nothing leads to them. Returns how many."""
+    dropped = 0
+    while rows := connection.execute("PRAGMA foreign_key_check").fetchall():
+        dropped += len(rows)
+        for row in rows:
+            if row[1] is not None:
+                connection.execute(f"DELETE FROM {row[0]} WHERE rowid = ?", (row[1],))
+        for table in {row[0] for row in rows if row[1] is None}:
+            connection.execute(f"DELETE FROM {table}")
+    return dropped
 
 
 def _with_log(path: Path) -> list[Path]:

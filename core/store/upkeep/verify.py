@@ -16,7 +16,6 @@ from core.store.library import Library, stored_passage
 from core.store.records import damaged_records
 from core.store.upkeep import decisions
 from core.store.upkeep.findings import Finding, FindingKind
-from core.store.wal import lost_from_log
 from core.store.witness import Trouble, crc_of, misplaced, opening_of, trouble_of, witness_of
 
 UNREADABLE = (sqlite3.DatabaseError, StorageError)
@@ -55,11 +54,7 @@ def verify(settings: Settings) -> Iterator[Finding]:
     if trouble is not None:
         kind = _KINDS.get(trouble, FindingKind.DATABASE_DAMAGED)
         yield Finding(kind, trouble.sentence(settings), repairable=True, subject=settings.database_path.name)
-    if (
-        trouble in (None, Trouble.OLDER, Trouble.LOG_LOST)
-        and settings.database_path.is_file()
-        and settings.database_path.stat().st_size
-    ):
+    if trouble in (None, Trouble.OLDER) and settings.database_path.is_file() and settings.database_path.stat().st_size:
         yield from _database(settings)
     yield from _checkpoints(settings)
 
@@ -91,7 +86,7 @@ def _database(settings: Settings) -> Iterator[Finding]:
 
 def _damaged(path: Path, why: str) -> Finding:
     what = f"{path.name} is damaged ({' '.join(why.split())[:200]})."
-    hint = "`pincite repair` keeps what can be read, `pincite restore` brings back a backup."
+    hint = "`pincite repair` goes on from the newest automatic backup; `pincite restore` brings back one of yours."
     return Finding(FindingKind.DATABASE_DAMAGED, f"{what} {hint}", repairable=True, subject=path.name)
 
 
@@ -226,8 +221,6 @@ def _checkpoints(settings: Settings) -> Iterator[Finding]:
     if not path.exists():
         return
     try:
-        if lost_from_log(path):
-            raise StorageError("Its log is damaged or missing, and with it the last changes.")
         with closing(_looked_into(path)) as checkpoints:
             found = [row[0] for row in checkpoints.execute("PRAGMA integrity_check(5)")]
             if found != ["ok"]:

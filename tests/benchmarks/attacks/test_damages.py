@@ -8,7 +8,6 @@ SHORT = (
     "checkpoints.db: cut",
     "settings.json: empty",
     "vectors: missing",
-    "pincite.db-wal: missing",
     "ingest.lock: a folder",
 )
 
