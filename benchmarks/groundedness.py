@@ -21,6 +21,7 @@ from core.judge.critique import CRITIC_SCHEMA, critic_question, read_critique
 from core.judge.judge import WORTH, AnswerFindings, judge_answer
 from core.models.prompts import messages_for
 from core.models.registry import choose_engine
+from core.text.terms import content_terms
 
 THRESHOLD = 0.65
 """The review threshold that ships: answers less confident than this are flagged."""
@@ -79,6 +80,8 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
     def measured(rows: list[int]) -> dict[str, Any]:
         chosen = [answers[row] for row in rows]
         result = measure_set(chosen, confidences[rows], threshold=args.threshold)
+        wrong = np.array([answer.hallucinated for answer in chosen])
+        result["unseen_words"] = _auroc(np.array([unseen_words(answer) for answer in chosen]), wrong)
         result |= _measure_spans(chosen, [findings[row] for row in rows])
         return {**result, "p50_ms": float(np.median([milliseconds[row] for row in rows]))}
 
@@ -112,15 +115,20 @@ def _audited(critic: ChatModel, row: LabelledAnswer, finding: AnswerFindings) ->
     return finding.confidence * after / before
 
 
+def unseen_words(row: LabelledAnswer) -> float:
+    """Return the share of an answer's telling words that stand in no source: what any judge must beat."""
+    said = set(content_terms(row.answer))
+    return len(said - set(content_terms(" ".join(row.sources)))) / max(1, len(said))
+
+
 def render(result: dict[str, Any]) -> str:
     """Return the figures as a table."""
-    heads = f"{'AUROC':>6} {'bal.acc':>7} {'F1':>5} {'ECE':>5} {'flagged':>7} {'caught':>6} {'p50 ms':>6}"
+    heads = f"{'AUROC':>6} {'words':>6} {'bal.':>6} {'F1':>5} {'ECE':>5} {'flagged':>7} {'caught':>6} {'p50 ms':>6}"
     lines = [f"{'set':18} {'n':>5} {heads}"]
     for name, row in {**result["sets"], "all": result["all"]}.items():
-        lines.append(
-            f"{name:18} {row['n']:5} {_shown(row['auroc']):>6} {_shown(row['balanced_accuracy']):>7} {row['f1']:5.2f} "
-            f"{row['ece']:5.3f} {row['flagged']:7.2f} {row['caught']:6.2f} {row['p50_ms']:6.0f}"
-        )
+        orders = " ".join(f"{_shown(row[key]):>6}" for key in ("auroc", "unseen_words", "balanced_accuracy"))
+        shares = f"{row['f1']:5.2f} {row['ece']:5.3f} {row['flagged']:7.2f} {row['caught']:6.2f}"
+        lines.append(f"{name:18} {row['n']:5} {orders} {shares} {row['p50_ms']:6.0f}")
     spans = result["all"]
     lines.append(
         f"characters in unsupported claims: precision {spans['span_precision']:.2f}, recall {spans['span_recall']:.2f}"
