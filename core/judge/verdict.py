@@ -124,7 +124,7 @@ def verdict_of(
         scores = (findings.faithfulness, findings.citation_validity, findings.completeness)
         weak = [score.reason for score in scores if score.value < _WEAK]
         reasons += [f"{reason[0].upper()}{reason[1:]}." for reason in weak]
-        reasons = reasons or [f"The confidence of {confidence:.0%} is below the threshold of {threshold:.0%}."]
+        reasons = reasons or [f"Pincite is only {confidence:.0%} sure that this is what was asked for."]
     verdict = Verdict(
         claims=claims,
         faithfulness=faithfulness,

@@ -272,7 +272,7 @@ def is_close(claimed: Quantity, value: float) -> bool:
     rounded = min(claimed.step / 2, MOST_ROUNDED * abs(value))
     up = abs(claimed.value) >= abs(value) or round(abs(claimed.value) / (claimed.step or 1)) % 2 == 0
     # A half is rounded up, or to the even digit.
-    return difference <= max(rounded * (1.0001 if up else 0.9999), abs(value) * 1e-9)
+    return difference <= max(rounded * (1.0001 if up else 0.9999), abs(value) * 1e-12)
 
 
 def _dates(text: str) -> Iterator[Quantity]:

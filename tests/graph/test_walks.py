@@ -442,6 +442,8 @@ def test_a_page_that_is_asked_for_is_quoted_and_one_that_is_not_there_is_said_no
     nowhere = world(Quoting()).ask("What is on page 9?").turn
     assert nowhere.answer == "I found no page 9 in these documents." and nowhere.verdict.declined
     assert nowhere.tier is Tier.ANSWERED and nowhere.path == ("router", "rewriter", "retriever", "judge")
+    written = world(ScriptedModel()).ask("What does page 2 of the contract say?").turn
+    assert written.parts == turn.parts, "a model has no part in it"
     section = world(Quoting()).ask("What does section 44 say?").turn
     assert section.answer == "I found no section 44 in these documents."
 

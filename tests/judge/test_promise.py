@@ -186,7 +186,7 @@ PROMISED = {AnswerKind.QUOTED: 0.5}
     ("part", "reason"),
     [
         (AnswerPart(FEE, (1,), PartKind.VERBATIM, probability=0.9), None),
-        (AnswerPart(FEE, (1,), PartKind.VERBATIM, probability=0.4), "below the threshold of 50%"),
+        (AnswerPart(FEE, (1,), PartKind.VERBATIM, probability=0.4), "only 40% sure"),
         (AnswerPart(FEE, (1,)), UNPROMISED[0]),
         (AnswerPart("The documents do not say.", ()), UNPROMISED[0]),
         (AnswerPart(NOT_FOUND, (), PartKind.DECLINE, probability=0.9), UNPROMISED[1]),

@@ -43,7 +43,9 @@ def placed(state: TurnState, context: TurnContext, searched: Sequence[Document])
     )
     if found:
         evidence = tuple(_evidence(number, of, one, names[of]) for number, (of, one) in enumerate(found, start=1))
-        return replace(state, intent=Intent.SURVEY, evidence=evidence, nearest=())
+        # What stands there is quoted, whatever else could write: a model tells of other places too.
+        quoted = context.model.writes_prose
+        return replace(state, intent=Intent.SURVEY, evidence=evidence, nearest=(), by_code=quoted)
     everything = [page for own in read.values() for page in own]
     return _nowhere(state, context, pages, numbers, everything, list(read))
 
