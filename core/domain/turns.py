@@ -172,6 +172,8 @@ class Exchange:
     intent: Intent | None = None
     asked_back: bool = False
     """It was answered with a question."""
+    stated: AnswerPart | None = None
+    """The figure that its answer stated first, where it did."""
 
     @property
     def understood(self) -> str:

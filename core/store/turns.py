@@ -7,7 +7,7 @@ from collections import OrderedDict
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 
-from core.domain.answers import AnswerPart, Citation
+from core.domain.answers import AnswerPart, Citation, PartKind
 from core.domain.codec import UNDECODABLE, readable, to_json
 from core.domain.errors import TurnError
 from core.domain.search import Intent, Mode, SearchPlan
@@ -175,17 +175,7 @@ class Turns:
                ORDER BY position""",
             (session_id, TurnStatus.ANSWERED, TurnStatus.FLAGGED, TurnStatus.REVIEWED, before),
         )
-        return tuple(
-            Exchange(
-                row["id"],
-                row["question"],
-                plain_text(_parts(row["parts"]) or ()) or row["answer"],
-                readable(SearchPlan, row["plan"]) if row["plan"] else None,
-                Intent(row["intent"]) if row["intent"] in list(Intent) else None,
-                row["option"] is not None,
-            )
-            for row in rows
-        )
+        return tuple(_exchange(row, _parts(row["parts"]) or ()) for row in rows)
 
     def running(self) -> list[str]:
         """Ids of the turns that some process has not brought to an end."""
@@ -282,6 +272,18 @@ def _trace(connection: sqlite3.Connection, turn: Turn) -> tuple[TraceStep, ...]:
     rows = connection.execute("SELECT body FROM trace_steps WHERE turn_id = ? ORDER BY position", (turn.id,))
     damaged = TraceStep("unreadable", 0, turn.started_at, 0.0, error=UNREADABLE_STEP)
     return tuple(readable(TraceStep, row["body"]) or damaged for row in rows)
+
+
+def _exchange(row: sqlite3.Row, parts: Sequence[AnswerPart]) -> Exchange:
+    return Exchange(
+        row["id"],
+        row["question"],
+        plain_text(parts) or row["answer"],
+        readable(SearchPlan, row["plan"]) if row["plan"] else None,
+        Intent(row["intent"]) if row["intent"] in list(Intent) else None,
+        row["option"] is not None,
+        next((part for part in parts if part.kind is PartKind.FIGURE and len(part.figures) == 1), None),
+    )
 
 
 def _gone() -> TurnError:

@@ -11,10 +11,13 @@ from core.domain.figures import Stated
 from core.domain.search import Evidence
 from core.domain.tables import Table
 from core.figures.answers import Analysis, analyse
+from core.figures.followed import followed
 from core.graph.context import Documents, TurnContext
 from core.graph.state import TurnState
+from core.search.follow_up import leans_on_the_last
 from core.search.plan import core_question
 from core.text.stating import state as state_figure
+from core.text.stating import statement
 
 MOST_PAGES = 10
 """Whose tables are read, those of the best passages first."""
@@ -26,15 +29,30 @@ def analyst(state: TurnState, runtime: Runtime[TurnContext]) -> TurnState:
     context.progress.step("Reading tables…")
     pages = _best_pages(state.evidence)
     tables = _tables(pages, context.documents)
-    question = core_question(state.asked)
     names = dict.fromkeys(item.document_name for item in state.evidence)
-    analysis = analyse(question, tables, known=names, formulas=context.formulas)
+    if gone_on := _gone_on(state, context, tables):
+        state, analysis = gone_on
+    else:
+        analysis = analyse(core_question(state.asked), tables, known=names, formulas=context.formulas)
     context.note(
         read={"pages": [f"{document_id}, {page_index + 1}" for document_id, page_index in pages]},
-        decided={"tables": len(tables), "missing": analysis.missing},
+        decided={"tables": len(tables), "missing": analysis.missing}
+        | ({"read as": state.asked, "because": "it names a place in the last answer's table"} if gone_on else {}),
         returned={"stated": [_line(stated) for stated in analysis.stated]},
     )
     return replace(state, stated=analysis.stated, notices=_told(state.notices, analysis))
+
+
+def _gone_on(state: TurnState, context: TurnContext, tables: Sequence[Table]) -> tuple[TurnState, Analysis] | None:
+    """What a follow-up asks of the table that the last answer came from, as sure as that answer was."""
+    last = context.history[-1].stated if context.history else None
+    if last is None or last.probability is None or state.plan is None or not leans_on_the_last(state.standalone):
+        return None
+    figure = followed(state.standalone, last.figures[0], tables)
+    if figure is None:
+        return None
+    plan = replace(state.plan, standalone_question=f"{figure.label}, {figure.column}", parts=())
+    return replace(state, plan=plan), Analysis((Stated(statement((figure,)), (figure,), last.probability),))
 
 
 def _told(notices: Iterable[str], analysis: Analysis) -> tuple[str, ...]:

@@ -1,0 +1,42 @@
+"""A follow-up names one row or column of the last answer's table, and nothing else, or it is read like any question."""
+
+from dataclasses import replace
+
+import pytest
+
+from core.figures.cells import figures_of
+from core.figures.followed import followed
+from tests.figures.harbour import table_of
+
+PRICES = table_of(
+    (
+        ("Model", "Wheel change", "Full service"),
+        ("Cargo", "38", "125"),
+        ("Tandem", "52", "160"),
+        ("Tandem with trailer", "61", "190"),
+    ),
+    "Prices",
+)
+LAST = next(figure for figure in figures_of(PRICES) if figure.text == "38")
+
+
+@pytest.mark.parametrize(
+    ("question", "given"),
+    [
+        ("And a full service?", "125"),
+        ("And for the Tandem?", "52"),
+        ("And with trailer?", "61"),
+        ("And for the Tandem with trailer?", "61"),
+        ("And for the Cargo?", None),  # it is what was answered
+        ("And for the trailer on Sundays?", None),
+        ("And?", None),
+    ],
+)
+def test_the_cell_that_is_named_is_found_or_none(question: str, given: str | None) -> None:
+    figure = followed(question, LAST, [PRICES])
+    assert (figure.text if figure else None) == given
+
+
+def test_of_another_table_nothing_is_said() -> None:
+    other = replace(table_of((("Model", "Full service"), ("Racer", "90")), "Prices"), page_index=7)
+    assert followed("And a full service?", LAST, [other]) is None
