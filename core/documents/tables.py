@@ -190,7 +190,16 @@ def _table(draft: _Draft, above: Table | None) -> Table | None:
             return read_grid(cells, above=above)
     heads = sum(not row.heads for row in draft.rows) if draft.rows[-1].heads else 0
     caption, made = "\n".join(draft.caption), _cells(rows, columns, heads)
-    return read_grid(made, caption=caption, most_heads=heads) if heads else read_grid(made, caption=caption)
+    table = read_grid(made, caption=caption, most_heads=heads) if heads else read_grid(made, caption=caption)
+    return _as_going_on(table, above) if above is not None and not caption else table
+
+
+def _as_going_on(table: Table, above: Table) -> Table:
+    """A table that repeats the heads of the one before is the same table, with its caption and unit."""
+    if not table.head_rows or [one.path for one in table.columns] != [one.path for one in above.columns]:
+        return table
+    unit, scale = table.unit or above.unit, table.scale or above.scale
+    return replace(table, caption=above.caption, unit=unit, scale=scale, continued=True)
 
 
 def _cells(rows: Sequence[list[Cell]], columns: Sequence[tuple[float, float]], heads: int) -> list[Cell]:

@@ -11,8 +11,9 @@ from core.domain.search import Evidence
 from core.domain.tables import Table
 from core.figures.agreement import years_of
 from core.figures.asked import Form, wanted, wanted_of
-from core.figures.cells import Finding, Ranking, Weights, figure_of, finding, rank
+from core.figures.cells import Finding, Ranking, Weights, finding, rank
 from core.figures.computing import Computed, computed
+from core.figures.extremes import extreme
 from core.figures.formulas import Formula, Formulas, shipped_formulas
 from core.figures.gates import Gates, features_of, shipped_gates
 from core.figures.named import as_printed, named
@@ -75,6 +76,8 @@ def analyse(
         return Analysis(tuple(filter(None, [of_form.stated])), of_form.missing)
     if of_form.stated and of_form.stated.computation is None:
         return Analysis((of_form.stated,))
+    if most_or_least := extreme(asked_as, tables):
+        return Analysis((most_or_least,))
     of_trade = named(asked_as, tables, UNWEIGHED, formulas)
     cell = stated_cell(question, tables, known=known)
     asked = formulas.named_in(asked_as)
@@ -140,23 +143,10 @@ def stated_cell(
 
     ``printed``: what documents print for the trade's terms in the question; ``known``: terms that no table need hold.
     """
-    whole = rank(question, tables, printed, known=known)
-    if whole is not None and whole.asks_for_label():
-        return _of_label(question, whole, tables)
     if asks_for_date(question):
         return None  # a figure is no date
     ranking = ranked_figures(question, tables, printed, known=known)
     return of_finding(question, ranking, finding(ranking, tables)) if ranking else None
-
-
-def _of_label(question: str, ranking: Ranking, tables: Sequence[Table], gates: Gates | None = None) -> Stated | None:
-    """The row that has the most or the least, with the figure that proves it."""
-    gates, at = gates or shipped_gates(), ranking.proving(tables)
-    figure = None if at is None else figure_of(tables[ranking.places[at].table], ranking.places[at].cell)
-    if figure is None or _of_other_years(ranking.asked.years, [figure]):
-        return None
-    features = features_of(ranking, asks=gates.asks_for_figure(question), several=False)
-    return Stated(statement((figure,)), (figure,), gates.is_answer(features))
 
 
 def ranked_figures(

@@ -18,8 +18,7 @@ from core.figures.agreement import KINDS, NAMES, Matrix, Place, Question, measur
 from core.text import stating
 from core.text.terms import words
 
-_FIGURE, _LABEL, _COLUMN = (NAMES.index(name) for name in ("figure", "label", "column_asked"))
-_EXTREMES = [NAMES.index("most_in_column"), NAMES.index("least_in_column")]
+_FIGURE = NAMES.index("figure")
 _MOST_FOUND = 20
 _FAR = 20.0
 """Log-odds by which a cell of a row that the question names comes before all others."""
@@ -97,45 +96,6 @@ class Ranking:
         """The same with the figures alone in its order."""
         order = [at for at in self.order if self.measures[at, _FIGURE] > 0]
         return replace(self, order=order)
-
-    def asks_for_label(self) -> bool:
-        """Whether a label answers that names the row of the most or the least ("Which branch had the most loans?")."""
-        best = self.order[0] if self.order else None
-        return best is not None and self.measures[best, _LABEL] > 0 and bool(self.measures[best, _EXTREMES].any())
-
-    def proving(self, tables: Sequence[Table]) -> int | None:
-        """Of a question for a label, the figure that proves it: the most or the least of its column.
-
-        On the pages that the table goes on to, too.
-        """
-        best = self.order[0]
-        own = self.places[best]
-        in_row = [at for at in self.of_figures().order if self.places[at].table == own.table]
-        in_row = [at for at in in_row if self.places[at].cell.row == own.cell.row]
-        if not in_row:
-            return None
-        column = self.places[max(in_row, key=lambda at: self.measures[at, _COLUMN])].cell.column
-        first, last = _whole_table(tables, own.table)
-        figures = [
-            at
-            for at, place in enumerate(self.places)
-            if first <= place.table <= last
-            and place.cell.column == column
-            and place.cell.value is not None
-            and not tables[place.table].rows[place.cell.row].total
-        ]
-        most = self.measures[best, _EXTREMES[0]] >= self.measures[best, _EXTREMES[1]]
-        return (max if most else min)(figures, key=lambda at: self.places[at].cell.value or 0, default=None)
-
-
-def _whole_table(tables: Sequence[Table], at: int) -> tuple[int, int]:
-    """The first and the last of the tables that go on from each other."""
-    first = last = at
-    while first and tables[first].continued:
-        first -= 1
-    while last + 1 < len(tables) and tables[last + 1].continued:
-        last += 1
-    return first, last
 
 
 def rank(

@@ -63,6 +63,16 @@ def test_a_table_goes_on_over_the_page_under_the_heads_before(read: Read, tmp_pa
     assert (second.unit, second.scale) == (first.unit, first.scale)
 
 
+def test_a_table_that_repeats_its_heads_on_the_next_page_is_one(tmp_path: Path, read: Read) -> None:
+    write_statement(tmp_path / "long.pdf", Layout.TWO_PAGES, seed=2)
+    pages = list(read(tmp_path / "long.pdf"))
+    again = replace(pages[0], page_index=1, page_label="2")
+    kept = [block for block in again.blocks if block.kind is BlockKind.TABLE_ROW]
+    first, second = find_tables("made", [pages[0], replace(again, blocks=tuple(kept))])
+    assert second.continued and second.head_rows and second.caption == first.caption
+    assert (second.unit, second.scale) == (first.unit, first.scale)
+
+
 def test_periods_in_a_line_above_are_the_heads_of_rows_that_have_none(read: Read, tmp_path: Path) -> None:
     write_statement(tmp_path / "plain.pdf", Layout.PLAIN, seed=1)
     (page,) = read(tmp_path / "plain.pdf")

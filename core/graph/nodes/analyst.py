@@ -67,12 +67,19 @@ def _best_pages(evidence: Sequence[Evidence]) -> list[PageKey]:
 
 
 def _tables(pages: Sequence[PageKey], documents: Documents) -> list[Table]:
-    """The tables of these pages; the page before each is read too, from which a table may go on."""
+    """The tables of these pages, whole: the page before each is read too, and pages to which its tables go on."""
+    counts = {document.id: document.page_count for document in documents.list()}
     found: list[Table] = []
     for document_id in dict.fromkeys(document_id for document_id, _ in pages):
-        wanted = [page_index for of, page_index in pages if of == document_id]
-        read = sorted({one for page_index in wanted for one in (page_index - 1, page_index) if one >= 0})
-        tables = find_tables(document_id, (documents.page(document_id, page_index) for page_index in read))
+        wanted = {page_index for of, page_index in pages if of == document_id}
+        last = counts.get(document_id, 0) - 1
+        while True:
+            read = {at for one in wanted for at in (one - 1, one, one + 1) if 0 <= at <= max(last, one)}
+            tables = find_tables(document_id, (documents.page(document_id, at) for at in sorted(read)))
+            more = {one.page_index for one in tables if one.continued and one.page_index - 1 in wanted} - wanted
+            if not more:
+                break
+            wanted |= more
         found += [table for table in tables if table.page_index in wanted]
     return found
 

@@ -1,0 +1,99 @@
+"""Fit which questions about a table want the row with the most or the least of a column, and measure it left out."""
+
+import argparse
+import json
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from benchmarks.tables import Asked, read_questions, said
+from core.figures.extremes import KINDS, Column, Weights, asked_column
+
+OUTPUT = Path(__file__).parents[1] / "core" / "figures" / "extremes.json"
+SOURCE = "wtq"
+FEWEST_USES = 8
+STRENGTH = 0.3
+FOLDS = 5
+KEPT = 0.02
+"""Smaller weights are not written."""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("directory", type=Path, help="a folder with tables.jsonl.gz")
+    parser.add_argument("--output", type=Path, default=OUTPUT)
+
+
+def run(options: argparse.Namespace) -> dict[str, Any]:
+    asked = read_questions(options.directory, SOURCE, 10**6)
+    columns = [(one, column) for one in asked if (column := asked_column(one.question, [one.table]))]
+    kinds = np.array([_kind(one, column) for one, column in columns])
+    uses = Counter(name for _, column in columns for name in column.features)
+    rows = [{n: v for n, v in column.features.items() if uses[n] >= FEWEST_USES} for _, column in columns]
+    tables = np.unique([str(id(one.table)) for one, _ in columns], return_inverse=True)[1]
+    chances = _left_out(rows, kinds, tables)
+    weights = _fit(rows, kinds)
+    options.output.write_text(json.dumps(weights.of, separators=(",", ":")) + "\n", encoding="utf-8")
+    said_of, chosen = chances[:, 1:].max(axis=1), chances[:, 1:].argmax(axis=1) + 1
+    return {
+        "questions": dict(zip(KINDS, np.bincount(kinds, minlength=len(KINDS)).tolist(), strict=True)),
+        "features": len(weights.of),
+        "from": {
+            least: {
+                "shown": int((said_of >= least).sum()),
+                "right": float((chosen == kinds)[said_of >= least].mean()),
+                "said": float(said_of[said_of >= least].mean()),
+            }
+            for least in (0.5, 0.6, 0.7, 0.8)
+        },
+    }
+
+
+def _kind(one: Asked, column: Column) -> int:
+    """Whether the answer is the name of the one row with the most, or the least, of the column."""
+    for kind, ends in ((1, column.most), (2, column.least)):
+        if len(ends) == 1:
+            row = ends[0][1].row
+            named = [said(cell.text) for cell in one.table.cells if (cell.row, cell.column) == (row, column.label)]
+            if named and named == [said(answer) for answer in one.answers]:
+                return kind
+    return 0
+
+
+def _fit(rows: Sequence[Mapping[str, float]], kinds: NDArray[np.int64]) -> Weights:
+    from sklearn.feature_extraction import DictVectorizer
+    from sklearn.linear_model import LogisticRegression
+
+    table = DictVectorizer()
+    model = LogisticRegression(C=STRENGTH, max_iter=3_000).fit(table.fit_transform(rows), kinds)
+    weights = {
+        str(name): [round(float(value), 3) for value in model.coef_[:, at]]
+        for at, name in enumerate(table.get_feature_names_out())
+        if np.abs(model.coef_[:, at]).max() >= KEPT
+    }
+    return Weights(weights | {"bias": [round(float(value), 3) for value in model.intercept_]})
+
+
+def _left_out(
+    rows: Sequence[Mapping[str, float]], kinds: NDArray[np.int64], tables: NDArray[np.int64]
+) -> NDArray[np.float64]:
+    """The chances of each question, by a fit on other tables."""
+    from sklearn.model_selection import GroupKFold
+
+    chances = np.zeros((len(rows), len(KINDS)))
+    for train, test in GroupKFold(FOLDS, shuffle=True, random_state=0).split(rows, groups=tables):
+        weights = _fit([rows[at] for at in train], kinds[train])
+        chances[test] = [weights.chances(rows[at]) for at in test]
+    return chances
+
+
+def render(result: Mapping[str, Any]) -> str:
+    lines = [f"questions {result['questions']}, features {result['features']}; by tables left out:"]
+    lines += [
+        f"  from {least}: shown {row['shown']:4}  right {row['right']:.3f}  said {row['said']:.3f}"
+        for least, row in result["from"].items()
+    ]
+    return "\n".join(lines)

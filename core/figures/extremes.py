@@ -1,0 +1,126 @@
+"""The row that has the most or the least of a column, where that is asked for: "Which tunnel has the lowest toll?".
+
+A small model, fitted by `python -m benchmarks fit-extremes`, says from the question's words and from how well it agrees
+with the table whether the most, the least or neither is wanted. Two rows that share it answer nothing.
+"""
+
+import json
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from itertools import pairwise
+
+from core.domain.figures import Stated
+from core.domain.tables import Cell, Table
+from core.figures.agreement import Question
+from core.figures.cells import figure_of
+from core.text.stating import statement
+from core.text.terms import words
+
+FEWEST_ROWS = 3
+KINDS = ("neither", "most", "least")
+Place = tuple[Table, Cell]
+
+
+@dataclass(frozen=True, slots=True)
+class Weights:
+    """By feature, what it says for each of KINDS."""
+
+    of: Mapping[str, Sequence[float]]
+
+    def chances(self, features: Mapping[str, float]) -> tuple[float, ...]:
+        """The probability of each of KINDS."""
+        known = [(self.of[name], value) for name, value in (*features.items(), ("bias", 1.0)) if name in self.of]
+        scores = [math.exp(sum(weights[kind] * value for weights, value in known)) for kind in range(len(KINDS))]
+        return tuple(score / sum(scores) for score in scores)
+
+
+@cache
+def shipped_weights() -> Weights:
+    return Weights(json.loads(files("core.figures").joinpath("extremes.json").read_text(encoding="utf-8")))
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column of a table, over all pages that the table goes on to, and how well the question agrees with it."""
+
+    features: Mapping[str, float]
+    label: int
+    """The column that names its rows."""
+    most: tuple[Place, ...]
+    least: tuple[Place, ...]
+
+
+def extreme(question: str, tables: Sequence[Table], weights: Weights | None = None) -> Stated | None:
+    """The figure that is the most or the least of the column asked for; None where that is less likely than not.
+
+    ``tables``: those of one page behind those of the page before.
+    """
+    found: list[tuple[float, Place]] = []
+    for whole in _wholes(tables):
+        column = asked_column(question, whole)
+        if column is None:
+            continue
+        neither, most, least = (weights or shipped_weights()).chances(column.features)
+        ends = column.most if most > least else column.least
+        if len(ends) == 1 and neither < max(most, least):
+            found.append((max(most, least), ends[0]))
+    if not found:
+        return None
+    probability, (table, cell) = max(found, key=lambda one: one[0])
+    figure = figure_of(table, cell)
+    return Stated(statement((figure,)), (figure,), probability) if figure and probability >= 0.5 else None
+
+
+def asked_column(question: str, whole: Sequence[Table]) -> Column | None:
+    """The column of figures that the question agrees with best; None where the table has none of enough rows."""
+    asked, first = Question(question), whole[0]
+    columns: dict[int, list[Place]] = {}
+    for table in whole:
+        for cell in table.body:
+            if cell.value is not None and not table.rows[cell.row].total and cell.column < len(first.columns):
+                columns.setdefault(cell.column, []).append((table, cell))
+    columns = {at: places for at, places in columns.items() if len(places) >= FEWEST_ROWS}
+    if not columns:
+        return None
+    bits = [asked.match(heading.path).bits for heading in first.columns]
+    shares = [asked.share(one) for one in bits]
+    best = max(columns, key=lambda at: (shares[at], -at))
+    labels = [at for at in range(len(first.columns)) if at not in columns or at < first.head_columns]
+    label = max(labels, key=lambda at: (shares[at], -at), default=0)
+    rows = [table.rows[at].path for table in whole for at in range(table.head_rows, len(table.rows))]
+    covered = bits[best] | bits[label] | asked.match(first.caption).bits
+    values = [cell.value or 0 for _, cell in columns[best]]
+    spoken = words(question.lower())
+    features = {f"word {word}": 1.0 for word in spoken}
+    features |= {f"words {one} {other}": 1.0 for one, other in pairwise(spoken)}
+    features |= {f"first {word}": 1.0 for word in spoken[:1]}
+    features |= {
+        "column": shares[best],
+        "another column": max((shares[at] for at in columns if at != best), default=0.0),
+        "column named": float(shares[best] > 0),
+        "one column": float(len(columns) == 1),
+        "label": shares[label],
+        "row": max((asked.share(asked.match(row).bits) for row in rows), default=0.0),
+        "covered": asked.share(covered),
+        "rows": math.log(len(values)),
+        "years": float(bool(asked.years)),
+        "length": math.log(1 + len(spoken)),
+    }
+    ends = (max(values), min(values))
+    most, least = (tuple(p for p in columns[best] if p[1].value == end) for end in ends)
+    return Column(features, label, most, least)
+
+
+def _wholes(tables: Sequence[Table]) -> Iterator[list[Table]]:
+    """Tables with those that go on with them."""
+    whole: list[Table] = []
+    for table in tables:
+        if whole and not table.continued:
+            yield whole
+            whole = []
+        whole.append(table)
+    if whole:
+        yield whole

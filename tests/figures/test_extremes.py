@@ -1,0 +1,43 @@
+"""The row with the most or the least is named with its figure, over all pages of its table, or nothing is said."""
+
+from dataclasses import replace
+
+import pytest
+
+from core.figures.extremes import extreme
+from tests.figures.harbour import table_of
+
+HEADS = ("Tunnel", "Length", "Toll")
+TOLLS = table_of((HEADS, ("Arven", "9,876", "10"), ("Corva", "4,120", "9"), ("Ferra", "812", "12")), "Tolls")
+NEXT = table_of((HEADS, ("Dent", "700", "21"), ("Ors", "950", "14"), ("Vell", "990", "13")), "Tolls")
+MORE = replace(NEXT, page_index=5, continued=True)
+
+
+@pytest.mark.parametrize(
+    ("question", "said"),
+    [
+        ("Which tunnel has the lowest toll?", "Corva, Toll: 9"),
+        ("Which tunnel has the highest toll?", "Ferra, Toll: 12"),
+        ("Which tunnel has the most length?", "Arven, Length: 9,876"),
+    ],
+)
+def test_the_row_that_is_asked_for_is_named_with_its_figure(question: str, said: str) -> None:
+    stated = extreme(question, [TOLLS])
+    assert stated and stated.text == said and stated.probability >= 0.5
+
+
+@pytest.mark.parametrize(
+    "question", ["What is the toll of the Arven tunnel?", "Who built the tunnels?", "Which tunnels are tolled?"]
+)
+def test_other_questions_are_left_to_others(question: str) -> None:
+    assert extreme(question, [TOLLS]) is None
+
+
+def test_a_table_is_taken_with_the_pages_to_which_it_goes_on() -> None:
+    stated = extreme("Which tunnel has the highest toll?", [TOLLS, MORE])
+    assert stated and stated.text == "Dent, Toll: 21" and stated.figures[0].page_index == 5
+
+
+def test_of_two_rows_that_share_it_none_is_named() -> None:
+    rows = (("Tunnel", "Toll"), ("Arven", "9"), ("Corva", "9"), ("Ferra", "12"))
+    assert extreme("Which tunnel has the lowest toll?", [table_of(rows, "Tolls")]) is None
