@@ -1,6 +1,7 @@
 """A question for a figure is answered with the cell, or with what follows from cells, each marked on its page."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -10,11 +11,13 @@ from core.documents.passages import split_pages
 from core.documents.reader import ProcessReader
 from core.domain.answers import AnswerPart, ClaimStatus, PartKind
 from core.domain.documents import Page, Passage
+from core.domain.search import Evidence
 from core.domain.settings import Settings
 from core.domain.turns import Turn, TurnStatus
+from core.figures.cells import figures_of
 from core.graph.nodes.generator import ALSO, led_by_figure
 from core.models.quoting import Quoting
-from tests.figures.harbour import HARBOUR
+from tests.figures.harbour import HARBOUR, table_of
 from tests.graph.world import ScriptedModel, Shelf, WordSearch, World
 
 NAME = "harbour.pdf"
@@ -104,16 +107,23 @@ def test_a_question_for_no_figure_passes_the_analyst_by(world: World) -> None:
 
 
 def test_a_figure_leads_only_where_it_is_likelier_right_than_what_is_quoted() -> None:
-    figure = AnswerPart("Fees: 7", (1,), PartKind.FIGURE, probability=0.7)
+    figures = figures_of(table_of())[:1]
+    figure = AnswerPart("Fees: 7", (1,), PartKind.FIGURE, probability=0.7, figures=figures)
+    evidence = tuple(
+        Evidence(number, Passage(document, document, 4, "5", "Seven euros.", 0, 12), document)
+        for number, document in ((1, figures[0].document_id), (2, "another"))
+    )
     sure = AnswerPart("seven", (1,), PartKind.HEADLINE, probability=0.8)
     unsure = AnswerPart("Seven euros.", (1,), PartKind.VERBATIM, probability=0.6)
-    assert led_by_figure((sure,), (figure,)) == (sure,)
-    assert [part.kind for part in led_by_figure((unsure,), (figure,))] == ["figure", "prose", "verbatim"]
-    assert led_by_figure((AnswerPart("No.", kind=PartKind.DECLINE, probability=0.6),), (figure,)) == (figure,)
-    assert led_by_figure((unsure,), ()) == (unsure,)
+    elsewhere = replace(unsure, numbers=(2,))
+    decline = AnswerPart("No.", kind=PartKind.DECLINE, probability=0.6)
+    assert led_by_figure((sure,), (figure,), evidence) == (sure,)
+    told = led_by_figure((elsewhere, unsure), (figure,), evidence)
+    assert [part.numbers for part in told] == [(1,), (), (1,)], "of the figure's own document alone"
+    assert led_by_figure((decline,), (figure,), evidence) == (figure,)
+    assert led_by_figure((unsure,), (), evidence) == (unsure,)
     rival = AnswerPart("Fees: 8", (2,), PartKind.FIGURE)
-    unfound = AnswerPart("No.", kind=PartKind.DECLINE, probability=0.6)
-    assert [part.text for part in led_by_figure((unfound,), (figure, rival))] == ["Fees: 7", ALSO, "Fees: 8"]
+    assert [part.text for part in led_by_figure((decline,), (figure, rival), ())] == ["Fees: 7", ALSO, "Fees: 8"]
 
 
 @pytest.mark.parametrize(

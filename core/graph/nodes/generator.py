@@ -124,11 +124,16 @@ def _written(
     if engine.writes_prose:
         return parts, removed, thoughts
     # a figure answers one question, and not those that were asked with it
-    return parts if request.parts else led_by_figure(parts, request.stated), removed, thoughts
+    return parts if request.parts else led_by_figure(parts, request.stated, request.evidence), removed, thoughts
 
 
-def led_by_figure(parts: Sequence[AnswerPart], stated: Sequence[AnswerPart]) -> tuple[AnswerPart, ...]:
-    """What is quoted, behind the likeliest figure where that is likelier the answer; some quotations prove it then."""
+def led_by_figure(
+    parts: Sequence[AnswerPart], stated: Sequence[AnswerPart], evidence: Sequence[Evidence]
+) -> tuple[AnswerPart, ...]:
+    """What is quoted, behind the likeliest figure where that is likelier the answer.
+
+    Some quotations of the figure's own document stand by it then.
+    """
     own = max((part.probability for part in parts if part.probability is not None), default=1.0)
     figure = next(iter(stated), None)
     first = next((part for part in parts if part.kind is not PartKind.DECLINE), None)
@@ -138,11 +143,10 @@ def led_by_figure(parts: Sequence[AnswerPart], stated: Sequence[AnswerPart]) -> 
         return tuple(parts)
     rivals = list(takewhile(lambda part: part.probability is None, stated[1:]))
     told = [figure, *(one for part in rivals for one in (AnswerPart(ALSO), part))]
-    quoted = [
-        replace(part, probability=None)
-        for part in parts
-        if part.kind is PartKind.VERBATIM and part.text.rstrip().endswith(SENTENCE_ENDS)
-    ]
+    documents = {item.passage.document_id for item in evidence if item.number in figure.numbers}
+    beside = {item.number for item in evidence if item.passage.document_id in documents}
+    verbatim = (part for part in parts if part.kind is PartKind.VERBATIM and beside.issuperset(part.numbers))
+    quoted = [replace(part, probability=None) for part in verbatim if part.text.rstrip().endswith(SENTENCE_ENDS)]
     behind = (one for part in quoted[:MOST_BEHIND_FIGURE] for one in (AnswerPart("\n\n"), part))
     return (*told, *behind)
 
