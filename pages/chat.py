@@ -13,7 +13,7 @@ from pages.components.facade import errors_told, show
 from pages.components.layout import BESIDE, CONVERSATION, FILES
 from pages.components.notes import draw_notes
 from pages.components.page_view import draw_page_panel, shown_page
-from pages.components.scope import add_to_scope, chosen_documents, draw_lost_scope, draw_scope
+from pages.components.scope import add_to_scope, chosen_documents, draw_lost_scope, draw_scope, draw_sources
 from pages.components.sessions import draw_session_list, draw_session_menu, open_session
 from pages.components.turn import draw_actions, draw_answer, draw_live, draw_question
 from pages.components.uploads import begin, draw_intake, draw_jobs, intake, open_jobs, take_in
@@ -29,6 +29,7 @@ def draw(app: Pincite) -> None:
     names = {document.id: document.name for document in app.library.list()}
     session = open_session(app)
     draw_session_list(app, session)
+    draw_sources(app, session)
     follow_address(app, SLOT)
     shown = shown_page(SLOT)
     beside = shown is not None and shown.document_id in names

@@ -23,7 +23,7 @@ from pages.components.page_view import (
 from pages.components.receipts import draw_hidden, draw_orders, draw_troubles
 from pages.components.table import follow_choice
 from pages.components.uploads import draw_intake, draw_jobs, intake, open_jobs, take_in
-from pages.components.words import count, escape, moment, parse_time, size
+from pages.components.words import count, escape, moment, parse_time, size, status_in_words
 
 SLOT = "documents_page"
 TABLE = "documents"
@@ -151,14 +151,6 @@ def draw_table(app: Pincite, documents: Sequence[Document]) -> Document | None:
     )  # fmt: skip
     chosen = [index for index in event["selection"]["rows"] if index < len(documents)]
     return documents[chosen[0]] if chosen else documents[0] if len(documents) == 1 else None
-
-
-def status_in_words(document: Document) -> str:
-    if document.status is DocumentStatus.READY:
-        return "Ready"
-    if document.searchable and document.passage_count:
-        return f"Ready to ask, still {document.status}"
-    return str(document.status).capitalize()
 
 
 def draw_document(app: Pincite, document: Document) -> None:

@@ -1,4 +1,4 @@
-"""Which documents the next question searches: the control beside the input, and what it says of the stored choice.
+"""Which documents the next question searches: the sources in the sidebar, and the control beside the input.
 
 The choice is the session's, in the database; a conversation that has not begun keeps its own until it does.
 """
@@ -7,15 +7,18 @@ from collections.abc import Sequence
 
 import streamlit as st
 
+from core.domain.documents import Document, DocumentStatus
 from core.domain.search import Mode
 from core.domain.turns import Session
 from core.services.bootstrap import Pincite
 from pages.components.controls import quiet
 from pages.components.facade import safely
-from pages.components.words import count, escape, shorten
+from pages.components.words import count, escape, shorten, status_in_words
 
 NEW = "new_scope"
 LONGEST_NAME = 32
+FEW, MOST_LISTED = 8, 40
+SOURCES = "sources"
 
 
 def chosen_documents(session: Session | None) -> tuple[str, ...]:
@@ -58,6 +61,38 @@ def draw_scope(app: Pincite, session: Session | None, names: dict[str, str], mod
         if chosen:
             quiet("Search all documents", "select_all", _keep, app, session_id, (), key=f"{key}_all")
         st.caption("Leave it empty to search all. A question that names a document with @ goes to that one alone.")
+
+
+def draw_sources(app: Pincite, session: Session | None) -> None:
+    """The documents as a list in the sidebar: those with a tick are searched."""
+    documents = sorted(app.library.list(), key=lambda document: document.name.casefold())
+    if not documents:
+        return
+    chosen, session_id = set(chosen_documents(session)), session.id if session else ""
+    here = [document.id for document in documents if document.id in chosen]
+    label, few = f"Sources · {len(here) or len(documents)} of {len(documents)}", len(documents) <= FEW
+    with st.sidebar, st.expander(label, expanded=few), st.container(key=SOURCES, gap=None):
+        for document in documents[:MOST_LISTED]:
+            key = f"source_{session_id}_{document.id}"
+            st.session_state[key] = not chosen or document.id in chosen
+            st.checkbox(_source(document), key=key, disabled=here == [document.id] or len(documents) == 1,
+                        on_change=safely, args=(_tick, app, session_id, document.id))  # fmt: skip
+        if len(documents) > MOST_LISTED:
+            st.caption(f"and {len(documents) - MOST_LISTED} more, chosen below the conversation")
+
+
+def _source(document: Document) -> str:
+    name = escape(shorten(document.name, LONGEST_NAME))
+    return name if document.status is DocumentStatus.READY else f"{name} :gray[· {status_in_words(document)}]"
+
+
+def _tick(app: Pincite, session_id: str, document_id: str) -> None:
+    """Without a choice all are searched: the first tick that is taken away chooses the others."""
+    every = tuple(document.id for document in app.library.list())
+    chosen = (app.sessions.get(session_id).document_ids if session_id else chosen_documents(None)) or every
+    without = tuple(id_ for id_ in chosen if id_ != document_id)
+    scope = without if document_id in chosen else (*chosen, document_id)
+    _keep(app, session_id, () if set(every) <= set(scope) else scope)
 
 
 def draw_lost_scope(session: Session | None, names: dict[str, str]) -> None:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 
 from core.domain.answers import AnswerPart, Citation, ClaimStatus, PartKind, Verdict
-from core.domain.documents import bare_name
+from core.domain.documents import Document, DocumentStatus, bare_name
 from core.domain.turns import SURE, TurnStatus
 from core.text.markdown import escape as escape
 from core.text.markdown import escape_lines as escape_lines
@@ -43,6 +43,14 @@ def shorten(text: str, length: int) -> str:
 
 def count(number: int, noun: str) -> str:
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def status_in_words(document: Document) -> str:
+    if document.status is DocumentStatus.READY:
+        return "Ready"
+    if document.searchable and document.passage_count:
+        return f"Ready to ask, still {document.status}"
+    return str(document.status).capitalize()
 
 
 def size(byte_count: int) -> str:

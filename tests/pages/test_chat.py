@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -261,6 +262,26 @@ def test_the_scope_says_what_is_searched_and_adding_adds(
     assert app.sessions.get(session.id).document_ids == () and _scope(screen) == "All 3 documents"
     screen.test.segmented_control[0].set_value(Mode.CHAT).run()
     assert _scope(screen) == "Searches no documents"
+    screen.assert_sound()
+
+
+def test_the_sources_in_the_sidebar_are_what_is_searched(app: Pincite, contract: Document) -> None:
+    second, third = (_add(app, number) for number in (2, 3))
+    session = app.sessions.create()
+    screen = Screen("chat", session=session.id)
+
+    def source(document_id: str) -> Any:
+        return screen.test.checkbox(key=f"source_{session.id}_{document_id}")
+
+    assert all(source(id_).value for id_ in (contract.id, second, third))
+    source(second).uncheck().run()
+    assert set(app.sessions.get(session.id).document_ids) == {contract.id, third}
+    assert not source(second).value and _scope(screen) == "2 of 3 documents"
+    source(contract.id).uncheck().run()
+    assert app.sessions.get(session.id).document_ids == (third,) and source(third).disabled, "one stays chosen"
+    source(second).check().run()
+    source(contract.id).check().run()
+    assert app.sessions.get(session.id).document_ids == () and _scope(screen) == "All 3 documents"
     screen.assert_sound()
 
 
