@@ -82,3 +82,20 @@ def test_the_value_behind_a_label_that_the_question_repeats_leads_but_a_title_wi
     lake = "Lake Irma: bathing water\nThe samples of Lake Irma were analysed by the laboratory Aqualis in 2025."
     question = "Which laboratory analysed the samples of Lake Irma?"
     assert "Aqualis" in quotes(question, select(question, [_item(lake)]))[0].text
+
+
+LETTER = (
+    "The weir was repaired in May by the firm of Ada Lunn.\nPlease pay the bill within thirty days.\n"
+    "Yours faithfully,\nPerpetua Quince\nClerk of the drainage board\n"
+)
+
+
+def test_the_lines_below_the_last_sentence_of_a_letter_are_who_signed_it() -> None:
+    best = select("Who signed the letter?", [_item(LETTER)]).scored[0]
+    assert best.answer and LETTER[best.answer.start : best.answer.end].startswith("Perpetua Quince")
+    assert LETTER[best.unit.start : best.unit.end] == best.unit.quoted, "the words as they stand"
+
+
+def test_they_answer_nothing_else() -> None:
+    best = select("Who repaired the weir?", [_item(LETTER)]).scored[0]
+    assert best.answer and "Ada Lunn" in LETTER[best.answer.start : best.answer.end]
