@@ -26,6 +26,8 @@ _TITLES = frozenset("mr mrs ms dr prof sr jr st vs no nos fig figs eq sec art p 
 ITEM_MARK = r"(?:[-*+•▪◦●‣–—]|\(?(?:\d{1,3}|[a-zA-Z]|[ivxIVX]{1,4})[.)])"
 """What an item of a list begins with, as a pattern."""
 _LIST_MARKER = re.compile(rf"[ \t]{{0,40}}+(?:{ITEM_MARK}|[☐☑☒]|\[(?:un)?ticked\])[ \t]{{1,40}}+")
+_NOTE = re.compile(r"[ \t]{0,40}+[†‡]")
+"""A note at the foot of a page, which goes on with no sentence above it."""
 _HEADING = re.compile(r"[ \t]{0,40}+#{1,6}[ \t]{1,40}+\S")
 _FIGURE_CELL = re.compile(r"[(\[]?[-–−+]?[$€£¥]?\d[\d,.]*\)?%?\)?")
 _SIGN_CELL = re.compile(r"[(\[]?[-–−—+]?[$€£¥]?|%?\)?")
@@ -86,8 +88,8 @@ def _is_figure_row(line: str) -> bool:
 
 
 def _breaks(previous: str, line: str, widest: int) -> bool:
-    """Say whether `line` begins something new after `previous`: a list item, or text after a short, title-like line."""
-    if _LIST_MARKER.match(line) and not previous.rstrip().endswith((",", "-")):
+    """Say whether `line` begins something new after `previous`: a list item, a note, or text after a title-like line."""
+    if _NOTE.match(line) or (_LIST_MARKER.match(line) and not previous.rstrip().endswith((",", "-"))):
         return True
     before, after = previous.strip(), line.strip()
     short = len(before) < min(0.6 * widest, 80)

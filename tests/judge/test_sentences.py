@@ -13,6 +13,10 @@ def parts(text: str) -> list[str]:
     ("text", "expected"),
     [
         ("Dr. Smith left at 5 p.m. on Monday. He was late.", ["Dr. Smith left at 5 p.m. on Monday.", "He was late."]),
+        (
+            "The aircraft was promised to the men for the\n† A barrel holds two hundred litres.",
+            ["The aircraft was promised to the men for the", "† A barrel holds two hundred litres."],
+        ),
         ("It costs 3.5 million. See No. 5 for more.", ["It costs 3.5 million.", "See No. 5 for more."]),
         ("J. R. R. Tolkien wrote it. Who read it? I did!", ["J. R. R. Tolkien wrote it.", "Who read it?", "I did!"]),
         (
