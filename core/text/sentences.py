@@ -88,7 +88,7 @@ def _is_figure_row(line: str) -> bool:
 
 
 def _breaks(previous: str, line: str, widest: int) -> bool:
-    """Say whether `line` begins something new after `previous`: a list item, a note, or text after a title-like line."""
+    """Say whether `line` begins something new after `previous`: a list item, a note, text after a title-like line."""
     if _NOTE.match(line) or (_LIST_MARKER.match(line) and not previous.rstrip().endswith((",", "-"))):
         return True
     before, after = previous.strip(), line.strip()

@@ -169,6 +169,7 @@ def test_what_is_struck_out_is_kept_apart(tmp_path: Path, noun: str, way: str) -
             "Der Wasserzähler wird nie abgelesen",
         ),
         (("Bezoekers betalen vier euro voor een rond-", "leiding in de molen."), "een rondleiding in de molen"),
+        (("De schoonmaak-", "bijdrage ligt in de kluis van het beheerders-", "kantoor."), "het beheerderskantoor"),
         (("Le loyer est payable d'avance et le rembour-", "sement suit en mars."), "le remboursement suit"),
         (("The news spread to a thous-", "and readers of the paper."), "a thousand readers"),
         (("The 24-", "hour service ends in May."), "24-hour service"),
@@ -301,6 +302,21 @@ def test_each_fifth_line_has_its_number_at_the_right_and_a_heading_may_stand_fur
         table.line(f"Shelf {number} of the archive")
         table.more(str(5 * number), 480)
     assert not apart(table.read(tmp_path), HiddenReason.LINE_NUMBER), "figures on each row are no line numbers"
+
+
+def test_years_that_count_on_down_a_table_are_no_line_numbers(tmp_path: Path) -> None:
+    sheet = Sheet()
+    for year, visitors in (
+        ("Year", "Visitors"),
+        ("2021", "1,940"),
+        ("2022", "3,310"),
+        ("2023", "3,085"),
+        ("2024", "3,672"),
+    ):
+        sheet.line(year)
+        sheet.more(visitors, LEFT + 120)
+    page = sheet.read(tmp_path)
+    assert not page.hidden and "2022\t3,310" in page.text
 
 
 def test_two_pages_on_a_sheet_have_both_numbers_and_each_is_found_by_its_own(tmp_path: Path) -> None:

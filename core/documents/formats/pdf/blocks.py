@@ -32,6 +32,8 @@ _CJK = re.compile("[\u2e80-\u303f\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\uff01-\
 _SENTENCE_END = (".", "!", "?", ":", ";", "。", "！", "？", "؟")
 _SUSPENDING = frozenset("and or to und oder bis en of tot och eller og".split())
 """Before these a hyphen stands for a part that is left out: "In- und Ausfuhr"."""
+_SOLID = frozenset(("de", "nl", "sv", "da", "no", "fi"))
+"""Languages that write compounds as one word: a hyphen before a small letter broke it there."""
 _SHORTEST_END = 2
 """Letters; no word is broken before fewer than three."""
 _FIELD = re.compile(r"[^\W\d][^:.,]{1,40}: \S")
@@ -152,7 +154,7 @@ def _keeps_hyphen(left: str, right: str, known: "_Known") -> bool:
         return False
     if not left[-1:].isalpha() or not right[:1].islower() or "-" in left:
         return True
-    return not belong_together(stem, rest, known.language)
+    return known.language not in _SOLID and not belong_together(stem, rest, known.language)
 
 
 def _drafts(lines: Sequence[Line], running: Mapping[int, BlockKind], gaps: NDArray[np.int8]) -> list[_Draft]:

@@ -18,6 +18,8 @@ FIFTH, FIFTH_APART = 5, 3.0
 ALIGNED = 3.0
 """Points by which their right or left edges may differ."""
 LONGEST = 4
+HEAD_APART = 1.5
+"""Ems between a column's head and its first figure at most."""
 
 
 def line_numbers(words: PageWords, lines: Sequence[Line]) -> NDArray[np.bool_]:
@@ -34,6 +36,8 @@ def line_numbers(words: PageWords, lines: Sequence[Line]) -> NDArray[np.bool_]:
         if not found.any():
             continue
         top, bottom = words.boxes[found, 1].min(), words.boxes[found, 3].max()
+        if _has_head(words, found):
+            continue
         beside = words.boxes[~found & (words.boxes[:, 3] > top) & (words.boxes[:, 1] < bottom)]
         inside = (
             beside[:, 0] >= words.boxes[found, 2].max() if outer == 0 else beside[:, 2] <= words.boxes[found, 0].min()
@@ -41,6 +45,15 @@ def line_numbers(words: PageWords, lines: Sequence[Line]) -> NDArray[np.bool_]:
         if len(beside) and inside.all():
             return found
     return np.zeros(len(words.texts), np.bool_)
+
+
+def _has_head(words: PageWords, found: NDArray[np.bool_]) -> bool:
+    """Whether a word stands close above the numbers and begins or ends where they do: they are a column of a table."""
+    column = words.boxes[found]
+    top, near = column[:, 1].min(), HEAD_APART * float(words.sizes[found].max())
+    above = words.boxes[~found & (words.boxes[:, 3] <= top + ALIGNED) & (words.boxes[:, 3] > top - near)]
+    edges = [np.abs(above[:, edge] - column[0, edge]) <= ALIGNED for edge in (0, 2)]
+    return bool((edges[0] | edges[1]).any())
 
 
 def _counting(words: PageWords, numbers: Sequence[int]) -> list[int]:
