@@ -2,8 +2,11 @@
 
 import argparse
 import json
+import re
+import zlib
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +19,13 @@ from core.figures.extremes import KINDS, Column, Weights, asked_column
 OUTPUT = Path(__file__).parents[1] / "core" / "figures" / "extremes.json"
 SOURCE = "wtq"
 FEWEST_USES = 8
-STRENGTH = 0.3
+STRENGTH = 0.2
 FOLDS = 5
+ALIKE = (
+    ("most", "highest", "largest", "greatest", "biggest", "maximum", "dearest", "costliest", "heaviest", "tallest"),
+    ("least", "lowest", "smallest", "fewest", "minimum", "cheapest", "lightest", "shortest"),
+)
+"""Words that are put in each other's place, so that a question counts the same in any of them."""
 KEPT = 0.02
 """Smaller weights are not written."""
 
@@ -29,6 +37,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> dict[str, Any]:
     asked = read_questions(options.directory, SOURCE, 10**6)
+    asked = [replace(one, question=text) for one in asked for text in dict.fromkeys(_wordings(one.question))]
     columns = [(one, column) for one in asked if (column := asked_column(one.question, [one.table]))]
     kinds = np.array([_kind(one, column) for one, column in columns])
     uses = Counter(name for _, column in columns for name in column.features)
@@ -50,6 +59,17 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
             for least in (0.5, 0.6, 0.7, 0.8)
         },
     }
+
+
+def _wordings(question: str) -> Iterator[str]:
+    """The question, and the same in another word for the most or the least."""
+    yield question
+    for alike in ALIKE:
+        for word in alike:
+            if re.search(rf"\b{word}\b", question, re.IGNORECASE):
+                others = [other for other in alike if other != word]
+                chosen = others[zlib.crc32(question.encode()) % len(others)]
+                yield re.sub(rf"\b{word}\b", chosen, question, flags=re.IGNORECASE)
 
 
 def _kind(one: Asked, column: Column) -> int:

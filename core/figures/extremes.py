@@ -85,9 +85,11 @@ def asked_column(question: str, whole: Sequence[Table]) -> Column | None:
     columns = {at: places for at, places in columns.items() if len(places) >= FEWEST_ROWS}
     if not columns:
         return None
-    bits = [asked.match(heading.path).bits for heading in first.columns]
+    matches = [asked.match(heading.path) for heading in first.columns]
+    bits = [one.bits for one in matches]
     shares = [asked.share(one) for one in bits]
-    best = max(columns, key=lambda at: (shares[at], -at))
+    # "the most school groups visit": a head that is named whole comes before one of which a word is named
+    best = max(columns, key=lambda at: (shares[at] * matches[at].said, -at))
     labels = [at for at in range(len(first.columns)) if at not in columns or at < first.head_columns]
     label = max(labels, key=lambda at: (shares[at], -at), default=0)
     rows = [table.rows[at].path for table in whole for at in range(table.head_rows, len(table.rows))]

@@ -19,6 +19,8 @@ MORE = replace(NEXT, page_index=5, continued=True)
         ("Which tunnel has the lowest toll?", "Corva, Toll: 9"),
         ("Which tunnel has the highest toll?", "Ferra, Toll: 12"),
         ("Which tunnel has the most length?", "Arven, Length: 9,876"),
+        ("Which tunnel has the smallest toll?", "Corva, Toll: 9"),
+        ("Which tunnel has the biggest toll?", "Ferra, Toll: 12"),
     ],
 )
 def test_the_row_that_is_asked_for_is_named_with_its_figure(question: str, said: str) -> None:
@@ -31,6 +33,13 @@ def test_the_row_that_is_asked_for_is_named_with_its_figure(question: str, said:
 )
 def test_other_questions_are_left_to_others(question: str) -> None:
     assert extreme(question, [TOLLS]) is None
+
+
+def test_a_head_that_is_named_whole_comes_before_one_of_which_a_word_is_named() -> None:
+    rows = (("Year", "Evening visitors", "School groups"), ("2021", "1,940", "22"), ("2022", "3,310", "41"))
+    visitors = table_of((*rows, ("2023", "3,085", "58"), ("2024", "3,672", "53")), "Visitors")
+    stated = extreme("In what year did the most school groups visit?", [visitors])
+    assert stated and stated.text == "2023, School groups: 58"
 
 
 def test_a_table_is_taken_with_the_pages_to_which_it_goes_on() -> None:
