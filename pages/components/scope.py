@@ -66,7 +66,7 @@ def draw_scope(app: Pincite, session: Session | None, names: dict[str, str], mod
 def draw_sources(app: Pincite, session: Session | None) -> None:
     """The documents as a list in the sidebar: those with a tick are searched."""
     documents = sorted(app.library.list(), key=lambda document: document.name.casefold())
-    if not documents:
+    if len(documents) < 2:
         return
     chosen, session_id = set(chosen_documents(session)), session.id if session else ""
     here = [document.id for document in documents if document.id in chosen]
@@ -75,7 +75,7 @@ def draw_sources(app: Pincite, session: Session | None) -> None:
         for document in documents[:MOST_LISTED]:
             key = f"source_{session_id}_{document.id}"
             st.session_state[key] = not chosen or document.id in chosen
-            st.checkbox(_source(document), key=key, disabled=here == [document.id] or len(documents) == 1,
+            st.checkbox(_source(document), key=key, disabled=here == [document.id],
                         on_change=safely, args=(_tick, app, session_id, document.id))  # fmt: skip
         if len(documents) > MOST_LISTED:
             st.caption(f"and {len(documents) - MOST_LISTED} more, chosen below the conversation")

@@ -23,6 +23,7 @@ from core.figures.answers import parts_of
 from core.graph.context import TurnContext
 from core.graph.state import TurnState, critique_of
 from core.judge.citations import CitedAnswer, cite, read_typed, renumbered
+from core.models.quoting import UNLIKELY
 from core.models.replies import mended
 from core.search.conversation import conversation_for
 from core.text.marks import plain_text
@@ -130,7 +131,7 @@ def _written(
 def led_by_figure(
     parts: Sequence[AnswerPart], stated: Sequence[AnswerPart], evidence: Sequence[Evidence]
 ) -> tuple[AnswerPart, ...]:
-    """What is quoted, behind the likeliest figure where that is likelier the answer.
+    """What is quoted, behind the likeliest figure where that is likelier the answer, and not improbable.
 
     Some quotations of the figure's own document stand by it then.
     """
@@ -139,7 +140,7 @@ def led_by_figure(
     first = next((part for part in parts if part.kind is not PartKind.DECLINE), None)
     if first and "\t" in first.text and not engine_declines(parts):
         own = 0.0  # a row of a table proves a cell, and answers nothing by itself
-    if figure is None or figure.probability is None or figure.probability < own:
+    if figure is None or figure.probability is None or figure.probability < max(own, UNLIKELY):
         return tuple(parts)
     rivals = list(takewhile(lambda part: part.probability is None, stated[1:]))
     told = [figure, *(one for part in rivals for one in (AnswerPart(ALSO), part))]
