@@ -239,6 +239,9 @@ def test_a_killed_process_leaves_an_interrupted_turn_that_runs_on_or_again(tmp_p
     assert not world.runner.can_continue(ended)
     with pytest.raises(TurnError):
         world.runner.continue_turn(turn.id)
+    with pytest.raises(TurnError):  # another process saw it as it was
+        world.turns.take_up(turn)
+    assert world.turns.get(turn.id).answer == RIGHT
     assert world.checkpointer.conn.execute("SELECT count(*) FROM checkpoints").fetchone()[0] == 0
     again = world.runner.wait(world.runner.run_again(turn.id), 20).turn
     assert again.status is TurnStatus.ANSWERED and again.answer == RIGHT

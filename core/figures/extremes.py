@@ -8,6 +8,7 @@ import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from functools import cache
 from importlib.resources import files
 from itertools import pairwise
@@ -82,7 +83,7 @@ def asked_column(question: str, whole: Sequence[Table]) -> Column | None:
         for cell in table.body:
             if cell.value is not None and not table.rows[cell.row].total and cell.column < len(first.columns):
                 columns.setdefault(cell.column, []).append((table, cell))
-    columns = {at: places for at, places in columns.items() if len(places) >= FEWEST_ROWS}
+    columns = {at: places for at, places in columns.items() if len(places) >= FEWEST_ROWS and _comparable(places)}
     if not columns:
         return None
     matches = [asked.match(heading.path) for heading in first.columns]
@@ -94,7 +95,7 @@ def asked_column(question: str, whole: Sequence[Table]) -> Column | None:
     label = max(labels, key=lambda at: (shares[at], -at), default=0)
     rows = [table.rows[at].path for table in whole for at in range(table.head_rows, len(table.rows))]
     covered = bits[best] | bits[label] | asked.match(first.caption).bits
-    values = [cell.value or 0 for _, cell in columns[best]]
+    values = [_amount(place) for place in columns[best]]
     spoken = words(question.lower())
     features = {f"word {word}": 1.0 for word in spoken}
     features |= {f"words {one} {other}": 1.0 for one, other in pairwise(spoken)}
@@ -112,15 +113,26 @@ def asked_column(question: str, whole: Sequence[Table]) -> Column | None:
         "length": math.log(1 + len(spoken)),
     }
     ends = (max(values), min(values))
-    most, least = (tuple(p for p in columns[best] if p[1].value == end) for end in ends)
+    most, least = (tuple(p for p in columns[best] if _amount(p) == end) for end in ends)
     return Column(features, label, most, least)
+
+
+def _amount(place: Place) -> Decimal:
+    """With the scale that is printed with the figure or over it."""
+    table, cell = place
+    return (cell.value or Decimal(0)) * table.measure(cell)[1]
+
+
+def _comparable(places: Sequence[Place]) -> bool:
+    return len({table.measure(cell)[0] for table, cell in places}) == 1
 
 
 def _wholes(tables: Sequence[Table]) -> Iterator[list[Table]]:
     """Tables with those that go on with them."""
     whole: list[Table] = []
     for table in tables:
-        if whole and not table.continued:
+        apart = whole and (table.document_id != whole[-1].document_id or table.page_index > whole[-1].page_index + 1)
+        if whole and (apart or not table.continued):
             yield whole
             whole = []
         whole.append(table)

@@ -1,7 +1,7 @@
 """What of the conversation before a model is told: the newest exchanges, and of the older ones those that fit."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from core.domain.ports import Message
 from core.domain.turns import Exchange
@@ -31,6 +31,10 @@ class Conversation:
 
 def conversation_for(question: str, history: Sequence[Exchange]) -> Conversation:
     """Choose from a whole conversation; an older exchange fits by the telling words that the question shares."""
+    last = history[-1:]
+    if last and len(last[0].question) + len(last[0].answer) > HISTORY_CHARACTERS:
+        kept = max(0, HISTORY_CHARACTERS - len(last[0].question))
+        return Conversation(newest=(replace(last[0], answer=last[0].answer[:kept]),), left_out=len(history) - 1)
     room, begin = HISTORY_CHARACTERS, len(history)
     while begin and (room := room - len(history[begin - 1].question) - len(history[begin - 1].answer)) >= 0:
         begin -= 1

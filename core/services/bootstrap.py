@@ -95,17 +95,16 @@ class Pincite:
                 promised=self.confidence.thresholds(),
             )
 
+        self._copies = DailyCopy(lambda: self.database.connection, settings.data_dir)
         self.runner = TurnRunner(
             turns=self.turns,
             sessions=self.sessions,
             graph=build_graph(self._checkpointer),
             equipment=equipment,
-            settle=self._forget_runs,
+            settle=self._settle,
         )
-        self._copies = DailyCopy(lambda: self.database.connection, settings.data_dir)
-        if at_work and settings.automatic_backups and self.library.list():
-            self._copies.begin()
         self.deletion = Deletion(self.runner, self.sessions, self._scrub, self._remove_with_answers)
+        self._back_up()
         self.documents = Documents(
             self.settings.current, self.library, self._open_ingest, quarantined=lambda: quarantined(settings)
         )
@@ -136,6 +135,14 @@ class Pincite:
         shelf = Shelf(self.database, self.library, self._keywords, settings, self._when_removed)
         stores = Stores(self.library, shelf, Jobs(self.database, shelf, self.indexes), self.indexes)
         return Ingest(stores, reader, describe, settings, at_work=self._at_work)
+
+    def _settle(self) -> None:
+        self._forget_runs()
+        self._back_up()
+
+    def _back_up(self) -> None:
+        if self._at_work and self.settings.current.automatic_backups and self.library.list():
+            self._copies.begin()
 
     def _forget_runs(self) -> None:
         """What has ended needs no checkpoints; what was interrupted may be continued from them."""

@@ -233,13 +233,14 @@ class TurnRunner:
                 raise TurnError("Pincite is closing.", hint="Start it again, then ask.")
             self._turns.mark_interrupted(self._unstored)
             live = LiveTurn(store(turn), self._turns)
+            self._unstored.discard(turn.id)
+            if wish_of(turn.question)[0] is not Wish.CHAT:  # no conversation is called "Hello"
+                self._sessions.title_after(turn.session_id, turn.question)
             live.thread = threading.Thread(
                 target=self._work, args=(live, asked, equipment), name=f"turn-{turn.id[:8]}", daemon=True
             )
             with self._lock:
                 self._live[turn.id] = live
-        if wish_of(turn.question)[0] is not Wish.CHAT:  # no conversation is called "Hello"
-            self._sessions.title_after(turn.session_id, turn.question)
         live.thread.start()
 
     def _work(self, live: LiveTurn, asked: Asked, equipment: Equipment) -> None:

@@ -4,6 +4,7 @@ PDFs are not in them: they never change, and stay in ``files/``. What is deleted
 """
 
 import logging
+import os
 import sqlite3
 import threading
 import time
@@ -28,7 +29,7 @@ def copy_database(source: sqlite3.Connection, data_dir: Path, name: str) -> None
     """Copy a database while it may be written to; a copy with a fault replaces none. Raises OSError, sqlite3.Error."""
     folder = data_dir / FOLDER
     folder.mkdir(mode=0o700, exist_ok=True)
-    partial = folder / f"{name}.partial"
+    partial = folder / f"{name}.{os.getpid()}.partial"
     try:
         with closing(sqlite3.connect(partial)) as copy:
             source.backup(copy)
@@ -50,7 +51,9 @@ class DailyCopy:
         self._thread: threading.Thread | None = None
 
     def begin(self) -> None:
-        """Make one where the newest is older than a day."""
+        """Make one where the newest is older than a day, unless one is being made."""
+        if self._thread is not None and self._thread.is_alive():
+            return
         newest = next(iter(copies_in(self._data_dir)), None)
         if newest is None or time.time() - newest.stat().st_mtime >= DAY_SECONDS:
             self._thread = threading.Thread(target=self._make, name="backup", daemon=True)
@@ -63,8 +66,9 @@ class DailyCopy:
     def forget(self) -> None:
         """Delete all copies: something was deleted that they hold."""
         self.wait()
-        for path in copies_in(self._data_dir):
-            path.unlink()
+        # also what another process writes, or left when it was killed
+        for path in (self._data_dir / FOLDER).glob("*"):
+            path.unlink(missing_ok=True)
 
     def _make(self) -> None:
         try:

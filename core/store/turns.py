@@ -82,11 +82,16 @@ class Turns:
         return placed
 
     def take_up(self, turn: Turn) -> Turn:
-        """Run an interrupted turn on in this process. Raises TurnError as ``create`` does."""
-        running = replace(turn, status=TurnStatus.RUNNING, error="", finished_at="")
+        """Run an interrupted turn on here. Raises TurnError as ``create`` does, and where it was taken up before."""
+        running = replace(turn, status=TurnStatus.RUNNING, error="", finished_at="", started_at=now())
         with self._database.transaction() as connection:
             self._check_idle(turn.session_id)
-            connection.execute("UPDATE turns SET worker = ? WHERE id = ?", (this_worker(), turn.id))
+            taken = connection.execute(
+                "UPDATE turns SET worker = ? WHERE id = ? AND status = ?",
+                (this_worker(), turn.id, TurnStatus.INTERRUPTED),
+            )
+            if not taken.rowcount:
+                raise TurnError("This answer is no longer interrupted.", hint="Look at it again.")
             self.save(running)
         return running
 

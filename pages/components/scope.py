@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import streamlit as st
 
 from core.domain.documents import Document, DocumentStatus
+from core.domain.errors import PinciteError
 from core.domain.search import Mode
 from core.domain.turns import Session
 from core.services.bootstrap import Pincite
@@ -52,6 +53,7 @@ def draw_scope(app: Pincite, session: Session | None, names: dict[str, str], mod
         )  # fmt: skip
         facts = [(fact, value) for fact, values in app.search.facts().items() for value in values]
         if facts:
+            _forget_facts(app, f"{key}_facts", chosen)
             st.multiselect(
                 "Or by company, year and type", facts, format_func=lambda one: f"{one[1]} ({one[0]})",
                 key=f"{key}_facts", placeholder="All", on_change=safely, args=(_choose_facts, app, session_id, key),
@@ -70,7 +72,7 @@ def draw_sources(app: Pincite, session: Session | None) -> None:
         return
     chosen, session_id = set(chosen_documents(session)), session.id if session else ""
     here = [document.id for document in documents if document.id in chosen]
-    label, few = f"Sources · {len(here) or len(documents)} of {len(documents)}", len(documents) <= FEW
+    label, few = f"Sources · {len(here) if chosen else len(documents)} of {len(documents)}", len(documents) <= FEW
     with st.sidebar, st.expander(label, expanded=few), st.container(key=SOURCES, gap=None):
         for document in documents[:MOST_LISTED]:
             key = f"source_{session_id}_{document.id}"
@@ -135,11 +137,25 @@ def _choose(app: Pincite, session_id: str, key: str) -> None:
     _keep(app, session_id, tuple(id_ for id_ in scope if id_ in here) or scope)
 
 
+def _wanted(chosen: Sequence[tuple[str, str]]) -> dict[str, list[str]]:
+    return {fact: [value for one, value in chosen if one == fact] for fact, _ in chosen}
+
+
+def _forget_facts(app: Pincite, key: str, chosen: Sequence[str]) -> None:
+    """The control shows no facts by which the stored choice was not made."""
+    if facts := st.session_state.get(key):
+        try:
+            made = app.search.with_facts(_wanted(facts))
+        except PinciteError:
+            made = ()
+        if set(made) != set(chosen):
+            st.session_state[key] = []
+
+
 def _choose_facts(app: Pincite, session_id: str, key: str) -> None:
     """Search the documents that have these facts; with none chosen, all."""
     chosen = st.session_state[f"{key}_facts"]
-    wanted = {fact: [value for one, value in chosen if one == fact] for fact, _ in chosen}
-    _keep(app, session_id, app.search.with_facts(wanted) if chosen else ())
+    _keep(app, session_id, app.search.with_facts(_wanted(chosen)) if chosen else ())
 
 
 def _keep(app: Pincite, session_id: str, scope: tuple[str, ...]) -> None:

@@ -35,6 +35,18 @@ def test_other_questions_are_left_to_others(question: str) -> None:
     assert extreme(question, [TOLLS]) is None
 
 
+def test_figures_are_compared_with_the_scale_that_they_are_printed_with() -> None:
+    rows = (("Tunnel", "Toll"), ("Acme", "$900 million"), ("Bolt", "$5.8 billion"), ("Crane", "$700 million"))
+    stated = extreme("Which tunnel has the highest toll?", [table_of(rows, "Tolls")])
+    assert stated and stated.text == "Bolt, Toll: $5.8 billion"
+
+
+def test_tables_of_two_documents_are_not_one() -> None:
+    stated = extreme("Which tunnel has the highest toll?", [TOLLS, replace(MORE, document_id="another")])
+    assert stated and stated.text in ("Ferra, Toll: 12", "Dent, Toll: 21")
+    assert len({figure.document_id for figure in stated.figures}) == 1
+
+
 def test_a_head_that_is_named_whole_comes_before_one_of_which_a_word_is_named() -> None:
     rows = (("Year", "Evening visitors", "School groups"), ("2021", "1,940", "22"), ("2022", "3,310", "41"))
     visitors = table_of((*rows, ("2023", "3,085", "58"), ("2024", "3,672", "53")), "Visitors")

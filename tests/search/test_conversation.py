@@ -19,6 +19,13 @@ def test_what_was_said_of_a_thing_long_before_is_told_again() -> None:
     assert told.left_out == 1 + len(FILLER) - 1 - len(told.newest)
 
 
+def test_of_a_last_answer_that_is_too_long_the_beginning_is_told() -> None:
+    long = Exchange("9", "Why?", "Because the bridge is old. " * 100)
+    told = conversation_for("And why is that so?", (BRIDGE, long))
+    (_, answer) = told.messages
+    assert answer.text and long.answer.startswith(answer.text) and told.left_out == 1
+
+
 def test_nothing_old_is_told_that_shares_no_word() -> None:
     assert conversation_for("Who signed?", (BRIDGE, *FILLER)).older == ()
     assert conversation_for("Who signed?", ()).messages == ()

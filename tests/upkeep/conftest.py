@@ -28,5 +28,5 @@ def made(samples: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def library(made: Path, tmp_path: Path) -> Iterator[Settings]:
     settings = Settings(data_dir=tmp_path / "library", engine="quoting", ocr=False)
-    shutil.copytree(made, settings.data_dir)
+    shutil.copytree(made, settings.data_dir, ignore=shutil.ignore_patterns("backups"))
     yield settings

@@ -67,7 +67,7 @@ def _best_pages(evidence: Sequence[Evidence]) -> list[PageKey]:
 
 
 def _tables(pages: Sequence[PageKey], documents: Documents) -> list[Table]:
-    """The tables of these pages, whole: the page before each is read too, and pages to which its tables go on."""
+    """The tables of these pages, whole: with the pages from which they go on, and to which they do."""
     counts = {document.id: document.page_count for document in documents.list()}
     found: list[Table] = []
     for document_id in dict.fromkeys(document_id for document_id, _ in pages):
@@ -76,7 +76,8 @@ def _tables(pages: Sequence[PageKey], documents: Documents) -> list[Table]:
         while True:
             read = {at for one in wanted for at in (one - 1, one, one + 1) if 0 <= at <= max(last, one)}
             tables = find_tables(document_id, (documents.page(document_id, at) for at in sorted(read)))
-            more = {one.page_index for one in tables if one.continued and one.page_index - 1 in wanted} - wanted
+            goes_on = [(one.page_index - 1, one.page_index) for one in tables if one.continued]
+            more = {at for pair in goes_on if wanted & set(pair) for at in pair} - wanted
             if not more:
                 break
             wanted |= more
