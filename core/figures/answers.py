@@ -76,7 +76,8 @@ def analyse(
         return Analysis(tuple(filter(None, [of_form.stated])), of_form.missing)
     if of_form.stated and of_form.stated.computation is None:
         return Analysis((of_form.stated,))
-    if most_or_least := extreme(asked_as, tables):
+    most_or_least = extreme(asked_as, tables)
+    if most_or_least and not _of_other_years(years_of(asked_as), most_or_least.figures):
         return Analysis((most_or_least,))
     of_trade = named(asked_as, tables, UNWEIGHED, formulas)
     cell = stated_cell(question, tables, known=known)

@@ -72,8 +72,8 @@ def draw_sources(app: Pincite, session: Session | None) -> None:
         return
     chosen, session_id = set(chosen_documents(session)), session.id if session else ""
     here = [document.id for document in documents if document.id in chosen]
-    label, few = f"Sources · {len(here) if chosen else len(documents)} of {len(documents)}", len(documents) <= FEW
-    with st.sidebar, st.expander(label, expanded=few), st.container(key=SOURCES, gap=None):
+    # always the same label: with another one it would close when a source is ticked
+    with st.sidebar, st.expander("Sources", expanded=len(documents) <= FEW), st.container(key=SOURCES, gap=None):
         for document in documents[:MOST_LISTED]:
             key = f"source_{session_id}_{document.id}"
             st.session_state[key] = not chosen or document.id in chosen

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 
+from core.figures.answers import analyse
 from core.figures.extremes import extreme
 from tests.figures.harbour import table_of
 
@@ -57,6 +58,15 @@ def test_a_head_that_is_named_whole_comes_before_one_of_which_a_word_is_named() 
 def test_a_table_is_taken_with_the_pages_to_which_it_goes_on() -> None:
     stated = extreme("Which tunnel has the highest toll?", [TOLLS, MORE])
     assert stated and stated.text == "Dent, Toll: 21" and stated.figures[0].page_index == 5
+
+
+def test_the_most_of_another_year_is_not_said() -> None:
+    rows = (("Branch", "Loans in 2025"), ("Ashby", "31"), ("Boxley", "44"), ("Elmore", "9"))
+    said = {
+        year: [one.text for one in analyse(f"Which branch had the most loans in {year}?", [table_of(rows, "")]).stated]
+        for year in (2025, 2031)
+    }
+    assert said == {2025: ["Boxley, Loans in 2025: 44"], 2031: []}
 
 
 def test_of_two_rows_that_share_it_none_is_named() -> None:
