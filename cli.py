@@ -35,12 +35,12 @@ DEFAULT_PORT = 8501
     invoke_without_command=True,
     params=[data_dir_option()],
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 120},
-    epilog="`pincite COMMAND --help` explains a command.",
+    epilog="Run `pincite COMMAND --help` for help on a command.",
 )
 @click.version_option(__version__, message="pincite %(version)s")
 @click.option("--port", type=click.IntRange(1, 65535), default=DEFAULT_PORT, show_default=True, help="Port of the app.")
 @click.option("--no-browser", is_flag=True, help="Do not open a browser.")
-@click.option("--window", is_flag=True, help="Open a window of its own (needs Chrome, Chromium, Edge or Brave).")
+@click.option("--window", is_flag=True, help="Open in its own window (needs Chrome, Chromium, Edge or Brave).")
 @click.pass_context
 def pincite(context: click.Context, port: int, no_browser: bool, window: bool) -> int:
     """Chat with PDFs; every sentence of an answer carries a checked quotation from a named page.
@@ -48,7 +48,7 @@ def pincite(context: click.Context, port: int, no_browser: bool, window: bool) -
     Without a command, opens the app in the browser.
     """
     if window and no_browser:
-        raise click.UsageError("--window and --no-browser exclude each other.", context)
+        raise click.UsageError("--window and --no-browser cannot be used together.", context)
     if context.invoked_subcommand is None:
         settings = working_settings()
         os.environ["PINCITE_DATA_DIR"] = str(settings.data_dir)
@@ -61,18 +61,18 @@ def pincite(context: click.Context, port: int, no_browser: bool, window: bool) -
 
 @pincite.command(cls=Command)
 def passphrase() -> int:
-    """Choose what lets other machines in (read from the terminal or from stdin)."""
+    """Set the passphrase that lets other machines in (read from the terminal or from stdin)."""
     from web.passphrase import Passphrase
 
     settings = working_settings()
     if sys.stdin.isatty():
         given = getpass.getpass("New passphrase (it is not shown): ")
-        if getpass.getpass("Once more: ") != given:
-            return complain("The two are not the same; the passphrase was not changed.")
+        if getpass.getpass("Repeat the passphrase: ") != given:
+            return complain("The two do not match. The passphrase was not changed.")
     else:
         given = sys.stdin.readline().rstrip("\n")
     Passphrase(settings.data_dir).choose(given)
-    tell("The passphrase is chosen. Whoever is signed in stays so until the app is started anew.")
+    tell("The passphrase is set. Anyone signed in stays signed in until the app is restarted.")
     return ANSWERED
 
 
@@ -94,7 +94,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except click.Abort:
         return INTERRUPTED
     except sqlite3.DatabaseError as error:
-        return complain(f"A database cannot be used ({error}). `pincite verify` says more.")
+        return complain(f"A database cannot be used ({error}). Run `pincite verify` for details.")
     except OSError as error:
         return complain(f"{error.filename or 'A file'} cannot be used ({error.strerror or error}).")
 

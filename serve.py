@@ -66,13 +66,13 @@ def the_door() -> Door:
     names = frozenset(name.strip().lower() for name in config.get_option("server.allowedHosts"))
     if any("*" in name for name in names):
         hint = "Set STREAMLIT_SERVER_ALLOWED_HOSTS to whole names."
-        raise SettingsError("Pincite answers to exact host names only, and one of them has a *.", hint=hint)
+        raise SettingsError("Pincite accepts only exact host names, and one of them contains a *.", hint=hint)
     if all(is_loopback(name) for name in (address, *names)):
         return Door(names)
     passphrase = Passphrase(load_settings().data_dir)
     if not passphrase.is_chosen():
         hint = "Choose one with `pincite passphrase`, then start again."
-        raise SettingsError("Pincite lets no other machine in without a passphrase.", hint=hint)
+        raise SettingsError("Pincite does not let other machines in without a passphrase.", hint=hint)
     return Door(names, passphrase)
 
 
@@ -81,7 +81,7 @@ async def serving(_: st.App) -> AsyncIterator[None]:
     """What happens once when the server starts, whoever starts it."""
     threading.Thread(target=open_library, name="open-library", daemon=True).start()
     where = entrance(config.get_option("server.port"))
-    print(shown(f"Pincite is at {where} (Ctrl-C stops it). Data: {load_settings().data_dir}"), flush=True)
+    print(shown(f"Pincite is running at {where} (press Ctrl-C to stop). Data: {load_settings().data_dir}"), flush=True)
     if not config.get_option("server.headless"):
         cli_util.open_browser(where)
     yield
@@ -108,7 +108,7 @@ def open_app(app: st.App, settings: Settings, *, port: int, headless: bool, wind
     """Serve until Ctrl-C, or until the window is closed. Raises SettingsError or StorageError before that."""
     browser = installed_browser() if window else None
     if window and browser is None:
-        told = "No Chrome, Chromium, Edge or Brave was found for a window of its own: opening the default browser."
+        told = "No Chrome, Chromium, Edge or Brave was found for a separate window: opening the default browser."
         print(told, flush=True)
     options = _options(settings, port) | ({"server.headless": True} if headless or browser else {})
     bootstrap.load_config_options(options)
@@ -180,9 +180,9 @@ def _tell_of_the_other(note: Path, port: int) -> None:
     except (OSError, *NOT_OURS):  # it has not got so far, or is just leaving
         where, taken = "another address", 0
     if taken == port:
-        hint = "(`--port` opens the same data a second time)"
-        raise StorageError(f"Pincite is running already: open {where}", hint=hint)
-    print(shown(f"The same data is open at {where} too."), flush=True)
+        hint = "(use `--port` to open the same data a second time)"
+        raise StorageError(f"Pincite is already running: open {where}", hint=hint)
+    print(shown(f"The same data is also open at {where}."), flush=True)
 
 
 def _refuse_a_taken_port(address: str, port: int) -> None:

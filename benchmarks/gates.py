@@ -75,11 +75,13 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
     cases, sums = _of_both_kinds(questions, gates)
     elsewhere = list(_cases("aitqa", questions["aitqa"], shipped_weights(), _cell_case, gates))
     own = [case for case in sums if case.own]
+    addressed = [case for case in cases if case.features["addressed"]]
     result = {
         "asks for a figure": kinds_measured(options.directory, questions),
         "cells": {
             "keys left out": measured(_folded(cases, FEATURES), cases),
             "aitqa, fitted on both": measured(_told(fit_gate(cases, FEATURES), elsewhere), elsewhere),
+            "addressed in full, and right": (len(addressed), sum(case.right for case in addressed)),
         },
         "computed": {
             "arithmetic questions": sum(row["answer_from"] == "arithmetic" for row in kept["tatqa"]),
@@ -165,6 +167,7 @@ def _cell_case(
     figures, features = told
     texts = {said(figure.text) for figure in figures}
     right = all(one.table is own for one in found.answers) and texts == {said(answer) for answer in row["answer"]}
+    features |= {"addressed": float(found.addressed)}
     return Case(source, row["split_key"], features, right, len(shown) == 1, row["question"])
 
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from core.services.bootstrap import Pincite
 
 password_option = click.option(
-    "--password", metavar="PASSWORD", help="Of the PDFs, where they need one; it is not stored."
+    "--password", metavar="PASSWORD", help="Password for the PDFs, if they need one; not stored."
 )
 name_argument = click.argument("name")
 
@@ -43,20 +43,20 @@ def add_one(pincite: "Pincite", path: Path, password: str | None) -> str:
     if not path.is_file():
         stored = any(document.name == str(path) for document in pincite.library.list())
         raise DocumentError(
-            f"There is no file {path}.", hint=f"The library has it: ask with --document {path}." if stored else ""
+            f"There is no file {path}.", hint=f"It is already in the library: use --document {path}." if stored else ""
         )
     try:
         outcome = pincite.ingest.add(path, path.name, password=password)
     except PasswordNeededError as error:
-        error.hint = "Give the password with --password; it is used to open the file and not kept."
+        error.hint = "Give the password with --password; it is used only to open the file and is not stored."
         raise
     if outcome.known and outcome.document.status is not DocumentStatus.READY:
-        tell(f"{path.name} is there already, not finished; going on with it.", file=sys.stderr)
+        tell(f"{path.name} was added before but not finished; continuing with it.", file=sys.stderr)
         pincite.ingest.retry(outcome.document.id)
     elif outcome.known:
-        tell(f"{path.name} is there already, as {outcome.document.name}.", file=sys.stderr)
+        tell(f"{path.name} is already in the library as {outcome.document.name}.", file=sys.stderr)
     elif outcome.replaces:
-        tell(f"{path.name}: an older version stays; `pincite remove {outcome.replaces.id}` drops it.", file=sys.stderr)
+        tell(f"{path.name}: the old version stays; `pincite remove {outcome.replaces.id}` removes it.", file=sys.stderr)
     return outcome.document.id
 
 
@@ -75,7 +75,7 @@ def _tell_outcome(pincite: "Pincite", document_id: str) -> int:
 @click.command(cls=Command)
 @name_argument
 def retry(name: str) -> int:
-    """Read failed pages again and finish what is unfinished of a document.
+    """Read the failed pages of a document again and finish whatever is unfinished.
 
     NAME is its name or id.
     """
@@ -98,7 +98,8 @@ def list_documents() -> int:
     width = max((len(document.name) for document in documents), default=0)
     for document in documents:
         tell(
-            f"{document.name:<{width}}  {document.page_count:>5} pages  {document.passage_count:>6} passages  "
+            f"{document.name:<{width}}  {plural(document.page_count, 'page'):>11}  "
+            f"{plural(document.passage_count, 'passage'):>15}  "
             f"{document.byte_size / 1024:>8,.0f} KiB  {document.added_at[:10]}  {document.status}"
         )
     return ANSWERED
@@ -106,7 +107,7 @@ def list_documents() -> int:
 
 @click.command(cls=Command)
 @name_argument
-@click.option("--purge-answers", is_flag=True, help="Delete the answers that quote it, too.")
+@click.option("--purge-answers", is_flag=True, help="Also delete the answers that quote it.")
 def remove(name: str, purge_answers: bool) -> int:
     """Remove a document and everything derived from it.
 
@@ -121,7 +122,7 @@ def remove(name: str, purge_answers: bool) -> int:
         purged = pincite.deletion.document_with_answers(document.id)
     tell(f"Removed {document.name} and {plural(purged.answers, 'answer')} that quoted it.")
     if not purged.scrubbed:
-        tell("Deleted text may stay in unused parts of the files: another Pincite is at work on them.")
+        tell("Deleted text may remain in unused parts of the files, because another Pincite is using them.")
     return ANSWERED
 
 

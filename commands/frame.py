@@ -57,7 +57,7 @@ class EngineName(click.ParamType[str]):
 
     def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
         if value.partition(":")[0] not in self._names():
-            self.fail(f"{value!r} is none of {', '.join(self._names())}.", param, ctx)
+            self.fail(f"{value!r} is not one of {', '.join(self._names())}.", param, ctx)
         return value
 
     def get_metavar(self, param: click.Parameter, ctx: click.Context) -> str:

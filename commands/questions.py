@@ -18,24 +18,24 @@ if TYPE_CHECKING:
 
 
 def engine_options(command: Callable[..., int]) -> Callable[..., int]:
-    engine = click.option("--engine", type=EngineName(), help="What writes the answer.")
+    engine = click.option("--engine", type=EngineName(), help="Engine that writes the answer.")
     model = click.option("--model", metavar="NAME", help="The Ollama model to use.")
     return engine(model(command))
 
 
 @click.command(
-    cls=Command, epilog="Exit status: 0 answered, 3 flagged for review, 2 usage or input error, 1 the turn failed."
+    cls=Command, epilog="Exit status: 0 answered, 3 flagged for review, 2 usage or input error, 1 the question failed."
 )
 @click.argument("words", nargs=-1, metavar="QUESTION [PDF]...")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @engine_options
 @click.option(
-    "--document", "--documents", "names", multiple=True, metavar="NAME", help="Search only this one; may be repeated."
+    "--document", "--documents", "names", multiple=True, metavar="NAME", help="Search this document only (repeatable)."
 )
 @click.option("--company", multiple=True, metavar="NAME", help="Search only this company's documents; may be repeated.")
 @click.option("--year", multiple=True, metavar="YEAR", help="Search only documents of this year; may be repeated.")
-@click.option("--type", "kinds", multiple=True, metavar="TYPE", help="Search only contracts, annual reports, …")
-@click.option("--session", "title", metavar="NAME", help="Go on with this session, or begin it.")
+@click.option("--type", "kinds", multiple=True, metavar="TYPE", help="Search only this document type (contract, …).")
+@click.option("--session", "title", metavar="NAME", help="Continue this session, or start it.")
 @password_option
 def ask(
     words: tuple[str, ...],
@@ -51,7 +51,7 @@ def ask(
 ) -> int:
     """Answer a question from the documents.
 
-    PDFs are added first, and searched. A session that goes on searches what it searched, unless told otherwise.
+    PDFs are added first, then searched. A continued session searches the same documents unless told otherwise.
     """
     if not words or not words[0].strip():
         return complain("No question was given. Try: pincite ask 'What is the penalty for late payment?' contract.pdf")
@@ -97,7 +97,7 @@ def _tell_turn(turn: "Turn", *, as_json: bool) -> int:
 
     if turn.status not in (TurnStatus.ANSWERED, TurnStatus.REVIEWED, TurnStatus.FLAGGED):
         unstored = "The answer could not be stored. Check that the disk has space, then ask again."
-        complain(turn.error or (unstored if turn.status is TurnStatus.RUNNING else f"The turn was {turn.status}."))
+        complain(turn.error or (unstored if turn.status is TurnStatus.RUNNING else f"The question was {turn.status}."))
         return FAILED
     tell(json.dumps(turn_as_json(turn), ensure_ascii=False, indent=2) if as_json else turn_as_text(turn), lines=True)
     return FLAGGED if turn.status is TurnStatus.FLAGGED else ANSWERED
@@ -181,7 +181,7 @@ def _source(citation: "Citation") -> str:
     position = "" if citation.page_label == place else f" (page {place} of the file)"
     name, label, quotation = map(_flat, (citation.document_name, citation.page_label, citation.quotation))
     differs = citation.read_back is not None and citation.read_back.likeness is Likeness.DIFFERS
-    seen = " (the page’s picture shows other words)" if differs else ""
+    seen = " (the page image shows different words)" if differs else ""
     return f'[{citation.number}] {name}, page {label}{position}: "{quotation}"{seen}'
 
 
@@ -203,32 +203,32 @@ def check(engine: str | None, model: str | None) -> int:
 
 @click.command(cls=Command)
 @click.argument("file", type=click.Path(path_type=Path))
-@click.option("--session", "session_id", metavar="ID", help="Of this session; its address has the id. Else the newest.")
-@click.option("--reviewed", is_flag=True, help="Only answers that a person approved or edited.")
+@click.option("--session", "session_id", metavar="ID", help="ID of the session, from its address. Default: newest.")
+@click.option("--reviewed", is_flag=True, help="Export only answers that a person approved or edited.")
 @click.option(
-    "--style", type=click.Choice(["plain", "bluebook", "oscola"]), help="Of citations; else as the settings have it."
+    "--style", type=click.Choice(["plain", "bluebook", "oscola"]), help="Citation style. Default: as in the settings."
 )
-@click.option("--marked", "name", metavar="NAME", help="Instead, a copy of this document with all its citations.")
+@click.option("--marked", "name", metavar="NAME", help="Write a copy of this document with its citations marked.")
 def export(file: Path, session_id: str | None, reviewed: bool, style: str | None, name: str | None) -> int:
-    """Write answers with what they cite: as evidence binder (.pdf), Word document (.docx) or JSON (.json).
+    """Export answers with what they cite as an evidence binder (.pdf), Word document (.docx) or JSON (.json).
 
-    FILE must not exist yet; its ending says which it is. `pincite verify FILE` proves a binder or a JSON file.
+    FILE must not exist yet; its extension sets the format. `pincite verify FILE` checks a binder or JSON file.
     """
     from core.domain.turns import ReviewDecision
     from core.services.exports import Form
 
     endings = [".pdf"] if name else list(Form)
     if file.suffix.lower() not in endings:
-        return complain(f"{file} ends in none of {', '.join(endings)}. Name the file so.")
+        return complain(f"{file} must end in {' or '.join(endings)}. Choose another name.")
     if file.exists():
-        return complain(f"{file} exists already. Name another file.")
+        return complain(f"{file} already exists. Choose another name.")
     with opened(working_settings()) as pincite:
         if name:
             content = pincite.exports.marked(pincite.library.find(name))
         else:
             sessions = pincite.sessions.list()
             if session_id is None and not sessions:
-                return complain("There is no session yet. Ask a question first.")
+                return complain("There are no sessions yet. Ask a question first.")
             turns = pincite.turns.of_session(pincite.sessions.get(session_id or sessions[0].id).id)
             if reviewed:
                 turns = [turn for turn in turns if turn.review and turn.review.decision is not ReviewDecision.REJECTED]

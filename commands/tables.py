@@ -24,8 +24,8 @@ _MOST_CHARACTERS = 32_767
 
 @click.command(cls=Command)
 @name_argument
-@click.option("--csv", "form", flag_value="csv", help="Write NAME-tables.csv here: a line for each cell.")
-@click.option("--xlsx", "form", flag_value="xlsx", help="Write NAME-tables.xlsx here: a sheet for each table, too.")
+@click.option("--csv", "form", flag_value="csv", help="Write NAME-tables.csv here, with one line per cell.")
+@click.option("--xlsx", "form", flag_value="xlsx", help="Write NAME-tables.xlsx here, also with a sheet per table.")
 def tables(name: str, form: str | None) -> int:
     """Show the tables of a document, or write them for a spreadsheet.
 
@@ -45,7 +45,7 @@ def tables(name: str, form: str | None) -> int:
         return ANSWERED
     path = Path(f"{Path(document.name).stem}-tables.{form}")
     if path.exists():
-        return complain(f"{path} is there already; it was not changed.")
+        return complain(f"{path} already exists; it was not changed.")
     write = _write_csv if form == "csv" else _write_xlsx
     write(path, found)
     tell(f"Wrote {plural(len(found), 'table')} of {document.name} to {path}.")
@@ -53,7 +53,7 @@ def tables(name: str, form: str | None) -> int:
 
 
 def _shown(number: int, table: "Table") -> Iterator[str]:
-    goes_on = ", goes on from the page before" if table.continued else ""
+    goes_on = ", continued from the previous page" if table.continued else ""
     place = f"page {table.page_label} (position {table.page_index + 1}{goes_on})"
     yield f"Table {number}, {place}: {' '.join(table.caption.split()) or 'no caption'}"
     rows = _rows(table)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import click
 
-from commands.frame import ANSWERED, FAILED, Command, bare_settings, complain, log_to, settings_here, tell
+from commands.frame import ANSWERED, FAILED, Command, bare_settings, complain, log_to, plural, settings_here, tell
 from core import __version__
 
 SOUND = "Everything is as it should be."
@@ -36,10 +36,10 @@ def doctor() -> int:
 @click.argument("files", nargs=-1, metavar="[EXPORT [PDF]...]", type=click.Path(path_type=Path))
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON list of findings.")
 def verify(files: tuple[Path, ...], as_json: bool) -> int:
-    """Check every file and every value of the library, and change nothing; or prove an export.
+    """Check every file and value in the library without changing anything, or verify an export.
 
-    With a binder or JSON file that `export` wrote: is it as it was made, and do its quotations stand in the PDFs that
-    are given? It needs no library.
+    For a binder or JSON file that `export` wrote, check that it is unchanged and that its quotations are in the PDFs
+    given. This needs no library.
     """
     if files:
         return _prove(files[0], files[1:], as_json=as_json)
@@ -54,7 +54,7 @@ def verify(files: tuple[Path, ...], as_json: bool) -> int:
     if not found:
         tell(SOUND)
     elif any(finding.repairable for finding in found):
-        tell("`pincite repair` mends what can be mended.")
+        tell("Run `pincite repair` to fix what can be fixed.")
     return FAILED if found else ANSWERED
 
 
@@ -65,7 +65,7 @@ def _prove(binder: Path, sources: tuple[Path, ...], *, as_json: bool) -> int:
 
     for file in (binder, *sources):
         if not file.is_file():
-            return complain(f"{file} is not there.")
+            return complain(f"{file} does not exist.")
     with closing(ProcessReader(Settings(data_dir=binder.parent))) as reader:
         found = list(prove(binder, sources, reader))
     if as_json:
@@ -79,7 +79,7 @@ def _prove(binder: Path, sources: tuple[Path, ...], *, as_json: bool) -> int:
 
 @click.command(cls=Command)
 def repair() -> int:
-    """Mend what verify finds, from what is kept; what is replaced is moved aside."""
+    """Fix what verify finds, using what is kept; anything replaced is moved aside."""
     from core.domain.settings import load_settings
     from core.services.bootstrap import open_pincite
     from core.store.upkeep.repair import Repair, go_on
@@ -100,23 +100,26 @@ def repair() -> int:
                 tell(sentence, flush=True)
     left = list(verify(settings))
     for finding in left:
-        tell(f"Not mended: {finding.sentence}")
+        tell(f"Not fixed: {finding.sentence}")
     if not left:
-        tell(SOUND if said else "There was nothing to mend.")
+        tell(SOUND if said else "There was nothing to fix.")
     return FAILED if left else ANSWERED
 
 
 @click.command(cls=Command)
 @click.argument("file", type=click.Path(path_type=Path))
 def backup(file: Path) -> int:
-    """Write everything into one file, also while the app runs.
+    """Back up everything to one file, even while the app is running.
 
     FILE must not exist yet.
     """
     from core.store.upkeep.backup import backup
 
     done = backup(bare_settings(), file)
-    tell(f"{file}: {done.documents} documents, {done.sessions} sessions, {done.bytes / 2**20:,.1f} MiB.")
+    tell(
+        f"{file}: {plural(done.documents, 'document')}, {plural(done.sessions, 'session')}, "
+        f"{done.bytes / 2**20:,.1f} MiB."
+    )
     for name in done.missing:
         tell(f"The PDF of {name} is missing or changed; what was read from it is in the backup.")
     return FAILED if done.missing else ANSWERED
@@ -125,12 +128,14 @@ def backup(file: Path) -> int:
 @click.command(cls=Command)
 @click.argument("file", type=click.Path(path_type=Path))
 def restore(file: Path) -> int:
-    """Bring a backup back into a new or empty folder."""
+    """Restore a backup to a new or empty folder."""
     from core.store.upkeep.backup import restore
 
     settings = bare_settings()
     done = restore(file, settings.data_dir)
-    tell(f"Restored {done.documents} documents and {done.sessions} sessions into {settings.data_dir}.")
+    tell(
+        f"Restored {plural(done.documents, 'document')} and {plural(done.sessions, 'session')} to {settings.data_dir}."
+    )
     return ANSWERED
 
 

@@ -1,8 +1,11 @@
 """The conversation: ask, watch the answer come, look at the cited pages beside it."""
 
+from collections.abc import Sequence
+
 import streamlit as st
 from streamlit.typing import ChatInputValue
 
+from core.domain.documents import Document
 from core.domain.search import Mode
 from core.domain.settings import PACKAGE_ROOT
 from core.domain.turns import Session, Turn
@@ -22,6 +25,7 @@ from pages.components.words import count, escape, escape_lines
 SLOT = "chat_page"
 MODES = {Mode.AUTO: "Auto", Mode.DOCUMENTS: "Documents", Mode.CHAT: "Chat"}
 TURNS_A_PAGE = 20
+MOST_CARDS = 3
 SAMPLE_QUESTION = "What is the penalty for late payment?"
 
 
@@ -94,8 +98,8 @@ def draw_waiting(app: Pincite, session_id: str, waiting: tuple[str, ...]) -> Non
     for question in waiting:
         with st.chat_message("user", avatar=":material/person:"):
             st.markdown(escape_lines(question))
-            st.caption("Waits for the answer before it")
-    quiet("Do not ask", "close", app.runner.withdraw, session_id, key=f"withdraw_{session_id}")
+            st.caption("Waiting for the previous answer")
+    quiet("Cancel", "close", app.runner.withdraw, session_id, key=f"withdraw_{session_id}")
 
 
 def draw_reading(app: Pincite) -> None:
@@ -114,26 +118,57 @@ def draw_files(app: Pincite) -> None:
                 st.fragment(draw_reading, run_every=0.7)(app)
 
 
+def draw_suggestions(app: Pincite, session: Session | None, documents: Sequence[Document], watched: bool) -> None:
+    """Questions that these documents answer, each of which was tried."""
+    found = app.suggestions.of(documents)
+    if watched and app.suggestions.known(documents):
+        st.rerun()
+    names = {document.id: document.name for document in documents}
+    with st.container(gap="xxsmall"):
+        if found or watched:
+            st.caption("Looking for questions that they answer…" if watched else "Questions that they answer")
+        for number, one in enumerate(found):
+            asked = one.question if len(documents) == 1 else f"@{names[one.document_id]} {one.question}"
+            if quiet(escape(asked), "help", key=f"suggested_{number}"):
+                ask(app, session, asked, Mode.DOCUMENTS)
+
+
 def draw_welcome(app: Pincite, session: Session | None, names: dict[str, str]) -> None:
     st.space("large")
     st.header("Ask your documents", anchor=False)
     st.markdown(
-        "Every sentence of an answer carries a quotation that was checked against the page it comes from. "
-        "Drop PDFs into the box below, then ask. Type **@** and a document's name to ask that one."
+        "Every sentence of an answer is backed by a quotation checked against the page it comes from. "
+        "Drop PDFs into the box below, then ask. Type **@** and a document's name to search only that document."
     )
     engine = app.engines.state()
     if engine.name == "quoting":
-        words = f"Answers repeat your documents word for word. {escape(engine.message)}"
+        words = f"Answers quote your documents word for word. {escape(engine.message)}"
         st.info(words, icon=":material/format_quote:")
-    if searched := [f"**{escape(names[id_])}**" for id_ in chosen_documents(session) if id_ in names]:
-        more = f" and {count(len(searched) - 3, 'more document')}" if len(searched) > 3 else ""
-        st.markdown(f":material/check_circle: Your question goes to {', '.join(searched[:3])}{more}.")
+    searched = [one for one in app.library.list() if one.searchable and one.id in (chosen_documents(session) or names)]
+    for document in searched[:MOST_CARDS]:
+        st.markdown(
+            f":material/description: **{escape(document.name)}** :small[{escape(about_document(app, document))}]"
+        )
+    if searched[MOST_CARDS:]:
+        st.caption(f"and {count(len(searched) - MOST_CARDS, 'more document')}")
+    if searched:
+        watched = not app.suggestions.known(searched[:MOST_CARDS])
+        draw = st.fragment(draw_suggestions, run_every=1.0 if watched else None)
+        draw(app, session, searched[:MOST_CARDS], watched)
     samples = [] if names else sorted((PACKAGE_ROOT / "data" / "samples").glob("*contract*.pdf"))
     if samples and button("Try it with the sample contract", "play_circle", type="primary"):
         with errors_told():
             document = app.ingest.add(samples[0].read_bytes(), samples[0].name).document
             add_to_scope(app, session, [document.id])
             ask(app, session, SAMPLE_QUESTION, Mode.AUTO)
+
+
+def about_document(app: Pincite, document: Document) -> str:
+    """Its type, its length, and what of it was not read."""
+    kind = next((field.value.capitalize() for field in document.metadata if field.name == "document type"), "")
+    unread = round((1 - app.library.coverage(document.id)) * document.page_count)
+    told = [kind, count(document.page_count, "page"), f"{count(unread, 'page')} without text" if unread else ""]
+    return " · ".join(filter(None, told))
 
 
 def draw_input(app: Pincite, session: Session | None, names: dict[str, str]) -> None:
@@ -148,13 +183,13 @@ def draw_input(app: Pincite, session: Session | None, names: dict[str, str]) -> 
     with row():
         mode = st.segmented_control(
             "Mode", modes, format_func=lambda value: MODES[value], default=Mode.AUTO, required=True, key=f"mode_{key}",
-            label_visibility="collapsed", help="Auto decides by itself whether a question goes to the documents.",
+            label_visibility="collapsed", help="Auto decides for each question whether to search the documents.",
         )  # fmt: skip
         draw_scope(app, session, names, mode or Mode.AUTO)
         draw_notes(app, session, SLOT)
         st.caption(escape(f"{engine.name} {engine.model}"), width="content")
     value = st.chat_input(
-        "Ask a question, @name a document, or drop PDFs here",
+        "Ask a question, type @ to name a document, or drop PDFs here",
         key="chat_input", accept_file="multiple", file_type="pdf", max_upload_size=app.settings.current.max_file_mib,
     )  # fmt: skip
     if isinstance(value, ChatInputValue):

@@ -36,19 +36,19 @@ def draw(app: Pincite) -> None:
     draw_intake(app)
     draw_quarantine(app)
     if missing := app.library.files_missing():
-        st.warning(f"The PDF is missing or has changed: {escape(', '.join(missing))}. What was read can still be "
+        st.warning(f"PDF missing or changed: {escape(', '.join(missing))}. The text already read can still be "
                    "searched. Add the same file again to see its pages.", icon=":material/warning:")  # fmt: skip
     draw_language_offer(app)
     if open_jobs(app):
         st.fragment(draw_progress, run_every=0.7)(app)
     documents = sorted(app.library.list(), key=lambda document: document.added_at, reverse=True)
     if not documents:
-        st.info("No documents yet. Drop PDFs above; you can ask about a document as soon as its text is read.",
+        st.info("No documents yet. Drop PDFs above; you can ask about a document as soon as its text has been read.",
                 icon=":material/upload_file:")  # fmt: skip
     elif chosen := draw_table(app, documents):
         draw_document(app, chosen)
     else:
-        st.caption("Choose a document to see its pages, what is known of it, and what can be done with it.")
+        st.caption("Choose a document to see its pages, its details, and what you can do with it.")
 
 
 def draw_uploader(app: Pincite) -> None:
@@ -71,8 +71,8 @@ def draw_quarantine(app: Pincite) -> None:
     were, them = ("was", "it") if len(found) == 1 else ("were", "them")
     with st.container(border=True):
         st.warning(
-            f"**{count(len(found), 'PDF')} in the data directory belonged to no document** and {were} set aside. "
-            f"Nothing is deleted: add {them} here, or remove {them} yourself from the folder below.",
+            f"**{count(len(found), 'PDF')} in the data directory did not belong to a document** and {were} set aside. "
+            f"Nothing was deleted. Add {them} here, or remove {them} yourself from the folder below.",
             icon=":material/folder_special:",
         )
         st.code(str(found[0].parent), language=None)
@@ -91,18 +91,18 @@ def draw_language_offer(app: Pincite) -> None:
     named = escape(", ".join(offer.documents[:3]))
     more = f" and {count(len(offer.documents) - 3, 'other')}" if len(offer.documents) > 3 else ""
     with st.container(border=True):
-        st.info(f"**Not in English: {named}{more}.** Search by meaning knows English only, so what these documents say "
-                "is found by its words at best.", icon=":material/translate:")  # fmt: skip
+        st.info(f"**Not in English: {named}{more}.** Search by meaning works only in English, so these documents can "
+                "be found only by the words they contain.", icon=":material/translate:")  # fmt: skip
         if offer.model:
-            st.caption("A model for about a hundred languages comes with Pincite. It takes twice the time to index "
-                       "and 400 MB more memory. Search goes on meanwhile; the settings lead back.")  # fmt: skip
+            st.caption("Pincite includes a model for about a hundred languages. Indexing takes twice as long and "
+                       "400 MB more memory. Search keeps working, and you can switch back in settings.")  # fmt: skip
         else:
-            st.caption("No model for other languages comes with Pincite on this machine. With Ollama, run "
+            st.caption("Pincite has no built-in model for other languages on this machine. With Ollama, run "
                        "`ollama pull bge-m3`, then choose `bge-m3` in the settings, under Search.")  # fmt: skip
         with row():
             if offer.model:
                 button("Search in all languages", "translate", _switch_embedder, app, offer.model, type="primary")
-            if quiet("Leave it as it is", "close"):
+            if quiet("Keep as is", "close"):
                 st.session_state["language_offer_declined"] = offer.documents
                 st.rerun()
 
@@ -170,12 +170,12 @@ def draw_document(app: Pincite, document: Document) -> None:
         if app.turns.lines(TurnFilter(document_id=document.id), most=1):
             download("Marked copy", lambda: app.exports.marked(document), f"{bare_name(document.name)} (marked).pdf",
                      "application/pdf", key="marked_file",
-                     help="This PDF with everything marked that answers cite of it")  # fmt: skip
+                     help="A copy of this PDF with every cited passage marked")  # fmt: skip
         if quiet("Delete", "delete"):
             confirm_deletion(
                 "Delete this document?",
-                f"**{escape(document.name)}** goes with its file, text, index entries and page pictures. "
-                "Answers that cite it keep their words and read “source removed”.",
+                f"**{escape(document.name)}** will be deleted with its file, text, index entries and page images. "
+                "Answers that cite it keep their wording and show “source removed”.",
                 *(_delete, app, document),
             )
     if document.message and document.status in (DocumentStatus.FAILED, DocumentStatus.CANCELLED):
@@ -204,7 +204,7 @@ def _delete(app: Pincite, document: Document) -> None:
 def draw_pages(app: Pincite, document: Document) -> None:
     receipts = app.library.receipts(document.id)
     if not receipts:
-        st.caption("No page has been read yet.")
+        st.caption("No pages have been read yet.")
         return
     left, right = st.columns([9, 11], gap="medium")
     with left:
@@ -232,11 +232,11 @@ def draw_open_page(app: Pincite, document: Document, shown: ShownPage) -> None:
         draw_pager(app, document, shown, SLOT)
         st.space("stretch")
         quiet("Read again", "refresh", app.ingest.retry, document.id, [shown.page_index], key="retry_page",
-              help="Read this page once more, also with OCR")  # fmt: skip
+              help="Read this page again, this time also with OCR")  # fmt: skip
         as_text = st.segmented_control("View", ["Page", "Text"], default="Page", required=True, key="page_or_text",
                                        label_visibility="collapsed") == "Text"  # fmt: skip
     if not as_text:
-        draw_picture(document, shown, receipt_of(app, shown))
+        draw_picture(document, shown, SLOT, receipt_of(app, shown))
         return
     with errors_told():
         text = app.library.page_text(document.id, shown.page_index)
@@ -244,7 +244,7 @@ def draw_open_page(app: Pincite, document: Document, shown: ShownPage) -> None:
 
 
 def draw_metadata(app: Pincite, document: Document) -> None:
-    st.caption("Questions can be limited to a company, year or type. What you change here counts as yours and is kept.")
+    st.caption("Questions can be limited to a company, year or type. Your changes here are kept and marked as yours.")
     known = {field.name: field for field in document.metadata}
     rows = [{"Fact": field.name, "Value": field.value, "From": str(field.source)} for field in known.values()]
     rows += [{"Fact": name, "Value": "", "From": ""} for name in METADATA_NAMES if name not in known]

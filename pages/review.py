@@ -68,14 +68,14 @@ def draw_last_decision(app: Pincite) -> None:
 
 def draw_waiting(app: Pincite, flagged: int) -> None:
     if not flagged:
-        st.success("Nothing waits for review. Answers with low confidence, and those you send here, appear here.",
+        st.success("Nothing is waiting for review. Answers with low confidence, and those sent to review, appear here.",
                    icon=":material/task_alt:")  # fmt: skip
         return
     names = {document.id: document.name for document in app.library.list()}
     wanted = draw_filters(names)
     lines = app.turns.lines(wanted, most=shown_of("waiting", LINES_A_PAGE))
     if not lines:
-        st.caption("No waiting answer fits these filters.")
+        st.caption("No waiting answers match these filters.")
         return
     position = _position(app, lines)
     drafted = app.reviews.drafted()
@@ -92,7 +92,7 @@ def draw_waiting(app: Pincite, flagged: int) -> None:
         },
     )  # fmt: skip
     if (more := app.turns.count_lines(wanted) - len(lines)) > 0:
-        offer_more(f"Show more ({more:,} wait)", "waiting", LINES_A_PAGE)
+        offer_more(f"Show more ({more:,} waiting)", "waiting", LINES_A_PAGE)
     draw_case(
         app, app.verdicts.as_it_stands(app.turns.without_trace(lines[position].id)), position, len(lines) - 1, names
     )
@@ -101,8 +101,8 @@ def draw_waiting(app: Pincite, flagged: int) -> None:
 def _cells(line: TurnLine, *, drafted: bool) -> dict[str, object]:
     return {
         "Question": line.question,
-        "Why": ("Edited, not saved. " if drafted else "") + (line.reasons[0] if line.reasons else ""),
-        "Documents": ", ".join(sorted(line.cited_names)) or "none cited",
+        "Why": ("Edited but not saved. " if drafted else "") + (line.reasons[0] if line.reasons else ""),
+        "Documents": ", ".join(sorted(line.cited_names)) or "None cited",
         "Confidence": None if line.confidence is None else round(line.confidence * 100),
         "Asked": parse_time(line.started_at).astimezone(),
     }
@@ -130,7 +130,7 @@ def _tell_decided_elsewhere(app: Pincite, turn_id: str) -> None:
         return
     if turn.status is TurnStatus.REVIEWED and turn.review:
         st.info(f"“{escape(shorten(turn.question, 60))}” was {turn.review.decision} by "
-                f"{escape(turn.review.reviewer)} meanwhile.", icon=":material/info:")  # fmt: skip
+                f"{escape(turn.review.reviewer)} in the meantime.", icon=":material/info:")  # fmt: skip
 
 
 def draw_filters(names: dict[str, str]) -> TurnFilter:
@@ -165,7 +165,7 @@ def draw_case(app: Pincite, turn: Turn, position: int, last: int, names: dict[st
         if editing:
             draw_editor(app, turn, draft)
         with row(vertical_alignment="bottom"):
-            st.text_input("Note", key=f"note_{turn.id}", placeholder="Optional: why you decide so")
+            st.text_input("Note", key=f"note_{turn.id}", placeholder="Optional: reason for your decision")
             st.text_input("Reviewer", value=reviewer_name(), key="reviewer", persist_state="session", width=140)
         with st.expander("How this draft was checked", icon=":material/fact_check:"):
             draw_evaluation(turn)
@@ -189,19 +189,19 @@ def draw_editing_bar(app: Pincite, turn: Turn, draft: ReviewDraft | None) -> Non
     button("Discard", "delete_history", discard, app, turn.id, key=f"discard_{turn.id}")
     if draft and draft.text.strip() != turn.answer.strip():
         st.badge("Edited, not saved", icon=":material/edit_note:", color="orange",
-                 help=f"Kept {moment(draft.updated_at)}; it stays until it is saved or discarded.")  # fmt: skip
+                 help=f"Draft from {moment(draft.updated_at)}. It stays until you save or discard it.")  # fmt: skip
 
 
 def draw_draft(turn: Turn, *, editing: bool) -> None:
     st.markdown(f"**{escape_lines(turn.question)}**")
     reasons = "\n".join(f"- {escape(reason)}" for reason in turn.reasons)
-    st.warning(reasons if turn.verdict else f"Not judged\n{reasons}", icon=":material/warning:")
+    st.warning(reasons if turn.verdict else f"Not checked\n{reasons}", icon=":material/warning:")
     if turn.review and turn.review.stale:
-        st.info(f"Decided before by {escape(turn.review.reviewer)}; stale since: {escape(turn.review.stale)}")
+        st.info(f"Decided earlier by {escape(turn.review.reviewer)}. No longer valid: {escape(turn.review.stale)}")
     if not editing:
         answer = answer_markdown(turn.parts, turn.verdict)
         with st.container(border=True):
-            st.markdown(answer or "There is no draft: nothing in the documents was good enough to answer from.")
+            st.markdown(answer or "There is no draft: the search found nothing good enough to base an answer on.")
 
 
 def draw_editor(app: Pincite, turn: Turn, draft: ReviewDraft | None) -> None:
@@ -210,13 +210,13 @@ def draw_editor(app: Pincite, turn: Turn, draft: ReviewDraft | None) -> None:
     if st.session_state.get(key) is None:
         st.session_state[key] = draft.text if draft else turn.answer
     text = live_text_area(
-        "The final answer; write [2] to cite passage 2", height=160, key=key,
+        "Final answer (write [2] to cite passage 2)", height=160, key=key,
         on_change=lambda: safely(keep_draft, app, turn.id),
     )  # fmt: skip
     verdict = app.verdicts.of_edit(turn.id, text)
     with st.container(border=True):
         st.caption("Checked again as you type")
-        st.markdown("\n".join(map(claim_line, verdict.claims)) or "No claim to check.")
+        st.markdown("\n".join(map(claim_line, verdict.claims)) or "No claims to check.")
     if turn.evidence:
         with st.expander("Passages that can be cited, by number", icon=":material/format_list_numbered:"):
             draw_rows(evidence_rows(turn.evidence), key=f"citable_{turn.id}")
@@ -236,7 +236,7 @@ def draw_evidence(app: Pincite, turn: Turn, names: dict[str, str], *, editing: b
     places = (() if editing else turn.citations) or passages_found(turn)
     citations = [place for place in places if place.document_id in names]
     if not citations:
-        what = "The documents it cites are no longer here." if places else "No page is cited."
+        what = "The documents it cites are no longer in the library." if places else "No pages are cited."
         st.info(f"{what} The trace shows what was searched.", icon=":material/search_off:")
         return
     draw_chips(citations[:12], names, SLOT, f"evidence_{turn.id}")
@@ -246,13 +246,13 @@ def draw_evidence(app: Pincite, turn: Turn, names: dict[str, str], *, editing: b
     document = app.library.get(shown.document_id)
     with row(gap="xsmall"):
         draw_pager(app, document, shown, SLOT)
-    draw_picture(document, shown)
+    draw_picture(document, shown, SLOT)
 
 
 def draw_decided(app: Pincite, count: int) -> None:
     """Decisions that hold, newest first, each with all that was decided on it before."""
     if not count:
-        st.caption("No decision yet. Reviewed answers are offered again when somebody asks the same.")
+        st.caption("No decisions yet. Reviewed answers are used again when someone asks the same question.")
         return
     lines = app.reviews.decided(most=shown_of("decided", DECISIONS_A_PAGE))
     drafted = app.reviews.drafted()
@@ -267,17 +267,17 @@ def draw_decided(app: Pincite, count: int) -> None:
 def draw_decision(app: Pincite, line: ReviewedLine, *, drafted: bool) -> None:
     for review in app.reviews.history(line.turn_id):
         note = f" “{escape(review.note)}”" if review.note else ""
-        stale = f" — no longer holds: {escape(review.stale)}" if review.stale else ""
-        undone = f" — taken back {moment(review.undone_at)}" if review.undone_at else ""
+        stale = f" — no longer valid: {escape(review.stale)}" if review.stale else ""
+        undone = f" — undone {moment(review.undone_at)}" if review.undone_at else ""
         st.markdown(f"**{review.decision.capitalize()}** by {escape(review.reviewer)}, "
                     f"{moment(review.decided_at)}.{note}{stale}{undone}")  # fmt: skip
         st.markdown(answer_markdown(review.parts, None))
     if drafted:
-        st.caption("An edit of this answer is not saved; take the decision back to go on with it.")
+        st.caption("This answer has an unsaved edit. Undo the decision to continue editing.")
     with row():
         link_to_conversation(line.session_id)
         if line.status is TurnStatus.REVIEWED:
-            quiet("Take back", "undo", undo, app, line.turn_id, key=f"take_back_{line.turn_id}")
+            quiet("Undo decision", "undo", undo, app, line.turn_id, key=f"take_back_{line.turn_id}")
 
 
 show(draw)

@@ -14,18 +14,18 @@ from pages.components.setting import draw_setting
 from pages.components.words import count, escape, size
 
 ENGINES = {
-    "auto": "Automatic: a connected model when one answers, else quoting",
+    "auto": "Automatic: a connected model if one is available, otherwise quoting",
     "ollama": "Ollama: a local model writes the answers",
-    "openai": "Another server, which speaks OpenAI's protocol",
-    "quoting": "Quoting: no model, sentences from the documents word for word",
+    "openai": "Another server: any that offers the OpenAI API",
+    "quoting": "Quoting: no model; answers quote the documents word for word",
 }
 
 PROMISES = {
-    0.0: "Show what reaches the review threshold",
-    0.05: "Show only what is wrong at most 1 time in 20",
-    0.1: "Show only what is wrong at most 1 time in 10",
-    0.2: "Show only what is wrong at most 1 time in 5",
-    0.3: "Show only what is wrong at most 3 times in 10",
+    0.0: "Show answers that reach the review threshold",
+    0.05: "Show only answers that are wrong at most 1 time in 20",
+    0.1: "Show only answers that are wrong at most 1 time in 10",
+    0.2: "Show only answers that are wrong at most 1 time in 5",
+    0.3: "Show only answers that are wrong at most 3 times in 10",
 }
 STYLES = {
     "plain": "Plain: Agreement.pdf, page 3 of the file",
@@ -61,7 +61,7 @@ def draw(app: Pincite) -> None:
 def save(app: Pincite, values: dict[str, object]) -> None:
     with errors_told():
         app.settings.change(**values)
-        st.toast("Saved. It holds from the next question on.", icon=":material/check:")
+        st.toast("Saved. Changes apply from your next question.", icon=":material/check:")
         st.rerun()
 
 
@@ -83,10 +83,10 @@ def draw_answers(app: Pincite) -> None:
         st.success(escape(engine.message), icon=":material/check_circle:")
     elif engine.asks_to_send_to:
         st.warning(f"{escape(engine.message)} Nothing has been sent so far.", icon=":material/cloud_upload:")
-        button("Allow it", "check", app.engines.allow, engine.asks_to_send_to, key="allow")
+        button("Allow", "check", app.engines.allow, engine.asks_to_send_to, key="allow")
     else:
-        st.info(f"{escape(engine.message)} To have answers written in prose, install Ollama, then run "
-                "`ollama pull qwen3:4b` or any other model.", icon=":material/info:")  # fmt: skip
+        st.info(f"{escape(engine.message)} For answers written in prose, install Ollama, then run "
+                "`ollama pull qwen3:4b` or pull another model.", icon=":material/info:")  # fmt: skip
     with st.form("answers"):
         names = list(dict.fromkeys([*app.engines.names, settings.engine]))
         chosen = draw_setting(settings, "engine", few=names, format_func=lambda name: ENGINES.get(name, name))
@@ -104,7 +104,7 @@ def draw_answers(app: Pincite) -> None:
     for address in app.engines.allowed:
         with row():
             st.markdown(f"Questions and passages may be sent to `{escape(address)}`.", width="content")
-            quiet("Withdraw", "undo", app.engines.withdraw, address, key=f"withdraw_{address}")
+            quiet("Revoke", "undo", app.engines.withdraw, address, key=f"withdraw_{address}")
 
 
 def draw_model(app: Pincite, provider: str) -> str:
@@ -112,7 +112,7 @@ def draw_model(app: Pincite, provider: str) -> str:
     engine, settings, name = app.engines.state(), app.settings.current, f"{provider}_model"
     found = engine.models if engine.provider == provider else ()
     models = list(dict.fromkeys(["", *found, getattr(settings, name)]))
-    first = "The first chat model that the server has"
+    first = "The first chat model on the server"
     chosen: str = draw_setting(settings, name, options=models, format_func=lambda model: model or first)
     return chosen
 
@@ -132,28 +132,28 @@ def draw_models(app: Pincite, fetching: bool) -> None:
         return  # what is written above says so
     if not app.models.host:
         return
-    st.subheader("Models that Ollama has", anchor=False)
+    st.subheader("Models in Ollama", anchor=False)
     for model in kept:
         with row():
             st.markdown(f"**{escape(model.name)}**  \n{escape(in_words(model))}", width="stretch")
             if model.loaded:
                 st.badge("Loaded", color="green")
             quiet("Remove", "delete", confirm_deletion, f"Remove {escape(model.name)}?",
-                  f"It frees {size(model.size)} on the machine where Ollama runs. It can be fetched again.",
+                  f"This frees {size(model.size)} on the machine where Ollama runs. You can download it again.",
                   app.models.remove, model.name, key=f"remove_{model.name}")  # fmt: skip
     fetch = app.models.fetching()
     if fetch and fetch.running:
         share = min(fetch.now.done / fetch.now.total, 1.0) if fetch.now.total else 0.0
         told = f"{size(fetch.now.done)} of {size(fetch.now.total)}" if fetch.now.total else escape(fetch.now.doing)
-        st.progress(share, text=f"Fetching {escape(fetch.name)}: {told}")
+        st.progress(share, text=f"Downloading {escape(fetch.name)}: {told}")
         quiet("Stop", "cancel", app.models.stop)
         return
     if fetch and fetch.error:
         st.error(escape(fetch.error), icon=":material/error:")
     with st.form("fetch", border=False), row(vertical_alignment="bottom"):
         name = st.text_input("Another model", app.models.recommended, help="A name from ollama.com/library. Ollama "
-                             "fetches it; the one that stands here suits the memory of this machine.")  # fmt: skip
-        if st.form_submit_button("Fetch", icon=":material/download:"):
+                             "downloads it. The suggested model suits this machine's memory.")  # fmt: skip
+        if st.form_submit_button("Download", icon=":material/download:"):
             with errors_told():
                 app.models.fetch(name.strip())
                 st.rerun()
@@ -163,20 +163,20 @@ def in_words(model: KeptModel) -> str:
     """For example "1.1 GB · 1.8B parameters, Q4_K_M · reads up to 32,768 tokens"."""
     built = f"{model.parameters} parameters, {model.quantisation}".strip(" ,") if model.parameters else ""
     reads = f"reads up to {model.context_tokens:,} tokens" if model.context_tokens else ""
-    return " · ".join(filter(None, [size(model.size), built, reads, "" if model.chats else "embeds only"]))
+    return " · ".join(filter(None, [size(model.size), built, reads, "" if model.chats else "embeddings only"]))
 
 
 def draw_openai(app: Pincite) -> None:
     settings = app.settings.current
     with (
-        st.expander("A server that speaks OpenAI's protocol", icon=":material/dns:"),
+        st.expander("Server with an OpenAI-compatible API", icon=":material/dns:"),
         st.form("openai", border=False),
     ):
         address = draw_setting(settings, "openai_address", placeholder="http://127.0.0.1:8000/v1")
         model = draw_model(app, "openai")
         key = st.text_input(
-            "Its key", type="password", autocomplete="off", placeholder="Empty: as it is",
-            help="Kept in the keyring of this machine, never in a file. To forget it, type a single minus.",
+            "API key", type="password", autocomplete="off", placeholder="Leave empty to keep the current key",
+            help="Stored in this machine's keyring, never in a file. To delete it, type a single minus sign.",
         ).strip()  # fmt: skip
         embedding = draw_setting(settings, "embedding_address")
         if st.form_submit_button("Save", type="primary", key="save_openai"):
@@ -189,9 +189,9 @@ def draw_openai(app: Pincite) -> None:
 def draw_embeddings(app: Pincite) -> None:
     st.subheader("Embedding model", anchor=False)
     st.caption(
-        "It finds passages by meaning. A change builds a new index beside the old one, which serves until the new one "
-        "is whole; you can go back. The one for any language takes twice the time and 400 MB more memory, and is no "
-        "better in English."
+        "It finds passages by meaning. Changing it builds a new index; the old one stays in use until the new one is "
+        "complete, and you can go back. The model for any language takes twice as long and 400 MB more memory, and is "
+        "no better in English."
     )
     if app.indexes.progress() is not None:
         st.fragment(draw_build, run_every=1.0)(app)
@@ -201,14 +201,14 @@ def draw_embeddings(app: Pincite) -> None:
         options = list(dict.fromkeys([*app.search.built_in_embedders, current]))
         wanted = st.selectbox(
             "Model", options, index=options.index(current), format_func=_embedder_name, key="embedder",
-            accept_new_options=True, help="Choose, or type the name of an embedding model that Ollama has; "
-            "openai:NAME is one of the other server.",
+            accept_new_options=True, help="Choose a model, or type the name of an embedding model in Ollama. "
+            "Type openai:NAME for a model on the other server.",
         )  # fmt: skip
         named = wanted in options or wanted.startswith(("ollama:", "openai:"))
         name = wanted if named else f"ollama:{wanted}"
         if st.button("Switch", disabled=name == current):
             save(app, {"embedding_model": name})
-        if quiet("Go back to the index before", "undo"):
+        if quiet("Go back to the previous index", "undo"):
             with errors_told():
                 if app.settings.roll_back_embedding():
                     st.rerun()
@@ -237,11 +237,11 @@ def draw_reranker(app: Pincite) -> None:
     st.subheader("Reranker", anchor=False)
     state = app.search.reranker_state()
     if state.installed:
-        st.markdown(f":material/check_circle: {escape(state.name)} puts the passages in order.")
+        st.markdown(f":material/check_circle: {escape(state.name)} ranks the passages.")
         return
     st.markdown(
-        f"The built-in scorer puts the passages in order. FlashRank ({escape(state.name)}) is better and slower. Its "
-        f"weights are a download of {state.size_mb} MB, licence: {escape(state.licence)}; nothing is fetched unasked."
+        f"The built-in scorer ranks the passages. FlashRank ({escape(state.name)}) is better but slower. Its "
+        f"weights are a {state.size_mb} MB download (licence: {escape(state.licence)}). Nothing is downloaded unasked."
     )
     if button("Download FlashRank", "download"):
         bar = st.progress(0.0, text="Downloading…")
@@ -256,7 +256,7 @@ def draw_reranker(app: Pincite) -> None:
 
 def draw_checking(app: Pincite) -> None:
     measured, settings = app.confidence.measured(), app.settings.current
-    with st.spinner("Judging your reviewed answers again…"):
+    with st.spinner("Rechecking your reviewed answers…"):
         own = app.confidence.own_reviews()
     risks = [*PROMISES, *({settings.promised_risk} - PROMISES.keys())]
     risk = draw_setting(settings, "promised_risk", few=risks, format_func=_promise_in_words)
@@ -269,7 +269,7 @@ def draw_checking(app: Pincite) -> None:
         if app.confidence.is_learned and own.effects:
             effects, basis = own.effects, f"your own {own.right + own.wrong:,} decisions"
         if effect := effects.get(threshold):
-            st.markdown(f"At {threshold:.2f} it {effect}: measured on {basis}.")
+            st.markdown(f"A threshold of {threshold:.2f} {effect}, measured on {basis}.")
     left, right = st.columns(2)
     with left:
         retries = draw_setting(app.settings.current, "max_retries")
@@ -277,9 +277,9 @@ def draw_checking(app: Pincite) -> None:
         seconds = draw_setting(app.settings.current, "turn_seconds", step=10.0, format="%.0f")
     if st.button("Save", type="primary", key="save_checking"):
         save(app, {**values, "max_retries": retries, "turn_seconds": seconds})
-    st.subheader("How far the confidence can be trusted", anchor=False)
-    st.caption("Each dot is a tenth of the answers to these questions: what was said of them, how many were right. "
-               "On the line, both agree.")  # fmt: skip
+    st.subheader("How reliable the confidence is", anchor=False)
+    st.caption("Each dot is a tenth of the answers to these questions: their confidence, and how many were right. "
+               "On the dashed line, the two agree.")  # fmt: skip
     draw_agreement({SHIPPED: measured.reliability})
     draw_own_reviews(app, own)
 
@@ -289,27 +289,27 @@ def draw_promise(app: Pincite, risk: float) -> None:
     labelled, promises = app.confidence.labelled(), app.confidence.promises(risk)
     if not any(kept.threshold for kept in promises.values()):
         answers = count(sum(len(rows) for rows, _ in labelled.values()), "answer")
-        st.warning(f"**No confidence keeps this promise** for any kind of answer, by the {answers} that were labelled "
-                   "right or wrong: every answer would wait for review.", icon=":material/rule:")  # fmt: skip
+        st.warning(f"**No confidence level keeps this promise** for any kind of answer, based on {answers} labelled "
+                   "right or wrong. Every answer would wait for review.", icon=":material/rule:")  # fmt: skip
     lines = [f"| {kind} | {_kept_in_words(kept)} | {_basis(kept, labelled[kind][1])} |"
              for kind, kept in promises.items()]  # fmt: skip
     lines.append(f"| {AnswerKind.OTHER} | all wait for review | none labelled |")
-    st.markdown("\n".join(["| Kind of answer | Shown | By |", "|:--|:--|:--|", *lines]))
+    st.markdown("\n".join(["| Kind of answer | Shown | Based on |", "|:--|:--|:--|", *lines]))
     st.caption(
-        "Of each kind that is shown at most the promised share is wrong, with 95 % certainty, for questions and "
-        "documents like those it was measured on: hard ones, from sources that Pincite was not fitted on. On "
-        "others more may be wrong."
+        "For each kind shown, at most the promised share is wrong, with 95% certainty. This holds for questions and "
+        "documents like those it was measured on: hard ones, from sources that Pincite was not fitted on. For "
+        "others, more may be wrong."
     )
     if any(own for _, own in labelled.values()):
-        st.caption("**Your own answers were not drawn by lot:** people decide about the doubtful ones, or those that "
-                   "they choose. By them it is an estimate, without the certainty.")  # fmt: skip
+        st.caption("**Your own answers are not a random sample:** people review doubtful answers, or those they "
+                   "choose. Based on them, the figure is an estimate without that certainty.")  # fmt: skip
     draw_risk_coverage({kind: rows for kind, (rows, _) in labelled.items()}, risk)
 
 
 def _kept_in_words(kept: Promise) -> str:
     if kept.threshold is None:
         return "all wait for review"
-    return f"from **{kept.threshold:.0%}** on: {kept.coverage:.0%} of them, at most {kept.bound:.0%} wrong"
+    return f"**{kept.threshold:.0%}** confidence or more: {kept.coverage:.0%} of them, at most {kept.bound:.0%} wrong"
 
 
 def _basis(kept: Promise, own: bool) -> str:
@@ -317,37 +317,38 @@ def _basis(kept: Promise, own: bool) -> str:
 
 
 def _promise_in_words(risk: float) -> str:
-    return PROMISES.get(risk, f"Show only what is wrong at most {risk:.0%} of the time")
+    return PROMISES.get(risk, f"Show only answers that are wrong at most {risk:.0%} of the time")
 
 
 def draw_own_reviews(app: Pincite, own: OwnReviews) -> None:
     st.subheader("Corrected by your own reviews", anchor=False)
-    decided = f"{own.right:,} approved as they stood, {own.wrong:,} edited or rejected"
+    decided = f"{own.right:,} approved unchanged, {own.wrong:,} edited or rejected"
     better = own.learned is not None and own.refitted_error < own.shipped_error
     if own.learned is None:
-        st.caption(f"Once {own.needed} answers are decided, with at least {own.needed_of_each} of each kind, the "
-                   f"confidence can be corrected by them. So far: {decided}.")  # fmt: skip
+        st.caption(f"Once {own.needed} answers have been reviewed, with at least {own.needed_of_each} of each kind, "
+                   f"the confidence can be corrected from them. So far: {decided}.")  # fmt: skip
     else:
-        st.markdown(f"On your decisions ({decided}) the shipped confidence is off by {own.shipped_error:.0%} on "
+        st.markdown(f"On your decisions ({decided}), the built-in confidence is off by {own.shipped_error:.0%} on "
                     f"average, the corrected one by {own.refitted_error:.0%}. Each dot is a fifth of them; the "
                     "correction was measured on decisions that it was not learned from.")  # fmt: skip
         draw_agreement({SHIPPED: own.shipped, CORRECTED: own.refitted})
         if not better:
-            st.caption("The shipped confidence does as well; there is nothing to correct.")
+            st.caption("The built-in confidence does just as well, so there is nothing to correct.")
     with row():
         if better:
-            label = "Learn from them again" if app.confidence.is_learned else "Use the corrected confidence"
+            label = "Learn from your reviews again" if app.confidence.is_learned else "Use the corrected confidence"
             button(label, "model_training", app.confidence.learn, own)
         if app.confidence.is_learned:
-            button("Return to the shipped confidence", "undo", app.confidence.learn, None)
+            button("Go back to the built-in confidence", "undo", app.confidence.learn, None)
             st.caption("The corrected confidence is in use.", width="content")
 
 
 def draw_state(app: Pincite) -> None:
     checks = app.health.checks()
     failed = sum(not check.ok for check in checks)
-    st.markdown(f"**{count(failed, 'part')} of {len(checks)} need attention**" if failed else "**Everything works**")
-    rows = [f"| {'✓ works' if check.ok else '✗ does not'} | {escape(check.part)} | {escape(check.detail)} "
+    need = "needs" if failed == 1 else "need"
+    st.markdown(f"**{failed} of {len(checks)} parts {need} attention**" if failed else "**Everything works**")
+    rows = [f"| {'✓ Works' if check.ok else '✗ Problem'} | {escape(check.part)} | {escape(check.detail)} "
             f"{'' if check.ok else f'**{escape(check.hint)}**'} |" for check in checks]  # fmt: skip
     st.markdown("\n".join(["| | Part | State |", "|:--|:--|:--|", *rows]))
     draw_form(app, "backups", ["automatic_backups"])

@@ -14,7 +14,7 @@ from pages.components.answer import answer_markdown, claim_line, confidence_hist
 from pages.components.controls import download, link_to_conversation, offer_more, row, shown_of
 from pages.components.facade import errors_told, show
 from pages.components.trace_view import candidate_rows, draw_path, draw_rows, draw_steps, draw_timeline, evidence_rows
-from pages.components.words import STATUS_WORDS, escape, moment, shorten
+from pages.components.words import STATUS_WORDS, count, escape, moment, shorten
 
 TURNS_A_PAGE = 50
 
@@ -62,11 +62,11 @@ def draw_turn(app: Pincite) -> None:
 def choose_turn(app: Pincite) -> str:
     """The id of the turn to look at, from a list of columns; what the address names need not be on its page."""
     if not app.turns.lines(most=1):
-        st.info("No question was asked yet. Each answer leaves a trace here.", icon=":material/account_tree:")
+        st.info("No questions have been asked yet. Each answer leaves a trace here.", icon=":material/account_tree:")
         return ""
     most = shown_of("traces", TURNS_A_PAGE)
     with row():
-        words = st.text_input("Find", type="search", live=True, placeholder="Words of a question", width=220,
+        words = st.text_input("Find", type="search", live=True, placeholder="Words in a question", width=220,
                               label_visibility="collapsed", key="trace_words")  # fmt: skip
         lines = {line.id: line for line in app.turns.lines(TurnFilter(words=words or ""), most=most + 1)}
         further = len(lines) > most
@@ -75,7 +75,7 @@ def choose_turn(app: Pincite) -> str:
         if wanted and wanted not in titles and not words:
             titles[wanted] = "An earlier question"
         if not titles:
-            st.caption("No question has these words.")
+            st.caption("No questions match your search.")
             return ""
         ids = list(titles)
         chosen = st.selectbox(
@@ -84,7 +84,7 @@ def choose_turn(app: Pincite) -> str:
             icon=":material/account_tree:",
         )  # fmt: skip
         if further:
-            offer_more("Earlier", "traces", TURNS_A_PAGE, icon="history")
+            offer_more("Show earlier", "traces", TURNS_A_PAGE, icon="history")
     return chosen or ""
 
 
@@ -97,10 +97,10 @@ def draw_search(turn: Turn) -> None:
     if plan:
         draw_plan(plan)
     if turn.evidence:
-        st.markdown("**Passages given to the answer, with the score from each stage**")
+        st.markdown("**Passages used for the answer, with the score from each stage**")
         draw_rows(evidence_rows(turn.evidence), key="evidence")
     elif not plan:
-        st.caption("This turn searched nothing.")
+        st.caption("Nothing was searched for this answer.")
 
 
 def draw_plan(plan: SearchPlan) -> None:
@@ -119,7 +119,7 @@ def draw_plan(plan: SearchPlan) -> None:
 
 def draw_attempts(attempts: Sequence[Attempt]) -> None:
     if not attempts:
-        st.caption("No draft was judged in this turn.")
+        st.caption("No draft was checked for this answer.")
         return
     if history := confidence_history(tuple(attempts)):
         st.caption(history)
@@ -131,7 +131,7 @@ def draw_attempts(attempts: Sequence[Attempt]) -> None:
             st.markdown(f"**Attempt {attempt.number + 1}**{sure}")
             if attempt.plan:
                 draw_plan(attempt.plan)
-            st.caption(f"{len(attempt.evidence)} passages")
+            st.caption(count(len(attempt.evidence), "passage"))
             st.markdown(answer_markdown(attempt.parts, verdict))
             if verdict:
                 problems = [f"- {escape(reason)}" for reason in (*verdict.reasons, *verdict.gaps)]
@@ -145,7 +145,7 @@ def draw_playground(app: Pincite) -> None:
         query = st.text_input("Search for", placeholder="For example: late payment interest", icon=":material/search:")
         chosen = st.multiselect("In", list(names), format_func=lambda id_: names[id_], placeholder="All documents")
     if not query:
-        st.caption("Type a query to see what each stage of the search finds, and in which order.")
+        st.caption("Type a query to see what each stage of the search finds, and in what order.")
         return
     with errors_told(), st.spinner("Searching…"):
         plan, result = app.search.try_out(query, tuple(chosen))
@@ -161,7 +161,7 @@ def draw_playground(app: Pincite) -> None:
                 st.markdown(f"**{stage}** · {len(candidates)}")
                 draw_rows(candidate_rows(candidates, stage, names), key=f"ranking_{stage}")
         if result.left_out:
-            with st.expander(f"{len(result.left_out)} passages did not fit"):
+            with st.expander("Passages left out"):
                 st.markdown("\n".join(f"- {escape(item)}" for item in result.left_out))
 
 

@@ -102,7 +102,7 @@ def _printed_address(process: subprocess.Popen[str]) -> str:
     told = []
     for line in process.stdout:
         told.append(line)
-        if found := re.match(r"Pincite is at (\S+)", line):
+        if found := re.match(r"Pincite is running at (\S+)", line):
             return found[1]
     raise AssertionError("".join(told))
 

@@ -26,7 +26,13 @@ OURS = ("app", "cli", "commands", "core", "pages", "serve", "web")
 FACADE_AND_VOCABULARY = ("core.services", "core.domain", "core.text", "pages")
 THE_SERVER = ("web", "serve", "app")
 THE_GRAPH_AS_DRAWN = ("core.graph.build", "core.judge.citations")
-WORKERS = {"core.services.turns", "core.services.model_library", "core.ingest.pipeline", "web.door"}
+WORKERS = {
+    "core.services.turns",
+    "core.services.model_library",
+    "core.ingest.pipeline",
+    "core.services.suggestions",
+    "web.door",
+}
 HEAVY = ("streamlit", "chromadb", "langgraph", "onnxruntime", "numpy", "pypdfium2", "pydantic")
 
 

@@ -145,7 +145,7 @@ def test_documents_are_chosen_by_what_is_known_of_them(run: Run, samples: Path) 
     assert {one["document"] for one in json.loads(outcome.out)["citations"]} == {"service-contract.pdf"}
     outcome = run("ask", QUESTION, "--type", "contract", "--year", "1066")
     assert outcome.status == cli.USAGE
-    assert outcome.err.startswith("pincite: No document has year 1066; type contract. Known are: ")
+    assert outcome.err.startswith("pincite: No document has year 1066; type contract. Available: ")
 
 
 def test_a_named_session_goes_on_with_its_documents_and_its_memory(run: Run, samples: Path, tmp_path: Path) -> None:

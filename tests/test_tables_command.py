@@ -84,7 +84,7 @@ def test_a_workbook_has_text_as_text_and_figures_as_numbers(library: Path, tmp_p
 def test_a_file_that_is_there_stays_as_it_is(library: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "harbour-tables.csv").write_text("mine")
     assert _run(library, "harbour.pdf", "--csv") == 2
-    assert "harbour-tables.csv is there already" in capsys.readouterr().err
+    assert "harbour-tables.csv already exists" in capsys.readouterr().err
     assert (tmp_path / "harbour-tables.csv").read_text() == "mine"
 
 

@@ -46,17 +46,17 @@ _EVERYWHERE = {
     "Cross-Origin-Opener-Policy": "same-origin",
 }
 _HOW_TO_OPEN = """<h1>This address alone does not open Pincite</h1>
-<p>Pincite lets in only the browser that was opened with the key of its present run, so that no other page or program
-can read your documents.</p>
+<p>Pincite lets in only a browser that was opened with the key for this run, so that no other page or program can read
+your documents.</p>
 <ul><li>Open the whole address that <code>pincite</code> printed when it started; it ends in <code>token=…</code></li>
 <li>Not at hand? Run <code>pincite</code> once more: it prints the address again.</li></ul>
 <p><a class="button" href="$here">Try again</a></p>
 <p class="small">If Pincite is open in another tab of this browser, trying again is enough.</p>"""
 _SIGN_IN = """<h1>Sign in</h1>
-<form method="post" action="$here"><label for="passphrase">Passphrase of this installation</label>
+<form method="post" action="$here"><label for="passphrase">Passphrase for this installation</label>
 <input id="passphrase" name="passphrase" type="password" autocomplete="current-password" autofocus required>
 <p class="wrong" role="alert">$wrong</p><button>Sign in</button></form>
-<p class="small">Whoever runs this Pincite has chosen it with <code>pincite passphrase</code>.</p>"""
+<p class="small">The person who runs this Pincite chose it with <code>pincite passphrase</code>.</p>"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,7 +219,7 @@ class Doorkeeper:
             wrong = _page(_SIGN_IN, request, status=429, wrong=str(error))
             wrong.headers["Retry-After"] = str(error.seconds)
             return wrong
-        return _page(_SIGN_IN, request, status=403, wrong="That is not the passphrase.")
+        return _page(_SIGN_IN, request, status=403, wrong="Wrong passphrase.")
 
 
 def _page(body: str, request: Request, *, status: int, wrong: str = "") -> Response:

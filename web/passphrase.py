@@ -31,7 +31,7 @@ class TooManyAttempts(Exception):
 
     def __init__(self, seconds: float) -> None:
         self.seconds = max(1, round(seconds))
-        super().__init__(f"Too many attempts. Try again in {self.seconds} seconds.")
+        super().__init__(f"Too many attempts. Try again in {self.seconds} second{'' if self.seconds == 1 else 's'}.")
 
 
 class Passphrase:

@@ -88,7 +88,7 @@ def app_window(browser: Path, profile: Path, where: str, otherwise: Callable[[st
         if leaving.is_set():
             return
         if problem:
-            told = f"The window of {browser.name} failed ({problem}); Pincite goes on in the default browser."
+            told = f"The window of {browser.name} failed ({problem}); Pincite continues in the default browser."
             print(shown(told), flush=True)
             otherwise(where)
         else:

@@ -204,13 +204,11 @@ def _plan(template: Template) -> list[tuple[str, Path, Damage]]:
     """Every damage of every file: kind by kind, so that a short campaign meets all the files."""
     contract = max((template.earlier / "files").glob("*.pdf"))
     whole = ["pincite.db", "checkpoints.db", "settings.json", "pincite-data.json", "left.json", "ingest.lock"]
-    whole += ["pincite.log", f"files/{contract.name}", "vectors/chroma.sqlite3", "models/note.txt"]
-    graphs = sorted((template.today / "vectors").glob("*/*.bin"))
-    whole += [str(path.relative_to(template.today)) for path in graphs[:2]]
+    whole += ["pincite.log", f"files/{contract.name}", "models/note.txt"]
     targets = [(name, template.today) for name in whole if (template.today / name).exists()]
     kinds = [kind for kind in _OF_FILES if kind != "without permission" or not _is_root()]
     planned = [(f"{name}: {kind}", base, _OF_FILES[kind]) for kind in kinds for name, base in targets]
-    folders = [name for name in ("vectors", "files", "models") if (template.today / name).is_dir()]
+    folders = [name for name in ("files", "models") if (template.today / name).is_dir()]
     of_folders = [(f"{name}: {kind}", template.today, _OF_FOLDERS[kind]) for kind in _OF_FOLDERS for name in folders]
     return [*planned[: len(targets)], *of_folders, *planned[len(targets) :]]
 

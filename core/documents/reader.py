@@ -186,7 +186,7 @@ class ProcessReader:
                 messages = list(worker.ask({"path": path, **request}, self._settings.page_seconds))
         except _Stopped as stop:
             raise ReaderStoppedError(
-                f"{path.name} could not be read: the reader {stop}.", hint="Try again, or with a higher limit."
+                f"{path.name} could not be read: the reader {stop}.", hint="Try again, or raise the limit."
             ) from stop
         return messages[-1][1] if messages else None
 

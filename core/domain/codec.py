@@ -77,8 +77,8 @@ def decoding(what: str) -> Callable[[Callable[Given, Value]], Callable[Given, Va
             try:
                 return decode(*given, **named)
             except UNDECODABLE as error:
-                hint = "`pincite verify` says which, `pincite repair` mends what it can."
-                raise DamagedDatabaseError(f"{what} is stored damaged.", hint=hint) from error
+                hint = "Run `pincite verify` to see which, and `pincite repair` to fix what can be fixed."
+                raise DamagedDatabaseError(f"{what} is damaged in the library.", hint=hint) from error
 
         return decoded
 

@@ -115,7 +115,7 @@ def hidden_summary(hidden: Sequence[HiddenText]) -> str:
     told = []
     for what, items in (
         ("hidden character{}", [one for one in hidden if one.reason not in SEEN]),
-        ("character{} set apart", [one for one in hidden if one.reason in SEEN]),
+        ("excluded character{}", [one for one in hidden if one.reason in SEEN]),
     ):
         if items:
             count = sum(len(item.text) for item in items)

@@ -29,40 +29,40 @@ class Choices(BaseModel):
 
     engine: EngineName = Field(
         default="auto",
-        title="Who writes the answers",
-        description="`auto` is Ollama when it answers and has a chat model, else quoting: sentences from the "
-        "documents, word for word. `PROVIDER:MODEL` names one model.",
+        title="Answer engine",
+        description="`auto` uses Ollama if it responds and has a chat model, otherwise quoting: sentences from "
+        "the documents, word for word. `PROVIDER:MODEL` selects one model.",
     )
     ollama_host: Storable = Field(
-        default="", title="Ollama's address", description="Empty: OLLAMA_HOST, else http://127.0.0.1:11434."
+        default="", title="Ollama address", description="If empty: OLLAMA_HOST, or else http://127.0.0.1:11434."
     )
     ollama_model: Storable = Field(
-        default="", title="Model", description="Empty: the first chat model that the server has."
+        default="", title="Model", description="If empty, the first chat model on the server is used."
     )
     openai_address: Storable = Field(
         default="",
         title="Address of an OpenAI-compatible server",
-        description="As its documentation gives it, such as http://127.0.0.1:8000/v1. Empty: none is asked. Its key is "
-        "kept in the keyring of this machine, or in the variable PINCITE_OPENAI_KEY.",
+        description="As given in its documentation, such as http://127.0.0.1:8000/v1. If empty, none is used. Its key "
+        "is kept in this machine's keyring, or in the variable PINCITE_OPENAI_KEY.",
     )
-    openai_model: Storable = Field(default="", title="Its model", description="Empty: the first that the server lists.")
+    openai_model: Storable = Field(default="", title="Model on that server", description="If empty, its first model.")
     embedding_model: Storable = Field(
         default="minilm",
         title="Embedding model",
-        description="`minilm` for English, `e5` for other languages too, both built in, `ollama:NAME` or "
-        "`openai:NAME`. A change builds a new index beside the old one.",
+        description="`minilm` for English or `e5` for other languages too (both built in), `ollama:NAME` or "
+        "`openai:NAME`. Changing it builds a new index beside the old one.",
     )
     embedding_address: Storable = Field(
         default="",
-        title="Another address for embedding",
-        description="Where a server's embedding model does not run beside the one that writes. Empty: it does. Its key "
-        "is in the keyring, or in the variable PINCITE_EMBEDDING_KEY.",
+        title="Separate address for embeddings",
+        description="For an embedding model that runs on a different server from the chat model. If empty, the same "
+        "server is used. Its key is in the keyring, or in the variable PINCITE_EMBEDDING_KEY.",
     )
     allowed_addresses: Storable = Field(
         default="",
-        title="Addresses that may be sent to",
-        description="Servers on other machines that questions and passages may go to, in full, with spaces between. "
-        "Nothing is sent to any other.",
+        title="Allowed addresses",
+        description="Full addresses of servers on other machines that questions and passages may be sent to, separated "
+        "by spaces. Nothing is sent to any other.",
     )
 
     score_floor: float = Field(
@@ -70,15 +70,15 @@ class Choices(BaseModel):
         ge=0,
         le=1,
         title="Score floor",
-        description="Passages below it are not used. 0: the floor that the reranker in use states for its own scores "
-        "(built-in: 0.60). Higher: fewer, surer passages, and more questions go unanswered.",
+        description="Passages that score lower are not used. 0: the reranker's own floor (built-in: 0.60). Higher: "
+        "fewer, more certain passages, and more questions go unanswered.",
     )
     retry_score_floor: float = Field(
         default=0,
         ge=0,
         le=1,
-        title="Score floor of a retry",
-        description="A second attempt looks wider; keep it below the first floor. 0: as the reranker states "
+        title="Score floor for retries",
+        description="A retry searches more widely, so keep this below the first floor. 0: the reranker's own floor "
         "(built-in: 0.55).",
     )
     candidates: int = Field(
@@ -86,18 +86,18 @@ class Choices(BaseModel):
         ge=5,
         le=200,
         title="Candidates",
-        description="Passages that each ranking hands on. More is slower.",
+        description="How many passages each ranking passes on. More is slower.",
     )
     kept: int = Field(
-        default=10, ge=1, le=50, title="Passages kept", description="At most this many go into an answer."
+        default=10, ge=1, le=50, title="Passages kept", description="At most this many are used for an answer."
     )
-    retry_kept: int = Field(default=20, ge=1, le=100, title="Kept in a retry", description="A retry looks wider.")
+    retry_kept: int = Field(default=20, ge=1, le=100, title="Kept in a retry", description="A retry searches wider.")
     context_characters: int = Field(
         default=12_000,
         ge=1_000,
         le=1_000_000,
         title="Characters of evidence",
-        description="The room for passages where what writes the answer does not say its own.",
+        description="Room for passages when the model does not state its own limit.",
     )
 
     review_threshold: float = Field(
@@ -105,39 +105,39 @@ class Choices(BaseModel):
         ge=0,
         le=1,
         title="Review threshold",
-        description="Answers with less confidence go to review. Higher: more wait, fewer wrong ones pass.",
+        description="Answers with less confidence go to review. Higher: more answers wait, fewer wrong ones pass.",
     )
     promised_risk: float = Field(
         default=0.0,
         ge=0,
         le=0.5,
         title="What is shown without review",
-        description="0: the review threshold decides. Else it is chosen so that, with 95 % certainty, at most this "
-        "share of the quoted answers that are shown is wrong; all others wait for review.",
+        description="0: the review threshold decides. Otherwise the threshold is chosen so that, with 95% certainty, "
+        "at most this share of the quoted answers shown is wrong; all others wait for review.",
     )
     confidence_slope: float = Field(
         default=1.0,
         ge=0,
         le=10,
-        title="Confidence, slope",
-        description="With the intercept, what was learned from your own reviews; 1 and 0 are as shipped.",
+        title="Confidence slope",
+        description="With the intercept, what was learned from your own reviews. 1 and 0 are the built-in values.",
     )
     confidence_intercept: float = Field(
-        default=0.0, ge=-20, le=20, title="Confidence, intercept", description="See the slope."
+        default=0.0, ge=-20, le=20, title="Confidence intercept", description="See the confidence slope."
     )
     max_retries: int = Field(
         default=2,
         ge=0,
         le=5,
         title="Retries",
-        description="How often a draft that failed its checks is tried anew.",
+        description="How many times a draft that failed its checks is retried.",
     )
     turn_seconds: float = Field(
         default=180.0,
         ge=5,
         le=3600,
-        title="Time for one answer, in seconds",
-        description="After that the best draft so far goes to review.",
+        title="Time limit for one answer (seconds)",
+        description="When the time is up, the best draft so far goes to review.",
     )
 
     citation_style: Annotated[str, Field(pattern="^(plain|bluebook|oscola)$")] = Field(
@@ -158,7 +158,7 @@ class Choices(BaseModel):
         description="A copy of the library's database, without the PDFs, in the folder `backups`; three are kept.",
     )
     max_file_mib: int = Field(
-        default=200, ge=1, le=4096, title="Largest file, MiB", description="Larger files are refused."
+        default=200, ge=1, le=4096, title="Largest file (MiB)", description="Larger files are refused."
     )
     max_pages: int = Field(
         default=20_000, ge=1, le=1_000_000, title="Most pages in a file", description="Longer files are refused."
@@ -167,15 +167,15 @@ class Choices(BaseModel):
         default=30.0,
         ge=1,
         le=600,
-        title="Seconds for one page",
-        description="A page that takes longer is marked as failed; the rest goes on.",
+        title="Time limit for one page (seconds)",
+        description="A page that takes longer is marked as failed, and reading continues.",
     )
     reader_memory_mib: int = Field(
         default=2048,
         ge=256,
         le=65_536,
-        title="Memory for the reader, MiB",
-        description="A file that needs more fails alone.",
+        title="Memory limit for the reader (MiB)",
+        description="A file that needs more fails; others are not affected.",
     )
 
     @model_validator(mode="wrap")
@@ -216,10 +216,6 @@ class Settings(Choices):
     @property
     def checkpoints_path(self) -> Path:
         return self.data_dir / "checkpoints.db"
-
-    @property
-    def vectors_dir(self) -> Path:
-        return self.data_dir / "vectors"
 
     @property
     def files_dir(self) -> Path:
@@ -265,7 +261,7 @@ def _told(error: ValidationError) -> SettingsError:
         return SettingsError(f"There is no setting {name!r}.", hint="Remove it.")
     pattern = wrong["type"] == "string_pattern_mismatch"
     hint = str(Settings.model_fields[name].description) if pattern else f"{wrong['msg']}."
-    return SettingsError(f"The setting {name} is {repr(wrong['input'])[:100]}.", hint=hint)
+    return SettingsError(f"The setting {name} cannot be {repr(wrong['input'])[:100]}.", hint=hint)
 
 
 _ADDRESS = re.compile(
@@ -282,15 +278,13 @@ def server_address(text: str) -> str:
     found = _ADDRESS.fullmatch(text.strip())
     if not found or not (found["host"] or found["port"]):
         raise SettingsError(
-            f"The address of a model server, {text!r}, is not one.", hint="It looks like http://127.0.0.1:11434."
+            f"{text!r} is not the address of a model server.", hint="An address looks like http://127.0.0.1:11434."
         )
     scheme = (found["scheme"] or "http").lower()
     standard = {"http": 80, "https": 443}[scheme] if found["scheme"] else OLLAMA_PORT
     port = int(found["port"] or standard)
     if not 1 <= port <= 65535:
-        raise SettingsError(
-            f"The address of a model server, {text!r}, names no port.", hint="Ports go from 1 to 65535."
-        )
+        raise SettingsError(f"The model server address {text!r} has no valid port.", hint="Ports go from 1 to 65535.")
     return f"{scheme}://{(found['host'] or '127.0.0.1').lower()}:{port}{(found['path'] or '').rstrip('/')}"
 
 
@@ -337,7 +331,7 @@ def save_choices(data_dir: Path, values: Mapping[str, Any]) -> None:
         write_whole(path, chosen.model_dump_json(indent=2, exclude_defaults=True))
     except OSError as error:
         raise SettingsError(
-            f"The settings could not be kept ({error.strerror}); those before hold.",
+            f"The settings could not be saved ({error.strerror}). The previous ones still apply.",
             hint="Check that the disk has space and that the folder can be written to.",
         ) from error
 
@@ -348,7 +342,7 @@ def _stored_choices(path: Path) -> dict[str, Any]:
     except (FileNotFoundError, NotADirectoryError):
         return {}
     except (OSError, ValueError, RecursionError) as error:
-        raise SettingsError(f"{path} cannot be read ({error}).", hint="Mend or delete it.") from error
+        raise SettingsError(f"{path} cannot be read ({error}).", hint="Correct or delete it.") from error
     if not isinstance(chosen, dict):
-        raise SettingsError(f"{path} does not hold settings.", hint="Mend or delete it.")
+        raise SettingsError(f"{path} does not contain settings.", hint="Correct or delete it.")
     return chosen

@@ -260,7 +260,7 @@ def to_check(turn: Turn) -> str:
         return f"Check the page: {doubtful.reason}."
     sure = f"{turn.verdict.confidence:.0%}"
     if turn.verdict.declined:
-        return f"Check the documents: Pincite is only {sure} sure that they hold no answer."
+        return f"Check the documents: Pincite is only {sure} sure that they contain no answer."
     return f"Check the page: the words are there, but Pincite is only {sure} sure that they answer this."
 
 

@@ -25,7 +25,7 @@ def marked_copy(exhibits: Sequence[tuple[Citation, str, Exhibit]]) -> bytes:
     """
     source = next((exhibit.path for _, _, exhibit in exhibits if exhibit.path), None)
     if source is None:
-        raise DocumentError("The PDF of this document is not there.", hint="Add the same file again.")
+        raise DocumentError("The PDF of this document is missing.", hint="Add the same file again.")
     try:
         writer = PdfWriter(clone_from=PdfReader(source))
         for place, question, exhibit in exhibits:

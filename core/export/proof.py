@@ -53,7 +53,7 @@ def prove(file: Path, sources: Sequence[Path], reader: PageReader) -> Iterator[F
     places = [place for answer in manifest.answers for place in answer.citations]
     for digest, path in given.items():
         if digest not in {place.source.sha256 for place in places}:
-            yield Finding(False, f"{path.name} is none of the documents that are cited here.")
+            yield Finding(False, f"{path.name} is not one of the documents cited here.")
     for answer in manifest.answers:
         yield from _agrees_with_itself(answer)
     read = cache(partial(_read, reader))
@@ -71,13 +71,13 @@ def _pages(manifest: Manifest, copy: Path, given: Mapping[str, Path], read: Read
     places = [place for answer in manifest.answers for place in answer.citations]
     cover = _texts(io.BytesIO(cover_of(manifest)))
     same = cover == _texts(copy)[: len(cover)]
-    yield Finding(same, "The cover says what the manifest says." if same else
-                  "The cover says something else than the manifest.")  # fmt: skip
+    yield Finding(same, "The cover matches the manifest." if same else
+                  "The cover does not match the manifest.")  # fmt: skip
     for (digest, page_index), position in {place.page: place.binder_page_index for place in places}.items():
         here = [place for place in places if place.page == (digest, page_index)]
         if position is None:
             what = f"[{here[0].number}] “{shortened(here[0].quotation)}”"
-            yield Finding(None, f"{what}: its page is not in the binder, as the source was gone or cannot be copied.")
+            yield Finding(None, f"{what}: its page is not in the binder, as the source is missing or cannot be copied.")
             continue
         alone, source = copy.with_name(f"{position}.pdf"), given.get(digest)
         marks = _marks(copy, position, alone)
@@ -90,14 +90,14 @@ def _pages(manifest: Manifest, copy: Path, given: Mapping[str, Path], read: Read
 def _seal(content: bytes) -> Finding:
     body, found, digest = content.rpartition(SEAL)
     whole = bool(found) and digest == hashlib.sha256(body).hexdigest().encode() + b"\n"
-    return Finding(whole, "The seal holds: no byte was changed since the binder was made." if whole else
+    return Finding(whole, "The seal holds: no byte has changed since the binder was made." if whole else
                    "The seal is broken or missing: the file was changed after it was made.")  # fmt: skip
 
 
 def _attached(content: bytes) -> bytes:
     with suppress(PyPdfError, ValueError, KeyError, IndexError, TypeError, AttributeError, RecursionError):
         return PdfReader(io.BytesIO(content)).attachments[MANIFEST][0]
-    raise DocumentError("This file is no evidence binder, or its manifest cannot be read.",
+    raise DocumentError("This file is not an evidence binder, or its manifest cannot be read.",
                         hint="Give a PDF that Pincite exported as a binder.")  # fmt: skip
 
 
@@ -106,24 +106,24 @@ def _agrees_with_itself(answer: ToldAnswer) -> Iterator[Finding]:
     quotations = [_flat(place.quotation) for place in answer.citations]
     for part in answer.parts:
         if part.kind in (PartKind.HEADLINE, PartKind.VERBATIM) and _flat(part.text) not in quotations:
-            yield Finding(False, f"“{shortened(part.text)}” is told as a quotation, but no citation has it.")
+            yield Finding(False, f"“{shortened(part.text)}” is presented as a quotation, but no citation contains it.")
     said = _flat("".join(part.text for part in answer.parts))
     for claim in answer.claims:
         if _flat(claim.text) not in said:
-            yield Finding(False, f"“{shortened(claim.text)}” is told as checked, but the answer does not say it.")
+            yield Finding(False, f"“{shortened(claim.text)}” is listed as checked, but the answer does not say it.")
 
 
 def _in_source(place: PinCite, path: Path | None, read: Read) -> Finding:
     what = f"[{place.number}] “{shortened(place.quotation)}”"
     where = f"{place.source.name}, page {place.page_index + 1}"
     if path is None:
-        return Finding(None, f"{what}: {where} was not given, so it is not held against its source.")
+        return Finding(None, f"{what}: {where} was not given, so it was not compared with its source.")
     text = read(path, place.page_index).text
     if text[place.start : place.end] == place.quotation:
-        return Finding(True, f"{what} stands word for word on {where}, whose hash is right.")
+        return Finding(True, f"{what} is word for word on {where}, and the hash matches.")
     if _flat(place.quotation) in _flat(text):
-        return Finding(True, f"{what} stands on {where}, though not at the place that was noted; the hash is right.")
-    return Finding(False, f"{what} does not stand on {where}.")
+        return Finding(True, f"{what} is on {where}, but not at the recorded place; the hash matches.")
+    return Finding(False, f"{what} is not on {where}.")
 
 
 def _read(reader: PageReader, path: Path, page_index: int) -> Page:

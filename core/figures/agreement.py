@@ -65,6 +65,7 @@ class Question:
         needed = [weight for term, weight in zip(terms, self._weights, strict=False) if term not in needless]
         self._whole = sum(needed) or 1.0
         self._own = (1 << len(terms)) - 1
+        self._needed = _all(self.terms[term] for term in terms if term not in needless)
         self._shares: dict[int, float] = {0: 0.0}
         self._matches: dict[str, _Match] = {}
         self.years = years_of(text)
@@ -80,6 +81,11 @@ class Question:
         """The bits of a text's terms where all of them are the question's own words; else none."""
         found = self.match(text)
         return found.bits if found.said == 1 and not found.bits & ~self._own else 0
+
+    def is_all(self, *texts: str) -> bool:
+        """Whether the texts say every term of the question, and nothing that it does not say."""
+        found = [self.match(text) for text in texts]
+        return all(one.said == 1 for one in found) and self._needed == _all(one.bits for one in found) & self._needed
 
     def share(self, bits: int) -> float:
         """The weight of these terms, as a share of the question's."""

@@ -5,6 +5,7 @@ A pure function of the question and the tables. Its weights were fitted on open 
 """
 
 import json
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
@@ -20,6 +21,8 @@ from core.text.terms import words
 
 _FIGURE = NAMES.index("figure")
 _MOST_FOUND = 20
+_BRACKETS = re.compile(r"\([^()]*\)")
+"""Around the unit of a head."""
 _FAR = 20.0
 """Log-odds by which a cell of a row that the question names comes before all others."""
 _RIVAL = 0.5
@@ -53,6 +56,8 @@ class Finding:
     """Others that could be meant as well; then these and ``answers`` say what tells them ``apart``."""
     ranked: tuple[FoundCell, ...] = ()
     """The likeliest cells, best first."""
+    addressed: bool = False
+    """The question names row and column of the one cell in full, and nothing else."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,12 +147,27 @@ def find(
     return finding(ranking, tables) if ranking else Finding()
 
 
+def addressed(ranking: Ranking, tables: Sequence[Table]) -> int | None:
+    """The position of the one cell that a question asks for by its row and its column in full, and by nothing else."""
+    found = [at for at in ranking.order if _is_addressed(ranking.asked, ranking.places[at], tables)]
+    return found[0] if len(found) == 1 else None
+
+
+def _is_addressed(asked: Question, place: Place, tables: Sequence[Table]) -> bool:
+    table, cell = tables[place.table], place.cell
+    if cell.row < table.head_rows or cell.column < table.head_columns or not table.rows[cell.row].label:
+        return False
+    return asked.is_all(table.rows[cell.row].path, _BRACKETS.sub(" ", table.columns[cell.column].path))
+
+
 def finding(ranking: Ranking, tables: Sequence[Table]) -> Finding:
     """The likeliest cells of those that are ranked, and those that could be meant as well."""
     shares, order, places = ranking.shares, ranking.order, ranking.places
-    answers = _answers(ranking.asked, tables, [places[at] for at in order])
+    one = addressed(ranking, tables)
+    answers = [places[one]] if one is not None else _answers(ranking.asked, tables, [places[at] for at in order])
     likely = [at for at in order[1:] if shares[at] >= _RIVAL * shares[order[0]] and places[at] not in answers]
-    rivals = [places[at] for at in likely if len(answers) == 1 and _says_other(places[at], places[order[0]])]
+    alone = one is None and len(answers) == 1
+    rivals = [places[at] for at in likely if alone and _says_other(places[at], places[order[0]])]
     likelihood = {(place.table, place.cell.row, place.cell.column): shares[at] for at, place in enumerate(places)}
 
     def found(place: Place, among: Sequence[Place] = ()) -> FoundCell:
@@ -161,6 +181,7 @@ def finding(ranking: Ranking, tables: Sequence[Table]) -> Finding:
         tuple(found(place, together) for place in answers),
         tuple(found(place, together) for place in rivals),
         tuple(found(places[at]) for at in order[:_MOST_FOUND]),
+        one is not None,
     )
 
 

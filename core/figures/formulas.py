@@ -133,9 +133,9 @@ def _wrong(formula: Formula, operands: Mapping[str, Operand]) -> str:
         try:
             needed, _ = lettered(expression)
         except (SyntaxError, ValueError):
-            return f"“{expression}” is no expression"
+            return f"“{expression}” is not a valid expression"
         if unknown := [one.operand for one in needed if one.operand not in operands]:
-            return f"nothing is said of “{unknown[0]}”"
+            return f"“{unknown[0]}” is not defined"
     return ""
 
 

@@ -40,9 +40,9 @@ def about_conversation(question: str, history: Sequence[Exchange]) -> str:
     if not asked:
         return ""
     if re.search(r"\bfirst\b", question, re.IGNORECASE):
-        return _repeated("First", asked[0])
+        return _repeated("first", asked[0])
     if re.search(r"\b(?:last|previous)\b", question, re.IGNORECASE):
-        return _repeated("Last", asked[-1])
+        return _repeated("last", asked[-1])
     lines = [f"- “{one.question}”" for one in asked[-MOST_NAMED:]]
     earlier = f" These are the last {MOST_NAMED}:" if len(asked) > MOST_NAMED else ""
     return "\n".join([f"You asked {_counted(len(asked), 'question')} here.{earlier}", *lines])
@@ -51,7 +51,7 @@ def about_conversation(question: str, history: Sequence[Exchange]) -> str:
 def _repeated(place: str, one: Exchange) -> str:
     words = one.answer.split()
     answer = " ".join(words[:MOST_WORDS_REPEATED]) + ("…" if len(words) > MOST_WORDS_REPEATED else "")
-    return f"{place} you asked: “{one.question}”\n\nMy answer was: {answer}\n\nIt stands above, with its sources."
+    return f"Your {place} question was: “{one.question}”\n\nMy answer was: {answer}\n\nIt is above, with its sources."
 
 
 def about_library(documents: Sequence[Document], holes: Sequence[str]) -> str:
@@ -63,21 +63,21 @@ def about_library(documents: Sequence[Document], holes: Sequence[str]) -> str:
     lines += [f"- {document.name} ({_counted(document.page_count, 'page')})" for document in documents[:MOST_NAMED]]
     if len(documents) > MOST_NAMED:
         lines.append(f"- and {len(documents) - MOST_NAMED} more")
-    read = "\n".join(f"- {hole}" for hole in holes) or "Every page of them was read and is searched."
-    return "\n".join([*lines, "", read, "", "Documents shows every page of each, and what became of it."])
+    read = "\n".join(f"- {hole}" for hole in holes) or "Every page was read and can be searched."
+    return "\n".join([*lines, "", read, "", "The Documents page shows every page of each, and how it was read."])
 
 
 def about_program(model: ChatModel) -> str:
     """What Pincite does, and where the rest is found."""
-    engine = f"Answers are written by {model.name}" if model.writes_prose else "No language model is connected: I quote"
+    engine = f"Answers are written by {model.name}" if model.writes_prose else "No model is connected, so I quote"
     return (
-        "I am Pincite. I answer questions about your PDFs, and every sentence of an answer carries a quotation that "
-        "was checked on the page it names. Where I find no answer I say so.\n\n"
+        "I am Pincite. I answer questions about your PDFs, and every sentence of an answer is backed by a quotation "
+        "checked on the page it names. If I find no answer, I say so.\n\n"
         f"{engine}. Nothing leaves this machine unless you connect a model that runs elsewhere.\n\n"
-        "- Type @ and a document's name to ask that one alone.\n"
-        "- Documents adds and removes PDFs, and shows what was read of each.\n"
-        "- Review holds the answers that I was not sure of.\n"
-        "- Settings chooses the language model, and how sure an answer must be.\n"
+        "- Type @ and a document's name to search only that document.\n"
+        "- Documents: add and remove PDFs, and see what was read from each.\n"
+        "- Review: see the answers that I was not sure of.\n"
+        "- Settings: choose the language model and how sure an answer must be.\n"
         "- “Why this answer?” under an answer shows each step that led to it."
     )
 

@@ -32,10 +32,10 @@ def copy_in(source: Path | bytes, target: Path, name: str, settings: Settings) -
     """Copy within the size limit; returns the SHA-256 and the size. Raises a DocumentError or OSError."""
     size = source.stat().st_size if isinstance(source, Path) else len(source)
     if size == 0:
-        raise EmptyFileError(f"{name} is empty.", hint="Check the file where it comes from.")
+        raise EmptyFileError(f"{name} is empty.", hint="Check the original file.")
     if size > settings.max_file_mib * 2**20:
         raise TooLargeError(
-            f"{name} has {size / 2**20:.0f} MiB; the limit is {settings.max_file_mib} MiB.",
+            f"{name} is {size / 2**20:.0f} MiB; the limit is {settings.max_file_mib} MiB.",
             hint="Raise max_file_mib in the settings, or split the file.",
         )
     digest = hashlib.sha256()

@@ -90,7 +90,7 @@ class Ingest:
             raise
         except OSError as error:
             raise DocumentError(
-                f"{name} could not be taken in ({error.strerror or error}).",
+                f"{name} could not be added ({error.strerror or error}).",
                 hint="Check that the file can be read and that the disk has space.",
             ) from error
         finally:
@@ -103,7 +103,7 @@ class Ingest:
 
     def cancel(self, document_id: str) -> None:
         """Stop the document's job; what was read stays searchable."""
-        message = "Stopped. What was read so far can be searched; retry goes on from there."
+        message = "Stopped. What was read so far can be searched; retry to continue from there."
         self._jobs.end(document_id, JobStatus.CANCELLED, message)
         self._announce()
 

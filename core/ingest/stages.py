@@ -8,7 +8,7 @@ import re
 import threading
 import time
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
-from contextlib import closing, suppress
+from contextlib import closing
 from dataclasses import replace
 from itertools import chain, islice
 
@@ -151,10 +151,7 @@ class Stages:
         return self._looked_through and self._vectors.keep_in_step(self._closing.is_set)
 
     def close(self) -> None:
-        """Leave Chroma to the next process, in step where that is soon done."""
-        if self._looked_through:
-            with suppress(PinciteError):
-                self._vectors.keep_in_step(lambda: False)
+        """Let go of what searching by meaning keeps in memory."""
         self._vectors.close()
 
     def _embed(self) -> bool:

@@ -174,7 +174,7 @@ def _held_findings(claim: str, quantity: Quantity, holders: list[Sentence], evid
     if not holders or quantity.kind in ("date", "label"):
         return None
     if counts := _counts_other(quantity, holders, evidence):
-        return Finding(FindingKind.OTHERWISE, f"{figure} is not said of this; of this the evidence says {counts}")
+        return Finding(FindingKind.OTHERWISE, f"the evidence does not say {figure} here; it says {counts}")
     told = [_years_of(holder, quantity) for holder in holders]
     if years and all(told) and not any(years & holder_years for holder_years in told):
         other = ", ".join(str(year) for year in sorted(told[0]))
@@ -188,7 +188,7 @@ def _held_findings(claim: str, quantity: Quantity, holders: list[Sentence], evid
         return None
     for row in evidence.sentences:
         if row.row_label and row.row_label <= wanted and row not in holders:
-            detail = f"{figure} stands in another row; the right one reads: {row.text.strip()}"
+            detail = f"{figure} is in another row; the right one reads: {row.text.strip()}"
             return Finding(FindingKind.OTHERWISE, detail)
     return None
 
@@ -221,7 +221,7 @@ def _changed_findings(
         if change.other_kind and change.mine in worked_out:
             continue
         kind = FindingKind.OTHERWISE if change.binding else FindingKind.WORDING
-        yield Finding(kind, f"of this the evidence says “{change.theirs}”, not “{change.mine}”")
+        yield Finding(kind, f"here the evidence says “{change.theirs}”, not “{change.mine}”")
 
 
 def _gives(sentence: Sentence, quantity: Quantity) -> bool:

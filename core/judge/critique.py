@@ -93,7 +93,7 @@ def weigh(
 ) -> Verdict:
     """Cap the critic by the verdict of the rules; without a usable critique the verdict stands and says so."""
     if critique is None:
-        return replace(verdict, critic=f"{critic} gave no usable reply; the checks are made by rule.")
+        return replace(verdict, critic=f"{critic} gave no usable reply, so the answer was checked by rules only.")
     claims = tuple(
         _lowered(claim, *critique.claims[number], critic, evidence) if number in critique.claims else claim
         for number, claim in enumerate(verdict.claims)

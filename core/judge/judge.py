@@ -128,11 +128,11 @@ def _check(measure: ClaimMeasure, doubt: float, pool: Sources) -> CheckedClaim:
     cited = _cited(claim, pool)
     status, reason = status_of(findings, doubt, measure.features["held"])
     if any(_repeats(claim, source) for source in cited.sources):
-        status, reason = ClaimStatus.SUPPORTED, "stands word for word in what it cites"
+        status, reason = ClaimStatus.SUPPORTED, "appears word for word in what it cites"
     elif claim.verbatim:
-        status, reason = ClaimStatus.UNSUPPORTED, "its words do not stand in what it cites"
+        status, reason = ClaimStatus.UNSUPPORTED, "its words do not appear in what it cites"
     elif denial := next(filter(None, (_denial(claim, source) for source in cited.sources)), ""):
-        status, reason = ClaimStatus.UNSUPPORTED, f"it leaves out “{denial}” of the sentence that it repeats"
+        status, reason = ClaimStatus.UNSUPPORTED, f"it leaves out “{denial}” from the sentence that it repeats"
     elif cited.sources:
         held = share_held(claim.bare, cited)
         findings = check_claim(claim.bare, cited)
@@ -142,11 +142,11 @@ def _check(measure: ClaimMeasure, doubt: float, pool: Sources) -> CheckedClaim:
             told = f"the support is in [{better}], not in the cited {_marks(claim.citations)}"
             status, reason = ClaimStatus.UNSUPPORTED, told
         elif held < HELD and not _computed(findings):
-            status, reason = ClaimStatus.UNSUPPORTED, f"the cited {_marks(claim.citations)} says nothing of it"
+            status, reason = ClaimStatus.UNSUPPORTED, f"the cited {_marks(claim.citations)} says nothing about it"
         elif WORTH[cited_status] <= WORTH[status]:
             status, reason = cited_status, cited_reason
     elif claim.citations:
-        status, reason = ClaimStatus.UNSUPPORTED, f"{_marks(claim.citations)} is no source of this answer"
+        status, reason = ClaimStatus.UNSUPPORTED, f"{_marks(claim.citations)} is not a source for this answer"
     return CheckedClaim(claim, status, reason, _computed(findings))
 
 
@@ -164,13 +164,13 @@ def _made_again(claim: ClaimText, question: str) -> CheckedClaim:
     except NotComputableError as error:
         return CheckedClaim(claim, ClaimStatus.UNSUPPORTED, f"it cannot be computed: {error}")
     if again != claim.text:
-        return CheckedClaim(claim, ClaimStatus.UNSUPPORTED, f"made again from its figures it reads “{again}”")
+        return CheckedClaim(claim, ClaimStatus.UNSUPPORTED, f"recomputed from its figures, it reads “{again}”")
     compared = comparison(question) if sign else None
     if sign and (compared is None or compared.sign != sign):
-        return CheckedClaim(claim, ClaimStatus.UNSUPPORTED, "it compares otherwise than the question")
+        return CheckedClaim(claim, ClaimStatus.UNSUPPORTED, "it makes a different comparison from the question")
     if claim.computation is None:
-        return CheckedClaim(claim, ClaimStatus.SUPPORTED, "stated again from its cells")
-    told = f"computed again: {formula(claim.figures, claim.computation)}"
+        return CheckedClaim(claim, ClaimStatus.SUPPORTED, "confirmed from its table cells")
+    told = f"recomputed: {formula(claim.figures, claim.computation)}"
     return CheckedClaim(claim, ClaimStatus.SUPPORTED, told, computed=True)
 
 
@@ -252,7 +252,7 @@ def status_of(findings: Sequence[Finding], doubt: float, held: float) -> tuple[C
     if formula and not partial:
         return ClaimStatus.SUPPORTED, f"computed: {formula}"
     if doubt >= DOUBTED:
-        return ClaimStatus.UNSUPPORTED, partial or "the evidence hardly speaks of it"
+        return ClaimStatus.UNSUPPORTED, partial or "the evidence hardly mentions it"
     if partial or doubt >= DOUBTFUL or held < BARELY_HELD:
         return ClaimStatus.PARTLY_SUPPORTED, partial or "only part of it is found in the evidence"
     return ClaimStatus.SUPPORTED, "found in the evidence"
@@ -260,8 +260,8 @@ def status_of(findings: Sequence[Finding], doubt: float, held: float) -> tuple[C
 
 def _faithfulness(claims: Sequence[CheckedClaim], invalid: Sequence[int], uncited: int, declined: bool) -> Score:
     if not claims:
-        told = "it claims nothing"
-        return Score(1.0, f"{told}: it says that the documents do not say" if declined else told)
+        told = "it makes no claims"
+        return Score(1.0, f"{told}: it says that the documents do not answer" if declined else told)
     counts = {status: sum(checked.status is status for checked in claims) for status in WORTH}
     value = sum(WORTH[status] * count for status, count in counts.items()) / len(claims)
     value *= 1 - UNCITED_PENALTY * uncited / len(claims)
@@ -270,7 +270,7 @@ def _faithfulness(claims: Sequence[CheckedClaim], invalid: Sequence[int], uncite
     if invalid:
         value = min(value, CAP_INVALID_CITATION)
     told = ", ".join(f"{count} {status.value}" for status, count in counts.items() if count)
-    return Score(value, f"of {len(claims)} claims {told}" + (f", {uncited} without a citation" if uncited else ""))
+    return Score(value, f"{len(claims)} checked: {told}" + (f", {uncited} without a citation" if uncited else ""))
 
 
 def _citation_validity(claims: Sequence[CheckedClaim], invalid: Sequence[int], uncited: int, expected: bool) -> Score:
@@ -284,8 +284,8 @@ def _citation_validity(claims: Sequence[CheckedClaim], invalid: Sequence[int], u
         return Score(min(value, CAP_INVALID_CITATION), f"{_marks(invalid)} points to nothing")
     weak = sum(checked.status is not ClaimStatus.SUPPORTED for checked in cited)
     if weak:
-        return Score(value, f"{weak} of {len(cited)} cited claims are not borne out by what they cite")
-    return Score(value, f"{uncited} claims carry no citation" if uncited else "every citation bears its claim out")
+        return Score(value, f"not supported by what they cite: {weak} of {len(cited)} cited claims")
+    return Score(value, f"claims without a citation: {uncited}" if uncited else "every citation supports its claim")
 
 
 def _answering(question: str, answer: str, declined: bool) -> tuple[Score, Score, tuple[str, ...]]:
@@ -295,12 +295,12 @@ def _answering(question: str, answer: str, declined: bool) -> tuple[Score, Score
     left = [term for term in wanted if root(term) not in said]
     total = sum(map(specificity, wanted))
     value = 1 - sum(map(specificity, left)) / total if total else 1.0
-    relevance = Score(value, f"does not speak of “{left[0]}”" if left else "speaks of what was asked")
+    relevance = Score(value, f"does not mention “{left[0]}”" if left else "addresses what was asked")
     parts = [part.strip(" ,") for part in _PART.split(question) if part and _asked(part)]
     gaps = tuple(part for part in parts if not any(root(term) in said for term in _asked(part)))
     if declined:
         return relevance, Score(0.0, "it says that the documents do not answer"), tuple(parts)
-    reason = f"leaves open: {gaps[0]}" if gaps else "takes up every part of the question"
+    reason = f"does not answer: {gaps[0]}" if gaps else "addresses every part of the question"
     return relevance, Score(1 - len(gaps) / len(parts) if parts else 1.0, reason), gaps
 
 

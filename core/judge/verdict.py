@@ -33,10 +33,10 @@ from core.judge.sources import Sources, share_held
 from core.text.marks import plain_text
 from core.text.questions import is_english
 
-RULES_ONLY = "No language model checked it; the checks are made by rule."
+RULES_ONLY = "Checked by rules only, not by a language model."
 UNPROMISED = (
-    "Nothing can be promised of this kind of answer: none were labelled right or wrong.",
-    "No confidence keeps the promised risk for this kind of answer.",
+    "Nothing can be promised for this kind of answer: none have been labelled right or wrong.",
+    "No confidence level keeps the promised risk for this kind of answer.",
 )
 Thresholds: TypeAlias = Mapping[AnswerKind, float]
 """From which confidence on an answer keeps what is promised; kinds of which nothing can be promised have none."""
@@ -105,7 +105,7 @@ def verdict_of(
         reasons.append(f"{told} and {'were' if removed_markers > 1 else 'was'} removed.")
     uncited = bool(claims) and not any(claim.citations for claim in claims)
     if uncited:
-        reasons.append("Nothing in it is tied to a page.")
+        reasons.append("Nothing in the answer is tied to a page.")
     if not claims:
         reasons.append("The answer states nothing that can be checked.")
     confidence = findings.confidence * min(1.0, 0.5 + findings.relevance.value / (2 * WEAK_RELEVANCE))
@@ -165,13 +165,13 @@ def held_against_pictures(verdict: Verdict, citations: Sequence[Citation]) -> Ve
     return replace(
         verdict,
         claims=claims,
-        faithfulness=Score(verdict.faithfulness.value * kept, "words of it do not stand on the page’s picture"),
-        citation_validity=_capped(verdict.citation_validity, "words that it cites do not stand on the page’s picture"),
+        faithfulness=Score(verdict.faithfulness.value * kept, "some of its words are not on the page image"),
+        citation_validity=_capped(verdict.citation_validity, "some words it cites are not on the page image"),
         overall=verdict.overall * kept,
         confidence=capped(verdict.confidence, [ClaimStatus.CONTRADICTED]),
         accepted=False,
         reasons=(*verdict.reasons, *(f"“{_short(claim.text)}”: {claim.reason}." for claim in changed)),
-        question_back=verdict.question_back or "The file says other words than its page shows. Which are meant?",
+        question_back=verdict.question_back or "The file's text differs from what its page shows. Which is right?",
     )
 
 
@@ -183,7 +183,7 @@ def _held_against(claim: Claim, differing: Sequence[Citation]) -> Claim:
         told = citation.number in claim.citations and citation.quotation in claim.text
         if WORTH[claim.status] and (own or told) and citation.read_back:
             seen = _short(citation.read_back.recognised)
-            reason = f"on the picture of page {citation.page_label} these words read “{seen}”"
+            reason = f"on the image of page {citation.page_label} these words read “{seen}”"
             return replace(claim, status=ClaimStatus.UNSUPPORTED, reason=reason)
     return claim
 
@@ -193,14 +193,14 @@ def declined_verdict(confidence: float, threshold: float, gaps: tuple[str, ...] 
     accepted = confidence >= threshold
     return Verdict(
         claims=(),
-        faithfulness=Score(1.0, "it claims nothing: it says that no answer was found"),
+        faithfulness=Score(1.0, "it makes no claims: it says that no answer was found"),
         relevance=Score(1.0, "it answers that nothing was found"),
         completeness=Score(0.0, "it says that the documents do not answer"),
         citation_validity=Score(1.0, "no citation was needed"),
         overall=confidence,
         confidence=confidence,
         accepted=accepted,
-        reasons=() if accepted else (f"It is only {confidence:.0%} sure that these documents hold no answer.",),
+        reasons=() if accepted else (f"Pincite is only {confidence:.0%} sure that these documents contain no answer.",),
         gaps=gaps,
         critic=RULES_ONLY,
         declined=True,
@@ -222,12 +222,12 @@ def _claim(checked: CheckedClaim, evidence: Sequence[Evidence], page_text: PageT
     shares = [share_held(bare, Sources.of([citation.quotation])) for citation in found]
     best = max(range(len(found)), key=lambda place: shares[place], default=None)
     if WORTH[status] and not located:
-        status, reason = ClaimStatus.UNSUPPORTED, "it is tied to no page"
+        status, reason = ClaimStatus.UNSUPPORTED, "it is not tied to any page"
     elif WORTH[status] and missing:
         status, reason = ClaimStatus.UNSUPPORTED, f"no quotation for it was found on the page of [{missing[0]}]"
     elif WORTH[status] and not claim.verbatim and not checked.computed and max(shares) < BARELY_HELD:
         # what was computed shares figures with the words that it comes from, and hardly a word
-        status, reason = ClaimStatus.UNSUPPORTED, "no words on the cited page bear it out"
+        status, reason = ClaimStatus.UNSUPPORTED, "nothing on the cited page supports it"
     quotation = None if best is None else found[best]
     return Claim(claim.told, claim.start, claim.end, status, reason, claim.citations, quotation)
 
@@ -244,7 +244,7 @@ def _claim_of_figures(checked: CheckedClaim, evidence: Sequence[Evidence], page_
         found = page_citation(item, Span(figure.start, figure.end), page_text) if item else None
         if WORTH[status] and (found is None or found.quotation != figure.text):
             where = f"page {item.passage.page_label}" if item else "a page that is cited"
-            status, reason = ClaimStatus.UNSUPPORTED, f"“{figure.text}” does not stand in its place on {where}"
+            status, reason = ClaimStatus.UNSUPPORTED, f"“{figure.text}” is not in its place on {where}"
         quotation = quotation or found
     return Claim(claim.text, claim.start, claim.end, status, reason, claim.citations, quotation)
 
@@ -257,7 +257,7 @@ def _kept(findings: AnswerFindings, claims: Sequence[Claim]) -> Score:
         return findings.faithfulness
     lost = sum(claim.status is not checked.status for claim, checked in zip(claims, findings.claims, strict=True))
     value = findings.faithfulness.value * after / before
-    return Score(value, f"of {len(claims)} claims {lost} have no located quotation")
+    return Score(value, f"no quotation was located for {lost} of {len(claims)} claims")
 
 
 def _capped(score: Score, reason: str) -> Score:
@@ -266,10 +266,10 @@ def _capped(score: Score, reason: str) -> Score:
 
 def _question_back(findings: AnswerFindings) -> str:
     if findings.gaps:
-        return f"I found little on “{findings.gaps[0].rstrip('?. ')}”. In which document or section might it stand?"
+        return f"I found little on “{findings.gaps[0].rstrip('?. ')}”. Which document or section might have it?"
     doubtful = next((checked for checked in findings.claims if checked.status in _BAD), None)
     if doubtful is not None:
-        return f"Can you tell where it says “{_short(doubtful.claim.told)}”, or shall I look for something else?"
+        return f"Can you tell me where it says “{_short(doubtful.claim.told)}”, or should I look for something else?"
     return "Is this what you meant, or which part matters most to you?"
 
 

@@ -136,7 +136,7 @@ class _Call:
         self._begun = self._streamed
         self._bytes_left -= count
         if self._bytes_left < 0:
-            raise ServerTrouble(f"sent more than the {self._most_bytes // 2**20} MiB that a reply may have")
+            raise ServerTrouble(f"sent a reply larger than the limit of {self._most_bytes // 2**20} MiB")
 
     def wait_for(self, act: Coroutine[Any, Any, Done]) -> Done:
         """What comes of it. Raises ServerTrouble, also for what goes wrong on the network, and StoppedError."""
@@ -146,7 +146,7 @@ class _Call:
             while True:
                 self.check()
                 if self._begun and time.monotonic() >= silent_at:
-                    raise ServerTrouble(f"fell silent for {SILENT_SECONDS:.0f} seconds")
+                    raise ServerTrouble(f"sent nothing for {SILENT_SECONDS:.0f} seconds")
                 if wait([done], POLL_SECONDS).done:
                     return done.result()
         except httpx.TransportError as error:
@@ -225,7 +225,7 @@ class _Body(httpx.SyncByteStream):
         """What the status says, with the server's own remark where there is one."""
         status = self._reply.status_code
         if 300 <= status < 400:
-            return f"sends its visitors elsewhere (status {status}), which is not followed"
+            return f"redirects to another address (status {status}), which Pincite does not follow"
         text = b""
         try:
             for chunk in self._chunks():
@@ -246,7 +246,7 @@ class _Body(httpx.SyncByteStream):
                 yield b"data: " + (b"[DONE]\n" if data.strip() == b"[DONE]" else _checked(data)) + b"\n"
             elif name not in (b"", b"event", b"id", b"retry"):
                 _checked(line)
-                raise ServerTrouble("sent a reply that is no stream of events")
+                raise ServerTrouble("sent a reply that is not an event stream")
 
     def _chunks(self) -> Iterator[bytes]:
         while chunk := self._call.wait_for(_next(self._received)):
@@ -275,7 +275,7 @@ def strict_json(text: str | bytes) -> Any:
 
 def _checked(text: bytes) -> bytes:
     if text.count(b"{") + text.count(b"[") > MOST_PARTS:
-        raise ServerTrouble("sent a reply of more parts than any has")
+        raise ServerTrouble("sent a reply with too many parts")
     try:
         value = strict_json(text)
     except ValueError as error:
@@ -308,10 +308,10 @@ def _lost(error: httpx.TransportError) -> ServerTrouble:
     while cause is not None and not isinstance(cause, ssl.SSLError):
         cause = cause.__cause__ or cause.__context__
     if isinstance(cause, ssl.SSLCertVerificationError):
-        return ServerTrouble(f"cannot prove who it is ({cause.verify_message})")
+        return ServerTrouble(f"cannot prove its identity ({cause.verify_message})")
     if cause is not None:
         return ServerTrouble("does not speak HTTPS")
     if isinstance(error, httpx.ConnectError):
         return ServerTrouble("does not answer")
     early = not isinstance(error, httpx.ProtocolError) or any(word in str(error) for word in ("disconnected", "closed"))
-    return ServerTrouble("broke the connection off" if early else "sent a reply that is not HTTP")
+    return ServerTrouble("closed the connection early" if early else "sent a reply that is not HTTP")

@@ -38,10 +38,10 @@ class E5Embedder(BuiltInEmbedder):
     @classmethod
     def open(cls, settings: Settings, model: str) -> "E5Embedder":
         if model:
-            raise SettingsError(f"The multilingual embedder has no model {model!r}.", hint="Choose e5 alone.")
+            raise SettingsError(f"The multilingual embedder has no model {model!r}.", hint="Use e5 by itself.")
         if not e5_is_here():
             raise SettingsError(
-                "The multilingual embedding model does not come with Pincite on this machine.",
+                "The multilingual embedding model is not included with Pincite on this machine.",
                 hint="Choose one of Ollama's instead: run ollama pull bge-m3, then choose ollama:bge-m3.",
             )
         return cls()

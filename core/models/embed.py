@@ -104,11 +104,11 @@ def sends_to(address: str) -> str:
 def unit_vectors(rows: Sequence[Sequence[float]], count: int) -> Vectors:
     """Shape (count, dimensions), each row of length 1. Raises ServerTrouble for anything that cannot be made so."""
     if len(rows) != count or len({len(row) for row in rows}) != 1 or not 1 <= len(rows[0]) <= MOST_DIMENSIONS:
-        raise ServerTrouble("sent vectors of a number or length that was not asked for")
+        raise ServerTrouble("sent vectors of an unexpected number or length")
     vectors = np.asarray(rows, dtype=np.float64)
     with np.errstate(over="ignore"):
         lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
     if not np.isfinite(lengths).all() or (lengths < LEAST_LENGTH).any():
-        raise ServerTrouble("sent vectors that point nowhere")
+        raise ServerTrouble("sent vectors that cannot be used")
     unit: Vectors = (vectors / lengths).astype(np.float32)
     return unit

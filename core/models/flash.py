@@ -30,7 +30,7 @@ class FlashReranker:
         """Raises ModelUnavailableError when the weights are not in ``models_dir``; never downloads."""
         if not is_cached(models_dir, model=model):
             raise ModelUnavailableError(
-                f"The weights of {model} are not on this machine.", hint="Fetch them on the settings page."
+                f"The weights of {model} are not on this machine.", hint="Download them on the settings page."
             )
         from flashrank import Ranker  # half a second, spared where the weights are not here
 
@@ -79,11 +79,11 @@ def download(
             for chunk in reply.iter_content(chunk_size=65536):
                 done += file.write(chunk)
                 if done > MOST_BYTES:
-                    raise OSError("more was sent than the weights can be")
+                    raise OSError("the download is larger than expected")
                 progress(done / total if total else 0.0)
         with zipfile.ZipFile(archive) as bundle:
             if sum(entry.file_size for entry in bundle.infolist()) > MOST_BYTES:
-                raise OSError("it unpacks to more than the weights can be")
+                raise OSError("the unpacked weights are larger than expected")
             bundle.extractall(unpacked)
         shutil.move(str(unpacked / model), str(models_dir / model))
     except (
@@ -96,8 +96,8 @@ def download(
         RuntimeError,
     ) as error:
         raise ModelUnavailableError(
-            f"The weights of {model} could not be fetched ({error}).",
-            hint="Check the network and try again; search goes on with the built-in reranker.",
+            f"The weights of {model} could not be downloaded ({error}).",
+            hint="Check the network and try again; search continues with the built-in reranker.",
         ) from error
     finally:
         archive.unlink(missing_ok=True)

@@ -42,7 +42,7 @@ def keep_key(address: str, key: str) -> None:
             keyring.delete_password(SERVICE, address)
     except (KeyringError, RuntimeError) as error:
         raise SettingsError(
-            "The keyring of this machine did not take the key.",
+            "This machine's keyring did not accept the key.",
             hint=f"Unlock it and try again, or set the variable {CHAT_KEY} before Pincite is started.",
         ) from error
 

@@ -73,7 +73,7 @@ class MiniLmEmbedder(BuiltInEmbedder):
     @classmethod
     def open(cls, settings: Settings, model: str) -> "MiniLmEmbedder":
         if model:
-            raise SettingsError(f"The built-in embedder has no model {model!r}.", hint="Choose minilm alone.")
+            raise SettingsError(f"The built-in embedder has no model {model!r}.", hint="Use minilm by itself.")
         return cls()
 
     def _embed_one(self, text: str) -> Vectors:

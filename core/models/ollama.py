@@ -41,8 +41,8 @@ def host_of(chosen: str) -> str:
         return server_address(address)
     except SettingsError as error:
         raise ModelUnavailableError(
-            f"The language model server at {address[:100]!r} does not answer: that is no address.",
-            hint="Mend it in the settings, or in OLLAMA_HOST.",
+            f"The language model server cannot be reached: {address[:100]!r} is not an address.",
+            hint="Correct it in the settings, or in OLLAMA_HOST.",
         ) from error
 
 

@@ -30,7 +30,7 @@ class OllamaEmbedder(ServedEmbedder):
     @classmethod
     def open(cls, settings: Settings, model: str) -> "OllamaEmbedder":
         if not model:
-            raise SettingsError("Which of Ollama's models embeds is not said.", hint="Use ollama:NAME.")
+            raise SettingsError("No Ollama embedding model is named.", hint="Use ollama:NAME.")
         return cls(model, host=settings.embedding_address or settings.ollama_host, may_send=settings.may_send)
 
     @property

@@ -22,7 +22,7 @@ RECOMMENDED = ((24, "qwen2.5:14b"), (12, "qwen2.5:7b"), (0, "qwen2.5:1.5b"))
 
 def kept_models(host: str) -> list[KeptModel]:
     """The largest last; one of which the server says nothing is left out. Raises ModelUnavailableError."""
-    with _server(host, LOOK_SECONDS, "Start Ollama, then look again.") as server:
+    with _server(host, LOOK_SECONDS, "Start Ollama, then try again.") as server:
         listed = server.list().models
         loaded = {entry.model for entry in server.ps().models}
     kept = []
@@ -54,9 +54,9 @@ def fetch_model(host: str, name: str, progress: Callable[[Fetched], None], stopp
     """
     if not MODEL_NAME.fullmatch(name):
         raise ModelUnavailableError(
-            f"{name[:100]!r} is no name of a model.", hint="Names look like qwen2.5:7b; see ollama.com/library."
+            f"{name[:100]!r} is not the name of a model.", hint="Names look like qwen2.5:7b; see ollama.com/library."
         )
-    hint = "Check the name and the connection to the internet, then fetch it again: what has come is kept."
+    hint = "Check the name and your internet connection, then download it again: the part already received is kept."
     with _server(host, FETCH_SECONDS, hint, stopped=stopped) as server:
         for told in server.pull(name, stream=True):
             progress(Fetched(" ".join((told.status or "").split())[:100], told.completed or 0, told.total or 0))
@@ -64,7 +64,7 @@ def fetch_model(host: str, name: str, progress: Callable[[Fetched], None], stopp
 
 def remove_model(host: str, name: str) -> None:
     """Raises ModelUnavailableError."""
-    with _server(host, REMOVE_SECONDS, "Look again which models there are.") as server:
+    with _server(host, REMOVE_SECONDS, "Check which models are available.") as server:
         server.delete(name)
 
 

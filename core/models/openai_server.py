@@ -95,8 +95,8 @@ def address_of(chosen: str) -> str:
         address = server_address(chosen if "://" in chosen else f"http://{chosen}")
     except SettingsError as error:
         raise ModelUnavailableError(
-            f"The language model server at {chosen[:100]!r} does not answer: that is no address.",
-            hint="Mend it in the settings; it looks like http://127.0.0.1:8000/v1.",
+            f"The language model server cannot be reached: {chosen[:100]!r} is not an address.",
+            hint="Correct it in the settings. An address looks like http://127.0.0.1:8000/v1.",
         ) from error
     return address if address.count("/") > 2 else f"{address}/v1"
 
@@ -118,7 +118,7 @@ def openai_server(
     import openai
 
     if key and not (address.startswith("https://") or is_this_machine(address)):
-        raise ServerTrouble("would get its key over an open line: its address must begin with https", status=401)
+        raise ServerTrouble("would get its key unencrypted: its address must begin with https", status=401)
 
     class Stream(httpx2.SyncByteStream):
         def __init__(self, response: httpx.Response) -> None:
@@ -296,7 +296,7 @@ class OpenAiEmbedder(ServedEmbedder):
     @classmethod
     def open(cls, settings: Settings, model: str) -> "OpenAiEmbedder":
         if not model:
-            raise SettingsError("Which model is to embed is not said.", hint="Use openai:NAME.")
+            raise SettingsError("No embedding model is named.", hint="Use openai:NAME.")
         own = settings.embedding_address
         variable = EMBEDDING_KEY if own else CHAT_KEY
         return cls(model, own or settings.openai_address, variable=variable, may_send=settings.may_send)

@@ -9,6 +9,8 @@ from core.text.terms import content_terms
 
 NEAR = 3.0
 """Log-odds of the reader that a place may lie behind the best one and fit as well."""
+AS_LIKELY = 0.5
+"""Of the likeliest place's probability: one that is less than half as likely is not meant as well."""
 LEAST = 0.6
 """The probability that the evidence answers at all, below which there is nothing to choose from."""
 MOST_OPTIONS, MOST_OWN_TERMS = 4, 3
@@ -28,7 +30,10 @@ def options_of(question: str, selection: Selection) -> tuple[str, ...]:
         passage = one.unit.item.passage
         places.setdefault((passage.document_id, passage.heading_path), one)
     best = max((one.measures["span"] for one in places.values()), default=0.0)
-    alike = [one for one in places.values() if one.measures["span"] >= max(0.0, best - NEAR)]
+    worth = AS_LIKELY * selection.scored[0].probability if places else 1.0
+    alike = [
+        one for one in places.values() if one.measures["span"] >= max(0.0, best - NEAR) and one.probability >= worth
+    ]
     if not 2 <= len(alike) <= MOST_OPTIONS or len({answer_text(one) for one in alike}) < len(alike):
         return ()
     if len({one.measures["passage share"] for one in alike}) > 1:

@@ -108,8 +108,8 @@ def _small_talk(request: AnswerRequest) -> str:
     if request.library_is_empty:
         return f"There are no documents yet. {NO_MODEL}: drop a PDF here and ask about it."
     if _THANKS.search(request.question):
-        return "You are welcome. Ask on whenever you like."
-    return f"{NO_MODEL}, word for word and with their pages. Ask me about something that stands in them."
+        return "You're welcome. Ask another question whenever you like."
+    return f"{NO_MODEL}, word for word and with their pages. Ask me about something in them."
 
 
 def chance_of_answer(question: str, evidence: Sequence[Evidence]) -> float:

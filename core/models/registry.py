@@ -113,14 +113,14 @@ def choose_engine(settings: Settings, asked: str | None = None) -> ChatModel:
 def check_engine(engine: str) -> None:
     """Raises SettingsError where no provider has that name."""
     if engine.partition(":")[0] not in (known := (AUTO, QUOTING, *CHAT)):
-        raise SettingsError(f"The setting engine is {engine!r}.", hint=f"Use {', '.join(known)} or PROVIDER:MODEL.")
+        raise SettingsError(f"The engine cannot be {engine!r}.", hint=f"Use {', '.join(known)} or PROVIDER:MODEL.")
 
 
 def make_embedder(name: str, settings: Settings) -> Embedder:
     """``provider`` or ``provider:model``, remembering its latest queries. Raises SettingsError for no known one."""
     provider, _, model = name.partition(":")
     if provider not in EMBEDDERS:
-        raise SettingsError(f"The embedding model {name!r} is not known.", hint=f"There are: {', '.join(EMBEDDERS)}.")
+        raise SettingsError(f"The embedding model {name!r} is not known.", hint=f"Use one of: {', '.join(EMBEDDERS)}.")
     return RememberedEmbedder(EMBEDDERS[provider](settings, model))
 
 

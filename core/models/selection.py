@@ -22,7 +22,7 @@ from core.domain.search import Evidence
 from core.models.reader import Reader, large_reader, small_reader
 from core.text.questions import asks_for_a_fact, in_english
 from core.text.sentences import split_sentences
-from core.text.terms import content_terms, rarity, words
+from core.text.terms import FUNCTION_WORDS, content_terms, rarity, words
 
 MOST_READ = 8
 """Of so many passages, the most relevant ones, each sentence is weighed."""
@@ -33,6 +33,10 @@ LONG_WORD = 8
 """Letters; more stand between spaces only where a language has none."""
 CELLS = "\t"
 """Between the cells of a table's row, which stands for itself."""
+_NUMBERED = re.compile(r"\b([^\W\d_]+)\s(\d{1,4}|[A-Z])\b")
+"""Things that are told apart by a number or letter: "Span 2", "Appendix B"."""
+OF_ANOTHER = 0.4
+"""The most that words are worth which speak of another such thing than the question: never shown without a warning."""
 _SMALL_WORD = re.compile(r"\b[^\W\dA-Z]\w*")
 _CELL = re.compile(r"[^\t\s][^\t]*")
 _LABELLED = re.compile(r"[^:\t]{2,60}: \S")
@@ -284,7 +288,21 @@ def weigh(measured: Sequence[Measured], question: str, skill: Skill) -> Selectio
     scored = [replace(one, answer=named.get(one.unit.place, one.answer)) for one in weighed]
     scored.sort(key=lambda one: (one.unit.place not in named, -one.probability))
     measures = measure_answer(scored, question)
-    return Selection(tuple(scored), models.answered.probability(measures), models.right.probability(measures), skill)
+    right = models.right.probability(measures)
+    if is_of_another(scored[0].unit.text, question):
+        right = min(right, OF_ANOTHER)
+    return Selection(tuple(scored), models.answered.probability(measures), right, skill)
+
+
+def is_of_another(text: str, question: str) -> bool:
+    """Whether it names Span 2, and nowhere Span 1, which is asked about; a name begins with a capital in documents."""
+    asked, said = dict[str, set[str]](), dict[str, set[str]]()
+    for word, number in _NUMBERED.findall(question):
+        asked.setdefault(word.casefold(), set()).add(number)
+    for word, number in _NUMBERED.findall(text):
+        if word[0].isupper() and word.casefold() not in FUNCTION_WORDS:
+            said.setdefault(word.casefold(), set()).add(number)
+    return any(word in asked and not asked[word] & numbers for word, numbers in said.items())
 
 
 def _value_named(unit: Unit, asked: frozenset[str]) -> Span | None:

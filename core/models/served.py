@@ -149,12 +149,12 @@ class ServedChat(ABC):
                 if text:
                     yield text
                 if runs_away(written):
-                    self._notices.append(f"{self.model} began to say the same over and over, and was stopped there.")
+                    self._notices.append(f"{self.model} began to repeat itself and was stopped.")
                     return
                 if piece.done or len(written) >= LONGEST_ANSWER:
                     break
             else:
-                raise ServerTrouble("broke the answer off")
+                raise ServerTrouble("stopped before the answer was complete")
             self._conversation = [*messages, {"role": "assistant", "content": split_thinking(written)[1]}]
             self._measure(last, waited)
             self._look_for_cuts(last, sent, len(written))
@@ -211,7 +211,7 @@ class ServedChat(ABC):
                 f"{self.model} could not read all of the evidence: its context of {self.context_tokens} tokens is full."
             )
         if last.cut or characters_written >= LONGEST_ANSWER:
-            self._notices.append(f"The answer of {self.model} reached its length limit and was cut.")
+            self._notices.append(f"The answer of {self.model} reached its length limit and was cut off.")
 
 
 def unavailable(host: str, trouble: ServerTrouble, program: str) -> ModelUnavailableError:
@@ -219,7 +219,7 @@ def unavailable(host: str, trouble: ServerTrouble, program: str) -> ModelUnavail
     remedies = {
         401: "Check the key in the settings, or run the question with quoting.",
         403: "Check the key in the settings, or run the question with quoting.",
-        429: "It asks for patience: wait a minute and run the question again, or run it with quoting.",
+        429: "The server is busy: wait a minute and run the question again, or run it with quoting.",
     }
     if "memory" in str(trouble):
         remedy = "Choose a smaller model in the settings, or run the question with quoting."

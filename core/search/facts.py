@@ -32,7 +32,7 @@ def with_facts(documents: Sequence[Document], wanted: Mapping[str, Sequence[str]
     known = "; ".join(f"{fact}: {', '.join(values)}" for fact, values in values_of(documents).items())
     raise DocumentError(
         f"No document has {asked}.",
-        hint=f"Known are: {known}." if known else "Correct what is known of a document under Documents.",
+        hint=f"Available: {known}." if known else "You can correct a document's details under Documents.",
     )
 
 

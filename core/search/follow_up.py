@@ -119,16 +119,16 @@ def read_after(question: str, history: Sequence[Exchange]) -> FollowUp:
     last, before = earlier[-1], _shortened(earlier[-1].understood, MOST_WORDS_CARRIED)
     joined = f"{before} {question.strip()}"
     if last.asked_back and len(words(question)) <= MOST_WORDS_OF_AN_ITEM:
-        return FollowUp(joined, note="Taken for the answer to what was asked back.")
+        return FollowUp(joined, note="Taken as the reply to Pincite's question.")
     if pointed := _pointed_at(question, last):
         return FollowUp(pointed, note=FROM_THE_ANSWER)
     if corrected := _corrected(question, before):
-        return FollowUp(corrected, note="Put right what the last question said.")
+        return FollowUp(corrected, note="Corrects the previous question.")
     leans = leans_on_the_last(question) or bool(_put_right(question))
     if leans and (rest := _rest_of(question)) and (replaced := with_slot(before, rest)):
-        return FollowUp(replaced, note="Asked as the last question was, of something else.")
+        return FollowUp(replaced, note="Asks the previous question about something else.")
     if leans and (named := _with_topic(question, before)):
-        return FollowUp(named, (joined, question), "Says what the last question was about.")
+        return FollowUp(named, (joined, question), "Filled in with the topic of the previous question.")
     asked_so_far = _shortened(" ".join(one.question.strip() for one in earlier), MOST_WORDS_SO_FAR)
     readings = dict.fromkeys([question, joined, f"{asked_so_far} {question.strip()}"])
     standalone = joined if leans else question

@@ -36,7 +36,7 @@ def keep_best(
     kept = share_fairly(spread_over_pages(distinct), most=most, targets=targets)
     left_out = {
         f"passages below the score floor of {floor:.2f}": len(ranked) - len(good),
-        "passages that repeat another": len(good) - len(distinct),
+        "passages repeating another": len(good) - len(distinct),
         f"passages beyond the best {most}": len(distinct) - len(kept),
     }
     return kept, [f"{count} {what}" for what, count in left_out.items() if count]

@@ -53,10 +53,10 @@ def plan_question(
         notes.append(followed.note)
     core = core_question(standalone)
     if len(core) < len(standalone):
-        notes.append("Left out how the answer should be written.")
+        notes.append("Left out the instructions on how to write the answer.")
     terms = lexicon.terms_in(standalone)
     if terms:
-        notes.append("Added what documents print for: " + ", ".join(term.names[0] for term in terms) + ".")
+        notes.append("Added the words that documents use for: " + ", ".join(term.names[0] for term in terms) + ".")
     sections = lexicon.sections_in(standalone, terms)
     readings = tuple(_reading(core_question(other), lexicon) for other in followed.others if content_terms(other))
     constraints = tuple(" ".join(match.group().split()) for match in _QUOTED.finditer(core))

@@ -138,7 +138,7 @@ class Retriever:
             return (f"Only words were searched, not meaning: {rankings.trouble}",)
         whole = [document.id for document in searched if document.status not in _NOT_INDEXED_YET]
         lacking = self._vectors.lacking(whole) if whole else 0
-        return (f"{lacking:,} passages were searched by words alone; indexing goes on.",) if lacking else ()
+        return (f"Passages searched by words only, while indexing continues: {lacking:,}.",) if lacking else ()
 
     def _asked_pages(self, plan: SearchPlan, documents: Sequence[Document]) -> tuple[dict[str, float], list[str]]:
         """Passages on pages that the question names, where it is clear which documents are meant, and what to tell.
@@ -158,7 +158,7 @@ class Retriever:
                         asked.setdefault(passage.id, score)
                 if printed and placed and placed[0] not in printed:
                     notices.append(
-                        f"“Page {name}” was taken for the page with {name} printed on it, page {printed[0] + 1} of "
+                        f"“Page {name}” was taken to mean the page with {name} printed on it, page {printed[0] + 1} of "
                         f"{document.name}; page {name} of the file was searched too."
                     )
         return asked, notices

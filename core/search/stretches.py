@@ -19,6 +19,7 @@ MOST_CHARACTERS = 4_000
 _NUMBER = re.compile(
     r"\W{0,3}(?:[^\W\d]{1,20}\.?\s{1,3}|§\s?)?(?P<number>[A-Z]?\d{1,4}(?:[.-]\d{1,4}){0,6}|[IVXLC]{1,8})(?![\w]|[.-]\d)"
 )
+_WORD = re.compile(r"\w+")
 _STRUCTURAL = (BlockKind.HEADING, BlockKind.LIST_ITEM)
 _MARGINAL = (BlockKind.HEADER, BlockKind.FOOTER)
 
@@ -67,6 +68,36 @@ def numbered(name: str, pages: Sequence[Page]) -> list[Stretch]:
         if _is_called(kind, number, page, block)
     ]
     return max(runs, key=lambda run: sum(len(one.text) for one in run), default=[])
+
+
+def titled(question: str, pages: Sequence[Page]) -> tuple[str, list[Stretch]]:
+    """The longest heading whose words a question holds as they stand, and what stands under it; else nothing."""
+    asked = f" {_plain(question)} "
+    places = list(_places(pages))
+    named = [
+        (title, at)
+        for at, (page, block) in enumerate(places)
+        if block.kind is BlockKind.HEADING and (title := _plain(title_of(page.text[block.start : block.end])))
+        if f" {title} " in asked
+    ]
+    longest = max((title for title, _ in named), key=len, default="")
+    runs = [
+        _stretches(_run(places, at, _number_of(page.text[places[at][1].start : places[at][1].end])))
+        for title, at in named
+        if title == longest
+        for page in [places[at][0]]
+    ]
+    return longest, max(runs, key=lambda run: sum(len(one.text) for one in run), default=[])
+
+
+def title_of(heading: str) -> str:
+    """A heading's own words, without its number: "Price" of "Clause 3 – Price"."""
+    match = _NUMBER.match(heading)
+    return re.sub(r"^\W+", "", heading[match.end() if match else 0 :]).strip()
+
+
+def _plain(text: str) -> str:
+    return " ".join(word.casefold() for word in _WORD.findall(text))
 
 
 def opens_a_line(name: str, pages: Sequence[Page]) -> bool:

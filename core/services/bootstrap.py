@@ -15,7 +15,7 @@ from core.search.lexicon import users_lexicon
 from core.services.health import Health
 from core.store.condition import Condition
 from core.store.copies import DailyCopy
-from core.store.data_dir import check_ours, claim, quarantined
+from core.store.data_dir import check_ours, claim, delete_old_vectors, quarantined
 from core.store.database import Database, empty_log
 from core.store.exact import NoMeaning
 from core.store.indexes import Indexes
@@ -47,6 +47,7 @@ class Pincite:
         from core.services.reviews import Confidence, Verdicts
         from core.services.search import Search
         from core.services.settings import SettingsInForce
+        from core.services.suggestions import Suggestions
         from core.services.turns import Equipment, TurnRunner
 
         check_engine(settings.engine)
@@ -59,6 +60,7 @@ class Pincite:
         if not self.database.owner_id:  # what an older version left
             self.library.note_unlocked_files()
         claim(settings, self.database)
+        delete_old_vectors(settings)
         self._checkpointer = open_checkpointer(settings.checkpoints_path)
         self._opening = note_opening(settings, self.database)
         self.turns = Turns(self.database)
@@ -103,6 +105,7 @@ class Pincite:
             equipment=equipment,
             settle=self._settle,
         )
+        self.suggestions = Suggestions(equipment, self.runner.busy)
         self.deletion = Deletion(self.runner, self.sessions, self._scrub, self._remove_with_answers)
         self._back_up()
         self.documents = Documents(
@@ -121,6 +124,7 @@ class Pincite:
         self.closed = True
         self.engines.close()
         self.models.stop()
+        self.suggestions.close()
         self.runner.close()
         self.documents.close()
         self.indexes.close()

@@ -85,7 +85,7 @@ class Engines:
         Raises SettingsError, ModelUnavailableError.
         """
         if not server:
-            raise SettingsError("The key belongs to no address.", hint="Give the server's address as well.")
+            raise SettingsError("The key has no server address.", hint="Give the server's address as well.")
         keep_key(address_of(server), key)
         with self._lock:
             self._known = None

@@ -64,7 +64,6 @@ class Health:
         parts = {
             "documents": settings.files_dir,
             "database": settings.database_path,
-            "vectors": settings.vectors_dir,
             "checkpoints": settings.checkpoints_path,
             "models": settings.models_dir,
         }
@@ -74,7 +73,7 @@ class Health:
         directory = self._current().data_dir
         there = next(path for path in (directory, *directory.parents) if path.exists())
         free = shutil.disk_usage(there).free // 2**20
-        made = "" if there == directory else "; it is made with the first document"
+        made = "" if there == directory else "; it will be created with the first document"
         detail = f"{directory}, {free:,} MiB free{made}"
         return HealthCheck(
             "data directory", free >= LEAST_FREE_MIB, detail, "Free some space, or choose another folder."
@@ -89,11 +88,11 @@ class Health:
             embedder = make_embedder(self._stores.embedder_name(), self._current())
             length = embedder.embed(["A test of the embedder."]).shape[1]
         except PinciteError as error:
-            detail = f"{error.message} Questions are searched by words alone."
+            detail = f"{error.message} Questions are searched by words only."
             return HealthCheck("embeddings", False, detail, error.hint)
         count, troubles = self._stores.vectors()
         detail = " ".join([f"{embedder.name}, {length} dimensions, {count:,} vectors.", *troubles])
-        hint = "It is made good in the background while the app is open."
+        hint = "Pincite fixes this in the background while the app is open."
         return HealthCheck("embeddings", not troubles, detail, hint)
 
     def _reranker(self) -> HealthCheck:
@@ -104,14 +103,14 @@ class Health:
         data_dir = self._current().data_dir
         lexicon, formulas = users_lexicon(data_dir), users_formulas(data_dir)
         problems = [*lexicon.problems, *formulas.problems]
-        counted = f"{len(lexicon.terms)} terms of a trade, {len(formulas.formulas)} formulas."
+        counted = f"{len(lexicon.terms)} specialist terms, {len(formulas.formulas)} formulas."
         detail = " ".join([counted, *problems])
-        return HealthCheck("terms", not problems, detail, "Mend the file; all others are used.")
+        return HealthCheck("terms", not problems, detail, "Correct the file. All other files are in use.")
 
     def _language_model(self) -> HealthCheck:
         state = self._engines()
         wanted = self._current().engine not in (AUTO, QUOTING)
-        detail = state.message if state.available or wanted else f"none; answers are quoted. {state.message}"
+        detail = state.message if state.available or wanted else f"none; answers quote the documents. {state.message}"
         return HealthCheck("language model", state.available or not wanted, detail, "Start Ollama, or choose quoting.")
 
     def _documents(self) -> HealthCheck:
@@ -125,18 +124,18 @@ class Health:
 
     def _files(self) -> HealthCheck:
         if missing := self._library.files_missing():
-            detail = f"missing or changed: {', '.join(missing)}; what was read of them can still be searched"
-            return HealthCheck("files", False, detail, "Add the same files again; `pincite verify` looks closer.")
+            detail = f"missing or changed: {', '.join(missing)}; their text can still be searched"
+            return HealthCheck("files", False, detail, "Add the same files again. `pincite verify` gives details.")
         unknown = self._stores.unknown_files()
         if not unknown:
             return HealthCheck("files", True, "every PDF here belongs to a document")
-        detail = f"{len(unknown)} belonging to no document, kept aside in {self._stores.quarantine}; none is deleted"
+        detail = f"{len(unknown)} not belonging to any document, set aside in {self._stores.quarantine}; none deleted"
         return HealthCheck("files", False, detail, "Add them on the documents page or with `pincite add`.")
 
     def _records(self) -> HealthCheck:
         damaged = self._stores.damaged_records()
         detail = f"cannot be read, and are kept as they are: {', '.join(damaged)}" if damaged else "all can be read"
-        return HealthCheck("records", not damaged, detail, "What they say is missing elsewhere; restore a backup.")
+        return HealthCheck("records", not damaged, detail, "Their contents are missing from the app. Restore a backup.")
 
 
 def _size_of(path: Path) -> int:

@@ -8,7 +8,7 @@ from core.documents.marking import mark_words, show_hidden
 from core.documents.read_back import read_back
 from core.documents.reader import ProcessReader
 from core.domain.answers import Citation, Likeness, ReadBack
-from core.domain.documents import DocumentStatus
+from core.domain.documents import DocumentStatus, PageKey
 from core.domain.errors import DocumentError, PinciteError
 from core.domain.ports import Library
 from core.domain.settings import Settings
@@ -67,6 +67,13 @@ class Documents:
         page = self._library.page(document_id, page_index)
         marked = mark_words(image, page, marks) if marks else image
         return show_hidden(marked, page.hidden) if hidden else marked
+
+    def find(self, document_id: str, words: str) -> list[PageKey]:
+        """The pages of a document on which these words stand, whatever their case and line breaks."""
+        wanted = " ".join(words.split()).casefold()
+        count = self._library.get(document_id).page_count if wanted else 0
+        texts = ((at, self._library.page_text(document_id, at)) for at in range(count))
+        return [(document_id, at) for at, text in texts if wanted in " ".join(text.split()).casefold()]
 
     def read_back(self, citation: Citation) -> ReadBack:
         """What the picture of its page shows where a quotation stands; once looked at, it is remembered."""

@@ -54,7 +54,7 @@ class ModelLibrary:
             if self._fetch and self._fetch.running:
                 return
             self._stop.clear()
-            self._fetch = Fetch(name, Fetched("Asking for it"))
+            self._fetch = Fetch(name, Fetched("Requesting the model"))
         threading.Thread(target=self._run, args=(host, name), name="fetch model", daemon=True).start()
 
     def fetching(self) -> Fetch | None:
@@ -78,7 +78,7 @@ class ModelLibrary:
         try:
             fetch_model(host, name, told, self._stop.is_set)
         except StoppedError:
-            error = f"Fetching {name} was stopped. What has come is kept; fetch it again to go on."
+            error = f"The download of {name} was stopped. The part received is kept; download it again to continue."
         except PinciteError as trouble:
             error = f"{trouble.message} {trouble.hint}"
         finally:

@@ -188,7 +188,7 @@ def kind_of_turn(turn: Turn) -> AnswerKind:
 def _without_sources(verdict: Verdict, lost: Set[int], stands: Callable[[Citation], bool]) -> Verdict:
     """The verdict with each claim that cites what is gone, or quotes it, marked so."""
     claims = tuple(
-        replace(claim, status=ClaimStatus.SOURCE_REMOVED, reason="what it quotes no longer stands on its page")
+        replace(claim, status=ClaimStatus.SOURCE_REMOVED, reason="what it quotes is no longer on its page")
         if lost & set(claim.citations) or (claim.quotation and not stands(claim.quotation))
         else claim
         for claim in verdict.claims

@@ -18,7 +18,7 @@ from core.domain.settings import Settings
 from core.domain.turns import Exchange, TraceStep, Turn, TurnSnapshot, TurnStatus, now
 from core.figures.formulas import Formulas, shipped_formulas
 from core.graph.build import TurnGraph
-from core.graph.context import Documents, Look, Memory, Searcher, TurnContext, not_looked_at
+from core.graph.context import Documents, Look, Memory, Progress, Searcher, TurnContext, not_looked_at
 from core.graph.state import TurnState, restored
 from core.judge.verdict import Thresholds
 from core.models.client import stoppable
@@ -161,7 +161,7 @@ class TurnRunner:
         """
         turn = self._turns.get(turn_id)
         if not self.can_continue(turn):
-            raise TurnError("Nothing is kept to continue this answer from.", hint="Run the question again.")
+            raise TurnError("This answer cannot be continued.", hint="Run the question again.")
         kept = self._graph.get_state(_thread(turn_id))
         asked = Asked(
             restored(kept.values),
@@ -175,6 +175,10 @@ class TurnRunner:
         """What there is to see of a turn now: of a running one from memory, else from the store. Raises TurnError."""
         live = self._live.get(turn_id)
         return live.snapshot if live is not None else TurnSnapshot(self._turns.get(turn_id))
+
+    def busy(self) -> bool:
+        """Whether this process is answering anything."""
+        return bool(self._live)
 
     def running(self, session_id: str) -> str | None:
         """The turn of a session that this process is running."""
@@ -300,27 +304,13 @@ class TurnRunner:
         model = equipment.choose_engine(asked.engine)
         live.update(replace(live.snapshot.turn, engine=model.name))
         self._await_documents(live, equipment)
-        context = TurnContext(
-            settings=equipment.settings,
-            model=model,
-            stand_in=equipment.choose_engine("quoting"),
-            documents=equipment.documents,
-            searcher=equipment.searcher,
-            progress=live,
-            stopped=live.stop.is_set,
-            deadline=time.monotonic() + equipment.settings.turn_seconds,
-            history=() if asked.state.alone else asked.history,
-            recall=equipment.recall,
-            lexicon=equipment.lexicon,
-            formulas=equipment.formulas,
-            look=equipment.look,
-            promised=equipment.promised,
-        )
+        history = () if asked.state.alone else asked.history
+        context = context_of(equipment, model, live, live.stop.is_set, history)
         state = None if asked.went_on_at else asked.state
         if asked.went_on_at:
             kept = {"went on at": asked.went_on_at, "not run again": list(live.snapshot.turn.path)}
             live.visited(TraceStep("continued", asked.state.attempt, now(), 0.0, decided=kept))
-        return _answered(live.snapshot.turn, self._walk(live.snapshot.turn.id, state, context))
+        return answered(live.snapshot.turn, self._walk(live.snapshot.turn.id, state, context))
 
     def _await_documents(self, live: LiveTurn, equipment: Equipment) -> None:
         """A question about documents that are still being read waits for their text; its time starts after that."""
@@ -360,7 +350,7 @@ def _checked(question: str) -> str:
         raise TurnError("There is no question to answer.", hint="Type one first.")
     if len(question) > LONGEST_QUESTION:
         raise TurnError(
-            f"The question has {len(question):,} characters; at most {LONGEST_QUESTION:,} can be answered.",
+            f"The question has {len(question):,} characters; at most {LONGEST_QUESTION:,} are allowed.",
             hint="Shorten it; a long text is better added as a PDF.",
         )
     return question
@@ -374,7 +364,34 @@ def scope_of(turn: Turn, documents: Sequence[Document]) -> tuple[str, ...]:
     return () if there_then <= set(turn.document_ids) else turn.document_ids
 
 
-def _answered(turn: Turn, final: TurnState) -> Turn:
+def context_of(
+    equipment: Equipment,
+    model: ChatModel,
+    progress: Progress,
+    stopped: Callable[[], bool],
+    history: tuple[Exchange, ...] = (),
+) -> TurnContext:
+    """What the nodes of one walk through the graph may reach; its time starts now."""
+    return TurnContext(
+        settings=equipment.settings,
+        model=model,
+        stand_in=equipment.choose_engine("quoting"),
+        documents=equipment.documents,
+        searcher=equipment.searcher,
+        progress=progress,
+        stopped=stopped,
+        deadline=time.monotonic() + equipment.settings.turn_seconds,
+        history=history,
+        recall=equipment.recall,
+        lexicon=equipment.lexicon,
+        formulas=equipment.formulas,
+        look=equipment.look,
+        promised=equipment.promised,
+    )
+
+
+def answered(turn: Turn, final: TurnState) -> Turn:
+    """A turn with what its walk through the graph came to."""
     return replace(
         turn,
         status=TurnStatus.FLAGGED if final.flagged else TurnStatus.ANSWERED,

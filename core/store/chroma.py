@@ -1,23 +1,19 @@
-"""Chroma: a copy of one index's vectors for approximate search, dropped and made again from SQLite at will.
+"""Chroma: a copy of one index's vectors in memory, for approximate search. It is made from SQLite and never kept.
 
-Chroma knows one process at a time, and its native code trusts its files: with damaged ones it may panic, read beyond
-its memory or find something else. So only the process that works on the library opens the folder, and only where its
-bytes are those that were left (``vector_state.seal``, empty while it is open). Anything else is deleted first.
+SQLite is where vectors live. On any doubt the copy is thrown away and made again: at each start, when another
+index becomes the active one, and after any error. Only the process that works on the library makes one; until it
+is whole, and everywhere else, search is exact.
 
-Vectors go by the SHA-256 of what was embedded: what stands under an id never changes, and two sets of ids tell what
-is missing. ``vector_state.generation`` counts the changes of passages and vectors, by whichever process.
+Vectors go by the SHA-256 of what was embedded, so what has an id never changes, and two sets of ids tell what is
+missing. ``vector_state.generation`` counts the changes of passages and vectors, by whichever process.
 """
 
-import hashlib
 import logging
-import re
-import shutil
-import sqlite3
 import threading
 import time
+import uuid
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -28,7 +24,7 @@ from core.store.database import Database
 from core.store.vectors import IndexStamp, StoredVectors
 
 if TYPE_CHECKING:
-    from chromadb.api.client import Client
+    from chromadb.api import ClientAPI
     from chromadb.api.collection_configuration import CreateHNSWConfiguration
     from chromadb.api.models.Collection import Collection
 
@@ -40,29 +36,27 @@ GRAPH_SETTINGS: "CreateHNSWConfiguration" = {
     "ef_construction": 100,
     "ef_search": 100,
     "num_threads": 1,
-    "sync_threshold": 5_000,
 }
 BATCH = 256
 """Chroma takes in large batches at a third of the cost of small ones."""
 MOST_AT_ONCE = 20 * BATCH
 """Searches wait for so many to be taken in, at most."""
 PAUSE_SECONDS = 60.0
-_OWN = re.compile(r"chroma\.sqlite3(-\w+)?|[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 
 class ChromaError(StorageError):
-    """Chroma could not do what it was asked: its folder is to be made again."""
+    """Chroma could not do what it was asked: the copy is to be made anew."""
 
 
 class Chroma:
-    """One collection in one folder: that of the active index."""
+    """One collection: that of the active index."""
 
-    def __init__(self, database: Database, folder: Path) -> None:
+    def __init__(self, database: Database) -> None:
         self._database = database
         self._vectors = StoredVectors(database)
-        self._folder = folder
         self._lock = threading.RLock()
-        self._client: Client | None = None
+        self._name = uuid.uuid4().hex
+        """Everything in memory is shared by all clients of a process; this tells ours from another library's."""
         self._collection: Collection | None = None
         self._holds: tuple[int, int] | None = None
         """The index, and the generation at which all of it was here."""
@@ -70,7 +64,7 @@ class Chroma:
         self.trouble = ""
 
     def in_step(self, index_id: int) -> bool:
-        """Whether everything of this index is here, and open."""
+        """Whether everything of this index is here."""
         return self._holds is not None and self._holds == (index_id, self._generation())
 
     def nearest(self, index_id: int, vector: Vectors, limit: int) -> list[tuple[bytes, float]] | None:
@@ -81,7 +75,7 @@ class Chroma:
         if not self.in_step(index_id):
             return None
         with self._lock:
-            if self._collection is None or self._collection.name != f"index-{index_id}":
+            if self._collection is None or self._collection.name != self._named(index_id):
                 return None  # another index was made active, and is being taken in
             try:
                 return _nearest(self._collection, vector, limit)
@@ -102,23 +96,13 @@ class Chroma:
                 self._give_up(error)
                 return False
 
-    def close(self) -> None:
-        """Leave the folder so that the next process can tell that it is whole."""
-        with self._lock, suppress(StorageError):
-            if self._client is not None:
-                self._let_go()
-                self._database.connection.execute("UPDATE vector_state SET seal = ?", (self._digest(),))
-
-    def make_anew(self) -> None:
-        """Trust the folder no more."""
-        with self._lock, suppress(ChromaError):
-            self._database.connection.execute("UPDATE vector_state SET seal = ''")
-            self._let_go()
-
-    def is_damaged(self) -> bool:
-        """Whether the folder is not as it was left. Any process may ask; while one has it open there is no telling."""
-        seal, found = self._seal(), self._digest()
-        return bool(seal and found) and found != seal and self._seal() == seal
+    def forget(self) -> None:
+        """Throw the copy away; it is made again where the library is worked on."""
+        with self._lock:
+            collection, self._collection, self._holds = self._collection, None, None
+            if collection is not None:
+                with suppress(ChromaError), _chroma():
+                    _client().delete_collection(collection.name)
 
     # ------------------------------------------------------------ under the lock
 
@@ -126,10 +110,9 @@ class Chroma:
         generation = self._generation()
         wanted = self._wanted(stamp)
         if not wanted:
-            self._let_go()
-            self._delete_files()
+            self.forget()
             return False
-        collection = self._opened(f"index-{index_id}")
+        collection = self._opened(self._named(index_id))
         with _chroma():
             held = set(collection.get(include=[])["ids"])
             for part in _parts(sorted(held - wanted)):
@@ -147,66 +130,24 @@ class Chroma:
         return True
 
     def _opened(self, name: str) -> "Collection":
-        """The one collection; the others are dropped. The import takes a second, so it waits for the first need."""
-        with _chroma():
-            if self._client is None:
-                if not (seal := self._seal()) or self._digest() != seal:
-                    self._delete_files()
-                # From here on a kill leaves a folder that nobody opens again.
-                self._database.connection.execute("UPDATE vector_state SET seal = ''")
-                self._client = _client(self._folder)
-            if self._collection is None or self._collection.name != name:
-                for other in self._client.list_collections():
-                    if other.name != name:
-                        self._client.delete_collection(other.name)
-                self._collection = self._client.get_or_create_collection(
+        """The one collection. The import takes a second, so it waits for the first need."""
+        if self._collection is None or self._collection.name != name:
+            self.forget()
+            with _chroma():
+                self._collection = _client().get_or_create_collection(
                     name, embedding_function=None, configuration={"hnsw": GRAPH_SETTINGS}
                 )
-            return self._collection
-
-    def _let_go(self) -> None:
-        """Close Chroma's files; the next use opens them again."""
-        client, self._client, self._collection, self._holds = self._client, None, None, None
-        if client is not None:
-            with _chroma():
-                client.close()
+        return self._collection
 
     def _give_up(self, error: ChromaError) -> None:
-        log.warning("The vectors' folder failed; it is to be made anew.", exc_info=error)
-        with suppress(ChromaError):
-            self._let_go()
+        log.warning("Approximate search failed; its copy of the vectors is to be made anew.", exc_info=error)
+        self.forget()
 
-    def _delete_files(self) -> None:
-        """Delete what Chroma wrote. Raises ChromaError."""
-        try:
-            for path in self._own_files():
-                shutil.rmtree(path) if path.is_dir() else path.unlink()
-        except OSError as error:
-            raise _failed(error) from error
-
-    def _own_files(self) -> list[Path]:
-        entries = self._folder.iterdir() if self._folder.is_dir() else ()
-        return sorted(path for path in entries if _OWN.fullmatch(path.name))
-
-    def _digest(self) -> str:
-        """SHA-256 of Chroma's files; empty when there are none or one cannot be read."""
-        digest = hashlib.sha256()
-        try:
-            files = [path for own in self._own_files() for path in (own, *sorted(own.rglob("*"))) if path.is_file()]
-            for path in files:
-                digest.update(str(path.relative_to(self._folder)).encode())
-                with path.open("rb") as file:
-                    digest.update(hashlib.file_digest(file, "sha256").digest())
-        except OSError:
-            return ""
-        return digest.hexdigest() if files else ""
+    def _named(self, index_id: int) -> str:
+        return f"{self._name}-{index_id}"
 
     def _generation(self) -> int:
         return self._database.number("SELECT generation FROM vector_state")
-
-    def _seal(self) -> str:
-        seal: str = self._database.connection.execute("SELECT seal FROM vector_state").fetchone()[0]
-        return seal
 
     def _wanted(self, stamp: IndexStamp) -> set[str]:
         """Names of the vectors that passages have."""
@@ -218,18 +159,11 @@ class Chroma:
         return {row["name"] for row in rows}
 
 
-def _client(folder: Path) -> "Client":
+def _client() -> "ClientAPI":
     import chromadb
-    from chromadb.api.client import Client
     from chromadb.config import Settings
 
-    folder.mkdir(parents=True, exist_ok=True)
-    try:
-        client = chromadb.PersistentClient(str(folder), settings=Settings(anonymized_telemetry=False))
-    except AttributeError as error:  # from stop(), which takes for granted that start() came to its end
-        raise _failed(error.__context__ or error) from error
-    assert isinstance(client, Client)  # its declared type lacks close()
-    return client
+    return chromadb.EphemeralClient(settings=Settings(anonymized_telemetry=False))
 
 
 def _nearest(collection: "Collection", vector: Vectors, limit: int) -> list[tuple[bytes, float]]:
@@ -253,20 +187,13 @@ def _chroma() -> Iterator[None]:
 
     try:
         yield
-    except (errors.ChromaError, OSError, ValueError, sqlite3.Error, RuntimeError) as error:
-        raise _failed(error) from error
+    except (errors.ChromaError, OSError, ValueError, RuntimeError) as error:
+        raise ChromaError(f"Approximate search failed ({error}).", hint="Searches are exact meanwhile.") from error
     except BaseException as error:
         # Its class derives from BaseException and cannot be imported (PyO3/pyo3#2880).
         if type(error).__module__ != "pyo3_runtime":
             raise
-        raise _failed(error) from error
-
-
-def _failed(error: BaseException) -> ChromaError:
-    return ChromaError(
-        f"The folder of vectors cannot be used ({error}).",
-        hint="Searches go on without it; check that the data directory can be written to and has space.",
-    )
+        raise ChromaError(f"Approximate search failed ({error}).", hint="Searches are exact meanwhile.") from error
 
 
 def _parts(names: Sequence[str]) -> list[list[str]]:

@@ -1,9 +1,11 @@
-"""The data directory: whose it is, and the PDFs in it that the library does not know. Nothing in it is deleted here."""
+"""The data directory: whose it is, the PDFs in it that the library does not know, and what older versions left."""
 
 import json
+import re
 import secrets
+import shutil
 from collections.abc import Collection, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import filelock
@@ -17,6 +19,9 @@ STAMP = "pincite-data.json"
 LOCK = "ingest.lock"
 FORMAT = 1
 QUARANTINE = "quarantine"
+OLD_VECTORS = "vectors"
+"""Where older versions kept Chroma's files."""
+_CHROMAS = re.compile(r"chroma\.sqlite3(-\w+)?|[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _BEFORE_THE_FIRST_START = {
     *("samples", "models", "settings.json", "pincite.log", "lost+found"),
     *("app.lock", "app.json", "passphrase.json", "window"),
@@ -29,13 +34,13 @@ def check_ours(settings: Settings) -> None:
     there = next(path for path in (directory, *directory.parents) if path.exists())
     if not there.is_dir():
         raise ForeignDirectoryError(
-            f"{directory} cannot be used ({there.name} is no folder).", hint="Choose a folder with --data-dir."
+            f"{directory} cannot be used ({there.name} is not a folder).", hint="Choose a folder with --data-dir."
         )
     stamped = stamp_of(directory)
     if not settings.database_path.exists():
         if stamped is None and (strangers := _strangers(directory)):
             raise ForeignDirectoryError(
-                f"{directory} holds other things ({strangers[0].name}) and was not made by Pincite; nothing in it was "
+                f"{directory} contains other files ({strangers[0].name}) and was not made by Pincite. Nothing was "
                 "changed.",
                 hint="Choose an empty or a new folder with --data-dir. If a library was here, put its pincite.db back.",
             )
@@ -96,6 +101,15 @@ def set_aside(settings: Settings, known: Collection[str]) -> None:
         place.mkdir(exist_ok=True)
         free = (place / f"{path.stem}{f'-{number}' if number else ''}.pdf" for number in range(10_000))
         path.rename(next(target for target in free if not target.exists()))
+
+
+def delete_old_vectors(settings: Settings) -> None:
+    """Delete what Chroma wrote for an older version: it would outlive its documents. Other things there stay."""
+    folder = settings.data_dir / OLD_VECTORS
+    with suppress(OSError):
+        for path in [path for path in folder.iterdir() if _CHROMAS.fullmatch(path.name)]:
+            shutil.rmtree(path) if path.is_dir() else path.unlink()
+        folder.rmdir()
 
 
 @contextmanager

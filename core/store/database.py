@@ -28,8 +28,8 @@ _BUSY = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
 _DAMAGES = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 _UNDECODED = "Could not decode"
 DAMAGE_HINT = (
-    "Nothing was changed. `pincite verify` says more, `pincite restore FILE` brings back a backup in a new folder, "
-    "`pincite repair` goes on from the newest automatic backup."
+    "Nothing was changed. Run `pincite verify` for details, `pincite restore FILE` to restore a backup to a new folder,"
+    " or `pincite repair` to continue from the newest automatic backup."
 )
 _OUR_MISTAKES = (sqlite3.SQLITE_ERROR, sqlite3.SQLITE_CONSTRAINT, sqlite3.SQLITE_MISUSE, sqlite3.SQLITE_MISMATCH)
 
@@ -94,8 +94,8 @@ def _told() -> Iterator[None]:
             raise
         raise StorageError(
             f"The database cannot be used ({error}).",
-            hint="Check that the disk has space and that the data directory can be written to; `pincite doctor` says "
-            "more.",
+            hint="Check that the disk has space and that the data directory can be written to. Run `pincite doctor` "
+            "for details.",
         ) from error
 
 

@@ -71,7 +71,7 @@ class MeaningIndex:
         vector = vector.reshape(-1)
         if len(vector) != self.stamp.dimensions or not np.isfinite(vector).all():
             raise IndexMismatchError(
-                f"The embedding model gave {len(vector)} numbers, or none at all, where the index has "
+                f"The embedding model gave {len(vector)} numbers, or invalid ones; the index needs "
                 f"{self.stamp.dimensions}.",
                 hint="Choose the embedding model again in the settings to build a new index.",
             )

@@ -1,7 +1,7 @@
 """The vector indexes: which embedder's is in use, the one that is being built beside it, and the one before it.
 
 Vectors are kept in SQLite, where every process searches them. Whoever runs ingest embeds the passages that have none,
-and keeps Chroma's folder in step for approximate search.
+and keeps Chroma's copy of them in step for approximate search.
 """
 
 import threading
@@ -67,14 +67,14 @@ class Indexes:
         self._opened: dict[int, MeaningIndex] = {}
         self._whole: dict[int, int] = {}
         """By index, the generation at which no passage lacked a vector."""
-        self._chroma = Chroma(database, settings.vectors_dir)
+        self._chroma = Chroma(database)
         self._lock = threading.RLock()
         self._trouble = ""
         self._paused_until = 0.0
 
     def close(self) -> None:
-        """Let go of Chroma's files and of memory; the next use opens them again."""
-        self._chroma.close()
+        """Let go of the memory that searching takes; the next use takes it again."""
+        self._chroma.forget()
         with self._lock:
             self._opened.clear()
 
@@ -221,7 +221,7 @@ class Indexes:
             self._vectors.drop_unsound(index.stamp)
 
     def keep_in_step(self, stopped: Callable[[], bool]) -> bool:
-        """Bring Chroma's folder in step, once nothing waits to be embedded; only where ingest runs."""
+        """Bring Chroma in step, once nothing waits to be embedded; only where ingest runs."""
         active = self._index("active")
         if active is None or self.pending(limit=1) is not None:
             return False
@@ -237,14 +237,11 @@ class Indexes:
 
     def check(self) -> list[str]:
         """What is wrong with the vectors, a sentence each."""
-        return [*check_vectors(self._database, self._chroma), *([self._chroma.trouble] if self._chroma.trouble else [])]
+        return [*check_vectors(self._database), *([self._chroma.trouble] if self._chroma.trouble else [])]
 
     def rebuild(self) -> None:
-        """Have Chroma's folder made anew from SQLite, and vectors that are missing there embedded again.
-
-        The process that works on the library does both.
-        """
-        self._chroma.make_anew()
+        """Have vectors that are missing or cannot be right embedded again, by the process that works on the library."""
+        self._chroma.forget()
         self.drop_unsound()
 
     # ------------------------------------------------------------ rows and adapters
@@ -302,7 +299,7 @@ class Indexes:
         built, asked = index.stamp, IndexStamp.of(embedder)
         if built != asked:
             raise IndexMismatchError(
-                f"The index was built with {built.model}, {built.dimensions} dimensions, and is asked with "
+                f"The index was built with {built.model}, {built.dimensions} dimensions, but is being searched with "
                 f"{asked.model}, {asked.dimensions} dimensions.",
                 hint="Choose the embedding model again in the settings to build a new index.",
             )
@@ -320,15 +317,13 @@ class Indexes:
             return self._embedders[name]
 
 
-def check_vectors(database: Database, chroma: Chroma) -> list[str]:
+def check_vectors(database: Database) -> list[str]:
     """What is wrong with the vectors as they are stored, a sentence each. Needs no embedder, and changes nothing."""
     found = []
     for active in _rows(database, "role = ?", "active"):
         ready = [row["id"] for row in database.connection.execute(_READY)]
         if lacking := MeaningIndex(database, active.stamp).lacking(ready) if ready else 0:
-            found.append(f"{lacking:,} passages have no vector and are found by words alone.")
-        if chroma.is_damaged():
-            found.append("The folder of vectors is not as it was left; searches are exact until it is made anew.")
+            found.append(f"Passages without a vector, found by words only: {lacking:,}.")
     return found
 
 

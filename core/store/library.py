@@ -173,7 +173,7 @@ class Library:
             "SELECT * FROM pages WHERE document_id = ? AND page_index = ?", (document_id, page_index)
         ).fetchone()
         if row is None:
-            raise UnknownDocumentError(f"Page {page_index + 1} is not in the library.", hint="It may not be read yet.")
+            raise UnknownDocumentError(f"Page {page_index + 1} is not in the library.", hint="It may still be unread.")
         return stored_page(row)
 
     def pages_labelled(self, document_id: str, label: str) -> Sequence[int]:

@@ -51,7 +51,7 @@ class NoteStore:
         page = self._library.page(document_id, page_index)
         span = locate(words, page.text)
         if span is None:
-            raise TurnError("These words do not stand in one piece on the page, and were not pinned.",
+            raise TurnError("These words are not in one piece on the page, so they were not pinned.",
                             hint="Select one sentence, or the words of one column.")  # fmt: skip
         name, quotation = self._library.get(document_id).name, page.text[span.start : span.end]
         self.pin(session_id, [Citation(0, document_id, name, page_index, page.page_label, quotation,

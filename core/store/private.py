@@ -27,7 +27,7 @@ OURS = (
 def keep_private(data_dir: Path) -> None:
     """Make the directory if it is new, and take from others what an older version left open. Raises StorageError.
 
-    SQLite, Chroma and the log make files by themselves, so that the process's umask is what holds for all of them.
+    SQLite and the log make files by themselves, so that the process's umask is what holds for all of them.
     File systems without owners (FAT, some network drives) refuse, and Windows knows no such modes: that is ignored.
     """
     os.umask(0o077)

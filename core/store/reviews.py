@@ -51,7 +51,7 @@ class Reviews:
         A turn is decided once: whoever comes second is told, and may take the first decision back.
         """
         if decision is ReviewDecision.EDITED and not final_answer.strip():
-            raise TurnError("An edited answer needs a text.", hint="Write the answer, or reject the draft.")
+            raise TurnError("An edited answer cannot be empty.", hint="Write the answer, or reject the draft.")
         with self._database.transaction() as connection:
             turn = self._undecided(turn_id, decision)
             parts, citations = self._final(turn, decision, storable(final_answer))
@@ -88,7 +88,7 @@ class Reviews:
         with self._database.transaction() as connection:
             turn = self._turns.get(turn_id)
             if turn.status is not TurnStatus.REVIEWED or turn.review is None:
-                raise TurnError("There is no decision on this answer to take back.", hint="It waits for review.")
+                raise TurnError("There is no decision on this answer to undo.", hint="It is waiting for review.")
             connection.execute(
                 "UPDATE reviews SET undone_at = ? WHERE id = "
                 "(SELECT MAX(id) FROM reviews WHERE turn_id = ? AND undone_at = '')",
@@ -99,7 +99,7 @@ class Reviews:
                     "INSERT OR IGNORE INTO drafts (turn_id, text, updated_at) VALUES (?, ?, ?)",
                     (turn_id, turn.review.final_answer, now()),
                 )
-            reasons = turn.reasons or ("A decision on it was taken back.",)
+            reasons = turn.reasons or ("A decision on this answer was undone.",)
             self._turns.save(replace(turn, status=TurnStatus.FLAGGED, reasons=reasons))
 
     def keep_draft(self, turn_id: str, text: str) -> None:
@@ -130,12 +130,12 @@ class Reviews:
         ).fetchall()
         return [review for row in rows if (review := review_of(row))]
 
-    def send(self, turn_id: str, reason: str = "A person asked for a review.") -> None:
+    def send(self, turn_id: str, reason: str = "Someone asked for a review.") -> None:
         """Put any finished turn into the queue. Raises TurnError."""
         with self._database.transaction():
             turn = self._turns.get(turn_id)
             if turn.status not in (TurnStatus.ANSWERED, TurnStatus.REVIEWED, TurnStatus.FLAGGED):
-                raise TurnError("Only an answered turn can be reviewed.", hint="Run the question again first.")
+                raise TurnError("Only a finished answer can be reviewed.", hint="Run the question again first.")
             self._flag(turn, reason)
 
     def feedback(self, turn_id: str, kind: FeedbackKind | None) -> None:
@@ -221,12 +221,12 @@ class Reviews:
         if turn.status is TurnStatus.REVIEWED and turn.review:
             review = turn.review
             raise TurnError(
-                f"{review.reviewer} {review.decision} this answer already ({review.decided_at[:16].replace('T', ' ')} "
+                f"{review.reviewer} already {review.decision} this answer ({review.decided_at[:16].replace('T', ' ')} "
                 "UTC).",
-                hint="Nothing was changed. Take that decision back first if it should be another.",
+                hint="Nothing was changed. To decide differently, undo that decision first.",
             )
         if turn.status is TurnStatus.RUNNING:
-            raise TurnError("This turn is still running.", hint="Wait until it has ended.")
+            raise TurnError("This answer is still being written.", hint="Wait until it is finished.")
         if turn.status not in (TurnStatus.ANSWERED, TurnStatus.FLAGGED):
             raise TurnError(f"This answer was never finished ({turn.status}).", hint="Run the question again first.")
         if decision is ReviewDecision.EDITED:
@@ -236,7 +236,7 @@ class Reviews:
         draft = self.draft(turn_id)
         if draft and draft.text.strip() != turn.answer.strip():
             raise TurnError(
-                "An edit of this answer is not saved; nothing was decided.",
+                "This answer has an unsaved edit, so nothing was decided.",
                 hint="Save and approve the edit, or discard it first.",
             )
         return turn

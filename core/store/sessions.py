@@ -108,7 +108,7 @@ class Sessions:
         session = self.get(session_id)
         parts = [
             f"# {escape(session.title)}",
-            f"Exported from Pincite; begun {session.created_at[:16].replace('T', ' ')} UTC.",
+            f"Exported from Pincite. Session started {session.created_at[:16].replace('T', ' ')} UTC.",
         ]
         for turn in Turns(self._database).of_session(session_id):
             parts += _turn_markdown(turn, self._stands)

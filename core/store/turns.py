@@ -28,7 +28,7 @@ from core.store.older import parts_of, with_parts
 from core.store.workers import is_alive, this_worker
 from core.text.marks import plain_text
 
-UNREADABLE_TURN = "This turn cannot be read; it is kept as it is."
+UNREADABLE_TURN = "This answer cannot be read; it is kept as it is."
 UNREADABLE_STEP = "This step cannot be read; it is kept as it is."
 UNREADABLE_REVIEW = "The decision on this answer cannot be read; it is kept as it is."
 UNREADABLE_SCOPE = ("unreadable",)
@@ -91,7 +91,7 @@ class Turns:
                 (this_worker(), turn.id, TurnStatus.INTERRUPTED),
             )
             if not taken.rowcount:
-                raise TurnError("This answer is no longer interrupted.", hint="Look at it again.")
+                raise TurnError("This answer is no longer interrupted.", hint="Reload the page.")
             self.save(running)
         return running
 
@@ -292,7 +292,7 @@ def _exchange(row: sqlite3.Row, parts: Sequence[AnswerPart]) -> Exchange:
 
 
 def _gone() -> TurnError:
-    return TurnError("This turn is no longer stored.", hint="Its session may have been deleted.")
+    return TurnError("This answer is no longer stored.", hint="Its session may have been deleted.")
 
 
 def _parts(text: str | None) -> tuple[AnswerPart, ...] | None:

@@ -22,8 +22,8 @@ from core.store.database import Database, ReadOnlyDatabase, has_our_tables
 NAME = "left.json"
 MOST_OPENINGS = 2**53
 HINT = (
-    "Nothing was changed. `pincite restore FILE` brings back a backup in a new folder; `pincite repair` goes on from "
-    "the newest automatic backup, or with what is left."
+    "Nothing was changed. Run `pincite restore FILE` to restore a backup to a new folder, or `pincite repair` to "
+    "continue from the newest automatic backup or with what is left."
 )
 
 
@@ -50,10 +50,10 @@ def check_whole(settings: Settings) -> None:
     """Raises StorageError where opening would lose something without a word; changes nothing."""
     try:
         for path in misplaced(settings):
-            raise StorageError(f"{path} is not what it should be: a file, or a folder.", hint=HINT)
+            raise StorageError(f"{path} should be a folder but is a file, or the reverse.", hint=HINT)
         trouble = trouble_of(settings)
     except OSError as error:
-        hint = "Check who may read the folder; `pincite verify` says more."
+        hint = "Check who may read the folder. Run `pincite verify` for details."
         raise StorageError(f"{settings.data_dir} cannot be read ({error}).", hint=hint) from error
     if trouble is not None:
         raise StorageError(trouble.sentence(settings).removesuffix(f" {HINT}"), hint=HINT)
@@ -80,7 +80,7 @@ def trouble_of(settings: Settings) -> Trouble | None:
 
 def misplaced(settings: Settings) -> list[Path]:
     """What has the name of one of our files and is a folder, or the reverse."""
-    folders = {settings.files_dir, settings.vectors_dir, settings.models_dir}
+    folders = {settings.files_dir, settings.models_dir}
     names = ("pincite.db", "checkpoints.db", "settings.json", "ingest.lock", "pincite.log", STAMP, NAME)
     files = {settings.data_dir / name for name in names}
     wrong = [path for path in folders if path.exists() and not path.is_dir()]

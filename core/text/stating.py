@@ -190,7 +190,7 @@ def _parsed(expression: str) -> ast.expr:
     try:
         return expression_of(expression).body
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
-        raise NotComputableError(f"{expression} is no expression") from error
+        raise NotComputableError(f"{expression} is not a valid expression") from error
 
 
 def _evaluated(node: ast.expr, values: Mapping[str, Decimal]) -> Decimal:

@@ -14,7 +14,7 @@ MOST_DRAWN = 150
 """Points of a curve."""
 COLOURS = ("#2b8a89", "#c8553d", "#8a6d2b", "#6a5acd", "#4f7cac", "#b0589c")
 DASHES = ([1, 0], [8, 3], [2, 2], [8, 3, 2, 3], [5, 2], [12, 4])
-SHIPPED, CORRECTED = "Shipped", "Corrected"
+SHIPPED, CORRECTED = "Built-in", "Corrected"
 
 
 def draw_agreement(series: Mapping[str, Sequence[ReliabilityBin]]) -> None:
@@ -29,7 +29,7 @@ def draw_agreement(series: Mapping[str, Sequence[ReliabilityBin]]) -> None:
     names = [SHIPPED, CORRECTED]
     dots = alt.Chart(alt.Data(values=rows)).mark_point(size=80, filled=True, opacity=0.9).encode(
         x=alt.X("Said:Q", title="Confidence", axis=share, scale=scale),
-        y=alt.Y("Right:Q", title="Right", axis=share, scale=scale),
+        y=alt.Y("Right:Q", title="Share that were right", axis=share, scale=scale),
         color=alt.Color("Confidence:N", legend=legend, scale=alt.Scale(domain=names, range=["#2b8a89", "#c8553d"])),
         shape=alt.Shape("Confidence:N", legend=legend, scale=alt.Scale(domain=names, range=["circle", "triangle"])),
         tooltip=[alt.Tooltip("Said:Q", format=".0%"), alt.Tooltip("Right:Q", format=".0%"), "Answers:Q"],
@@ -52,13 +52,13 @@ def draw_risk_coverage(labelled: Mapping[AnswerKind, Labelled], promised: float)
     legend = alt.Legend(orient="bottom", columns=1, title=None, labelLimit=400, symbolType="stroke")
     kinds = alt.Scale(domain=list(names.values()), range=COLOURS)
     line = alt.Chart(alt.Data(values=rows)).mark_line().encode(
-        x=alt.X("Shown:Q", title="Answers shown, the surest first", axis=axis, scale=scale),
-        y=alt.Y("Wrong:Q", title="Wrong among them", axis=axis, scale=scale),
+        x=alt.X("Shown:Q", title="Answers shown, most confident first", axis=axis, scale=scale),
+        y=alt.Y("Wrong:Q", title="Share of these that are wrong", axis=axis, scale=scale),
         color=alt.Color("Kind:N", legend=legend, scale=kinds),
         strokeDash=alt.StrokeDash("Kind:N", legend=legend, scale=alt.Scale(domain=list(names.values()), range=DASHES)),
         tooltip=["Kind:N", alt.Tooltip("Shown:Q", format=".0%"), alt.Tooltip("Wrong:Q", format=".0%")],
     )  # fmt: skip
     limit = alt.Chart(alt.Data(values=[{"Wrong": promised}])).mark_rule(color="#808a8d", strokeDash=[4, 4])
     st.altair_chart((line + limit.encode(y="Wrong:Q")).properties(height=480, width=440), width="content")
-    st.caption("AURC is the area under a curve; an order that puts every wrong answer last comes nearest to 0. The "
-               "dashed grey line is the promised risk.")  # fmt: skip
+    st.caption("AURC is the area under a curve: the closer to 0, the better the confidence ranks wrong answers last. "
+               "The dashed grey line is the promised risk.")  # fmt: skip

@@ -138,7 +138,7 @@ def draw_evaluation(turn: Turn) -> None:
     if (verdict := turn.verdict) is None:
         return
     sure = f"{verdict.confidence:.0%}" if verdict.calibrated else NOT_CALIBRATED.lower()
-    st.caption(f"Confidence of this draft: {sure}")
+    st.caption(f"Confidence in this draft: {sure}")
     draw_scores(verdict)
     if turn.usage:
         used, room = turn.usage.prompt_tokens, turn.usage.context_tokens
@@ -178,7 +178,7 @@ def read_back_in_words(citations: Sequence[Citation]) -> str:
         for verb in [one if number == 1 else several]
         if number
     ]
-    return f"Read back from the pictures of their pages: {', '.join(told)}." if told else ""
+    return f"Compared with the page images: {', '.join(told)}." if told else ""
 
 
 def usage_in_words(usage: Usage, engine: str) -> str:

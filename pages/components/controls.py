@@ -56,7 +56,7 @@ def confirm_deletion(title: str, consequences: str, delete: Callback, *args: obj
     def ask() -> None:
         st.markdown(consequences)
         with row(horizontal_alignment="right"):
-            keep = st.button("Keep it")
+            keep = st.button("Cancel")
             gone = button("Delete", "delete", delete, *args, key="confirm_delete", type="primary")
         if keep or gone:
             st.rerun()
@@ -69,5 +69,5 @@ def link_to_trace(turn: Turn, label: str) -> None:
 
 
 def link_to_conversation(session_id: str) -> None:
-    st.page_link("pages/chat.py", label="Open the conversation", icon=":material/forum:",
+    st.page_link("pages/chat.py", label="Open the session", icon=":material/forum:",
                  query_params={"session": session_id})  # fmt: skip

@@ -11,95 +11,15 @@ from core.domain.answers import Citation
 from core.domain.errors import PinciteError
 from core.domain.turns import Session, Turn
 from core.services.bootstrap import Pincite
-from pages.components.layout import CONVERSATION
+from pages.components.layout import CONVERSATION, asset
 from pages.components.page_view import ShownPage, cited_page, show_page, shown_page
-from pages.components.words import page_name
+from pages.components.words import page_name, shorten
 
 NAMED = ("document", "page", "citation")
 _ADDRESSED = "addressed_page"
+LONGEST_QUOTATION = 400
 
-_SCRIPT = """
-const SAVED = "pincite-half-typed"
-const box = () => document.querySelector('[data-testid="stChatInputTextArea"]')
-
-function keepTyped() {
-  const area = box()
-  if (!area || area.dataset.kept) return
-  area.dataset.kept = "yes"
-  const saved = sessionStorage.getItem(SAVED)
-  if (saved && !area.value) {
-    Object.getOwnPropertyDescriptor(HTMLTextAreaElement.prototype, "value").set.call(area, saved)
-    area.dispatchEvent(new Event("input", { bubbles: true }))
-  }
-  const save = () => area.isConnected && sessionStorage.setItem(SAVED, area.value)
-  area.addEventListener("input", save)
-  for (const event of ["keyup", "click"]) document.addEventListener(event, () => setTimeout(save, 300))
-}
-
-function takeDrops() {
-  if (document.body.dataset.drops) return
-  document.body.dataset.drops = "yes"
-  const target = (event) => {
-    if (![...(event.dataTransfer?.types ?? [])].includes("Files")) return null
-    if (event.target.closest?.('[data-testid="stFileUploader"], [data-testid="stChatInput"]')) return null
-    return document.querySelector('[data-testid="stChatInput"] input[type="file"]')
-  }
-  document.addEventListener("dragover", (event) => { if (target(event)) event.preventDefault() })
-  document.addEventListener("drop", (event) => {
-    const input = target(event)
-    if (!input) return
-    event.preventDefault()
-    input.files = event.dataTransfer.files
-    input.dispatchEvent(new Event("change", { bubbles: true }))
-  })
-}
-
-function showQuestion(pane, turn, tries) {
-  const end = pane.scrollHeight
-  pane.scrollTop = end
-  if (tries) setTimeout(() => (pane.scrollHeight > end || tries > 4) && showQuestion(pane, turn, tries - 1), 120)
-}
-
-export default function ({ data, setTriggerValue }) {
-  keepTyped()
-  takeDrops()
-  const pane = document.querySelector(`.st-key-${data.pane}`)
-  if (!pane) return
-  if (data.asked && pane.dataset.session === data.session && pane.dataset.asked !== data.asked)
-    showQuestion(pane, data.asked, 8)
-  Object.assign(pane.dataset, { session: data.session, asked: data.asked })
-  const cited = (badge) => {
-    const turn = badge.closest('[class*="st-key-answer_"]')?.className.match(/st-key-answer_(\\w+)/)?.[1]
-    const number = badge.textContent.match(/\\d+/)?.[0]
-    return [data.cited[turn]?.[number], `${turn}.${number}`]
-  }
-  const mark = () => {
-    for (const badge of pane.querySelectorAll('.stMarkdownBadge:not([role="button"])')) {
-      const [told] = cited(badge)
-      if (!told) continue
-      badge.title = told
-      badge.tabIndex = 0
-      badge.setAttribute("role", "button")
-      badge.setAttribute("aria-label", `Open ${told}`)
-    }
-  }
-  const open = (event) => {
-    const badge = event.target.closest?.('.stMarkdownBadge[role="button"]')
-    if (!badge || (event.type === "keydown" && !["Enter", " "].includes(event.key))) return
-    event.preventDefault()
-    setTriggerValue("open", cited(badge)[1])
-  }
-  const seen = new MutationObserver(mark)
-  seen.observe(pane, { childList: true, subtree: true })
-  for (const event of ["click", "keydown"]) pane.addEventListener(event, open)
-  mark()
-  return () => {
-    seen.disconnect()
-    for (const event of ["click", "keydown"]) pane.removeEventListener(event, open)
-  }
-}
-"""
-_desk = st.components.v2.component("pincite_desk", js=_SCRIPT)
+_desk = st.components.v2.component("pincite_desk", js=asset("desk.js"))
 
 
 def draw_desk(app: Pincite, session: Session | None, slot: str, turns: Sequence[Turn]) -> None:
@@ -119,8 +39,9 @@ def draw_desk(app: Pincite, session: Session | None, slot: str, turns: Sequence[
     )  # fmt: skip
 
 
-def _told(place: Citation) -> str:
-    return f"{place.document_name}, {page_name(place.page_label, place.page_index)}: “{place.quotation}”"
+def _told(place: Citation) -> dict[str, str]:
+    page = page_name(place.page_label, place.page_index)
+    return {"place": f"{place.document_name}, {page}", "quotation": shorten(place.quotation, LONGEST_QUOTATION)}
 
 
 def _open(app: Pincite, slot: str, name: str | None) -> None:
@@ -148,10 +69,10 @@ def follow_address(app: Pincite, slot: str) -> None:
     document = next((one for one in app.library.list() if one.id == named.get("document")), None)
     page = int(named["page"]) if named.get("page", "").isdecimal() else 1
     if document is None or not 1 <= page <= document.page_count:
-        _say("The page in this address is not here: its document was removed, or has no such page.")
+        _say("The page in this link was not found. Its document was removed or has no such page.")
         return
     if "citation" in named and cited is None:
-        _say("The citation in this address is not here; its page is shown without marks.")
+        _say("The citation in this link was not found. Its page is shown without highlights.")
     citations, turn_id = (cited.citations, cited.turn_id) if cited else ((), "")
     show_page(slot, ShownPage(document.id, page - 1, citations, turn_id))
 

@@ -4,29 +4,9 @@ from collections.abc import Callable
 
 import streamlit as st
 
-_PRESS_CTRL_ENTER_AFTER_A_PAUSE = """
-export default function ({ data }) {
-  const attach = (tries) => {
-    const area = document.querySelector(`.st-key-${data.key} textarea`)
-    if (!area) return tries && setTimeout(() => attach(tries - 1), 100)
-    if (area.dataset.live) return
-    area.dataset.live = "yes"
-    let pause
-    const sendAfterAPause = (event) => {
-      clearTimeout(pause)
-      if (event?.isComposing) return  // half a word of Chinese or Korean is no text yet
-      pause = setTimeout(() => {
-        area.dispatchEvent(new KeyboardEvent("keydown", { key: "Enter", ctrlKey: true, bubbles: true }))
-      }, 600)
-    }
-    area.addEventListener("input", sendAfterAPause)
-    area.addEventListener("compositionend", () => sendAfterAPause())
-    if (area.value !== data.text) sendAfterAPause()
-  }
-  attach(20)
-}
-"""
-_watcher = st.components.v2.component("pincite_live_text", js=_PRESS_CTRL_ENTER_AFTER_A_PAUSE)
+from pages.components.layout import asset
+
+_watcher = st.components.v2.component("pincite_live_text", js=asset("live_text.js"))
 
 
 def live_text_area(label: str, *, height: int, key: str, on_change: Callable[[], None]) -> str:

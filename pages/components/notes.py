@@ -9,7 +9,7 @@ from pages.components.facade import safely
 from pages.components.page_view import ShownPage, show_page
 from pages.components.words import chip_label, escape, escape_lines, shorten
 
-EMPTY = "Nothing is pinned yet: *Pin to notes* stands under each answer, and beside words selected on a page."
+EMPTY = "Nothing is pinned yet. Use *Pin to notes* under an answer, or select words on a page."
 
 
 def draw_notes(app: Pincite, session: Session | None, slot: str) -> None:
@@ -26,12 +26,12 @@ def draw_notes(app: Pincite, session: Session | None, slot: str) -> None:
                 shown = ShownPage(place.document_id, place.page_index, (place,))
                 button(named, "link_off" if gone else "find_in_page", show_page, slot, shown, key=f"pin_{pin.id}",
                        disabled=gone)  # fmt: skip
-                quiet("Take out", "delete", app.notes.unpin, session.id, pin.id, key=f"unpin_{pin.id}")
+                quiet("Remove", "delete", app.notes.unpin, session.id, pin.id, key=f"unpin_{pin.id}")
         if not notes.pins:
             st.caption(EMPTY)
         if notes.removed:
             words = escape(shorten(" ".join(notes.removed.citation.quotation.split()), 40))
-            quiet(f"Undo: bring back “{words}”", "undo", app.notes.bring_back, session.id, key=f"undo_{session.id}")
+            quiet(f"Undo: restore “{words}”", "undo", app.notes.bring_back, session.id, key=f"undo_{session.id}")
         _draw_text(app, session.id, notes.text)
         if notes.pins or notes.text:
             download("Export as Markdown", lambda: app.notes.export_markdown(session.id),

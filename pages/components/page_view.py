@@ -22,10 +22,10 @@ from pages.components.words import chip_label, escape, shorten
 
 PICTURE_WIDTH, LARGE_WIDTH = 1100, 1800
 """Pixels; the larger one is for who has zoomed in."""
-_PINNED = "pinned_words"
-HIDDEN = "It is in the file, but not to be seen on the page: never searched, quoted or given to a model."
+_TURNED = "page_turned"
+HIDDEN = "This text is in the file but not visible on the page. It is never searched, quoted or given to a model."
 SET_APART = (
-    "It is on the page, but not part of its text: struck out, a mark of a note, or the number of a line. Never quoted."
+    "This is on the page but not part of its text: struck-out words, footnote marks or line numbers. Never quoted."
 )
 
 
@@ -112,7 +112,7 @@ def page_picture(
 
 
 @st.fragment
-def draw_picture(document: Document, shown: ShownPage, receipt: PageReceipt | None = None) -> None:
+def draw_picture(document: Document, shown: ShownPage, slot: str, receipt: PageReceipt | None = None) -> None:
     """The page with its marks; where its file holds text that nobody sees, with the choice to look at that."""
     said = hidden_summary(receipt.hidden or ()) if receipt else ""
     unseen = receipt and any(item.reason not in SEEN for item in receipt.hidden or ())
@@ -123,12 +123,14 @@ def draw_picture(document: Document, shown: ShownPage, receipt: PageReceipt | No
         page = pincite().library.page(document.id, shown.page_index)
         for span in orders_in(page.text)[:1]:
             said = escape(" ".join(page.text[span.start : span.end].split()))
-            st.caption(f":material/smart_toy: This page gives orders to a machine: “{said}” No model is shown them.")
+            st.caption(f":material/smart_toy: This page contains instructions to an AI: “{said}” No model sees them.")
         key = f"{document.id} {shown.page_index} {shown.marks}"
         large = draw_page_tools(page, document.name, key=key, cited=shown.marks, found=_found(shown),
-                                pin=lambda words: _pin(shown, words))  # fmt: skip
-        if st.session_state.pop(_PINNED, False):
-            st.rerun()  # the notes are drawn outside
+                                pin=lambda words: _pin(shown, words), go=lambda at: _go(shown, slot, at),
+                                find=lambda words: [at for _, at in pincite().documents.find(document.id, words)],
+                                )  # fmt: skip
+        if st.session_state.pop(_TURNED, False):
+            st.rerun()  # the notes and the pager are drawn outside
         with st.skeleton(height=600):
             width = LARGE_WIDTH if large else PICTURE_WIDTH
             picture = page_picture(document.id, shown.page_index, width, shown.marks, hidden)
@@ -144,8 +146,14 @@ def _pin(shown: ShownPage, words: str) -> None:
     app = pincite()
     session = app.sessions.find(st.session_state.get("session_id") or "") or app.sessions.create()
     st.session_state["session_id"] = session.id
-    st.session_state[_PINNED] = True
+    st.session_state[_TURNED] = True
     safely(app.notes.pin_words, session.id, shown.document_id, shown.page_index, words)
+
+
+def _go(shown: ShownPage, slot: str, page_index: int) -> None:
+    """Turn to a page on which the words stand that are looked for."""
+    show_page(slot, replace(shown, page_index=page_index))
+    st.session_state[_TURNED] = True
 
 
 def _found(shown: ShownPage) -> list[tuple[int, int]]:
@@ -170,7 +178,7 @@ def draw_pager(app: Pincite, document: Document, shown: ShownPage, slot: str) ->
     """Draw "‹ Page 3 of 20 ›" in the row at hand."""
     receipt = receipt_of(app, shown)
     label = receipt.page_label if receipt else ""
-    printed = "" if label in ("", str(shown.page_index + 1)) else f", printed “{escape(label)}”"
+    printed = "" if label in ("", str(shown.page_index + 1)) else f", printed as “{escape(label)}”"
     _turn_button(shown, document, slot, -1)
     st.markdown(f"Page {shown.page_index + 1} of {document.page_count}{printed}", width="content")
     _turn_button(shown, document, slot, +1)
@@ -212,4 +220,4 @@ def draw_page_panel(app: Pincite, shown: ShownPage, slot: str) -> None:
         quiet("", "close", show_page, slot, None, key=f"{slot}_close", help="Close the page")
     if len(shown.here) == 1:
         st.caption(quotations(shown.here))
-    draw_picture(document, shown, receipt_of(app, shown))
+    draw_picture(document, shown, slot, receipt_of(app, shown))

@@ -5,40 +5,16 @@ The list of citations is for paper alone: on the screen the quotations stand on 
 
 from collections.abc import Mapping, Sequence
 from html import escape
+from pathlib import Path
 
 import streamlit as st
 
 from core.domain.answers import Citation
-from pages.components.layout import CONVERSATION
 from pages.components.words import page_name
-
-_PANE = f".st-key-{CONVERSATION}"
-_NOT_ON_PAPER = (
-    *("stSidebar", "stHeader", "stToolbar", "stBottom", "stBottomBlockContainer", "stExpandSidebarButton"),
-    *("stButton", "stDownloadButton", "stPopover", "stFeedback", "stPageLink", "stChatMessageAvatarCustom"),
-)
-_STYLE = f"""<style>
-@media print {{
-  html, body, .stApp {{ color-scheme: light !important; background: #fff !important; }}
-  html, body, :has(.stMain), .stMain, :has({_PANE}), {_PANE}, {_PANE} div {{
-    position: static !important; height: auto !important; max-height: none !important; min-height: 0 !important;
-    overflow: visible !important; contain: none !important;
-  }}
-  html, body, :has(.stMain), .stMain, :has({_PANE}), {_PANE} {{
-    display: block !important; width: 100% !important; max-width: none !important; flex: none !important;
-    margin: 0 !important; padding: 0 !important;
-  }}
-  {", ".join(f'[data-testid="{name}"]' for name in _NOT_ON_PAPER)},
-  .stHorizontalBlock:has({_PANE}) > .stColumn:not(:has({_PANE})) {{ display: none !important; }}
-  .stApp, .stApp * {{ color: #000 !important; background: none !important; box-shadow: none !important; }}
-  [data-testid="stChatMessage"] {{ padding: 0.4rem 0 !important; }}
-  .pincite-printed::before {{ content: attr(data-cited); display: block; font-size: 0.8rem; margin: 0.15rem 0; }}
-}}
-</style>"""
 
 
 def apply_print_style() -> None:
-    st.html(_STYLE)
+    st.html(Path(__file__).with_name("printing.css"))
 
 
 def draw_printed_citations(citations: Sequence[Citation], names: Mapping[str, str]) -> None:

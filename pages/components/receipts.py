@@ -18,7 +18,7 @@ def draw_hidden(app: Pincite, document: Document, receipts: Sequence[PageReceipt
     _draw_apart(document, receipts, slot, seen=False)
     _draw_apart(document, receipts, slot, seen=True)
     if old := [receipt.page_index for receipt in receipts if receipt.hidden is None]:
-        st.caption(f"{count(len(old), 'page')} read before Pincite looked for hidden text.")
+        st.caption(f"Read before Pincite checked for hidden text: {count(len(old), 'page')}.")
         button("Read again", "refresh", app.ingest.retry, document.id, old, key="retry_unlooked")
 
 
@@ -27,7 +27,7 @@ def _draw_apart(document: Document, receipts: Sequence[PageReceipt], slot: str, 
     found = [receipt for receipt in receipts if kept[receipt.page_index]]
     if not found:
         return
-    title, icon = ("Set apart", "format_strikethrough") if seen else ("Hidden text", "visibility_off")
+    title, icon = ("Excluded text", "format_strikethrough") if seen else ("Hidden text", "visibility_off")
     with st.expander(f"{title} on {count(len(found), 'page')}", icon=f":material/{icon}:"):
         st.caption(SET_APART if seen else HIDDEN)
         for receipt in found[:50]:
@@ -38,7 +38,7 @@ def _draw_apart(document: Document, receipts: Sequence[PageReceipt], slot: str, 
                 st.caption(escape(hidden_summary(kept[receipt.page_index])))
 
 
-@st.cache_data(max_entries=48, show_spinner="Looking for orders to machines…")
+@st.cache_data(max_entries=48, show_spinner="Checking for instructions to an AI…")
 def _orders(document_id: str, page_indexes: tuple[int, ...]) -> dict[int, str]:
     """The pages that speak to a machine, and what they say."""
     found = {}
@@ -54,8 +54,8 @@ def draw_orders(document: Document, receipts: Sequence[PageReceipt], slot: str) 
     found = _orders(document.id, tuple(receipt.page_index for receipt in receipts))
     if not found:
         return
-    with st.expander(f"Orders to a machine on {count(len(found), 'page')}", icon=":material/smart_toy:"):
-        st.caption("No model is shown them, and answers that cite these pages wait for review.")
+    with st.expander(f"Instructions to an AI on {count(len(found), 'page')}", icon=":material/smart_toy:"):
+        st.caption("No model sees them, and answers that cite these pages wait for review.")
         for page_index, said in list(found.items())[:50]:
             with row(gap="xsmall"):
                 place = ShownPage(document.id, page_index)
@@ -66,12 +66,12 @@ def draw_orders(document: Document, receipts: Sequence[PageReceipt], slot: str) 
 def draw_troubles(app: Pincite, document: Document, troubled: Sequence[PageReceipt], slot: str) -> None:
     """List the pages to look at, each with its reason, and offer to read them again."""
     number = len(troubled)
-    with st.expander(f"{count(number, 'page')} to look at", icon=":material/warning:", expanded=number < 6):
+    with st.expander(f"{count(number, 'page')} to check", icon=":material/warning:", expanded=number < 6):
         again = [receipt.page_index for receipt in troubled]
-        button("Read all of them again", "refresh", app.ingest.retry, document.id, again, key="retry_all")
+        button("Read all again", "refresh", app.ingest.retry, document.id, again, key="retry_all")
         for receipt in troubled[:50]:
             with row(gap="xsmall"):
                 name = escape(page_name(receipt.page_label, receipt.page_index))
                 place = ShownPage(document.id, receipt.page_index)
                 quiet(name, "find_in_page", show_page, slot, place, key=f"open_{receipt.page_index}")
-                st.caption(escape(f"{receipt.status}. {receipt.reason}"))
+                st.caption(escape(f"{receipt.status.capitalize()}: {receipt.reason}"))

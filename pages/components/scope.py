@@ -48,21 +48,21 @@ def draw_scope(app: Pincite, session: Session | None, names: dict[str, str], mod
     with st.popover(escape(scope_in_words(chosen, names, mode)), icon=icon):
         st.multiselect(
             "Documents to search", list(names), format_func=lambda id_: names[id_], key=key,
-            placeholder="None of the chosen is here" if chosen else f"All {count(len(names), 'document')}",
+            placeholder="No chosen document is in the library" if chosen else f"All {count(len(names), 'document')}",
             on_change=safely, args=(_choose, app, session_id, key),
         )  # fmt: skip
         facts = [(fact, value) for fact, values in app.search.facts().items() for value in values]
         if facts:
             _forget_facts(app, f"{key}_facts", chosen)
             st.multiselect(
-                "Or by company, year and type", facts, format_func=lambda one: f"{one[1]} ({one[0]})",
+                "Or choose by company, year or type", facts, format_func=lambda one: f"{one[1]} ({one[0]})",
                 key=f"{key}_facts", placeholder="All", on_change=safely, args=(_choose_facts, app, session_id, key),
             )  # fmt: skip
         if gone := len(chosen) - len(here):
             st.caption(f":material/warning: {count(gone, 'chosen document')} {_were(gone)} removed from the library.")
         if chosen:
             quiet("Search all documents", "select_all", _keep, app, session_id, (), key=f"{key}_all")
-        st.caption("Leave it empty to search all. A question that names a document with @ goes to that one alone.")
+        st.caption("Leave empty to search all. A question that names a document with @ searches only that one.")
 
 
 def draw_sources(app: Pincite, session: Session | None) -> None:
@@ -80,7 +80,7 @@ def draw_sources(app: Pincite, session: Session | None) -> None:
             st.checkbox(_source(document), key=key, disabled=here == [document.id],
                         on_change=safely, args=(_tick, app, session_id, document.id))  # fmt: skip
         if len(documents) > MOST_LISTED:
-            st.caption(f"and {len(documents) - MOST_LISTED} more, chosen below the conversation")
+            st.caption(f"and {len(documents) - MOST_LISTED} more. Choose them above the question box.")
 
 
 def _source(document: Document) -> str:
@@ -102,7 +102,7 @@ def draw_lost_scope(session: Session | None, names: dict[str, str]) -> None:
     chosen = chosen_documents(session)
     if chosen and not any(id_ in names for id_ in chosen):
         st.warning(
-            f"**Nothing is searched.** The {count(len(chosen), 'document')} chosen for this conversation "
+            f"**There is nothing to search.** The {count(len(chosen), 'document')} chosen for this session "
             f"{_were(len(chosen))} removed from the library. Choose others below, or search all documents.",
             icon=":material/folder_off:",
         )
@@ -112,7 +112,7 @@ def scope_in_words(chosen: Sequence[str], names: dict[str, str], mode: Mode) -> 
     """What the next question searches, as short as a button."""
     here = [id_ for id_ in chosen if id_ in names]
     if mode is Mode.CHAT:
-        return "Searches no documents"
+        return "No documents searched"
     if not chosen:
         return f"All {count(len(names), 'document')}" if names else "No documents yet"
     if not here:

@@ -33,7 +33,7 @@ def open_session(app: Pincite) -> Session | None:
         st.session_state["session_id"] = wanted or _newest(app)
     session = app.sessions.find(st.session_state["session_id"])
     if session is None and wanted and wanted == st.session_state["session_id"]:
-        st.warning("**The conversation in this address is not here.** It was deleted, or belongs to another library. "
+        st.warning("**The session in this link was not found.** It was deleted or belongs to another library. "
                    "Choose one on the left, or ask a new question.", icon=":material/link_off:")  # fmt: skip
     _address(session.id if session else "")
     return session
@@ -65,7 +65,7 @@ def draw_session_list(app: Pincite, current: Session | None) -> None:
         most = shown_of("sessions", SESSIONS_A_PAGE)
         found = app.sessions.list(wanted or "", most=most + 1)
         if not found:
-            st.caption("No session has these words." if wanted else "No sessions yet.")
+            st.caption("No sessions match your search." if wanted else "No sessions yet.")
         with st.container(key=SESSION_LIST, gap=None):
             for session in found[:most]:
                 title = escape(session.title)
@@ -93,9 +93,11 @@ def draw_session_menu(app: Pincite, session: Session, turns: Sequence[Turn]) -> 
                     download(label, partial(app.exports.of_session, session.id, form), f"{session.title[:60]}{form}",
                              mime, key=f"export_{form}")  # fmt: skip
             if (asked := app.turns.count(session.id)) > len(turns):
-                quiet("Show all of it, for printing", "print", show_more, session.id, asked, key=f"all_{session.id}")
+                quiet("Show everything, for printing", "print", show_more, session.id, asked, key=f"all_{session.id}")
             if quiet("Delete…", "delete"):
-                words = f"**{escape(session.title)}** and its answers, traces and reviews go for good. Documents stay."
+                words = (
+                    f"**{escape(session.title)}** and its answers, traces and reviews will be deleted. Documents stay."
+                )
                 confirm_deletion("Delete this session?", words, _delete, app, session)
 
 

@@ -15,7 +15,7 @@ def draw_setting(settings: Settings, name: str, **options: Any) -> Any:
     default = f" Default: {about['default']}." if about["default"] != "" else ""
     shared: dict[str, Any] = {"help": f"{about['description']}{default}", "disabled": bool(variable)} | options
     if variable:
-        st.caption(f":material/lock: {about['title']}: held by the variable {variable}.")
+        st.caption(f":material/lock: {about['title']}: set by the environment variable {variable}.")
     if "options" in shared:
         return st.selectbox(about["title"], index=shared["options"].index(value), **shared)
     if few := shared.pop("few", None):

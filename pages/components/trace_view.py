@@ -55,7 +55,7 @@ def draw_path(turn: Turn) -> None:
 
 def draw_timeline(steps: Sequence[TraceStep]) -> None:
     if not steps:
-        st.caption("This turn left no steps.")
+        st.caption("No steps were recorded for this answer.")
         return
     begin = parse_time(steps[0].started_at)
     starts = [(parse_time(step.started_at) - begin).total_seconds() for step in steps]
@@ -128,7 +128,7 @@ def draw_rows(rows: Sequence[Any], *, key: str) -> None:
     """A table; the scores of a passage become columns of their own."""
     flat = [_flat(row) if isinstance(row, Mapping) else {"value": str(row)} for row in rows]
     if not flat:
-        st.caption("Nothing.")
+        st.caption("Nothing to show.")
         return
     widths = {"Rank": 50, "Score": 70, "No.": 50, "Passage": 330, "text": 400}
     columns = {name: st.column_config.Column(width=width) for name, width in widths.items() if name in flat[0]}
@@ -153,7 +153,7 @@ def evidence_rows(evidence: Sequence[Evidence]) -> list[dict[str, Any]]:
             "Page": page_name(item.passage.page_label, item.passage.page_index),
             "Passage": item.passage.text,
             **{stage: round(score, 4) for stage, score in item.scores.items()},
-            "Taken as": item.reason,
+            "Why included": item.reason,
         }
         for item in evidence
     ]

@@ -39,7 +39,7 @@ def draw_question(app: Pincite, turn: Turn, document_names: dict[str, str]) -> N
     with st.chat_message("user", avatar=":material/person:"):
         st.markdown(escape_lines(turn.question))
         if turn.plan and turn.plan.standalone_question != turn.plan.question:
-            st.caption(f"Read as “{escape(turn.plan.standalone_question)}”")
+            st.caption(f"Understood as “{escape(turn.plan.standalone_question)}”")
         named = [shown for id_ in turn.document_ids if (shown := document_names.get(id_))]
         gone = len(turn.document_ids) - len(named)
         if turn.status is TurnStatus.UNREADABLE:
@@ -48,15 +48,15 @@ def draw_question(app: Pincite, turn: Turn, document_names: dict[str, str]) -> N
             st.caption("Chat only, no documents searched")
         elif named and (gone or len(named) < len(document_names)):
             more = f" and {count(len(named) - 2, 'more document')}" if len(named) > 2 else ""
-            since = f"; {gone:,} more removed since" if gone else ""
-            st.caption(f"Asked of {escape(', '.join(named[:2]))}{more}{since}")
+            since = f"; {gone:,} more since removed" if gone else ""
+            st.caption(f"Documents: {escape(', '.join(named[:2]))}{more}{since}")
         elif gone:
-            st.caption(f"Asked of {count(gone, 'document')}, removed since")
+            st.caption(f"Searched {count(gone, 'document')}, since removed")
         if _narrowed(turn) and turn.plan:
             only = ", ".join(document_names.get(id_, "a removed document") for id_ in turn.plan.document_ids[:2])
             more = f" and {len(turn.plan.document_ids) - 2} more" if len(turn.plan.document_ids) > 2 else ""
             quiet(f"Only {escape(only)}{more}", "close", _elsewhere, app, turn.id, key=f"only_{turn.id}",
-                  help="The question names it. Ask all documents instead.")  # fmt: skip
+                  help="Limited to what the question names. Click to search all documents.")  # fmt: skip
 
 
 def _narrowed(turn: Turn) -> bool:
@@ -93,16 +93,16 @@ def draw_answer(app: Pincite, turn: Turn, document_names: dict[str, str], slot: 
     draw_chips(final.citations, document_names, slot, turn.id)
     draw_printed_citations(final.citations, document_names)
     if turn.thoughts:
-        with st.expander("What the model thought first", type="compact", icon=":material/psychology:"):
-            st.caption("No part of the answer, and not checked.")
+        with st.expander("The model's reasoning", type="compact", icon=":material/psychology:"):
+            st.caption("Not part of the answer, and not checked.")
             st.markdown(escape_lines(turn.thoughts))
     if review and review.parts != turn.parts:
-        with st.expander("The draft before the review", type="compact"):
+        with st.expander("Draft before review", type="compact"):
             st.markdown(answer_markdown(turn.parts, turn.verdict))
     if not review and turn.evidence and not turn.citations:
         if turn.verdict and turn.verdict.declined:
             st.caption(_searched(turn))
-        st.caption("The nearest passages that the search found:")
+        st.caption("Closest passages found:")
         draw_chips(passages_found(turn)[:3], document_names, slot, turn.id)
     _draw_state(turn)
     if turn.notices:
@@ -114,9 +114,7 @@ def _searched(turn: Turn) -> str:
     asked = f" for “{escape(turn.asked)}”" if turn.asked and turn.asked != turn.question else ""
     named = turn.plan.document_ids if turn.plan else ()
     where = (
-        f"{count(len(named), 'document')} that the question names"
-        if named
-        else count(len(turn.document_ids), "document")
+        f"{count(len(named), 'document')} named in the question" if named else count(len(turn.document_ids), "document")
     )
     return f"Searched {where}{asked}."
 
@@ -156,7 +154,7 @@ def _draw_state(turn: Turn) -> None:
         note = f" “{escape(review.note)}”" if review.note else ""
         who = f"{escape(review.reviewer)}, {moment(review.decided_at)}."
         if review.stale:
-            st.warning(f"Reviewed by {who} It no longer holds: {escape(review.stale)}", icon=":material/history:")
+            st.warning(f"Reviewed by {who} No longer valid: {escape(review.stale)}", icon=":material/history:")
         elif review.decision is ReviewDecision.REJECTED:
             st.error(f"**This answer was rejected** by {who}{note}", icon=":material/block:")
         else:
@@ -165,7 +163,7 @@ def _draw_state(turn: Turn) -> None:
     elif turn.status is TurnStatus.FLAGGED:
         reasons = "\n".join(f"- {escape(reason)}" for reason in turn.reasons)
         back = f"\n\n**{escape(turn.question_back)}**" if turn.question_back else ""
-        words = f"**Do not rely on this answer yet.** It waits for review:\n{reasons}{back}"
+        words = f"**Do not rely on this answer yet.** It is waiting for review:\n{reasons}{back}"
         st.warning(words, icon=":material/warning:")
     elif turn.status is TurnStatus.UNREADABLE:
         st.error(f"**{escape(turn.error)}** Ask the question again to get an answer.", icon=":material/error:")
@@ -183,7 +181,7 @@ def draw_actions(app: Pincite, turn: Turn) -> None:
         if turn.status in (TurnStatus.FAILED, TurnStatus.INTERRUPTED, TurnStatus.STOPPED):
             if app.runner.can_continue(turn):
                 button("Continue", "play_arrow", app.runner.continue_turn, turn.id, key=f"continue_{turn.id}",
-                       help="From the step in which it was interrupted")  # fmt: skip
+                       help="Continue from the step where it was interrupted")  # fmt: skip
             button("Run again", "refresh", app.runner.run_again, turn.id, key=f"again_{turn.id}")
             if turn.engine != "quoting":
                 button("Run again with quoting", "format_quote", _quote, app, turn.id, key=f"quoting_{turn.id}")
@@ -196,13 +194,13 @@ def draw_actions(app: Pincite, turn: Turn) -> None:
             for name in turn.options:
                 button(name, "subdirectory_arrow_right", _choose, app, turn, name, key=f"option_{name}_{turn.id}")
             if turn.options:
-                button("Answer it as it is", "done", app.runner.run_again, turn.id, key=f"anyway_{turn.id}")
+                button("Answer as asked", "done", app.runner.run_again, turn.id, key=f"anyway_{turn.id}")
             if turn.intent is Intent.ABOUT:
                 st.page_link("pages/documents.py", label="Documents", icon=":material/description:")
                 st.page_link("pages/settings.py", label="Settings", icon=":material/settings:")
             if turn.final_citations:
                 quiet("Pin to notes", "keep", app.notes.pin, turn.session_id, turn.final_citations,
-                      key=f"pin_all_{turn.id}", help="Keep what this answer quotes in the notes")  # fmt: skip
+                      key=f"pin_all_{turn.id}", help="Add this answer's quotations to the notes")  # fmt: skip
         if quiet("Why this answer?", "account_tree", key=f"why_{turn.id}"):
             draw_why(app, turn)
         if turn.plan and turn.verdict:
@@ -216,14 +214,14 @@ def draw_actions(app: Pincite, turn: Turn) -> None:
 def _draw_more(app: Pincite, turn: Turn) -> None:
     """What is seldom done with an answer."""
     if turn.final_citations:
-        download("Evidence", lambda: app.exports.of_turn(turn.id), f"{turn.question[:60]}.pdf", "application/pdf",
-                 key=f"binder_{turn.id}", help="This answer with the pages that it cites, as a sealed PDF")  # fmt: skip
+        download("Save evidence", lambda: app.exports.of_turn(turn.id), f"{turn.question[:60]}.pdf", "application/pdf",
+                 key=f"binder_{turn.id}", help="This answer with the pages it cites, as a sealed PDF")  # fmt: skip
     if turn.status is TurnStatus.ANSWERED:
         quiet("Send to review", "rate_review", app.reviews.send, turn.id, key=f"review_{turn.id}")
     if turn.plan and turn.plan.standalone_question != turn.plan.question:
-        quiet("Ask it on its own", "chat_bubble", _alone, app, turn.id, key=f"alone_{turn.id}")
+        quiet("Ask on its own", "chat_bubble", _alone, app, turn.id, key=f"alone_{turn.id}")
     elif turn.plan and turn.plan.readings:
-        quiet("Ask it as a follow-up", "forum", _joined, app, turn, key=f"joined_{turn.id}")
+        quiet("Ask as a follow-up", "forum", _joined, app, turn, key=f"joined_{turn.id}")
     link_to_trace(turn, "Full trace")
 
 

@@ -105,7 +105,7 @@ def draw_intake(app: Pincite) -> None:
     for name, reason in kept.refused:
         st.error(f"**{escape(name)}** was not added. {escape(reason)}", icon=":material/error:")
     for document in kept.known:
-        known = f"**{escape(document.name)}** is already here; it was recognised by its content."
+        known = f"**{escape(document.name)}** is already in the library, with the same content."
         st.info(known, icon=":material/info:")
     for old, new in kept.replacing:
         _draw_replacement(app, old, new)
@@ -118,7 +118,7 @@ def draw_intake(app: Pincite) -> None:
 def _draw_replacement(app: Pincite, old: Document, new: Document) -> None:
     with st.container(border=True):
         st.markdown(
-            f":material/difference: **{escape(new.name)}** is here already with other content. Is this a new version?"
+            f":material/difference: **{escape(new.name)}** is already here with other content. Is this a new version?"
         )
         with row():
             st.button("Replace the old version", key=f"replace_{new.id}", type="primary",
@@ -154,7 +154,7 @@ def _draw_password(app: Pincite, file: Locked) -> None:
         password = st.text_input("Password", type="password", autocomplete="off")
         with row():
             opened = st.form_submit_button("Open", type="primary")
-            skipped = st.form_submit_button("Leave it out")
+            skipped = st.form_submit_button("Skip")
     if (opened and password) or skipped:
         intake().locked.remove(file)
         if not skipped and (document := take_in_one(app, file, password)):

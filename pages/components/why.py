@@ -19,7 +19,7 @@ def draw_why(app: Pincite, turn: Turn) -> None:
     names = {document.id: document.name for document in app.library.list()}
     steps = {
         "Understood as": _understood(turn),
-        "Looked in": _looked_in(turn, names),
+        "Searched": _looked_in(turn, names),
         "Found": _found(turn),
         "Doubts": _doubts(turn),
     }
@@ -58,7 +58,7 @@ def _found(turn: Turn) -> Iterator[str]:
         where = f"{escape(place.document_name)}, {page_name(place.page_label, place.page_index)}"
         yield f"[{place.number}] “{escape(' '.join(place.quotation.split()))}” · {where}"
     if not turn.final_citations:
-        yield "Nothing is quoted."
+        yield "Nothing was quoted."
 
 
 def _doubts(turn: Turn) -> Iterator[str]:
@@ -69,6 +69,6 @@ def _doubts(turn: Turn) -> Iterator[str]:
     elif turn.status is TurnStatus.FLAGGED:
         yield from map(escape, turn.reasons)
     elif turn.verdict and turn.verdict.claims and not turn.error:
-        yield f"None: every claim stands on its page. Pincite is {turn.verdict.confidence:.0%} sure that they answer."
+        yield f"None: each claim is on its page. Pincite is {turn.verdict.confidence:.0%} sure that this is the answer."
     elif not turn.error:
-        yield "Nothing was claimed of a document, so nothing was checked."
+        yield "The answer makes no claims about documents, so nothing was checked."

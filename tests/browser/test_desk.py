@@ -42,12 +42,12 @@ def test_words_of_a_page_are_found_selected_copied_with_their_citation_and_asked
     page.get_by_role("button", name=re.compile(r"^Open service-contract\.pdf, p\. 2")).first.click()
     line = page.locator(".pincite-words > span", has_text="6.2 The Supplier may also charge").first
     expect(line).to_be_attached()
-    find = page.get_by_label("Find on this page")
+    find = page.get_by_label("Find in this document")
     find.fill("Overdue  INVOICE")
     expect(page.locator(".pincite-count")).to_have_text("1 of 1")
     expect(page.locator(".pincite-here")).to_have_count(2)
     find.fill("no such words")
-    expect(page.locator(".pincite-count")).to_have_text("none")
+    expect(page.locator(".pincite-count")).to_have_text("No matches")
     line.scroll_into_view_if_needed()
     line.click(click_count=3)
     page.get_by_role("button", name="Copy with citation").click()
@@ -60,15 +60,37 @@ def test_words_of_a_page_are_found_selected_copied_with_their_citation_and_asked
     expect(box).to_have_value(re.compile("^“6.2 The Supplier may also charge"))
     picture = page.locator(".st-key-page_panel img")
     narrow = picture.bounding_box()
-    page.get_by_role("button", name="Larger").click()
-    expect(page.locator(".pincite-size")).to_have_text("200 %")
+    page.get_by_role("button", name="Zoom in").click()
+    expect(page.locator(".pincite-size")).to_have_text("200%")
     page.wait_for_function("document.querySelector('.st-key-page_panel img').naturalWidth > 1100")
     wide = picture.bounding_box()
     assert narrow and wide and wide["width"] > 1.1 * narrow["width"]
     for _ in range(2):
-        page.get_by_role("button", name="Smaller").click()
-    expect(page.locator(".pincite-size")).to_have_text("100 %")
+        page.get_by_role("button", name="Zoom out").click()
+    expect(page.locator(".pincite-size")).to_have_text("100%")
     expect(page.locator(".pincite-words > span", has_text="6.2 The Supplier may also charge")).to_be_attached()
+
+
+def test_words_are_found_on_every_page_and_a_mark_tells_what_it_quotes(quoting_app: str, new_page: NewPage) -> None:
+    page = new_page()
+    page.goto(quoting_app)
+    page.get_by_role("button", name="Try it with the sample contract").click()
+    mark = page.get_by_role("button", name=re.compile(r"^Open service-contract\.pdf, p\. 2")).first
+    mark.hover()
+    expect(page.locator(".pincite-card")).to_contain_text("service-contract.pdf, p. 2")
+    mark.click()
+    expect(page.locator(".pincite-card")).to_have_count(0)
+    find = page.get_by_label("Find in this document")
+    find.fill("month")
+    pages = page.locator(".pincite-places button")
+    expect(pages.first).to_be_visible()
+    found = [int(number) for number in pages.all_inner_texts()]
+    assert len(found) > 1 and 2 in found
+    other = next(number for number in found if number != 2)
+    pages.filter(has_text=str(other)).click()
+    expect(page.get_by_text(f"Page {other} of 4")).to_be_visible()
+    expect(find).to_have_value("month")
+    expect(page.locator(".pincite-count")).to_have_text(re.compile(r"^1 of \d"))
 
 
 def test_a_half_typed_question_outlives_another_page_and_files_may_be_dropped_anywhere(
@@ -101,7 +123,7 @@ def test_the_box_stays_live_in_mid_answer_and_the_next_question_comes_into_view(
     box = page.get_by_test_id("stChatInputTextArea")
     box.fill("Which law governs it?")
     box.press("Enter")
-    waits = pane.get_by_text("Waits for the answer before it")
+    waits = pane.get_by_text("Waiting for the previous answer")
     expect(waits).to_be_in_viewport()
     expect(box).to_be_focused()
     model.go_on.set()

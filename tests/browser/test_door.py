@@ -40,7 +40,7 @@ def test_somebody_from_another_machine_signs_in(tmp_path: Path, new_page: NewPag
         page.goto(f"{app.address}/documents")
         page.get_by_label("Passphrase").fill("not the right one")
         page.get_by_role("button", name="Sign in").click()
-        expect(page.get_by_text("That is not the passphrase.")).to_be_visible()
+        expect(page.get_by_text("Wrong passphrase.")).to_be_visible()
         page.get_by_label("Passphrase").fill("four words nobody guesses")
         page.keyboard.press("Enter")
         expect(page.get_by_role("heading", name="Documents")).to_be_visible()

@@ -75,14 +75,14 @@ def test_upload_ask_citation_page_trace_review(quoting_app: str, new_page: NewPa
 
     page.get_by_role("button", name="Why this answer?").click()
     dialog = page.get_by_role("dialog")
-    for step in ("Understood as", "Looked in", "Found", "Doubts"):
+    for step in ("Understood as", "Searched", "Found", "Doubts"):
         expect(dialog.get_by_text(step)).to_be_visible()
     dialog.get_by_role("link", name="Full trace").click()
     expect(page.locator('[data-testid="stGraphVizChart"] svg')).to_be_visible()
     trace = json.loads(downloaded(page, page.get_by_role("button", name="Download as JSON")).read_text("utf-8"))
     assert trace["question"] == QUESTION and trace["path"][0] == "router"
 
-    page.get_by_role("link", name="Open the conversation").click()
+    page.get_by_role("link", name="Open the session").click()
     page.locator('[class*="st-key-also_"] button').last.click()
     page.get_by_role("button", name="Send to review").click()
     expect(page.get_by_text("Do not rely on this answer yet.")).to_be_visible()
@@ -90,7 +90,7 @@ def test_upload_ask_citation_page_trace_review(quoting_app: str, new_page: NewPa
     expect(page.locator('[data-testid="stMain"] img')).to_be_visible()
     page.get_by_role("heading", name="Review").click()
     page.keyboard.press("a")
-    expect(page.get_by_text("Nothing waits for review.")).to_be_visible()
+    expect(page.get_by_text("Nothing is waiting for review.")).to_be_visible()
     go_to(page, "Chat")
     expect(page.get_by_text(re.compile("Reviewed and approved by"))).to_be_visible()
 

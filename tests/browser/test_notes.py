@@ -32,9 +32,9 @@ def test_what_is_pinned_is_kept_exported_and_brought_back(quoting_app: str, new_
     expect(panel.get_by_text("6.2 The Supplier may also charge")).to_be_visible()
     panel.get_by_label("Your notes (Markdown)").fill("Ask the *supplier*.")
     panel.get_by_label("Your notes (Markdown)").blur()
-    panel.get_by_role("button", name="Take out").last.click()
+    panel.get_by_role("button", name="Remove").last.click()
     expect(page.get_by_role("button", name=f"Notes ({before})")).to_be_visible()
-    panel.get_by_role("button", name=re.compile("^Undo: bring back")).click()
+    panel.get_by_role("button", name=re.compile("^Undo: restore")).click()
     expect(more).to_be_visible()
     told = downloaded(page, panel.get_by_role("button", name="Export as Markdown")).read_text(encoding="utf-8")
     assert "Ask the *supplier*." in told

@@ -58,7 +58,7 @@ def test_the_whole_conversation_is_printed(tmp_path: Path, new_page: NewPage, lo
         expect(page.get_by_role("button", name="Why this answer?")).to_have_count(20)
         assert "at the very end?" in words_of(page)
         page.locator(".st-key-conversation").get_by_test_id("stPopover").first.get_by_role("button").click()
-        page.get_by_role("button", name="Show all of it, for printing").click()
+        page.get_by_role("button", name="Show everything, for printing").click()
         expect(page.get_by_role("button", name="Why this answer?")).to_have_count(22)
         page.get_by_role("button", name=re.compile(r"service-contract · p\. 2")).first.click()
         expect(page.locator(".st-key-page_panel img")).to_be_visible()
@@ -68,5 +68,5 @@ def test_the_whole_conversation_is_printed(tmp_path: Path, new_page: NewPage, lo
     assert "at the very end?" in printed
     assert sum(printed.count(question) for question in QUESTIONS) == 21
     assert re.search(r"\[1\] service-contract\.pdf, p\. \d+: “", printed)
-    for of_the_program in ("New session", "Why this answer?", "Send to review", "Find on this page", "Page 2 of 4"):
+    for of_the_program in ("New session", "Why this answer?", "Send to review", "Find in this document", "Page 2 of 4"):
         assert of_the_program not in printed

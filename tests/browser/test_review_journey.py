@@ -36,7 +36,7 @@ def test_a_reviewed_answer_outlives_a_restart_answers_again_and_goes_stale(tmp_p
         expect(page.locator('[data-testid="stMain"] img')).to_be_visible()
         page.get_by_role("heading", name="Review").click()
         page.keyboard.press("e")
-        editor = page.get_by_role("textbox", name="The final answer")
+        editor = page.get_by_role("textbox", name="Final answer")
         expect(editor).to_be_in_viewport()
         expect(page.get_by_text("What is the penalty for late payment?").filter(visible=True).last).to_be_in_viewport()
         assert page.evaluate("document.querySelector('[data-testid=stMain]').scrollTop") == 0, "the window stays"
@@ -62,11 +62,11 @@ def test_a_reviewed_answer_outlives_a_restart_answers_again_and_goes_stale(tmp_p
         expect(page.get_by_text("✓ supported").filter(visible=True)).to_be_visible()
         page.get_by_label("Reviewer").fill("Maria")
         page.get_by_role("button", name="Save and approve").click()
-        expect(page.get_by_text("Nothing waits for review.")).to_be_visible()
+        expect(page.get_by_text("Nothing is waiting for review.")).to_be_visible()
         page.get_by_role("button", name="Undo").click()
         expect(editor).to_have_value(RIGHT)
         page.get_by_role("button", name="Save and approve").click()
-        expect(page.get_by_text("Nothing waits for review.")).to_be_visible()
+        expect(page.get_by_text("Nothing is waiting for review.")).to_be_visible()
         page.goto(conversation)
         expect(page.get_by_text(re.compile("Reviewed and edited by Maria"))).to_be_visible()
 
@@ -85,4 +85,4 @@ def test_a_reviewed_answer_outlives_a_restart_answers_again_and_goes_stale(tmp_p
         go_to(page, r"Review \(1\)")
         expect(page.get_by_text("was removed or replaced").filter(visible=True).first).to_be_visible()
         page.goto(conversation)
-        expect(page.get_by_text("It no longer holds")).to_be_visible()
+        expect(page.get_by_text("No longer valid")).to_be_visible()

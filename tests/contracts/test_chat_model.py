@@ -180,7 +180,7 @@ def test_quoting_says_that_no_language_model_is_connected() -> None:
     answer = said_by(Quoting().answer(AnswerRequest("What can you do?", Intent.CHAT), never))
     assert "No language model is connected" in answer
     thanks = AnswerRequest("Thanks a lot!", Intent.CHAT, library_is_empty=False)
-    assert said_by(Quoting().answer(thanks, never)).startswith("You are welcome")
+    assert said_by(Quoting().answer(thanks, never)).startswith("You're welcome")
 
 
 # ------------------------------------------------------------ the prompt
@@ -409,7 +409,7 @@ def test_what_a_server_counts_tells_that_it_cut_the_prompt(stand_in: Script) -> 
     assert any("could not read all of the evidence" in notice for notice in model.notices)
     stand_in.prompt_tokens, stand_in.finish = 300, "length"
     said_by(model.answer(asked(), never))
-    assert model.notices == ("The answer of m reached its length limit and was cut.",)
+    assert model.notices == ("The answer of m reached its length limit and was cut off.",)
 
 
 def test_thoughts_stand_apart_from_the_answer(stand_in: Script) -> None:
@@ -430,7 +430,7 @@ def test_an_answer_that_runs_away_is_ended(stand_in: Script, loop: str) -> None:
     stand_in.pieces = ["It says: ", *[loop] * 2_000]
     model = openai_model(stand_in)
     assert len(said_by(model.answer(asked(), never))) < 600
-    assert "over and over" in model.notices[0]
+    assert "repeat itself" in model.notices[0]
 
 
 def test_a_long_table_does_not_run_away(stand_in: Script) -> None:

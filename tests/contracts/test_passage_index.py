@@ -72,10 +72,10 @@ class Shelf:
 @pytest.fixture(params=["exact", "approximate"])
 def shelf(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Shelf]:
     database = Database(tmp_path / "pincite.db")
-    chroma = Chroma(database, tmp_path / "vectors")
+    chroma = Chroma(database)
     index = MeaningIndex(database, STAMP, lambda vector, limit: chroma.nearest(1, vector, limit))
     yield Shelf(database, chroma, index, request.param == "approximate")
-    chroma.close()
+    chroma.forget()
     database.close()
 
 
@@ -90,7 +90,7 @@ def test_nearest_comes_first_with_its_cosine(shelf: Shelf) -> None:
         assert [score for _, score in found] == pytest.approx(sorted(vectors @ vectors[7])[:-6:-1], abs=1e-4)
     if shelf.in_chroma:
         assert shelf.chroma.nearest(1, vectors[7], 5) is not None
-        assert shelf.chroma.nearest(2, vectors[7], 5) is None, "another index is not in this folder"
+        assert shelf.chroma.nearest(2, vectors[7], 5) is None, "another index is not here"
 
 
 def test_search_stays_within_the_documents_asked_for(shelf: Shelf) -> None:

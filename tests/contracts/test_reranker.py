@@ -183,7 +183,7 @@ def test_weights_are_fetched_whole_or_not_at_all(tmp_path: Path) -> None:
         download(tmp_path / "models", source=source, progress=told.append)
         assert is_cached(tmp_path / "models") and told[-1] == 1.0
         for model in ("broken", "missing"):
-            with pytest.raises(ModelUnavailableError, match="could not be fetched"):
+            with pytest.raises(ModelUnavailableError, match="could not be downloaded"):
                 download(tmp_path / "models", model=model, source=source)
             assert sorted(path.name for path in (tmp_path / "models").iterdir()) == [MODEL]
     finally:

@@ -135,7 +135,7 @@ def test_numbers_of_lines_stand_in_no_sentence(tmp_path: Path, noun: str, step: 
     page = sheet.read(tmp_path)
     assert " ".join(words) in " ".join(page.text.split())
     assert apart(page, HiddenReason.LINE_NUMBER) == numbers
-    assert "set apart: line numbers in the margin" in hidden_summary(page.hidden)
+    assert "excluded characters: line numbers in the margin" in hidden_summary(page.hidden)
 
 
 @FEW
@@ -161,6 +161,7 @@ def test_what_is_struck_out_is_kept_apart(tmp_path: Path, noun: str, way: str) -
     [
         (("The board calls the harvest the price-", "determining factor of the trade."), "price-determining factor"),
         (("The lacquer contains small amounts of n-", "decanal and smells of oranges."), "n-decanal and smells"),
+        (("The varnish on the map holds p-", "cymene and dries in a day."), "p-cymene and dries"),
         (("The members asked for more infor-", "mation on the prices."), "information on the prices"),
         (("Die Ordnung regelt das Be-", "und Entladen der Schiffe."), "Be- und Entladen"),
         (("De pachter betaalt de water-", "en stroomkosten van het schip."), "water- en stroomkosten"),

@@ -100,7 +100,7 @@ def test_an_answer_from_a_changed_map_waits_for_review_and_says_why(tmp_path: Pa
         session = app.sessions.create()
         turn = app.runner.wait(app.runner.ask(session.id, made.question), 120).turn
         assert turn.status is TurnStatus.FLAGGED
-        assert any("on the picture of page 1 these words read" in reason for reason in turn.reasons), turn.reasons
+        assert any("on the image of page 1 these words read" in reason for reason in turn.reasons), turn.reasons
         assert turn.path.count("generator") == 1, "trying again would change nothing"
         assert any(one.read_back and one.read_back.likeness is Likeness.DIFFERS for one in turn.citations)
     finally:

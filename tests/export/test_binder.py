@@ -62,7 +62,7 @@ def test_a_binder_is_proved_with_and_without_its_sources(
     alone = list(prove(file, [], reader))
     assert {finding.holds for finding in alone} == {True, None}
     stranger = list(prove(file, [samples / "technical-report.pdf"], reader))
-    assert any(finding.holds is False and "none of the documents" in finding.sentence for finding in stranger)
+    assert any(finding.holds is False and "not one of the documents" in finding.sentence for finding in stranger)
 
 
 def test_no_change_of_a_byte_goes_unnoticed(
@@ -87,9 +87,9 @@ def test_a_binder_that_was_sealed_anew_is_caught_by_its_sources(
     forged = saved(tmp_path, told_otherwise(content, told))
     found = list(prove(forged, [samples / "service-contract.pdf"], reader))
     failed = [finding.sentence for finding in found if finding.holds is False]
-    assert any("does not stand on" in sentence for sentence in failed)
+    assert any("is not on" in sentence for sentence in failed)
     assert any("not what is marked" in sentence for sentence in failed)
-    assert any("no citation has it" in sentence for sentence in failed)
+    assert any("no citation contains it" in sentence for sentence in failed)
 
 
 def told_otherwise(content: bytes, told: object) -> bytes:
@@ -117,7 +117,7 @@ def test_another_hash_is_noticed_where_other_citations_keep_theirs(
     source["id"] = source["id"][:-5] + ("A" if source["id"][-5] != "A" else "B") + source["id"][-4:]
     forged = saved(tmp_path, told_otherwise(bound_anew, told))
     failed = [one.sentence for one in prove(forged, [samples / "service-contract.pdf"], reader) if one.holds is False]
-    assert "The cover says something else than the manifest." in failed
+    assert "The cover does not match the manifest." in failed
 
 
 def exhibit(pincite: Pincite, place: PinCite, samples: Path) -> Exhibit:
@@ -148,12 +148,12 @@ def test_a_source_that_is_gone_is_said(pincite: Pincite, turn: Turn, reader: Pro
     content = pincite.exports.of_turn(turn.id)
     assert "its source is gone" in " ".join(PdfReader(io.BytesIO(content)).pages[0].extract_text().split())
     found = list(prove(saved(tmp_path, content), [], reader))
-    assert found[0] == Finding(True, found[0].sentence) and any("source was gone" in one.sentence for one in found)
+    assert found[0] == Finding(True, found[0].sentence) and any("source is missing" in one.sentence for one in found)
 
 
 def test_what_is_no_binder_is_refused(pincite: Pincite, reader: ProcessReader, samples: Path, tmp_path: Path) -> None:
     for content in (b"", b"%PDF-1.7 broken", (samples / "service-contract.pdf").read_bytes(), sealed(b"nothing")):
-        with pytest.raises(DocumentError, match="no evidence binder"):
+        with pytest.raises(DocumentError, match="not an evidence binder"):
             list(prove(saved(tmp_path, content), [], reader))
     with pytest.raises(TurnError, match="no finished answer"):
         pincite.exports.of_session(pincite.sessions.create().id)

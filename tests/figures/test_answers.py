@@ -5,7 +5,7 @@ from dataclasses import replace
 from core.domain.answers import PartKind
 from core.domain.documents import Passage
 from core.domain.search import Evidence
-from core.figures.answers import analyse, asks_for_figure, parts_of, stated_cell
+from core.figures.answers import ADDRESSED, analyse, asks_for_figure, parts_of, stated_cell
 from tests.figures.harbour import HARBOUR, table_of
 
 
@@ -19,6 +19,15 @@ def test_a_cell_that_is_asked_for_is_likelier_right_than_one_for_another_questio
     other = stated_cell("What was the salary of the harbour's pilots in 1987?", [table_of()])
     assert asked is not None and asked.text == "Income: Berth fees, 2020: €1,105 thousand"
     assert other is None or other.probability < 0.3 < 0.5 < asked.probability
+
+
+def test_a_cell_whose_row_and_column_are_named_in_full_has_no_rival() -> None:
+    rows = (("", "Short hair", "Long hair (EUR)"), ("Cut", "37", "43"), ("Colouring", "69", "99"))
+    tables = [table_of(rows, "What we charge")]
+    named = stated_cell("Colouring: long hair?", tables)
+    assert named is not None and named.text.endswith("€99") and named.probability >= ADDRESSED and not named.rivals
+    in_part = stated_cell("How much is colouring, for hair?", tables)
+    assert in_part is None or in_part.probability < ADDRESSED
 
 
 def test_each_year_that_is_asked_for_is_stated() -> None:

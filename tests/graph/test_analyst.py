@@ -141,6 +141,6 @@ def test_a_figure_that_a_models_prose_does_not_state_is_told_beside_it(
     shelf = Printed(pages)
     world = World(tmp_path, ScriptedModel(*[prose] * 3), shelf=shelf, search=WordSearch(shelf, floor=0.1))
     turn = world.ask("What were the berth fees in 2020?").turn
-    said = "The tables of these pages say: Income: Berth fees, 2020: €1,105 thousand."
+    said = "The tables on these pages say: Income: Berth fees, 2020: €1,105 thousand."
     assert (said in turn.notices) is told
     world.close()

@@ -50,7 +50,10 @@ def test_questions_about_the_library_are_answered_from_what_is_known(world: Any)
     one = world(model := ScriptedModel(), shelf=shelf)
     turn = one.ask("How many documents do you have?").turn
     assert turn.status is TurnStatus.ANSWERED and turn.intent is Intent.ABOUT and turn.path == ("router",)
-    assert "2 documents with 3 pages" in turn.answer and "1 of 2 pages of “a.pdf” could not be read" in turn.answer
+    assert (
+        "2 documents with 3 pages" in turn.answer
+        and "Could not be read, so not searched: 1 of 2 pages of “a.pdf”." in turn.answer
+    )
     assert "PDFs" in one.ask("What can you do?").turn.answer
     assert not model.requests and not one.search.plans
 

@@ -96,7 +96,7 @@ def test_no_proxy_of_the_environment_sees_a_passage(
 def test_a_redirect_is_not_followed(serve: Callable[..., Served], status: int) -> None:
     elsewhere = serve()
     server = serve(status=status, headers={"Location": f"{elsewhere.address}/api/embed"})
-    with pytest.raises(ModelUnavailableError, match="not followed"):
+    with pytest.raises(ModelUnavailableError, match="does not follow"):
         OllamaEmbedder("m", host=server.address).embed(["a secret passage"])
     assert elsewhere.seen == []
 

@@ -149,9 +149,9 @@ def test_what_goes_wrong_is_told_with_what_to_do(shop: Shop, tmp_path: Path) -> 
     shop.refuses = "pull model manifest: no such host"
     library.fetch("large:9b")
     told = waited_for(library, lambda fetch: not fetch.running).error
-    assert "no such host" in told and "connection to the internet" in told
+    assert "no such host" in told and "internet connection" in told
     library.fetch("a b")
-    assert "no name of a model" in waited_for(library, lambda f: f.name == "a b" and not f.running).error
+    assert "not the name of a model" in waited_for(library, lambda f: f.name == "a b" and not f.running).error
 
 
 def test_a_removed_model_is_gone(shop: Shop, tmp_path: Path) -> None:

@@ -7,9 +7,10 @@ import pytest
 from core.domain.answers import PartKind
 from core.domain.documents import Passage
 from core.domain.search import Evidence
+from core.domain.turns import SURE
 from core.models import quoting
 from core.models.quoting import part_by_part, quotes
-from core.models.selection import Selection, select, units_of
+from core.models.selection import OF_ANOTHER, Selection, is_of_another, select, units_of
 
 TEXT = "The handrail is 110 centimetres high. A visit outside the hours of the help desk costs 260 euros."
 EVIDENCE = (Evidence(1, Passage("d:0:0", "d", 0, "1", TEXT, 0, len(TEXT)), "d.pdf", {"reranked": 1.0, "dense": 0.8}),)
@@ -99,3 +100,11 @@ def test_the_lines_below_the_last_sentence_of_a_letter_are_who_signed_it() -> No
 def test_they_answer_nothing_else() -> None:
     best = select("Who repaired the weir?", [_item(LETTER)]).scored[0]
     assert best.answer and "Ada Lunn" in LETTER[best.answer.start : best.answer.end]
+
+
+def test_words_about_another_numbered_thing_are_never_shown_without_a_warning() -> None:
+    evidence = [_item("Span 2 stands out: its largest loss, 2.35 mm, was found beside the western joint.")]
+    assert select("What is the largest loss of Span 2?", evidence).right > SURE
+    assert select("What is the largest loss of span 1?", evidence).right <= OF_ANOTHER < SURE
+    assert not is_of_another("Within 14 days a boat may be sent back.", "Can I send it back within 30 days?")
+    assert is_of_another("Lot 7 is let to Mr Falk.", "Who rents lot 9?") and not is_of_another("Lots 7, 9", "lot 9?")

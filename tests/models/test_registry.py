@@ -66,7 +66,7 @@ def test_the_guides_embedder_embeds(guide: dict[str, Any], tmp_path: Path) -> No
 
 @pytest.mark.parametrize("engine", ["mystery", "mystery:model", ""])
 def test_a_provider_that_is_not_known_is_named(engine: str, tmp_path: Path) -> None:
-    with pytest.raises(SettingsError, match="The setting engine is"):
+    with pytest.raises(SettingsError, match="engine cannot be"):
         choose_engine(replace_engine(tmp_path, engine))
 
 

@@ -137,7 +137,7 @@ def test_a_question_asked_in_mid_answer_waits_and_is_then_answered(app: Pincite,
     screen = Screen("chat", session=session.id)
     screen.test.chat_input[0].set_value("Which law governs it?").run()
     assert app.runner.waiting(session.id) == ("Which law governs it?",)
-    assert "Waits for the answer before it" in Screen("chat", session=session.id).words(), "a second tab shows it too"
+    assert "Waiting for the previous answer" in Screen("chat", session=session.id).words(), "a second tab shows it too"
     assert held.gate is not None
     held.gate.set()
     app.runner.wait(first, SECONDS)
@@ -148,7 +148,7 @@ def test_a_question_asked_in_mid_answer_waits_and_is_then_answered(app: Pincite,
     assert second.question == "Which law governs it?"
     assert app.runner.wait(second.id, SECONDS).turn.finished_at
     screen.test.run()
-    assert "Waits for the answer before it" not in screen.words()
+    assert "Waiting for the previous answer" not in screen.words()
     screen.assert_sound()
 
 
@@ -158,7 +158,7 @@ def test_a_waiting_question_can_be_taken_back(app: Pincite, held: ScriptedModel)
     assert held.begun.wait(SECONDS)
     screen = Screen("chat", session=session.id)
     screen.test.chat_input[0].set_value("Which law governs it?").run()
-    screen.press("Do not ask")
+    screen.press("Cancel")
     assert held.gate is not None
     held.gate.set()
     app.runner.wait(first, SECONDS)
@@ -189,10 +189,10 @@ def test_turning_the_pages_loses_no_mark_and_the_address_opens_the_same_page(
 @pytest.mark.parametrize(
     ("address", "told"),
     [
-        ({"session": "none"}, "The conversation in this address is not here."),
-        ({"document": "none", "page": "1"}, "The page in this address is not here"),
-        ({"page": "99"}, "The page in this address is not here"),
-        ({"citation": "none.1"}, "The citation in this address is not here"),
+        ({"session": "none"}, "The session in this link was not found."),
+        ({"document": "none", "page": "1"}, "The page in this link was not found"),
+        ({"page": "99"}, "The page in this link was not found"),
+        ({"citation": "none.1"}, "The citation in this link was not found"),
     ],
 )
 def test_an_address_of_what_is_not_here_says_so(
@@ -261,7 +261,7 @@ def test_the_scope_says_what_is_searched_and_adding_adds(
     screen.test.button(key=f"scope_{session.id}_all").click().run()
     assert app.sessions.get(session.id).document_ids == () and _scope(screen) == "All 3 documents"
     screen.test.segmented_control[0].set_value(Mode.CHAT).run()
-    assert _scope(screen) == "Searches no documents"
+    assert _scope(screen) == "No documents searched"
     screen.assert_sound()
 
 
@@ -326,7 +326,7 @@ def test_a_chosen_document_that_goes_never_turns_the_choice_into_all(app: Pincit
     app.ingest.remove(contract.id)
     screen.test.run()
     assert _scope(screen) == "Nothing to search" and screen.test.multiselect[0].value == []
-    assert "Nothing is searched." in screen.words()
+    assert "There is nothing to search." in screen.words()
     screen.test.chat_input[0].set_value("What is the late fee?").run()
     (turn,) = app.turns.of_session(session.id)
     assert app.runner.wait(turn.id, SECONDS).turn.status is TurnStatus.FAILED
@@ -404,7 +404,7 @@ def test_a_flagged_answer_shows_no_percentage_beside_its_warning(
     screen = Screen("chat", session=turn.session_id)
     told = [*(box.label for box in screen.test.expander), *(box.value for box in screen.test.warning)]
     assert not [words for words in told if re.search(r"(unsure|right), \d+%", words, re.IGNORECASE)]
-    assert "Confidence of this draft" in screen.words(), "it stands in the details"
+    assert "Confidence in this draft" in screen.words(), "it stands in the details"
     app.reviews.decide(turn.id, ReviewDecision.REJECTED)
     screen.test.run()
     assert not [box.label for box in screen.test.expander if "%" in box.label]
@@ -487,9 +487,9 @@ def test_a_question_tells_that_documents_it_was_asked_of_are_gone(
     assert app.ingest.wait([report.id], timeout_seconds=SECONDS)
     ask()
     app.ingest.remove(report.id)
-    assert "Asked of service-contract.pdf; 1 more removed since" in Screen("chat").words()
+    assert "Documents: service-contract.pdf; 1 more since removed" in Screen("chat").words()
     app.ingest.remove(contract.id)
-    assert "Asked of 2 documents, removed since" in Screen("chat").words()
+    assert "Searched 2 documents, since removed" in Screen("chat").words()
 
 
 def test_files_dropped_into_the_question_are_read_and_a_bad_one_stops_no_other(app: Pincite, samples: Path) -> None:
@@ -511,7 +511,7 @@ def test_sessions_are_found_renamed_and_deleted(app: Pincite, contract: Document
     assert app.sessions.get(turn.session_id).title == "Interest on invoices"
     search = next(box for box in screen.test.sidebar.text_input if box.label == "Search sessions")
     search.set_value("no such words").run()
-    assert "No session has these words." in screen.words()
+    assert "No sessions match your search." in screen.words()
     screen.press("Delete…")
     assert app.sessions.list(), "a deletion asks first"
     screen.test.button(key="confirm_delete").click().run()
@@ -533,6 +533,23 @@ def test_what_a_model_thought_is_folded_beneath_its_answer(
     speak(*["<think>Seven **percent**?</think>Overdue amounts bear a penalty of 1.5 % per month [1]."] * 3)
     turn = ask()
     screen = Screen("chat", session=turn.session_id)
-    folded = next(box for box in screen.test.expander if box.label == "What the model thought first")
+    folded = next(box for box in screen.test.expander if box.label == "The model's reasoning")
     assert not folded.proto.expanded and "Seven **percent**?" in screen.words()
+    screen.assert_sound()
+
+
+def test_the_empty_conversation_shows_the_documents_and_asks_what_is_suggested(
+    app: Pincite, contract: Document
+) -> None:
+    app.suggestions.of([contract])
+    waited = threading.Event()
+    for _ in range(600):
+        if app.suggestions.known([contract]) or waited.wait(0.1):
+            break
+    screen = Screen("chat")
+    assert "**service-contract.pdf**" in screen.words() and "Contract · 4 pages" in screen.words()
+    [first, *_] = app.suggestions.of([contract])
+    screen.press(first.question)
+    [session] = app.sessions.list()
+    assert app.turns.newest(session.id, 1)[0].question == first.question
     screen.assert_sound()

@@ -104,7 +104,7 @@ def test_the_same_bytes_are_recognised_and_a_new_version_is_offered(
             ("service-contract.pdf", (samples / "technical-report.pdf").read_bytes(), "application/pdf"),
         ]
     ).run()
-    assert "is already here; it was recognised by its content" in screen.words()
+    assert "already in the library, with the same content" in screen.words()
     assert "Is this a new version?" in screen.words()
     screen.press("Replace the old version")
     assert app.ingest.wait(timeout_seconds=SECONDS)
@@ -134,7 +134,7 @@ def test_a_page_without_a_receipt_takes_no_label_from_another(
     screen = Screen("documents")
     assert f"Page 1 of {contract.page_count}" in screen.words() and "printed" not in screen.words()
     screen.test.button(key="documents_page_next").click().run()
-    assert f"Page 2 of {contract.page_count}, printed “iv”" in screen.words()
+    assert f"Page 2 of {contract.page_count}, printed as “iv”" in screen.words()
     screen.assert_sound()
 
 
@@ -225,7 +225,7 @@ def test_the_offer_can_be_declined_and_names_ollama_where_there_is_no_model(
     _with_german_document(app, tmp_path)
     screen = Screen("documents")
     assert "ollama pull bge-m3" in screen.words() and "Search in all languages" not in screen.words()
-    screen.press("Leave it as it is")
+    screen.press("Keep as is")
     assert "Not in English" not in screen.words() and app.settings.current.embedding_model == "minilm"
     screen.assert_sound()
 
@@ -256,9 +256,9 @@ def test_pages_that_give_orders_to_a_machine_are_listed(app: Pincite) -> None:
     assert app.ingest.wait(timeout_seconds=SECONDS)
     screen = Screen("documents")
     _choose(screen)
-    assert "Orders to a machine on 1 page" in [expander.label for expander in screen.test.expander]
+    assert "Instructions to an AI on 1 page" in [expander.label for expander in screen.test.expander]
     screen.test.button(key="orders_at_1").click().run()
-    assert "This page gives orders to a machine" in screen.words()
+    assert "This page contains instructions to an AI" in screen.words()
     screen.assert_sound()
 
 
@@ -269,7 +269,7 @@ def test_pages_read_before_hidden_text_was_looked_for_can_be_read_again(app: Pin
     app.database.connection.execute("UPDATE pages SET hidden = NULL")
     screen = Screen("documents")
     _choose(screen)
-    assert "read before Pincite looked for hidden text" in screen.words()
+    assert "Read before Pincite checked for hidden text" in screen.words()
     screen.test.button(key="retry_unlooked").click().run()
     assert app.ingest.wait(timeout_seconds=SECONDS)
     document = app.library.find("lease.pdf")

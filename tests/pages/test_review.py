@@ -26,7 +26,7 @@ def flagged(app: Pincite, contract: Document, ask: Ask, speak: Speak) -> Turn:
 
 def test_empty_says_that_nothing_waits(app: Pincite) -> None:
     screen = Screen("review")
-    assert "Nothing waits for review." in screen.words() and "No decision yet." in screen.words()
+    assert "Nothing is waiting for review." in screen.words() and "No decisions yet." in screen.words()
     screen.assert_sound()
 
 
@@ -43,7 +43,7 @@ def test_failed_decision_says_what_is_missing(app: Pincite, flagged: Turn) -> No
     screen.press("Edit")
     screen.test.text_area[0].set_value(" ").run()
     screen.press("Save and approve")
-    assert "An edited answer needs a text." in screen.words()
+    assert "An edited answer cannot be empty." in screen.words()
     assert app.turns.get(flagged.id).status is TurnStatus.FLAGGED
     screen.assert_sound()
 
@@ -59,7 +59,7 @@ def test_done_keeps_an_edit_with_its_reviewer_and_note(app: Pincite, flagged: Tu
     review = app.turns.get(flagged.id).review
     assert review is not None and review.decision is ReviewDecision.EDITED
     assert (review.reviewer, review.note) == ("Maria", "Read clause 6.1")
-    assert "Nothing waits for review." in screen.words() and "1.5 % of the overdue amount" in screen.words()
+    assert "Nothing is waiting for review." in screen.words() and "1.5 % of the overdue amount" in screen.words()
     screen.assert_sound()
 
 
@@ -123,7 +123,7 @@ def test_a_draft_survives_pages_reloads_and_restarts_and_is_shown_as_not_saved(a
         assert seen.test.text_area[0].value == RIGHT
         assert "Edited, not saved" in seen.words() and "Approve" not in _buttons(seen)
         (queue,) = [table.value for table in seen.test.dataframe if "Why" in table.value.columns]
-        assert queue["Why"][0].startswith("Edited, not saved.")
+        assert queue["Why"][0].startswith("Edited but not saved.")
         seen.assert_sound()
     screen.press("Save and approve")
     assert app.turns.get(flagged.id).review is not None and app.reviews.drafted() == set()
@@ -165,7 +165,7 @@ def test_every_decision_can_be_taken_back_with_its_draft(app: Pincite, flagged: 
 def test_a_decision_of_another_day_is_taken_back_from_the_list(app: Pincite, flagged: Turn) -> None:
     app.reviews.decide(flagged.id, ReviewDecision.REJECTED)
     screen = Screen("review")
-    screen.press("Take back")
+    screen.press("Undo decision")
     assert app.turns.get(flagged.id).status is TurnStatus.FLAGGED and "Approve" in _buttons(screen)
     screen.assert_sound()
 
@@ -179,7 +179,7 @@ def test_the_second_of_two_tabs_is_told_and_decides_no_other_case(
     first, second = Screen("review"), Screen("review")
     first.press("Approve")
     second.press(button)
-    assert "approved this answer already" in second.words()
+    assert "already approved this answer" in second.words()
     assert len(app.reviews.history(flagged.id)) == 1
     assert app.turns.get(other.id).status is TurnStatus.FLAGGED, "the press was meant for the first case"
     second.assert_sound()
@@ -191,7 +191,7 @@ def test_the_second_tab_keeps_its_edit_of_a_case_that_was_decided(app: Pincite, 
     app.reviews.discard_draft(flagged.id)
     first.press("Reject")
     second.press("Save and approve")
-    assert "rejected this answer already" in second.words()
+    assert "already rejected this answer" in second.words()
     (review,) = app.reviews.history(flagged.id)
     assert review.decision is ReviewDecision.REJECTED
     second.assert_sound()
@@ -213,7 +213,7 @@ def test_a_long_queue_is_shown_in_pages_and_decodes_one_case(
     monkeypatch.setattr("core.store.turns.readable", counted)
     screen = Screen("review")
     (queue,) = [table.value for table in screen.test.dataframe if "Why" in table.value.columns]
-    assert len(queue) == 50 and "Show more (31 wait)" in screen.words()
+    assert len(queue) == 50 and "Show more (31 waiting)" in screen.words()
     assert "Show earlier (20 more)" in screen.words()
     assert len(decoded) <= 20 + 1, "what the chat shows, which opens first, and the case"
     screen.assert_sound()
@@ -222,7 +222,7 @@ def test_a_long_queue_is_shown_in_pages_and_decodes_one_case(
 def test_filters_narrow_the_queue(app: Pincite, flagged: Turn) -> None:
     screen = Screen("review")
     next(box for box in screen.test.text_input if box.label == "Question or reason").set_value("no such words").run()
-    assert "No waiting answer fits these filters." in screen.words()
+    assert "No waiting answers match these filters." in screen.words()
     screen.assert_sound()
 
 

@@ -81,7 +81,7 @@ def test_a_promise_says_what_it_costs_and_is_kept(app: Pincite) -> None:
         next(radio for radio in screen.test.radio if "without review" in radio.label).set_value(risk).run()
 
     choose(0.05)
-    assert "No confidence keeps this promise" in screen.words()
+    assert "No confidence level keeps this promise" in screen.words()
     choose(0.3)
     assert "Prose, summaries, yes or no, counts | all wait for review | none labelled" in screen.words()
     assert "labelled answers" in screen.words() and "AURC" in screen.words()
@@ -102,7 +102,7 @@ def test_the_reranker_is_fetched_only_when_asked(app: Pincite) -> None:
 
 def test_few_reviews_are_counted_and_nothing_is_offered(app: Pincite) -> None:
     screen = Screen("settings")
-    assert "Once 50 answers are decided" in screen.words() and "0 approved as they stood" in screen.words()
+    assert "Once 50 answers have been reviewed" in screen.words() and "0 approved unchanged" in screen.words()
     assert "Use the corrected confidence" not in screen.words()
     screen.assert_sound()
 
@@ -122,8 +122,8 @@ def test_the_correction_by_own_reviews_is_put_in_use_and_taken_back(
         app.settings.current.confidence_slope,
         app.settings.current.confidence_intercept,
     ) == (0.5, 0.2)
-    assert "catches about 80% of the wrong ones: measured on your own 60 decisions" in screen.words()
-    screen.press("Return to the shipped confidence")
+    assert "catches about 80% of the wrong ones, measured on your own 60 decisions" in screen.words()
+    screen.press("Go back to the built-in confidence")
     assert not app.confidence.is_learned
     assert "1,328 hard questions" in screen.words()
     screen.assert_sound()
@@ -136,7 +136,7 @@ def test_an_error_behind_a_button_is_told_on_the_page(app: Pincite, monkeypatch:
     app.settings.change(confidence_slope=0.5)
     monkeypatch.setattr(app.confidence, "learn", refuse)
     screen = Screen("settings")
-    screen.press("Return to the shipped confidence")
+    screen.press("Go back to the built-in confidence")
     assert [error.value for error in screen.test.error] == ["**The settings could not be kept.** Free some space."]
     screen.assert_sound()
 
@@ -160,10 +160,10 @@ def test_an_address_elsewhere_waits_for_a_yes_that_can_be_taken_back(app: Pincit
     screen = Screen("settings")
     assert "This sends your questions and passages to http://nobody.invalid:9/v1" in screen.words()
     assert "Nothing has been sent so far." in screen.words()
-    screen.press("Allow it")
+    screen.press("Allow")
     assert app.engines.allowed == ("http://nobody.invalid:9/v1",)
     assert "may be sent to `http://nobody.invalid:9/v1`" in screen.words()
-    screen.press("Withdraw")
+    screen.press("Revoke")
     assert not app.engines.allowed and "This sends your questions" in screen.words()
     screen.assert_sound()
 
@@ -175,7 +175,7 @@ def test_a_key_that_no_keyring_takes_is_not_kept_anywhere(app: Pincite) -> None:
         screen = Screen("settings")
         fields = {field.label: field for field in screen.test.text_input}
         fields["Address of an OpenAI-compatible server"].set_value("http://127.0.0.1:9/v1")
-        fields["Its key"].set_value("sk-secret")
+        fields["API key"].set_value("sk-secret")
         screen.test.button(key="save_openai").click().run()
         assert "has no keyring" in screen.words() and app.settings.current.openai_address == ""
         kept = [path for path in app.settings.current.data_dir.rglob("*") if path.is_file()]

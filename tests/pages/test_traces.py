@@ -56,7 +56,7 @@ def test_done_shows_path_plan_passages_and_claims(app: Pincite, contract: Docume
     assert '"router" -> "rewriter" [color="#2b8a89"' in _drawn_graph(screen)
     assert re.search(r'"router" -> "generator" \[color="#\w+" style=dashed', _drawn_graph(screen))
     assert "**Searched as**" in screen.words()
-    (evidence,) = [table.value for table in screen.test.dataframe if "Taken as" in table.value.columns]
+    (evidence,) = [table.value for table in screen.test.dataframe if "Why included" in table.value.columns]
     assert set(evidence["Document"]) == {"service-contract.pdf"}
     assert "supported" in screen.words()
     screen.assert_sound()
@@ -99,7 +99,7 @@ def test_many_turns_are_listed_in_pages_and_one_is_decoded(
     assert len(decoded) == 1
     (choice,) = screen.test.selectbox
     assert len(choice.options) == 50
-    screen.press("Earlier")
+    screen.press("Show earlier")
     assert len(screen.test.selectbox[0].options) == 100
     next(box for box in screen.test.text_input if box.label == "Find").set_value("Question 7?").run()
     assert len(screen.test.selectbox[0].options) == 1

@@ -66,7 +66,7 @@ def test_floor_and_duplicates_are_left_out_and_told() -> None:
     ranked = [candidate(notice, 0.9), candidate(notice, 0.8, page=1), candidate("other words here", 0.7, page=2)]
     kept, left_out = keep_best([*ranked, candidate("weak", 0.3, page=3)], floor=0.6, most=10)
     assert [c.passage.page_index for c in kept] == [0, 2]
-    assert left_out == ["1 passages below the score floor of 0.60", "1 passages that repeat another"]
+    assert left_out == ["1 passages below the score floor of 0.60", "1 passages repeating another"]
 
 
 def test_targets_share_the_places() -> None:

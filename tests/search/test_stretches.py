@@ -2,7 +2,7 @@
 
 from core.domain.documents import Block, BlockKind, Page, PageStatus
 from core.search.places import without_places
-from core.search.stretches import numbered, opens_a_line, pages_called
+from core.search.stretches import numbered, opens_a_line, pages_called, titled
 from core.text.terms import content_terms
 
 HEADING, ITEM, PARAGRAPH, FOOTER = BlockKind.HEADING, BlockKind.LIST_ITEM, BlockKind.PARAGRAPH, BlockKind.FOOTER
@@ -51,3 +51,11 @@ def test_pages_go_by_what_is_printed_on_them_and_else_by_position() -> None:
 def test_what_is_asked_beside_the_place_is_told() -> None:
     assert not set(content_terms(without_places("What is on page A-1?")))
     assert set(content_terms(without_places("What does section 6 say about insurance?"))) >= {"insur"}
+
+
+def test_a_section_is_found_by_the_whole_of_its_title_and_the_longest_one() -> None:
+    pages = (*PAGES, page(3, "3", ("Clause 8 – Law of the sea", HEADING), ("It is not applied.", PARAGRAPH)))
+    title, found = titled("what does the section on the law of the sea say", pages)
+    assert (title, [one.text for one in found]) == ("law of the sea", ["Clause 8 – Law of the sea\nIt is not applied."])
+    assert titled("What does the law section say?", pages)[0] == "law"
+    assert titled("What does the section on lawyers say?", pages) == ("", [])

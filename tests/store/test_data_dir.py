@@ -85,7 +85,7 @@ def test_a_pdf_that_the_database_does_not_know_is_set_aside_and_can_be_added(lib
     assert after == before
     assert quarantined(library)
     with look_into(library) as look:
-        assert any("belonging to no document" in check.detail and not check.ok for check in look.health.checks())
+        assert any("not belonging to any document" in check.detail and not check.ok for check in look.health.checks())
 
 
 def test_what_was_set_aside_is_taken_in_again(library: Settings) -> None:
@@ -139,7 +139,6 @@ def test_looking_changes_nothing(
     elif state == "no database":
         library.database_path.unlink()
     elif state == "old copy":
-        shutil.rmtree(library.vectors_dir)
         _execute(library.database_path, "DELETE FROM documents")
     elif state == "empty":
         directory = tmp_path / "empty"
@@ -286,3 +285,17 @@ def test_another_programs_database_of_our_name_is_left_alone(settings: Settings,
     assert main([*command, "--data-dir", str(settings.data_dir)]) == 2
     assert [path.name for path in settings.data_dir.iterdir()] == ["pincite.db"]
     assert settings.database_path.read_bytes() == before
+
+
+def test_what_chroma_wrote_for_an_older_version_goes_and_nothing_else(library: Settings) -> None:
+    folder = library.data_dir / "vectors"
+    graph = folder / "0d6f3b1c-94a7-4c1e-8f62-5f2f4f0a7a11"
+    graph.mkdir(parents=True)
+    (graph / "data_level0.bin").write_bytes(b"vectors of a removed document")
+    (folder / "chroma.sqlite3-wal").write_bytes(b"")
+    (folder / "notes.txt").write_text("mine")
+    open_and_settle(library)
+    assert [path.name for path in folder.iterdir()] == ["notes.txt"]
+    (folder / "notes.txt").unlink()
+    open_and_settle(library)
+    assert not folder.exists()

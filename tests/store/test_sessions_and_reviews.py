@@ -254,7 +254,7 @@ def test_a_turn_without_a_draft_cannot_be_approved(flagged: tuple[Desk, Turn]) -
 def test_who_decides_second_is_told_and_changes_nothing(flagged: tuple[Desk, Turn], second: ReviewDecision) -> None:
     desk, turn = flagged
     desk.reviews.decide(turn.id, ReviewDecision.EDITED, final_answer=RIGHT, reviewer="Ada")
-    with pytest.raises(TurnError, match="Ada edited this answer already"):
+    with pytest.raises(TurnError, match="Ada already edited this answer"):
         desk.reviews.decide(turn.id, second, final_answer="Other.", reviewer="Bob")
     (review,) = desk.reviews.history(turn.id)
     assert (review.reviewer, review.final_answer) == ("Ada", RIGHT)
@@ -277,14 +277,14 @@ def test_of_many_who_decide_at_once_one_does(flagged: tuple[Desk, Turn]) -> None
     for tab in tabs:
         tab.join()
     assert len(desk.reviews.history(turn.id)) == 1
-    assert len(told) == 5 and all("approved this answer already" in message for message in told)
+    assert len(told) == 5 and all("already approved this answer" in message for message in told)
 
 
 @pytest.mark.parametrize("decision", [ReviewDecision.APPROVED, ReviewDecision.REJECTED])
 def test_an_edit_that_is_not_saved_is_never_decided_over(flagged: tuple[Desk, Turn], decision: ReviewDecision) -> None:
     desk, turn = flagged
     desk.reviews.keep_draft(turn.id, RIGHT)
-    with pytest.raises(TurnError, match="not saved"):
+    with pytest.raises(TurnError, match="unsaved edit"):
         desk.reviews.decide(turn.id, decision)
     draft = desk.reviews.draft(turn.id)
     assert draft is not None and draft.text == RIGHT and desk.reviews.history(turn.id) == []

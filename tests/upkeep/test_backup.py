@@ -44,7 +44,7 @@ def test_what_was_backed_up_while_the_app_ran_comes_back_whole(library: Settings
 def test_a_backup_overwrites_nothing(library: Settings, tmp_path: Path) -> None:
     target = tmp_path / "library.zip"
     target.write_bytes(b"mine")
-    with pytest.raises(StorageError, match="there already"):
+    with pytest.raises(StorageError, match="already exists"):
         backup(library, target)
     assert target.read_bytes() == b"mine"
 
@@ -192,7 +192,7 @@ def test_two_backups_at_once_to_one_name_leave_one(library: Settings, tmp_path: 
             backup(library, tmp_path / "library.zip")
             outcomes.append("written")
         except StorageError as error:
-            outcomes.append("refused" if "there already" in str(error) else str(error))
+            outcomes.append("refused" if "already exists" in str(error) else str(error))
 
     threads = [threading.Thread(target=write) for _ in range(2)]
     for thread in threads:

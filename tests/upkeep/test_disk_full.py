@@ -63,6 +63,6 @@ def test_an_unfinished_document_is_gone_on_with(
         pincite.ingest._jobs.end(document.id, JobStatus.FAILED, "The disk was full.")
     add = ["add", "--data-dir", str(library.data_dir), str(samples / "service-contract.pdf")]
     assert cli.main(add) == cli.ANSWERED
-    assert "there already, not finished" in capsys.readouterr().err
+    assert "added before but not finished" in capsys.readouterr().err
     assert cli.main(["retry", "--data-dir", str(library.data_dir), "service-contract.pdf"]) == cli.ANSWERED
     assert "4 pages" in capsys.readouterr().out

@@ -51,12 +51,13 @@ def generator(state: TurnState, runtime: Runtime[TurnContext]) -> TurnState:
         whole = _counted_as_sent(request, _quoted_by_code(request, context))
         request = replace(whole, evidence=_readable(whole.evidence, engine.readable_characters))
     verb = "Writing" if engine.writes_prose else "Selecting quotations"
-    context.progress.step(f"{verb}…" if chat else f"{verb} from {len(request.evidence)} passages…")
+    passages = f"{len(request.evidence)} passage{'' if len(request.evidence) == 1 else 's'}"
+    context.progress.step(f"{verb}…" if chat else f"{verb} from {passages}…")
     parts, removed, thoughts = _written(engine, request, context)
     if not parts and engine.writes_prose:
         engine, silence = context.stand_in, [_silence(context)]
         parts, removed, _ = _written(engine, whole, context)
-    give_up = "The time for this turn was used up." if context.out_of_time and not (chat or state.by_code) else ""
+    give_up = "The answer reached its time limit." if context.out_of_time and not (chat or state.by_code) else ""
     found = (
         CitedAnswer(parts, ())
         if chat
@@ -189,16 +190,16 @@ def _told_otherwise(parts: Sequence[AnswerPart], stated: Sequence[AnswerPart]) -
         given = quantities(said)
         results = quantities(figure.text.rpartition(": ")[2])
         if not any(same(result, one) or same(one, result) for result in results for one in given):
-            told.append(f"The tables of these pages say: {figure.text}.")
+            told.append(f"The tables on these pages say: {figure.text}.")
     read = next((part for part in stated if part.kind is not PartKind.FIGURE), None)
     if read is not None and not frozenset(content_terms(read.text)) & frozenset(content_terms(said)):
-        told.append(f"Read by code, the pages say: “{' '.join(read.text.split())}”.")
+        told.append(f"The pages themselves say: “{' '.join(read.text.split())}”.")
     return told
 
 
 def _silence(context: TurnContext) -> str:
     seconds = context.settings.turn_seconds
-    why = f" within the {seconds:.0f} seconds of a turn" if context.out_of_time else ""
+    why = f" within the limit of {seconds:.0f} seconds" if context.out_of_time else ""
     return f"{context.model.name} wrote nothing{why}, so the documents are quoted instead."
 
 

@@ -23,14 +23,14 @@ from core.search.follow_up import points_back
 from core.text.orders import orders_in
 from core.text.terms import content_terms
 
-SHOWS_OTHERWISE = "The page shows other words than its file says."
+SHOWS_OTHERWISE = "The page image shows different words from the file's text."
 """Trying again would not change that."""
 _DECISIONS = {"__end__": "accept", "review": "give up", "generator": "quote instead", "rewriter": "retry"}
 ENOUGH = 0.55
 """With less confidence it is looked for again."""
 OF_SOMETHING_ELSE = 0.3
 """The most that an answer to a follow-up is worth whose passages share no word with what was asked before."""
-IS_IT_RIGHT = "Is the answer right all the same?"
+IS_IT_RIGHT = "Is the answer right anyway?"
 
 
 def judge(state: TurnState, runtime: Runtime[TurnContext]) -> TurnState:
@@ -106,7 +106,7 @@ def held_to_the_topic(state: TurnState, verdict: Verdict, threshold: float) -> V
     if any(topic & frozenset(content_terms(" ".join([one.text, *one.heading_path]))) for one in passages):
         return verdict
     confidence = min(verdict.confidence, OF_SOMETHING_ELSE)
-    reasons = (*verdict.reasons, "Nothing that it cites speaks of what the question before was about.")
+    reasons = (*verdict.reasons, "Nothing it cites mentions what the previous question was about.")
     accepted = verdict.accepted and confidence >= threshold
     return replace(
         verdict, confidence=confidence, overall=min(verdict.overall, confidence), accepted=accepted, reasons=reasons
@@ -124,7 +124,7 @@ def _is_prose(state: TurnState, context: TurnContext) -> bool:
 
 
 def quoted_instead(model: str) -> str:
-    return f"What {model} wrote did not hold against these pages, so the documents are quoted instead."
+    return f"What {model} wrote did not hold up against these pages, so the documents are quoted instead."
 
 
 def _orders(citations: Sequence[Citation], context: TurnContext) -> list[str]:
@@ -135,7 +135,7 @@ def _orders(citations: Sequence[Citation], context: TurnContext) -> list[str]:
         for span in orders_in(text)[:1]:
             said = " ".join(text[span.start : span.end].split())
             told[citation.page] = (
-                f"Page {citation.page_label} of {citation.document_name}, which it cites, gives orders to a machine: "
+                f"Page {citation.page_label} of {citation.document_name}, which it cites, has instructions to an AI: "
                 f"“{said}” They were not followed."
             )
     return list(told.values())
@@ -143,7 +143,7 @@ def _orders(citations: Sequence[Citation], context: TurnContext) -> list[str]:
 
 def _looked_at(citations: Sequence[Citation], context: TurnContext) -> tuple[Citation, ...]:
     """Each with what the picture of its page shows in its place, as far as the time of the turn goes."""
-    context.progress.step("Reading the quotations back from their pages…")
+    context.progress.step("Comparing the quotations with the page images…")
     return tuple(
         citation if context.halted() else replace(citation, read_back=context.look(citation)) for citation in citations
     )
@@ -160,9 +160,9 @@ def _weighed(state: TurnState) -> tuple[float | None, float | None]:
 
 def _why_no_further(state: TurnState, context: TurnContext) -> str:
     if context.out_of_time:
-        return "The time for this turn was used up."
+        return "The answer reached its time limit."
     if state.attempt >= context.settings.max_retries or (state.by_code and state.attempts):
-        return f"{state.attempt + 1} attempts did not lead to an answer that can be relied on."
+        return f"No reliable answer after {state.attempt + 1} attempt{'s' if state.attempt else ''}."
     return ""
 
 

@@ -1,4 +1,4 @@
-"""What stands at a place that a question names by page or number, where it asks for nothing else."""
+"""What stands at a place that a question names by page, number or title, where it asks for nothing else."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -9,8 +9,8 @@ from core.domain.search import Evidence, Intent, Reason
 from core.graph.context import TurnContext
 from core.graph.state import TurnState
 from core.search.overview import documents_meant
-from core.search.places import numbered_in, pages_in, without_places
-from core.search.stretches import Stretch, numbered, opens_a_line, pages_called
+from core.search.places import names_a_section, numbered_in, pages_in, without_places
+from core.search.stretches import Stretch, numbered, opens_a_line, pages_called, titled
 from core.text.questions import OF_DOCUMENTS
 from core.text.terms import content_terms
 
@@ -22,23 +22,32 @@ SURE = 0.95
 
 def placed(state: TurnState, context: TurnContext, searched: Sequence[Document]) -> TurnState | None:
     """The state with what stands at the place, or with the answer that there is none; None for any other question."""
+    asked = without_places(state.standalone)
     pages, numbers = pages_in(state.standalone), numbered_in(state.standalone)
-    if state.attempts or not (pages or numbers) or _asks_more(state.standalone, searched):
+    by_title = not (pages or numbers) and names_a_section(state.standalone)
+    if state.attempts or not (pages or numbers or by_title) or (not by_title and _asks_more(asked, searched)):
         return None
     context.progress.step("Looking up the place…")
     read = {
         document.id: [context.documents.page(document.id, at) for at in range(document.page_count)]
-        for document in documents_meant(without_places(state.standalone), searched)
+        for document in documents_meant(asked, searched)
     }
     names = {document.id: document.name for document in searched}
-    found = [
-        (document_id, stretch)
-        for document_id, own in read.items()
-        for stretch in [*pages_called(pages, own), *(one for name in numbers for one in numbered(name, own))]
-    ]
+    titles = list[str]()
+    found = list[tuple[str, Stretch]]()
+    for document_id, own in read.items():
+        stretches = [*pages_called(pages, own), *(one for name in numbers for one in numbered(name, own))]
+        if by_title:
+            title, stretches = titled(asked, own)
+            if _asks_more(asked, searched, title):
+                continue
+            titles += [f"“{title}”"]
+        found += [(document_id, stretch) for stretch in stretches]
+    if by_title and not found:
+        return None
     context.note(
         read={"documents": [names[document_id] for document_id in read]},
-        decided={"place": [*(f"page {name}" for name in pages), *numbers]},
+        decided={"place": [*(f"page {name}" for name in pages), *numbers, *dict.fromkeys(titles)]},
         returned={"found": [f"{names[of]}, page {stretch.page.page_label}" for of, stretch in found]},
     )
     if found:
@@ -50,9 +59,9 @@ def placed(state: TurnState, context: TurnContext, searched: Sequence[Document])
     return _nowhere(state, context, pages, numbers, everything, list(read))
 
 
-def _asks_more(question: str, documents: Sequence[Document]) -> bool:
+def _asks_more(asked: str, documents: Sequence[Document], title: str = "") -> bool:
     names = " ".join(value for one in documents for value in (one.name, *(field.value for field in one.metadata)))
-    beside = set(content_terms(without_places(question))) - OF_DOCUMENTS - set(content_terms(names))
+    beside = set(content_terms(asked)) - OF_DOCUMENTS - set(content_terms(f"{names} {title}"))
     return len(beside) > MOST_BESIDE
 
 

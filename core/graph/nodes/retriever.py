@@ -13,10 +13,11 @@ from core.figures.answers import ASKS, asks_for_figure
 from core.graph.context import Documents, TurnContext
 from core.graph.nodes.placed import placed
 from core.graph.state import TurnState, critique_of
-from core.models.quoting import options
+from core.models.quoting import LEAST_ANSWERED, chance_of_answer, options
 from core.search.overview import documents_meant, overview
 
-NOTHING_NEW = "Looking further found nothing new."
+NOTHING_NEW = "Searching further found nothing new."
+MOST_LOOKS = 3
 SHOWN_PER_STAGE = 40
 SHOWN_NEAREST = 3
 FEW_DOCUMENTS = 3
@@ -36,6 +37,8 @@ def retriever(state: TurnState, runtime: Runtime[TurnContext]) -> TurnState:
     if found is None:
         look = _survey if state.intent is Intent.SURVEY else _search
         found = look(state, context, searched)
+        if look is _search and context.model.writes_prose:
+            found = _enough(found, context, searched)
     if _repeats(found, context):
         return replace(found, by_code=True) if context.model.writes_prose else replace(found, give_up=NOTHING_NEW)
     return _asking_back(found, context)
@@ -51,7 +54,7 @@ def _asking_back(state: TurnState, context: TurnContext) -> TurnState:
     if not found:
         return state
     told = "\n".join(f"- {name}" for name in found)
-    text = f"{len(found)} places answer that, each otherwise. Which one do you mean?\n{told}"
+    text = f"{len(found)} places answer that, each differently. Which one do you mean?\n{told}"
     return replace(state, options=found, question_back="Which one do you mean?", parts=(AnswerPart(text),))
 
 
@@ -82,6 +85,27 @@ def _search(state: TurnState, context: TurnContext, searched: Sequence[Document]
     )
 
 
+def _enough(state: TurnState, context: TurnContext, searched: Sequence[Document]) -> TurnState:
+    """Look wider before anything is written, while what was found is more likely than not to answer nothing.
+
+    The evidence that is likeliest to answer stays.
+    """
+    assert state.plan is not None
+    chances, best = [_chance(state)], state
+    while max(chances) < LEAST_ANSWERED and len(chances) < MOST_LOOKS and not context.halted():
+        plan = replace(state.plan, attempt=state.attempt + len(chances))
+        looked = _search(replace(state, plan=plan), context, searched)
+        chances.append(_chance(looked))
+        if chances[-1] > max(chances[:-1]):
+            best = looked
+    context.note(decided={"chance of an answer, look by look": [round(chance, 2) for chance in chances]})
+    return best
+
+
+def _chance(state: TurnState) -> float:
+    return chance_of_answer(state.asked, state.evidence) if state.evidence else 0.0
+
+
 def _survey(state: TurnState, context: TurnContext, searched: Sequence[Document]) -> TurnState:
     """What the question is about is whole documents: take what stands for them."""
     meant = documents_meant(state.standalone, searched)
@@ -89,7 +113,7 @@ def _survey(state: TurnState, context: TurnContext, searched: Sequence[Document]
     evidence = overview(meant, context.documents, context_characters=context.model.readable_characters)
     notices = [*state.notices, *holes_of(meant, context.documents, {document.id for document in meant})]
     if left := len(meant) - len({item.passage.document_id for item in evidence}):
-        notices.append(f"{_counted(left, 'document')} had no text or no room in this answer.")
+        notices.append(f"{_counted(left, 'document')} had no text or did not fit in this answer.")
     context.note(
         read={"documents": [document.name for document in searched]},
         decided={"meant": [document.name for document in meant]},
@@ -186,12 +210,12 @@ def _hole(document: Document, documents: Documents) -> str:
     if unread > 0:
         of_pages = f"{unread} of {_counted(document.page_count, 'page')}"
         if document.status is DocumentStatus.RECOGNISING:
-            return f"{of_pages} of “{document.name}” are still being recognised and were not searched."
-        return f"{of_pages} of “{document.name}” could not be read and were not searched."
+            return f"Still being recognised and not searched: {of_pages} of “{document.name}”."
+        return f"Could not be read, so not searched: {of_pages} of “{document.name}”."
     if document.status is DocumentStatus.EMBEDDING:
-        return f"“{document.name}” was not yet indexed by meaning and was searched by words alone."
+        return f"“{document.name}” is not yet indexed by meaning and was searched by words only."
     if document.status is DocumentStatus.FAILED:
-        return f"“{document.name}” is not indexed by meaning in full ({document.message}); it was searched by words."
+        return f"“{document.name}” is not fully indexed by meaning ({document.message}); it was searched by words."
     return ""
 
 

@@ -13,7 +13,7 @@ from core.models.quoting import chance_of_answer
 from core.text.marks import marked_text
 from core.text.questions import NOT_FOUND
 
-NOTHING_FOUND_REASON = "No passage was found that answers the question."
+NOTHING_FOUND_REASON = "No passage was found to answer the question."
 
 
 def review(state: TurnState, runtime: Runtime[TurnContext]) -> TurnState:
@@ -81,8 +81,8 @@ def question_back(state: TurnState, best: Attempt | None) -> str:
         if state.nearest:
             nearest = state.nearest[0]
             where = f"page {nearest.passage.page_label} of “{nearest.document_name}”"
-            return f"The nearest passage is on {where}. Is it about that, or does the document use another word for it?"
-        return "In which document might it stand, and under which name?"
+            return f"The nearest passage is on {where}. Do you mean that, or does the document use another word for it?"
+        return "Which document might have it, and under what name?"
     if plan and plan.document_ids:
         return "Is this the part of the document you mean, or should I look elsewhere in it?"
     return "Which document or section do you mean, or which detail matters most to you?"

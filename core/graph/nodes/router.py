@@ -158,9 +158,9 @@ def resolve_mentions(question: str, documents: Sequence[Document]) -> tuple[str,
             like = [document for document in documents if _is_part(name, document.name)]
             if len(like) == 1:
                 identity = like[0].id
-                notices.append(f"“@{name}” was taken for “{like[0].name}”.")
+                notices.append(f"“@{name}” was taken to mean “{like[0].name}”.")
             else:
-                others = "; several have it in their name" if like else ""
+                others = "; several documents have it in their name" if like else ""
                 notices.append(f"No document here is called “{name}”{others}.")
         if identity is not None:
             found.append(identity)
@@ -231,8 +231,8 @@ def _nothing_to_search(documents: Sequence[Document]) -> TurnError:
     if not documents:
         return TurnError("There are no documents to search yet.", hint="Add a PDF, then ask again.")
     return TurnError(
-        "None of the documents that were to be searched has text yet.",
-        hint="Wait until they are read, or see under Documents why they could not be.",
+        "None of the documents to be searched has any text yet.",
+        hint="Wait until they have been read, or see under Documents why they could not be read.",
     )
 
 
@@ -250,12 +250,12 @@ def _by_probe(text: str, wish: Wish, state: TurnState, context: TurnContext) -> 
     plan = plan_question(text, lexicon=context.lexicon)
     found = context.searcher.search(plan, context_characters=1_000, scope=state.document_ids).evidence
     if found and chance_of_answer(text, found) >= LEAST_ANSWERED:
-        return Intent.DOCUMENT_SEARCH, f"a probe found {found[0].document_name}, page {found[0].passage.page_label}"
+        return Intent.DOCUMENT_SEARCH, f"a search found {found[0].document_name}, page {found[0].passage.page_label}"
     if context.model.writes_prose:
         reply = context.model.structured(INTENT_INSTRUCTIONS, text, INTENT_SCHEMA)
         chat = reply is not None and reply.get("needs") == "chat"
         return (_INTENTS[wish] if chat else Intent.DOCUMENT_SEARCH), f"{context.model.name} said so"
-    return _INTENTS[wish], "a probe of the documents found nothing like it"
+    return _INTENTS[wish], "a search of the documents found nothing like it"
 
 
 def _about(wish: Wish, documents: Sequence[Document], context: TurnContext) -> str:

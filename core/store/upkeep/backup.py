@@ -67,7 +67,7 @@ def backup(settings: Settings, target: Path) -> BackedUp:
     if not settings.database_path.exists():
         raise StorageError(f"There is no library in {settings.data_dir}.", hint="Name its folder with --data-dir.")
     if os.path.lexists(target):
-        raise StorageError(f"{target} is there already.", hint="Choose another name, or move it away.")
+        raise StorageError(f"{target} already exists.", hint="Choose another name, or move it away.")
     partial = target.with_name(f".{target.name}.{uuid.uuid4().hex}.partial")
     with _told(target), tempfile.TemporaryDirectory(prefix="pincite-backup-", dir=target.parent) as folder:
         try:
@@ -75,7 +75,7 @@ def backup(settings: Settings, target: Path) -> BackedUp:
             _unpack(partial, None)
             _name(partial, target)
         except FileExistsError as error:
-            raise StorageError(f"{target} is there already.", hint="Choose another name.") from error
+            raise StorageError(f"{target} already exists.", hint="Choose another name.") from error
         finally:
             partial.unlink(missing_ok=True)
     return done
@@ -144,7 +144,7 @@ def _copied(path: Path, copy: Path) -> Path | None:
             raise FullDiskError(f"There is no space for a backup ({error}).", hint=hint) from error
         sound = str(error)
     if sound != "ok":
-        hint = "`pincite verify` says what is wrong, `pincite repair` mends what it can."
+        hint = "Run `pincite verify` to see what is wrong, and `pincite repair` to fix what can be fixed."
         raise StorageError(f"{path.name} cannot be backed up as it is ({sound}).", hint=hint)
     return copy
 
@@ -212,7 +212,7 @@ def _manifest(archive: zipfile.ZipFile) -> Mapping[str, tuple[str, int]]:
     entries = archive.infolist()
     names = [entry.filename for entry in entries]
     if len(set(names)) < len(names):
-        raise ValueError("it holds an entry twice")
+        raise ValueError("it contains the same entry twice")
     head = archive.getinfo(MANIFEST)
     if head.file_size > MOST_MANIFEST_BYTES:
         raise ValueError("its manifest is too large")
@@ -223,9 +223,9 @@ def _manifest(archive: zipfile.ZipFile) -> Mapping[str, tuple[str, int]]:
     strange = [name for name in {*names, *manifest} if name != MANIFEST and not _NAMES.fullmatch(name)]
     links = [entry.filename for entry in entries if entry.external_attr >> 28 not in (0, 0o10)]
     if strange or links or {*manifest, MANIFEST} != set(names) or "pincite.db" not in manifest:
-        raise ValueError(f"it is not a backup of Pincite's: {(strange or links or ['entries are missing'])[0][:80]!r}")
+        raise ValueError(f"it is not a Pincite backup: {(strange or links or ['entries are missing'])[0][:80]!r}")
     if any(archive.getinfo(name).file_size != size for name, (_, size) in manifest.items()):
-        raise ValueError("sizes in it do not agree")
+        raise ValueError("the sizes in it do not match")
     return manifest
 
 

@@ -39,4 +39,4 @@ def troubles(connection: Connection) -> Iterator[tuple[str, str]]:
         elif row is None and review_id in broken:
             yield "", "A decision was changed from outside after it was made, and its answer deleted later."
     for row in there.values():
-        yield row[2], f"The decision on “{row[3][:60]}” came from outside: the log of reviews does not know it."
+        yield row[2], f"The decision on “{row[3][:60]}” came from outside: it is not in the log of reviews."

@@ -49,11 +49,11 @@ class Repair:
             found = list(verify(settings))
             kinds = {finding.kind for finding in found}
             if FindingKind.SETTINGS_UNREADABLE in kinds:
-                yield f"{self._set_aside(settings.choices_path)} The defaults hold again."
+                yield f"{self._set_aside(settings.choices_path)} The defaults apply again."
             if FindingKind.CHECKPOINTS_DAMAGED in kinds:
                 for path in _with_log(settings.checkpoints_path):
                     self._set_aside(path)
-                yield "Set checkpoints.db aside; no answer is in it."
+                yield "Moved checkpoints.db aside; it holds no answers."
             trouble = trouble_of(settings) if FindingKind.DATABASE_DAMAGED not in kinds else None
             if FindingKind.DATABASE_DAMAGED in kinds or trouble or self._mended.exists():
                 yield self._mend_database(trouble)
@@ -88,14 +88,14 @@ class Repair:
             database.connection.execute("UPDATE openings SET number = ?", (opening,))
             tables = ("documents", "sessions", "turns", "reviews")
             held = ", ".join(f"{database.number(f'SELECT count(*) FROM {table}')} {table}" for table in tables)
-        return f"pincite.db {was}; {came}: {held}. What is newer is lost to it; PDFs that it does not know are added."
+        return f"pincite.db {was}; {came}: {held}. Anything newer is lost; PDFs that are not in it are added."
 
     def _mend_rows(self) -> Iterator[str]:
         """Mend what is wrong inside a sound database."""
         with closing(Database(self._settings.database_path)) as database:
             connection = database.connection
             if orphans := drop_orphans(connection):
-                yield f"Dropped {orphans} rows that belonged to nothing."
+                yield f"Deleted rows that belonged to nothing: {orphans}."
             damaged = list(damaged_records(connection))
             connection.executemany(
                 "UPDATE documents SET status = 'queued', notes = '[]', outline = '[]' WHERE id = ?",
@@ -108,7 +108,7 @@ class Repair:
                 if pages or held < document.page_count:
                     self.read_again[document.id] = sorted(pages)
             if not words_are_sound(connection):
-                yield f"Made the keyword index again, of {_index_words(database)} passages."
+                yield f"Rebuilt the keyword index. Passages indexed: {_index_words(database)}."
 
     def _set_aside(self, path: Path) -> str:
         self._aside.mkdir(parents=True, exist_ok=True)
@@ -139,18 +139,18 @@ def go_on(pincite: "Pincite", repair: Repair) -> Iterator[str]:
             pincite.ingest.retry(document_id, pages)
             yield f"Reading {document.name} again where pages were missing or damaged."
         else:
-            yield f"{document.name} has damaged pages, and its PDF is not there to read them again: add it again."
+            yield f"{document.name} has damaged pages, and its PDF is missing. Add it again to read them."
     for path in pincite.documents.quarantined():
         try:
             added = pincite.ingest.add(path, path.name)
-            yield f"Took in {path.name}, which the library did not know, as {added.document.name}."
+            yield f"Added {path.name}, which was not in the library, as {added.document.name}."
         except DocumentError as error:
             yield f"{path.name} stays in quarantine: {error}"
     pincite.ingest.wait()
     if pincite.indexes.check():
         pincite.indexes.rebuild()
         pincite.ingest.wait()
-        yield "Made the folder of vectors anew."
+        yield "Embedded the passages that had no vector."
 
 
 def _day(path: Path) -> str:

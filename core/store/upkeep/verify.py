@@ -8,7 +8,6 @@ from pathlib import Path
 from core.domain.documents import Document, DocumentStatus, embedding_key
 from core.domain.errors import BusyError, NewerDatabaseError, PinciteError, SettingsError, StorageError
 from core.domain.settings import Settings, load_settings
-from core.store.chroma import Chroma
 from core.store.data_dir import quarantined, strays
 from core.store.database import Database, ReadOnlyDatabase
 from core.store.indexes import check_vectors
@@ -44,11 +43,11 @@ _WORDS_PARTS = ("data", "idx", "content", "docsize", "config")
 def verify(settings: Settings) -> Iterator[Finding]:
     """Look at every file and every value; a large library takes minutes."""
     for path in misplaced(settings):
-        sentence = f"{path.name} is not what it should be: a file, or a folder."
+        sentence = f"{path.name} should be a folder but is a file, or the reverse."
         yield Finding(FindingKind.MISPLACED, sentence, repairable=True, subject=path.name)
     yield from _settings(settings)
     for path in quarantined(settings):
-        sentence = f"{path.name} was set aside, as the library does not know it; `pincite add {path}` takes it in."
+        sentence = f"{path.name} was set aside because it is not in the library. Run `pincite add {path}` to add it."
         yield Finding(FindingKind.FILE_UNKNOWN, sentence, repairable=True, subject=path.name)
     trouble = trouble_of(settings)
     if trouble is not None:
@@ -86,7 +85,7 @@ def _database(settings: Settings) -> Iterator[Finding]:
 
 def _damaged(path: Path, why: str) -> Finding:
     what = f"{path.name} is damaged ({' '.join(why.split())[:200]})."
-    hint = "`pincite repair` goes on from the newest automatic backup; `pincite restore` brings back one of yours."
+    hint = "`pincite repair` continues from the newest automatic backup; `pincite restore` restores one of yours."
     return Finding(FindingKind.DATABASE_DAMAGED, f"{what} {hint}", repairable=True, subject=path.name)
 
 
@@ -101,10 +100,10 @@ def _sound(settings: Settings, database: Database) -> Iterator[Finding]:
         file = settings.data_dir / name
         if name == settings.choices_path.name:  # people may edit it, but not lose it without a word
             if not file.exists():
-                yield Finding(FindingKind.SETTINGS_MISSING, f"{name} is gone, and the defaults hold.", True, name)
+                yield Finding(FindingKind.SETTINGS_MISSING, f"{name} is gone, so the defaults apply.", True, name)
         elif not file.with_name(f"{name}-wal").exists() and file.is_file() and crc_of(file) != crc:
             sentence = f"{name} is not as Pincite left it: bytes in it were changed from outside."
-            hint = "`pincite restore` brings back a backup; `pincite repair` goes on with it as it is."
+            hint = "`pincite restore` restores a backup; `pincite repair` continues with it as it is."
             yield Finding(FindingKind.DATABASE_CHANGED, f"{sentence} {hint}", repairable=True, subject=name)
 
 
@@ -113,7 +112,7 @@ def _orphaned_rows(settings: Settings, database: Database) -> Iterator[Finding]:
     for row in database.connection.execute("PRAGMA foreign_key_check"):
         tables[row[0]] = tables.get(row[0], 0) + 1
     for table, count in tables.items():
-        yield Finding(FindingKind.ROWS_ORPHANED, f"{count} rows of {table} belong to nothing.", True, table)
+        yield Finding(FindingKind.ROWS_ORPHANED, f"Rows of {table} that belong to nothing: {count}.", True, table)
 
 
 def _documents(settings: Settings, database: Database) -> Iterator[Finding]:
@@ -124,10 +123,10 @@ def _documents(settings: Settings, database: Database) -> Iterator[Finding]:
         yield from _figures(database, document)
         if changed := changed_pages(database.connection, document.id):
             pages = ", ".join(str(index + 1) for index in changed)
-            sentence = f"The text of {document.name} is not what was read from it, on page {pages}."
+            sentence = f"The text of {document.name} differs from what was read from it, on page {pages}."
             yield Finding(FindingKind.PASSAGES_WRONG, sentence, True, document.id)
     for path in strays(settings, [document.id for document in documents]):
-        sentence = f"{path.name} is none of the documents; the next start sets it aside, and nothing deletes it."
+        sentence = f"{path.name} belongs to no document. The next start sets it aside; it is not deleted."
         yield Finding(FindingKind.FILE_UNKNOWN, sentence, True, path.name)
 
 
@@ -137,7 +136,7 @@ def _file(library: Library, document: Document) -> Iterator[Finding]:
         path.open("rb").close()
     except (OSError, PinciteError) as error:
         why = "is missing" if isinstance(error, FileNotFoundError) else f"cannot be read ({error})"
-        sentence = f"The PDF of {document.name} {why}; add it again, then its pages can be shown and read again."
+        sentence = f"The PDF of {document.name} {why}. Add it again to show its pages and read them again."
         yield Finding(FindingKind.FILE_MISSING, sentence, False, document.id)
         return
     if not library.file_is_sound(document.id):
@@ -153,7 +152,7 @@ def _figures(database: Database, document: Document) -> Iterator[Finding]:
         yield Finding(FindingKind.PAGES_LACKING, sentence, True, document.id)
     count = database.number("SELECT count(*) FROM passages WHERE document_id = ?", [document.id])
     if count != document.passage_count:
-        sentence = f"{document.name} has {count} passages and should have {document.passage_count}."
+        sentence = f"{document.name} should have {document.passage_count} passages, but the number found is {count}."
         yield Finding(FindingKind.PASSAGES_WRONG, sentence, True, document.id)
 
 
@@ -176,7 +175,7 @@ def _values(settings: Settings, database: Database) -> Iterator[Finding]:
         elif table == "documents":
             yield Finding(FindingKind.DOCUMENT_UNREADABLE, f"The entry of {name} is damaged.", True, subject)
         else:
-            sentence = f"Page {page_index + 1} of {name} is stored damaged."
+            sentence = f"Page {page_index + 1} of {name} is damaged in the library."
             yield Finding(FindingKind.PAGE_UNREADABLE, sentence, True, subject)
 
 
@@ -192,9 +191,8 @@ def _words(settings: Settings, database: Database) -> Iterator[Finding]:
 
 
 def _vectors(settings: Settings, database: Database) -> Iterator[Finding]:
-    """Vectors are in the database, and in Chroma's folder once more."""
-    for sentence in check_vectors(database, Chroma(database, settings.vectors_dir)):
-        yield Finding(FindingKind.VECTORS_WRONG, sentence, True, settings.vectors_dir.name)
+    for sentence in check_vectors(database):
+        yield Finding(FindingKind.VECTORS_WRONG, sentence, True, settings.database_path.name)
 
 
 def words_are_sound(connection: sqlite3.Connection) -> bool:
@@ -227,7 +225,7 @@ def _checkpoints(settings: Settings) -> Iterator[Finding]:
                 raise StorageError("; ".join(found))
             threads = {row[0] for row in checkpoints.execute("SELECT DISTINCT thread_id FROM checkpoints")}
     except (*UNREADABLE, OSError) as error:
-        why = f"{path.name} is damaged ({error}). It holds no answer: only how far a running one has come."
+        why = f"{path.name} is damaged ({error}). It holds no answers, only the progress of running ones."
         yield Finding(FindingKind.CHECKPOINTS_DAMAGED, why, True, path.name)
         return
     yield from _threads(settings, threads)
@@ -247,5 +245,5 @@ def _threads(settings: Settings, threads: set[str]) -> Iterator[Finding]:
     except (*UNREADABLE, OSError):
         return  # told already
     if gone := threads - turns:
-        sentence = f"The checkpoints of {len(gone)} deleted answers are still kept."
+        sentence = f"Checkpoints of deleted answers that are still kept: {len(gone)}."
         yield Finding(FindingKind.CHECKPOINTS_ORPHANED, sentence, True)

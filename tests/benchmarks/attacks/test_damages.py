@@ -7,7 +7,6 @@ SHORT = (
     "pincite.db: flipped at the start",
     "checkpoints.db: cut",
     "settings.json: empty",
-    "vectors: missing",
     "ingest.lock: a folder",
 )
 

@@ -37,6 +37,8 @@ _SOLID = frozenset(("de", "nl", "sv", "da", "no", "fi"))
 _SHORTEST_END = 2
 """Letters; no word is broken before fewer than three."""
 _FIELD = re.compile(r"[^\W\d][^:.,]{1,40}: \S")
+_FEWEST_BEFORE = 2
+"""No typesetter breaks a word behind its first letter: "p-cymene", "e-mail"."""
 HYPHENATED = 3
 """Among gaps: a hyphen and a line break."""
 _SHORT, _LEADS_ON, _MOST_ALONE = 0.6, ",;:-–(", 5
@@ -152,7 +154,7 @@ def _keeps_hyphen(left: str, right: str, known: "_Known") -> bool:
         return True
     if stem + rest in known.words:
         return False
-    if not left[-1:].isalpha() or not right[:1].islower() or "-" in left:
+    if len(stem) < _FEWEST_BEFORE or not left[-1:].isalpha() or not right[:1].islower() or "-" in left:
         return True
     return known.language not in _SOLID and not belong_together(stem, rest, known.language)
 

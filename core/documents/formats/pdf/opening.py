@@ -17,8 +17,8 @@ SIGNATURE = b"%PDF"
 _HEAD_BYTES = 1024
 _MOST_OUTLINE_ENTRIES = 5000
 _PASSWORD_HINT = "Give the password; it is used to open the file and not kept."
-_DAMAGED_HINT = "Ask for a new copy, or open it elsewhere and print it to a PDF again."
-_MENDED = "The file is damaged; what could be saved of it was read."
+_DAMAGED_HINT = "Ask for a new copy, or open it in another program and save it as a new PDF."
+_MENDED = "The file is damaged; what could be recovered was read."
 _FIELDS = {
     "title": "Title",
     "author": "Author",
@@ -52,7 +52,7 @@ def open_document(path: Path, password: str | None = None) -> tuple[pdfium.PdfDo
         with path.open("rb") as file:
             if SIGNATURE not in file.read(_HEAD_BYTES):
                 raise NotAPdfError(f"{path.name} is not a PDF.", hint="Choose a PDF file.") from error
-        what = f"{path.name} is damaged: no reader can open a page of it."
+        what = f"{path.name} is damaged: none of its pages can be opened."
         raise UnreadablePdfError(what, hint=_DAMAGED_HINT) from error
 
 
@@ -103,5 +103,5 @@ def notes(document: pdfium.PdfDocument, path: Path) -> list[str]:
         portfolio = second_opinion.is_portfolio(path)
         kind = "is a portfolio: its cover pages were read, but not" if portfolio else "was read without"
         files = "file" if attachments == 1 else f"{attachments} files"
-        said.append(f"This PDF {kind} the {files} it carries; save and add them one by one.")
+        said.append(f"This PDF {kind} the {files} it carries. Save each attachment and add it separately.")
     return said

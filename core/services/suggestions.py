@@ -1,0 +1,195 @@
+"""Questions that a document really answers: made from its tables, terms and headings, each asked before it is shown."""
+
+import logging
+import re
+import threading
+import uuid
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import chain, islice, zip_longest
+
+from core.documents.tables import find_tables
+from core.domain.answers import AnswerPart
+from core.domain.documents import Document
+from core.domain.errors import PinciteError
+from core.domain.search import Mode
+from core.domain.turns import Tier, TraceStep, Turn, TurnStatus, now
+from core.graph.build import build_graph
+from core.graph.context import Documents
+from core.graph.state import TurnState
+from core.search.stretches import title_of
+from core.services.turns import Equipment, answered, context_of
+from core.text.marks import plain_text
+
+logger = logging.getLogger(__name__)
+
+WANTED = 3
+MOST_TRIED = 9
+"""Questions a document; each takes about a second of one processor."""
+MOST_PAGES = 40
+MOST_PASSAGES = 400
+MOST_OF_A_TABLE = 3
+SHORTEST, LONGEST = 3, 48
+"""Characters of a label, a term or a heading that makes a question."""
+WAIT_SECONDS = 0.5
+_TERM = re.compile(r"(?:^|(?<=[\n.;] ))[“\"]([A-Z][^“”\"\n]{2,40})[”\"]", re.MULTILINE)
+_BRACKETS = re.compile(r"\([^()]*\)")
+
+
+@dataclass(frozen=True, slots=True)
+class Suggestion:
+    question: str
+    document_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Candidate:
+    """``holds``: what an answer must hold, or its citation, so that it answers this."""
+
+    question: str
+    holds: str
+
+
+class _Silent:
+    """Nobody watches a trial."""
+
+    def step(self, text: str) -> None: ...
+
+    def draft(self, parts: Sequence[AnswerPart]) -> None: ...
+
+    def visited(self, step: TraceStep) -> None: ...
+
+
+class Suggestions:
+    """Looks for them in one thread of its own, while no question is being answered; kept in memory only."""
+
+    def __init__(self, equipment: Callable[[], Equipment], busy: Callable[[], bool]) -> None:
+        self._equipment = equipment
+        self._busy = busy
+        self._graph = build_graph()
+        self._found: dict[str, tuple[Suggestion, ...]] = {}
+        self._wanted: list[str] = []
+        self._stop = threading.Event()
+        self._lock = threading.Lock()
+        self._thread: threading.Thread | None = None
+
+    def of(self, documents: Sequence[Document]) -> tuple[Suggestion, ...]:
+        """At most WANTED, of as many documents as there are; what nobody looked for yet is looked for from now on."""
+        own = [self._found.get(document.id, ()) for document in documents]
+        with self._lock:
+            self._wanted = [document.id for document in documents if document.id not in self._found]
+            if self._wanted and self._thread is None and not self._stop.is_set():
+                self._thread = threading.Thread(target=self._look, name="suggestions", daemon=True)
+                self._thread.start()
+        return tuple(islice((one for one in chain.from_iterable(zip_longest(*own)) if one), WANTED))
+
+    def known(self, documents: Sequence[Document]) -> bool:
+        """Whether all of them were looked through."""
+        return all(document.id in self._found for document in documents)
+
+    def close(self) -> None:
+        self._stop.set()
+        if (thread := self._thread) is not None:
+            thread.join()
+
+    def _look(self) -> None:
+        while (document_id := self._next()) is not None:
+            try:
+                self._found[document_id] = tuple(islice(self._answered(document_id), WANTED))
+            except PinciteError as error:  # it went meanwhile, or cannot be read
+                self._found[document_id] = ()
+                logger.info("No questions are suggested for %s: %s", document_id[:8], error)
+            except Exception:
+                self._found[document_id] = ()
+                logger.exception("Looking for questions to suggest failed")
+
+    def _next(self) -> str | None:
+        with self._lock:
+            left = [one for one in self._wanted if one not in self._found]
+            if self._stop.is_set() or not left:
+                self._thread = None
+                return None
+            return left[0]
+
+    def _answered(self, document_id: str) -> Iterator[Suggestion]:
+        documents = self._equipment().documents
+        document = next((one for one in documents.list() if one.id == document_id), None)
+        for candidate in islice(_candidates(document, documents) if document else (), MOST_TRIED):
+            while self._busy():
+                if self._stop.wait(WAIT_SECONDS):
+                    return
+            if self._stop.is_set():
+                return
+            if self._answers(candidate, document_id):
+                yield Suggestion(candidate.question, document_id)
+
+    def _answers(self, candidate: _Candidate, document_id: str) -> bool:
+        """Whether quoting alone answers it from this document, without a warning and with what it was made from."""
+        equipment = self._equipment()
+        state = TurnState(candidate.question, Mode.DOCUMENTS, (document_id,), fresh=True, alone=True)
+        quoting = equipment.choose_engine("quoting")
+        context = context_of(equipment, quoting, _Silent(), self._stop.is_set)
+        turn = Turn(
+            id=uuid.uuid4().hex, session_id="", position=0, question=candidate.question, mode=state.mode,
+            document_ids=state.document_ids, scope=state.document_ids, engine=quoting.name,
+            status=TurnStatus.RUNNING, started_at=now(),
+        )  # fmt: skip
+        turn = answered(turn, TurnState(**self._graph.invoke(state, context=context)))
+        said = [plain_text(turn.parts), *(citation.quotation for citation in turn.citations)]
+        whole = turn.status is TurnStatus.ANSWERED and turn.tier is Tier.ANSWERED and turn.citations
+        return bool(whole) and any(_flat(candidate.holds) in _flat(text) for text in said)
+
+
+def _candidates(document: Document, library: Documents) -> Iterator[_Candidate]:
+    """Of each kind in turn."""
+    english = any(field.name == "language" and field.value.startswith("en") for field in document.metadata)
+    kinds = [_of_tables(document, library)]
+    if english:  # what asks for a term or a section is understood in English only
+        kinds += [_of_terms(document, library), _of_headings(document, library)]
+    seen = set[str]()
+    for candidate in chain.from_iterable(zip_longest(*kinds)):
+        if candidate is not None and candidate.question not in seen:
+            seen.add(candidate.question)
+            yield candidate
+
+
+def _of_tables(document: Document, library: Documents) -> Iterator[_Candidate]:
+    """A cell of each table, by the words of its row and its column."""
+    pages = [library.page(document.id, at) for at in range(min(document.page_count, MOST_PAGES))]
+    for table in find_tables(document.id, pages):
+        told = [
+            _Candidate(f"{row}: {column}?", cell.text)
+            for cell in table.body
+            if cell.value is not None
+            and _fits(row := table.rows[cell.row].label)
+            and _fits(column := _BRACKETS.sub("", table.columns[cell.column].label).strip())
+        ]
+        yield from told[:: max(1, len(told) // MOST_OF_A_TABLE)][:MOST_OF_A_TABLE]
+
+
+def _of_terms(document: Document, library: Documents) -> Iterator[_Candidate]:
+    """What stands in quotation marks at the beginning of a sentence."""
+    for passage in library.opening_passages(document.id, MOST_PASSAGES):
+        for term in _TERM.findall(passage.text):
+            yield _Candidate(f"What does “{term}” mean?", term)
+
+
+def _of_headings(document: Document, library: Documents) -> Iterator[_Candidate]:
+    """Sections by their titles."""
+    headings = dict.fromkeys(
+        passage.heading_path[-1]
+        for passage in library.opening_passages(document.id, MOST_PASSAGES)
+        if len(passage.heading_path) > 1 or passage.heading_path[:1] not in ((), (document.title,))
+    )
+    for heading in headings:
+        name = title_of(heading)
+        if _fits(name):
+            yield _Candidate(f"What does the section “{name}” say?", "")
+
+
+def _fits(label: str) -> bool:
+    return SHORTEST <= len(label) <= LONGEST and "\n" not in label and not label.isdigit()
+
+
+def _flat(text: str) -> str:
+    return " ".join(text.split()).casefold()

@@ -1,0 +1,103 @@
+const SAVED = "pincite-half-typed"
+const box = () => document.querySelector('[data-testid="stChatInputTextArea"]')
+
+function keepTyped() {
+  const area = box()
+  if (!area || area.dataset.kept) return
+  area.dataset.kept = "yes"
+  const saved = sessionStorage.getItem(SAVED)
+  if (saved && !area.value) {
+    Object.getOwnPropertyDescriptor(HTMLTextAreaElement.prototype, "value").set.call(area, saved)
+    area.dispatchEvent(new Event("input", { bubbles: true }))
+  }
+  const save = () => area.isConnected && sessionStorage.setItem(SAVED, area.value)
+  area.addEventListener("input", save)
+  for (const event of ["keyup", "click"]) document.addEventListener(event, () => setTimeout(save, 300))
+}
+
+function takeDrops() {
+  if (document.body.dataset.drops) return
+  document.body.dataset.drops = "yes"
+  const target = (event) => {
+    if (![...(event.dataTransfer?.types ?? [])].includes("Files")) return null
+    if (event.target.closest?.('[data-testid="stFileUploader"], [data-testid="stChatInput"]')) return null
+    return document.querySelector('[data-testid="stChatInput"] input[type="file"]')
+  }
+  document.addEventListener("dragover", (event) => { if (target(event)) event.preventDefault() })
+  document.addEventListener("drop", (event) => {
+    const input = target(event)
+    if (!input) return
+    event.preventDefault()
+    input.files = event.dataTransfer.files
+    input.dispatchEvent(new Event("change", { bubbles: true }))
+  })
+}
+
+function showQuestion(pane, turn, tries) {
+  const end = pane.scrollHeight
+  pane.scrollTop = end
+  if (tries) setTimeout(() => (pane.scrollHeight > end || tries > 4) && showQuestion(pane, turn, tries - 1), 120)
+}
+
+// What a mark quotes, shown while the pointer or the keyboard is on it.
+function showCard(badge, told) {
+  const card = document.querySelector(".pincite-card") ?? badge.closest(".stApp").appendChild(document.createElement("div"))
+  card.className = "pincite-card"
+  card.ariaHidden = "true" // the mark's own name says the same
+  const place = Object.assign(document.createElement("strong"), { textContent: told.place })
+  const words = Object.assign(document.createElement("span"), { textContent: `“${told.quotation}”` })
+  card.replaceChildren(place, words)
+  const [at, height] = [badge.getBoundingClientRect(), card.offsetHeight]
+  card.style.left = `${Math.max(8, Math.min(at.left, innerWidth - card.offsetWidth - 8))}px`
+  card.style.top = `${at.bottom + height + 12 < innerHeight ? at.bottom + 6 : at.top - height - 6}px`
+}
+
+const hideCard = () => document.querySelector(".pincite-card")?.remove()
+
+export default function ({ data, setTriggerValue }) {
+  keepTyped()
+  takeDrops()
+  const pane = document.querySelector(`.st-key-${data.pane}`)
+  if (!pane) return
+  if (data.asked && pane.dataset.session === data.session && pane.dataset.asked !== data.asked)
+    showQuestion(pane, data.asked, 8)
+  Object.assign(pane.dataset, { session: data.session, asked: data.asked })
+  const cited = (badge) => {
+    const turn = badge.closest('[class*="st-key-answer_"]')?.className.match(/st-key-answer_(\w+)/)?.[1]
+    const number = badge.textContent.match(/\d+/)?.[0]
+    return [data.cited[turn]?.[number], `${turn}.${number}`]
+  }
+  const mark = () => {
+    for (const badge of pane.querySelectorAll('.stMarkdownBadge:not([role="button"])')) {
+      const [told] = cited(badge)
+      if (!told) continue
+      badge.tabIndex = 0
+      badge.setAttribute("role", "button")
+      badge.setAttribute("aria-label", `Open ${told.place}: “${told.quotation}”`)
+    }
+  }
+  const open = (event) => {
+    const badge = event.target.closest?.('.stMarkdownBadge[role="button"]')
+    if (!badge || (event.type === "keydown" && !["Enter", " "].includes(event.key))) return
+    event.preventDefault()
+    hideCard()
+    setTriggerValue("open", cited(badge)[1])
+  }
+  const point = (event) => {
+    const badge = event.target.closest?.('.stMarkdownBadge[role="button"]')
+    const told = badge && cited(badge)[0]
+    if (told) showCard(badge, told)
+    else hideCard()
+  }
+  const seen = new MutationObserver(mark)
+  seen.observe(pane, { childList: true, subtree: true })
+  const heard = { click: open, keydown: open, pointerover: point, focusin: point, pointerleave: hideCard,
+    focusout: hideCard, scroll: hideCard }
+  for (const [event, hear] of Object.entries(heard)) pane.addEventListener(event, hear)
+  mark()
+  return () => {
+    hideCard()
+    seen.disconnect()
+    for (const [event, hear] of Object.entries(heard)) pane.removeEventListener(event, hear)
+  }
+}

@@ -1,0 +1,34 @@
+"""What the documents name is there: files, tests and commands."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from core.domain.settings import PACKAGE_ROOT
+
+PAGES = sorted([PACKAGE_ROOT / "README.md", PACKAGE_ROOT / "CONTRIBUTING.md", *(PACKAGE_ROOT / "docs").glob("*.md")])
+_TEST = re.compile(r"`(tests/[\w/]+\.py)::(test_\w+)`")
+_PATH = re.compile(r"`((?:core|pages|tests|benchmarks|commands|web|docs|data|\.ci|\.streamlit)/[\w./-]+)`")
+_BENCHMARK = re.compile(r"python -m benchmarks ([\w-]+)")
+
+
+def _missing(page: Path) -> Iterator[str]:
+    text = page.read_text(encoding="utf-8")
+    for file, name in _TEST.findall(text):
+        if f"def {name}(" not in (PACKAGE_ROOT / file).read_text(encoding="utf-8"):
+            yield f"{file}::{name}"
+    yield from (path for path in _PATH.findall(text) if not (PACKAGE_ROOT / path.rstrip("/")).exists())
+    modules = {name: PACKAGE_ROOT / "benchmarks" / f"{name.replace('-', '_')}.py" for name in _BENCHMARK.findall(text)}
+    yield from (f"benchmarks {name}" for name, module in modules.items() if not module.exists())
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_what_a_page_names_is_there(page: Path) -> None:
+    assert list(_missing(page)) == []
+
+
+def test_every_page_is_reached_from_the_readme() -> None:
+    linked = {name for page in PAGES for name in re.findall(r"\((?:docs/)?([\w-]+\.md)\)", page.read_text("utf-8"))}
+    assert {page.name for page in PAGES} - linked - {"README.md"} == set()

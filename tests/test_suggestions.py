@@ -1,0 +1,54 @@
+"""What is suggested is answered: every question was tried, of its own document, and is answered without a warning."""
+
+import shutil
+import time
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from core.domain.search import Mode
+from core.domain.settings import Settings
+from core.domain.turns import Tier
+from core.services.bootstrap import Pincite, open_pincite
+from core.services.suggestions import WANTED, Suggestion
+
+SECONDS = 60.0
+
+
+@pytest.fixture
+def app(contract_library: Path, tmp_path: Path) -> Iterator[Pincite]:
+    shutil.copytree(contract_library, tmp_path / "data")
+    with closing(open_pincite(Settings(data_dir=tmp_path / "data", engine="quoting"))) as pincite:
+        yield pincite
+
+
+def found(app: Pincite) -> tuple[Suggestion, ...]:
+    documents = app.library.list()
+    until = time.monotonic() + SECONDS
+    app.suggestions.of(documents)
+    while not app.suggestions.known(documents) and time.monotonic() < until:
+        time.sleep(0.05)
+    assert app.suggestions.known(documents)
+    return app.suggestions.of(documents)
+
+
+def test_what_is_suggested_is_answered_when_it_is_asked(app: Pincite) -> None:
+    [contract] = app.library.list()
+    suggested = found(app)
+    assert 0 < len(suggested) <= WANTED and len({one.question for one in suggested}) == len(suggested)
+    assert app.turns.newest(app.sessions.create().id, 5) == [], "a trial leaves no turn"
+    session = app.sessions.create().id
+    for one in suggested:
+        turn = app.runner.wait(app.runner.ask(session, one.question, mode=Mode.DOCUMENTS), SECONDS).turn
+        assert turn.tier is Tier.ANSWERED and {place.document_id for place in turn.citations} == {contract.id}
+
+
+def test_a_document_that_went_suggests_nothing_and_closing_waits_for_no_trial(app: Pincite) -> None:
+    documents = app.library.list()
+    app.ingest.remove(documents[0].id)
+    assert found(app) == ()
+    app.suggestions.of(documents)
+    app.suggestions.close()
+    assert app.suggestions.of(documents) == ()
