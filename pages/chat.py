@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import streamlit as st
 from streamlit.typing import ChatInputValue
 
-from core.domain.documents import Document
+from core.domain.documents import Document, DocumentStatus
 from core.domain.search import Mode
 from core.domain.settings import PACKAGE_ROOT
 from core.domain.turns import Session, Turn
@@ -123,14 +123,14 @@ def draw_suggestions(app: Pincite, session: Session | None, documents: Sequence[
     found = app.suggestions.of(documents)
     if watched and app.suggestions.known(documents):
         st.rerun()
-    names = {document.id: document.name for document in documents}
     with st.container(gap="xxsmall"):
         if found or watched:
             st.caption("Looking for questions that they answer…" if watched else "Questions that they answer")
-        for number, one in enumerate(found):
-            asked = one.question if len(documents) == 1 else f"@{names[one.document_id]} {one.question}"
-            if quiet(escape(asked), "help", key=f"suggested_{number}"):
-                ask(app, session, asked, Mode.DOCUMENTS)
+        for one in found:
+            name = next(document.name for document in documents if document.id == one.document_id)
+            label = f"{one.question} · {name}" if len(documents) > 1 else one.question
+            if quiet(escape(label), "help", key=f"suggested_{one.document_id}_{one.question}"):
+                ask(app, session, one.question, Mode.DOCUMENTS, (one.document_id,) if len(documents) > 1 else ())
 
 
 def draw_welcome(app: Pincite, session: Session | None, names: dict[str, str]) -> None:
@@ -152,9 +152,10 @@ def draw_welcome(app: Pincite, session: Session | None, names: dict[str, str]) -
     if searched[MOST_CARDS:]:
         st.caption(f"and {count(len(searched) - MOST_CARDS, 'more document')}")
     if searched:
-        watched = not app.suggestions.known(searched[:MOST_CARDS])
+        ready = [one for one in searched[:MOST_CARDS] if one.status is DocumentStatus.READY]
+        watched = not app.suggestions.known(ready)
         draw = st.fragment(draw_suggestions, run_every=1.0 if watched else None)
-        draw(app, session, searched[:MOST_CARDS], watched)
+        draw(app, session, ready, watched)
     samples = [] if names else sorted((PACKAGE_ROOT / "data" / "samples").glob("*contract*.pdf"))
     if samples and button("Try it with the sample contract", "play_circle", type="primary"):
         with errors_told():
@@ -210,12 +211,15 @@ def receive(app: Pincite, session: Session | None, value: ChatInputValue, mode: 
         st.rerun()
 
 
-def ask(app: Pincite, session: Session | None, question: str, mode: Mode) -> None:
-    """Start a turn on the session's documents; one about documents that are still being read waits by itself."""
+def ask(app: Pincite, session: Session | None, question: str, mode: Mode, only: tuple[str, ...] = ()) -> None:
+    """Start a turn on the session's documents, or on these; one about what is still being read waits by itself."""
     session = session or begin(app)
     st.session_state["session_id"] = session.id
     with errors_told():
-        app.runner.ask_next(session.id, question, mode=mode)
+        if only:
+            app.runner.ask(session.id, question, mode=mode, document_ids=only)
+        else:
+            app.runner.ask_next(session.id, question, mode=mode)
         st.rerun()
 
 

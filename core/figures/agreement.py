@@ -56,6 +56,7 @@ class Question:
     """
 
     def __init__(self, text: str, printed: Iterable[str] = (), known: Iterable[str] = ()) -> None:
+        self.text = text
         terms = dict.fromkeys(content_terms(text))
         more = dict.fromkeys(term for words in printed for term in content_terms(words) if term not in terms)
         self.terms = {term: 1 << number for number, term in enumerate((*terms, *more))}
@@ -84,8 +85,11 @@ class Question:
 
     def is_all(self, *texts: str) -> bool:
         """Whether the texts say every term of the question, and nothing that it does not say."""
-        found = [self.match(text) for text in texts]
-        return all(one.said == 1 for one in found) and self._needed == _all(one.bits for one in found) & self._needed
+        return all(self.match(text).said == 1 for text in texts) and self.holds_all(*texts)
+
+    def holds_all(self, *texts: str) -> bool:
+        """Whether the texts say every term of the question."""
+        return self._needed == _all(self.match(text).bits for text in texts) & self._needed
 
     def share(self, bits: int) -> float:
         """The weight of these terms, as a share of the question's."""

@@ -17,6 +17,7 @@ from core.domain.figures import Figure
 from core.domain.tables import Cell, Heading, Table
 from core.figures.agreement import KINDS, NAMES, Matrix, Place, Question, measure, years_of
 from core.text import stating
+from core.text.questions import turns
 from core.text.terms import words
 
 _FIGURE = NAMES.index("figure")
@@ -149,15 +150,21 @@ def find(
 
 def addressed(ranking: Ranking, tables: Sequence[Table]) -> int | None:
     """The position of the one cell that a question asks for by its row and its column in full, and by nothing else."""
-    found = [at for at in ranking.order if _is_addressed(ranking.asked, ranking.places[at], tables)]
-    return found[0] if len(found) == 1 else None
+    if turns(ranking.asked.text):
+        return None
+    named = {at: found for at in ranking.order if (found := _named(ranking.asked, ranking.places[at], tables))}
+    alike = {ranking.places[at].cell.text for at in named}
+    return next((at for at, found in named.items() if found == "in full" and len(alike) == 1), None)
 
 
-def _is_addressed(asked: Question, place: Place, tables: Sequence[Table]) -> bool:
+def _named(asked: Question, place: Place, tables: Sequence[Table]) -> str:
+    """Whether the heads of a cell say all that is asked: ``in full`` where they say nothing else."""
     table, cell = tables[place.table], place.cell
-    if cell.row < table.head_rows or cell.column < table.head_columns or not table.rows[cell.row].label:
-        return False
-    return asked.is_all(table.rows[cell.row].path, _BRACKETS.sub(" ", table.columns[cell.column].path))
+    row = table.rows[cell.row]
+    if cell.row < table.head_rows or cell.column < table.head_columns or not row.label or row.total:
+        return ""
+    heads = (row.path, _BRACKETS.sub(" ", table.columns[cell.column].path))
+    return "in full" if asked.is_all(*heads) else "among more" if asked.holds_all(*heads) else ""
 
 
 def finding(ranking: Ranking, tables: Sequence[Table]) -> Finding:

@@ -33,7 +33,10 @@ LONG_WORD = 8
 """Letters; more stand between spaces only where a language has none."""
 CELLS = "\t"
 """Between the cells of a table's row, which stands for itself."""
-_NUMBERED = re.compile(r"\b([^\W\d_]+)\s(\d{1,4}|[A-Z])\b")
+_NUMBERED = re.compile(
+    r"\b(?P<word>[^\W\d_]+)[ \u00a0](?P<numbers>(?:\d{1,3}|[A-Z])(?![\w%]|[.,]\d)"
+    r"(?:(?:, |,? (?:and|or|&) |/)(?:\d{1,3}|[A-Z])(?![\w%]|[.,]\d)){0,9})(?! ?[–—-]| to\b)"
+)
 """Things that are told apart by a number or letter: "Span 2", "Appendix B"."""
 OF_ANOTHER = 0.4
 """The most that words are worth which speak of another such thing than the question: never shown without a warning."""
@@ -296,13 +299,18 @@ def weigh(measured: Sequence[Measured], question: str, skill: Skill) -> Selectio
 
 def is_of_another(text: str, question: str) -> bool:
     """Whether it names Span 2, and nowhere Span 1, which is asked about; a name begins with a capital in documents."""
-    asked, said = dict[str, set[str]](), dict[str, set[str]]()
-    for word, number in _NUMBERED.findall(question):
-        asked.setdefault(word.casefold(), set()).add(number)
-    for word, number in _NUMBERED.findall(text):
-        if word[0].isupper() and word.casefold() not in FUNCTION_WORDS:
-            said.setdefault(word.casefold(), set()).add(number)
-    return any(word in asked and not asked[word] & numbers for word, numbers in said.items())
+    asked, said = _numbers_by_name(question), _numbers_by_name(text, capital=True)
+    return any(not numbers & said[word] for word, numbers in asked.items() if word in said)
+
+
+def _numbers_by_name(text: str, *, capital: bool = False) -> dict[str, set[str]]:
+    """The numbers and letters behind each word, of lists too; of every word, or of those with a capital."""
+    found = dict[str, set[str]]()
+    for match in _NUMBERED.finditer(text):
+        if match["word"].casefold() not in FUNCTION_WORDS and (not capital or match["word"][0].isupper()):
+            numbers = re.findall(r"\b(?:\d{1,3}|[A-Z])\b", match["numbers"])
+            found.setdefault(match["word"].casefold(), set()).update(numbers)
+    return found
 
 
 def _value_named(unit: Unit, asked: frozenset[str]) -> Span | None:

@@ -26,7 +26,10 @@ _NUMBERED = re.compile(
     r"note|step|article|annex|equation|algorithm|schedule|case study)|§)"
     r"\s{0,4}-?\s{0,4}(?:\d+(?:[.-]\d+)*[A-Za-z]?|[A-Z]\b|[IVX]+\b)"
 )
-_SECTION = re.compile(r"\b(?:sections?|clauses?|chapters?|articles?|appendix|annex|schedule)\b", re.IGNORECASE)
+_TITLED = re.compile(
+    r"\b(?:section|clause|chapter|article|appendix|annex|schedule)\s{1,3}[“\"«„](?P<title>[^“”\"«»„\n]{1,120})[”\"»“]",
+    re.IGNORECASE,
+)
 _YEAR = re.compile(r"(?:\b|(?<=FY)|(?<=fy)|(?<=Q[1-4]))(?:19|20)\d{2}(?!\d)")
 _YEAR_SPAN = re.compile(r"((?:19|20)\d{2})\s*(?:-|–|to|through|and)\s*(?:FY\s?)?((?:19|20)\d{2})", re.IGNORECASE)
 _FISCAL_YEAR = re.compile(r"\bFY\s?['’]?((?:19|20)?\d{2})\b")
@@ -86,14 +89,15 @@ def numbered_in(question: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(" ".join(match.group().split()) for match in _NUMBERED.finditer(question)))
 
 
-def names_a_section(question: str) -> bool:
-    """Whether it says "section" or the like, by number or not."""
-    return _SECTION.search(question) is not None
+def title_in(question: str) -> str:
+    """The title of a section that a question gives in quotation marks, as in: the section “Late payment”."""
+    match = _TITLED.search(question)
+    return match["title"].strip() if match else ""
 
 
 def without_places(question: str) -> str:
     """What a question asks beside the pages, sections and tables that it names."""
-    for pattern in (_PAGES, _COUNTED_PAGE, _NUMBERED, _SECTION):
+    for pattern in (_TITLED, _PAGES, _COUNTED_PAGE, _NUMBERED):
         question = pattern.sub(" ", question)
     return question
 

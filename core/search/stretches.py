@@ -20,6 +20,11 @@ _NUMBER = re.compile(
     r"\W{0,3}(?:[^\W\d]{1,20}\.?\s{1,3}|§\s?)?(?P<number>[A-Z]?\d{1,4}(?:[.-]\d{1,4}){0,6}|[IVXLC]{1,8})(?![\w]|[.-]\d)"
 )
 _WORD = re.compile(r"\w+")
+_BEFORE_A_TITLE = re.compile(
+    r"^\W{0,3}(?:(?:section|clause|chapter|article|appendix|annex|schedule|part|table|figure)\s{1,3}(?:\d[\d.]{0,8}|[A-Z]|"
+    r"[IVXLC]{1,6})|\d{1,3}(?:\.\d{1,3}){0,4}|(?:[A-Z]|[IVXLC]{1,6})(?=[.)]))(?:[.):–—-]|\s){1,5}",
+    re.IGNORECASE,
+)
 _STRUCTURAL = (BlockKind.HEADING, BlockKind.LIST_ITEM)
 _MARGINAL = (BlockKind.HEADER, BlockKind.FOOTER)
 
@@ -70,30 +75,21 @@ def numbered(name: str, pages: Sequence[Page]) -> list[Stretch]:
     return max(runs, key=lambda run: sum(len(one.text) for one in run), default=[])
 
 
-def titled(question: str, pages: Sequence[Page]) -> tuple[str, list[Stretch]]:
-    """The longest heading whose words a question holds as they stand, and what stands under it; else nothing."""
-    asked = f" {_plain(question)} "
+def titled(title: str, pages: Sequence[Page]) -> list[Stretch]:
+    """What stands under the heading of this title, with its number or without; the longest there is."""
     places = list(_places(pages))
-    named = [
-        (title, at)
-        for at, (page, block) in enumerate(places)
-        if block.kind is BlockKind.HEADING and (title := _plain(title_of(page.text[block.start : block.end])))
-        if f" {title} " in asked
-    ]
-    longest = max((title for title, _ in named), key=len, default="")
     runs = [
-        _stretches(_run(places, at, _number_of(page.text[places[at][1].start : places[at][1].end])))
-        for title, at in named
-        if title == longest
-        for page in [places[at][0]]
+        _stretches(_run(places, at, _number_of(heading)))
+        for at, (page, block) in enumerate(places)
+        if block.kind is BlockKind.HEADING
+        and _plain(title) in (_plain(heading := page.text[block.start : block.end]), _plain(title_of(heading)))
     ]
-    return longest, max(runs, key=lambda run: sum(len(one.text) for one in run), default=[])
+    return max(runs, key=lambda run: sum(len(one.text) for one in run), default=[])
 
 
 def title_of(heading: str) -> str:
-    """A heading's own words, without its number: "Price" of "Clause 3 – Price"."""
-    match = _NUMBER.match(heading)
-    return re.sub(r"^\W+", "", heading[match.end() if match else 0 :]).strip()
+    """A heading's own words, without the number that it begins with: "Price" of "Clause 3 – Price"."""
+    return _BEFORE_A_TITLE.sub("", " ".join(heading.split()), count=1)
 
 
 def _plain(text: str) -> str:

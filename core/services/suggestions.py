@@ -17,8 +17,9 @@ from core.domain.turns import Tier, TraceStep, Turn, TurnStatus, now
 from core.graph.build import build_graph
 from core.graph.context import Documents
 from core.graph.state import TurnState
+from core.models.client import stoppable
 from core.search.stretches import title_of
-from core.services.turns import Equipment, answered, context_of
+from core.services.turns import CLOSING_SECONDS, Equipment, answered, context_of
 from core.text.marks import plain_text
 
 logger = logging.getLogger(__name__)
@@ -48,6 +49,8 @@ class _Candidate:
 
     question: str
     holds: str
+    page_index: int | None = None
+    """The page that it must cite, where that is known."""
 
 
 class _Silent:
@@ -67,61 +70,67 @@ class Suggestions:
         self._equipment = equipment
         self._busy = busy
         self._graph = build_graph()
-        self._found: dict[str, tuple[Suggestion, ...]] = {}
-        self._wanted: list[str] = []
+        self._found: dict[tuple[str, int], tuple[Suggestion, ...]] = {}
+        """By a document and how many passages it had."""
+        self._wanted: list[Document] = []
         self._stop = threading.Event()
         self._lock = threading.Lock()
         self._thread: threading.Thread | None = None
 
     def of(self, documents: Sequence[Document]) -> tuple[Suggestion, ...]:
         """At most WANTED, of as many documents as there are; what nobody looked for yet is looked for from now on."""
-        own = [self._found.get(document.id, ()) for document in documents]
+        own = [self._found.get(_key(document), ()) for document in documents]
         with self._lock:
-            self._wanted = [document.id for document in documents if document.id not in self._found]
+            self._wanted = [document for document in documents if _key(document) not in self._found]
             if self._wanted and self._thread is None and not self._stop.is_set():
                 self._thread = threading.Thread(target=self._look, name="suggestions", daemon=True)
                 self._thread.start()
         return tuple(islice((one for one in chain.from_iterable(zip_longest(*own)) if one), WANTED))
 
     def known(self, documents: Sequence[Document]) -> bool:
-        """Whether all of them were looked through."""
-        return all(document.id in self._found for document in documents)
+        """Whether all of them were looked through as they are now."""
+        return all(_key(document) in self._found for document in documents)
 
     def close(self) -> None:
+        """Stop a trial between its words, and give up one that heeds nothing."""
         self._stop.set()
-        if (thread := self._thread) is not None:
-            thread.join()
+        with self._lock:
+            thread = self._thread
+        if thread is not None:
+            thread.join(CLOSING_SECONDS)
 
     def _look(self) -> None:
-        while (document_id := self._next()) is not None:
+        while (document := self._next()) is not None:
+            found: tuple[Suggestion, ...] = ()
             try:
-                self._found[document_id] = tuple(islice(self._answered(document_id), WANTED))
-            except PinciteError as error:  # it went meanwhile, or cannot be read
-                self._found[document_id] = ()
-                logger.info("No questions are suggested for %s: %s", document_id[:8], error)
+                with stoppable(self._stop.is_set):
+                    found = tuple(islice(self._answered(document), WANTED))
+            except PinciteError as error:  # it went meanwhile, cannot be read, or Pincite closes
+                logger.info("No questions are suggested for %s: %s", document.id[:8], error)
             except Exception:
-                self._found[document_id] = ()
                 logger.exception("Looking for questions to suggest failed")
+            self._found[_key(document)] = found
 
-    def _next(self) -> str | None:
+    def _next(self) -> Document | None:
+        """What to look through; what is known of documents that are gone is forgotten."""
+        here = {document.id for document in self._equipment().documents.list()} if not self._stop.is_set() else set()
         with self._lock:
-            left = [one for one in self._wanted if one not in self._found]
-            if self._stop.is_set() or not left:
+            self._found = {key: found for key, found in self._found.items() if key[0] in here}
+            self._found |= {_key(one): () for one in self._wanted if one.id not in here}
+            left = [one for one in self._wanted if _key(one) not in self._found]
+            if not left:
                 self._thread = None
-                return None
-            return left[0]
+            return left[0] if left else None
 
-    def _answered(self, document_id: str) -> Iterator[Suggestion]:
-        documents = self._equipment().documents
-        document = next((one for one in documents.list() if one.id == document_id), None)
-        for candidate in islice(_candidates(document, documents) if document else (), MOST_TRIED):
+    def _answered(self, document: Document) -> Iterator[Suggestion]:
+        for candidate in islice(_candidates(document, self._equipment().documents), MOST_TRIED):
             while self._busy():
                 if self._stop.wait(WAIT_SECONDS):
                     return
             if self._stop.is_set():
                 return
-            if self._answers(candidate, document_id):
-                yield Suggestion(candidate.question, document_id)
+            if self._answers(candidate, document.id):
+                yield Suggestion(candidate.question, document.id)
 
     def _answers(self, candidate: _Candidate, document_id: str) -> bool:
         """Whether quoting alone answers it from this document, without a warning and with what it was made from."""
@@ -137,7 +146,9 @@ class Suggestions:
         turn = answered(turn, TurnState(**self._graph.invoke(state, context=context)))
         said = [plain_text(turn.parts), *(citation.quotation for citation in turn.citations)]
         whole = turn.status is TurnStatus.ANSWERED and turn.tier is Tier.ANSWERED and turn.citations
-        return bool(whole) and any(_flat(candidate.holds) in _flat(text) for text in said)
+        at_place = candidate.page_index in (None, *(citation.page_index for citation in turn.citations))
+        holds = re.compile(rf"(?<![\w.,]){re.escape(_flat(candidate.holds))}(?!\w|[.,]\d)")
+        return bool(whole) and at_place and any(holds.search(_flat(text)) for text in said)
 
 
 def _candidates(document: Document, library: Documents) -> Iterator[_Candidate]:
@@ -176,15 +187,13 @@ def _of_terms(document: Document, library: Documents) -> Iterator[_Candidate]:
 
 def _of_headings(document: Document, library: Documents) -> Iterator[_Candidate]:
     """Sections by their titles."""
-    headings = dict.fromkeys(
-        passage.heading_path[-1]
-        for passage in library.opening_passages(document.id, MOST_PASSAGES)
-        if len(passage.heading_path) > 1 or passage.heading_path[:1] not in ((), (document.title,))
-    )
-    for heading in headings:
-        name = title_of(heading)
-        if _fits(name):
-            yield _Candidate(f"What does the section “{name}” say?", "")
+    pages = dict[str, int]()
+    for passage in library.opening_passages(document.id, MOST_PASSAGES):
+        if len(passage.heading_path) > 1 or passage.heading_path[:1] not in ((), (document.title,)):
+            pages.setdefault(passage.heading_path[-1], passage.page_index)
+    for heading, page_index in pages.items():
+        if _fits(name := title_of(heading)):
+            yield _Candidate(f"What does the section “{name}” say?", "", page_index)
 
 
 def _fits(label: str) -> bool:
@@ -193,3 +202,7 @@ def _fits(label: str) -> bool:
 
 def _flat(text: str) -> str:
     return " ".join(text.split()).casefold()
+
+
+def _key(document: Document) -> tuple[str, int]:
+    return document.id, document.passage_count

@@ -75,8 +75,8 @@ class Chroma:
         if not self.in_step(index_id):
             return None
         with self._lock:
-            if self._collection is None or self._collection.name != self._named(index_id):
-                return None  # another index was made active, and is being taken in
+            if self._collection is None or not self.in_step(index_id):
+                return None  # it was thrown away meanwhile
             try:
                 return _nearest(self._collection, vector, limit)
             except ChromaError as error:

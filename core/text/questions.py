@@ -18,6 +18,8 @@ _TURNING = re.compile(
 )
 _ASKED_FOR = re.compile(r"\b(?:who|when|where|why|how)\b", re.IGNORECASE)
 _OF_DEGREE = "many|much|long|often|old|far|large|big|high|tall|deep|wide|fast|heavy|late|early|soon"
+_HOW_MUCH = re.compile(r"\bhow (?:much|many)\b", re.IGNORECASE)
+_SIGNS = re.compile(r"[%$€£¥]")
 _ONE_FACT = re.compile(rf"\b(?:who|whom|whose|when|where|which|what|how (?:{_OF_DEGREE}))\b", re.IGNORECASE)
 _MORE = re.compile(
     rf"\b(?:why|how (?!(?:{_OF_DEGREE})\b)|wh(?:at|o|ich) (?:are|were)|list|explain|describe|summari[sz]e|compare|"
@@ -99,6 +101,11 @@ def asks_for_a_fact(question: str) -> bool:
     Of other languages than English nothing tells what else is asked for, and a fact is what people mostly ask.
     """
     return not is_english(question) or (bool(_ONE_FACT.search(question)) and not _MORE.search(question))
+
+
+def turns(question: str) -> bool:
+    """Whether small words make it ask for something else than what it names: "before 2023", "most of", "why"."""
+    return bool(_TURNING.search(question) or _ASKED_FOR.search(_HOW_MUCH.sub("", question)) or _SIGNS.search(question))
 
 
 def asks_yes_or_no(question: str) -> bool:

@@ -1,5 +1,6 @@
 const NAMES = ["Find in this document", "Previous match", "Next match", "Zoom out", "Zoom in"]
 const MOST_FITTED = 1.7
+const MOST_PAGES = 60
 const make = (tag, name, more) => Object.assign(document.createElement(tag), { className: name, ...more })
 const flat = (text) => text.replace(/\s+/g, " ").trim()
 
@@ -112,6 +113,7 @@ function draw(data, tools, image, setStateValue, trigger) {
   const show = (step) => {
     for (const old of words.querySelectorAll(".pincite-hit")) old.remove()
     at = hits.length ? (at + step + hits.length) % hits.length : 0
+    tools.dataset.at = at
     hits.forEach((hit, i) => hit.forEach((box) =>
       words.append(frame(box, i === at ? "pincite-hit pincite-here" : "pincite-hit"))))
     bring(words.querySelector(".pincite-here"), pane, true)
@@ -125,15 +127,19 @@ function draw(data, tools, image, setStateValue, trigger) {
     const edge = !hits.length || (step > 0 ? at === hits.length - 1 : at === 0)
     const target = step > 0 ? pages.find((page) => page > data.page) ?? pages[0]
       : pages.findLast((page) => page < data.page) ?? pages.at(-1)
-    if (edge && target !== undefined && target !== data.page) trigger("go", target)
-    else show(step)
+    if (edge && target !== undefined && target !== data.page) {
+      tools.dataset.from = step > 0 ? "start" : "end"
+      trigger("go", target)
+    } else show(step)
   }
   let pages = [], soon
   const search = () => {
     hits = find(data, asked.value)
-    at = 0
+    const place = `${data.key} ${flat(asked.value)}`
+    at = tools.dataset.place === place ? Number(tools.dataset.at) : tools.dataset.from === "end" ? hits.length - 1 : 0
+    Object.assign(tools.dataset, { place, from: "" })
     pages = data.asked === flat(asked.value) ? data.pages : []
-    places.replaceChildren(...(pages.length > 1 ? ["On pages "] : []), ...(pages.length > 1 ? pages : []).map((page) =>
+    places.replaceChildren(...(pages.length > 1 ? ["On pages "] : []), ...(pages.length > 1 ? pages.slice(0, MOST_PAGES) : []).map((page) =>
       make("button", "", { type: "button", textContent: page + 1, disabled: page === data.page,
         onclick: () => trigger("go", page) })))
     show(0)

@@ -2,6 +2,8 @@
 
 from dataclasses import replace
 
+import pytest
+
 from core.domain.answers import PartKind
 from core.domain.documents import Passage
 from core.domain.search import Evidence
@@ -28,6 +30,29 @@ def test_a_cell_whose_row_and_column_are_named_in_full_has_no_rival() -> None:
     assert named is not None and named.text.endswith("€99") and named.probability >= ADDRESSED and not named.rivals
     in_part = stated_cell("How much is colouring, for hair?", tables)
     assert in_part is None or in_part.probability < ADDRESSED
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "Why was Cut in short hair?",
+        "Cut without short hair?",
+        "What % was Cut, short hair?",
+        "Most of Cut, short hair?",
+    ],
+)
+def test_small_words_that_ask_for_something_else_keep_a_cell_from_being_addressed(question: str) -> None:
+    rows = (("", "Short hair", "Long hair"), ("Cut", "37", "43"), ("Colouring", "69", "99"))
+    stated = stated_cell(question, [table_of(rows, "What we charge")])
+    assert stated is None or stated.probability < ADDRESSED
+
+
+def test_a_cell_that_holds_all_that_is_asked_and_more_is_meant_as_well() -> None:
+    one = table_of((("", "2023"), ("Revenue", "1,200"), ("Costs", "700")), "Parent")
+    other = table_of((("", "2023 restated"), ("Revenue", "1,260"), ("Costs", "710")), "Group")
+    alone, both = stated_cell("Revenue 2023?", [one]), stated_cell("Revenue 2023?", [one, other])
+    assert alone is not None and alone.probability >= ADDRESSED
+    assert both is None or both.probability < ADDRESSED or both.rivals
 
 
 def test_each_year_that_is_asked_for_is_stated() -> None:

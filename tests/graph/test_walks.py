@@ -168,6 +168,13 @@ def test_too_little_evidence_is_looked_for_wider_before_a_model_writes(world: An
     assert "1.5 %" in turn.answer and turn.citations
 
 
+def test_the_page_that_a_question_names_is_read_first_whatever_the_search_finds(world: Any) -> None:
+    turn = world().ask("Within how many days of receipt is payment due according to page 2 of the contract?").turn
+    assert [item.passage.page_label for item in turn.evidence][:1] == ["2"]
+    assert len({item.passage.id for item in turn.evidence}) == len(turn.evidence)
+    assert [item.number for item in turn.evidence] == list(range(1, len(turn.evidence) + 1))
+
+
 def test_no_retry_repeats_the_one_before(world: Any) -> None:
     """Each looks for what is still missing and not for what was tried; where nothing is new there is no other."""
     one = world(ScriptedModel(WRONG, WRONG, WRONG))

@@ -1,8 +1,8 @@
 """What a question names by its place is found by the structure of the pages, and nowhere else."""
 
 from core.domain.documents import Block, BlockKind, Page, PageStatus
-from core.search.places import without_places
-from core.search.stretches import numbered, opens_a_line, pages_called, titled
+from core.search.places import title_in, without_places
+from core.search.stretches import numbered, opens_a_line, pages_called, title_of, titled
 from core.text.terms import content_terms
 
 HEADING, ITEM, PARAGRAPH, FOOTER = BlockKind.HEADING, BlockKind.LIST_ITEM, BlockKind.PARAGRAPH, BlockKind.FOOTER
@@ -53,9 +53,19 @@ def test_what_is_asked_beside_the_place_is_told() -> None:
     assert set(content_terms(without_places("What does section 6 say about insurance?"))) >= {"insur"}
 
 
-def test_a_section_is_found_by_the_whole_of_its_title_and_the_longest_one() -> None:
+def test_a_section_is_found_by_the_whole_of_its_title_with_its_number_or_without() -> None:
     pages = (*PAGES, page(3, "3", ("Clause 8 – Law of the sea", HEADING), ("It is not applied.", PARAGRAPH)))
-    title, found = titled("what does the section on the law of the sea say", pages)
-    assert (title, [one.text for one in found]) == ("law of the sea", ["Clause 8 – Law of the sea\nIt is not applied."])
-    assert titled("What does the law section say?", pages)[0] == "law"
-    assert titled("What does the section on lawyers say?", pages) == ("", [])
+    sea = ["Clause 8 – Law of the sea\nIt is not applied."]
+    assert [one.text for one in titled("law of the SEA", pages)] == sea
+    assert [one.text for one in titled("Clause 8 – Law of the sea", pages)] == sea
+    assert titled("sea", pages) == titled("law of", pages) == []
+    assert title_in("What does the section “Payment schedule” say?") == "Payment schedule"
+    assert title_in("What is the payment schedule?") == title_in("Is there a penalty in the termination clause?") == ""
+
+
+def test_a_number_inside_a_title_is_part_of_it() -> None:
+    for heading in ("Vitamin C deficiency", "Top 10 risks", "I agree", "Results 2023 by region", "2023 results"):
+        assert title_of(heading) == heading
+    assert {title_of(one) for one in ("Clause 3 – Price", "3. Price", "C. Price", "IV. Price", "§ 4 Price")} == {
+        "Price"
+    }

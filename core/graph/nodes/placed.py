@@ -9,11 +9,12 @@ from core.domain.search import Evidence, Intent, Reason
 from core.graph.context import TurnContext
 from core.graph.state import TurnState
 from core.search.overview import documents_meant
-from core.search.places import names_a_section, numbered_in, pages_in, without_places
+from core.search.places import numbered_in, pages_in, title_in, without_places
 from core.search.stretches import Stretch, numbered, opens_a_line, pages_called, titled
 from core.text.questions import OF_DOCUMENTS
 from core.text.terms import content_terms
 
+MOST_PLACES = 4
 MOST_BESIDE = 1
 """Telling words that a question may hold beside the place and still ask for nothing else: "say", "show"."""
 SURE = 0.95
@@ -24,30 +25,26 @@ def placed(state: TurnState, context: TurnContext, searched: Sequence[Document])
     """The state with what stands at the place, or with the answer that there is none; None for any other question."""
     asked = without_places(state.standalone)
     pages, numbers = pages_in(state.standalone), numbered_in(state.standalone)
-    by_title = not (pages or numbers) and names_a_section(state.standalone)
-    if state.attempts or not (pages or numbers or by_title) or (not by_title and _asks_more(asked, searched)):
+    title = "" if pages or numbers else title_in(state.standalone)
+    if state.attempts or not (pages or numbers or title) or _asks_more(asked, searched):
         return None
     context.progress.step("Looking up the place…")
-    read = {
-        document.id: [context.documents.page(document.id, at) for at in range(document.page_count)]
-        for document in documents_meant(asked, searched)
-    }
+    read = _read(asked, searched, context)
     names = {document.id: document.name for document in searched}
-    titles = list[str]()
-    found = list[tuple[str, Stretch]]()
-    for document_id, own in read.items():
-        stretches = [*pages_called(pages, own), *(one for name in numbers for one in numbered(name, own))]
-        if by_title:
-            title, stretches = titled(asked, own)
-            if _asks_more(asked, searched, title):
-                continue
-            titles += [f"“{title}”"]
-        found += [(document_id, stretch) for stretch in stretches]
-    if by_title and not found:
+    found = [
+        (document_id, stretch)
+        for document_id, own in read.items()
+        for stretch in [
+            *pages_called(pages, own),
+            *(one for name in numbers for one in numbered(name, own)),
+            *(titled(title, own) if title else ()),
+        ]
+    ]
+    if title and not found:
         return None
     context.note(
         read={"documents": [names[document_id] for document_id in read]},
-        decided={"place": [*(f"page {name}" for name in pages), *numbers, *dict.fromkeys(titles)]},
+        decided={"place": [*(f"page {name}" for name in pages), *numbers, *([f"“{title}”"] if title else [])]},
         returned={"found": [f"{names[of]}, page {stretch.page.page_label}" for of, stretch in found]},
     )
     if found:
@@ -59,9 +56,46 @@ def placed(state: TurnState, context: TurnContext, searched: Sequence[Document])
     return _nowhere(state, context, pages, numbers, everything, list(read))
 
 
-def _asks_more(asked: str, documents: Sequence[Document], title: str = "") -> bool:
+def with_places(state: TurnState, context: TurnContext, searched: Sequence[Document]) -> TurnState:
+    """Put what stands at the pages, sections and tables that a question names before what was found for the rest."""
+    asked = without_places(state.standalone)
+    pages, numbers = pages_in(state.standalone), numbered_in(state.standalone)
+    if state.attempts or not (pages or numbers):
+        return state
+    names = {document.id: document.name for document in searched}
+    best = max((item.scores.get("reranked", 0.0) for item in state.evidence), default=1.0)
+    there = [
+        replace(_evidence(0, document_id, stretch, names[document_id]), scores={"reranked": best})
+        for document_id, own in _read(asked, searched, context).items()
+        for stretch in [*pages_called(pages, own), *(one for name in numbers for one in numbered(name, own))]
+    ][:MOST_PLACES]
+    rest = [item for item in state.evidence if not any(_holds(place.passage, item.passage) for place in there)]
+    kept, room = list[Evidence](), context.model.context_characters
+    for item in [*there, *rest]:
+        room -= len(item.passage.text)
+        if room >= 0 or not kept:
+            kept.append(replace(item, number=len(kept) + 1))
+    context.note(
+        returned={"at the places named": [f"{item.document_name}, {item.passage.page_label}" for item in there]}
+    )
+    return replace(state, evidence=tuple(kept))
+
+
+def _holds(place: Passage, passage: Passage) -> bool:
+    return place.page == passage.page and place.start <= passage.start and passage.end <= place.end
+
+
+def _read(asked: str, searched: Sequence[Document], context: TurnContext) -> dict[str, list[Page]]:
+    """The pages of the documents that are meant, by id."""
+    return {
+        document.id: [context.documents.page(document.id, at) for at in range(document.page_count)]
+        for document in documents_meant(asked, searched)
+    }
+
+
+def _asks_more(asked: str, documents: Sequence[Document]) -> bool:
     names = " ".join(value for one in documents for value in (one.name, *(field.value for field in one.metadata)))
-    beside = set(content_terms(asked)) - OF_DOCUMENTS - set(content_terms(f"{names} {title}"))
+    beside = set(content_terms(asked)) - OF_DOCUMENTS - set(content_terms(names))
     return len(beside) > MOST_BESIDE
 
 

@@ -11,7 +11,7 @@ from core.domain.documents import Document, DocumentStatus
 from core.domain.search import Candidate, Evidence, Intent, Reason, SearchResult
 from core.figures.answers import ASKS, asks_for_figure
 from core.graph.context import Documents, TurnContext
-from core.graph.nodes.placed import placed
+from core.graph.nodes.placed import placed, with_places
 from core.graph.state import TurnState, critique_of
 from core.models.quoting import LEAST_ANSWERED, chance_of_answer, options
 from core.search.overview import documents_meant, overview
@@ -37,8 +37,10 @@ def retriever(state: TurnState, runtime: Runtime[TurnContext]) -> TurnState:
     if found is None:
         look = _survey if state.intent is Intent.SURVEY else _search
         found = look(state, context, searched)
-        if look is _search and context.model.writes_prose:
+        if look is _search and context.model.writes_prose and not state.attempts:
             found = _enough(found, context, searched)
+        if look is _search:
+            found = with_places(found, context, searched)
     if _repeats(found, context):
         return replace(found, by_code=True) if context.model.writes_prose else replace(found, give_up=NOTHING_NEW)
     return _asking_back(found, context)
@@ -88,16 +90,19 @@ def _search(state: TurnState, context: TurnContext, searched: Sequence[Document]
 def _enough(state: TurnState, context: TurnContext, searched: Sequence[Document]) -> TurnState:
     """Look wider before anything is written, while what was found is more likely than not to answer nothing.
 
-    The evidence that is likeliest to answer stays.
+    The evidence that is likeliest to answer stays, and what the trace says of a search is said of that one.
     """
     assert state.plan is not None
-    chances, best = [_chance(state)], state
+    chances, best, notes = [_chance(state)], state, context.notes
     while max(chances) < LEAST_ANSWERED and len(chances) < MOST_LOOKS and not context.halted():
+        before = dict(notes.read), dict(notes.decided), dict(notes.returned)
         plan = replace(state.plan, attempt=state.attempt + len(chances))
         looked = _search(replace(state, plan=plan), context, searched)
         chances.append(_chance(looked))
         if chances[-1] > max(chances[:-1]):
             best = looked
+        else:
+            notes.read, notes.decided, notes.returned = before
     context.note(decided={"chance of an answer, look by look": [round(chance, 2) for chance in chances]})
     return best
 

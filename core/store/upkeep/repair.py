@@ -150,7 +150,7 @@ def go_on(pincite: "Pincite", repair: Repair) -> Iterator[str]:
     if pincite.indexes.check():
         pincite.indexes.rebuild()
         pincite.ingest.wait()
-        yield "Embedded the passages that had no vector."
+        yield "Looked through the vectors, and made those that were missing."
 
 
 def _day(path: Path) -> str:
