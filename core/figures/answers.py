@@ -29,8 +29,8 @@ SURE = 0.5
 UNWEIGHED = 0.5
 """The most that a formula of a trade can be sure of: it has several definitions, and no labelled data weigh which."""
 ADDRESSED = 0.92
-"""That a cell is right whose row and column a question names in full, and nothing else: 56 of 56 cases of open questions
-were (`python -m benchmarks gates`), and so few show no more."""
+"""That a cell is right whose row and column a question names in full, and nothing else: 56 of 56 cases of open
+questions were (`python -m benchmarks gates`), and so few show no more."""
 ASKS = 0.03
 """From this probability on that a question asks for a figure, tables are read for it."""
 
