@@ -87,7 +87,7 @@ def draw_waiting(app: Pincite, flagged: int) -> None:
             "Question": st.column_config.TextColumn(width=330),
             "Why": st.column_config.TextColumn(width=260),
             "Documents": st.column_config.TextColumn(width=170),
-            "Confidence": st.column_config.NumberColumn(format="%.0f %%", width=85),
+            "Confidence": st.column_config.NumberColumn(format="%.0f%%", width=85),
             "Asked": st.column_config.DatetimeColumn(format="D MMM, HH:mm", width=100),
         },
     )  # fmt: skip
@@ -194,8 +194,9 @@ def draw_editing_bar(app: Pincite, turn: Turn, draft: ReviewDraft | None) -> Non
 
 def draw_draft(turn: Turn, *, editing: bool) -> None:
     st.markdown(f"**{escape_lines(turn.question)}**")
-    reasons = "\n".join(f"- {escape(reason)}" for reason in turn.reasons)
-    st.warning(reasons if turn.verdict else f"Not checked\n{reasons}", icon=":material/warning:")
+    each = "{}" if len(turn.reasons) == 1 else "- {}"
+    reasons = "\n".join(each.format(escape(reason)) for reason in turn.reasons)
+    st.warning(reasons if turn.verdict else f"Not checked.\n\n{reasons}", icon=":material/warning:")
     if turn.review and turn.review.stale:
         st.info(f"Decided earlier by {escape(turn.review.reviewer)}. No longer valid: {escape(turn.review.stale)}")
     if not editing:

@@ -191,7 +191,7 @@ def usage_in_words(usage: Usage, engine: str) -> str:
 
 
 def confidence_history(attempts: tuple[Attempt, ...]) -> str:
-    """For example "Attempt 1: 38 % → attempt 2: 71 %"; empty where there was one attempt."""
+    """For example "Attempt 1: 38% → attempt 2: 71%"; empty where there was one attempt."""
     judged = [(attempt.number, attempt.verdict.confidence) for attempt in attempts if attempt.verdict]
     if len(judged) < 2:
         return ""
