@@ -7,6 +7,7 @@ from core.domain.documents import Document
 from core.domain.ports import ChatModel
 from core.domain.search import Intent
 from core.domain.turns import Exchange
+from core.text.plain import counted
 from core.text.terms import content_terms
 
 MOST_NAMED = 10
@@ -83,4 +84,4 @@ def about_program(model: ChatModel) -> str:
 
 
 def _counted(number: int, noun: str, *, verb: bool = False) -> str:
-    return f"{'is ' if verb and number == 1 else 'are ' if verb else ''}{number:,} {noun}{'' if number == 1 else 's'}"
+    return f"{'is ' if verb and number == 1 else 'are ' if verb else ''}{counted(number, noun)}"

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from core.domain.documents import Passage
 from core.domain.search import Candidate, Evidence, Reason
+from core.text.plain import counted
 
 MOST_OF_A_PAGE = 2
 """Passages of one page among those kept; more of it comes as neighbours, and other pages get their chance."""
@@ -35,11 +36,11 @@ def keep_best(
     distinct = drop_duplicates(good)
     kept = share_fairly(spread_over_pages(distinct), most=most, targets=targets)
     left_out = {
-        f"passages below the score floor of {floor:.2f}": len(ranked) - len(good),
-        "passages repeating another": len(good) - len(distinct),
-        f"passages beyond the best {most}": len(distinct) - len(kept),
+        f"below the score floor of {floor:.2f}": len(ranked) - len(good),
+        "repeating another": len(good) - len(distinct),
+        f"beyond the best {most}": len(distinct) - len(kept),
     }
-    return kept, [f"{count} {what}" for what, count in left_out.items() if count]
+    return kept, [f"{counted(number, 'passage')} {why}" for why, number in left_out.items() if number]
 
 
 def drop_duplicates(candidates: Iterable[Candidate]) -> list[Candidate]:
@@ -109,7 +110,7 @@ def fill_budget(
             continue
         chosen[passage.id] = item
         room -= len(passage.text)
-    left_out = [f"{count} passages ({reason}) beyond the context budget" for reason, count in skipped.items()]
+    left_out = [f"{counted(number, 'passage')} ({why}) beyond the context budget" for why, number in skipped.items()]
     return list(chosen.values()), left_out
 
 

@@ -1,4 +1,4 @@
-"""Foreign text made harmless for terminals, logs and storage; for Markdown see markdown.py."""
+"""Foreign text made harmless for terminals, logs and storage (for Markdown see markdown.py), and plurals."""
 
 import logging
 import unicodedata
@@ -13,6 +13,11 @@ def shown(text: str, *, lines: bool = False) -> str:
     if text.isascii() and text.isprintable():
         return text
     return "".join(_code(character) if _is_obeyed(character, lines=lines) else character for character in text)
+
+
+def counted(number: int, noun: str) -> str:
+    """ "1 page", "1,200 pages"."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def storable(text: str) -> str:

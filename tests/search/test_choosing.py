@@ -66,7 +66,7 @@ def test_floor_and_duplicates_are_left_out_and_told() -> None:
     ranked = [candidate(notice, 0.9), candidate(notice, 0.8, page=1), candidate("other words here", 0.7, page=2)]
     kept, left_out = keep_best([*ranked, candidate("weak", 0.3, page=3)], floor=0.6, most=10)
     assert [c.passage.page_index for c in kept] == [0, 2]
-    assert left_out == ["1 passages below the score floor of 0.60", "1 passages repeating another"]
+    assert left_out == ["1 passage below the score floor of 0.60", "1 passage repeating another"]
 
 
 def test_targets_share_the_places() -> None:
@@ -88,7 +88,7 @@ def test_the_budget_holds_and_what_did_not_fit_is_told() -> None:
     kept = [candidate("x" * 400, 0.9), candidate("y" * 400, 0.8, page=1), candidate("z" * 400, 0.7, page=2)]
     chosen, left_out = fill_budget(kept, {}, (), context_characters=900)
     assert [item.candidate.passage.page_index for item in chosen] == [0, 1]
-    assert left_out == ["1 passages (search) beyond the context budget"]
+    assert left_out == ["1 passage (search) beyond the context budget"]
     [best], _ = fill_budget(kept, {}, (), context_characters=10)
     assert best.candidate is kept[0]
 

@@ -15,6 +15,7 @@ from core.graph.nodes.placed import placed, with_places
 from core.graph.state import TurnState, critique_of
 from core.models.quoting import LEAST_ANSWERED, chance_of_answer, options
 from core.search.overview import documents_meant, overview
+from core.text.plain import counted
 
 NOTHING_NEW = "Searching further found nothing new."
 MOST_LOOKS = 3
@@ -62,7 +63,7 @@ def _asking_back(state: TurnState, context: TurnContext) -> TurnState:
 
 def _search(state: TurnState, context: TurnContext, searched: Sequence[Document]) -> TurnState:
     assert state.plan is not None
-    context.progress.step(f"Searching {_counted(len(searched), 'document')}…")
+    context.progress.step(f"Searching {counted(len(searched), 'document')}…")
     result = context.searcher.search(
         state.plan, context_characters=context.model.context_characters, scope=state.document_ids
     )
@@ -114,11 +115,11 @@ def _chance(state: TurnState) -> float:
 def _survey(state: TurnState, context: TurnContext, searched: Sequence[Document]) -> TurnState:
     """What the question is about is whole documents: take what stands for them."""
     meant = documents_meant(state.standalone, searched)
-    context.progress.step(f"Looking through {_counted(len(meant), 'document')}…")
+    context.progress.step(f"Looking through {counted(len(meant), 'document')}…")
     evidence = overview(meant, context.documents, context_characters=context.model.readable_characters)
     notices = [*state.notices, *holes_of(meant, context.documents, {document.id for document in meant})]
     if left := len(meant) - len({item.passage.document_id for item in evidence}):
-        notices.append(f"{_counted(left, 'document')} had no text or did not fit in this answer.")
+        notices.append(f"{counted(left, 'document')} had no text or did not fit in this answer.")
     context.note(
         read={"documents": [document.name for document in searched]},
         decided={"meant": [document.name for document in meant]},
@@ -201,7 +202,7 @@ def holes_of(searched: Sequence[Document], documents: Documents, drawn_on: Colle
     near = [document for document in searched if document.id in drawn_on or len(searched) <= FEW_DOCUMENTS]
     others = [document for document in searched if document not in near]
     if holes := [document for document in others if _hole(document, documents)]:
-        notices.append(f"{_counted(len(holes), 'other document')} could not be searched in full; see Documents.")
+        notices.append(f"{counted(len(holes), 'other document')} could not be searched in full; see Documents.")
     return [*filter(None, (_hole(document, documents) for document in near)), *notices]
 
 
@@ -213,7 +214,7 @@ def _hole(document: Document, documents: Documents) -> str:
         return f"“{document.name}” could not be read in full; this answer covers what was read of it."
     unread = round((1 - documents.coverage(document.id)) * document.page_count)
     if unread > 0:
-        of_pages = f"{unread} of {_counted(document.page_count, 'page')}"
+        of_pages = f"{unread} of {counted(document.page_count, 'page')}"
         if document.status is DocumentStatus.RECOGNISING:
             return f"Still being recognised and not searched: {of_pages} of “{document.name}”."
         return f"Could not be read, so not searched: {of_pages} of “{document.name}”."
@@ -222,7 +223,3 @@ def _hole(document: Document, documents: Documents) -> str:
     if document.status is DocumentStatus.FAILED:
         return f"“{document.name}” is not fully indexed by meaning ({document.message}); it was searched by words."
     return ""
-
-
-def _counted(number: int, noun: str) -> str:
-    return f"{number} {noun}{'' if number == 1 else 's'}"
