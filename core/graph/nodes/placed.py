@@ -57,28 +57,34 @@ def placed(state: TurnState, context: TurnContext, searched: Sequence[Document])
 
 
 def with_places(state: TurnState, context: TurnContext, searched: Sequence[Document]) -> TurnState:
-    """Put what stands at the pages, sections and tables that a question names before what was found for the rest."""
+    """Put what stands at the pages, sections and tables that a question names before what was found for the rest.
+
+    Of the documents that something was found in, where it was in any.
+    """
     asked = without_places(state.standalone)
     pages, numbers = pages_in(state.standalone), numbered_in(state.standalone)
-    if state.attempts or not (pages or numbers):
+    if not (pages or numbers):
         return state
     names = {document.id: document.name for document in searched}
+    drawn_on = {item.passage.document_id for item in state.evidence}
+    among = [document for document in searched if document.id in drawn_on] or searched
     best = max((item.scores.get("reranked", 0.0) for item in state.evidence), default=1.0)
     there = [
         replace(_evidence(0, document_id, stretch, names[document_id]), scores={"reranked": best})
-        for document_id, own in _read(asked, searched, context).items()
+        for document_id, own in _read(asked, among, context).items()
         for stretch in [*pages_called(pages, own), *(one for name in numbers for one in numbered(name, own))]
     ][:MOST_PLACES]
+    if not there:
+        return state
     rest = [item for item in state.evidence if not any(_holds(place.passage, item.passage) for place in there)]
     kept, room = list[Evidence](), context.model.context_characters
     for item in [*there, *rest]:
-        room -= len(item.passage.text)
-        if room >= 0 or not kept:
+        if len(item.passage.text) <= room or not kept:
             kept.append(replace(item, number=len(kept) + 1))
-    context.note(
-        returned={"at the places named": [f"{item.document_name}, {item.passage.page_label}" for item in there]}
-    )
-    return replace(state, evidence=tuple(kept))
+            room -= len(item.passage.text)
+    named = [f"{item.document_name}, page {item.passage.page_label}" for item in there]
+    context.note(returned={"at the places named": named})
+    return replace(state, evidence=tuple(kept), nearest=())
 
 
 def _holds(place: Passage, passage: Passage) -> bool:
