@@ -82,6 +82,8 @@ class Pincite:
         self.exports = Exports(self.settings, self.library, self.turns, self.verdicts)
         self.confidence = Confidence(self.settings, self.turns, self.reviews, self.library)
 
+        users_formulas(settings.data_dir)  # parsed once, before threads begin: see core/text/stating.py
+
         def equipment() -> Equipment:
             current = self.settings.current
             return Equipment(

@@ -7,7 +7,9 @@ import ast
 import re
 import threading
 from collections.abc import Callable, Mapping, Sequence
+from copy import deepcopy
 from decimal import Decimal, DecimalException, localcontext
+from functools import lru_cache
 from string import ascii_lowercase
 
 from core.domain.figures import Computation, Figure
@@ -46,7 +48,12 @@ class NotComputableError(ValueError):
 
 
 def expression_of(expression: str) -> ast.Expression:
-    """Raises SyntaxError or ValueError for what is no expression."""
+    """A tree of one's own. Raises SyntaxError or ValueError for what is no expression."""
+    return deepcopy(_read(expression))
+
+
+@lru_cache(maxsize=1024)
+def _read(expression: str) -> ast.Expression:
     with _PARSING:
         return ast.parse(expression, mode="eval")
 
