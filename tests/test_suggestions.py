@@ -1,6 +1,7 @@
 """What is suggested is answered: every question was tried, of its own document, and is answered without a warning."""
 
 import shutil
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import closing
@@ -38,17 +39,27 @@ def test_what_is_suggested_is_answered_when_it_is_asked(app: Pincite) -> None:
     [contract] = app.library.list()
     suggested = found(app)
     assert 0 < len(suggested) <= WANTED and len({one.question for one in suggested}) == len(suggested)
-    assert app.turns.newest(app.sessions.create().id, 5) == [], "a trial leaves no turn"
+    assert app.sessions.list() == [], "a trial leaves nothing behind"
     session = app.sessions.create().id
     for one in suggested:
         turn = app.runner.wait(app.runner.ask(session, one.question, mode=Mode.DOCUMENTS), SECONDS).turn
         assert turn.tier is Tier.ANSWERED and {place.document_id for place in turn.citations} == {contract.id}
 
 
-def test_a_document_that_went_suggests_nothing_and_closing_waits_for_no_trial(app: Pincite) -> None:
+def test_a_document_that_went_suggests_nothing(app: Pincite) -> None:
     documents = app.library.list()
+    assert found(app)
     app.ingest.remove(documents[0].id)
     assert found(app) == ()
     app.suggestions.of(documents)
+    until = time.monotonic() + SECONDS
+    while not app.suggestions.known(documents) and time.monotonic() < until:
+        time.sleep(0.05)
+    assert app.suggestions.of(documents) == (), "of a list that another tab still shows"
+
+
+def test_closing_ends_the_trial_that_is_under_way(app: Pincite) -> None:
+    app.suggestions.of(app.library.list())
+    assert any(thread.name == "suggestions" for thread in threading.enumerate())
     app.suggestions.close()
-    assert app.suggestions.of(documents) == ()
+    assert not any(thread.name == "suggestions" for thread in threading.enumerate())

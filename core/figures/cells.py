@@ -17,7 +17,7 @@ from core.domain.figures import Figure
 from core.domain.tables import Cell, Heading, Table
 from core.figures.agreement import KINDS, NAMES, Matrix, Place, Question, measure, years_of
 from core.text import stating
-from core.text.questions import turns
+from core.text.questions import has_turning_words
 from core.text.terms import words
 
 _FIGURE = NAMES.index("figure")
@@ -150,7 +150,7 @@ def find(
 
 def addressed(ranking: Ranking, tables: Sequence[Table]) -> int | None:
     """The position of the one cell that a question asks for by its row and its column in full, and by nothing else."""
-    if turns(ranking.asked.text):
+    if has_turning_words(ranking.asked.text):
         return None
     named = {at: found for at in ranking.order if (found := _named(ranking.asked, ranking.places[at], tables))}
     alike = {ranking.places[at].cell.text for at in named}

@@ -157,6 +157,7 @@ class Pincite:
     def _when_removed(self, document_id: str) -> None:
         self._forget(self._checkpointer, self.turns.running)  # what was interrupted may hold its text
         self._copies.forget()
+        self.suggestions.forget(document_id)
         name = self.library.get(document_id).name
         self.reviews.mark_stale(document_id, f"“{name}”, which the reviewed answer cites, was removed or replaced.")
 

@@ -91,6 +91,11 @@ class Suggestions:
         """Whether all of them were looked through as they are now."""
         return all(_key(document) in self._found for document in documents)
 
+    def forget(self, document_id: str) -> None:
+        """Let go of what was made from a document that goes."""
+        with self._lock:
+            self._found = {key: found for key, found in self._found.items() if key[0] != document_id}
+
     def close(self) -> None:
         """Stop a trial between its words, and give up one that heeds nothing."""
         self._stop.set()
@@ -107,7 +112,7 @@ class Suggestions:
                     found = tuple(islice(self._answered(document), WANTED))
             except PinciteError as error:  # it went meanwhile, cannot be read, or Pincite closes
                 logger.info("No questions are suggested for %s: %s", document.id[:8], error)
-            except Exception:
+            except Exception:  # the thread's outermost frame: a fault goes to the log, and nobody waits for ever
                 logger.exception("Looking for questions to suggest failed")
             self._found[_key(document)] = found
 

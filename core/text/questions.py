@@ -103,7 +103,7 @@ def asks_for_a_fact(question: str) -> bool:
     return not is_english(question) or (bool(_ONE_FACT.search(question)) and not _MORE.search(question))
 
 
-def turns(question: str) -> bool:
+def has_turning_words(question: str) -> bool:
     """Whether small words make it ask for something else than what it names: "before 2023", "most of", "why"."""
     return bool(_TURNING.search(question) or _ASKED_FOR.search(_HOW_MUCH.sub("", question)) or _SIGNS.search(question))
 

@@ -74,7 +74,7 @@ def generator(state: TurnState, runtime: Runtime[TurnContext]) -> TurnState:
         read={"engine": engine.name, "evidence": [item.number for item in request.evidence], "usage": to_plain(usage),
               "critique": list(request.critique), "hint": request.hint,
               "conversation": [message.text for message in request.history],
-              "exchanges not told": conversation_for(state.asked, context.history).left_out},
+              "exchanges not told": len(context.history) - len(request.history) // 2},
         returned={"draft": cited.text, "evidence": [item.passage.id for item in evidence],
                   "citations": [to_plain(citation) for citation in cited.citations],
                   "removed markers": removed} | ({"thoughts": thoughts} if thoughts else {}),

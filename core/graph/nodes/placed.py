@@ -34,11 +34,7 @@ def placed(state: TurnState, context: TurnContext, searched: Sequence[Document])
     found = [
         (document_id, stretch)
         for document_id, own in read.items()
-        for stretch in [
-            *pages_called(pages, own),
-            *(one for name in numbers for one in numbered(name, own)),
-            *(titled(title, own) if title else ()),
-        ]
+        for stretch in [*_at(pages, numbers, own), *(titled(title, own) if title else ())]
     ]
     if title and not found:
         return None
@@ -72,7 +68,7 @@ def with_places(state: TurnState, context: TurnContext, searched: Sequence[Docum
     there = [
         replace(_evidence(0, document_id, stretch, names[document_id]), scores={"reranked": best})
         for document_id, own in _read(asked, among, context).items()
-        for stretch in [*pages_called(pages, own), *(one for name in numbers for one in numbered(name, own))]
+        for stretch in _at(pages, numbers, own)
     ][:MOST_PLACES]
     if not there:
         return state
@@ -85,6 +81,11 @@ def with_places(state: TurnState, context: TurnContext, searched: Sequence[Docum
     named = [f"{item.document_name}, page {item.passage.page_label}" for item in there]
     context.note(returned={"at the places named": named})
     return replace(state, evidence=tuple(kept), nearest=())
+
+
+def _at(pages: Sequence[str], numbers: Sequence[str], own: Sequence[Page]) -> list[Stretch]:
+    """What stands on the pages of these names and under these numbers."""
+    return [*pages_called(pages, own), *(one for name in numbers for one in numbered(name, own))]
 
 
 def _holds(place: Passage, passage: Passage) -> bool:
