@@ -25,6 +25,7 @@ from core.search.lexicon import users_lexicon
 from core.services.reviews import Verdicts
 from core.services.settings import SettingsInForce
 from core.services.turns import Equipment, TurnRunner
+from core.store.collections import Collections
 from core.store.database import Database
 from core.store.indexes import Indexes
 from core.store.library import Library
@@ -103,6 +104,7 @@ class World:
                 lexicon=users_lexicon(directory),
             ),
             settle=lambda: forget_runs(self.checkpointer, self.turns.running),
+            collection=Collections(self.database).get,
         )
         self.session = self.sessions.create()
 

@@ -1,16 +1,19 @@
 """Commands on the library: `add`, `retry`, `list` and `remove`."""
 
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from commands.frame import ANSWERED, Command, complain, opened, plural, settings_here, tell, working_settings
-from core.domain.errors import DocumentError, PasswordNeededError
+from core.domain.errors import CollectionError, DocumentError, PasswordNeededError
 
 if TYPE_CHECKING:
+    from core.domain.documents import Collection
     from core.services.bootstrap import Pincite
+    from core.services.looking import Look
 
 password_option = click.option(
     "--password", metavar="PASSWORD", help="Password for the PDFs, if they need one; not stored."
@@ -18,10 +21,26 @@ password_option = click.option(
 name_argument = click.argument("name")
 
 
+def collection_option(does: str) -> Callable[[Callable[..., int]], Callable[..., int]]:
+    return click.option("--collection", "collection_name", metavar="NAME", help=does)
+
+
+def collection_named(pincite: "Pincite | Look", name: str) -> "Collection":
+    """Raises CollectionError."""
+    if (collection := pincite.collections.find(name)) is None:
+        names = ", ".join(one.name for one in pincite.collections.list())
+        raise CollectionError(
+            f"There is no collection called {name!r}.",
+            hint=f"There are: {names}." if names else "Make one with `pincite add --collection NAME FILE.pdf`.",
+        )
+    return collection
+
+
 @click.command(cls=Command)
 @click.argument("pdfs", nargs=-1, required=True, metavar="PDF...", type=click.Path(path_type=Path))
+@collection_option("Put them into this collection, which is made where it is new.")
 @password_option
-def add(pdfs: tuple[Path, ...], password: str | None) -> int:
+def add(pdfs: tuple[Path, ...], collection_name: str | None, password: str | None) -> int:
     """Add PDFs and wait until they are indexed."""
     with opened(working_settings()) as pincite:
         failed, added = 0, []
@@ -30,6 +49,9 @@ def add(pdfs: tuple[Path, ...], password: str | None) -> int:
                 added.append(add_one(pincite, path, password))
             except DocumentError as error:
                 failed = complain(str(error))
+        if collection_name and added:
+            collection = pincite.collections.find(collection_name) or pincite.collections.create(collection_name)
+            pincite.collections.add(collection.id, added)
         pincite.ingest.wait(added)
         for document_id in added:
             failed = _tell_outcome(pincite, document_id) or failed
@@ -87,13 +109,19 @@ def retry(name: str) -> int:
 
 
 @click.command("list", cls=Command)
-def list_documents() -> int:
+@collection_option("List only the documents of this collection.")
+def list_documents(collection_name: str | None) -> int:
     """List the documents."""
     from core.services.looking import look_into
 
     with look_into(settings_here()) as look:
         documents = look.library.list()
-    if not documents:
+        if collection_name is not None:
+            members = collection_named(look, collection_name).document_ids
+            documents = [document for document in documents if document.id in members]
+    if not documents and collection_name is not None:
+        tell("This collection has no documents yet.")
+    elif not documents:
         tell("There are no documents yet. Add one with `pincite add FILE.pdf`.")
     width = max((len(document.name) for document in documents), default=0)
     for document in documents:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from commands.documents import add_one, password_option
+from commands.documents import add_one, collection_named, collection_option, password_option
 from commands.frame import ANSWERED, FAILED, FLAGGED, Command, EngineName, complain, opened, tell, working_settings
 
 if TYPE_CHECKING:
@@ -35,6 +35,7 @@ def engine_options(command: Callable[..., int]) -> Callable[..., int]:
 @click.option("--company", multiple=True, metavar="NAME", help="Search only this company's documents; may be repeated.")
 @click.option("--year", multiple=True, metavar="YEAR", help="Search only documents of this year; may be repeated.")
 @click.option("--type", "kinds", multiple=True, metavar="TYPE", help="Search only this document type (contract, …).")
+@collection_option("Search only this collection. PDFs that are added go into it.")
 @click.option("--session", "title", metavar="NAME", help="Continue this session, or start it.")
 @password_option
 def ask(
@@ -46,6 +47,7 @@ def ask(
     company: tuple[str, ...],
     year: tuple[str, ...],
     kinds: tuple[str, ...],
+    collection_name: str | None,
     title: str | None,
     password: str | None,
 ) -> int:
@@ -57,13 +59,21 @@ def ask(
         return complain("No question was given. Try: pincite ask 'What is the penalty for late payment?' contract.pdf")
     question, *paths = words
     with opened(_engine_settings(engine, model)) as pincite:
+        collection = collection_named(pincite, collection_name) if collection_name is not None else None
         document_ids = [add_one(pincite, Path(path), password) for path in paths]
+        if collection:
+            pincite.collections.add(collection.id, document_ids)
+            collection = pincite.collections.get(collection.id)
         pincite.ingest.wait(document_ids)
         document_ids += [pincite.library.find(name).id for name in names]
+        if collection and (strange := [one for one in document_ids if one not in collection.document_ids]):
+            return complain(f"{pincite.library.get(strange[0]).name} is not in the collection {collection.name}.")
         if company or year or kinds:
             wanted = {"company": company, "year": year, "type": kinds}
-            document_ids = list(pincite.search.with_facts(wanted, document_ids))
-        turn = _run_turn(pincite, question, tuple(document_ids), title)
+            document_ids = list(
+                pincite.search.with_facts(wanted, collection.within(document_ids) if collection else document_ids)
+            )
+        turn = _run_turn(pincite, question, tuple(document_ids), title, collection.id if collection else None)
     return _tell_turn(turn, as_json=as_json)
 
 
@@ -79,10 +89,14 @@ def _engine_settings(engine: str | None, model: str | None) -> "Settings":
     return settings
 
 
-def _run_turn(pincite: "Pincite", question: str, document_ids: tuple[str, ...], title: str | None) -> "Turn":
-    """Ask in the newest session of that title, or in a new one."""
-    named = [session for session in pincite.sessions.list(title) if session.title == title] if title else []
-    session = named[0] if named else pincite.sessions.create(title=title or question[:60], document_ids=document_ids)
+def _run_turn(
+    pincite: "Pincite", question: str, document_ids: tuple[str, ...], title: str | None, collection_id: str | None
+) -> "Turn":
+    """Ask in the newest session of that title, and collection where one is named, or in a new one."""
+    like = pincite.sessions.list(title, collection_id=collection_id) if title else []
+    session = next((session for session in like if session.title == title), None) or pincite.sessions.create(
+        title or question[:60], document_ids, collection_id=collection_id or ""
+    )
     turn_id = pincite.runner.ask(session.id, question, document_ids=document_ids)
     try:
         pincite.runner.wait(turn_id, None)

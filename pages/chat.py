@@ -5,11 +5,12 @@ from collections.abc import Sequence
 import streamlit as st
 from streamlit.typing import ChatInputValue
 
-from core.domain.documents import Document, DocumentStatus
+from core.domain.documents import Collection, Document, DocumentStatus
 from core.domain.search import Mode
 from core.domain.settings import PACKAGE_ROOT
 from core.domain.turns import Session, Turn
 from core.services.bootstrap import Pincite
+from pages.components.collections import documents_of
 from pages.components.controls import button, offer_more, quiet, row, shown_of
 from pages.components.desk import draw_desk, follow_address
 from pages.components.facade import errors_told, show
@@ -32,8 +33,9 @@ SAMPLE_QUESTION = "What is the penalty for late payment?"
 def draw(app: Pincite) -> None:
     names = {document.id: document.name for document in app.library.list()}
     session = open_session(app)
-    draw_session_list(app, session)
-    draw_sources(app, session)
+    collection = draw_session_list(app, session)
+    documents = documents_of(app, collection)
+    draw_sources(app, session, documents)
     follow_address(app, SLOT)
     shown = shown_page(SLOT)
     beside = shown is not None and shown.document_id in names
@@ -45,12 +47,15 @@ def draw(app: Pincite) -> None:
         )
     with conversation:
         turns = draw_conversation(app, session, names)
+        draw_lost_scope(session, documents, collection)
+        if not turns:
+            draw_welcome(app, session, documents, collection)
     if shown and beside:
         with columns[1], st.container(key=BESIDE, height=640, border=False, autoscroll=False):
             draw_page_panel(app, shown, SLOT)
     with st.bottom, st.container(horizontal_alignment="center"), st.container(width=860, gap="xsmall"):
         draw_files(app)
-        draw_input(app, session, names)
+        draw_input(app, session, documents, collection)
     draw_desk(app, session, SLOT, turns)
 
 
@@ -75,9 +80,6 @@ def draw_conversation(app: Pincite, session: Session | None, names: dict[str, st
                 draw_actions(app, turn)
     if session and waiting:
         st.fragment(draw_waiting, run_every=0.5)(app, session.id, waiting)
-    draw_lost_scope(session, names)
-    if not turns:
-        draw_welcome(app, session, names)
     return turns
 
 
@@ -133,9 +135,11 @@ def draw_suggestions(app: Pincite, session: Session | None, documents: Sequence[
                 ask(app, session, one.question, Mode.DOCUMENTS, (one.document_id,) if len(documents) > 1 else ())
 
 
-def draw_welcome(app: Pincite, session: Session | None, names: dict[str, str]) -> None:
+def draw_welcome(
+    app: Pincite, session: Session | None, documents: Sequence[Document], collection: Collection | None
+) -> None:
     st.space("large")
-    st.header("Ask your documents", anchor=False)
+    st.header(f"Ask {escape(collection.name)}" if collection else "Ask your documents", anchor=False)
     st.markdown(
         "Every sentence of an answer is backed by a quotation checked against the page it comes from. "
         "Drop PDFs into the box below, then ask. Type **@** and a document's name to search only that document."
@@ -144,7 +148,8 @@ def draw_welcome(app: Pincite, session: Session | None, names: dict[str, str]) -
     if engine.name == "quoting":
         words = f"Answers quote your documents word for word. {escape(engine.message)}"
         st.info(words, icon=":material/format_quote:")
-    searched = [one for one in app.library.list() if one.searchable and one.id in (chosen_documents(session) or names)]
+    chosen = chosen_documents(session)
+    searched = [one for one in documents if one.searchable and (not chosen or one.id in chosen)]
     for document in searched[:MOST_CARDS]:
         st.markdown(
             f":material/description: **{escape(document.name)}** :small[{escape(about_document(app, document))}]"
@@ -156,7 +161,7 @@ def draw_welcome(app: Pincite, session: Session | None, names: dict[str, str]) -
         watched = not app.suggestions.known(ready)
         draw = st.fragment(draw_suggestions, run_every=1.0 if watched else None)
         draw(app, session, ready, watched)
-    samples = [] if names else sorted((PACKAGE_ROOT / "data" / "samples").glob("*contract*.pdf"))
+    samples = [] if documents or collection else sorted((PACKAGE_ROOT / "data" / "samples").glob("*contract*.pdf"))
     if samples and button("Try it with the sample contract", "play_circle", type="primary"):
         with errors_told():
             document = app.ingest.add(samples[0].read_bytes(), samples[0].name).document
@@ -172,11 +177,13 @@ def about_document(app: Pincite, document: Document) -> str:
     return " · ".join(filter(None, told))
 
 
-def draw_input(app: Pincite, session: Session | None, names: dict[str, str]) -> None:
+def draw_input(
+    app: Pincite, session: Session | None, documents: Sequence[Document], collection: Collection | None
+) -> None:
     """The choice of mode and documents, and the box to type in."""
     key = session.id if session else "new"
     engine = app.engines.state()
-    if names:
+    if documents:
         app.engines.warm()
     modes = [mode for mode in MODES if engine.name != "quoting" or mode is not Mode.CHAT]
     if st.session_state.get(f"mode_{key}") not in modes:
@@ -186,7 +193,7 @@ def draw_input(app: Pincite, session: Session | None, names: dict[str, str]) -> 
             "Mode", modes, format_func=lambda value: MODES[value], default=Mode.AUTO, required=True, key=f"mode_{key}",
             label_visibility="collapsed", help="Auto decides for each question whether to search the documents.",
         )  # fmt: skip
-        draw_scope(app, session, names, mode or Mode.AUTO)
+        draw_scope(app, session, documents, mode or Mode.AUTO)
         draw_notes(app, session, SLOT)
         st.caption(escape(f"{engine.name} {engine.model}"), width="content")
     value = st.chat_input(
@@ -194,13 +201,17 @@ def draw_input(app: Pincite, session: Session | None, names: dict[str, str]) -> 
         key="chat_input", accept_file="multiple", file_type="pdf", max_upload_size=app.settings.current.max_file_mib,
     )  # fmt: skip
     if isinstance(value, ChatInputValue):
-        receive(app, session, value, mode or Mode.AUTO)
+        receive(app, session, value, mode or Mode.AUTO, collection)
 
 
-def receive(app: Pincite, session: Session | None, value: ChatInputValue, mode: Mode) -> None:
+def receive(
+    app: Pincite, session: Session | None, value: ChatInputValue, mode: Mode, collection: Collection | None
+) -> None:
     new = take_in(app, value.files, session_id=session.id if session else "") if value.files else []
     intake().known.clear()  # asking about a file that is here already needs no message
     with errors_told():
+        if new and collection:
+            app.collections.add(collection.id, [document.id for document in new])
         if new:
             add_to_scope(app, session, [document.id for document in new])
         if value.text.strip():

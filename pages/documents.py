@@ -4,9 +4,10 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from core.domain.documents import Document, DocumentStatus, MetadataField, MetadataSource, bare_name
+from core.domain.documents import Collection, Document, DocumentStatus, MetadataField, MetadataSource, bare_name
 from core.domain.turns import TurnFilter
 from core.services.bootstrap import Pincite
+from pages.components.collections import documents_of, draw_collections
 from pages.components.controls import button, confirm_deletion, download, quiet, row
 from pages.components.facade import errors_told, show
 from pages.components.page_map import TROUBLED, draw_page_map, summary
@@ -32,7 +33,8 @@ METADATA_NAMES = ("title", "author", "date", "language", "document type", "compa
 
 def draw(app: Pincite) -> None:
     st.header("Documents", anchor=False)
-    draw_uploader(app)
+    collection = draw_collections(app)
+    draw_uploader(app, collection)
     draw_intake(app)
     draw_quarantine(app)
     if missing := app.library.files_missing():
@@ -41,7 +43,7 @@ def draw(app: Pincite) -> None:
     draw_language_offer(app)
     if open_jobs(app):
         st.fragment(draw_progress, run_every=0.7)(app)
-    documents = sorted(app.library.list(), key=lambda document: document.added_at, reverse=True)
+    documents = sorted(documents_of(app, collection), key=lambda document: document.added_at, reverse=True)
     if not documents:
         st.info("No documents yet. Drop PDFs above; you can ask about a document as soon as its text has been read.",
                 icon=":material/upload_file:")  # fmt: skip
@@ -51,15 +53,17 @@ def draw(app: Pincite) -> None:
         st.caption("Choose a document to see its pages, its details, and what you can do with it.")
 
 
-def draw_uploader(app: Pincite) -> None:
-    """A fresh uploader after each batch, so that no file is taken in twice."""
+def draw_uploader(app: Pincite, collection: Collection | None) -> None:
+    """A fresh uploader after each batch, so that no file is taken in twice; the files go into the collection too."""
     batch = st.session_state.setdefault("upload_batch", 0)
     files = st.file_uploader(
         "Add PDFs", type="pdf", accept_multiple_files=True, key=f"upload_{batch}", label_visibility="collapsed",
         max_upload_size=app.settings.current.max_file_mib,
     )  # fmt: skip
     if files:
-        take_in(app, files)
+        new = take_in(app, files)
+        if collection:
+            app.collections.add(collection.id, [document.id for document in new])
         st.session_state["upload_batch"] = batch + 1
         st.rerun()
 

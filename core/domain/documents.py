@@ -235,6 +235,23 @@ class Document:
         return (own or PurePath(self.name).stem)[:LONGEST_TITLE]
 
 
+NOTHING = ("unreadable",)
+"""The id of no document: where what was chosen is not known or empty, and must not become all documents."""
+
+
+@dataclass(frozen=True, slots=True)
+class Collection:
+    """A named set of documents."""
+
+    id: str
+    name: str
+    document_ids: tuple[str, ...] = ()
+
+    def within(self, chosen: Sequence[str]) -> tuple[str, ...]:
+        """What is chosen of it, without a choice all; nothing left means nothing, never everything."""
+        return tuple(identity for identity in chosen or self.document_ids if identity in self.document_ids) or NOTHING
+
+
 PageKey = tuple[str, int]
 """A document's id and a page's position."""
 

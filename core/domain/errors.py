@@ -48,6 +48,10 @@ class UnknownDocumentError(DocumentError):
     """No stored document has this name or id, or more than one has."""
 
 
+class CollectionError(PinciteError):
+    """No collection has this name, or another one has it."""
+
+
 class ModelError(PinciteError):
     """A language or embedding model did not do its work."""
 

@@ -23,6 +23,8 @@ class Session:
     updated_at: str
     document_ids: tuple[str, ...] = ()
     """The chosen set; empty: all documents. It stays chosen when its documents go, and never turns into all."""
+    collection_id: str = ""
+    """The collection that it belongs to: whatever is chosen, it searches no other documents. Empty: none."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -140,7 +140,7 @@ class Ingest:
         """Remove the old document once the new one can be searched; what did not change keeps its embeddings."""
         with self._shelf.transaction():
             if self._library.get(new_id).searchable:
-                self._shelf.remove_document(old_id)
+                self._shelf.remove_document(old_id, successor=new_id)
             else:
                 self._jobs.set_replaces(new_id, old_id)
         self._clear_away()

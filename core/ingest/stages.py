@@ -219,7 +219,7 @@ class Stages:
                 return
             if read:
                 self._shelf.mark_searchable(document_id)
-                self._shelf.remove_document(job.replaces)
+                self._shelf.remove_document(job.replaces, successor=document_id)
                 self._jobs.set_replaces(document_id, "")
             after = [JobStage.EMBED, JobStage.OCR] if self._settings.ocr else [JobStage.EMBED]
             if job.stage is JobStage.OCR:

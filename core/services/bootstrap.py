@@ -13,6 +13,7 @@ from core.ingest.pipeline import Ingest
 from core.models.registry import check_engine, choose_engine, make_embedder
 from core.search.lexicon import users_lexicon
 from core.services.health import Health
+from core.store.collections import Collections
 from core.store.condition import Condition
 from core.store.copies import DailyCopy
 from core.store.data_dir import check_ours, claim, delete_old_vectors, quarantined
@@ -65,6 +66,7 @@ class Pincite:
         self._opening = note_opening(settings, self.database)
         self.turns = Turns(self.database)
         self.sessions = Sessions(self.database, stands=self.library.stands)
+        self.collections = Collections(self.database)
         self.notes = NoteStore(self.database, self.library)
         self.indexes = Indexes(self.database, settings, make_embedder)
         self._keywords = Fts5Index(self.database)
@@ -106,6 +108,7 @@ class Pincite:
             graph=build_graph(self._checkpointer),
             equipment=equipment,
             settle=self._settle,
+            collection=self.collections.get,
         )
         self.suggestions = Suggestions(equipment, self.runner.busy)
         self.deletion = Deletion(self.runner, self.sessions, self._scrub, self._remove_with_answers)

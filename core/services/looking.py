@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from core.domain.settings import Settings
+from core.store.collections import Collections
 from core.store.data_dir import check_ours
 from core.store.database import ReadOnlyDatabase
 from core.store.library import Library
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 class Look:
     settings: Settings
     library: Library
+    collections: Collections
     database: ReadOnlyDatabase
 
     def tables(self, document_id: str) -> "tuple[Table, ...]":
@@ -49,6 +51,6 @@ def look_into(settings: Settings) -> Iterator[Look]:
     check_whole(settings)
     database = ReadOnlyDatabase(settings.database_path)
     try:
-        yield Look(settings, Library(database, settings), database)
+        yield Look(settings, Library(database, settings), Collections(database), database)
     finally:
         database.close()

@@ -5,7 +5,8 @@ from dataclasses import dataclass
 
 from core.domain.ports import Library, ReviewStore, SessionStore, TurnStore
 from core.domain.turns import ReviewDecision, Turn, TurnStatus
-from core.services.turns import TurnRunner, scope_of
+from core.services.scope import scope_of
+from core.services.turns import TurnRunner
 from core.text.marks import plain_text
 from core.text.numbers import quantities, same
 

@@ -4,6 +4,7 @@ import threading
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 
+from core.domain.documents import Document
 from core.domain.ports import Embedder, KeywordIndex, PassageIndex
 from core.domain.search import SearchPlan, SearchResult
 from core.domain.settings import Settings
@@ -81,9 +82,9 @@ class Search:
             plan, context_characters=settings.context_characters, scope=tuple(document_ids)
         )
 
-    def facts(self) -> dict[str, list[str]]:
-        """What the documents can be chosen by: the values of company, year and type that tell some from the others."""
-        return values_of(self._library.list())
+    def facts(self, documents: Sequence[Document]) -> dict[str, list[str]]:
+        """What these can be chosen by: the values of company, year and type that tell some from the others."""
+        return values_of(documents)
 
     def with_facts(self, wanted: Mapping[str, Sequence[str]], among: Collection[str] = ()) -> tuple[str, ...]:
         """The ids of the documents, all or ``among`` these, that have them. Raises DocumentError."""

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from langchain_core.runnables import RunnableConfig
 from langgraph.errors import GraphRecursionError
 
-from core.domain.documents import Document
+from core.domain.documents import Collection
 from core.domain.errors import PinciteError, StoppedError, StorageError, TurnError
 from core.domain.ports import ChatModel, SessionStore, TurnStore
 from core.domain.search import Mode
@@ -25,6 +25,7 @@ from core.models.client import stoppable
 from core.models.utterances import Wish, wish_of
 from core.search.lexicon import Lexicon, shipped_lexicon
 from core.services.live import LiveTurn
+from core.services.scope import Within, scope_of
 from core.text.marks import marked_text
 from core.text.plain import storable
 
@@ -78,13 +79,15 @@ class TurnRunner:
         graph: TurnGraph,
         equipment: Callable[[], Equipment],
         settle: Callable[[], None],
+        collection: Callable[[str], Collection],
     ) -> None:
-        """``settle`` clears away what only running turns need; it is called whenever one has come to its end."""
+        """``collection`` gets one by its id. Each time a turn has ended, ``settle`` clears away what only it needed."""
         self._turns = turns
         self._sessions = sessions
         self._graph = graph
         self._equipment = equipment
         self._settle = settle
+        self._collection = collection
         self._live: dict[str, LiveTurn] = {}
         self._unstored: set[str] = set()
         """Turns that came to an end which could not be stored."""
@@ -143,7 +146,7 @@ class TurnRunner:
         ``everywhere``: of all documents, whichever it names. ``alone``: as if nothing had been said before.
         """
         turn = self._turns.get(turn_id)
-        scope = () if everywhere else scope_of(turn, self._equipment().documents.list())
+        scope = () if everywhere else scope_of(turn, self._seen_by(turn.session_id).documents.list())
         state = TurnState(turn.question, turn.mode, scope, hint, fresh=True, alone=alone, everywhere=everywhere)
         before = self._turns.exchanges(turn.session_id, before=turn.position)
         return self._start(turn.session_id, Asked(state, engine, before))
@@ -152,7 +155,7 @@ class TurnRunner:
         """Whether an interrupted turn left a checkpoint, and all the documents that it searched are still there."""
         if turn.status is not TurnStatus.INTERRUPTED or not self._graph.get_state(_thread(turn.id)).next:
             return False
-        return set(turn.document_ids) <= {document.id for document in self._equipment().documents.list()}
+        return set(turn.document_ids) <= {document.id for document in self._seen_by(turn.session_id).documents.list()}
 
     def continue_turn(self, turn_id: str) -> None:
         """Run an interrupted turn on from the step that it was in, with the plan and evidence of the steps before.
@@ -169,7 +172,7 @@ class TurnRunner:
             self._turns.exchanges(turn.session_id, before=turn.position),
             went_on_at=kept.next[0],
         )
-        self._begin(turn, asked, self._equipment(), self._turns.take_up)
+        self._begin(turn, asked, self._seen_by(turn.session_id), self._turns.take_up)
 
     def snapshot(self, turn_id: str) -> TurnSnapshot:
         """What there is to see of a turn now: of a running one from memory, else from the store. Raises TurnError."""
@@ -213,8 +216,9 @@ class TurnRunner:
 
     def _start(self, session_id: str, asked: Asked) -> str:
         state = replace(asked.state, question=_checked(asked.state.question), hint=storable(asked.state.hint))
-        self._sessions.get(session_id)
-        equipment = self._equipment()
+        if collection := self._collection_of(session_id):
+            state = replace(state, document_ids=collection.within(state.document_ids))
+        equipment = self._seen_by(session_id)
         turn = Turn(
             id=uuid.uuid4().hex,
             session_id=session_id,
@@ -229,6 +233,18 @@ class TurnRunner:
         )
         self._begin(turn, replace(asked, state=state), equipment, self._turns.create)
         return turn.id
+
+    def _collection_of(self, session_id: str) -> Collection | None:
+        """Raises TurnError or CollectionError where the session, or its collection, is no longer stored."""
+        session = self._sessions.get(session_id)
+        return self._collection(session.collection_id) if session.collection_id else None
+
+    def _seen_by(self, session_id: str) -> Equipment:
+        """What a turn of the session works with: of the documents, those of its collection."""
+        equipment, collection = self._equipment(), self._collection_of(session_id)
+        if collection is None:
+            return equipment
+        return replace(equipment, documents=Within(equipment.documents, collection))
 
     def _begin(self, turn: Turn, asked: Asked, equipment: Equipment, store: Callable[[Turn], Turn]) -> None:
         """Run a turn in a thread of its own."""
@@ -354,14 +370,6 @@ def _checked(question: str) -> str:
             hint="Shorten it; a long text is better added as a PDF.",
         )
     return question
-
-
-def scope_of(turn: Turn, documents: Sequence[Document]) -> tuple[str, ...]:
-    """The documents chosen for a turn, which may be gone; empty where it searched all that there were."""
-    if turn.scope is not None:
-        return turn.scope
-    there_then = {document.id for document in documents if document.added_at <= turn.started_at}
-    return () if there_then <= set(turn.document_ids) else turn.document_ids
 
 
 def context_of(

@@ -8,10 +8,11 @@ from itertools import zip_longest
 
 from core.domain.answers import AnswerPart, Citation
 from core.domain.codec import readable, to_json
+from core.domain.documents import NOTHING
 from core.domain.errors import TurnError
 from core.domain.turns import Session, Turn, TurnStatus, now
 from core.store.database import Database
-from core.store.turns import UNREADABLE_SCOPE, Turns, containing
+from core.store.turns import Turns, containing
 from core.text.markdown import escape, tame, verbatim
 from core.text.plain import shown, storable
 from core.text.stating import formula
@@ -33,24 +34,28 @@ class Sessions:
         self._database = database
         self._stands = stands
 
-    def create(self, title: str = NEW_TITLE, document_ids: Sequence[str] = ()) -> Session:
-        moment = now()
-        session = Session(uuid.uuid4().hex, storable(title).strip() or NEW_TITLE, moment, moment, tuple(document_ids))
+    def create(self, title: str = NEW_TITLE, document_ids: Sequence[str] = (), *, collection_id: str = "") -> Session:
+        moment, name = now(), storable(title).strip() or NEW_TITLE
+        session = Session(uuid.uuid4().hex, name, moment, moment, tuple(document_ids), collection_id)
         with self._database.transaction() as connection:
             connection.execute(
-                "INSERT INTO sessions (id, title, created_at, updated_at, document_ids) VALUES (?, ?, ?, ?, ?)",
-                (session.id, session.title, moment, moment, _ids_json(document_ids)),
+                "INSERT INTO sessions (id, title, created_at, updated_at, document_ids, collection_id) "
+                "VALUES (?, ?, ?, ?, ?, ?)",
+                (session.id, session.title, moment, moment, ids_json(document_ids), collection_id),
             )
         return session
 
-    def list(self, search: str = "", *, most: int = -1) -> list[Session]:
-        """The most recently used first, all or so many; ``search`` looks in titles and questions."""
+    def list(self, search: str = "", *, most: int = -1, collection_id: str | None = None) -> list[Session]:
+        """The most recently used first, all or so many; ``search`` looks in titles and questions.
+
+        ``collection_id``: only those of that collection; empty: only those of none.
+        """
         pattern = containing(search)
         rows = self._database.connection.execute(
-            "SELECT * FROM sessions WHERE title LIKE ? ESCAPE '\\' OR id IN "
-            "(SELECT session_id FROM turns WHERE question LIKE ? ESCAPE '\\') "
-            "ORDER BY updated_at DESC, rowid DESC LIMIT ?",
-            (pattern, pattern, most),
+            "SELECT * FROM sessions WHERE (title LIKE ?1 ESCAPE '\\' OR id IN "
+            "(SELECT session_id FROM turns WHERE question LIKE ?1 ESCAPE '\\')) "
+            "AND collection_id = ifnull(?2, collection_id) ORDER BY updated_at DESC, rowid DESC LIMIT ?3",
+            (pattern, collection_id, most),
         ).fetchall()
         return [_session(row) for row in rows]
 
@@ -78,7 +83,7 @@ class Sessions:
         self.rename(session_id, short)
 
     def set_documents(self, session_id: str, document_ids: Sequence[str]) -> None:
-        self._set(session_id, "document_ids", _ids_json(document_ids))
+        self._set(session_id, "document_ids", ids_json(document_ids))
 
     def add_documents(self, session_id: str, document_ids: Sequence[str]) -> None:
         """Search these too; a session that searches all documents goes on doing so."""
@@ -177,9 +182,10 @@ def _session(row: sqlite3.Row) -> Session:
         title=row["title"],
         created_at=row["created_at"],
         updated_at=row["updated_at"],
-        document_ids=UNREADABLE_SCOPE if chosen is None else chosen,
+        document_ids=NOTHING if chosen is None else chosen,
+        collection_id=row["collection_id"],
     )
 
 
-def _ids_json(document_ids: Sequence[str]) -> str:
+def ids_json(document_ids: Sequence[str]) -> str:
     return to_json(tuple(document_ids), tuple[str, ...])

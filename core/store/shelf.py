@@ -85,12 +85,19 @@ class Shelf:
     def mark_searchable(self, document_id: str) -> None:
         self._database.connection.execute("UPDATE documents SET searchable = 1 WHERE id = ?", (document_id,))
 
-    def remove_document(self, document_id: str) -> None:
-        """Take away every row of the document, if it is there; ``clear_files`` takes its file."""
+    def remove_document(self, document_id: str, *, successor: str = "") -> None:
+        """Take away every row of the document, if it is there; ``clear_files`` takes its file.
+
+        ``successor``: a newer version, which is then in the collections that the document was in.
+        """
         with self._database.transaction() as connection:
             if not self.exists(document_id):
                 return
             self._going(document_id)
+            connection.execute(
+                "UPDATE OR IGNORE collection_documents SET document_id = ?1 WHERE document_id = ?2 AND ?1 != ''",
+                (successor, document_id),
+            )
             rows = connection.execute("SELECT page_index FROM pages WHERE document_id = ?", (document_id,)).fetchall()
             _clear(connection, document_id, [row["page_index"] for row in rows])
             connection.execute("DELETE FROM documents WHERE id = ?", (document_id,))

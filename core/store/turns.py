@@ -9,6 +9,7 @@ from dataclasses import replace
 
 from core.domain.answers import AnswerPart, Citation, PartKind
 from core.domain.codec import UNDECODABLE, readable, to_json
+from core.domain.documents import NOTHING
 from core.domain.errors import TurnError
 from core.domain.search import Intent, Mode, SearchPlan
 from core.domain.turns import (
@@ -31,8 +32,6 @@ from core.text.marks import plain_text
 UNREADABLE_TURN = "This answer cannot be read; it is kept as it is."
 UNREADABLE_STEP = "This step cannot be read; it is kept as it is."
 UNREADABLE_REVIEW = "The decision on this answer cannot be read; it is kept as it is."
-UNREADABLE_SCOPE = ("unreadable",)
-"""The id of no document: what was chosen is not known, and must not become all documents."""
 EVERY_TURN = TurnFilter()
 SHARED = frozenset({"answer", "parts", "citations", "verdict", "evidence", "plan"})
 """What the attempt that was kept has in common with its turn."""
@@ -265,7 +264,7 @@ def _turn(row: sqlite3.Row) -> Turn:
         position=row["position"],
         question=row["question"],
         mode=Mode.AUTO,
-        document_ids=UNREADABLE_SCOPE,
+        document_ids=NOTHING,
         engine="",
         status=TurnStatus.UNREADABLE,
         started_at=row["started_at"],

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from core.domain.documents import Document, DocumentStatus
+from core.domain.documents import Collection, Document, DocumentStatus
 from core.domain.errors import PinciteError
 from core.domain.search import Mode
 from core.domain.turns import Session
@@ -36,7 +36,9 @@ def add_to_scope(app: Pincite, session: Session | None, document_ids: Sequence[s
         st.session_state[NEW] = tuple(dict.fromkeys([*chosen_documents(None), *document_ids]))
 
 
-def draw_scope(app: Pincite, session: Session | None, names: dict[str, str], mode: Mode) -> None:
+def draw_scope(app: Pincite, session: Session | None, documents: Sequence[Document], mode: Mode) -> None:
+    """The control beside the input, to choose among these documents."""
+    names = {document.id: document.name for document in documents}
     chosen = chosen_documents(session)
     here = [id_ for id_ in chosen if id_ in names]
     session_id = session.id if session else ""
@@ -51,23 +53,25 @@ def draw_scope(app: Pincite, session: Session | None, names: dict[str, str], mod
             placeholder="No chosen document is in the library" if chosen else f"All {count(len(names), 'document')}",
             on_change=safely, args=(_choose, app, session_id, key),
         )  # fmt: skip
-        facts = [(fact, value) for fact, values in app.search.facts().items() for value in values]
+        facts = [(fact, value) for fact, values in app.search.facts(documents).items() for value in values]
         if facts:
-            _forget_facts(app, f"{key}_facts", chosen)
+            _forget_facts(app, f"{key}_facts", chosen, list(names))
             st.multiselect(
                 "Or choose by company, year or type", facts, format_func=lambda one: f"{one[1]} ({one[0]})",
-                key=f"{key}_facts", placeholder="All", on_change=safely, args=(_choose_facts, app, session_id, key),
+                key=f"{key}_facts", placeholder="All", on_change=safely,
+                args=(_choose_facts, app, session_id, key, list(names)),
             )  # fmt: skip
         if gone := len(chosen) - len(here):
-            st.caption(f":material/warning: {count(gone, 'chosen document')} {_were(gone)} removed from the library.")
+            st.caption(f":material/warning: {count(gone, 'chosen document')} no longer here.")
         if chosen:
             quiet("Search all documents", "select_all", _keep, app, session_id, (), key=f"{key}_all")
         st.caption("Leave empty to search all. A question that names a document with @ searches only that one.")
 
 
-def draw_sources(app: Pincite, session: Session | None) -> None:
+def draw_sources(app: Pincite, session: Session | None, documents: Sequence[Document]) -> None:
     """The documents as a list in the sidebar: those with a tick are searched."""
-    documents = sorted(app.library.list(), key=lambda document: document.name.casefold())
+    documents = sorted(documents, key=lambda document: document.name.casefold())
+    every = [document.id for document in documents]
     if len(documents) < 2:
         return
     chosen, session_id = set(chosen_documents(session)), session.id if session else ""
@@ -78,7 +82,7 @@ def draw_sources(app: Pincite, session: Session | None) -> None:
             key = f"source_{session_id}_{document.id}"
             st.session_state[key] = not chosen or document.id in chosen
             st.checkbox(_source(document), key=key, disabled=here == [document.id],
-                        on_change=safely, args=(_tick, app, session_id, document.id))  # fmt: skip
+                        on_change=safely, args=(_tick, app, session_id, document.id, every))  # fmt: skip
         if len(documents) > MOST_LISTED:
             st.caption(f"and {len(documents) - MOST_LISTED} more. Choose them above the question box.")
 
@@ -88,24 +92,23 @@ def _source(document: Document) -> str:
     return name if document.status is DocumentStatus.READY else f"{name} :gray[· {status_in_words(document)}]"
 
 
-def _tick(app: Pincite, session_id: str, document_id: str) -> None:
+def _tick(app: Pincite, session_id: str, document_id: str, every: Sequence[str]) -> None:
     """Without a choice all are searched: the first tick that is taken away chooses the others."""
-    every = tuple(document.id for document in app.library.list())
-    chosen = (app.sessions.get(session_id).document_ids if session_id else chosen_documents(None)) or every
+    chosen = (app.sessions.get(session_id).document_ids if session_id else chosen_documents(None)) or tuple(every)
     without = tuple(id_ for id_ in chosen if id_ != document_id)
     scope = without if document_id in chosen else (*chosen, document_id)
     _keep(app, session_id, () if set(every) <= set(scope) else scope)
 
 
-def draw_lost_scope(session: Session | None, names: dict[str, str]) -> None:
+def draw_lost_scope(session: Session | None, documents: Sequence[Document], collection: Collection | None) -> None:
     """Say where nothing of what was chosen is left: such a question is not answered from other documents."""
     chosen = chosen_documents(session)
-    if chosen and not any(id_ in names for id_ in chosen):
-        st.warning(
-            f"**There is nothing to search.** The {count(len(chosen), 'document')} chosen for this session "
-            f"{_were(len(chosen))} removed from the library. Choose others below, or search all documents.",
-            icon=":material/folder_off:",
-        )
+    if collection and not documents:
+        st.warning(f"**{escape(collection.name)} has no documents yet.** Drop PDFs into the box below, or choose some "
+                   "from the library on the documents page.", icon=":material/folder_off:")  # fmt: skip
+    elif chosen and not any(document.id in chosen for document in documents):
+        st.warning("**There is nothing to search.** None of the documents chosen for this session is here any more. "
+                   "Choose others below, or search all.", icon=":material/folder_off:")  # fmt: skip
 
 
 def scope_in_words(chosen: Sequence[str], names: dict[str, str], mode: Mode) -> str:
@@ -120,10 +123,6 @@ def scope_in_words(chosen: Sequence[str], names: dict[str, str], mode: Mode) -> 
     several = f"{len(here)} of {count(len(names), 'document')}"
     said = shorten(names[here[0]], LONGEST_NAME) if len(here) == 1 else several
     return said if len(here) == len(chosen) else f"{said}, {len(chosen) - len(here)} removed"
-
-
-def _were(number: int) -> str:
-    return "was" if number == 1 else "were"
 
 
 def _choose(app: Pincite, session_id: str, key: str) -> None:
@@ -141,21 +140,21 @@ def _wanted(chosen: Sequence[tuple[str, str]]) -> dict[str, list[str]]:
     return {fact: [value for one, value in chosen if one == fact] for fact, _ in chosen}
 
 
-def _forget_facts(app: Pincite, key: str, chosen: Sequence[str]) -> None:
+def _forget_facts(app: Pincite, key: str, chosen: Sequence[str], among: Sequence[str]) -> None:
     """The control shows no facts by which the stored choice was not made."""
     if facts := st.session_state.get(key):
         try:
-            made = app.search.with_facts(_wanted(facts))
+            made = app.search.with_facts(_wanted(facts), among)
         except PinciteError:
             made = ()
         if set(made) != set(chosen):
             st.session_state[key] = []
 
 
-def _choose_facts(app: Pincite, session_id: str, key: str) -> None:
+def _choose_facts(app: Pincite, session_id: str, key: str, among: Sequence[str]) -> None:
     """Search the documents that have these facts; with none chosen, all."""
     chosen = st.session_state[f"{key}_facts"]
-    _keep(app, session_id, app.search.with_facts(_wanted(chosen)) if chosen else ())
+    _keep(app, session_id, app.search.with_facts(_wanted(chosen), among) if chosen else ())
 
 
 def _keep(app: Pincite, session_id: str, scope: tuple[str, ...]) -> None:

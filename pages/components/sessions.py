@@ -5,9 +5,11 @@ from functools import partial
 
 import streamlit as st
 
+from core.domain.documents import Collection
 from core.domain.turns import Session, Turn
 from core.services.bootstrap import Pincite
 from core.services.exports import Form
+from pages.components.collections import choose_collection, collection_of, use_collection
 from pages.components.controls import button, confirm_deletion, download, offer_more, quiet, row, show_more, shown_of
 from pages.components.layout import SESSION_LIST
 from pages.components.words import escape
@@ -39,8 +41,8 @@ def open_session(app: Pincite) -> Session | None:
     return session
 
 
-def _newest(app: Pincite) -> str:
-    return next((session.id for session in app.sessions.list(most=1)), "")
+def _newest(app: Pincite, collection_id: str | None = None) -> str:
+    return next((session.id for session in app.sessions.list(most=1, collection_id=collection_id)), "")
 
 
 def _address(session_id: str) -> None:
@@ -57,13 +59,23 @@ def _choose(session_id: str) -> None:
     _address(session_id)
 
 
-def draw_session_list(app: Pincite, current: Session | None) -> None:
+def _enter(app: Pincite, collection_id: str) -> None:
+    """Open the newest session of the collection, or a new one where it has none."""
+    use_collection(collection_id)
+    _choose(_newest(app, collection_id))
+
+
+def draw_session_list(app: Pincite, current: Session | None) -> Collection | None:
+    """The sessions of the collection in use, which can be changed here where there are any; return it."""
+    collection = collection_of(app, current)
     with st.sidebar:
+        if app.collections.list():
+            choose_collection(app, collection, "collection_on_chat", partial(_enter, app))
         button("New session", "add_comment", _choose, "", width="stretch", disabled=current is None)
         wanted = st.text_input("Search sessions", type="search", live=True, placeholder="Search sessions",
                                label_visibility="collapsed")  # fmt: skip
         most = shown_of("sessions", SESSIONS_A_PAGE)
-        found = app.sessions.list(wanted or "", most=most + 1)
+        found = app.sessions.list(wanted or "", most=most + 1, collection_id=collection.id if collection else "")
         if not found:
             st.caption("No sessions match your search." if wanted else "No sessions yet.")
         with st.container(key=SESSION_LIST, gap=None):
@@ -74,6 +86,7 @@ def draw_session_list(app: Pincite, current: Session | None) -> None:
                       wrap=False)  # fmt: skip
         if len(found) > most:
             offer_more("Show more sessions", "sessions", SESSIONS_A_PAGE)
+    return collection
 
 
 def draw_session_menu(app: Pincite, session: Session, turns: Sequence[Turn]) -> None:
@@ -103,4 +116,4 @@ def draw_session_menu(app: Pincite, session: Session, turns: Sequence[Turn]) -> 
 
 def _delete(app: Pincite, session: Session) -> None:
     app.deletion.session(session.id)
-    _choose(_newest(app))
+    _choose(_newest(app, session.collection_id))

@@ -11,6 +11,7 @@ from core.domain.documents import Document, Job, JobStatus
 from core.domain.errors import DocumentError, PasswordNeededError
 from core.domain.turns import Session
 from core.services.bootstrap import Pincite
+from pages.components.collections import collection_of
 from pages.components.controls import quiet, row
 from pages.components.facade import errors_told, safely
 from pages.components.scope import NEW, chosen_documents
@@ -57,7 +58,10 @@ def intake() -> Intake:
 
 def begin(app: Pincite, *document_ids: str) -> Session:
     """Open a session on what was chosen for it and these; files that still wait for a password will join it."""
-    session = app.sessions.create(document_ids=(*chosen_documents(None), *document_ids))
+    collection = collection_of(app, None)
+    session = app.sessions.create(
+        document_ids=(*chosen_documents(None), *document_ids), collection_id=collection.id if collection else ""
+    )
     st.session_state["session_id"] = session.id
     st.session_state.pop(NEW, None)
     intake().belong_to(session.id)

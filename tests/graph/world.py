@@ -14,6 +14,7 @@ from core.domain.turns import Recalled, TurnSnapshot
 from core.graph.build import build_graph, forget_runs, open_checkpointer
 from core.models.quoting import Quoting
 from core.services.turns import Equipment, TurnRunner
+from core.store.collections import Collections
 from core.store.database import Database
 from core.store.sessions import Sessions
 from core.store.turns import Turns
@@ -164,6 +165,7 @@ class World:
             graph=self.graph,
             equipment=self._equipment,
             settle=lambda: forget_runs(self.checkpointer, self.turns.unfinished),
+            collection=Collections(self.database).get,
         )
         self.session = (self.sessions.list() or [self.sessions.create()])[0]
 

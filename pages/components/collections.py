@@ -1,0 +1,100 @@
+"""Collections: named sets of documents, made on the documents page and chosen for a conversation."""
+
+from collections.abc import Callable
+
+import streamlit as st
+
+from core.domain.documents import Collection, Document
+from core.domain.turns import Session
+from core.services.bootstrap import Pincite
+from pages.components.controls import confirm_deletion, quiet, row
+from pages.components.facade import errors_told
+from pages.components.words import escape
+
+NEW = "new_session_collection"
+EDITED = "documents_collection"
+NEWEST = "new_collection"
+LONGEST_NAME = 80
+
+
+def collection_of(app: Pincite, session: Session | None) -> Collection | None:
+    """The collection of the conversation, or the one in which a new one will begin; None: all documents."""
+    if session:
+        st.session_state[NEW] = session.collection_id
+    return _stored(app, st.session_state.get(NEW, ""))
+
+
+def use_collection(collection_id: str) -> None:
+    """Begin the next conversation in this one; empty: with all documents."""
+    st.session_state[NEW] = collection_id
+
+
+def _stored(app: Pincite, collection_id: str) -> Collection | None:
+    return next((one for one in app.collections.list() if one.id == collection_id), None)
+
+
+def documents_of(app: Pincite, collection: Collection | None) -> list[Document]:
+    return [one for one in app.library.list() if collection is None or one.id in collection.document_ids]
+
+
+def choose_collection(app: Pincite, collection: Collection | None, key: str, use: Callable[[str], None]) -> None:
+    """A control to choose another; ``use`` is told its id, empty: all documents."""
+    names = {"": "All documents"} | {one.id: one.name for one in app.collections.list()}
+    st.session_state[key] = collection.id if collection else ""
+    st.selectbox("Collection", list(names), format_func=lambda identity: names[identity], key=key,
+                 label_visibility="collapsed", on_change=lambda: use(st.session_state[key]))  # fmt: skip
+
+
+def draw_collections(app: Pincite) -> Collection | None:
+    """On the documents page: choose one, make one, and say what is in it. Return the chosen one."""
+    collection = _stored(app, st.session_state.get(EDITED, ""))
+    with row():
+        if app.collections.list():
+            with st.container(width=300):
+                choose_collection(app, collection, "collection_on_documents", _edit)
+        with st.popover("New collection", icon=":material/create_new_folder:", type="tertiary"):
+            _draw_new(app)
+        if collection:
+            with st.popover("Edit collection", icon=":material/edit:", type="tertiary"):
+                _draw_edit(app, collection)
+    return collection
+
+
+def _edit(collection_id: str) -> None:
+    st.session_state[EDITED] = collection_id
+
+
+def _draw_new(app: Pincite) -> None:
+    st.caption("A collection is a named set of documents. A session in it searches no other documents.")
+    with st.form("new_collection", border=False, clear_on_submit=True):
+        name = st.text_input("Name", max_chars=LONGEST_NAME, placeholder="For example, a client or a project")
+        documents = _choose_documents(app, (), NEWEST)
+        made = st.form_submit_button("Create", type="primary")
+    if made:
+        with errors_told():
+            collection = app.collections.create(name or "")
+            app.collections.add(collection.id, documents)
+            _edit(collection.id)
+            st.rerun()
+
+
+def _draw_edit(app: Pincite, collection: Collection) -> None:
+    with st.form(f"edit_{collection.id}", border=False):
+        name = st.text_input("Name", value=collection.name, max_chars=LONGEST_NAME)
+        documents = _choose_documents(app, collection.document_ids, f"members_{collection.id}")
+        saved = st.form_submit_button("Save", type="primary")
+    if saved:
+        with errors_told():
+            app.collections.rename(collection.id, name or "")
+            app.collections.set_documents(collection.id, documents)
+            st.rerun()
+    if quiet("Delete collection…", "delete"):
+        words = (f"**{escape(collection.name)}** will be deleted. Its documents and sessions stay, and the sessions "
+                 "keep searching the same documents.")  # fmt: skip
+        confirm_deletion("Delete this collection?", words, app.collections.delete, collection.id)
+
+
+def _choose_documents(app: Pincite, chosen: tuple[str, ...], key: str) -> list[str]:
+    names = {document.id: document.name for document in app.library.list()}
+    return st.multiselect("Documents", list(names), default=[one for one in chosen if one in names],
+                          format_func=lambda identity: names[identity], key=key)  # fmt: skip
