@@ -1,13 +1,15 @@
 """Fixtures that many tests share, and the rule that CI skips nothing (``PINCITE_CI=1``)."""
 
 import os
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
 from contextlib import closing
 from pathlib import Path
 
 import pytest
 
+from core.documents.reader import ProcessReader
 from core.domain.settings import PACKAGE_ROOT, Settings
+from core.services.ingest import OF_READING
 
 
 @pytest.fixture
@@ -32,6 +34,31 @@ def contract_library(samples: Path, tmp_path_factory: pytest.TempPathFactory) ->
         pincite.ingest.add(samples / "service-contract.pdf", "service-contract.pdf")
         assert pincite.ingest.wait(timeout_seconds=120)
     return settings.data_dir
+
+
+class KeptReader(ProcessReader):
+    """One whose processes outlive the library that they read for: each takes a second to start."""
+
+    def close(self) -> None:
+        pass
+
+
+@pytest.fixture(scope="session")
+def _readers() -> Iterator[dict[tuple[object, ...], KeptReader]]:
+    kept: dict[tuple[object, ...], KeptReader] = {}
+    yield kept
+    for reader in kept.values():
+        ProcessReader.close(reader)
+
+
+@pytest.fixture(autouse=True)
+def _kept_readers(_readers: dict[tuple[object, ...], KeptReader], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every library that a test opens in its own process reads with the processes of the one before it."""
+
+    def kept(settings: Settings) -> KeptReader:
+        return _readers.setdefault(tuple(getattr(settings, name) for name in OF_READING), KeptReader(settings))
+
+    monkeypatch.setattr("core.services.ingest.ProcessReader", kept)
 
 
 @pytest.fixture(autouse=True)

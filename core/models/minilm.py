@@ -4,7 +4,7 @@ import os
 import threading
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any
 
 import numpy as np
@@ -47,7 +47,7 @@ class BuiltInEmbedder:
         with self._loading:
             return self._loaded
 
-    @cached_property
+    @property
     def _loaded(self) -> tuple[Any, Any]:
         raise NotImplementedError
 
@@ -83,19 +83,25 @@ class MiniLmEmbedder(BuiltInEmbedder):
         vector: Vectors = session.run(None, inputs)[0][0].mean(axis=0, dtype=np.float32)
         return vector / max(float(np.linalg.norm(vector)), LEAST_LENGTH)
 
-    @cached_property
+    @property
     def _loaded(self) -> tuple[Any, Any]:
-        import onnxruntime  # type: ignore[import-untyped]  # ships no types
-        from tokenizers import Tokenizer  # both take long to import, and a look at the library does without
+        return _load()
 
-        tokenizer = Tokenizer.from_file(str(verified_file(*TOKENIZER_FILE)))
-        tokenizer.no_padding()
-        tokenizer.enable_truncation(MOST_TOKENS)
-        options = onnxruntime.SessionOptions()
-        options.intra_op_num_threads = 1
-        options.inter_op_num_threads = 1
-        path = str(verified_file(*MODEL_FILE))
-        return tokenizer, onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
+
+@cache
+def _load() -> tuple[Any, Any]:
+    """Tokenizer and session; one pair serves all that this process opens."""
+    import onnxruntime  # type: ignore[import-untyped]  # ships no types
+    from tokenizers import Tokenizer  # both take long to import, and a look at the library does without
+
+    tokenizer = Tokenizer.from_file(str(verified_file(*TOKENIZER_FILE)))
+    tokenizer.no_padding()
+    tokenizer.enable_truncation(MOST_TOKENS)
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = 1
+    options.inter_op_num_threads = 1
+    path = str(verified_file(*MODEL_FILE))
+    return tokenizer, onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
 
 
 def _processors() -> int:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 import streamlit as st
+from streamlit.components.v2 import manifest_scanner
 from streamlit.testing.v1 import AppTest
 
 from core.domain.documents import Document
@@ -21,6 +22,15 @@ from tests.graph.world import ScriptedModel
 PENALTIES = "What is the penalty for late payment?"
 WRONG = "The late payment penalty is 9 % of the overdue amount per week [1]."
 SECONDS = 60
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _components_looked_for_once() -> Iterator[None]:
+    """Streamlit's stand-in for a browser asks every installed package anew, for each screen, whether it has some."""
+    with pytest.MonkeyPatch.context() as patch:
+        found = manifest_scanner.scan_component_manifests()
+        patch.setattr(manifest_scanner, "scan_component_manifests", lambda *args, **options: found)
+        yield
 
 
 @pytest.fixture
