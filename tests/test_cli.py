@@ -76,6 +76,19 @@ def assert_one_clear_line(outcome: Outcome, *words: str) -> None:
 # ---------------------------------------------------------------- questions
 
 
+def test_a_collection_is_made_by_adding_to_it_and_asked_by_its_name(run: Run, samples: Path) -> None:
+    assert run("add", samples / "technical-report.pdf").status == 0
+    assert_one_clear_line(run("ask", QUESTION, "--collection", "Acme"), "no collection called 'Acme'", "pincite add")
+    assert run("add", samples / "service-contract.pdf", "--collection", "Acme").status == 0
+    listed = run("list", "--collection", "acme").out
+    assert "service-contract.pdf" in listed and "technical-report.pdf" not in listed
+    answer = run("ask", "--json", "How many spans does the bridge have?", "--collection", "Acme")
+    assert {one["document"] for one in json.loads(answer.out)["citations"]} <= {"service-contract.pdf"}
+    outside = run("ask", QUESTION, "--collection", "Acme", "--document", "technical-report.pdf")
+    assert_one_clear_line(outside, "technical-report.pdf is not in the collection Acme.")
+    assert_one_clear_line(run("list", "--collection", "Acne"), "There are: Acme.")
+
+
 def test_the_sample_contract_tells_its_late_payment_penalties(run: Run, samples: Path) -> None:
     outcome = run("ask", "--json", "--engine", "quoting", QUESTION, samples / "service-contract.pdf")
     assert outcome.status == 0, outcome

@@ -391,28 +391,23 @@ def _finds(pattern: re.Pattern[Any]) -> Callable[[str], object]:
 
 def _outgrows(call: Callable[[str], object], make: Callable[[int], str], lengths: Lengths) -> float:
     """Return the seconds at the longest length if they grew clearly faster than the text, else 0."""
-    long = _seconds(call, make(lengths.long), lengths.noticeable_seconds)
-    if long < lengths.noticeable_seconds:
-        return 0.0
-    for _ in range(3):
-        long = min(long, _seconds(call, make(lengths.long), 0))
-        if long < max(lengths.noticeable_seconds, GROWTH * _seconds(call, make(lengths.short), 0)):
+    long = float("inf")
+    for _ in range(4):
+        long = min(long, _seconds(call, make(lengths.long)))
+        if long < lengths.noticeable_seconds:
+            return 0.0
+        if long < GROWTH * min(_seconds(call, make(lengths.short)) for _ in range(3)):
             return 0.0
     return long
 
 
-def _seconds(call: Callable[[str], object], text: str, enough: float) -> float:
-    """The least of up to three runs: another program's work only ever adds."""
-    least = float("inf")
-    for _ in range(3):
-        if hasattr(signal, "setitimer"):
-            signal.setitimer(signal.ITIMER_VIRTUAL, GIVE_UP_SECONDS)
-        started = time.process_time()
-        call(text)
-        least = min(least, time.process_time() - started)
-        if least < enough:
-            break
-    return least
+def _seconds(call: Callable[[str], object], text: str) -> float:
+    """Of processor time; what runs beside it only ever adds."""
+    if hasattr(signal, "setitimer"):
+        signal.setitimer(signal.ITIMER_VIRTUAL, GIVE_UP_SECONDS)
+    started = time.process_time()
+    call(text)
+    return time.process_time() - started
 
 
 # --- the functions around

@@ -40,8 +40,8 @@ class AnswerRequest:
     library_is_empty: bool = False
     stated: tuple[AnswerPart, ...] = ()
     """What code found in tables of the evidence's pages, or computed: FIGURE parts, likeliest first."""
-    parts: tuple[str, ...] = ()
-    """The separate questions of one that asks several things."""
+    parts: tuple[tuple[str, ...], ...] = ()
+    """The separate questions of one that asks several things, each in the ways it can be read, its own words first."""
 
 
 class ChatModel(Protocol):

@@ -87,14 +87,17 @@ def _parts(request: AnswerRequest) -> list[AnswerPart]:
     return quotes(request.question, select(request.question, request.evidence))
 
 
-def part_by_part(asked: Sequence[str], evidence: Sequence[Evidence]) -> list[AnswerPart]:
-    """Each question of several answered by itself, or said to be open; all right with their probabilities' product."""
-    answers = [quotes(one, select(one, evidence)) for one in asked]
+def part_by_part(asked: Sequence[Sequence[str]], evidence: Sequence[Evidence]) -> list[AnswerPart]:
+    """Each question of several answered by itself, or said to be open; all right with their probabilities' product.
+
+    ``asked``: of each the ways it can be read, its own words first; the reading with the likeliest answer counts.
+    """
+    answers = [_likeliest(readings, evidence) for readings in asked]
     if all(answer[0].kind is PartKind.DECLINE for answer in answers):
         return answers[0]
     sure = math.prod(next(part.probability for part in answer if part.probability is not None) for answer in answers)
     told: list[AnswerPart] = []
-    for one, answer in zip(asked, answers, strict=True):
+    for (one, *_), answer in zip(asked, answers, strict=True):
         if answer[0].kind is PartKind.DECLINE:
             told.append(replace(answer[0], text=f"I found no answer to “{one.strip()}”.", probability=None))
         else:
@@ -102,6 +105,11 @@ def part_by_part(asked: Sequence[str], evidence: Sequence[Evidence]) -> list[Ans
             told += [part for part in own if part not in told]
     first = next(at for at, part in enumerate(told) if part.kind is not PartKind.DECLINE)
     return [*told[:first], replace(told[first], probability=sure), *told[first + 1 :]]
+
+
+def _likeliest(readings: Sequence[str], evidence: Sequence[Evidence]) -> list[AnswerPart]:
+    read = [(question, select(question, evidence)) for question in readings]
+    return quotes(*max(read, key=lambda one: one[1].right if one[1].answered >= LEAST_ANSWERED else 0.0))
 
 
 def _small_talk(request: AnswerRequest) -> str:

@@ -24,6 +24,8 @@ _HOW_TO_ANSWER = re.compile(
 _PARTS = re.compile(
     r"(?<=[?.;])\s+(?=\S)|,?\s{1,4}and (?:also )?(?=(?:what|who|when|where|which|how|why|is|are|does|do|did|can)\b)"
 )
+_LISTED = re.compile(r",\s{1,4}(?=(?:what|who|when|where|which|how|why)\b)")
+"""Between questions in a row, where no other comma is."""
 _ASKS = re.compile(
     r"\W{0,20}(?:what|who|whom|whose|when|where|which|how|why|is|are|was|were|does|do|did|can|could|may|must|shall|should|"
     r"will|list|name|give|tell|show|explain|describe|compare|summari[sz]e|find)\b",
@@ -61,7 +63,8 @@ def plan_question(
     readings = tuple(_reading(core_question(other), lexicon) for other in followed.others if content_terms(other))
     constraints = tuple(" ".join(match.group().split()) for match in _QUOTED.finditer(core))
     parts = parts_of(core if not standalone.endswith(question.strip()) else core_question(question))
-    sub_queries = [SubQuery(core, _variations(core, terms)), *map(SubQuery, (*parts, *constraints))]
+    wholes = tuple(readings[-1] for readings in part_readings(parts))
+    sub_queries = [SubQuery(core, _variations(core, terms)), *map(SubQuery, (*wholes, *constraints))]
     for section in sections:
         lines = [term.printed for term in terms if any(lexicon.sections.get(name) == section for name in term.sections)]
         sub_queries.append(SubQuery(" ".join([*section.headings[:1], *lines])))
@@ -96,10 +99,22 @@ def core_question(question: str) -> str:
 
 def parts_of(core: str) -> tuple[str, ...]:
     """The separate questions of a multi-part question; empty when there is only one."""
-    parts = [part.strip() for part in _PARTS.split(core)]
-    parts = [part for part in parts if (part.endswith("?") or _ASKS.match(part)) and _content(part)]
-    whole = (f"{parts[0]} {part}" if at and leans_on_the_last(part) else part for at, part in enumerate(parts))
-    return tuple(whole) if len(parts) > 1 else ()
+    split = [part.strip() for part in _PARTS.split(core)]
+    if len(split) > 1:
+        split = [one for part in split for one in (_LISTED.split(part) if _in_a_row(part) else [part])]
+    parts = [part for part in split if (part.endswith("?") or _ASKS.match(part)) and _content(part)]
+    return tuple(parts) if len(parts) > 1 else ()
+
+
+def _in_a_row(part: str) -> bool:
+    return part.count(",") == len(_LISTED.findall(part))
+
+
+def part_readings(parts: Sequence[str]) -> tuple[tuple[str, ...], ...]:
+    """Each of several questions as it is asked and, where it leans on the first, joined to that one."""
+    return tuple(
+        (part, f"{parts[0]} {part}") if at and leans_on_the_last(part) else (part,) for at, part in enumerate(parts)
+    )
 
 
 def entities_in(core: str) -> tuple[str, ...]:

@@ -23,17 +23,17 @@ def unanswered(question: str, evidence: object) -> Selection:
 
 
 def test_every_part_has_its_answer_and_all_of_it_one_probability() -> None:
-    parts = part_by_part([HEIGHT, PRICE], EVIDENCE)
+    parts = part_by_part([[HEIGHT], [PRICE]], EVIDENCE)
     said = " ".join(part.text for part in parts)
     assert "110 centimetres" in said and "260 euros" in said
-    alone = [part_by_part([one, one], EVIDENCE)[0].probability or 0 for one in (HEIGHT, PRICE)]
+    alone = [part_by_part([[one], [one]], EVIDENCE)[0].probability or 0 for one in (HEIGHT, PRICE)]
     assert parts[0].probability == pytest.approx((alone[0] * alone[1]) ** 0.5)
     assert not any(part.probability for part in parts[1:])
 
 
 def test_a_part_without_an_answer_is_said_to_be_open(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(quoting, "select", unanswered)
-    *answered, last = part_by_part([HEIGHT, PRICE], EVIDENCE)
+    *answered, last = part_by_part([[HEIGHT], [PRICE]], EVIDENCE)
     assert "110 centimetres" in answered[0].text
     assert last.kind is PartKind.DECLINE and last.text == "I found no answer to “what does a visit cost?”."
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from core.domain.turns import Exchange
 from core.search.follow_up import read_after
 from core.search.places import numbered_in, pages_in
-from core.search.plan import core_question, plan_question
+from core.search.plan import core_question, part_readings, parts_of, plan_question
 from core.text.terms import content_terms, words
 
 
@@ -240,3 +240,29 @@ def test_what_was_asked_before_is_no_part_of_what_is_asked_now() -> None:
     plan = plan_question("How much did it cost?", history=history)
     assert "When was the pump installed?" in plan.standalone_question and not plan.parts
     assert len(plan_question("How much did it cost and who paid?", history=history).parts) == 2
+
+
+@pytest.mark.parametrize(
+    ("question", "parts"),
+    [
+        (
+            "When does the contract begin, how long does it run, and what law governs it?",
+            ("When does the contract begin", "how long does it run", "what law governs it?"),
+        ),
+        (
+            "What does the lease, which runs until 2030, cost and who pays it?",
+            ("What does the lease, which runs until 2030, cost", "who pays it?"),
+        ),
+    ],
+)
+def test_questions_in_a_row_are_told_from_a_clause_between_commas(question: str, parts: tuple[str, ...]) -> None:
+    assert parts_of(question) == parts
+
+
+def test_a_part_that_leans_on_the_first_is_also_read_with_it() -> None:
+    readings = part_readings(("When does the lease begin", "how long does it run", "who owns the red barn?"))
+    assert readings == (
+        ("When does the lease begin",),
+        ("how long does it run", "When does the lease begin how long does it run"),
+        ("who owns the red barn?",),
+    )
