@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from langchain_core.runnables import RunnableConfig
 from langgraph.errors import GraphRecursionError
 
-from core.domain.documents import Collection
+from core.domain.documents import Collection, Document
 from core.domain.errors import PinciteError, StoppedError, StorageError, TurnError
 from core.domain.ports import ChatModel, SessionStore, TurnStore
 from core.domain.search import Mode
@@ -146,7 +146,7 @@ class TurnRunner:
         ``everywhere``: of all documents, whichever it names. ``alone``: as if nothing had been said before.
         """
         turn = self._turns.get(turn_id)
-        scope = () if everywhere else scope_of(turn, self._seen_by(turn.session_id).documents.list())
+        scope = () if everywhere else scope_of(turn, self._documents(turn))
         state = TurnState(turn.question, turn.mode, scope, hint, fresh=True, alone=alone, everywhere=everywhere)
         before = self._turns.exchanges(turn.session_id, before=turn.position)
         return self._start(turn.session_id, Asked(state, engine, before))
@@ -155,7 +155,7 @@ class TurnRunner:
         """Whether an interrupted turn left a checkpoint, and all the documents that it searched are still there."""
         if turn.status is not TurnStatus.INTERRUPTED or not self._graph.get_state(_thread(turn.id)).next:
             return False
-        return set(turn.document_ids) <= {document.id for document in self._seen_by(turn.session_id).documents.list()}
+        return set(turn.document_ids) <= {document.id for document in self._documents(turn)}
 
     def continue_turn(self, turn_id: str) -> None:
         """Run an interrupted turn on from the step that it was in, with the plan and evidence of the steps before.
@@ -172,7 +172,7 @@ class TurnRunner:
             self._turns.exchanges(turn.session_id, before=turn.position),
             went_on_at=kept.next[0],
         )
-        self._begin(turn, asked, self._seen_by(turn.session_id), self._turns.take_up)
+        self._begin(turn, asked, self._within(self._collection_of(turn.session_id)), self._turns.take_up)
 
     def snapshot(self, turn_id: str) -> TurnSnapshot:
         """What there is to see of a turn now: of a running one from memory, else from the store. Raises TurnError."""
@@ -216,9 +216,10 @@ class TurnRunner:
 
     def _start(self, session_id: str, asked: Asked) -> str:
         state = replace(asked.state, question=_checked(asked.state.question), hint=storable(asked.state.hint))
-        if collection := self._collection_of(session_id):
+        collection = self._collection_of(session_id)
+        if collection:
             state = replace(state, document_ids=collection.within(state.document_ids))
-        equipment = self._seen_by(session_id)
+        equipment = self._within(collection)
         turn = Turn(
             id=uuid.uuid4().hex,
             session_id=session_id,
@@ -239,12 +240,14 @@ class TurnRunner:
         session = self._sessions.get(session_id)
         return self._collection(session.collection_id) if session.collection_id else None
 
-    def _seen_by(self, session_id: str) -> Equipment:
-        """What a turn of the session works with: of the documents, those of its collection."""
-        equipment, collection = self._equipment(), self._collection_of(session_id)
-        if collection is None:
-            return equipment
-        return replace(equipment, documents=Within(equipment.documents, collection))
+    def _within(self, collection: Collection | None) -> Equipment:
+        """What a turn works with: of the documents, those of its collection."""
+        equipment = self._equipment()
+        return replace(equipment, documents=Within(equipment.documents, collection)) if collection else equipment
+
+    def _documents(self, turn: Turn) -> list[Document]:
+        """All that the turn's session may search."""
+        return self._within(self._collection_of(turn.session_id)).documents.list()
 
     def _begin(self, turn: Turn, asked: Asked, equipment: Equipment, store: Callable[[Turn], Turn]) -> None:
         """Run a turn in a thread of its own."""

@@ -67,7 +67,9 @@ def _edit(collection_id: str) -> None:
 def _draw_new(app: Pincite) -> None:
     st.caption("A collection is a named set of documents. A session in it searches no other documents.")
     with st.form("new_collection", border=False, clear_on_submit=True):
-        name = st.text_input("Name", max_chars=LONGEST_NAME, placeholder="For example, a client or a project")
+        name = st.text_input(
+            "Collection name", max_chars=LONGEST_NAME, placeholder="For example, a client or a project"
+        )
         documents = _choose_documents(app, (), NEWEST)
         made = st.form_submit_button("Create", type="primary")
     if made:
@@ -80,9 +82,9 @@ def _draw_new(app: Pincite) -> None:
 
 def _draw_edit(app: Pincite, collection: Collection) -> None:
     with st.form(f"edit_{collection.id}", border=False):
-        name = st.text_input("Name", value=collection.name, max_chars=LONGEST_NAME)
+        name = st.text_input("Collection name", value=collection.name, max_chars=LONGEST_NAME)
         documents = _choose_documents(app, collection.document_ids, f"members_{collection.id}")
-        saved = st.form_submit_button("Save", type="primary")
+        saved = st.form_submit_button("Save collection", type="primary")
     if saved:
         with errors_told():
             app.collections.rename(collection.id, name or "")

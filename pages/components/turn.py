@@ -15,7 +15,7 @@ from pages.components.answer import (
     draw_evaluation,
 )
 from pages.components.controls import button, download, link_to_trace, quiet, row
-from pages.components.facade import safely
+from pages.components.facade import errors_told, safely
 from pages.components.page_view import draw_chips, passages_found
 from pages.components.printing import draw_printed_citations
 from pages.components.why import draw_why
@@ -209,6 +209,20 @@ def draw_actions(app: Pincite, turn: Turn) -> None:
             ):
                 _draw_more(app, turn)
         st.caption(_timing(turn), width="content")
+    if turn.feedback is FeedbackKind.BAD and turn.status is TurnStatus.ANSWERED:
+        _ask_what_is_wrong(app, turn)
+
+
+def _ask_what_is_wrong(app: Pincite, turn: Turn) -> None:
+    """After a thumb down: what is said goes with the answer into the review queue."""
+    with st.form(f"wrong_{turn.id}", border=False), row(vertical_alignment="bottom"):
+        said = st.text_input("What is wrong with it?", max_chars=500, placeholder="For example, it is of another year")
+        sent = st.form_submit_button("Report", help="Put this answer into the review queue")
+    if sent:
+        wrong = "A reader says that this is wrong"
+        with errors_told():
+            app.reviews.send(turn.id, f"{wrong}: {said.strip()}" if said and said.strip() else f"{wrong}.")
+            st.rerun()
 
 
 def _draw_more(app: Pincite, turn: Turn) -> None:

@@ -31,6 +31,17 @@ def test_a_scanned_page_is_recognised_with_places(reader: ProcessReader, tmp_pat
     assert 0.08 < first.left < 0.13 and 0.08 < first.top < 0.13 and first.right < 0.2
 
 
+def test_a_page_is_recognised_after_lines_of_another_were_read_back(reader: ProcessReader, tmp_path: Path) -> None:
+    """RapidOCR keeps what one call asked for: told not to look for lines, it looked for none on any later page."""
+    path, told = tmp_path / "scan.pdf", tmp_path / "told.pdf"
+    path.write_bytes(pdfs.scanned(TEXT))
+    told.write_bytes(pdfs.prose(["The penalty is 1.5 percent."]))
+    page = next(reader.read(told, [0]))
+    first, last = page.words[0].box, page.words[-1].box
+    assert reader.lines(told, 0, [[first.left, first.top, last.right, last.bottom, 0]]) == [page.text]
+    assert next(reader.recognise(path, [0])).text == TEXT
+
+
 @pytest.mark.parametrize("degrees", [90, 180, 270])
 def test_a_scan_that_lies_on_its_side_or_head_is_recognised_where_it_stands(
     reader: ProcessReader, tmp_path: Path, degrees: int

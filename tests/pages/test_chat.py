@@ -523,7 +523,15 @@ def test_thumbs_are_kept(app: Pincite, contract: Document, ask: Ask) -> None:
     turn = ask()
     screen = Screen("chat", session=turn.session_id)
     screen.test.feedback[0].set_value(1).run()
-    assert app.turns.get(turn.id).feedback == "good"
+    assert app.turns.get(turn.id).feedback == "good" and "Report" not in [one.label for one in screen.test.button]
+    screen.test.feedback[0].set_value(0).run()
+    [said] = [box for box in screen.test.text_input if box.label.startswith("What is wrong")]
+    said.set_value("It is the wrong year.")
+    screen.press("Report")
+    flagged = app.turns.get(turn.id)
+    assert flagged.feedback == "bad" and flagged.status is TurnStatus.FLAGGED
+    assert flagged.reasons[0] == "A reader says that this is wrong: It is the wrong year."
+    assert "It is the wrong year." in screen.words() and "What is wrong" not in screen.words()
     screen.assert_sound()
 
 

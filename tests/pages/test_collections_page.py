@@ -34,7 +34,7 @@ def test_a_collection_is_made_chosen_asked_edited_and_deleted(app: Pincite, cont
 
     screen.test.switch_page("pages/documents.py").run()
     screen.test.multiselect[1].set_value([])
-    screen.press("Save")
+    screen.press("Save collection")
     assert app.collections.get(made.id).document_ids == ()
     screen.test.switch_page("pages/chat.py").run()
     screen.test.selectbox[0].set_value(made.id).run()

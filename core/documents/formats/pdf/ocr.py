@@ -37,12 +37,12 @@ def recognise(picture: NDArray[np.uint8], width: float, height: float) -> PageWo
 
     RapidOCR turns tall lines upright, one way; with the picture on its head it turns those that run the other way.
     """
-    found = _engine()(picture)
+    found = _read(picture, find_lines=True)
     words = page_words(found, picture.shape, width, height)
     score = _score(found)
     if score > _GOOD_SCORE:
         return words
-    found = _engine()(np.ascontiguousarray(picture[::-1, ::-1]))
+    found = _read(np.ascontiguousarray(picture[::-1, ::-1]), find_lines=True)
     if _score(found) < score + _CLEARLY:
         return words
     return _turned_over(page_words(found, picture.shape, width, height))
@@ -50,10 +50,15 @@ def recognise(picture: NDArray[np.uint8], width: float, height: float) -> PageWo
 
 def read_line(picture: NDArray[np.uint8]) -> str:
     """What one line's picture says, without looking for where it stands; empty where that cannot be told."""
-    found: Any = _engine()(picture, use_det=False, use_cls=False)
+    found = _read(picture, find_lines=False)
     if not found.txts or min(found.scores) < _LEAST_SURE:
         return ""
     return " ".join(found.txts)
+
+
+def _read(picture: NDArray[np.uint8], *, find_lines: bool) -> Any:
+    """RapidOCR's output; what is left out here is as the call before had it."""
+    return _engine()(picture, use_det=find_lines, use_cls=False, use_rec=True)
 
 
 def _score(found: Any) -> float:
