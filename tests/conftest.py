@@ -1,5 +1,6 @@
 """Fixtures that many tests share, and the rule that CI skips nothing (``PINCITE_CI=1``)."""
 
+import math
 import os
 from collections.abc import Generator, Iterator
 from contextlib import closing
@@ -67,6 +68,11 @@ def _no_settings_from_outside(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in [name for name in os.environ if name.startswith("PINCITE_")]:
         if name not in ("PINCITE_CI", "PINCITE_EVALS"):
             monkeypatch.delenv(name)
+
+
+def pytest_xdist_auto_num_workers() -> int:
+    """Half as many again as there are processors: much of a test with a browser or a server is waiting."""
+    return math.ceil(1.5 * (len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1))
 
 
 @pytest.hookimpl(wrapper=True)

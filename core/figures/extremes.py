@@ -18,7 +18,7 @@ from core.domain.tables import Cell, Table
 from core.figures.agreement import Question
 from core.figures.cells import figure_of
 from core.text.stating import statement
-from core.text.terms import words
+from core.text.terms import content_terms, words
 
 FEWEST_ROWS = 3
 KINDS = ("neither", "most", "least")
@@ -52,6 +52,8 @@ class Column:
     """The column that names its rows."""
     most: tuple[Place, ...]
     least: tuple[Place, ...]
+    contested: bool
+    """The question names another column of figures no less, by a word that this one lacks: "largest mean loss"."""
 
 
 def extreme(question: str, tables: Sequence[Table], weights: Weights | None = None) -> Stated | None:
@@ -62,7 +64,7 @@ def extreme(question: str, tables: Sequence[Table], weights: Weights | None = No
     found: list[tuple[float, Place]] = []
     for whole in _wholes(tables):
         column = asked_column(question, whole)
-        if column is None:
+        if column is None or column.contested:
             continue
         neither, most, least = (weights or shipped_weights()).chances(column.features)
         ends = column.most if most > least else column.least
@@ -114,7 +116,9 @@ def asked_column(question: str, whole: Sequence[Table]) -> Column | None:
     }
     ends = (max(values), min(values))
     most, least = (tuple(p for p in columns[best] if _amount(p) == end) for end in ends)
-    return Column(features, label, most, least)
+    unsaid = {at: sum(not asked.match(term).bits for term in content_terms(first.columns[at].path)) for at in columns}
+    contested = any(bits[at] & ~bits[best] and unsaid[at] <= unsaid[best] for at in columns)
+    return Column(features, label, most, least, contested)
 
 
 def _amount(place: Place) -> Decimal:

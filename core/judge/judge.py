@@ -5,7 +5,7 @@ Pure: texts in, findings out. Who wrote the answer and what happens next is left
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from core.domain.answers import AnswerPart, ClaimStatus, PartKind, Score, engine_declines
 from core.judge.changed import restates
@@ -265,12 +265,19 @@ def _faithfulness(claims: Sequence[CheckedClaim], invalid: Sequence[int], uncite
     counts = {status: sum(checked.status is status for checked in claims) for status in WORTH}
     value = sum(WORTH[status] * count for status, count in counts.items()) / len(claims)
     value *= 1 - UNCITED_PENALTY * uncited / len(claims)
-    if counts[ClaimStatus.CONTRADICTED]:
-        value = min(value, CAP_CONTRADICTION)
-    if invalid:
-        value = min(value, CAP_INVALID_CITATION)
     told = ", ".join(f"{count} {status.value}" for status, count in counts.items() if count)
-    return Score(value, f"{len(claims)} checked: {told}" + (f", {uncited} without a citation" if uncited else ""))
+    score = Score(value, f"{len(claims)} checked: {told}" + (f", {uncited} without a citation" if uncited else ""))
+    if counts[ClaimStatus.CONTRADICTED]:
+        score = at_most(CAP_CONTRADICTION, score)
+    return at_most(CAP_INVALID_CITATION, score) if invalid else score
+
+
+def at_most(cap: float, score: Score, because: str = "") -> Score:
+    """The score, or the cap where it is higher, which is then told; ``because`` takes the place of its reason."""
+    reason = because or score.reason
+    if score.value <= cap:
+        return replace(score, reason=reason)
+    return Score(cap, f"{reason} (at most {cap:.0%} then; it was {score.value:.0%})")
 
 
 def _citation_validity(claims: Sequence[CheckedClaim], invalid: Sequence[int], uncited: int, expected: bool) -> Score:
@@ -281,7 +288,7 @@ def _citation_validity(claims: Sequence[CheckedClaim], invalid: Sequence[int], u
         return Score(1.0, "no citation was needed")
     value = sum(WORTH[checked.status] for checked in cited) / (len(cited) + uncited + len(invalid))
     if invalid:
-        return Score(min(value, CAP_INVALID_CITATION), f"{_marks(invalid)} points to nothing")
+        return at_most(CAP_INVALID_CITATION, Score(value, f"{_marks(invalid)} points to nothing"))
     weak = sum(checked.status is not ClaimStatus.SUPPORTED for checked in cited)
     if weak:
         return Score(value, f"not supported by what they cite: {weak} of {len(cited)} cited claims")

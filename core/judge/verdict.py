@@ -25,6 +25,7 @@ from core.judge.judge import (
     WORTH,
     AnswerFindings,
     CheckedClaim,
+    at_most,
     capped,
     judge_answer,
 )
@@ -98,10 +99,10 @@ def verdict_of(
     reasons = [f"“{_short(claim.text)}”: {claim.reason}." for claim in claims if claim.status in _BAD]
     if removed_markers:
         told = f"{removed_markers} citation{'s' if removed_markers > 1 else ''} pointed to no passage"
-        validity = _capped(validity, told)
+        validity = at_most(CAP_INVALID_CITATION, validity, told)
     borne_out = all(claim.status is ClaimStatus.SUPPORTED for claim in claims)
     if misled := bool(removed_markers) and not borne_out:
-        faithfulness = _capped(faithfulness, told)
+        faithfulness = at_most(CAP_INVALID_CITATION, faithfulness, told)
         reasons.append(f"{told} and {'were' if removed_markers > 1 else 'was'} removed.")
     uncited = bool(claims) and not any(claim.citations for claim in claims)
     if uncited:
@@ -166,7 +167,9 @@ def held_against_pictures(verdict: Verdict, citations: Sequence[Citation]) -> Ve
         verdict,
         claims=claims,
         faithfulness=Score(verdict.faithfulness.value * kept, "some of its words are not on the page image"),
-        citation_validity=_capped(verdict.citation_validity, "some words it cites are not on the page image"),
+        citation_validity=at_most(
+            CAP_INVALID_CITATION, verdict.citation_validity, "some words it cites are not on the page image"
+        ),
         overall=verdict.overall * kept,
         confidence=capped(verdict.confidence, [ClaimStatus.CONTRADICTED]),
         accepted=False,
@@ -258,10 +261,6 @@ def _kept(findings: AnswerFindings, claims: Sequence[Claim]) -> Score:
     lost = sum(claim.status is not checked.status for claim, checked in zip(claims, findings.claims, strict=True))
     value = findings.faithfulness.value * after / before
     return Score(value, f"no quotation was located for {lost} of {len(claims)} claims")
-
-
-def _capped(score: Score, reason: str) -> Score:
-    return Score(min(score.value, CAP_INVALID_CITATION), reason)
 
 
 def _question_back(findings: AnswerFindings) -> str:

@@ -55,6 +55,14 @@ def test_a_head_that_is_named_whole_comes_before_one_of_which_a_word_is_named() 
     assert stated and stated.text == "2023, School groups: 58"
 
 
+def test_where_a_question_names_two_columns_none_is_chosen() -> None:
+    rows = (("Span", "Mean loss (mm)", "Largest loss (mm)"), ("1", "0.31", "0.92"), ("2", "0.97", "2.35"))
+    spans = table_of((*rows, ("3", "0.33", "0.88")), "Loss by span")
+    assert extreme("Which span has the largest mean loss?", [spans]) is None
+    stated = extreme("Which span had the largest loss?", [spans])
+    assert stated and "2.35" in stated.text
+
+
 def test_a_table_is_taken_with_the_pages_to_which_it_goes_on() -> None:
     stated = extreme("Which tunnel has the highest toll?", [TOLLS, MORE])
     assert stated and stated.text == "Dent, Toll: 21" and stated.figures[0].page_index == 5

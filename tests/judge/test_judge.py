@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from core.domain.answers import AnswerPart, ClaimStatus, PartKind, Verdict
+from core.domain.answers import AnswerPart, ClaimStatus, PartKind, Score, Verdict
 from core.domain.documents import Passage
 from core.domain.search import Evidence
-from core.judge.judge import CAP_CONTRADICTION, CAP_INVALID_CITATION, AnswerFindings
+from core.judge.judge import CAP_CONTRADICTION, CAP_INVALID_CITATION, AnswerFindings, at_most
 from core.judge.judge import judge_answer as judge_parts
 from core.judge.verdict import verdict_of
 from core.text.marks import read_marks
@@ -75,6 +75,11 @@ def test_an_invented_citation_number_is_counted_and_caps_faithfulness() -> None:
     findings = judge_answer("What may the tenant keep?", answer, [LEASE])
     assert findings.citation_validity.reason == "[9] points to nothing"
     assert findings.faithfulness.value <= CAP_INVALID_CITATION
+
+
+def test_a_cap_is_told_with_the_score_before_it() -> None:
+    assert at_most(0.5, Score(0.83, "2 checked")) == Score(0.5, "2 checked (at most 50% then; it was 83%)")
+    assert at_most(0.5, Score(0.4, "2 checked"), "[9] points to nothing") == Score(0.4, "[9] points to nothing")
 
 
 def test_a_contradiction_caps_faithfulness_however_much_else_is_right() -> None:

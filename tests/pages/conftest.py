@@ -50,9 +50,9 @@ class Screen:
     """One page in the frame, as a user opens it."""
 
     def __init__(self, page: str, /, **query: str) -> None:
-        self.test = AppTest.from_file(str(PACKAGE_ROOT / "app.py"), default_timeout=SECONDS).run()
+        self.test = AppTest.from_file(str(PACKAGE_ROOT / "app.py"), default_timeout=SECONDS)
         if page != "chat":
-            self.test.switch_page(f"pages/{page}.py")
+            self.test.run().switch_page(f"pages/{page}.py")
         for name, value in query.items():
             self.test.query_params[name] = value
         self.test.run()
