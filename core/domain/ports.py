@@ -40,6 +40,8 @@ class AnswerRequest:
     library_is_empty: bool = False
     stated: tuple[AnswerPart, ...] = ()
     """What code found in tables of the evidence's pages, or computed: FIGURE parts, likeliest first."""
+    own_words: str = ""
+    """What was asked by itself, where ``question`` is that joined with the question before it."""
     parts: tuple[tuple[str, ...], ...] = ()
     """The separate questions of one that asks several things, each in the ways it can be read, its own words first."""
 

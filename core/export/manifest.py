@@ -18,7 +18,7 @@ from core.domain.answers import AnswerPart, Citation
 from core.domain.codec import from_json, to_json
 from core.domain.documents import Document, Page, PageKey
 from core.domain.errors import DocumentError
-from core.domain.turns import Turn, TurnStatus, now
+from core.domain.turns import Tier, Turn, TurnStatus, now, to_check
 from core.text.stating import formula
 
 FORMAT = "pincite-answers/1"
@@ -191,7 +191,8 @@ def _finding(turn: Turn) -> str:
     claims = ", ".join(f"{number} {status}" for status, number in counts.items()) or "none"
     known = f"Probability that it is right: {turn.verdict.confidence:.0%}"
     sure = known if turn.verdict.calibrated else "How likely it is right is not known for this kind of answer"
-    return f"Claims: {claims}. {sure}. Not reviewed by a person."
+    check = f"{to_check(turn)} " if turn.tier is Tier.CHECK else ""
+    return f"{check}Claims: {claims}. {sure}. Not reviewed by a person."
 
 
 def as_json(manifest: Manifest) -> str:

@@ -36,6 +36,8 @@ LEAST_ANSWERED = 0.5
 question in nine was then declined wrongly; docs/answering.md has the others."""
 UNLIKELY = 0.25
 """The chance of being right below which what is quoted is called the nearest, and no answer: three to one against."""
+DOUBTED = 0.5
+"""What a follow-up can reach whose own words find something else than they do with the question before it."""
 MAY_BE_MORE = "There may be more than these."
 COMES_NEAREST = "This comes nearest:"
 NEAREST = f"I found no answer that can be relied on. {COMES_NEAREST}"
@@ -84,7 +86,24 @@ def _parts(request: AnswerRequest) -> list[AnswerPart]:
         return lead_quotes(request.evidence) or [AnswerPart(NOT_FOUND, kind=PartKind.DECLINE)]
     if request.parts:
         return part_by_part(request.parts, request.evidence)
-    return quotes(request.question, select(request.question, request.evidence))
+    selection = select(request.question, request.evidence)
+    if request.own_words:
+        selection = _doubted(selection, select(request.own_words, request.evidence))
+    return quotes(request.question, selection)
+
+
+def _doubted(joined: Selection, alone: Selection) -> Selection:
+    """A follow-up with the question before it; never sure where its own words find something else."""
+    if not joined.scored or not alone.scored or _meet(joined.scored[0], alone.scored[0]):
+        return joined
+    return replace(joined, right=min(joined.right, DOUBTED))
+
+
+def _meet(one: Scored, other: Scored) -> bool:
+    if one.unit.item.passage.id != other.unit.item.passage.id:
+        return False
+    first, second = one.answer or one.unit, other.answer or other.unit
+    return first.start < second.end and second.start < first.end
 
 
 def part_by_part(asked: Sequence[Sequence[str]], evidence: Sequence[Evidence]) -> list[AnswerPart]:

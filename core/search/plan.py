@@ -110,6 +110,11 @@ def _in_a_row(part: str) -> bool:
     return part.count(",") == len(_LISTED.findall(part))
 
 
+def is_joined(plan: SearchPlan) -> bool:
+    """Whether it is read with the whole question before it, since it could not be filled in."""
+    return plan.standalone_question != plan.question and plan.standalone_question.endswith(plan.question)
+
+
 def part_readings(parts: Sequence[str]) -> tuple[tuple[str, ...], ...]:
     """Each of several questions as it is asked and, where it leans on the first, joined to that one."""
     return tuple(

@@ -10,7 +10,7 @@ from core.domain.answers import AnswerPart, Citation
 from core.domain.codec import readable, to_json
 from core.domain.documents import NOTHING
 from core.domain.errors import TurnError
-from core.domain.turns import Session, Turn, TurnStatus, now
+from core.domain.turns import Session, Tier, Turn, TurnStatus, now, to_check
 from core.store.database import Database
 from core.store.turns import Turns, containing
 from core.text.markdown import escape, tame, verbatim
@@ -134,7 +134,8 @@ def _turn_markdown(turn: Turn, stands: Callable[[Citation], bool]) -> list[str]:
     elif turn.status is TurnStatus.FLAGGED:
         parts.append("*Flagged for review, do not rely on it yet:* " + escape(" ".join(turn.reasons)))
     elif turn.verdict and turn.verdict.calibrated and turn.status is TurnStatus.ANSWERED:
-        parts.append(f"*Confidence {turn.verdict.confidence:.0%}.*")
+        check = f" {to_check(turn)}" if turn.tier is Tier.CHECK else ""
+        parts.append(f"*Confidence {turn.verdict.confidence:.0%}.{escape(check)}*")
     if citations:
         parts.append("\n".join(citation_line(citation, stands(citation)) for citation in citations))
     return parts

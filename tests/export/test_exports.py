@@ -6,6 +6,7 @@ import shutil
 import subprocess
 import zipfile
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -21,7 +22,7 @@ from pypdf import PdfReader
 from cli import main
 from core.documents.reader import ProcessReader
 from core.domain.errors import DocumentError
-from core.domain.turns import ReviewDecision, Turn
+from core.domain.turns import ReviewDecision, Tier, Turn
 from core.export.manifest import CONTEXT, PinCite, Source, as_json, from_manifest
 from core.export.proof import prove
 from core.export.styles import CitationStyle, cited, plain
@@ -132,6 +133,16 @@ def test_word_takes_what_xml_cannot_hold(pincite: Pincite, turn: Turn) -> None:
     pincite.reviews.decide(turn.id, ReviewDecision.EDITED, final_answer="Line\x0b one \ud800\x01 [1]\n\nTwo\ufffe [1]")
     text = [p.text for p in docx.Document(io.BytesIO(pincite.exports.of_turn(turn.id, Form.WORD))).paragraphs]
     assert any(line.startswith("Line") for line in text) and any(line.startswith("Two") for line in text)
+
+
+def test_what_is_to_be_checked_is_said_wherever_an_answer_goes(pincite: Pincite, turn: Turn) -> None:
+    assert turn.verdict and turn.tier is Tier.ANSWERED
+    pincite.turns.save(replace(turn, verdict=replace(turn.verdict, confidence=0.5)))
+    told = "Check the page: the words are there, but Pincite is only 50% sure"
+    assert told in pincite.sessions.export_markdown(turn.session_id)
+    assert told in json.loads(pincite.exports.of_turn(turn.id, Form.JSON))["answers"][0]["finding"]
+    pincite.turns.save(turn)
+    assert "Check the page" not in pincite.sessions.export_markdown(turn.session_id)
 
 
 def test_each_citation_of_the_json_is_an_annotation_of_the_vocabulary(pincite: Pincite, turn: Turn) -> None:

@@ -6,10 +6,11 @@ import pytest
 
 from core.domain.answers import PartKind
 from core.domain.documents import Passage
-from core.domain.search import Evidence
+from core.domain.ports import AnswerRequest
+from core.domain.search import Evidence, Intent
 from core.domain.turns import SURE
 from core.models import quoting
-from core.models.quoting import part_by_part, quotes
+from core.models.quoting import DOUBTED, Quoting, part_by_part, quotes
 from core.models.selection import OF_ANOTHER, Selection, is_of_another, select, units_of
 
 TEXT = "The handrail is 110 centimetres high. A visit outside the hours of the help desk costs 260 euros."
@@ -122,3 +123,19 @@ def test_words_about_another_numbered_thing_are_never_shown_without_a_warning() 
 )
 def test_what_only_looks_like_another_numbered_thing_is_none(text: str, question: str) -> None:
     assert not is_of_another(text, question)
+
+
+def test_a_follow_up_whose_own_words_find_something_else_is_never_sure() -> None:
+    told = (
+        "From 1 April 2025 the mooring fee for berth 7 rises to EUR 335 per day.\nThe crane is out of service in March."
+    )
+    evidence = (_item(told),)
+    fee = "What is the mooring fee for berth 7?"
+    joined = AnswerRequest(
+        f"{fee} Since when?", Intent.DOCUMENT_SEARCH, evidence, own_words="Which crane is out of service?"
+    )
+    alone = replace(joined, own_words="")
+    sure = [next(part for part in Quoting().answer(one, lambda: False)).probability or 0 for one in (joined, alone)]
+    assert sure[0] == DOUBTED < SURE <= sure[1]
+    agreeing = replace(joined, own_words="What does the mooring fee rise to?")
+    assert next(part for part in Quoting().answer(agreeing, lambda: False)).probability == sure[1]

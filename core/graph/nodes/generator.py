@@ -26,7 +26,7 @@ from core.judge.citations import CitedAnswer, cite, read_typed, renumbered
 from core.models.quoting import UNLIKELY
 from core.models.replies import mended
 from core.search.conversation import conversation_for
-from core.search.plan import part_readings
+from core.search.plan import is_joined, part_readings
 from core.text.marks import plain_text
 from core.text.numbers import quantities, same
 from core.text.plain import storable
@@ -219,5 +219,6 @@ def _request(state: TurnState, context: TurnContext) -> AnswerRequest:
         hint=state.hint,
         stated=tuple(part for one in state.stated for part in parts_of(one, state.evidence)),
         library_is_empty=not context.documents.list(),
+        own_words=state.plan.question if state.plan and is_joined(state.plan) else "",
         parts=part_readings(state.plan.parts) if state.plan else (),
     )
