@@ -134,8 +134,8 @@ def _turn_markdown(turn: Turn, stands: Callable[[Citation], bool]) -> list[str]:
     elif turn.status is TurnStatus.FLAGGED:
         parts.append("*Flagged for review, do not rely on it yet:* " + escape(" ".join(turn.reasons)))
     elif turn.verdict and turn.verdict.calibrated and turn.status is TurnStatus.ANSWERED:
-        check = f" {to_check(turn)}" if turn.tier is Tier.CHECK else ""
-        parts.append(f"*Confidence {turn.verdict.confidence:.0%}.{escape(check)}*")
+        check = f" {escape(to_check(turn))}" if turn.tier is Tier.CHECK else ""
+        parts.append(f"*Confidence {turn.verdict.confidence:.0%}.{check}*")
     if citations:
         parts.append("\n".join(citation_line(citation, stands(citation)) for citation in citations))
     return parts

@@ -139,7 +139,7 @@ def test_what_is_to_be_checked_is_said_wherever_an_answer_goes(pincite: Pincite,
     assert turn.verdict and turn.tier is Tier.ANSWERED
     pincite.turns.save(replace(turn, verdict=replace(turn.verdict, confidence=0.5)))
     told = "Check the page: the words are there, but Pincite is only 50% sure"
-    assert told in pincite.sessions.export_markdown(turn.session_id)
+    assert f"*Confidence 50%. {told}" in pincite.sessions.export_markdown(turn.session_id)
     assert told in json.loads(pincite.exports.of_turn(turn.id, Form.JSON))["answers"][0]["finding"]
     pincite.turns.save(turn)
     assert "Check the page" not in pincite.sessions.export_markdown(turn.session_id)
