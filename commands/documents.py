@@ -43,14 +43,16 @@ def collection_named(pincite: "Pincite | Look", name: str) -> "Collection":
 def add(pdfs: tuple[Path, ...], collection_name: str | None, password: str | None) -> int:
     """Add PDFs and wait until they are indexed."""
     with opened(working_settings()) as pincite:
+        collection = None
+        if collection_name is not None:
+            collection = pincite.collections.find(collection_name) or pincite.collections.create(collection_name)
         failed, added = 0, []
         for path in pdfs:
             try:
                 added.append(add_one(pincite, path, password))
             except DocumentError as error:
                 failed = complain(str(error))
-        if collection_name and added:
-            collection = pincite.collections.find(collection_name) or pincite.collections.create(collection_name)
+        if collection:
             pincite.collections.add(collection.id, added)
         pincite.ingest.wait(added)
         for document_id in added:

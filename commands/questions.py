@@ -13,7 +13,7 @@ from commands.frame import ANSWERED, FAILED, FLAGGED, Command, EngineName, compl
 if TYPE_CHECKING:
     from core.domain.answers import AnswerPart, Citation, Verdict
     from core.domain.settings import Settings
-    from core.domain.turns import Turn
+    from core.domain.turns import Session, Turn
     from core.services.bootstrap import Pincite
 
 
@@ -60,6 +60,9 @@ def ask(
     question, *paths = words
     with opened(_engine_settings(engine, model)) as pincite:
         collection = collection_named(pincite, collection_name) if collection_name is not None else None
+        session = _newest(pincite, title, collection.id if collection else None) if title else None
+        if session and session.collection_id:
+            collection = pincite.collections.get(session.collection_id)
         document_ids = [add_one(pincite, Path(path), password) for path in paths]
         if collection:
             pincite.collections.add(collection.id, document_ids)
@@ -73,7 +76,10 @@ def ask(
             document_ids = list(
                 pincite.search.with_facts(wanted, collection.within(document_ids) if collection else document_ids)
             )
-        turn = _run_turn(pincite, question, tuple(document_ids), title, collection.id if collection else None)
+        session = session or pincite.sessions.create(
+            title or question[:60], document_ids, collection_id=collection.id if collection else ""
+        )
+        turn = _run_turn(pincite, session, question, tuple(document_ids))
     return _tell_turn(turn, as_json=as_json)
 
 
@@ -89,14 +95,12 @@ def _engine_settings(engine: str | None, model: str | None) -> "Settings":
     return settings
 
 
-def _run_turn(
-    pincite: "Pincite", question: str, document_ids: tuple[str, ...], title: str | None, collection_id: str | None
-) -> "Turn":
-    """Ask in the newest session of that title, and collection where one is named, or in a new one."""
-    like = pincite.sessions.list(title, collection_id=collection_id) if title else []
-    session = next((session for session in like if session.title == title), None) or pincite.sessions.create(
-        title or question[:60], document_ids, collection_id=collection_id or ""
-    )
+def _newest(pincite: "Pincite", title: str, collection_id: str | None) -> "Session | None":
+    like = pincite.sessions.list(title, collection_id=collection_id)
+    return next((session for session in like if session.title == title), None)
+
+
+def _run_turn(pincite: "Pincite", session: "Session", question: str, document_ids: tuple[str, ...]) -> "Turn":
     turn_id = pincite.runner.ask(session.id, question, document_ids=document_ids)
     try:
         pincite.runner.wait(turn_id, None)

@@ -207,11 +207,9 @@ def draw_input(
 def receive(
     app: Pincite, session: Session | None, value: ChatInputValue, mode: Mode, collection: Collection | None
 ) -> None:
-    new = take_in(app, value.files, session_id=session.id if session else "") if value.files else []
+    new = take_in(app, value.files, collection, session_id=session.id if session else "") if value.files else []
     intake().known.clear()  # asking about a file that is here already needs no message
     with errors_told():
-        if new and collection:
-            app.collections.add(collection.id, [document.id for document in new])
         if new:
             add_to_scope(app, session, [document.id for document in new])
         if value.text.strip():

@@ -61,9 +61,7 @@ def draw_uploader(app: Pincite, collection: Collection | None) -> None:
         max_upload_size=app.settings.current.max_file_mib,
     )  # fmt: skip
     if files:
-        new = take_in(app, files)
-        if collection:
-            app.collections.add(collection.id, [document.id for document in new])
+        take_in(app, files, collection)
         st.session_state["upload_batch"] = batch + 1
         st.rerun()
 

@@ -84,6 +84,12 @@ def test_a_collection_is_made_by_adding_to_it_and_asked_by_its_name(run: Run, sa
     assert "service-contract.pdf" in listed and "technical-report.pdf" not in listed
     answer = run("ask", "--json", "How many spans does the bridge have?", "--collection", "Acme")
     assert {one["document"] for one in json.loads(answer.out)["citations"]} <= {"service-contract.pdf"}
+    assert run("ask", QUESTION, "--collection", "Acme", "--session", "Terms").status == 0
+    outside = run("ask", QUESTION, "--session", "Terms", "--document", "technical-report.pdf")
+    assert_one_clear_line(outside, "technical-report.pdf is not in the collection Acme.")
+    nameless = run("add", samples / "scanned-letter.pdf", "--collection", " ")
+    assert_one_clear_line(nameless, "A collection needs a name.")
+    assert "scanned-letter.pdf" not in run("list").out
     outside = run("ask", QUESTION, "--collection", "Acme", "--document", "technical-report.pdf")
     assert_one_clear_line(outside, "technical-report.pdf is not in the collection Acme.")
     assert_one_clear_line(run("list", "--collection", "Acne"), "There are: Acme.")

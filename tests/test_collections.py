@@ -72,12 +72,12 @@ def test_evidence_never_comes_from_another_collection(
     again = ended(app, app.runner.run_again(turn.id, everywhere=everywhere))
     inside = {*ids(app, members)}
     for one in (turn, again):
-        assert {*one.document_ids} <= inside or one.status is TurnStatus.FAILED
+        assert {*one.document_ids} <= inside | {*NOTHING}
         assert {item.passage.document_id for item in one.evidence} <= inside
         assert {place.document_id for place in one.citations} <= inside
         assert not any(name in one.answer for name in NAMES if name not in members), "nor is another named"
-    if not members:
-        assert turn.status is TurnStatus.FAILED and not turn.answer, "an empty collection is not everything"
+    if not members and turn.status is TurnStatus.FAILED:
+        assert "no documents" in turn.error or "None of the documents chosen" in turn.error
 
 
 def test_names_are_told_apart_whatever_their_case_and_empty_ones_are_refused(app: Pincite) -> None:
@@ -134,4 +134,22 @@ def test_an_interrupted_answer_is_not_continued_with_what_left_the_collection(
     app.collections.set_documents(collection.id, ids(app, NAMES[:1]))
     assert not app.runner.can_continue(turn)
     again = ended(app, app.runner.run_again(turn.id))
-    assert {*again.document_ids} == {*ids(app, NAMES[:1])}
+    assert {*again.document_ids} == {*ids(app, NAMES[:1])} and again.scope == turn.scope == ()
+
+
+def test_an_empty_collection_answers_small_talk_and_says_what_it_lacks(app: Pincite) -> None:
+    session = app.sessions.create(collection_id=app.collections.create("Nothing in it").id)
+    assert ended(app, app.runner.ask(session.id, "Hello")).status is TurnStatus.ANSWERED
+    asked = ended(app, app.runner.ask(session.id, QUESTIONS[0]))
+    assert asked.status is TurnStatus.FAILED and "There are no documents to search yet." in asked.error
+
+
+def test_run_again_searches_what_joined_the_collection_and_after_its_end_what_was_in_it(app: Pincite) -> None:
+    red, green, *_ = ids(app)
+    collection = app.collections.create("Growing")
+    app.collections.add(collection.id, [red])
+    turn = ended(app, app.runner.ask(app.sessions.create(collection_id=collection.id).id, QUESTIONS[0]))
+    app.collections.add(collection.id, [green])
+    assert {*ended(app, app.runner.run_again(turn.id)).document_ids} == {red, green}
+    app.collections.delete(collection.id)
+    assert {*ended(app, app.runner.run_again(turn.id)).document_ids} == {red, green}

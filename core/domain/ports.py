@@ -243,7 +243,7 @@ class TurnStore(Protocol):
 
 
 class SessionStore(Protocol):
-    def create(self, title: str) -> Session: ...
+    def create(self, title: str, *, collection_id: str = "") -> Session: ...
 
     def get(self, session_id: str) -> Session:
         """Raises TurnError when there is no such session."""

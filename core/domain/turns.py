@@ -260,6 +260,8 @@ def to_check(turn: Turn) -> str:
     doubtful = next((claim for claim in turn.verdict.claims if claim.status is not ClaimStatus.SUPPORTED), None)
     if doubtful is not None:
         return f"Check the page: {doubtful.reason}."
+    if not turn.verdict.calibrated:
+        return "Check the page: how likely this kind of answer is right is not known."
     sure = f"{turn.verdict.confidence:.0%}"
     if turn.verdict.declined:
         return f"Check the documents: Pincite is only {sure} sure that they contain no answer."

@@ -53,7 +53,7 @@ class Column:
     most: tuple[Place, ...]
     least: tuple[Place, ...]
     contested: bool
-    """The question names another column of figures no less, by a word that this one lacks: "largest mean loss"."""
+    """The question names another column that shares a word with this one no less: "largest mean loss"."""
 
 
 def extreme(question: str, tables: Sequence[Table], weights: Weights | None = None) -> Stated | None:
@@ -117,7 +117,8 @@ def asked_column(question: str, whole: Sequence[Table]) -> Column | None:
     ends = (max(values), min(values))
     most, least = (tuple(p for p in columns[best] if _amount(p) == end) for end in ends)
     unsaid = {at: sum(not asked.match(term).bits for term in content_terms(first.columns[at].path)) for at in columns}
-    contested = any(bits[at] & ~bits[best] and unsaid[at] <= unsaid[best] for at in columns)
+    rivals = [at for at in columns if bits[at] & bits[best] and unsaid[at] <= unsaid[best]]
+    contested = any(bits[at] & ~bits[best] for at in rivals)
     return Column(features, label, most, least, contested)
 
 

@@ -24,8 +24,8 @@ _HOW_TO_ANSWER = re.compile(
 _PARTS = re.compile(
     r"(?<=[?.;])\s+(?=\S)|,?\s{1,4}and (?:also )?(?=(?:what|who|when|where|which|how|why|is|are|does|do|did|can)\b)"
 )
-_LISTED = re.compile(r",\s{1,4}(?=(?:what|who|when|where|which|how|why)\b)")
-"""Between questions in a row, where no other comma is."""
+_LISTED = re.compile(r",\s{1,4}(?=(?:what|how|why)\b)")
+"""Between questions in a row, where no other comma is; "who", "which", "when" and "where" may go on with a clause."""
 _ASKS = re.compile(
     r"\W{0,20}(?:what|who|whom|whose|when|where|which|how|why|is|are|was|were|does|do|did|can|could|may|must|shall|should|"
     r"will|list|name|give|tell|show|explain|describe|compare|summari[sz]e|find)\b",

@@ -32,7 +32,9 @@ class Regression:
         """Ask every reviewed question again, each in a session of its own that is gone afterwards."""
         for turn_id, _ in self.reviews.decision_times():
             reviewed = self.turns.without_trace(turn_id)
-            session = self.sessions.create("Check of the reviewed answers")
+            session = self.sessions.create(
+                "Check of the reviewed answers", collection_id=self.sessions.get(reviewed.session_id).collection_id
+            )
             try:
                 turn_id = self.runner.ask(
                     session.id,

@@ -216,9 +216,9 @@ class TurnRunner:
 
     def _start(self, session_id: str, asked: Asked) -> str:
         state = replace(asked.state, question=_checked(asked.state.question), hint=storable(asked.state.hint))
-        collection = self._collection_of(session_id)
+        collection, chosen = self._collection_of(session_id), state.document_ids
         if collection:
-            state = replace(state, document_ids=collection.within(state.document_ids))
+            state = replace(state, document_ids=collection.within(chosen))
         equipment = self._within(collection)
         turn = Turn(
             id=uuid.uuid4().hex,
@@ -227,7 +227,7 @@ class TurnRunner:
             question=state.question,
             mode=state.mode,
             document_ids=state.document_ids or tuple(document.id for document in equipment.documents.list()),
-            scope=state.document_ids,
+            scope=chosen,
             engine=asked.engine or equipment.settings.engine,
             status=TurnStatus.RUNNING,
             started_at=now(),

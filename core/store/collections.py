@@ -84,6 +84,11 @@ class Collections:
                 scope = collection.within(readable(tuple[str, ...], row["document_ids"]) or ())
                 left = "UPDATE sessions SET collection_id = '', document_ids = ? WHERE id = ?"
                 connection.execute(left, (ids_json(scope), row["id"]))
+                connection.execute(
+                    "UPDATE turns SET body = json_set(body, '$.scope', json(?)) WHERE session_id = ? "
+                    "AND json_valid(body) AND json_extract(body, '$.scope') = '[]'",
+                    (ids_json(collection.within(())), row["id"]),
+                )
             connection.execute("DELETE FROM collections WHERE id = ?", (collection_id,))
 
     def _check(self, name: str, but: str = "") -> None:

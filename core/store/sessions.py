@@ -133,9 +133,10 @@ def _turn_markdown(turn: Turn, stands: Callable[[Citation], bool]) -> list[str]:
         parts.append(f"*Reviewed ({review.decision}) by {escape(review.reviewer)}, {review.decided_at[:10]}.*")
     elif turn.status is TurnStatus.FLAGGED:
         parts.append("*Flagged for review, do not rely on it yet:* " + escape(" ".join(turn.reasons)))
-    elif turn.verdict and turn.verdict.calibrated and turn.status is TurnStatus.ANSWERED:
-        check = f" {escape(to_check(turn))}" if turn.tier is Tier.CHECK else ""
-        parts.append(f"*Confidence {turn.verdict.confidence:.0%}.{check}*")
+    elif turn.verdict and turn.status is TurnStatus.ANSWERED:
+        sure = f"Confidence {turn.verdict.confidence:.0%}." if turn.verdict.calibrated else ""
+        check = escape(to_check(turn)) if turn.tier is Tier.CHECK else ""
+        parts += [f"*{' '.join(filter(None, [sure, check]))}*"] if sure or check else []
     if citations:
         parts.append("\n".join(citation_line(citation, stands(citation)) for citation in citations))
     return parts

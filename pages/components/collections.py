@@ -29,6 +29,14 @@ def use_collection(collection_id: str) -> None:
     st.session_state[NEW] = collection_id
 
 
+def id_for_a_new_session(app: Pincite) -> str:
+    """The collection in which it begins; empty: none. Raises CollectionError where that was deleted meanwhile."""
+    wanted: str = st.session_state.get(NEW, "")
+    if wanted and _stored(app, wanted) is None:
+        use_collection("")
+    return app.collections.get(wanted).id if wanted else ""
+
+
 def _stored(app: Pincite, collection_id: str) -> Collection | None:
     return next((one for one in app.collections.list() if one.id == collection_id), None)
 
@@ -81,9 +89,11 @@ def _draw_new(app: Pincite) -> None:
 
 
 def _draw_edit(app: Pincite, collection: Collection) -> None:
-    with st.form(f"edit_{collection.id}", border=False):
+    # with other keys the fields are drawn anew where the collection changed meanwhile
+    stored = f"{collection.id}_{hash((collection.name, *sorted(collection.document_ids)))}"
+    with st.form(f"edit_{stored}", border=False):
         name = st.text_input("Collection name", value=collection.name, max_chars=LONGEST_NAME)
-        documents = _choose_documents(app, collection.document_ids, f"members_{collection.id}")
+        documents = _choose_documents(app, collection.document_ids, f"members_{stored}")
         saved = st.form_submit_button("Save collection", type="primary")
     if saved:
         with errors_told():

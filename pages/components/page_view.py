@@ -14,6 +14,7 @@ from core.domain.errors import PinciteError
 from core.domain.turns import Turn
 from core.services.bootstrap import Pincite
 from core.text.orders import orders_in
+from pages.components.collections import id_for_a_new_session
 from pages.components.controls import button, download, quiet, row
 from pages.components.facade import pincite, safely, tell
 from pages.components.layout import HEAD
@@ -144,7 +145,8 @@ def draw_picture(document: Document, shown: ShownPage, slot: str, receipt: PageR
 def _pin(shown: ShownPage, words: str) -> None:
     """Keep words of the page in the notes of the open conversation; where none has begun, one does."""
     app = pincite()
-    session = app.sessions.find(st.session_state.get("session_id") or "") or app.sessions.create()
+    open_one = app.sessions.find(st.session_state.get("session_id") or "")
+    session = open_one or app.sessions.create(collection_id=id_for_a_new_session(app))
     st.session_state["session_id"] = session.id
     st.session_state[_TURNED] = True
     safely(app.notes.pin_words, session.id, shown.document_id, shown.page_index, words)

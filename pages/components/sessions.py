@@ -12,6 +12,7 @@ from core.services.exports import Form
 from pages.components.collections import choose_collection, collection_of, use_collection
 from pages.components.controls import button, confirm_deletion, download, offer_more, quiet, row, show_more, shown_of
 from pages.components.layout import SESSION_LIST
+from pages.components.scope import NEW
 from pages.components.words import escape
 
 SESSIONS_A_PAGE = 15
@@ -62,6 +63,7 @@ def _choose(session_id: str) -> None:
 def _enter(app: Pincite, collection_id: str) -> None:
     """Open the newest session of the collection, or a new one where it has none."""
     use_collection(collection_id)
+    st.session_state.pop(NEW, None)  # what was chosen in the other collection
     _choose(_newest(app, collection_id))
 
 

@@ -7,11 +7,11 @@ from dataclasses import dataclass, field, replace
 import streamlit as st
 from streamlit.runtime.uploaded_file_manager import UploadedFile
 
-from core.domain.documents import Document, Job, JobStatus
+from core.domain.documents import Collection, Document, Job, JobStatus
 from core.domain.errors import DocumentError, PasswordNeededError
 from core.domain.turns import Session
 from core.services.bootstrap import Pincite
-from pages.components.collections import collection_of
+from pages.components.collections import id_for_a_new_session
 from pages.components.controls import quiet, row
 from pages.components.facade import errors_told, safely
 from pages.components.scope import NEW, chosen_documents
@@ -26,6 +26,8 @@ class Locked:
     content: bytes
     session_id: str | None
     """The conversation that it was dropped into, empty for one that has not begun; None: into the library alone."""
+    collection_id: str = ""
+    """The collection that it joins."""
 
 
 @dataclass(slots=True)
@@ -58,17 +60,17 @@ def intake() -> Intake:
 
 def begin(app: Pincite, *document_ids: str) -> Session:
     """Open a session on what was chosen for it and these; files that still wait for a password will join it."""
-    collection = collection_of(app, None)
-    session = app.sessions.create(
-        document_ids=(*chosen_documents(None), *document_ids), collection_id=collection.id if collection else ""
-    )
+    chosen = (*chosen_documents(None), *document_ids)
+    session = app.sessions.create(document_ids=chosen, collection_id=id_for_a_new_session(app))
     st.session_state["session_id"] = session.id
     st.session_state.pop(NEW, None)
     intake().belong_to(session.id)
     return session
 
 
-def take_in(app: Pincite, files: Sequence[UploadedFile], *, session_id: str | None = None) -> list[Document]:
+def take_in(
+    app: Pincite, files: Sequence[UploadedFile], collection: Collection | None, *, session_id: str | None = None
+) -> list[Document]:
     """Add files one after the other, small ones first; a bad one leaves a message and does not stop the rest.
 
     ``session_id`` is the conversation that a locked file joins once it is opened; empty: one that has not begun.
@@ -77,7 +79,7 @@ def take_in(app: Pincite, files: Sequence[UploadedFile], *, session_id: str | No
     bar = st.progress(0.0)
     for position, file in enumerate(sorted(files, key=lambda file: file.size)):
         bar.progress(position / len(files), text=f"Adding {escape(file.name)}…")
-        document = take_in_one(app, Locked(file.name, file.getvalue(), session_id))
+        document = take_in_one(app, Locked(file.name, file.getvalue(), session_id, collection.id if collection else ""))
         documents += [document] if document else []
     bar.empty()
     return documents
@@ -96,6 +98,8 @@ def take_in_one(app: Pincite, file: Locked, password: str | None = None) -> Docu
     except DocumentError as error:
         kept.refused.append((name, str(error)))
         return None
+    if file.collection_id:
+        app.collections.add(file.collection_id, [outcome.document.id])
     if outcome.known:
         kept.known.append(outcome.document)
     if outcome.replaces:

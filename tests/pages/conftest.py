@@ -16,6 +16,7 @@ from core.domain.search import Mode
 from core.domain.settings import PACKAGE_ROOT
 from core.domain.turns import Turn
 from core.services.bootstrap import Pincite
+from core.services.suggestions import Suggestions
 from pages.components.facade import pincite
 from tests.graph.world import ScriptedModel
 
@@ -31,6 +32,19 @@ def _components_looked_for_once() -> Iterator[None]:
         found = manifest_scanner.scan_component_manifests()
         patch.setattr(manifest_scanner, "scan_component_manifests", lambda *args, **options: found)
         yield
+
+
+@pytest.fixture
+def suggestions() -> None:
+    """For tests of what a new conversation suggests."""
+
+
+@pytest.fixture(autouse=True)
+def _suggests_nothing(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> None:
+    """To suggest three questions, a new conversation asks a dozen; elsewhere they would only run beside the test."""
+    if "suggestions" not in request.fixturenames:
+        monkeypatch.setattr(Suggestions, "of", lambda self, documents: ())
+        monkeypatch.setattr(Suggestions, "known", lambda self, documents: True)
 
 
 @pytest.fixture

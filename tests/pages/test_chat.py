@@ -547,7 +547,7 @@ def test_what_a_model_thought_is_folded_beneath_its_answer(
 
 
 def test_the_empty_conversation_shows_the_documents_and_asks_what_is_suggested(
-    app: Pincite, contract: Document
+    app: Pincite, contract: Document, suggestions: None
 ) -> None:
     app.suggestions.of([contract])
     waited = threading.Event()

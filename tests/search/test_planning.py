@@ -259,6 +259,13 @@ def test_questions_in_a_row_are_told_from_a_clause_between_commas(question: str,
     assert parts_of(question) == parts
 
 
+@pytest.mark.parametrize("clause", ["which starts in March", "who is liable", "when it rains"])
+def test_a_clause_stays_with_its_question(clause: str) -> None:
+    assert parts_of(f"What is the notice period, {clause}, and who gives it?") == (
+        f"What is the notice period, {clause}", "who gives it?"
+    )  # fmt: skip
+
+
 def test_a_part_that_leans_on_the_first_is_also_read_with_it() -> None:
     readings = part_readings(("When does the lease begin", "how long does it run", "who owns the red barn?"))
     assert readings == (

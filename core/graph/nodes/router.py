@@ -10,7 +10,7 @@ from typing import Any, Literal
 from langgraph.runtime import Runtime
 
 from core.domain.answers import AnswerPart
-from core.domain.documents import Document, bare_name, comparable
+from core.domain.documents import NOTHING, Document, bare_name, comparable
 from core.domain.errors import TurnError
 from core.domain.search import Intent, Mode
 from core.graph.about import about_conversation, about_library, about_program
@@ -69,7 +69,8 @@ def router(state: TurnState, runtime: Runtime[TurnContext]) -> TurnState:
     scope = mentioned or state.document_ids
     in_scope = [document for document in documents if not scope or document.id in scope]
     context.note(read={"question": state.question, "mode": state.mode, "documents": [d.name for d in in_scope]})
-    if scope and not in_scope and state.mode is not Mode.CHAT:
+    empty_collection = scope == NOTHING and not documents
+    if scope and not in_scope and state.mode is not Mode.CHAT and not empty_collection:
         raise TurnError(
             "None of the documents chosen for this question is in the library any more, so nothing was searched.",
             hint="Choose other documents, or all of them, and ask again.",
