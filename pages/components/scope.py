@@ -50,7 +50,7 @@ def draw_scope(app: Pincite, session: Session | None, documents: Sequence[Docume
     with st.popover(escape(scope_in_words(chosen, names, mode)), icon=icon):
         st.multiselect(
             "Documents to search", list(names), format_func=lambda id_: names[id_], key=key,
-            placeholder="No chosen document is in the library" if chosen else f"All {count(len(names), 'document')}",
+            placeholder="No chosen document is in the library" if chosen else "All documents",
             on_change=safely, args=(_choose, app, session_id, key),
         )  # fmt: skip
         facts = [(fact, value) for fact, values in app.search.facts(documents).items() for value in values]
@@ -116,8 +116,10 @@ def scope_in_words(chosen: Sequence[str], names: dict[str, str], mode: Mode) -> 
     here = [id_ for id_ in chosen if id_ in names]
     if mode is Mode.CHAT:
         return "No documents searched"
+    if not chosen and len(names) > 1:
+        return f"All {count(len(names), 'document')}"
     if not chosen:
-        return f"All {count(len(names), 'document')}" if names else "No documents yet"
+        return next((shorten(name, LONGEST_NAME) for name in names.values()), "No documents yet")
     if not here:
         return "Nothing to search"
     several = f"{len(here)} of {count(len(names), 'document')}"
