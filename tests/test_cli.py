@@ -82,9 +82,9 @@ def test_a_collection_is_made_by_adding_to_it_and_asked_by_its_name(run: Run, sa
     assert run("add", samples / "service-contract.pdf", "--collection", "Acme").status == 0
     listed = run("list", "--collection", "acme").out
     assert "service-contract.pdf" in listed and "technical-report.pdf" not in listed
-    answer = run("ask", "--json", "How many spans does the bridge have?", "--collection", "Acme")
+    answer = run("ask", "--json", "--engine", "quoting", "How many spans does the bridge have?", "--collection", "Acme")
     assert {one["document"] for one in json.loads(answer.out)["citations"]} <= {"service-contract.pdf"}
-    assert run("ask", QUESTION, "--collection", "Acme", "--session", "Terms").status == 0
+    assert run("ask", "--engine", "quoting", QUESTION, "--collection", "Acme", "--session", "Terms").status == 0
     outside = run("ask", QUESTION, "--session", "Terms", "--document", "technical-report.pdf")
     assert_one_clear_line(outside, "technical-report.pdf is not in the collection Acme.")
     nameless = run("add", samples / "scanned-letter.pdf", "--collection", " ")
@@ -160,7 +160,7 @@ def test_several_documents_are_named_one_by_one(run: Run, samples: Path, tmp_pat
 def test_documents_are_chosen_by_what_is_known_of_them(run: Run, samples: Path) -> None:
     for name in ("service-contract.pdf", "technical-report.pdf"):
         run("add", samples / name)
-    outcome = run("ask", QUESTION, "--type", "CONTRACT", "--json")
+    outcome = run("ask", "--engine", "quoting", QUESTION, "--type", "CONTRACT", "--json")
     assert {one["document"] for one in json.loads(outcome.out)["citations"]} == {"service-contract.pdf"}
     outcome = run("ask", QUESTION, "--type", "contract", "--year", "1066")
     assert outcome.status == cli.USAGE
