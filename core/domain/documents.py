@@ -235,6 +235,7 @@ class Document:
         return (own or PurePath(self.name).stem)[:LONGEST_TITLE]
 
 
+LONGEST_COLLECTION_NAME = 80
 NOTHING = ("unreadable",)
 """The id of no document: where what was chosen is not known or empty, and must not become all documents."""
 

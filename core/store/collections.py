@@ -4,14 +4,12 @@ import uuid
 from collections.abc import Sequence
 
 from core.domain.codec import readable
-from core.domain.documents import Collection, comparable
+from core.domain.documents import LONGEST_COLLECTION_NAME, Collection, comparable
 from core.domain.errors import CollectionError
 from core.domain.turns import now
 from core.store.database import Database
 from core.store.sessions import ids_json
 from core.text.plain import storable
-
-LONGEST_NAME = 80
 
 
 class Collections:
@@ -100,4 +98,4 @@ class Collections:
 
 
 def _tidy(name: str) -> str:
-    return " ".join(storable(name).split())[:LONGEST_NAME].strip()
+    return " ".join(storable(name).split())[:LONGEST_COLLECTION_NAME].strip()

@@ -4,34 +4,32 @@ from collections.abc import Callable
 
 import streamlit as st
 
-from core.domain.documents import Collection, Document
+from core.domain.documents import LONGEST_COLLECTION_NAME, Collection, Document
 from core.domain.turns import Session
 from core.services.bootstrap import Pincite
 from pages.components.controls import confirm_deletion, quiet, row
 from pages.components.facade import errors_told
 from pages.components.words import escape
 
-NEW = "new_session_collection"
-EDITED = "documents_collection"
-NEWEST = "new_collection"
-LONGEST_NAME = 80
+_NEW = "new_session_collection"
+_EDITED = "documents_collection"
 
 
 def collection_of(app: Pincite, session: Session | None) -> Collection | None:
     """The collection of the conversation, or the one in which a new one will begin; None: all documents."""
     if session:
-        st.session_state[NEW] = session.collection_id
-    return _stored(app, st.session_state.get(NEW, ""))
+        st.session_state[_NEW] = session.collection_id
+    return _stored(app, st.session_state.get(_NEW, ""))
 
 
 def use_collection(collection_id: str) -> None:
     """Begin the next conversation in this one; empty: with all documents."""
-    st.session_state[NEW] = collection_id
+    st.session_state[_NEW] = collection_id
 
 
 def id_for_a_new_session(app: Pincite) -> str:
     """The collection in which it begins; empty: none. Raises CollectionError where that was deleted meanwhile."""
-    wanted: str = st.session_state.get(NEW, "")
+    wanted: str = st.session_state.get(_NEW, "")
     if wanted and _stored(app, wanted) is None:
         use_collection("")
     return app.collections.get(wanted).id if wanted else ""
@@ -55,7 +53,7 @@ def choose_collection(app: Pincite, collection: Collection | None, key: str, use
 
 def draw_collections(app: Pincite) -> Collection | None:
     """On the documents page: choose one, make one, and say what is in it. Return the chosen one."""
-    collection = _stored(app, st.session_state.get(EDITED, ""))
+    collection = _stored(app, st.session_state.get(_EDITED, ""))
     with row():
         if app.collections.list():
             with st.container(width=300):
@@ -69,16 +67,16 @@ def draw_collections(app: Pincite) -> Collection | None:
 
 
 def _edit(collection_id: str) -> None:
-    st.session_state[EDITED] = collection_id
+    st.session_state[_EDITED] = collection_id
 
 
 def _draw_new(app: Pincite) -> None:
     st.caption("A collection is a named set of documents. A session in it searches no other documents.")
     with st.form("new_collection", border=False, clear_on_submit=True):
         name = st.text_input(
-            "Collection name", max_chars=LONGEST_NAME, placeholder="For example, a client or a project"
+            "Collection name", max_chars=LONGEST_COLLECTION_NAME, placeholder="For example, a client or a project"
         )
-        documents = _choose_documents(app, (), NEWEST)
+        documents = _choose_documents(app, (), "new_collection_documents")
         made = st.form_submit_button("Create", type="primary")
     if made:
         with errors_told():
@@ -92,7 +90,7 @@ def _draw_edit(app: Pincite, collection: Collection) -> None:
     # with other keys the fields are drawn anew where the collection changed meanwhile
     stored = f"{collection.id}_{hash((collection.name, *sorted(collection.document_ids)))}"
     with st.form(f"edit_{stored}", border=False):
-        name = st.text_input("Collection name", value=collection.name, max_chars=LONGEST_NAME)
+        name = st.text_input("Collection name", value=collection.name, max_chars=LONGEST_COLLECTION_NAME)
         documents = _choose_documents(app, collection.document_ids, f"members_{stored}")
         saved = st.form_submit_button("Save collection", type="primary")
     if saved:

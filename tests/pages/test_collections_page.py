@@ -3,7 +3,36 @@
 from core.domain.documents import Document
 from core.services.bootstrap import Pincite
 from tests.pages.conftest import SECONDS, Screen
-from tests.support.pdfs import prose
+from tests.support.pdfs import locked, prose
+
+
+def test_a_locked_file_joins_the_collection_once_it_is_opened(app: Pincite) -> None:
+    made = app.collections.create("Harbour project")
+    screen = Screen("documents")
+    screen.test.selectbox[0].set_value(made.id).run()
+    screen.test.file_uploader[0].set_value(
+        [("locked.pdf", locked(prose(["The fee is 9 pounds."]), "swordfish"), "application/pdf")]
+    ).run()
+    assert app.collections.get(made.id).document_ids == ()
+    next(box for box in screen.test.text_input if box.label == "Password").set_value("swordfish")
+    screen.press("Open")
+    [document] = app.library.list()
+    assert app.collections.get(made.id).document_ids == (document.id,)
+    screen.assert_sound()
+
+
+def test_what_joined_meanwhile_stays_when_a_collection_is_saved(app: Pincite, contract: Document) -> None:
+    made = app.collections.create("Harbour project")
+    screen = Screen("documents")
+    screen.test.selectbox[0].set_value(made.id).run()
+    app.collections.add(made.id, [contract.id])
+    screen.test.run()
+    [name] = [box for box in screen.test.text_input if box.value == "Harbour project"]
+    name.set_value("Harbour")
+    screen.press("Save collection")
+    assert app.collections.get(made.id).name == "Harbour"
+    assert app.collections.get(made.id).document_ids == (contract.id,)
+    screen.assert_sound()
 
 
 def test_a_collection_is_made_chosen_asked_edited_and_deleted(app: Pincite, contract: Document) -> None:
