@@ -19,7 +19,7 @@ from fpdf import FPDF
 
 from core.documents.passages import split_pages
 from core.documents.reader import ProcessReader
-from core.domain.documents import Document, DocumentStatus, Page, Passage
+from core.domain.documents import Coverage, Document, DocumentStatus, Page, Passage
 from core.domain.ports import AnswerRequest, ChatModel
 from core.domain.search import Evidence, Intent, Mode, SearchPlan, SearchResult
 from core.domain.settings import Settings
@@ -187,8 +187,8 @@ class World:
     def page_text(self, document_id: str, page_index: int) -> str:
         return self._page.text
 
-    def coverage(self, document_id: str) -> float:
-        return 1.0
+    def coverage(self, document_id: str) -> Coverage:
+        return Coverage(1, 1)
 
     def opening_passages(self, document_id: str, limit: int) -> Sequence[Passage]:
         return []

@@ -14,7 +14,7 @@ from unittest.mock import patch
 
 from benchmarks.measures import quantile
 from core.domain.answers import Verdict
-from core.domain.documents import Document, DocumentStatus, Page, PageStatus, Passage
+from core.domain.documents import Coverage, Document, DocumentStatus, Page, PageStatus, Passage
 from core.domain.ports import AnswerRequest
 from core.domain.search import Evidence, Mode, SearchPlan, SearchResult
 from core.domain.settings import Settings
@@ -54,8 +54,8 @@ class Shelf:
     def page_text(self, document_id: str, page_index: int) -> str:
         return PAGE
 
-    def coverage(self, document_id: str) -> float:
-        return 1.0
+    def coverage(self, document_id: str) -> Coverage:
+        return Coverage(1, 1)
 
     def opening_passages(self, document_id: str, limit: int) -> Sequence[Passage]:
         return []

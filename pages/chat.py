@@ -172,8 +172,12 @@ def draw_welcome(
 def about_document(app: Pincite, document: Document) -> str:
     """Its type, its length, and what of it was not read."""
     kind = next((field.value.capitalize() for field in document.metadata if field.name == "document type"), "")
-    unread = round((1 - app.library.coverage(document.id)) * document.page_count)
-    told = [kind, count(document.page_count, "page"), f"{count(unread, 'page')} without text" if unread else ""]
+    covered = app.library.coverage(document.id)
+    told = [kind, count(document.page_count, "page")]
+    if lost := covered.unread - covered.waiting:
+        told.append(f"{count(lost, 'page')} without text")
+    if covered.waiting:
+        told.append(f"{count(covered.waiting, 'page')} still being recognised")
     return " · ".join(filter(None, told))
 
 

@@ -41,6 +41,7 @@ def draw(app: Pincite) -> None:
         st.warning(f"PDF missing or changed: {escape(', '.join(missing))}. The text already read can still be "
                    "searched. Add the same file again to see its pages.", icon=":material/warning:")  # fmt: skip
     draw_language_offer(app)
+    draw_outdated(app)
     if open_jobs(app):
         st.fragment(draw_progress, run_every=0.7)(app)
     documents = sorted(documents_of(app, collection), key=lambda document: document.added_at, reverse=True)
@@ -83,6 +84,23 @@ def draw_quarantine(app: Pincite) -> None:
 
 def _add_quarantined(app: Pincite) -> None:
     intake().refused += [(name, str(error)) for name, error in app.documents.add_quarantined()]
+
+
+def draw_outdated(app: Pincite) -> None:
+    """Offer to read again what an older version read."""
+    outdated = app.library.outdated()
+    if not outdated or st.session_state.get("outdated_declined"):
+        return
+    with st.container(border=True):
+        st.info(f"**{count(len(outdated), 'document')} read by an older version of Pincite.** Reading again uses what "
+                "it has learned since. Until then each page can be searched as it is. Citations move with their words, "
+                "and are marked where these are no longer on the page.",
+                icon=":material/update:")  # fmt: skip
+        with row():
+            button("Read again", "refresh", app.ingest.read_again, outdated, key="read_outdated", type="primary")
+            if quiet("Not now", "close"):
+                st.session_state["outdated_declined"] = True
+                st.rerun()
 
 
 def draw_language_offer(app: Pincite) -> None:
@@ -133,7 +151,7 @@ def draw_table(app: Pincite, documents: Sequence[Document]) -> Document | None:
             "Status": status_in_words(document),
             "Pages": document.page_count,
             "Passages": document.passage_count,
-            "Text found": app.library.coverage(document.id) * 100,
+            "Text found": app.library.coverage(document.id).found * 100,
             "Size": size(document.byte_size),
             "Added": parse_time(document.added_at).astimezone(),
         }
@@ -146,7 +164,7 @@ def draw_table(app: Pincite, documents: Sequence[Document]) -> Document | None:
             "Document": st.column_config.TextColumn(width=300),
             "Status": st.column_config.TextColumn(width=190),
             "Text found": st.column_config.ProgressColumn(
-                format="%.0f%%", min_value=0, max_value=100, help="Share of the pages with usable text"
+                format="%.0f%%", min_value=0, max_value=100, help="Share of the pages that are not blank"
             ),
             "Added": st.column_config.DatetimeColumn(format="D MMM YYYY, HH:mm"),
         },
@@ -210,8 +228,8 @@ def draw_pages(app: Pincite, document: Document) -> None:
         return
     left, right = st.columns([9, 11], gap="medium")
     with left:
-        share = app.library.coverage(document.id)
-        st.markdown(f"Usable text on **{share:.0%}** of {count(document.page_count, 'page')}")
+        covered = app.library.coverage(document.id)
+        st.markdown(f"Usable text on **{covered.text:,}** of {count(document.page_count, 'page')}")
         st.caption(summary(receipts))
         clicked = draw_page_map(receipts, key=f"map_{document.id}")
         if clicked is not None and clicked != st.session_state.get("map_clicked"):
@@ -220,7 +238,7 @@ def draw_pages(app: Pincite, document: Document) -> None:
         draw_hidden(app, document, receipts, SLOT)
         if document.status is DocumentStatus.READY:
             draw_orders(document, receipts, SLOT)
-        if troubled := [receipt for receipt in receipts if receipt.status in TROUBLED]:
+        if troubled := [receipt for receipt in receipts if receipt.status in TROUBLED and not receipt.waiting]:
             draw_troubles(app, document, troubled, SLOT)
     with right:
         shown = shown_page(SLOT)

@@ -7,6 +7,7 @@ import json
 import re
 import tempfile
 from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -179,13 +180,25 @@ PAPER = (
 )
 
 
+@contextmanager
+def paper_in(data_dir: Path) -> Iterator[Pincite]:
+    with closing(open_pincite(Settings(data_dir=data_dir, engine="quoting", ocr=False))) as opened:
+        opened.ingest.add(prose(PAPER), "paper.pdf")
+        assert opened.ingest.wait(timeout_seconds=120)
+        yield opened
+
+
 @pytest.fixture(scope="module")
 def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pincite]:
-    opened = open_pincite(Settings(data_dir=tmp_path_factory.mktemp("paper"), engine="quoting", ocr=False))
-    opened.ingest.add(prose(PAPER), "paper.pdf")
-    assert opened.ingest.wait(timeout_seconds=120)
-    yield opened
-    opened.close()
+    with paper_in(tmp_path_factory.mktemp("paper")) as opened:
+        yield opened
+
+
+@pytest.fixture
+def app_to_spoil(tmp_path: Path) -> Iterator[Pincite]:
+    """For tests after which another would find other answers: what is reviewed is repeated, what is removed is gone."""
+    with paper_in(tmp_path) as opened:
+        yield opened
 
 
 def asked(app: Pincite, question: str = "What does HyDE construct before it retrieves?") -> Turn:
@@ -205,7 +218,8 @@ def test_the_references_of_a_paper_stay_what_they_are(app: Pincite) -> None:
     assert app.turns.get(turn.id).parts == turn.parts
 
 
-def test_a_reviewers_text_keeps_the_pages_own_numbers(app: Pincite) -> None:
+def test_a_reviewers_text_keeps_the_pages_own_numbers(app_to_spoil: Pincite) -> None:
+    app = app_to_spoil
     turn = asked(app)
     [number] = next(part for part in turn.parts if "HyDE" in part.text).numbers
     typed = f"HyDE [11] constructs hypothetical documents before it retrieves [{number}]."
@@ -241,7 +255,8 @@ def test_an_edit_is_judged_on_the_question_that_the_draft_was_judged_on(
         assert len(set(questions)) == 1, question
 
 
-def test_a_reviewed_answer_is_not_repeated_once_its_page_reads_otherwise(app: Pincite) -> None:
+def test_a_reviewed_answer_is_not_repeated_once_its_page_reads_otherwise(app_to_spoil: Pincite) -> None:
+    app = app_to_spoil
     question = "What do the indexes of sparse methods have in common?"
     turn = asked(app, question)
     app.reviews.decide(turn.id, ReviewDecision.APPROVED, reviewer="Ada")
@@ -255,7 +270,8 @@ def test_a_reviewed_answer_is_not_repeated_once_its_page_reads_otherwise(app: Pi
         assert asked(app, question).reused_from == reused
 
 
-def test_the_tick_is_withdrawn_when_the_page_or_its_document_goes(app: Pincite) -> None:
+def test_the_tick_is_withdrawn_when_the_page_or_its_document_goes(app_to_spoil: Pincite) -> None:
+    app = app_to_spoil
     turn = asked(app, "Which methods match words?")
     assert turn.verdict and app.verdicts.as_it_stands(turn) == turn
     document_id, page_index = turn.citations[0].document_id, turn.citations[0].page_index
@@ -274,6 +290,14 @@ def test_the_tick_is_withdrawn_when_the_page_or_its_document_goes(app: Pincite) 
         assert "✓" not in answer_markdown(shown.parts, shown.verdict)
         assert "(source removed)" in app.sessions.export_markdown(turn.session_id)
 
+    write(f"Read anew. {before}")
+    moved = app.verdicts.as_it_stands(app.turns.get(turn.id))
+    assert moved.verdict and moved.verdict.accepted and moved.citations[0].start == turn.citations[0].start + 11
+    quoted = [claim.quotation for claim in turn.verdict.claims if claim.quotation]
+    quoted_now = [claim.quotation for claim in moved.verdict.claims if claim.quotation]
+    assert [one.start + 11 for one in quoted] == [one.start for one in quoted_now]
+    write(f"Twice. {before} {before}")  # nobody can say which of the two it was
+    assert_withdrawn()
     write("Recognised anew.")
     assert_withdrawn()
     write(before)

@@ -43,6 +43,10 @@ _MOST_STOPS = 4
 class _Stopped(Exception):
     """The process died or was ended; the message completes "the reader …"."""
 
+    def __init__(self, message: str, *, timed_out: bool = False) -> None:
+        super().__init__(message)
+        self.timed_out = timed_out
+
 
 class _PlainUnpickler(pickle.Unpickler):
     """Accepts plain values only: a parser taken over by its input must not reach the application."""
@@ -83,7 +87,7 @@ class _Worker:
             self._requests.write(pickle.dumps(dict(request), protocol=5))
             self._requests.flush()
         except OSError as error:
-            raise _Stopped(self._why(seconds)) from error
+            raise self._stopped(seconds) from error
         limit = seconds
         while True:
             message = self._receive(limit)
@@ -109,7 +113,7 @@ class _Worker:
             message: tuple[Any, ...] = _PlainUnpickler(self._answers).load()
             return message
         except (EOFError, pickle.UnpicklingError, OSError) as error:
-            raise _Stopped(self._why(seconds)) from error
+            raise self._stopped(seconds) from error
         finally:
             self._deadline = math.inf
 
@@ -121,13 +125,13 @@ class _Worker:
                 self._process.kill()
                 return
 
-    def _why(self, seconds: float) -> str:
+    def _stopped(self, seconds: float) -> _Stopped:
         status = self._process.wait()
         if self._timed_out:
-            return f"needed more than {seconds:g} seconds (the limit page_seconds)"
+            return _Stopped(f"needed more than {seconds:g} seconds (the limit page_seconds)", timed_out=True)
         if status == reading_process.OVER_MEMORY:
-            return f"needed more than {self._memory_mib} MiB (the limit reader_memory_mib)"
-        return "crashed"
+            return _Stopped(f"needed more than {self._memory_mib} MiB (the limit reader_memory_mib)")
+        return _Stopped("crashed")
 
 
 class ProcessReader:
@@ -193,8 +197,11 @@ class ProcessReader:
     def _pages(
         self, work: str, path: Path, page_indexes: Sequence[int], stopped: dict[int, str]
     ) -> Generator[Page, None, None]:
-        """Go on after each stop without the page that caused it. ``stopped`` gathers those pages and why."""
-        remaining = list(page_indexes)
+        """Go on after each stop without the page that caused it. ``stopped`` gathers those pages and why.
+
+        A crash may come of what was read before: the page is tried once more, by a fresh process.
+        """
+        remaining, crashed = list(page_indexes), set[int]()
         seconds = self._settings.page_seconds * (_RECOGNISING_TAKES if work == "recognise" else 1)
         while remaining:
             at, doubting = remaining[0], False
@@ -211,6 +218,9 @@ class ProcessReader:
             except _Stopped as stop:
                 if doubting:
                     stopped |= {index: "" for index in (*remaining, at) if index not in stopped}
+                    continue
+                if not stop.timed_out and at not in crashed:
+                    crashed.add(at)
                     continue
                 if stopped.get(at) or sum(map(bool, stopped.values())) >= _MOST_STOPS:
                     yield from (_given_up(page_index, stopped.get(page_index)) for page_index in remaining)

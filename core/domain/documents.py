@@ -8,6 +8,8 @@ from enum import StrEnum
 from pathlib import PurePath
 
 ENDING = ".pdf"
+READER = 1
+"""The version of how pages are read, kept with each page: raised by whatever makes them come out otherwise."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,8 +158,34 @@ class PageReceipt:
     characters: int
     seconds: float
     reason: str
-    hidden: tuple[HiddenText, ...] | None = ()
-    """None where the page was read before anybody looked for hidden text."""
+    hidden: tuple[HiddenText, ...] = ()
+    waiting: bool = False
+    """It is still to be recognised."""
+
+
+@dataclass(frozen=True, slots=True)
+class Coverage:
+    """How many pages a document has, and of how many the text can be used; blank ones have none to be found."""
+
+    pages: int
+    text: int = 0
+    blank: int = 0
+    waiting: int = 0
+    """Of those without text, how many are still to be recognised."""
+
+    @property
+    def unread(self) -> int:
+        return self.pages - self.text - self.blank
+
+    @property
+    def read(self) -> float:
+        """Share of the pages of which nothing is missing; 0 before anything was read."""
+        return 1 - self.unread / self.pages if self.pages else 0.0
+
+    @property
+    def found(self) -> float:
+        """Share of the pages with text, among those that are not blank."""
+        return self.text / max(self.pages - self.blank, 1)
 
 
 @dataclass(frozen=True, slots=True)

@@ -208,6 +208,9 @@ class Library(Protocol):
 
     def page_text(self, document_id: str, page_index: int) -> str: ...
 
+    def located(self, citation: Citation) -> Citation | None:
+        """The citation where its words stand on their page today; None where they do not."""
+
     def stands(self, citation: Citation) -> bool:
         """Whether its words still stand on their page."""
 

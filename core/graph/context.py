@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeAlias
 
 from core.domain.answers import AnswerPart, Citation, Likeness, ReadBack
-from core.domain.documents import Document, Page, Passage
+from core.domain.documents import Coverage, Document, Page, Passage
 from core.domain.ports import ChatModel
 from core.domain.search import SearchPlan, SearchResult
 from core.domain.settings import Settings
@@ -25,8 +25,7 @@ class Documents(Protocol):
 
     def page_text(self, document_id: str, page_index: int) -> str: ...
 
-    def coverage(self, document_id: str) -> float:
-        """Share of pages with usable text."""
+    def coverage(self, document_id: str) -> Coverage: ...
 
     def opening_passages(self, document_id: str, limit: int) -> Sequence[Passage]:
         """The document's first passages, in reading order."""

@@ -118,6 +118,14 @@ class Ingest:
             self._jobs.enqueue(document_id)
         self._announce()
 
+    def read_again(self, document_ids: Iterable[str]) -> None:
+        """Read the pages that an older version read once more; until then they are searched as they are."""
+        for document_id in document_ids:
+            with self._shelf.transaction():
+                self._shelf.renew_pages(document_id)
+                self._jobs.enqueue(document_id)
+        self._announce()
+
     def set_metadata(self, document_id: str, fields: Iterable[MetadataField]) -> None:
         """Put these facts in place of the document's; under another title it is indexed anew."""
         with self._shelf.transaction():

@@ -13,7 +13,7 @@ from dataclasses import replace
 from itertools import chain, islice
 
 from core.documents.passages import Splitter
-from core.domain.documents import Job, JobStage, JobStatus, Page, PageStatus, Passage
+from core.domain.documents import Job, JobStage, JobStatus, MetadataSource, Page, PageStatus, Passage
 from core.domain.errors import FullDiskError, PinciteError, StoppedError
 from core.domain.ports import PageReader
 from core.domain.settings import Settings
@@ -68,21 +68,33 @@ class Stages:
         self._jobs.advance(document.id, JobStage.PARSE)
         if missing := self._shelf.missing_pages(document.id):
             path = self._library.file_path(document.id)
-            info = None if document.metadata else self._reader.open(path)
             with closing(_generator(self._reader.read(path, missing))) as incoming:
                 first = list(islice(incoming, FIRST_PAGES))
-                if info and first:
-                    name = self._library.given_name(document.id)
-                    self._library.set_metadata(document.id, self._describe(info, first, name))
+                if first and (not document.metadata or first[0].page_index == 0):
+                    self._describe_by(document.id, first)
                 came = self._shelve(job, chain(first, incoming))
             skipped = sorted(set(missing) - came)
             lost = [Page(at, str(at + 1), "", (), (), PageStatus.FAILED, "the reader skipped it") for at in skipped]
             self._shelve(job, lost)
-        if lacking := self._shelf.pages_to_index(document.id):
+        if self._shelf.pages_to_index(document.id):
             self._jobs.advance(document.id, JobStage.KEYWORDS)
-            self._shelve(job, self._shelf.pages(document.id, lacking), stored=True)
+            self._index(job)
         self._go_on(job)
         self._move_on(document.id, read=True)
+
+    def _describe_by(self, document_id: str, first: Sequence[Page]) -> None:
+        """Say what the document is by its first pages; what people said of it stays."""
+        info = self._reader.open(self._library.file_path(document_id))
+        found = self._describe(info, first, self._library.given_name(document_id))
+        with self._shelf.transaction():
+            known = self._library.get(document_id).metadata
+            said = {field.name: field for field in known if field.source is MetadataSource.USER}
+            self._library.set_metadata(document_id, ({field.name: field for field in found} | said).values())
+
+    def _index(self, job: Job) -> None:
+        """Index the words of stored pages that the index lacks, or has under another title."""
+        lacking = self._shelf.pages_to_index(job.document_id)
+        self._shelve(job, self._shelf.pages(job.document_id, lacking), stored=True)
 
     def _recognise(self, job: Job) -> None:
         waiting = self._shelf.pages_to_recognise(job.document_id)
@@ -91,6 +103,10 @@ class Stages:
             self._shelve(job, self._recognised(job, pages))
         skipped = self._shelf.pages_to_recognise(job.document_id)
         self._shelf.give_up_recognising(job.document_id, skipped, "OCR skipped it", failed=True)
+        if waiting and waiting[0] < FIRST_PAGES:
+            first = list(self._shelf.pages(job.document_id, range(FIRST_PAGES)))
+            self._describe_by(job.document_id, first)
+            self._index(job)
         self._move_on(job.document_id)
 
     def _recognised(self, job: Job, pages: Iterable[Page]) -> Iterator[Page]:

@@ -66,8 +66,8 @@ class Exports:
         cited = {
             (place.page, place.start, place.end): (place, turn.question)
             for turn in reversed(turns)
-            for place in turn.final_citations
-            if place.document_id == document.id and self._library.stands(place)
+            for place in map(self._library.located, turn.final_citations)
+            if place and place.document_id == document.id
         }
         if not cited:
             raise DocumentError(f"No answer cites {document.name} yet.", hint="Ask a question about it first.")

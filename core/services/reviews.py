@@ -1,9 +1,9 @@
 """What can be said today of answers and of reviewers' texts, and what the reviews say of the confidence."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 
-from core.domain.answers import AnswerKind, AnswerPart, Citation, ClaimStatus, Verdict
+from core.domain.answers import AnswerKind, AnswerPart, Citation, Claim, ClaimStatus, Verdict
 from core.domain.ports import Library, ReviewStore, TurnStore
 from core.domain.turns import Recalled, ReviewDecision, Turn
 from core.judge.citations import CitedAnswer, cite_typed
@@ -43,9 +43,28 @@ class Verdicts:
         return self._judged(turn, cite_typed(text, turn.evidence, self._library.page_text))
 
     def as_it_stands(self, turn: Turn) -> Turn:
-        """The turn as it can be shown today: words that no longer stand on their page bear no claim out."""
-        attempts = (replace(one, verdict=self._standing(one.verdict, one.citations)) for one in turn.attempts)
-        return replace(turn, verdict=self._standing(turn.verdict, turn.citations), attempts=tuple(attempts))
+        """The turn as it can be shown today: with each citation where its words stand now, if they still do.
+
+        Words that no longer stand on their page bear no claim out.
+        """
+        attempts = tuple(
+            replace(
+                one,
+                verdict=self._standing(one.verdict, one.citations),
+                citations=tuple(map(self._moved, one.citations)),
+            )
+            for one in turn.attempts
+        )
+        return replace(
+            turn,
+            verdict=self._standing(turn.verdict, turn.citations),
+            citations=tuple(map(self._moved, turn.citations)),
+            attempts=attempts,
+            review=turn.review and replace(turn.review, citations=tuple(map(self._moved, turn.review.citations))),
+        )
+
+    def _moved(self, citation: Citation) -> Citation:
+        return self._library.located(citation) or citation
 
     def of_review(self, turn: Turn) -> Verdict | None:
         """What can be said today of the text that a reviewer approved or wrote; None of a rejection."""
@@ -56,7 +75,7 @@ class Verdicts:
 
     def recall(self, found: Recalled | None) -> Recalled | None:
         """A reviewed answer as it can be repeated; an edited one with a verdict of its own, not the draft's."""
-        if found is None or not all(map(self._library.stands, found.citations)):
+        if found is None or any(self._library.located(citation) != citation for citation in found.citations):
             return None
         turn = self._turns.without_trace(found.turn_id)
         return replace(found, verdict=self._of_final(turn, found.parts, found.citations))
@@ -65,8 +84,20 @@ class Verdicts:
         return turn.verdict if parts == turn.parts else self._judged(turn, CitedAnswer(parts, citations))
 
     def _standing(self, verdict: Verdict | None, citations: Sequence[Citation]) -> Verdict | None:
+        """The verdict with each claim that cites what is gone, or quotes it, marked so."""
+        if verdict is None:
+            return None
         lost = {citation.number for citation in citations if not self._library.stands(citation)}
-        return verdict and _without_sources(verdict, lost, self._library.stands)
+        claims = tuple(self._today(claim, lost) for claim in verdict.claims)
+        gone = any(claim.status is not before.status for claim, before in zip(claims, verdict.claims, strict=True))
+        return replace(verdict, claims=claims, accepted=verdict.accepted and not gone)
+
+    def _today(self, claim: Claim, lost: Set[int]) -> Claim:
+        quotation = claim.quotation and self._library.located(claim.quotation)
+        if lost & set(claim.citations) or (claim.quotation and quotation is None):
+            reason = "what it quotes is no longer on its page"
+            return replace(claim, status=ClaimStatus.SOURCE_REMOVED, reason=reason)
+        return replace(claim, quotation=quotation)
 
     def _judged(self, turn: Turn, cited: CitedAnswer) -> Verdict:
         settings = self._settings.current
@@ -183,14 +214,3 @@ class Confidence:
 def kind_of_turn(turn: Turn) -> AnswerKind:
     question = judged_question(turn.intent, turn.asked or turn.question)
     return kind_of_answer(question, turn.parts, turn.evidence)
-
-
-def _without_sources(verdict: Verdict, lost: Set[int], stands: Callable[[Citation], bool]) -> Verdict:
-    """The verdict with each claim that cites what is gone, or quotes it, marked so."""
-    claims = tuple(
-        replace(claim, status=ClaimStatus.SOURCE_REMOVED, reason="what it quotes is no longer on its page")
-        if lost & set(claim.citations) or (claim.quotation and not stands(claim.quotation))
-        else claim
-        for claim in verdict.claims
-    )
-    return verdict if claims == verdict.claims else replace(verdict, claims=claims, accepted=False)

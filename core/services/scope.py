@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from core.domain.documents import Collection, Document, Page, Passage
+from core.domain.documents import Collection, Coverage, Document, Page, Passage
 from core.domain.turns import Turn
 from core.graph.context import Documents
 
@@ -24,7 +24,7 @@ class Within:
     def page_text(self, document_id: str, page_index: int) -> str:
         return self.documents.page_text(document_id, page_index)
 
-    def coverage(self, document_id: str) -> float:
+    def coverage(self, document_id: str) -> Coverage:
         return self.documents.coverage(document_id)
 
     def opening_passages(self, document_id: str, limit: int) -> Sequence[Passage]:

@@ -3,6 +3,7 @@
 import hashlib
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 from sqlite3 import Row
@@ -10,6 +11,8 @@ from sqlite3 import Row
 from core.domain.answers import Citation
 from core.domain.codec import decoding, readable
 from core.domain.documents import (
+    READER,
+    Coverage,
     Document,
     DocumentStatus,
     HiddenText,
@@ -29,6 +32,7 @@ from core.domain.page_layout import PackedWords, decode_layout
 from core.domain.settings import Settings
 from core.store.database import Database
 from core.text.plain import storable
+from core.text.quotations import NormalizedText
 
 _DOCUMENTS = """SELECT *, row_number() OVER (PARTITION BY name ORDER BY rowid) - 1 AS namesakes FROM documents
   ORDER BY added_at DESC, rowid DESC"""
@@ -41,6 +45,9 @@ _PASSAGES_OF = """WITH wanted (document_id, page_index) AS (VALUES {})
   SELECT passages.*, pages.page_label, pages.text AS page_text
   FROM wanted CROSS JOIN pages USING (document_id, page_index) CROSS JOIN passages USING (document_id, page_index)"""
 """CROSS: in this order, since SQLite would walk through all passages first."""
+_WAITING = """recognise AND EXISTS (SELECT 1 FROM jobs WHERE jobs.document_id = pages.document_id
+  AND jobs.status IN ('waiting', 'running'))"""
+"""A page is still to be recognised."""
 _MANY = 500
 """Values in one IN list."""
 
@@ -140,8 +147,8 @@ class Library:
 
     def receipts(self, document_id: str) -> Receipts:
         rows = self._database.connection.execute(
-            """SELECT page_index, page_label, status, length(text) AS characters, seconds, reason, hidden
-               FROM pages WHERE document_id = ? ORDER BY page_index""",
+            f"""SELECT page_index, page_label, status, length(text) AS characters, seconds, reason, hidden,
+               {_WAITING} AS waiting FROM pages WHERE document_id = ? ORDER BY page_index""",
             (document_id,),
         )
         known = list(PageStatus)
@@ -150,22 +157,28 @@ class Library:
                 **{
                     **dict(row),
                     "status": PageStatus(row["status"] if row["status"] in known else "failed"),
-                    "hidden": None if row["hidden"] is None else _hidden(row),
+                    "hidden": _hidden(row),
+                    "waiting": bool(row["waiting"]),
                 }
             )
             for row in rows
         ]
 
-    def coverage(self, document_id: str) -> float:
-        """Share of the document's pages whose text can be used, or that are blank; 0 before anything was read."""
+    def coverage(self, document_id: str) -> Coverage:
         row = self._database.connection.execute(
-            """SELECT documents.page_count AS pages, count(pages.page_index) AS usable FROM documents
-               LEFT JOIN pages ON pages.document_id = documents.id
-                 AND (pages.status IN ('text', 'ocr') OR pages.reason = ?)
-               WHERE documents.id = ?""",
+            f"""SELECT page_count AS pages, count(*) FILTER (WHERE pages.status IN ('text', 'ocr')) AS text,
+                 count(*) FILTER (WHERE reason = ?1) AS blank, count(*) FILTER (WHERE {_WAITING}) AS waiting
+               FROM documents LEFT JOIN pages ON pages.document_id = documents.id WHERE documents.id = ?2""",
             (PageReason.BLANK, document_id),
         ).fetchone()
-        return row["usable"] / row["pages"] if row["pages"] else 0.0
+        return Coverage(**dict(row))
+
+    def outdated(self) -> Names:
+        """Ids of the documents with pages that an older reader read."""
+        rows = self._database.connection.execute(
+            "SELECT DISTINCT document_id FROM pages WHERE reader BETWEEN 0 AND ?", (READER - 1,)
+        )
+        return [row["document_id"] for row in rows]
 
     def page(self, document_id: str, page_index: int) -> Page:
         """Raises UnknownDocumentError when the page is not (or not yet) there."""
@@ -197,10 +210,19 @@ class Library:
         ).fetchone()
         return row["text"] if row else ""
 
-    def stands(self, citation: Citation) -> bool:
-        """Whether the quoted words are still where they were found."""
+    def located(self, citation: Citation) -> Citation | None:
+        """The citation where its words stand today, since its page may have been read again; None where they do not."""
         text = self.page_text(citation.document_id, citation.page_index)
-        return bool(citation.quotation) and text[citation.start : citation.end] == citation.quotation
+        if citation.quotation and text[citation.start : citation.end] == citation.quotation:
+            return citation
+        span = NormalizedText(text).locate(citation.quotation)
+        if span is None or NormalizedText(text[span.end :]).locate(citation.quotation) is not None:
+            return None  # of several places nobody can say which it was
+        return replace(citation, start=span.start, end=span.end, quotation=text[span.start : span.end])
+
+    def stands(self, citation: Citation) -> bool:
+        """Whether the quoted words are still on their page."""
+        return self.located(citation) is not None
 
     def passages(self, ids: Sequence[str]) -> Passages:
         """In the order asked; those that are gone are left out."""

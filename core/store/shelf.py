@@ -11,7 +11,7 @@ from pathlib import Path
 from sqlite3 import Connection
 
 from core.domain.codec import to_json
-from core.domain.documents import DocumentStatus, HiddenText, OutlineEntry, Page, Passage, embedding_key
+from core.domain.documents import READER, DocumentStatus, HiddenText, OutlineEntry, Page, Passage, embedding_key
 from core.domain.page_layout import encode_layout
 from core.domain.ports import KeywordIndex, PdfInfo
 from core.domain.settings import Settings
@@ -29,6 +29,10 @@ _CLEAR = (
 )
 """What goes with the passages of a page; an embedding stays where another passage says the same."""
 _CLEAR_ALL = (*_CLEAR, "DELETE FROM pages WHERE document_id = :document AND page_index = :page")
+
+
+TO_BE_READ = -1
+"""In the place of the reader's version: the page is to be read again."""
 
 
 class Shelf:
@@ -135,10 +139,12 @@ class Shelf:
                 yield self._library.page(document_id, index)
 
     def missing_pages(self, document_id: str) -> list[int]:
-        """Page indexes that have no row yet."""
+        """Page indexes that have no row yet, or are to be read again."""
         connection = self._database.connection
         count = connection.execute("SELECT page_count FROM documents WHERE id = ?", (document_id,)).fetchone()
-        rows = connection.execute("SELECT page_index FROM pages WHERE document_id = ?", (document_id,))
+        rows = connection.execute(
+            "SELECT page_index FROM pages WHERE document_id = ? AND reader <> ?", (document_id, TO_BE_READ)
+        )
         stored = {row["page_index"] for row in rows}
         return [index for index in range(count["page_count"] if count else 0) if index not in stored]
 
@@ -195,6 +201,12 @@ class Shelf:
             _clear(connection, document_id, page_indexes)
             _count_passages(connection, document_id)
 
+    def renew_pages(self, document_id: str) -> None:
+        """Have what an older reader read read again; each page can be searched until the new one takes its place."""
+        self._database.connection.execute(
+            "UPDATE pages SET reader = ? WHERE document_id = ? AND reader < ?", (TO_BE_READ, document_id, READER)
+        )
+
     def give_up_recognising(self, document_id: str, page_indexes: Iterable[int], reason: str, *, failed: bool) -> None:
         """Keep the pages as they were read and say why OCR did not replace them.
 
@@ -248,6 +260,7 @@ def _page_row(document_id: str, page: Page) -> dict[str, object]:
         "layout": encode_layout(page.words, page.blocks),
         "recognise": int(page.wants_recognition),
         "hidden": to_json(page.hidden, tuple[HiddenText, ...]),
+        "reader": READER,
     }
 
 

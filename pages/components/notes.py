@@ -19,7 +19,8 @@ def draw_notes(app: Pincite, session: Session | None, slot: str) -> None:
     label = f"Notes ({len(notes.pins)})" if notes.pins else "Notes"
     with st.popover(label, icon=":material/sticky_note_2:", width="content"):
         for number, pin in enumerate(notes.pins, start=1):
-            place, gone = pin.citation, not app.library.stands(pin.citation)
+            found = app.library.located(pin.citation)
+            place, gone = found or pin.citation, found is None
             st.markdown(f"> {escape_lines(' '.join(place.quotation.split()))}")
             with row(gap="xsmall"):
                 named = f"{number} · {chip_label([place]).partition(' · ')[2]}" + (" · source removed" if gone else "")

@@ -16,6 +16,7 @@ LOOKS: dict[PageStatus, tuple[str, str, str]] = {
     PageStatus.GARBLED: ("G", "#c98a1b", "garbled text"),
     PageStatus.FAILED: ("F", "#c4484a", "failed"),
 }
+WAITING = ("…", "#8a9296", "still being recognised")
 TROUBLED = (PageStatus.GARBLED, PageStatus.FAILED)
 PADDING = 22
 """Pixels around a chart, which count into its height."""
@@ -25,10 +26,14 @@ MOST_ROWS = 22
 
 def summary(receipts: Sequence[PageReceipt]) -> str:
     """For example "T text 18 · O recognised by OCR 1 · F failed 1"."""
-    numbers = Counter(receipt.status for receipt in receipts)
+    numbers = Counter(map(_look, receipts))
     return " · ".join(
-        f"**{LOOKS[status][0]}** {LOOKS[status][2]} {numbers[status]:,}" for status in LOOKS if numbers[status]
+        f"**{look[0]}** {look[2]} {numbers[look]:,}" for look in (*LOOKS.values(), WAITING) if numbers[look]
     )
+
+
+def _look(receipt: PageReceipt) -> tuple[str, str, str]:
+    return WAITING if receipt.waiting else LOOKS[receipt.status]
 
 
 def draw_page_map(receipts: Sequence[PageReceipt], *, key: str) -> int | None:
@@ -40,12 +45,12 @@ def draw_page_map(receipts: Sequence[PageReceipt], *, key: str) -> int | None:
                 "page": receipt.page_index,
                 "row": receipt.page_index // columns,
                 "column": receipt.page_index % columns,
-                "letter": LOOKS[receipt.status][0],
-                "Status": LOOKS[receipt.status][2],
+                "letter": _look(receipt)[0],
+                "Status": _look(receipt)[2],
                 "Page": page_name(receipt.page_label, receipt.page_index),
                 "Read": count(receipt.characters, "character"),
                 "Reason": receipt.reason or "–",
-                "Hidden": hidden_summary(receipt.hidden or ()) or "–",
+                "Hidden": hidden_summary(receipt.hidden) or "–",
             }
             for receipt in receipts
         ]
@@ -57,7 +62,8 @@ def draw_page_map(receipts: Sequence[PageReceipt], *, key: str) -> int | None:
         y=alt.Y("row:O", axis=None),
         tooltip=["Page:N", "Status:N", "Read:N", "Reason:N", "Hidden:N"],
     )
-    colors = alt.Scale(domain=[look[2] for look in LOOKS.values()], range=[look[1] for look in LOOKS.values()])
+    looks = (*LOOKS.values(), WAITING)
+    colors = alt.Scale(domain=[look[2] for look in looks], range=[look[1] for look in looks])
     squares = place.mark_rect(stroke="#ffffff66", cornerRadius=3, cursor="pointer").encode(
         color=alt.Color("Status:N", scale=colors, legend=None)
     )

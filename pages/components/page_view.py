@@ -115,8 +115,8 @@ def page_picture(
 @st.fragment
 def draw_picture(document: Document, shown: ShownPage, slot: str, receipt: PageReceipt | None = None) -> None:
     """The page with its marks; where its file holds text that nobody sees, with the choice to look at that."""
-    said = hidden_summary(receipt.hidden or ()) if receipt else ""
-    unseen = receipt and any(item.reason not in SEEN for item in receipt.hidden or ())
+    said = hidden_summary(receipt.hidden) if receipt else ""
+    unseen = receipt and any(item.reason not in SEEN for item in receipt.hidden)
     hidden = bool(said) and st.toggle(
         f"Show {said}", key=f"hidden_{document.id}_{shown.page_index}", help=HIDDEN if unseen else SET_APART
     )

@@ -17,13 +17,10 @@ def draw_hidden(app: Pincite, document: Document, receipts: Sequence[PageReceipt
     """Say on which pages the file holds text that nobody sees, or that is set apart, and which were not looked at."""
     _draw_apart(document, receipts, slot, seen=False)
     _draw_apart(document, receipts, slot, seen=True)
-    if old := [receipt.page_index for receipt in receipts if receipt.hidden is None]:
-        st.caption(f"Read before Pincite checked for hidden text: {count(len(old), 'page')}.")
-        button("Read again", "refresh", app.ingest.retry, document.id, old, key="retry_unlooked")
 
 
 def _draw_apart(document: Document, receipts: Sequence[PageReceipt], slot: str, *, seen: bool) -> None:
-    kept = {one.page_index: [item for item in one.hidden or () if (item.reason in SEEN) is seen] for one in receipts}
+    kept = {one.page_index: [item for item in one.hidden if (item.reason in SEEN) is seen] for one in receipts}
     found = [receipt for receipt in receipts if kept[receipt.page_index]]
     if not found:
         return

@@ -58,7 +58,7 @@ def test_upload_ask_citation_page_trace_review(quoting_app: str, new_page: NewPa
     page = new_page()
     page.goto(f"{quoting_app}/documents")
     page.locator('[data-testid="stFileUploader"] input[type="file"]').set_input_files(samples / "service-contract.pdf")
-    expect(page.get_by_text("Usable text on 100% of 4 pages")).to_be_visible()
+    expect(page.get_by_text("Usable text on 4 of 4 pages")).to_be_visible()
 
     go_to(page, "Chat")
     ask(page, QUESTION)

@@ -3,16 +3,17 @@
 Files are opened in processes of their own; a page that hangs or swells costs itself only.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pypdfium2 as pdfium
 import pytest
 
 from core.documents.formats.pdf import opening, reading
 from core.documents.formats.pdf.reading import OpenPdf
-from core.documents.reader import ProcessReader
+from core.documents.reader import ProcessReader, _Worker
 from core.domain.documents import OutlineEntry, Page, PageStatus
 from core.domain.errors import (
     DocumentError,
@@ -125,6 +126,31 @@ def test_a_page_that_swells_is_stopped_at_the_memory_limit(tmp_path: Path) -> No
     assert page.status is PageStatus.FAILED
     assert "reader_memory_mib" in page.reason or "crashed" in page.reason
     assert "Still here." in after.text
+
+
+def test_a_page_whose_reader_crashed_is_tried_once_more(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    reader, ask, asked = ProcessReader(Settings(data_dir=tmp_path)), _Worker.ask, []
+
+    def ask_and_crash(worker: _Worker, request: Mapping[str, Any], seconds: float) -> Iterator[tuple[Any, ...]]:
+        for message in ask(worker, request, seconds):
+            if message == ("working", 1):
+                asked.append(request["page_indexes"])
+                if len(asked) < crashes:
+                    worker._process.kill()
+                    worker._process.wait()
+            yield message
+
+    monkeypatch.setattr(_Worker, "ask", ask_and_crash)
+    content = pdfs.prose(["First.", "Second.", "Third."])
+    try:
+        for crashes, status in ((2, PageStatus.TEXT), (99, PageStatus.FAILED)):
+            asked.clear()
+            pages = list(reader.read(_file(tmp_path, content, f"{crashes}.pdf"), [0, 1, 2]))
+            assert [page.status for page in pages] == [PageStatus.TEXT, status, PageStatus.TEXT]
+            assert len(asked) == 2
+        assert "crashed" in pages[1].reason
+    finally:
+        reader.close()
 
 
 def test_leaving_in_the_middle_of_a_document_leaves_the_reader_usable(reader: ProcessReader, tmp_path: Path) -> None:

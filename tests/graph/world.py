@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from core.domain.answers import Usage
-from core.domain.documents import Document, DocumentStatus, Page, PageStatus, Passage
+from core.domain.documents import Coverage, Document, DocumentStatus, Page, PageStatus, Passage
 from core.domain.ports import AnswerRequest, ChatModel
 from core.domain.search import Candidate, Evidence, SearchPlan, SearchResult
 from core.domain.settings import Settings
@@ -53,8 +53,9 @@ class Shelf:
     def page_text(self, document_id: str, page_index: int) -> str:
         return self.texts[document_id][page_index]
 
-    def coverage(self, document_id: str) -> float:
-        return self._coverage
+    def coverage(self, document_id: str) -> Coverage:
+        pages = len(self.texts[document_id])
+        return Coverage(pages, pages - round((1 - self._coverage) * pages))
 
     def opening_passages(self, document_id: str, limit: int) -> Sequence[Passage]:
         return [passage for passage in self.passages() if passage.document_id == document_id][:limit]

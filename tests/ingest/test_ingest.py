@@ -10,8 +10,21 @@ from pathlib import Path
 
 import pytest
 
-from core.domain.documents import Block, BlockKind, DocumentStatus, JobStage, JobStatus, Page, PageStatus, Passage
+from core.domain.documents import (
+    Block,
+    BlockKind,
+    Coverage,
+    DocumentStatus,
+    JobStage,
+    JobStatus,
+    MetadataField,
+    MetadataSource,
+    Page,
+    PageStatus,
+    Passage,
+)
 from core.domain.errors import EmptyFileError, NotAPdfError, PasswordNeededError, TooLargeError, UnknownDocumentError
+from core.domain.ports import PdfInfo
 from core.domain.settings import Settings
 from core.models.registry import make_embedder
 from core.store.exact import MeaningIndex
@@ -329,10 +342,65 @@ def test_scanned_page_is_recognised_in_the_background(settings: Settings, tmp_pa
         shop.finish()
         statuses = [receipt.status for receipt in shop.library.receipts(document.id)]
         assert statuses == [PageStatus.TEXT, PageStatus.OCR, PageStatus.EMPTY]
-        assert shop.library.coverage(document.id) == pytest.approx(2 / 3)
+        assert shop.library.coverage(document.id) == Coverage(3, 2)
         assert "OCR found no text" in shop.library.receipts(document.id)[2].reason
         [found] = shop.library.passages(shop.found("Bremen"))
         assert found.page_index == 1 and shop.vectors() == shop.rows()["passages"] == 2
+
+
+def test_a_recognised_first_page_says_what_the_document_is(settings: Settings, tmp_path: Path) -> None:
+    def by_first_line(info: PdfInfo, pages: Sequence[Page], name: str) -> tuple[MetadataField, ...]:
+        title = MetadataField("title", pages[0].text.partition(".")[0] or name, MetadataSource.FIRST_PAGES)
+        return (title, MetadataField("author", "nobody", MetadataSource.PDF))
+
+    def author_corrected(index: int) -> None:
+        [document] = shop.library.list()
+        if document.status is DocumentStatus.RECOGNISING:
+            shop.ingest.set_metadata(document.id, [MetadataField("author", "A. Tide", MetadataSource.USER)])
+
+    reader = PdfiumReader(author_corrected, {0: "Lease of the quay. Stamped in Bremen."})
+    with open_workshop(settings, reader, describe=by_first_line) as shop:
+        document = shop.ingest.add(make_pdf(tmp_path / "scan.pdf", ["", RATES]), "scan.pdf").document
+        shop.finish()
+        known = shop.library.get(document.id)
+        assert known.title == "Lease of the quay" and known.status is DocumentStatus.READY
+        assert {field.name: field.value for field in known.metadata}["author"] == "A. Tide"
+        assert len(shop.found("quay")) == shop.rows()["passages"] == shop.vectors() == 2  # under its title, both pages
+
+
+def test_a_page_that_waits_for_ocr_is_said_to_be_recognised_still(settings: Settings, tmp_path: Path) -> None:
+    seen: list[tuple[bool, Coverage]] = []
+
+    def look(index: int) -> None:
+        [document] = shop.library.list()
+        if document.status is DocumentStatus.RECOGNISING:
+            seen.append((shop.library.receipts(document.id)[0].waiting, shop.library.coverage(document.id)))
+
+    with open_workshop(settings, PdfiumReader(look)) as shop:
+        document = shop.ingest.add(make_pdf(tmp_path / "a.pdf", ["", RATES]), "a.pdf").document
+        shop.finish()
+        assert seen == [(True, Coverage(2, 1, waiting=1))]
+        assert not shop.library.receipts(document.id)[0].waiting  # nobody works on it any more
+        assert shop.library.coverage(document.id) == Coverage(2, 1)
+
+
+def test_what_an_older_reader_read_is_read_again_and_searched_meanwhile(settings: Settings, tmp_path: Path) -> None:
+    found_meanwhile: list[int] = []
+    reader = PdfiumReader(lambda index: found_meanwhile.append(len(shop.found("parking"))))
+    with open_workshop(settings, reader) as shop:
+        pages = [RATES, PARKING]
+        document = shop.ingest.add(make_pdf(tmp_path / "a.pdf", pages), "a.pdf").document
+        shop.finish()
+        assert shop.library.outdated() == []
+        with shop.database.transaction() as connection:  # as an older version left it
+            connection.execute("UPDATE pages SET reader = 0 WHERE page_index = 1")
+        assert shop.library.outdated() == [document.id]
+        before = shop.rows()
+        found_meanwhile.clear()
+        shop.ingest.read_again([document.id])
+        shop.finish()
+        assert found_meanwhile == [1]  # one page was read, and could be found until it was
+        assert shop.library.outdated() == [] and shop.rows() == before and len(shop.found("parking")) == 1
 
 
 def test_a_page_whose_ocr_crashed_is_failed_and_can_be_tried_again(settings: Settings, tmp_path: Path) -> None:
@@ -372,7 +440,7 @@ def test_ocr_that_is_switched_off_leaves_scanned_pages_alone(settings: Settings,
         document = shop.ingest.add(make_pdf(tmp_path / "a.pdf", [""]), "a.pdf").document
         shop.finish()
         assert shop.library.get(document.id).status is DocumentStatus.READY
-        assert shop.library.coverage(document.id) == 0 and not shop.found("Bremen")
+        assert shop.library.coverage(document.id) == Coverage(1) and not shop.found("Bremen")
     with open_workshop(settings, reader) as shop:
         shop.ingest.retry(document.id)
         shop.finish()

@@ -11,7 +11,7 @@ from fpdf import FPDF
 from core.domain.documents import MetadataField, MetadataSource, Page
 from core.domain.ports import Embedder, PageReader, PdfInfo
 from core.domain.settings import Settings
-from core.domain.stores import Stores
+from core.domain.stores import Describe, Stores
 from core.ingest.pipeline import Ingest
 from core.models.registry import make_embedder
 from core.store.database import Database
@@ -84,6 +84,7 @@ def open_workshop(
     settings: Settings,
     reader: PageReader | None = None,
     embedders: Callable[[str, Settings], Embedder] = make_embedder,
+    describe: Describe = describe,
 ) -> Iterator[Workshop]:
     database = Database(settings.database_path)
     library = Library(database, settings)

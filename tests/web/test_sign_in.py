@@ -2,6 +2,7 @@
 
 import subprocess
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from urllib.parse import urlencode
 
@@ -20,9 +21,8 @@ def choose(folder: Path, text: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, input=f"{text}\n", capture_output=True, text=True, timeout=60)
 
 
-@pytest.fixture(scope="module")
-def open_to_others(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningApp]:
-    folder = tmp_path_factory.mktemp("others")
+@contextmanager
+def app_for_others(folder: Path) -> Iterator[RunningApp]:
     assert choose(folder, RIGHT).returncode == 0
     environment = {
         **without_network(folder),
@@ -34,9 +34,26 @@ def open_to_others(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running
     assert (folder / "network.log").read_text(encoding="utf-8") == ""
 
 
+@pytest.fixture(scope="module")
+def open_to_others(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningApp]:
+    with app_for_others(tmp_path_factory.mktemp("others")) as app:
+        yield app
+
+
 @pytest.fixture
 def outside(open_to_others: RunningApp) -> Attacker:
-    return Attacker(int(open_to_others.address.rpartition(":")[2]), ("Cookie", ""))
+    return attacker_of(open_to_others)
+
+
+@pytest.fixture(scope="module")
+def guesser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Attacker]:
+    """At an app of its own: after too many wrong attempts the right passphrase is refused too."""
+    with app_for_others(tmp_path_factory.mktemp("guessed")) as app:
+        yield attacker_of(app)
+
+
+def attacker_of(app: RunningApp) -> Attacker:
+    return Attacker(int(app.address.rpartition(":")[2]), ("Cookie", ""))
 
 
 def sign_in(attacker: Attacker, passphrase: str, *headers: tuple[str, str]) -> Reply:
@@ -97,17 +114,17 @@ def test_pages_elsewhere_cannot_sign_anybody_in(outside: Attacker) -> None:
     assert sign_in(outside, RIGHT, outside.host).status == 403
 
 
-def test_forms_that_are_none_let_nobody_in(outside: Attacker) -> None:
+def test_forms_that_are_none_let_nobody_in(guesser: Attacker) -> None:
     for body in (b"", b"x" * 5000, b"passphrase", b"passphrase=", b"\xff\xfe", b"passphrase[]=a"):
-        reply = outside.send("/", outside.host, outside.origin, method="POST", body=body)
+        reply = guesser.send("/", guesser.host, guesser.origin, method="POST", body=body)
         assert reply.status in (403, 429) and not reply.all("set-cookie")
 
 
-def test_guessing_ends_after_a_few_attempts_whatever_address_is_claimed(outside: Attacker) -> None:
+def test_guessing_ends_after_a_few_attempts_whatever_address_is_claimed(guesser: Attacker) -> None:
     statuses = []
     for number in range(ATTEMPTS + 3):
         claimed = ("X-Forwarded-For", f"192.0.2.{number}")
-        statuses.append(sign_in(outside, f"guess number {number}", outside.host, outside.origin, claimed).status)
+        statuses.append(sign_in(guesser, f"guess number {number}", guesser.host, guesser.origin, claimed).status)
     assert statuses[-3:] == [429] * 3
-    last = sign_in(outside, RIGHT)
+    last = sign_in(guesser, RIGHT)
     assert last.status == 429 and last.all("retry-after") and b"Too many attempts" in last.body

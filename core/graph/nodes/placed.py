@@ -118,7 +118,7 @@ def _nowhere(
     if any(opens_a_line(name, everything) for name in numbers):
         return None
     named = " and ".join([*(f"page {name}" for name in pages), *numbers])
-    sure = SURE * min((context.documents.coverage(one) for one in document_ids), default=0.0)
+    sure = SURE * min((context.documents.coverage(one).read for one in document_ids), default=0.0)
     told = AnswerPart(f"I found no {named} in these documents.", kind=PartKind.DECLINE, probability=sure)
     return replace(state, by_code=True, parts=(told,))
 

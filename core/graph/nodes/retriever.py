@@ -212,12 +212,15 @@ def _hole(document: Document, documents: Documents) -> str:
         return f"“{document.name}” is still being read; this answer covers what was read so far."
     if document.status is DocumentStatus.FAILED and not document.searchable:
         return f"“{document.name}” could not be read in full; this answer covers what was read of it."
-    unread = round((1 - documents.coverage(document.id)) * document.page_count)
-    if unread > 0:
-        of_pages = f"{unread} of {counted(document.page_count, 'page')}"
-        if document.status is DocumentStatus.RECOGNISING:
-            return f"Still being recognised and not searched: {of_pages} of “{document.name}”."
-        return f"Could not be read, so not searched: {of_pages} of “{document.name}”."
+    covered = documents.coverage(document.id)
+    if covered.unread:
+        of_pages = f"of {counted(document.page_count, 'page')} of “{document.name}”."
+        lost = covered.unread - covered.waiting
+        return " ".join(
+            f"{why}, so not searched: {number} {of_pages}"
+            for why, number in (("Still being recognised", covered.waiting), ("Could not be read", lost))
+            if number
+        )
     if document.status is DocumentStatus.EMBEDDING:
         return f"“{document.name}” is not yet indexed by meaning and was searched by words only."
     if document.status is DocumentStatus.FAILED:
