@@ -92,9 +92,10 @@ def draw_outdated(app: Pincite) -> None:
     if not outdated or st.session_state.get("outdated_declined"):
         return
     with st.container(border=True):
-        st.info(f"**{count(len(outdated), 'document')} read by an older version of Pincite.** Reading again uses what "
-                "it has learned since. Until then each page can be searched as it is. Citations move with their words, "
-                "and are marked where these are no longer on the page.",
+        were = "was" if len(outdated) == 1 else "were"
+        st.info(f"**{count(len(outdated), 'document')} {were} read by an older version.** Reading again uses "
+                "what it has learned since. Until then each page can be searched as it is. Citations move with their "
+                "words, and are marked where these are no longer on the page.",
                 icon=":material/update:")  # fmt: skip
         with row():
             button("Read again", "refresh", app.ingest.read_again, outdated, key="read_outdated", type="primary")

@@ -3,6 +3,7 @@
 import io
 from collections.abc import Sequence
 from pathlib import Path
+from random import Random
 
 import pypdf
 import pytest
@@ -21,6 +22,7 @@ from core.domain.answers import Likeness
 from core.domain.documents import BlockKind, HiddenReason, Page, hidden_summary
 from core.search.stretches import pages_called
 from core.text.pieces import belong_together
+from tests.support.pdfs import glyphs
 
 FEW = trials(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 LEFT, TOP, SIZE, LEADING = 90.0, 760.0, 11.0, 16.0
@@ -358,3 +360,29 @@ def test_the_number_of_a_section_at_the_top_of_a_page_is_none_of_the_page(tmp_pa
     finally:
         document.close()
     assert labels == ["1", "2"]
+
+
+KANA = st.sampled_from("あいうえおかきくけこさしすせそたちつてとなにぬねの月日書面。")
+
+
+@FEW
+@given(columns=st.lists(st.text(KANA, min_size=3, max_size=18), min_size=1, max_size=5), order=st.randoms())
+def test_columns_that_run_downwards_are_read_from_the_right(tmp_path: Path, columns: list[str], order: Random) -> None:
+    drawn = [(500 - 24 * at, 700, column) for at, column in enumerate(columns)]
+    order.shuffle(drawn)
+    path = tmp_path / "page.pdf"
+    path.write_bytes(glyphs(drawn, down=True))
+    document = OpenPdf(path, lambda page_index, what: None)
+    assert "".join(document.page(0, {}).text.split()) == "".join(columns)
+    document.close()
+
+
+def test_text_that_stands_for_what_is_drawn_is_what_is_read(tmp_path: Path) -> None:
+    sheet = Sheet()
+    end = sheet.line("of")
+    for drawn, meant, after in (("X", "fi", "ce hours: "), ("n i n e", "nine", " to five.")):
+        sheet.canvas.addLiteral(f"/Span <</ActualText ({meant})>> BDC")
+        end = sheet.more(drawn, end)
+        sheet.canvas.addLiteral("EMC")
+        end = sheet.more(after, end)
+    assert sheet.read(tmp_path).text == "office hours: nine to five."

@@ -273,7 +273,7 @@ def test_what_an_older_version_read_can_be_read_again(app: Pincite) -> None:
     assert app.ingest.wait(timeout_seconds=SECONDS)
     app.database.connection.execute("UPDATE pages SET hidden = NULL, reader = 0")  # as the first versions did
     screen = Screen("documents")
-    assert "1 document read by an older version" in screen.words()
+    assert "1 document was read by an older version" in screen.words()
     screen.test.button(key="read_outdated").click().run()
     assert app.ingest.wait(timeout_seconds=SECONDS)
     document = app.library.find("lease.pdf")

@@ -3,9 +3,11 @@
 import io
 import zlib
 from collections.abc import Sequence
+from pathlib import Path
 
 import pypdf
 import pypdfium2 as pdfium
+import reportlab
 from fpdf import FPDF
 from pypdf.constants import PageLabelStyle
 from pypdf.generic import (
@@ -140,13 +142,19 @@ def with_attachment(pdf: bytes, name: str, content: bytes, *, portfolio: bool = 
     return _written(writer)
 
 
-def glyphs(lines: Sequence[tuple[float, float, str]], *, size: float = 12) -> bytes:
+_FONT = Path(reportlab.__file__).parent / "fonts" / "Vera.ttf"
+_FIRST_LETTER = 36
+"""The number of its glyph for "A"."""
+
+
+def glyphs(lines: Sequence[tuple[float, float, str]], *, size: float = 12, down: bool = False) -> bytes:
     """Text of any script: each line is (x, y from below, characters from left to right as they are drawn).
 
-    The font is not embedded; it says which character each glyph is, and that each is one em wide by half.
+    The font says which character each glyph is, and that each is one em wide by half; it is not embedded. ``down``: the
+    lines run downwards, and some font's glyphs are embedded, since pdfium leaves out what has no size then.
     """
     letters = sorted({letter for _, _, text in lines for letter in text})
-    codes = {letter: number for number, letter in enumerate(letters, start=1)}
+    codes = {letter: number for number, letter in enumerate(letters, start=_FIRST_LETTER if down else 1)}
     mapping = "\n".join(f"<{codes[c]:04x}> <{c.encode('utf-16-be').hex()}>" for c in letters)
     to_unicode = (
         "/CIDInit /ProcSet findresource begin 12 dict begin begincmap /CMapName /T def /CMapType 2 def "
@@ -160,13 +168,14 @@ def glyphs(lines: Sequence[tuple[float, float, str]], *, size: float = 12) -> by
         drawn.encode(),
         b"<< /Font << /F1 5 0 R >> >>",
         {
-            5: b"<< /Type /Font /Subtype /Type0 /BaseFont /Any /Encoding /Identity-H "
-            b"/DescendantFonts [6 0 R] /ToUnicode 7 0 R >>",
+            5: b"<< /Type /Font /Subtype /Type0 /BaseFont /Any /Encoding /Identity-%s "
+            b"/DescendantFonts [6 0 R] /ToUnicode 7 0 R >>" % (b"V" if down else b"H"),
             6: b"<< /Type /Font /Subtype /CIDFontType2 /BaseFont /Any /DW 500 /FontDescriptor 8 0 R "
-            b"/CIDSystemInfo << /Registry (Adobe) /Ordering (Identity) /Supplement 0 >> >>",
+            b"/CIDToGIDMap /Identity /CIDSystemInfo << /Registry (Adobe) /Ordering (Identity) /Supplement 0 >> >>",
             7: _stream(to_unicode.encode()),
             8: b"<< /Type /FontDescriptor /FontName /Any /Flags 4 /Ascent 800 /Descent -200 /CapHeight 700 "
-            b"/ItalicAngle 0 /StemV 80 /FontBBox [0 -200 1000 800] >>",
+            b"/ItalicAngle 0 /StemV 80 /FontBBox [0 -200 1000 800] %s >>" % (b"/FontFile2 9 0 R" if down else b""),
+            **({9: _stream(_FONT.read_bytes())} if down else {}),
         },
     )
 

@@ -9,7 +9,7 @@ import unicodedata
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from itertools import repeat
+from itertools import pairwise, repeat
 from typing import Any
 
 import numpy as np
@@ -65,6 +65,8 @@ def _marks() -> NDArray[np.uint8]:
 _KINDS = _kinds()
 _MARKS = _marks()
 _NAME_BYTES = 80
+_FEWEST_IN_A_RUN = 3
+"""Characters without space between them that say which way their line runs."""
 _SYMBOLS = {chr(0xF700 + code): chr(code).upper() for code in range(0x20, 0x80)} | dict(
     zip("\uf0b7\uf0a7\uf0a8\uf0d8\uf0fc\uf06e\uf06c\uf076", "•▪▫➢✓■●❖", strict=True)
 )
@@ -152,7 +154,7 @@ def read_words(page: pdfium.PdfPage) -> PageWords:
             cut, levels = marked
             texts, starts, last, gaps = cut.texts, cut.starts, cut.last, cut.gaps
             loose, baselines = boxes_of(last), origins_of(starts)
-        turns = _turns(texts, gaps, (loose[:, :2] + loose[:, 2:]) / 2 - baselines)
+        turns = _turns(texts, gaps, (loose[:, :2] + loose[:, 2:]) / 2, baselines)
         boxes = np.empty_like(loose)
         np.minimum(loose[:, :2], baselines, out=boxes[:, :2])
         np.maximum(loose[:, 2:], baselines, out=boxes[:, 2:])
@@ -293,9 +295,14 @@ def display_of(page: pdfium.PdfPage) -> Callable[[NDArray[np.float64]], NDArray[
     return lambda boxes: boxes[:, edges] * np.array(signs) + np.array(offsets)
 
 
-def _turns(texts: list[str], gaps: NDArray[np.int8], moved: NDArray[np.float64]) -> NDArray[np.int8]:
-    """Tell a word's direction by where its last character stands; short words go with the word before."""
-    across, down = moved[:, 0], moved[:, 1]
+def _turns(
+    texts: list[str], gaps: NDArray[np.int8], centers: NDArray[np.float64], baselines: NDArray[np.float64]
+) -> NDArray[np.int8]:
+    """Tell a word's direction by where its last character stands; short words go with the word before.
+
+    Short words without space between them, as in scripts that have none, are told by where the last of them stands.
+    """
+    across, down = (centers - baselines).T
     turns = np.zeros(len(texts), np.int8)
     aside = np.abs(down) > np.abs(across)
     if not aside.any() and across.min() >= 0:
@@ -304,8 +311,15 @@ def _turns(texts: list[str], gaps: NDArray[np.int8], moved: NDArray[np.float64])
     turns[aside & ~short] = np.where(down > 0, 1, 3)[aside & ~short]
     for index in np.flatnonzero(~short & (across < 0) & (turns == 0)):
         turns[index] = 0 if RIGHT_TO_LEFT.search(texts[index]) else 2
+    told = ~short
+    borders = np.flatnonzero(np.concatenate([[True], (gaps[1:] > 0) | ~short[1:] | ~short[:-1], [True]]))
+    for first, end in pairwise(borders.tolist()):
+        if end - first >= _FEWEST_IN_A_RUN:
+            right, below = centers[end - 1] - centers[first]
+            turns[first:end] = 0 if abs(right) >= abs(below) else 1 if below > 0 else 3
+            told[first:end] = True
     if turns.any():
-        usual = np.bincount(turns[~short]).argmax()
-        for index in np.flatnonzero(short):
+        usual = np.bincount(turns[told]).argmax()
+        for index in np.flatnonzero(~told):
             turns[index] = turns[index - 1] if index and gaps[index] < 2 else usual
     return turns
