@@ -22,12 +22,13 @@ from pages.components.page_view import (
     shown_page,
 )
 from pages.components.receipts import draw_hidden, draw_orders, draw_troubles
-from pages.components.table import follow_choice
+from pages.components.sessions import begin_with
+from pages.components.table import follow_choices
 from pages.components.uploads import draw_intake, draw_jobs, intake, open_jobs, take_in
 from pages.components.words import count, escape, moment, parse_time, size, status_in_words
 
 SLOT = "documents_page"
-TABLE = "documents"
+TABLE, SEVERAL = "documents", "several_documents"
 METADATA_NAMES = ("title", "author", "date", "language", "document type", "company", "year")
 
 
@@ -48,8 +49,12 @@ def draw(app: Pincite) -> None:
     if not documents:
         st.info("No documents yet. Drop PDFs above; you can ask about a document as soon as its text has been read.",
                 icon=":material/upload_file:")  # fmt: skip
-    elif chosen := draw_table(app, documents):
-        draw_document(app, chosen)
+        return
+    chosen = draw_table(app, documents)
+    if len(chosen) == 1:
+        draw_document(app, chosen[0], collection)
+    elif chosen:
+        draw_several(app, chosen, collection)
     else:
         st.caption("Choose a document to see its pages, its details, and what you can do with it.")
 
@@ -144,8 +149,11 @@ def draw_progress(app: Pincite) -> None:
         draw_jobs(app, jobs, most=6, can_cancel=True)
 
 
-def draw_table(app: Pincite, documents: Sequence[Document]) -> Document | None:
-    follow_choice(TABLE, [document.id for document in documents])
+def draw_table(app: Pincite, documents: Sequence[Document]) -> list[Document]:
+    """The chosen ones; the only one there is need not be chosen."""
+    several = len(documents) > 1 and st.toggle("Choose several", key="choose_several")
+    table = SEVERAL if several else TABLE
+    follow_choices(table, [document.id for document in documents])
     rows = [
         {
             "Document": document.name,
@@ -159,7 +167,8 @@ def draw_table(app: Pincite, documents: Sequence[Document]) -> Document | None:
         for document in documents
     ]
     event = st.dataframe(
-        rows, hide_index=True, key=TABLE, on_select="rerun", selection_mode="single-row",
+        rows, hide_index=True, key=table, on_select="rerun",
+        selection_mode="multi-row" if several else "single-row",
         height="content" if len(rows) <= 8 else 320,
         column_config={
             "Document": st.column_config.TextColumn(width=300),
@@ -170,14 +179,43 @@ def draw_table(app: Pincite, documents: Sequence[Document]) -> Document | None:
             "Added": st.column_config.DatetimeColumn(format="D MMM YYYY, HH:mm"),
         },
     )  # fmt: skip
-    chosen = [index for index in event["selection"]["rows"] if index < len(documents)]
-    return documents[chosen[0]] if chosen else documents[0] if len(documents) == 1 else None
+    chosen = [documents[index] for index in event["selection"]["rows"] if index < len(documents)]
+    return chosen or list(documents) * (len(documents) == 1)
 
 
-def draw_document(app: Pincite, document: Document) -> None:
+def draw_several(app: Pincite, documents: Sequence[Document], collection: Collection | None) -> None:
+    with row():
+        st.subheader(count(len(documents), "document"), anchor=False)
+        st.space("stretch")
+        draw_asking(documents, collection)
+        draw_deleting(app, documents)
+    st.caption(escape(", ".join(document.name for document in documents)))
+
+
+def draw_asking(documents: Sequence[Document], collection: Collection | None) -> None:
+    """A button that begins a conversation about these documents."""
+    if button("Ask about it" if len(documents) == 1 else "Ask about them", "add_comment"):
+        begin_with([document.id for document in documents], collection.id if collection else "")
+        st.switch_page("pages/chat.py")
+
+
+def draw_deleting(app: Pincite, documents: Sequence[Document]) -> None:
+    named = ", ".join(f"**{escape(document.name)}**" for document in documents)
+    its, this = ("its file", "this document") if len(documents) == 1 else ("their files", "these documents")
+    if quiet("Delete", "delete"):
+        confirm_deletion(
+            f"Delete {this}?",
+            f"{named} will be deleted with {its}, text, index entries and page images. "
+            "Answers that cite what is deleted keep their wording and show “source removed”.",
+            *(_delete, app, documents),
+        )
+
+
+def draw_document(app: Pincite, document: Document, collection: Collection | None) -> None:
     with row():
         st.subheader(escape(document.name), anchor=False)
         st.space("stretch")
+        draw_asking([document], collection)
         with (
             st.popover("Rename", icon=":material/edit:", type="tertiary"),
             st.form(f"rename_{document.id}", border=False),
@@ -192,13 +230,7 @@ def draw_document(app: Pincite, document: Document) -> None:
             download("Marked copy", lambda: app.exports.marked(document), f"{bare_name(document.name)} (marked).pdf",
                      "application/pdf", key="marked_file",
                      help="A copy of this PDF with every cited passage marked")  # fmt: skip
-        if quiet("Delete", "delete"):
-            confirm_deletion(
-                "Delete this document?",
-                f"**{escape(document.name)}** will be deleted with its file, text, index entries and page images. "
-                "Answers that cite it keep their wording and show “source removed”.",
-                *(_delete, app, document),
-            )
+        draw_deleting(app, [document])
     if document.message and document.status in (DocumentStatus.FAILED, DocumentStatus.CANCELLED):
         st.error(escape(document.message), icon=":material/error:")
         button("Try again", "refresh", app.ingest.retry, document.id)
@@ -217,8 +249,9 @@ def draw_document(app: Pincite, document: Document) -> None:
         st.markdown("\n".join(lines) or "This document has no outline.")
 
 
-def _delete(app: Pincite, document: Document) -> None:
-    app.ingest.remove(document.id)
+def _delete(app: Pincite, documents: Sequence[Document]) -> None:
+    for document in documents:
+        app.ingest.remove(document.id)
     page_picture.clear()
 
 

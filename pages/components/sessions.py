@@ -42,6 +42,12 @@ def open_session(app: Pincite) -> Session | None:
     return session
 
 
+def begin_with(document_ids: Sequence[str], collection_id: str) -> None:
+    """Open a new session that searches these documents, the next time that the conversation is drawn."""
+    use_collection(collection_id)
+    st.session_state.update({NEW: tuple(document_ids), "session_id": "", "addressed": "", "chat_page": None})
+
+
 def _newest(app: Pincite, collection_id: str | None = None) -> str:
     return next((session.id for session in app.sessions.list(most=1, collection_id=collection_id)), "")
 

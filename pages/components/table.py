@@ -1,4 +1,4 @@
-"""Tables whose chosen row follows its entry when the list changes, here or in another tab."""
+"""Tables whose chosen rows follow their entries when the list changes, here or in another tab."""
 
 from collections.abc import Sequence
 
@@ -6,19 +6,25 @@ import streamlit as st
 
 
 def choose_row(table: str, position: int | None) -> None:
-    st.session_state[table] = {"selection": {"rows": [] if position is None else [position]}}
+    _choose_rows(table, [] if position is None else [position])
 
 
-def follow_choice(table: str, ids: Sequence[str]) -> tuple[int | None, str]:
-    """Where the chosen entry stands now, and what was chosen; call it before the table of these entries is drawn.
+def _choose_rows(table: str, positions: Sequence[int]) -> None:
+    st.session_state[table] = {"selection": {"rows": list(positions)}}
 
-    None where nothing was chosen or it is gone.
-    """
+
+def follow_choices(table: str, ids: Sequence[str]) -> list[str]:
+    """What was chosen, also what is gone since; call it before the table of these entries is drawn."""
     before = st.session_state.get(f"{table}_ids", ids)
     st.session_state[f"{table}_ids"] = ids
     rows = (st.session_state.get(table) or {}).get("selection", {}).get("rows", [])
-    chosen = before[rows[0]] if rows and rows[0] < len(before) else ""
-    position = ids.index(chosen) if chosen in ids else None
+    chosen = [before[row] for row in rows if row < len(before)]
     if rows and before != ids:
-        choose_row(table, position)
-    return position, chosen
+        _choose_rows(table, [ids.index(one) for one in chosen if one in ids])
+    return chosen
+
+
+def follow_choice(table: str, ids: Sequence[str]) -> tuple[int | None, str]:
+    """Where the one chosen entry stands now, and what it is; None where nothing was chosen or it is gone."""
+    chosen = next(iter(follow_choices(table, ids)), "")
+    return ids.index(chosen) if chosen in ids else None, chosen

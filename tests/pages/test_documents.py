@@ -21,6 +21,12 @@ def _choose(screen: Screen, row: int = 0) -> None:
     screen.test.run()
 
 
+def _choose_several(screen: Screen, *rows: int) -> None:
+    screen.test.toggle(key="choose_several").set_value(True).run()
+    screen.test.session_state["several_documents"] = {"selection": {"rows": rows, "columns": [], "cells": []}}
+    screen.test.run()
+
+
 def _locked_pdf(password: str) -> bytes:
     pdf = FPDF()
     pdf.set_encryption(owner_password="owner", user_password=password)
@@ -189,7 +195,7 @@ def test_the_chosen_document_stays_chosen_when_the_list_changes(
     report = app.ingest.add(samples / "technical-report.pdf", "technical-report.pdf").document
     assert app.ingest.wait([report.id], timeout_seconds=SECONDS)
     screen = Screen("documents")
-    _choose(screen, row=1)
+    _choose(screen, 1)
     assert [shown.value.replace("\\", "") for shown in screen.test.subheader] == [contract.name]
     app.ingest.add(samples / "scanned-letter.pdf", "scanned-letter.pdf")
     screen.test.run()
@@ -280,3 +286,22 @@ def test_what_an_older_version_read_can_be_read_again(app: Pincite) -> None:
     assert app.library.receipts(document.id)[0].hidden
     screen.test.run()
     assert "older version" not in screen.words()
+
+
+def test_several_documents_are_asked_and_deleted_together(app: Pincite) -> None:
+    for name in ("lease", "offer", "minutes"):
+        app.ingest.add(prose([f"This is the {name} of the harbour."]), f"{name}.pdf")
+    assert app.ingest.wait(timeout_seconds=SECONDS)
+    screen = Screen("documents")
+    _choose_several(screen, 0, 2)  # the newest first
+    assert "2 documents" in [one.value for one in screen.test.subheader] and "minutes.pdf, lease.pdf" in screen.words()
+    screen.press("Ask about them")
+    assert screen.test.session_state["new_scope"] == tuple(
+        app.library.find(f"{name}.pdf").id for name in ("minutes", "lease")
+    )
+    screen = Screen("documents")
+    _choose_several(screen, 0, 2)
+    screen.press("Delete")
+    screen.test.button(key="confirm_delete").click().run()
+    assert [document.name for document in app.library.list()] == ["offer.pdf"]
+    screen.assert_sound()
