@@ -20,6 +20,7 @@ from core.graph.build import open_checkpointer
 from core.models.ollama_embedder import OllamaEmbedder
 from core.models.registry import EngineState, look_for_engines
 from core.services.bootstrap import Pincite, open_pincite
+from core.store.upkeep.verify import verify
 from tests.graph.world import ScriptedModel
 
 PENALTIES = "What is the penalty for late payment?"
@@ -245,6 +246,26 @@ def test_the_settings_name_the_index_that_there_is(tmp_path: Path) -> None:
 def bytes_hold(directory: Path, words: str) -> list[str]:
     files = (path for path in directory.rglob("*") if path.is_file())
     return [path.name for path in files if words.encode() in path.read_bytes()]
+
+
+def test_a_deleted_answer_leaves_the_others_and_no_word_of_it(tmp_path: Path, samples: Path) -> None:
+    settings = Settings(data_dir=tmp_path / "data", engine="quoting", ocr=False)
+    with closing(open_pincite(settings)) as app:
+        app.ingest.add(samples / CONTRACT, CONTRACT)
+        assert app.ingest.wait(timeout_seconds=120)
+        session, turns = app.sessions.create(), []
+        for question in ("Does Zanzibarine pay penalties for late payment?", PENALTIES):
+            turns.append(app.runner.ask(session.id, question))
+            app.runner.wait(turns[-1], 60)
+        app.reviews.decide(turns[0], ReviewDecision.EDITED, final_answer="Zanzibarine pays nothing.")
+        app.deletion.turn(turns[0])
+        assert [turn.id for turn in app.turns.of_session(session.id)] == turns[1:]
+        with pytest.raises(TurnError):
+            app.deletion.turn(turns[0])
+        app.deletion.turn(turns[1])
+        assert app.sessions.list() == [], "nothing else was in it"
+    assert list(verify(settings)) == []
+    assert bytes_hold(tmp_path, "Zanzibarine") == []
 
 
 @pytest.mark.parametrize("killed", [False, True])

@@ -25,7 +25,7 @@ from core.store.keywords import Fts5Index
 from core.store.library import Library
 from core.store.notes import NoteStore
 from core.store.private import keep_private
-from core.store.purge import purge, quoting, scrub
+from core.store.purge import of_turn, purge, quoting, scrub
 from core.store.reviews import Reviews
 from core.store.sessions import Sessions
 from core.store.shelf import Shelf
@@ -111,7 +111,13 @@ class Pincite:
             collection=self.collections.get,
         )
         self.suggestions = Suggestions(equipment, self.runner.busy)
-        self.deletion = Deletion(self.runner, self.sessions, self._scrub, self._remove_with_answers)
+        self.deletion = Deletion(
+            self.runner,
+            self.sessions,
+            self._scrub,
+            remove_turn=lambda turn_id: purge(self.database, of_turn(self.turns.without_trace(turn_id))),
+            remove_with_answers=self._remove_with_answers,
+        )
         self._back_up()
         self.documents = Documents(
             self.settings.current, self.library, self._open_ingest, quarantined=lambda: quarantined(settings)

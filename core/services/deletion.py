@@ -26,12 +26,19 @@ class Purged:
 
 class Deletion:
     def __init__(
-        self, runner: TurnRunner, sessions: SessionStore, scrub: Scrub, remove_with_answers: Callable[[str], int]
+        self,
+        runner: TurnRunner,
+        sessions: SessionStore,
+        scrub: Scrub,
+        *,
+        remove_turn: Callable[[str], None],
+        remove_with_answers: Callable[[str], int],
     ) -> None:
         """``remove_with_answers`` takes a document and what quotes it away and counts the answers."""
         self._runner = runner
         self._sessions = sessions
         self._scrub = scrub
+        self._remove_turn = remove_turn
         self._remove_with_answers = remove_with_answers
         self.scrub(words=bool(sessions.to_scrub()))
 
@@ -43,6 +50,14 @@ class Deletion:
             self._runner.stop(running)
             self._runner.wait(running, CLOSING_SECONDS)
         self._sessions.delete(session_id)
+        self.scrub(most_bytes=AT_ONCE_BYTES)
+
+    def turn(self, turn_id: str) -> None:
+        """Delete a finished question with its answer, trace and review; its session too where nothing else is in it.
+
+        Raises TurnError where it is gone.
+        """
+        self._remove_turn(turn_id)
         self.scrub(most_bytes=AT_ONCE_BYTES)
 
     def document_with_answers(self, document_id: str) -> Purged:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from core.domain.errors import StorageError
 from core.domain.search import FROM_THE_ANSWER
+from core.domain.turns import Turn
 from core.store.database import Database
 from core.store.sessions import NEW_TITLE
 
@@ -14,11 +15,15 @@ _MAY_REPEAT = ('"evidence":[]', '"evidence": []', FROM_THE_ANSWER)
 
 @dataclass(frozen=True, slots=True)
 class Purge:
-    """What quotes a document: its turns, and the sessions that they stand in."""
+    """Turns and the sessions that they stand in, and the document that they quote, where that is why they go."""
 
     turn_ids: tuple[str, ...]
     session_ids: tuple[str, ...]
-    document_id: str
+    document_id: str = ""
+
+
+def of_turn(turn: Turn) -> Purge:
+    return Purge((turn.id,), (turn.session_id,))
 
 
 def quoting(database: Database, document_id: str) -> Purge:

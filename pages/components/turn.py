@@ -14,7 +14,7 @@ from pages.components.answer import (
     draw_charts,
     draw_evaluation,
 )
-from pages.components.controls import button, download, link_to_trace, quiet, row
+from pages.components.controls import button, confirm_deletion, download, link_to_trace, quiet, row
 from pages.components.facade import errors_told, safely
 from pages.components.page_view import draw_chips, passages_found
 from pages.components.printing import draw_printed_citations
@@ -203,11 +203,10 @@ def draw_actions(app: Pincite, turn: Turn) -> None:
                       key=f"pin_all_{turn.id}", help="Add this answer's quotations to the notes")  # fmt: skip
         if quiet("Why this answer?", "account_tree", key=f"why_{turn.id}"):
             draw_why(app, turn)
-        if turn.plan and turn.verdict:
-            with st.popover(
-                "More", icon=":material/more_horiz:", type="tertiary", key=f"also_{turn.id}_{turn.status.name}"
-            ):
-                _draw_more(app, turn)
+        with st.popover(
+            "More", icon=":material/more_horiz:", type="tertiary", key=f"also_{turn.id}_{turn.status.name}"
+        ):
+            _draw_more(app, turn)
         st.caption(_timing(turn), width="content")
     if turn.feedback is FeedbackKind.BAD and turn.status is TurnStatus.ANSWERED:
         _ask_what_is_wrong(app, turn)
@@ -236,7 +235,13 @@ def _draw_more(app: Pincite, turn: Turn) -> None:
         quiet("Ask on its own", "chat_bubble", _alone, app, turn.id, key=f"alone_{turn.id}")
     elif turn.plan and turn.plan.readings:
         quiet("Ask as a follow-up", "forum", _joined, app, turn, key=f"joined_{turn.id}")
-    link_to_trace(turn, "Full trace")
+    if turn.plan:
+        link_to_trace(turn, "Full trace")
+    if quiet("Delete answer…", "delete", key=f"delete_{turn.id}"):
+        words = (
+            "The question and its answer, trace and review will be deleted. Answers that build on it stay as they are."
+        )
+        confirm_deletion("Delete this answer?", words, app.deletion.turn, turn.id)
 
 
 def _quote(app: Pincite, turn_id: str) -> None:

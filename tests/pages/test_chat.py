@@ -519,6 +519,16 @@ def test_sessions_are_found_renamed_and_deleted(app: Pincite, contract: Document
     screen.assert_sound()
 
 
+def test_an_answer_is_deleted_from_its_menu(app: Pincite, contract: Document, ask: Ask) -> None:
+    turn = ask()
+    screen = Screen("chat", session=turn.session_id)
+    screen.press("Delete answer…")
+    assert app.turns.get(turn.id), "a deletion asks first"
+    screen.test.button(key="confirm_delete").click().run()
+    assert app.sessions.list() == [], "nothing else was in the session"
+    screen.assert_sound()
+
+
 def test_thumbs_are_kept(app: Pincite, contract: Document, ask: Ask) -> None:
     turn = ask()
     screen = Screen("chat", session=turn.session_id)
