@@ -3,6 +3,8 @@
 "What is the fee?" over three contracts, or over the headings of one: each place gives another answer, none is likelier.
 """
 
+from collections.abc import Sequence
+
 from core.models.selection import Scored, Selection, answer_text
 from core.text.questions import asks_for_a_fact
 from core.text.terms import content_terms
@@ -17,8 +19,8 @@ MOST_OPTIONS, MOST_OWN_TERMS = 4, 3
 """More places than that are no choice; with more telling words of its own a question says which is meant."""
 
 
-def options_of(question: str, selection: Selection) -> tuple[str, ...]:
-    """Places (documents, else headings) that answer equally well, each otherwise; empty: nothing to ask."""
+def options_of(question: str, selection: Selection) -> Sequence[tuple[str, Scored]]:
+    """Places (documents, else headings) that answer equally well, each otherwise, by name; empty: nothing to ask."""
     if (
         not asks_for_a_fact(question)
         or len(set(content_terms(question))) > MOST_OWN_TERMS
@@ -44,4 +46,4 @@ def options_of(question: str, selection: Selection) -> tuple[str, ...]:
     said = set(content_terms(question))
     if "" in names or len(set(names)) < len(names) or any(said & set(content_terms(name)) for name in names):
         return ()
-    return tuple(names)
+    return list(zip(names, alike, strict=True))

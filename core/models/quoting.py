@@ -144,9 +144,16 @@ def chance_of_answer(question: str, evidence: Sequence[Evidence]) -> float:
     return select(question, evidence).answered
 
 
-def options(question: str, evidence: Sequence[Evidence]) -> tuple[str, ...]:
-    """Places of the evidence that answer the question equally well, each otherwise."""
-    return options_of(question, select(question, evidence))
+def choices(question: str, evidence: Sequence[Evidence]) -> list[tuple[str, AnswerPart]]:
+    """Places of the evidence that answer the question equally well, each otherwise, with what they say.
+
+    The first says how likely it is that they answer.
+    """
+    selection = select(question, evidence)
+    said = [(name, _quoted(one.unit)) for name, one in options_of(question, selection)]
+    return [
+        (name, replace(part, probability=None if at else selection.answered)) for at, (name, part) in enumerate(said)
+    ]
 
 
 def quotes(question: str, selection: Selection) -> list[AnswerPart]:

@@ -136,6 +136,8 @@ def _draw_headline(app: Pincite, turn: Turn) -> None:
         label = f":material/link_off: {claims_in_words(turn.parts, verdict)}"
     elif turn.reused_from:
         label = f":material/verified_user: Repeats a reviewed answer · {sure.lower()}"
+    elif turn.options:
+        label = f":material/alt_route: {count(len(turn.options), 'place')} answer that, each differently"
     elif turn.tier is Tier.CHECK:
         label = f":material/rule: {escape(to_check(turn))}"
     elif verdict.declined:

@@ -6,17 +6,19 @@ from typing import Literal
 
 from langgraph.runtime import Runtime
 
-from core.domain.answers import AnswerPart
+from core.domain.answers import AnswerPart, PartKind
 from core.domain.documents import Document, DocumentStatus
 from core.domain.search import Candidate, Evidence, Intent, Reason, SearchResult
 from core.figures.answers import ASKS, asks_for_figure
 from core.graph.context import Documents, TurnContext
 from core.graph.nodes.placed import placed, with_places
 from core.graph.state import TurnState, critique_of
-from core.models.quoting import LEAST_ANSWERED, chance_of_answer, options
+from core.judge.citations import cite, renumbered
+from core.models.quoting import LEAST_ANSWERED, chance_of_answer, choices
 from core.search.overview import documents_meant, overview
 from core.text.plain import counted
 
+WHICH_ONE = "Which one do you mean?"
 NOTHING_NEW = "Searching further found nothing new."
 MOST_LOOKS = 3
 SHOWN_PER_STAGE = 40
@@ -48,17 +50,31 @@ def retriever(state: TurnState, runtime: Runtime[TurnContext]) -> TurnState:
 
 
 def _asking_back(state: TurnState, context: TurnContext) -> TurnState:
-    """Ask which is meant where several places answer equally well; never of a question that answers the last one."""
+    """Say what each place says and ask which is meant, where several answer equally well.
+
+    Never of a question that answers the last one.
+    """
     asked_before = bool(context.history) and context.history[-1].asked_back
     if state.intent is Intent.SURVEY or state.attempts or state.hint or asked_before or state.fresh:
         return state
-    found = options(state.asked, state.evidence)
-    context.note(decided={"options": list(found)})
+    found = choices(state.asked, state.evidence)
+    names = tuple(name for name, _ in found)
+    context.note(decided={"options": list(names)})
     if not found:
         return state
-    told = "\n".join(f"- {name}" for name in found)
-    text = f"{len(found)} places answer that, each differently. Which one do you mean?\n{told}"
-    return replace(state, options=found, question_back="Which one do you mean?", parts=(AnswerPart(text),))
+    parts = [AnswerPart(f"{len(found)} places answer that, each differently. {WHICH_ONE}", kind=PartKind.NOTE)]
+    for name, quoted in found:
+        parts += [AnswerPart("\n\n"), AnswerPart(f"{name}:", kind=PartKind.NOTE), AnswerPart("\n\n"), quoted]
+    cited, evidence = renumbered(cite(parts, state.evidence, context.documents.page_text), state.evidence)
+    return replace(
+        state,
+        options=names,
+        question_back=WHICH_ONE,
+        parts=cited.parts,
+        citations=cited.citations,
+        evidence=evidence,
+        by_code=True,
+    )
 
 
 def _search(state: TurnState, context: TurnContext, searched: Sequence[Document]) -> TurnState:
@@ -141,11 +157,9 @@ def _repeats(state: TurnState, context: TurnContext) -> bool:
 
 def after_retriever(
     state: TurnState, runtime: Runtime[TurnContext]
-) -> Literal["analyst", "generator", "judge", "review", "__end__"]:
-    if state.options:
-        return "__end__"
+) -> Literal["analyst", "generator", "judge", "review"]:
     if state.parts and not state.attempts:
-        return "judge"  # there is no such place, and nothing to write from
+        return "judge"  # several places answer, or there is no such place: nothing is to be written
     if state.give_up or not state.evidence:
         return "review"
     wants_figure = state.intent is not Intent.SURVEY and asks_for_figure(state.asked, runtime.context.formulas) >= ASKS
