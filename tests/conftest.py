@@ -33,7 +33,7 @@ def contract_library(samples: Path, tmp_path_factory: pytest.TempPathFactory) ->
     settings = Settings(data_dir=tmp_path_factory.mktemp("contract") / "data", engine="quoting")
     with closing(open_pincite(settings)) as pincite:
         pincite.ingest.add(samples / "service-contract.pdf", "service-contract.pdf")
-        assert pincite.ingest.wait(timeout_seconds=120)
+        assert pincite.ingest.wait(timeout_seconds=300)
     return settings.data_dir
 
 

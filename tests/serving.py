@@ -111,7 +111,7 @@ def _wait_until_it_answers(process: subprocess.Popen[str], port: int) -> None:
     deadline = time.monotonic() + 60
     while True:
         try:
-            connection = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
+            connection = http.client.HTTPConnection("127.0.0.1", port, timeout=300)
             connection.request("GET", "/_stcore/health")
             assert connection.getresponse().status == 403, "a stranger was let in"
             return

@@ -172,7 +172,7 @@ for thread in threading.enumerate():
         print(f"thread {thread.name}")
 """
     done = subprocess.run(
-        [sys.executable, "-c", script, *_modules("core")], capture_output=True, text=True, timeout=120
+        [sys.executable, "-c", script, *_modules("core")], capture_output=True, text=True, timeout=300
     )
     assert (done.stdout, done.returncode) == ("", 0), done.stderr
 
@@ -181,7 +181,7 @@ def _loaded_by(*words: str) -> set[str]:
     """What a command has imported when it has done its work."""
     script = "import sys, cli; status = cli.main(sys.argv[1:]); print(*sys.modules); sys.exit(status)"
     command = [sys.executable, "-c", script, *words]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=True)
     return set(done.stdout.splitlines()[-1].split())
 
 

@@ -309,7 +309,7 @@ def test_the_app_starts_says_where_it_is_and_stops_on_control_c(tmp_path: Path) 
     port = free_port()
     with running_app(tmp_path, port=port) as app:
         app.process.send_signal(signal.SIGINT)
-        out, _ = app.process.communicate(timeout=30)
+        out, _ = app.process.communicate(timeout=300)
     assert app.process.returncode == 0
     assert app.entrance.startswith(f"http://127.0.0.1:{port}/?token=")
     assert "Traceback" not in out
@@ -320,12 +320,12 @@ def test_a_second_start_says_where_pincite_is_and_another_port_opens_the_same_da
     command = pincite_command("--no-browser", "--port", str(port), "--data-dir", tmp_path / "data")
     with running_app(tmp_path, port=port) as app:
         assert (tmp_path / "data" / "app.json").stat().st_mode & 0o777 == 0o600
-        done = subprocess.run(command, capture_output=True, text=True, timeout=60, cwd=tmp_path)
+        done = subprocess.run(command, capture_output=True, text=True, timeout=300, cwd=tmp_path)
         assert_one_clear_line(Outcome(done.returncode, done.stdout, done.stderr), app.entrance, "--port")
         with running_app(tmp_path, port=second) as other:
             assert other.entrance.partition("token=")[2] != app.entrance.partition("token=")[2]
         (tmp_path / "data" / "app.json").write_text("[", encoding="utf-8")
-        done = subprocess.run(command, capture_output=True, text=True, timeout=60, cwd=tmp_path)
+        done = subprocess.run(command, capture_output=True, text=True, timeout=300, cwd=tmp_path)
         assert_one_clear_line(Outcome(done.returncode, "", done.stderr), str(port))
         app.process.kill()
         app.process.wait()
@@ -336,13 +336,13 @@ def test_a_second_start_says_where_pincite_is_and_another_port_opens_the_same_da
 def test_control_c_ends_the_app_though_a_tab_is_open(tmp_path: Path) -> None:
     with running_app(tmp_path, port=free_port()) as app:
         tab = let_in(app)
-        with closing(socket.create_connection(("127.0.0.1", tab.port), timeout=60)) as connection:
+        with closing(socket.create_connection(("127.0.0.1", tab.port), timeout=300)) as connection:
             headers = (tab.host, tab.origin, tab.cookie, *HANDSHAKE)
             lines = ["GET /_stcore/stream HTTP/1.1", *(f"{name}: {value}" for name, value in headers), "", ""]
             connection.sendall("\r\n".join(lines).encode())
             assert b" 101 " in connection.recv(100)
             app.process.send_signal(signal.SIGINT)
-            out, _ = app.process.communicate(timeout=60)
+            out, _ = app.process.communicate(timeout=300)
     assert app.process.returncode == 0 and "Traceback" not in out, out
 
 
@@ -352,7 +352,7 @@ def test_a_taken_port_gets_a_plain_message(tmp_path: Path) -> None:
         taken.listen()
         port = taken.getsockname()[1]
         command = pincite_command("--no-browser", "--port", str(port), "--data-dir", tmp_path / "data")
-        done = subprocess.run(command, capture_output=True, text=True, timeout=60, cwd=tmp_path)
+        done = subprocess.run(command, capture_output=True, text=True, timeout=300, cwd=tmp_path)
     assert_one_clear_line(Outcome(done.returncode, done.stdout, done.stderr), str(port), "--port")
 
 

@@ -17,7 +17,7 @@ from core.domain.turns import Turn, TurnStatus
 from core.services.bootstrap import Pincite, open_pincite
 from tests.support.pdfs import prose
 
-SECONDS = 60.0
+SECONDS = 300.0
 NAMES = ("red.pdf", "green.pdf", "blue.pdf", "white.pdf")
 QUESTIONS = (
     "What is the penalty for late delivery?",

@@ -104,7 +104,7 @@ def test_installed_wheel_works_from_any_folder_and_keeps_data_in_the_users_folde
     assert int(samples) == len(WRITERS)
     for words in (["--help"], ["doctor"]):
         command = [sys.executable, "-c", "import sys; from pincite.cli import main; sys.exit(main())", *words]
-        subprocess.run(command, cwd=elsewhere, env=environment, capture_output=True, check=True, timeout=120)
+        subprocess.run(command, cwd=elsewhere, env=environment, capture_output=True, check=True, timeout=300)
     assert list(elsewhere.iterdir()) == []
 
 

@@ -42,7 +42,7 @@ def test_only_the_owner_can_read_the_data_directory(settings: Settings, tmp_path
     (data / "pincite.db").touch()
     with closing(open_pincite(settings)) as pincite:
         document = pincite.ingest.add(make_pdf(tmp_path / "lease.pdf", [SENTENCE]), "lease.pdf").document
-        assert pincite.ingest.wait([document.id], timeout_seconds=120)
+        assert pincite.ingest.wait([document.id], timeout_seconds=300)
         modes = _modes(data)
     assert {path: oct(mode) for path, mode in modes.items() if mode & 0o077} == {}
 

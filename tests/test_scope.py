@@ -36,7 +36,7 @@ def test_a_scope_whose_documents_are_gone_searches_nothing_and_says_so(
     assert turn.status is TurnStatus.FAILED and "None of the documents chosen" in turn.error
     assert not turn.answer and not turn.evidence and not model.requests
     assert world.sessions.get(world.session.id).document_ids == (REPORT,), "the choice stays"
-    again = world.runner.wait(world.runner.run_again(turn.id), 20).turn
+    again = world.runner.wait(world.runner.run_again(turn.id), 300).turn
     assert again.status is TurnStatus.FAILED, "run again keeps it too"
     world.close()
 
@@ -66,10 +66,10 @@ def test_run_again_keeps_what_was_asked_all_or_these(tmp_path: Path, how: dict[s
     world.sessions.set_documents(world.session.id, [REPORT])
     world.shelf.texts[CONTRACT] = ("Overdue amounts bear interest at 1.5 % per month from the due date.",)
     world.shelf.names[CONTRACT] = "Service contract.pdf"
-    again = world.runner.wait(world.runner.run_again(everything.id, **how), 20).turn
+    again = world.runner.wait(world.runner.run_again(everything.id, **how), 300).turn
     assert again.document_ids == (REPORT, CONTRACT) and again.scope == ()
     assert {item.passage.document_id for item in again.evidence} == {CONTRACT}
-    narrow = world.runner.wait(world.runner.run_again(these.id, **how), 20).turn
+    narrow = world.runner.wait(world.runner.run_again(these.id, **how), 300).turn
     assert narrow.scope == (REPORT,) and {item.passage.document_id for item in narrow.evidence} <= {REPORT}
     world.close()
 
@@ -111,12 +111,12 @@ def test_no_scope_and_no_removal_lets_evidence_in_from_outside(tmp_path: Path) -
 def _add(app: Pincite, number: int) -> str:
     content = prose([f"The late fee of lease {number} is {number + 2} dollars a day."])
     document = app.ingest.add(content, f"lease {number}.pdf").document
-    assert app.ingest.wait([document.id], timeout_seconds=60)
+    assert app.ingest.wait([document.id], timeout_seconds=300)
     return document.id
 
 
 def _ask(app: Pincite, session_id: str, question: str) -> Turn:
-    return app.runner.wait(app.runner.ask(session_id, question, mode=Mode.DOCUMENTS), 60).turn
+    return app.runner.wait(app.runner.ask(session_id, question, mode=Mode.DOCUMENTS), 300).turn
 
 
 def _assert_within(turn: Turn, allowed: set[str]) -> None:
@@ -131,8 +131,8 @@ def test_a_question_can_be_put_to_all_documents_and_on_its_own(tmp_path: Path) -
     world.ask(PENALTY, document_ids=[REPORT])
     narrow = world.ask("And per day?", document_ids=[REPORT]).turn
     assert narrow.scope == (REPORT,) and narrow.asked != "And per day?"
-    wide = world.runner.wait(world.runner.run_again(narrow.id, everywhere=True), 20).turn
+    wide = world.runner.wait(world.runner.run_again(narrow.id, everywhere=True), 300).turn
     assert wide.scope == () and wide.asked == narrow.asked
-    alone = world.runner.wait(world.runner.run_again(narrow.id, alone=True), 20).turn
+    alone = world.runner.wait(world.runner.run_again(narrow.id, alone=True), 300).turn
     assert alone.scope == (REPORT,) and alone.asked == "And per day?"
     world.close()

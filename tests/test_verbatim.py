@@ -184,7 +184,7 @@ PAPER = (
 def paper_in(data_dir: Path) -> Iterator[Pincite]:
     with closing(open_pincite(Settings(data_dir=data_dir, engine="quoting", ocr=False))) as opened:
         opened.ingest.add(prose(PAPER), "paper.pdf")
-        assert opened.ingest.wait(timeout_seconds=120)
+        assert opened.ingest.wait(timeout_seconds=300)
         yield opened
 
 
@@ -250,7 +250,7 @@ def test_an_edit_is_judged_on_the_question_that_the_draft_was_judged_on(
         "Summarise paper.pdf",
     ):
         questions.clear()
-        turn = app.runner.wait(app.runner.ask(session.id, question), 60).turn
+        turn = app.runner.wait(app.runner.ask(session.id, question), 300).turn
         app.verdicts.of_edit(turn.id, "It constructs hypothetical documents.")
         assert len(set(questions)) == 1, question
 

@@ -46,14 +46,16 @@ class Sessions:
         return session
 
     def list(self, search: str = "", *, most: int = -1, collection_id: str | None = None) -> list[Session]:
-        """The most recently used first, all or so many; ``search`` looks in titles and questions.
+        """The most recently used first, all or so many; ``search`` looks in titles, questions and answers.
 
         ``collection_id``: only those of that collection; empty: only those of none.
         """
         pattern = containing(search)
         rows = self._database.connection.execute(
-            "SELECT * FROM sessions WHERE (title LIKE ?1 ESCAPE '\\' OR id IN "
-            "(SELECT session_id FROM turns WHERE question LIKE ?1 ESCAPE '\\')) "
+            "SELECT * FROM sessions WHERE (title LIKE ?1 ESCAPE '\\' OR id IN ("
+            "SELECT session_id FROM turns JOIN turn_lines ON turn_id = id "
+            "WHERE question LIKE ?1 ESCAPE '\\' OR answer LIKE ?1 ESCAPE '\\' UNION "
+            "SELECT session_id FROM turns JOIN reviews ON turn_id = turns.id WHERE final_answer LIKE ?1 ESCAPE '\\')) "
             "AND collection_id = ifnull(?2, collection_id) ORDER BY updated_at DESC, rowid DESC LIMIT ?3",
             (pattern, collection_id, most),
         ).fetchall()

@@ -15,7 +15,7 @@ ARGUMENTS = (
     "--no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking "
     "--disable-component-update --disable-sync"
 ).split()
-PATIENCE_MS = 60_000
+PATIENCE_MS = 240_000
 HERE = Path(__file__).parent
 
 

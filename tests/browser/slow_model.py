@@ -21,7 +21,7 @@ class SlowModel:
     def pieces(self) -> Iterator[str]:
         for number, word in enumerate(SENTENCE.split(" ")):
             if number == BEFORE_THE_GATE:
-                assert self.go_on.wait(120), "the test never let the answer go on"
+                assert self.go_on.wait(300), "the test never let the answer go on"
             yield word if number == 0 else f" {word}"
 
 

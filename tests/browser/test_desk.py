@@ -48,7 +48,6 @@ def test_words_of_a_page_are_found_selected_copied_with_their_citation_and_asked
     expect(page.locator(".pincite-here")).to_have_count(2)
     find.fill("no such words")
     expect(page.locator(".pincite-count")).to_have_text("No matches")
-    line.scroll_into_view_if_needed()
     line.click(click_count=3)
     page.get_by_role("button", name="Copy with citation").click()
     expect(page.get_by_role("button", name="Copied")).to_be_visible()

@@ -33,7 +33,7 @@ def test_the_printed_address_lets_this_browser_in_and_no_other(
 
 def test_somebody_from_another_machine_signs_in(tmp_path: Path, new_page: NewPage) -> None:
     command = pincite_command("passphrase", "--data-dir", tmp_path / "data")
-    subprocess.run(command, input="four words nobody guesses\n", text=True, check=True, timeout=60)
+    subprocess.run(command, input="four words nobody guesses\n", text=True, check=True, timeout=300)
     listening = {**os.environ, "PINCITE_ENGINE": "quoting", "STREAMLIT_SERVER_ADDRESS": "0.0.0.0"}
     with running_app(tmp_path, port=free_port(), environment=listening) as app:
         page = new_page()

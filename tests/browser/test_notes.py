@@ -22,7 +22,6 @@ def test_what_is_pinned_is_kept_exported_and_brought_back(quoting_app: str, new_
     before = int(counted[1])
     page.get_by_role("button", name=re.compile(r"^Open service-contract\.pdf, p\. 2")).first.click()
     line = page.locator(".pincite-words > span", has_text="6.2 The Supplier may also charge").first
-    line.scroll_into_view_if_needed()
     line.click(click_count=3)
     page.get_by_role("toolbar", name="Selected words").get_by_role("button", name="Pin to notes").click()
     more = page.get_by_role("button", name=f"Notes ({before + 1})")

@@ -32,7 +32,7 @@ def test_the_window_of_its_own_is_let_in_and_quitting_it_ends_the_app(tmp_path: 
         expect(page.get_by_role("heading", name="Ask your documents")).to_be_visible()
         assert page.url == f"{app.address}/"
         window.new_browser_cdp_session().send("Browser.close")  # a page without a screen has no window to close
-        assert app.process.wait(timeout=60) == 0
+        assert app.process.wait(timeout=300) == 0
     kept = [file.name for file in (tmp_path / "data" / "window").rglob("*") if file.is_file()]
     assert kept == ["Preferences"]
 

@@ -96,7 +96,7 @@ def test_an_answer_from_a_changed_map_waits_for_review_and_says_why(tmp_path: Pa
     app = open_pincite(Settings(data_dir=tmp_path / "data", engine="quoting"))
     try:
         app.ingest.add(path, path.name)
-        assert app.ingest.wait(timeout_seconds=120)
+        assert app.ingest.wait(timeout_seconds=300)
         session = app.sessions.create()
         turn = app.runner.wait(app.runner.ask(session.id, made.question), 120).turn
         assert turn.status is TurnStatus.FLAGGED

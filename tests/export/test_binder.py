@@ -165,9 +165,9 @@ def test_marks_lie_on_the_words_of_turned_pages(
 ) -> None:
     turned = pdfs.turned(pdfs.prose(["The mooring fee of the northern quay is 4,250 euro a year."]), angle)
     document = pincite.ingest.add(turned, "turned.pdf").document
-    assert pincite.ingest.wait([document.id], timeout_seconds=60)
+    assert pincite.ingest.wait([document.id], timeout_seconds=300)
     session = pincite.sessions.create(document_ids=[document.id])
-    turn = pincite.runner.wait(pincite.runner.ask(session.id, "What is the mooring fee of the quay?"), 60).turn
+    turn = pincite.runner.wait(pincite.runner.ask(session.id, "What is the mooring fee of the quay?"), 300).turn
     assert turn.citations
     found = list(prove(saved(tmp_path, pincite.exports.of_turn(turn.id)), [], reader))
     assert [finding for finding in found if finding.holds is False] == []

@@ -107,7 +107,7 @@ def test_libreoffice_opens_the_word_document_and_keeps_its_footnotes(
     (tmp_path / "a.docx").write_bytes(pincite.exports.of_turn(turn.id, Form.WORD))
     profile = f"-env:UserInstallation={(tmp_path / 'profile').as_uri()}"
     converted = ["soffice", profile, "--headless", "--convert-to", "odt", "--outdir", str(tmp_path)]
-    subprocess.run([*converted, str(tmp_path / "a.docx")], check=True, capture_output=True, timeout=120)
+    subprocess.run([*converted, str(tmp_path / "a.docx")], check=True, capture_output=True, timeout=300)
     content = ElementTree.fromstring(zipfile.ZipFile(tmp_path / "a.odt").read("content.xml"))
     notes = ["".join(note.itertext()) for note in content.iter(f"{ODF}note")]
     assert len(notes) == sum(1 for part in turn.parts if part.numbers)
@@ -168,7 +168,7 @@ def test_a_scanned_page_is_proved_by_what_is_seen_on_it(
 ) -> None:
     source, file = samples / "scanned-letter.pdf", tmp_path / "binder.pdf"
     document = pincite.ingest.add(source, source.name).document
-    assert pincite.ingest.wait([document.id], timeout_seconds=120)
+    assert pincite.ingest.wait([document.id], timeout_seconds=300)
     session = pincite.sessions.create(document_ids=[document.id])
     asked = pincite.runner.wait(pincite.runner.ask(session.id, "What is the new mooring fee for berth 7?"), 120).turn
     assert asked.citations
@@ -207,10 +207,10 @@ def test_a_copy_of_the_document_has_its_citations_marked(pincite: Pincite, angle
     document = pincite.ingest.add(turned, "turned.pdf").document
     with pytest.raises(DocumentError, match="No answer cites"):
         pincite.exports.marked(document)
-    assert pincite.ingest.wait([document.id], timeout_seconds=60)
+    assert pincite.ingest.wait([document.id], timeout_seconds=300)
     session = pincite.sessions.create(document_ids=[document.id])
     question = "What is the mooring fee of the quay?"
-    answered = pincite.runner.wait(pincite.runner.ask(session.id, question), 60).turn
+    answered = pincite.runner.wait(pincite.runner.ask(session.id, question), 300).turn
     assert answered.citations
     content = pincite.exports.marked(document)
     place = answered.citations[-1]

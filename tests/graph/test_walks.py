@@ -137,7 +137,7 @@ def test_a_lost_model_is_told_plainly_and_can_be_run_again(world: Any) -> None:
         failed.status is TurnStatus.FAILED
         and failed.error == "The connection to scripted was lost. Run it with quoting."
     )
-    again = one.runner.wait(one.runner.run_again(failed.id), 30).turn
+    again = one.runner.wait(one.runner.run_again(failed.id), 300).turn
     assert again.status is TurnStatus.ANSWERED and again.question == failed.question and again.position == 1
 
 

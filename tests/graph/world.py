@@ -124,7 +124,7 @@ class ScriptedModel:
         yield first
         self.begun.set()
         if self.gate is not None:
-            assert self.gate.wait(20), "nobody opened the gate"
+            assert self.gate.wait(300), "nobody opened the gate"
         for word in rest:
             if stopped():
                 return
@@ -177,7 +177,7 @@ class World:
         return Quoting() if asked == "quoting" else self.model
 
     def ask(self, question: str, **how: Any) -> TurnSnapshot:
-        return self.runner.wait(self.runner.ask(self.session.id, question, **how), 30)
+        return self.runner.wait(self.runner.ask(self.session.id, question, **how), 300)
 
     def close(self) -> None:
         self.runner.close()

@@ -62,7 +62,7 @@ def test_nothing_that_takes_time_is_done_under_the_write_lock(
         for name in ("encode_layout", "embedding_key"):
             monkeypatch.setattr(shelf_module, name, watch(getattr(shelf_module, name), shop.database, held))
         document = shop.ingest.add(make_pdf(tmp_path / "a.pdf", ["text"]), "a.pdf").document
-        assert shop.ingest.wait([document.id], searchable_only=True, timeout_seconds=120)
+        assert shop.ingest.wait([document.id], searchable_only=True, timeout_seconds=300)
         assert held == [] and shop.library.get(document.id).passage_count > 50
         contexts = shop.database.connection.execute("SELECT max(length(context)) FROM passages").fetchone()[0]
         assert contexts < 2_000, "a heading is repeated with each passage, and so has a limit"
@@ -88,11 +88,11 @@ def test_who_must_wait_for_too_long_is_told_that_it_is_busy(
         def hold() -> None:
             with database.transaction():
                 holds.set()
-                assert may_end.wait(60)
+                assert may_end.wait(300)
 
         holder = threading.Thread(target=hold)
         holder.start()
-        assert holds.wait(60)
+        assert holds.wait(300)
         try:
             with pytest.raises(BusyError, match="Try again") as told, database.transaction():
                 pass

@@ -32,7 +32,7 @@ TABLES = (
     "jobs",
     "removals",
 )
-LONG_SECONDS = 120.0
+LONG_SECONDS = 300.0
 
 
 def make_pdf(path: Path, pages: Sequence[str], *, password: str = "") -> Path:

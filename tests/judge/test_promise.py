@@ -131,16 +131,16 @@ def test_a_promise_decides_what_is_shown(contract_library: Path, tmp_path: Path)
     shutil.copytree(contract_library, tmp_path / "data")
     with closing(open_pincite(Settings(data_dir=tmp_path / "data", engine="quoting", max_retries=0))) as pincite:
         session, question = pincite.sessions.create().id, "What is the penalty for late payment?"
-        shown = pincite.runner.wait(pincite.runner.ask(session, question), 60).turn
+        shown = pincite.runner.wait(pincite.runner.ask(session, question), 300).turn
         assert shown.status is TurnStatus.ANSWERED
         pincite.settings.change(promised_risk=0.01)
         assert pincite.confidence.thresholds() == {}
-        strict = pincite.runner.wait(pincite.runner.ask(session, question, fresh=True), 60).turn
+        strict = pincite.runner.wait(pincite.runner.ask(session, question, fresh=True), 300).turn
         assert strict.status is TurnStatus.FLAGGED and strict.verdict and not strict.verdict.accepted
         assert strict.verdict.confidence == shown.verdict.confidence if shown.verdict else False
         pincite.settings.change(promised_risk=0.5)
         assert pincite.confidence.threshold_of(strict) < strict.verdict.confidence
-        loose = pincite.runner.wait(pincite.runner.ask(session, question, fresh=True), 60).turn
+        loose = pincite.runner.wait(pincite.runner.ask(session, question, fresh=True), 300).turn
         assert loose.status is TurnStatus.ANSWERED
 
 
@@ -152,7 +152,7 @@ def test_own_reviews_are_what_is_promised_by_once_there_are_enough(contract_libr
         assert not are_own
         for position, number in enumerate([*range(50), 49]):
             question = f"What is the penalty for late payment of invoice {number}?"
-            turn = pincite.runner.wait(pincite.runner.ask(session, question, fresh=True), 60).turn
+            turn = pincite.runner.wait(pincite.runner.ask(session, question, fresh=True), 300).turn
             if number < 49:
                 assert pincite.confidence.labelled()[AnswerKind.QUOTED] == (shipped, False)
             again = position == 50

@@ -190,10 +190,10 @@ def test_a_stop_is_heeded_while_the_server_says_nothing(silent: str) -> None:
 
     thread = threading.Thread(target=ask)
     thread.start()
-    assert asked.wait(60)
+    assert asked.wait(300)
     begun = time.monotonic()
     stop.set()
-    thread.join(60)
+    thread.join(300)
     assert ended and time.monotonic() - begun < 30
 
 

@@ -141,7 +141,7 @@ def test_a_stopped_fetch_lets_the_server_go_and_says_that_it_can_go_on(shop: Sho
     waited_for(library, lambda fetch: fetch.now.total)
     library.stop()
     assert "was stopped" in waited_for(library, lambda fetch: not fetch.running).error
-    assert shop.hung_up.wait(20), "the connection is closed"
+    assert shop.hung_up.wait(300), "the connection is closed"
 
 
 def test_what_goes_wrong_is_told_with_what_to_do(shop: Shop, tmp_path: Path) -> None:
@@ -196,7 +196,7 @@ def test_the_model_that_would_answer_is_loaded_once_before_it_is_asked(shop: Sho
         engines.warm()
     for thread in threading.enumerate():
         if thread.name == "warm":
-            thread.join(20)
+            thread.join(300)
     (asked,) = shop.loaded
     assert (asked["model"], asked["keep_alive"], asked.get("prompt", "")) == ("small:1b", KEEP_ALIVE, "")
     assert asked["options"]["num_ctx"] == 4096, "as at every call, else it would be loaded anew"

@@ -22,7 +22,7 @@ from tests.graph.world import ScriptedModel
 
 PENALTIES = "What is the penalty for late payment?"
 WRONG = "The late payment penalty is 9 % of the overdue amount per week [1]."
-SECONDS = 60
+SECONDS = 300
 
 
 @pytest.fixture(autouse=True, scope="session")

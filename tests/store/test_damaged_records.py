@@ -88,7 +88,7 @@ def test_damage_in_any_column_is_told_and_the_rest_opens(app: Pincite, reviewed:
 def test_a_turn_that_cannot_be_read_stands_beside_the_others(app: Pincite, contract: Document, ask: Ask) -> None:
     one = ask()
     session_id = one.session_id
-    other = app.runner.wait(app.runner.ask(session_id, "When are invoices due?"), 60).turn
+    other = app.runner.wait(app.runner.ask(session_id, "When are invoices due?"), 300).turn
     for garbage in GARBAGE:
         with app.database.transaction() as connection:
             connection.execute("UPDATE turns SET body = ? WHERE id = ?", (garbage, one.id))

@@ -170,7 +170,7 @@ database = Database(Path(sys.argv[1]))
 database.connection.execute("UPDATE documents SET name = 'renamed.pdf'")
 os._exit(9)
 """
-    subprocess.run([sys.executable, "-c", script, str(path)], check=False, timeout=60)
+    subprocess.run([sys.executable, "-c", script, str(path)], check=False, timeout=300)
     assert path.with_name("pincite.db-wal").stat().st_size
 
 

@@ -32,11 +32,11 @@ def test_closing_closes_what_other_threads_hold(tmp_path: Path) -> None:
     def hold() -> None:
         opened.append(database.connection)
         held.set()
-        done.wait(20)
+        done.wait(300)
 
     thread = threading.Thread(target=hold)
     thread.start()
-    assert held.wait(20)
+    assert held.wait(300)
     database.close()
     with pytest.raises(sqlite3.ProgrammingError):
         opened[0].execute("SELECT 1")

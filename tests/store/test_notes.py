@@ -9,7 +9,7 @@ from core.domain.errors import TurnError
 from core.domain.settings import Settings
 from core.services.bootstrap import Pincite, open_pincite
 
-SECONDS = 60
+SECONDS = 300
 
 
 @pytest.fixture

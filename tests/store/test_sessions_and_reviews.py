@@ -62,6 +62,12 @@ def test_a_session_is_named_after_its_first_question_and_found_by_it(tmp_path: P
     other = world.sessions.create("Turbines")
     assert [session.title for session in world.sessions.list()] == ["Turbines", PENALTY]
     assert [session.id for session in world.sessions.list("overdue AMOUNTS")] == [world.session.id]
+    assert [session.id for session in world.sessions.list("BEAR interest at 1.5")] == [world.session.id], "an answer"
+    turn = world.turns.of_session(world.session.id)[0]
+    edited = (AnswerPart("Eleven per cent."),)
+    reviews = Reviews(world.database, world.turns, cite=lambda turn, text: (edited, ()))
+    reviews.decide(turn.id, ReviewDecision.EDITED, final_answer="Eleven per cent.")
+    assert [session.id for session in world.sessions.list("eleven per cent")] == [world.session.id], "a reviewed one"
     assert world.sessions.list("100%") == []
     world.sessions.rename(other.id, "  Wind   power ")
     assert world.sessions.get(other.id).title == "Wind power"
@@ -265,7 +271,7 @@ def test_of_many_who_decide_at_once_one_does(flagged: tuple[Desk, Turn]) -> None
     line, told = threading.Barrier(6), list[str]()
 
     def decide(name: str) -> None:
-        line.wait(20)
+        line.wait(300)
         try:
             desk.reviews.decide(turn.id, ReviewDecision.APPROVED, reviewer=name)
         except TurnError as error:

@@ -19,7 +19,7 @@ def made(samples: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     with closing(open_pincite(settings)) as pincite:
         for name in ("service-contract.pdf", "technical-report.pdf"):
             pincite.ingest.add(samples / name, name)
-        assert pincite.ingest.wait(timeout_seconds=120)
+        assert pincite.ingest.wait(timeout_seconds=300)
         session = pincite.sessions.create()
         pincite.runner.wait(pincite.runner.ask(session.id, QUESTION), 120)
     return settings.data_dir

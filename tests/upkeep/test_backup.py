@@ -33,7 +33,7 @@ def test_what_was_backed_up_while_the_app_ran_comes_back_whole(library: Settings
     restored = Settings(data_dir=tmp_path / "new" / "place", engine="quoting", ocr=False)
     restore(target, restored.data_dir)
     with closing(open_pincite(restored)) as pincite:
-        assert pincite.ingest.wait(timeout_seconds=120)
+        assert pincite.ingest.wait(timeout_seconds=300)
         assert {document.name for document in pincite.library.list()} == names
         assert pincite.sessions.get(session.id).title == "Asked while it ran"
         assert pincite.search.try_out("late payment penalties")[1].evidence

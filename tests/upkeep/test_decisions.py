@@ -39,7 +39,7 @@ def decided(_decided: Path, tmp_path: Path) -> Settings:
 
 def _asked(pincite: Pincite) -> list[str]:
     session = pincite.sessions.create()
-    return [pincite.runner.wait(pincite.runner.ask(session.id, question), 60).turn.id for question in QUESTIONS]
+    return [pincite.runner.wait(pincite.runner.ask(session.id, question), 300).turn.id for question in QUESTIONS]
 
 
 def _found(settings: Settings) -> list[str]:

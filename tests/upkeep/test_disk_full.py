@@ -34,11 +34,11 @@ def test_ingest_goes_on_by_itself_once_there_is_space(
     with closing(open_pincite(library)) as pincite:
         document = pincite.ingest.add(samples / "scanned-letter.pdf", "scanned-letter.pdf").document
         with pytest.raises(FullDiskError):
-            pincite.ingest.wait([document.id], timeout_seconds=120)
+            pincite.ingest.wait([document.id], timeout_seconds=300)
         full.clear()
         while pincite.library.get(document.id).status is not DocumentStatus.READY:
             with contextlib.suppress(FullDiskError):  # until the next try, five seconds later at most
-                assert pincite.ingest.wait([document.id], timeout_seconds=120)
+                assert pincite.ingest.wait([document.id], timeout_seconds=300)
 
 
 def test_settings_that_cannot_be_kept_leave_the_old_ones(library: Settings, monkeypatch: pytest.MonkeyPatch) -> None:

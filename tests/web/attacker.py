@@ -49,7 +49,7 @@ class Attacker:
 
     def raw(self, request: bytes) -> Reply:
         """Send bytes as they are, and read the first reply's head, and its body as far as it says that it has one."""
-        with closing(socket.create_connection(("127.0.0.1", self.port), timeout=60)) as connection:
+        with closing(socket.create_connection(("127.0.0.1", self.port), timeout=300)) as connection:
             connection.sendall(request)
             return _reply(connection, has_body=not request.startswith(b"HEAD "))
 

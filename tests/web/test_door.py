@@ -238,7 +238,7 @@ def test_a_stranger_cannot_take_over_a_session_by_its_id(inside: Attacker) -> No
 def test_strangers_who_hold_connections_open_keep_nobody_out(inside: Attacker) -> None:
     with ExitStack() as held:
         for number in range(400):
-            connection = held.enter_context(closing(socket.create_connection(("127.0.0.1", inside.port), timeout=60)))
+            connection = held.enter_context(closing(socket.create_connection(("127.0.0.1", inside.port), timeout=300)))
             connection.sendall(b"GET / HTTP/1.1\r\nHost: 127.0.0.1" if number % 2 else b"")
         assert inside.send("/", inside.host, inside.cookie).status == 200
 
@@ -317,7 +317,7 @@ def test_a_head_without_an_end_is_refused_before_it_fills_the_memory(inside: Att
         "extension": (chunked + b"5;", b"a" * 65536),
         "trailers": (chunked + b"0\r\n", b"Xabc: d\r\n" * 7000),
     }[kind]
-    with socket.create_connection(("127.0.0.1", inside.port), timeout=60) as connection:
+    with socket.create_connection(("127.0.0.1", inside.port), timeout=300) as connection:
         connection.sendall(begin)
         with pytest.raises(ConnectionError):
             for _ in range(64 * 2**20 // len(more)):
@@ -342,7 +342,7 @@ def test_a_body_without_one_length_is_refused(inside: Attacker, body: str) -> No
 
 def test_a_body_that_goes_wrong_after_the_answer_ends_its_connection_and_nothing_else(inside: Attacker) -> None:
     head = "".join(f"{name}: {value}\r\n" for name, value in (inside.host, inside.origin))
-    with socket.create_connection(("127.0.0.1", inside.port), timeout=60) as connection:
+    with socket.create_connection(("127.0.0.1", inside.port), timeout=300) as connection:
         connection.sendall(f"PUT / HTTP/1.1\r\n{head}Transfer-Encoding: chunked\r\n\r\n".encode())
         assert b" 403 " in connection.recv(65536)
         connection.sendall(b"ZZ\r\n")

@@ -18,7 +18,7 @@ NAME = "pincite.example"
 
 def choose(folder: Path, text: str) -> subprocess.CompletedProcess[str]:
     command = pincite_command("passphrase", "--data-dir", folder / "data")
-    return subprocess.run(command, input=f"{text}\n", capture_output=True, text=True, timeout=60)
+    return subprocess.run(command, input=f"{text}\n", capture_output=True, text=True, timeout=300)
 
 
 @contextmanager
@@ -68,7 +68,7 @@ def test_it_does_not_start_without_a_passphrase_and_says_what_to_do(tmp_path: Pa
     offline = without_network(tmp_path)
     for variables in ({"STREAMLIT_SERVER_ADDRESS": "0.0.0.0"}, {"STREAMLIT_SERVER_ALLOWED_HOSTS": NAME}):
         environment = offline | variables
-        done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60)
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=300)
         assert (done.returncode, done.stdout) == (2, ""), done
         assert "pincite passphrase" in done.stderr and len(done.stderr.splitlines()) == 1
 

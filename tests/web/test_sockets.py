@@ -19,7 +19,7 @@ from tests.serving import RunningApp
 from tests.web.attacker import Attacker
 from web.door import SOCKETS
 
-SECONDS = 120
+SECONDS = 300
 
 
 @pytest.fixture

@@ -79,19 +79,19 @@ def test_the_server_ends_with_its_window_but_not_with_one_that_failed(
         assert given[0] == f"--app={app.entrance}"
         assert given[1] == f"--user-data-dir={tmp_path / 'data' / 'window'}"
         browser = urllib.request.build_opener(urllib.request.HTTPCookieProcessor())
-        with browser.open(given[0].removeprefix("--app="), timeout=30) as page:
+        with browser.open(given[0].removeprefix("--app="), timeout=300) as page:
             assert page.status == 200
         assert not elsewhere.exists()
         Path(f"{log}.close").write_text(str(status), encoding="utf-8")
         if status == 0:
-            assert app.process.wait(timeout=60) == 0
+            assert app.process.wait(timeout=300) == 0
             return
         assert app.process.stdout is not None
         assert "The window of chromium failed (status 1)" in app.process.stdout.readline()
         wait_for(elsewhere, app.process)
         assert elsewhere.read_text(encoding="utf-8").strip() == app.entrance
         app.process.send_signal(signal.SIGINT)
-        assert app.process.wait(timeout=60) == 0
+        assert app.process.wait(timeout=300) == 0
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="the fake browser is a script")
@@ -106,7 +106,7 @@ def test_stopping_the_server_closes_its_window_and_leaves_nothing_read_in_it(tmp
             (profile / name).parent.mkdir(parents=True, exist_ok=True)
             (profile / name).write_text("{}", encoding="utf-8")
         app.process.send_signal(signal.SIGINT)
-        assert app.process.wait(timeout=60) == 0
+        assert app.process.wait(timeout=300) == 0
     assert [path.name for path in profile.rglob("*") if path.is_file()] == ["Preferences"]
 
 
@@ -120,7 +120,7 @@ def test_without_such_a_browser_the_default_one_is_opened_and_that_is_said(tmp_p
     try:
         wait_for(elsewhere, process)
         process.send_signal(signal.SIGINT)
-        told = process.communicate(timeout=60)[0]
+        told = process.communicate(timeout=300)[0]
     finally:
         process.kill()
     assert "No Chrome, Chromium, Edge or Brave was found" in told
