@@ -4,10 +4,11 @@ import langsmith
 
 from core.documents.metadata import describe
 from core.documents.reader import ProcessReader
-from core.domain.errors import IndexMismatchError, ModelUnavailableError
+from core.domain.errors import IndexMismatchError, ModelUnavailableError, TurnError
 from core.domain.ports import Embedder, PassageIndex
 from core.domain.settings import Settings, load_settings
 from core.domain.stores import Stores
+from core.domain.turns import TurnStatus
 from core.figures.formulas import users_formulas
 from core.ingest.pipeline import Ingest
 from core.models.registry import check_engine, choose_engine, make_embedder
@@ -115,7 +116,7 @@ class Pincite:
             self.runner,
             self.sessions,
             self._scrub,
-            remove_turn=lambda turn_id: purge(self.database, of_turn(self.turns.without_trace(turn_id))),
+            remove_turn=self._remove_turn,
             remove_with_answers=self._remove_with_answers,
         )
         self._back_up()
@@ -185,6 +186,12 @@ class Pincite:
             return scrub(self._checkpointer.conn) and scrub(
                 self.database.connection, words=words, most_bytes=most_bytes
             )
+
+    def _remove_turn(self, turn_id: str) -> None:
+        turn = self.turns.without_trace(turn_id)
+        if turn.status is TurnStatus.RUNNING:
+            raise TurnError("This answer is still being written.", hint="Stop it first.")
+        purge(self.database, of_turn(turn))
 
     def _remove_with_answers(self, document_id: str) -> int:
         found = quoting(self.database, document_id)

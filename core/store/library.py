@@ -166,7 +166,8 @@ class Library:
 
     def coverage(self, document_id: str) -> Coverage:
         row = self._database.connection.execute(
-            f"""SELECT page_count AS pages, count(*) FILTER (WHERE pages.status IN ('text', 'ocr')) AS text,
+            f"""SELECT coalesce(page_count, 0) AS pages,
+                 count(*) FILTER (WHERE pages.status IN ('text', 'ocr')) AS text,
                  count(*) FILTER (WHERE reason = ?1) AS blank, count(*) FILTER (WHERE {_WAITING}) AS waiting
                FROM documents LEFT JOIN pages ON pages.document_id = documents.id WHERE documents.id = ?2""",
             (PageReason.BLANK, document_id),

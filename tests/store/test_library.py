@@ -115,7 +115,7 @@ def test_receipts_and_coverage_tell_what_became_of_each_page(shelf: Shelf, libra
         (2, "3", PageStatus.OCR),
     ]
     assert receipts[0].characters == len(TEXT) and receipts[1].reason == "crashed"
-    assert library.coverage(ONE).read == 0.5 and library.coverage(TWO).read == 0
+    assert library.coverage(ONE).read == 0.5 and library.coverage(TWO).read == library.coverage("gone").read == 0
     for reason, coverage in (("a picture without text", (0.5, 0.5)), (PageReason.BLANK, (0.75, 2 / 3))):
         empty = Page(3, "4", "", (), (), PageStatus.EMPTY, reason=reason)
         shelf.put_pages(ONE, [empty], [])
