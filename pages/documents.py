@@ -1,10 +1,12 @@
 """The library: add PDFs, see how each page was read, correct what is known of a document, remove it."""
 
 from collections.abc import Sequence
+from contextlib import suppress
 
 import streamlit as st
 
 from core.domain.documents import Collection, Document, DocumentStatus, MetadataField, MetadataSource, bare_name
+from core.domain.errors import UnknownDocumentError
 from core.domain.turns import TurnFilter
 from core.services.bootstrap import Pincite
 from pages.components.collections import documents_of, draw_collections
@@ -251,7 +253,8 @@ def draw_document(app: Pincite, document: Document, collection: Collection | Non
 
 def _delete(app: Pincite, documents: Sequence[Document]) -> None:
     for document in documents:
-        app.ingest.remove(document.id)
+        with suppress(UnknownDocumentError):  # it went meanwhile
+            app.ingest.remove(document.id)
     page_picture.clear()
 
 

@@ -20,6 +20,7 @@ from core.graph.build import open_checkpointer
 from core.models.ollama_embedder import OllamaEmbedder
 from core.models.registry import EngineState, look_for_engines
 from core.services.bootstrap import Pincite, open_pincite
+from core.store.sessions import NEW_TITLE
 from core.store.upkeep.verify import verify
 from tests.graph.world import ScriptedModel
 
@@ -258,10 +259,14 @@ def test_a_deleted_answer_leaves_the_others_and_no_word_of_it(tmp_path: Path, sa
             turns.append(app.runner.ask(session.id, question))
             app.runner.wait(turns[-1], 300)
         app.reviews.decide(turns[0], ReviewDecision.EDITED, final_answer="Zanzibarine pays nothing.")
+        assert "Zanzibarine" in app.sessions.get(session.id).title
         app.deletion.turn(turns[0])
+        assert app.sessions.get(session.id).title == NEW_TITLE
+        app.sessions.rename(session.id, "My own title")
         assert [turn.id for turn in app.turns.of_session(session.id)] == turns[1:]
         with pytest.raises(TurnError):
             app.deletion.turn(turns[0])
+        assert app.sessions.get(session.id).title == "My own title"
         app.deletion.turn(turns[1])
         assert app.sessions.list() == [], "nothing else was in it"
     assert list(verify(settings)) == []

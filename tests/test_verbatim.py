@@ -28,6 +28,7 @@ from core.models.quoting import Quoting
 from core.services.bootstrap import Pincite, open_pincite
 from core.text.plain import shown
 from pages.components.answer import answer_markdown
+from pages.components.desk import _cited
 from tests.graph.world import ScriptedModel, Shelf, WordSearch, World
 from tests.support.pdfs import prose
 
@@ -296,6 +297,8 @@ def test_the_tick_is_withdrawn_when_the_page_or_its_document_goes(app_to_spoil: 
     quoted = [claim.quotation for claim in turn.verdict.claims if claim.quotation]
     quoted_now = [claim.quotation for claim in moved.verdict.claims if claim.quotation]
     assert [one.start + 11 for one in quoted] == [one.start for one in quoted_now]
+    opened = _cited(app, f"{turn.id}.{turn.citations[0].number}")
+    assert opened and (moved.citations[0].start, moved.citations[0].end) in opened.marks
     write(f"Twice. {before} {before}")  # nobody can say which of the two it was
     assert_withdrawn()
     write("Recognised anew.")

@@ -199,7 +199,7 @@ class ProcessReader:
     ) -> Generator[Page, None, None]:
         """Go on after each stop without the page that caused it. ``stopped`` gathers those pages and why.
 
-        A crash may come of what was read before: the page is tried once more, by a fresh process.
+        A crash may come of what was read before: the page is tried once more.
         """
         remaining, crashed = list(page_indexes), set[int]()
         seconds = self._settings.page_seconds * (_RECOGNISING_TAKES if work == "recognise" else 1)

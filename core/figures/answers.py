@@ -31,8 +31,9 @@ UNWEIGHED = 0.5
 ADDRESSED = 0.92
 """That a cell is right whose row and column a question names in full, and nothing else: 56 of 56 cases of open
 questions were (`python -m benchmarks gates`), and so few show no more."""
-ASKS = 0.03
-"""From this probability on that a question asks for a figure, tables are read for it."""
+ASKS = 0.008
+"""From this probability on that a question asks for a figure, tables are read for it; it is weighed again with each
+cell."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,16 @@ from pathlib import Path
 
 import filelock
 
-from core.domain.documents import Document, DocumentStatus, Job, JobStatus, MetadataField, PageStatus, comparable
+from core.domain.documents import (
+    Document,
+    DocumentStatus,
+    Job,
+    JobStatus,
+    MetadataField,
+    MetadataSource,
+    PageStatus,
+    comparable,
+)
 from core.domain.errors import DocumentError, FullDiskError
 from core.domain.ports import PageReader
 from core.domain.settings import Settings
@@ -122,15 +131,19 @@ class Ingest:
         """Read the pages that an older version read once more; until then they are searched as they are."""
         for document_id in document_ids:
             with self._shelf.transaction():
-                self._shelf.renew_pages(document_id)
-                self._jobs.enqueue(document_id)
+                if self._shelf.exists(document_id):
+                    self._shelf.renew_pages(document_id)
+                    self._jobs.enqueue(document_id)
         self._announce()
 
     def set_metadata(self, document_id: str, fields: Iterable[MetadataField]) -> None:
         """Put these facts in place of the document's; under another title it is indexed anew."""
         with self._shelf.transaction():
             before = self._library.get(document_id)
-            self._library.set_metadata(document_id, fields)
+            given = {field.name: field for field in fields}
+            known = (*before.metadata, *self._library.corrected(document_id))
+            taken_away = {field.name: MetadataField(field.name, "", MetadataSource.USER) for field in known}
+            self._library.set_metadata(document_id, (taken_away | given).values())
             stopped = before.status in (DocumentStatus.FAILED, DocumentStatus.CANCELLED)
             if self._library.get(document_id).title != before.title and not stopped:
                 self._jobs.enqueue(document_id)

@@ -13,7 +13,7 @@ from dataclasses import replace
 from itertools import chain, islice
 
 from core.documents.passages import Splitter
-from core.domain.documents import Job, JobStage, JobStatus, MetadataSource, Page, PageStatus, Passage
+from core.domain.documents import Job, JobStage, JobStatus, Page, PageStatus, Passage
 from core.domain.errors import FullDiskError, PinciteError, StoppedError
 from core.domain.ports import PageReader
 from core.domain.settings import Settings
@@ -26,6 +26,7 @@ COMMIT_SECONDS = 0.5
 COMMIT_PAGES = 64
 FIRST_COMMIT_PAGES = 8
 """The first pages can be searched, and embedded, while the next are being read."""
+READ = (PageStatus.TEXT, PageStatus.OCR)
 FIRST_PAGES = 5
 """Pages that the document's metadata is taken from."""
 PAGES_BEFORE = 30
@@ -70,26 +71,41 @@ class Stages:
             path = self._library.file_path(document.id)
             with closing(_generator(self._reader.read(path, missing))) as incoming:
                 first = list(islice(incoming, FIRST_PAGES))
-                if first and (not document.metadata or first[0].page_index == 0):
+                if first and not document.metadata:
                     self._describe_by(document.id, first)
-                came = self._shelve(job, chain(first, incoming))
-            skipped = sorted(set(missing) - came)
+                came = self._shelve(job, self._worth_storing(document.id, chain(first, incoming)))
+            skipped = sorted((set(missing) - came).intersection(self._shelf.missing_pages(document.id)))
             lost = [Page(at, str(at + 1), "", (), (), PageStatus.FAILED, "the reader skipped it") for at in skipped]
             self._shelve(job, lost)
+            if document.metadata and missing[0] < FIRST_PAGES:
+                self._describe_again(document.id)
         if self._shelf.pages_to_index(document.id):
             self._jobs.advance(document.id, JobStage.KEYWORDS)
             self._index(job)
         self._go_on(job)
         self._move_on(document.id, read=True)
 
+    def _worth_storing(self, document_id: str, pages: Iterable[Page]) -> Iterator[Page]:
+        """All but those of which an older reader read more: they stay as they are."""
+        for page in pages:
+            before = next(self._shelf.pages(document_id, [page.page_index]), None)
+            if before and before.status in READ and page.status not in READ:
+                self._shelf.keep_pages(document_id, [page.page_index])
+            else:
+                yield page
+
     def _describe_by(self, document_id: str, first: Sequence[Page]) -> None:
-        """Say what the document is by its first pages; what people said of it stays."""
+        """Say what the document is by its first pages; what people said of it stays, also that something is not so."""
         info = self._reader.open(self._library.file_path(document_id))
         found = self._describe(info, first, self._library.given_name(document_id))
         with self._shelf.transaction():
-            known = self._library.get(document_id).metadata
-            said = {field.name: field for field in known if field.source is MetadataSource.USER}
-            self._library.set_metadata(document_id, ({field.name: field for field in found} | said).values())
+            fields = {field.name: field for field in (*found, *self._library.corrected(document_id))}
+            self._library.set_metadata(document_id, fields.values())
+
+    def _describe_again(self, document_id: str) -> None:
+        """By the first pages as they are stored, once none of them waits for OCR."""
+        if not set(self._shelf.pages_to_recognise(document_id)).intersection(range(FIRST_PAGES)):
+            self._describe_by(document_id, list(self._shelf.pages(document_id, range(FIRST_PAGES))))
 
     def _index(self, job: Job) -> None:
         """Index the words of stored pages that the index lacks, or has under another title."""
@@ -103,10 +119,9 @@ class Stages:
             self._shelve(job, self._recognised(job, pages))
         skipped = self._shelf.pages_to_recognise(job.document_id)
         self._shelf.give_up_recognising(job.document_id, skipped, "OCR skipped it", failed=True)
-        if waiting and waiting[0] < FIRST_PAGES:
-            first = list(self._shelf.pages(job.document_id, range(FIRST_PAGES)))
-            self._describe_by(job.document_id, first)
-            self._index(job)
+        if any(page.status is PageStatus.OCR for page in self._shelf.pages(job.document_id, range(FIRST_PAGES))):
+            self._describe_again(job.document_id)
+        self._index(job)  # what it is called now; a stop before this is made good by the next start
         self._move_on(job.document_id)
 
     def _recognised(self, job: Job, pages: Iterable[Page]) -> Iterator[Page]:

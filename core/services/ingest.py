@@ -104,7 +104,9 @@ class Documents:
 
     def await_text(self, document_ids: Sequence[str], seconds: float) -> bool:
         """Wait for the text; where there is none yet because every page is scanned, for the first recognised page."""
-        if not self.ingest.wait(document_ids, searchable_only=True, timeout_seconds=seconds):
+        documents = [document for document in self._library.list() if document.id in document_ids]
+        unread = [document.id for document in documents if not document.searchable]  # others are being read again
+        if unread and not self.ingest.wait(unread, searchable_only=True, timeout_seconds=seconds):
             return False
         documents = [document for document in self._library.list() if document.id in document_ids]
         scanned = [document for document in documents if document.status is DocumentStatus.RECOGNISING]

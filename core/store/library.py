@@ -1,6 +1,7 @@
 """The documents, their pages and passages as stored. Owns their rows; how they come and go is ingest's work."""
 
 import hashlib
+import re
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -32,7 +33,6 @@ from core.domain.page_layout import PackedWords, decode_layout
 from core.domain.settings import Settings
 from core.store.database import Database
 from core.text.plain import storable
-from core.text.quotations import NormalizedText
 
 _DOCUMENTS = """SELECT *, row_number() OVER (PARTITION BY name ORDER BY rowid) - 1 AS namesakes FROM documents
   ORDER BY added_at DESC, rowid DESC"""
@@ -45,15 +45,18 @@ _PASSAGES_OF = """WITH wanted (document_id, page_index) AS (VALUES {})
   SELECT passages.*, pages.page_label, pages.text AS page_text
   FROM wanted CROSS JOIN pages USING (document_id, page_index) CROSS JOIN passages USING (document_id, page_index)"""
 """CROSS: in this order, since SQLite would walk through all passages first."""
-_WAITING = """recognise AND EXISTS (SELECT 1 FROM jobs WHERE jobs.document_id = pages.document_id
-  AND jobs.status IN ('waiting', 'running'))"""
-"""A page is still to be recognised."""
+_WAITING = """recognise AND pages.status NOT IN ('text', 'ocr') AND EXISTS (
+  SELECT 1 FROM jobs WHERE jobs.document_id = pages.document_id AND jobs.status IN ('waiting', 'running'))"""
+"""A page has no text and is still to be recognised."""
+_ALONE = r"(?<![\w.,-]){}(?!\w|[.,]\d)"
+"""Not within a longer word or figure."""
 _MANY = 500
 """Values in one IN list."""
 
 Passages = list[Passage]
 Receipts = list[PageReceipt]
 Names = list[str]
+Fields = list[MetadataField]
 
 
 class Library:
@@ -129,15 +132,15 @@ class Library:
 
     def files_missing(self) -> Names:
         """Names of documents whose PDF is not there, or not of its size: a look that reads none of them."""
-        missing = []
-        for row in self._database.connection.execute("SELECT id, name, byte_size, kept_sha256 FROM documents"):
-            try:
-                size = self.file_path(row["id"]).stat().st_size
-            except (OSError, UnknownDocumentError):
-                size = -1
-            if size < 0 or (not row["kept_sha256"] and size != row["byte_size"]):
-                missing.append(row["name"])
-        return missing
+        rows = self._database.connection.execute("SELECT id, name, byte_size, kept_sha256 FROM documents")
+        return [row["name"] for row in rows if self._lacks_file(row)]
+
+    def _lacks_file(self, row: Row) -> bool:
+        try:
+            size = self.file_path(row["id"]).stat().st_size
+        except (OSError, UnknownDocumentError):
+            return True
+        return not row["kept_sha256"] and size != row["byte_size"]
 
     def rename(self, document_id: str, name: str) -> None:
         with self._database.transaction() as connection:
@@ -175,11 +178,13 @@ class Library:
         return Coverage(**dict(row))
 
     def outdated(self) -> Names:
-        """Ids of the documents with pages that an older reader read."""
+        """Ids of the documents with pages that an older reader read, and that can be read again."""
         rows = self._database.connection.execute(
-            "SELECT DISTINCT document_id FROM pages WHERE reader BETWEEN 0 AND ?", (READER - 1,)
+            "SELECT id, byte_size, kept_sha256 FROM documents WHERE id IN (SELECT document_id FROM pages "
+            "WHERE reader BETWEEN 0 AND ? AND (status <> 'ocr' OR ?))",
+            (READER - 1, self._settings.ocr),
         )
-        return [row["document_id"] for row in rows]
+        return [row["id"] for row in rows if not self._lacks_file(row)]
 
     def page(self, document_id: str, page_index: int) -> Page:
         """Raises UnknownDocumentError when the page is not (or not yet) there."""
@@ -213,13 +218,13 @@ class Library:
 
     def located(self, citation: Citation) -> Citation | None:
         """The citation where its words stand today, since its page may have been read again; None where they do not."""
-        text = self.page_text(citation.document_id, citation.page_index)
-        if citation.quotation and text[citation.start : citation.end] == citation.quotation:
+        text, words = self.page_text(citation.document_id, citation.page_index), citation.quotation.split()
+        if words and text[citation.start : citation.end] == citation.quotation:
             return citation
-        span = NormalizedText(text).locate(citation.quotation)
-        if span is None or NormalizedText(text[span.end :]).locate(citation.quotation) is not None:
+        found = list(re.finditer(_ALONE.format(r"\s+".join(map(re.escape, words))), text)) if words else []
+        if len(found) != 1:
             return None  # of several places nobody can say which it was
-        return replace(citation, start=span.start, end=span.end, quotation=text[span.start : span.end])
+        return replace(citation, start=found[0].start(), end=found[0].end(), quotation=found[0].group())
 
     def stands(self, citation: Citation) -> bool:
         """Whether the quoted words are still on their page."""
@@ -262,6 +267,13 @@ class Library:
                 [(document_id, field.name, field.value, field.source.value) for field in fields],
             )
 
+    def corrected(self, document_id: str) -> Fields:
+        """What people said of the document; an empty value: that what was found is not so."""
+        rows = self._database.connection.execute(
+            "SELECT name, value FROM metadata WHERE document_id = ? AND source = ?", (document_id, MetadataSource.USER)
+        )
+        return [MetadataField(row["name"], row["value"], MetadataSource.USER) for row in rows]
+
     def file_path(self, document_id: str) -> Path:
         """Where the document's PDF is kept; ids are hexadecimal, so nothing of a name reaches the file system."""
         if not document_id or not set(document_id) <= set("0123456789abcdef"):
@@ -274,8 +286,11 @@ class Library:
 
     def _metadata(self, document_id: str | None = None) -> dict[str, tuple[MetadataField, ...]]:
         grouped: dict[str, list[MetadataField]] = {}
-        condition, values = ("WHERE document_id = ?", (document_id,)) if document_id else ("", ())
-        for row in self._database.connection.execute(f"SELECT * FROM metadata {condition} ORDER BY rowid", values):
+        rows = self._database.connection.execute(
+            "SELECT * FROM metadata WHERE value <> '' AND document_id = ifnull(?, document_id) ORDER BY rowid",
+            (document_id,),
+        )
+        for row in rows:
             if row["source"] not in list(MetadataSource):
                 continue
             field = MetadataField(row["name"], row["value"], MetadataSource(row["source"]))

@@ -8,7 +8,7 @@ from core.domain.errors import StorageError
 from core.domain.search import FROM_THE_ANSWER
 from core.domain.turns import Turn
 from core.store.database import Database
-from core.store.sessions import NEW_TITLE
+from core.store.sessions import NEW_TITLE, title_of
 
 _MAY_REPEAT = ('"evidence":[]', '"evidence": []', FROM_THE_ANSWER)
 
@@ -55,12 +55,13 @@ def purge(database: Database, found: Purge) -> None:
     """
     with database.transaction() as connection:
         connection.execute("DELETE FROM pins WHERE document_id = ?", (found.document_id,))
-        connection.executemany(
-            """UPDATE sessions SET title = ? WHERE id = (SELECT session_id FROM turns WHERE id = ?)
-               AND NOT EXISTS (SELECT 1 FROM turns AS other WHERE other.session_id = sessions.id AND other.position <
-                 (SELECT position FROM turns WHERE id = ?))""",
-            [(NEW_TITLE, turn_id, turn_id) for turn_id in found.turn_ids],
-        )
+        for turn_id in found.turn_ids:
+            session_id, question = connection.execute(
+                "SELECT session_id, question FROM turns WHERE id = ?", (turn_id,)
+            ).fetchone()
+            connection.execute(
+                "UPDATE sessions SET title = ? WHERE id = ? AND title = ?", (NEW_TITLE, session_id, title_of(question))
+            )
         connection.executemany(
             "INSERT OR IGNORE INTO removals (subject, kind) VALUES (?, 'text')",
             [(session_id,) for session_id in found.session_ids],

@@ -80,9 +80,7 @@ class Sessions:
         """Name a session that nobody named after its first question."""
         if self.get(session_id).title != NEW_TITLE:
             return
-        title = " ".join(question.split())
-        short = title if len(title) <= LONGEST_TITLE else title[: LONGEST_TITLE - 1].rsplit(" ", 1)[0] + "…"
-        self.rename(session_id, short)
+        self.rename(session_id, title_of(question))
 
     def set_documents(self, session_id: str, document_ids: Sequence[str]) -> None:
         self._set(session_id, "document_ids", ids_json(document_ids))
@@ -124,6 +122,12 @@ class Sessions:
     def _set(self, session_id: str, column: str, value: str) -> None:
         with self._database.transaction() as connection:
             connection.execute(f"UPDATE sessions SET {column} = ? WHERE id = ?", (value, session_id))
+
+
+def title_of(question: str) -> str:
+    """What a session is called that begins with this question."""
+    title = " ".join(storable(question).split())
+    return title if len(title) <= LONGEST_TITLE else title[: LONGEST_TITLE - 1].rsplit(" ", 1)[0] + "…"
 
 
 def _turn_markdown(turn: Turn, stands: Callable[[Citation], bool]) -> list[str]:

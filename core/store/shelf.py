@@ -202,9 +202,26 @@ class Shelf:
             _count_passages(connection, document_id)
 
     def renew_pages(self, document_id: str) -> None:
-        """Have what an older reader read read again; each page can be searched until the new one takes its place."""
-        self._database.connection.execute(
-            "UPDATE pages SET reader = ? WHERE document_id = ? AND reader < ?", (TO_BE_READ, document_id, READER)
+        """Have what an older reader read read again; each page can be searched until the new one takes its place.
+
+        What OCR read it reads again, where it is on; the file has no other text of it.
+        """
+        with self._database.transaction() as connection:
+            connection.execute(
+                """UPDATE pages SET reader = ?1, recognise = 1
+                   WHERE document_id = ?2 AND reader < ?1 AND status = 'ocr' AND ?3""",
+                (READER, document_id, self._settings.ocr),
+            )
+            connection.execute(
+                "UPDATE pages SET reader = ?1 WHERE document_id = ?2 AND reader < ?3 AND status <> 'ocr'",
+                (TO_BE_READ, document_id, READER),
+            )
+
+    def keep_pages(self, document_id: str, page_indexes: Iterable[int]) -> None:
+        """Leave pages that were to be read again as they are."""
+        self._database.connection.executemany(
+            "UPDATE pages SET reader = ? WHERE document_id = ? AND page_index = ?",
+            [(READER, document_id, page_index) for page_index in page_indexes],
         )
 
     def give_up_recognising(self, document_id: str, page_indexes: Iterable[int], reason: str, *, failed: bool) -> None:

@@ -53,7 +53,7 @@ def _cited(app: Pincite, name: str) -> ShownPage | None:
     """The page of a citation by its name, which is its turn and its number."""
     turn_id, _, number = name.partition(".")
     try:
-        citations = app.turns.without_trace(turn_id).final_citations
+        citations = app.verdicts.as_it_stands(app.turns.without_trace(turn_id)).final_citations
     except PinciteError:
         return None
     place = next((place for place in citations if str(place.number) == number), None)

@@ -166,8 +166,10 @@ def _found(shown: ShownPage) -> list[tuple[int, int]]:
         evidence = pincite().turns.without_trace(shown.turn_id).evidence
     except PinciteError:
         return []
+    text = pincite().library.page_text(shown.document_id, shown.page_index)  # it may have been read again
     spans = [(item.passage.start, item.passage.end) for item in evidence
-             if item.passage.page == (shown.document_id, shown.page_index)]  # fmt: skip
+             if item.passage.page == (shown.document_id, shown.page_index)
+             and text[item.passage.start : item.passage.end] == item.passage.text]  # fmt: skip
     return [(start, end) for start, end in spans if not any(start < to and end > since for since, to in shown.marks)]
 
 

@@ -14,7 +14,7 @@ from pages.components.words import count, escape, page_name, shorten
 
 
 def draw_hidden(app: Pincite, document: Document, receipts: Sequence[PageReceipt], slot: str) -> None:
-    """Say on which pages the file holds text that nobody sees, or that is set apart, and which were not looked at."""
+    """Say on which pages the file holds text that nobody sees, or that is set apart."""
     _draw_apart(document, receipts, slot, seen=False)
     _draw_apart(document, receipts, slot, seen=True)
 

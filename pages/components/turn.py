@@ -18,6 +18,7 @@ from pages.components.controls import button, confirm_deletion, download, link_t
 from pages.components.facade import errors_told, safely
 from pages.components.page_view import draw_chips, passages_found
 from pages.components.printing import draw_printed_citations
+from pages.components.sessions import leave_if_gone
 from pages.components.why import draw_why
 from pages.components.words import (
     STATUS_WORDS,
@@ -240,10 +241,15 @@ def _draw_more(app: Pincite, turn: Turn) -> None:
     if turn.plan:
         link_to_trace(turn, "Full trace")
     if quiet("Delete answer…", "delete", key=f"delete_{turn.id}"):
-        words = (
-            "The question and its answer, trace and review will be deleted. Answers that build on it stay as they are."
-        )
-        confirm_deletion("Delete this answer?", words, app.deletion.turn, turn.id)
+        words = "The question and its answer, trace and review will be deleted. Answers that build on it stay."
+        if app.turns.count(turn.session_id) == 1:
+            words += " Nothing else is in this session, so it goes too."
+        confirm_deletion("Delete this answer?", words, _delete, app, turn)
+
+
+def _delete(app: Pincite, turn: Turn) -> None:
+    app.deletion.turn(turn.id)
+    leave_if_gone(app, turn.session_id)
 
 
 def _quote(app: Pincite, turn_id: str) -> None:

@@ -20,6 +20,11 @@ def test_a_question_that_two_documents_answer_otherwise_is_asked_back(world: Any
     assert "fee" in chosen.plan.standalone_question
 
 
+def test_what_is_asked_back_and_not_sure_enough_waits_with_its_choices(world: Any) -> None:
+    turn = world(shelf=Shelf(FEES), review_threshold=1.0).ask("What is the fee?").turn
+    assert turn.status is TurnStatus.FLAGGED and sorted(turn.options) == sorted(FEES) and len(turn.attempts) == 1
+
+
 def test_it_is_never_asked_back_twice_in_a_row(world: Any) -> None:
     one = world(shelf=Shelf(FEES))
     assert one.ask("What is the fee?").turn.options

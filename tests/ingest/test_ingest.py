@@ -30,7 +30,7 @@ from core.models.registry import make_embedder
 from core.store.exact import MeaningIndex
 from core.store.indexes import Indexes
 from tests.ingest.pdfium_reader import PdfiumReader
-from tests.ingest.workshop import LONG_SECONDS, make_pdf, open_workshop
+from tests.ingest.workshop import LONG_SECONDS, describe, make_pdf, open_workshop
 
 RATES = "Late payments bear interest at nine percent a year, counted by the day from the due date."
 PARKING = "Employees park their bicycles in the yard behind the mill, never in the stairwell."
@@ -356,7 +356,8 @@ def test_a_recognised_first_page_says_what_the_document_is(settings: Settings, t
     def author_corrected(index: int) -> None:
         [document] = shop.library.list()
         if document.status is DocumentStatus.RECOGNISING:
-            shop.ingest.set_metadata(document.id, [MetadataField("author", "A. Tide", MetadataSource.USER)])
+            kept = (field for field in document.metadata if field.name != "author")
+            shop.ingest.set_metadata(document.id, [*kept, MetadataField("author", "A. Tide", MetadataSource.USER)])
 
     reader = PdfiumReader(author_corrected, {0: "Lease of the quay. Stamped in Bremen."})
     with open_workshop(settings, reader, describe=by_first_line) as shop:
@@ -385,22 +386,82 @@ def test_a_page_that_waits_for_ocr_is_said_to_be_recognised_still(settings: Sett
 
 
 def test_what_an_older_reader_read_is_read_again_and_searched_meanwhile(settings: Settings, tmp_path: Path) -> None:
-    found_meanwhile: list[int] = []
-    reader = PdfiumReader(lambda index: found_meanwhile.append(len(shop.found("parking"))))
+    found_meanwhile: list[tuple[int, int]] = []
+
+    def look(index: int) -> None:
+        found_meanwhile.append((len(shop.found("parking")), len(shop.found("Bremen"))))
+
+    reader = PdfiumReader(look, {2: "Stamped and signed in Bremen."})
     with open_workshop(settings, reader) as shop:
-        pages = [RATES, PARKING]
-        document = shop.ingest.add(make_pdf(tmp_path / "a.pdf", pages), "a.pdf").document
+        document = shop.ingest.add(make_pdf(tmp_path / "a.pdf", [RATES, PARKING, ""]), "a.pdf").document
         shop.finish()
         assert shop.library.outdated() == []
-        with shop.database.transaction() as connection:  # as an older version left it
-            connection.execute("UPDATE pages SET reader = 0 WHERE page_index = 1")
+        shop.database.connection.execute("UPDATE pages SET reader = 0 WHERE page_index > 0")  # as older versions do
         assert shop.library.outdated() == [document.id]
         before = shop.rows()
         found_meanwhile.clear()
+        shop.ingest.read_again([document.id, "gone"])
+        shop.finish()
+        assert found_meanwhile == [(1, 1), (1, 1)], "each page was read, and could be found until it was"
+        assert shop.library.outdated() == [] and shop.rows() == before
+        assert len(shop.found("parking")) == len(shop.found("Bremen")) == 1
+
+
+def test_what_cannot_be_read_again_stays_as_it_was(settings: Settings, tmp_path: Path) -> None:
+    class Failing(PdfiumReader):
+        def read(self, path: Path, page_indexes: Sequence[int]) -> Iterator[Page]:
+            return (replace(page, text="", status=PageStatus.FAILED) for page in super().read(path, page_indexes))
+
+    path = make_pdf(tmp_path / "a.pdf", [PARKING, ""])
+    with open_workshop(settings, PdfiumReader(recognised={1: "Stamped and signed in Bremen."})) as shop:
+        document = shop.ingest.add(path, "a.pdf").document
+        shop.finish()
+        shop.database.connection.execute("UPDATE pages SET reader = 0")
+    with open_workshop(settings.but(ocr=False), Failing()) as shop:
         shop.ingest.read_again([document.id])
         shop.finish()
-        assert found_meanwhile == [1]  # one page was read, and could be found until it was
-        assert shop.library.outdated() == [] and shop.rows() == before and len(shop.found("parking")) == 1
+        assert len(shop.found("parking")) == len(shop.found("Bremen")) == 1
+        assert shop.library.outdated() == [], "a scan is not offered while OCR is off"
+        shop.library.file_path(document.id).unlink()
+        shop.database.connection.execute("UPDATE pages SET reader = 0")
+        assert shop.library.outdated() == [], "nor is what has no file"
+
+
+def test_a_scan_says_what_it_is_also_when_its_recognition_was_interrupted(settings: Settings, tmp_path: Path) -> None:
+    def by_first_line(info: PdfInfo, pages: Sequence[Page], name: str) -> tuple[MetadataField, ...]:
+        return (MetadataField("title", pages[0].text.partition(".")[0] or name, MetadataSource.FIRST_PAGES),)
+
+    def interrupt(index: int) -> None:
+        if index == 9 and not interrupted and shop.library.list()[0].status is DocumentStatus.RECOGNISING:
+            interrupted.append(index)
+            shop.ingest.cancel(document.id)
+
+    interrupted: list[int] = []
+    reader = PdfiumReader(interrupt, dict.fromkeys(range(10), "Lease of the quay. Stamped in Bremen."))
+    with open_workshop(settings, reader, describe=by_first_line) as shop:
+        document = shop.ingest.add(make_pdf(tmp_path / "scan.pdf", [""] * 10), "scan.pdf").document
+        shop.finish()
+        assert interrupted and shop.library.get(document.id).title == "scan.pdf"
+        shop.ingest.retry(document.id)
+        shop.finish()
+        assert shop.library.get(document.id).title == "Lease of the quay"
+        contexts = shop.database.connection.execute("SELECT DISTINCT context FROM passages").fetchall()
+        assert [row["context"] for row in contexts] == ["Lease of the quay"]
+
+
+def test_what_people_took_away_does_not_come_back(settings: Settings, tmp_path: Path) -> None:
+    def of_acme(info: PdfInfo, pages: Sequence[Page], name: str) -> tuple[MetadataField, ...]:
+        return (MetadataField("company", "Acme", MetadataSource.FIRST_PAGES), *describe(info, pages, name))
+
+    with open_workshop(settings, describe=of_acme) as shop:
+        document = shop.ingest.add(make_pdf(tmp_path / "a.pdf", [RATES, PARKING]), "a.pdf").document
+        shop.finish()
+        for kept in (["company", "title"], ["title"], ["title"]):
+            assert [field.name for field in shop.library.get(document.id).metadata] == kept
+            left = [field for field in shop.library.get(document.id).metadata if field.name == "title"]
+            shop.ingest.set_metadata(document.id, left)
+            shop.ingest.retry(document.id, [0])
+            shop.finish()
 
 
 def test_a_page_whose_ocr_crashed_is_failed_and_can_be_tried_again(settings: Settings, tmp_path: Path) -> None:

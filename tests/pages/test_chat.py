@@ -526,6 +526,7 @@ def test_an_answer_is_deleted_from_its_menu(app: Pincite, contract: Document, as
     assert app.turns.get(turn.id), "a deletion asks first"
     screen.test.button(key="confirm_delete").click().run()
     assert app.sessions.list() == [], "nothing else was in the session"
+    assert "was not found" not in screen.words()
     screen.assert_sound()
 
 

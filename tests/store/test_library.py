@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from core.domain.answers import Citation
 from core.domain.documents import (
     Block,
     BlockKind,
@@ -164,3 +165,30 @@ def test_document_that_is_not_there_is_said_plainly(library: Library, settings: 
         library.get(ONE)
     assert library.outline(ONE) == () and library.receipts(ONE) == []
     assert library.file_path(ONE) == Path(settings.files_dir / f"{ONE}.pdf")
+
+
+@pytest.mark.parametrize(
+    ("now", "quotation", "found"),
+    [
+        ("See Section 5 of the act.", ".5", None),
+        ("The fee is 1,400 euro.", "400", None),
+        ("The fee is 400 euro or 400 dollars.", "400", None),
+        ("As read anew: the fee\nis 400 euro.", "the fee is 400 euro.", "the fee\nis 400 euro."),
+        ("A fee of 400.", "400", "400"),
+    ],
+)
+def test_a_citation_moves_with_its_words_and_only_with_them(
+    shelf: Shelf, library: Library, now: str, quotation: str, found: str | None
+) -> None:
+    shelf.put_pages(ONE, [replace(PAGE, text=now, words=(), blocks=())], [])
+    citation = Citation(1, ONE, "Vertrag.pdf", 0, "iv", quotation, 900, 900 + len(quotation))
+    moved = library.located(citation)
+    assert (moved and moved.quotation) == found and (moved is not None) == library.stands(citation)
+    assert moved is None or now[moved.start : moved.end] == moved.quotation
+
+
+def test_a_fact_that_was_taken_away_is_kept_as_that(shelf: Shelf, library: Library) -> None:
+    taken_away = MetadataField("company", "", MetadataSource.USER)
+    library.set_metadata(ONE, [MetadataField("title", "Lease", MetadataSource.PDF), taken_away])
+    assert [field.name for field in library.get(ONE).metadata] == ["title"]
+    assert library.corrected(ONE) == [taken_away]

@@ -84,7 +84,6 @@ def generator(state: TurnState, runtime: Runtime[TurnContext]) -> TurnState:
         state,
         attempt=len(state.attempts),
         by_code=state.by_code or bool(silence),
-        options=(),
         parts=cited.parts,
         evidence=evidence,
         citations=cited.citations,

@@ -161,6 +161,8 @@ def _weighed(state: TurnState) -> tuple[float | None, float | None]:
 def _why_no_further(state: TurnState, context: TurnContext) -> str:
     if context.out_of_time:
         return "The answer reached its time limit."
+    if state.options:
+        return "Several places answer, each differently."
     if state.attempt >= context.settings.max_retries or (state.by_code and state.attempts):
         return f"No reliable answer after {state.attempt + 1} attempt{'s' if state.attempt else ''}."
     return ""

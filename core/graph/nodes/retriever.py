@@ -222,7 +222,7 @@ def holes_of(searched: Sequence[Document], documents: Documents, drawn_on: Colle
 
 def _hole(document: Document, documents: Documents) -> str:
     """What of a document could not be searched; empty: nothing."""
-    if document.status in (DocumentStatus.QUEUED, DocumentStatus.READING):
+    if document.status in (DocumentStatus.QUEUED, DocumentStatus.READING) and not document.searchable:
         return f"“{document.name}” is still being read; this answer covers what was read so far."
     if document.status is DocumentStatus.FAILED and not document.searchable:
         return f"“{document.name}” could not be read in full; this answer covers what was read of it."
