@@ -31,9 +31,6 @@ UNWEIGHED = 0.5
 ADDRESSED = 0.92
 """That a cell is right whose row and column a question names in full, and nothing else: 56 of 56 cases of open
 questions were (`python -m benchmarks gates`), and so few show no more."""
-ASKS = 0.008
-"""From this probability on that a question asks for a figure, tables are read for it; it is weighed again with each
-cell."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,17 +48,10 @@ def asking(text: str) -> str:
     return _HOW_TO_SAY.sub("", _WHERE_TO_LOOK.sub("", asked)) or text
 
 
-def asks_for_figure(question: str, formulas: Formulas | None = None) -> float:
-    """The probability that it does; what has the form of a computation, or a formula's name in it, surely does.
-
-    Yes or no follows from figures where the question compares.
-    """
+def may_ask_for_figure(question: str) -> bool:
+    """Whether a figure may answer; how likely one does is weighed with it. Yes or no follows where figures compare."""
     question = asking(question)
-    if asks_yes_or_no(question):
-        return float(wanted(question) is not None)
-    if wanted(question) or (formulas or shipped_formulas()).named_in(question):
-        return 1.0
-    return shipped_gates().asks_for_figure(question)
+    return not asks_yes_or_no(question) or wanted(question) is not None
 
 
 def analyse(

@@ -52,10 +52,12 @@ class Sessions:
         """
         pattern = containing(search)
         rows = self._database.connection.execute(
-            "SELECT * FROM sessions WHERE (title LIKE ?1 ESCAPE '\\' OR id IN ("
-            "SELECT session_id FROM turns JOIN turn_lines ON turn_id = id "
-            "WHERE question LIKE ?1 ESCAPE '\\' OR answer LIKE ?1 ESCAPE '\\' UNION "
-            "SELECT session_id FROM turns JOIN reviews ON turn_id = turns.id WHERE final_answer LIKE ?1 ESCAPE '\\')) "
+            "SELECT * FROM sessions WHERE (title LIKE ?1 ESCAPE '\\' "
+            "OR id IN (SELECT session_id FROM turns WHERE question LIKE ?1 ESCAPE '\\') "
+            "OR id IN (SELECT session_id FROM turns WHERE id IN "
+            "(SELECT turn_id FROM turn_lines WHERE answer LIKE ?1 ESCAPE '\\')) "
+            "OR id IN (SELECT session_id FROM turns WHERE id IN "
+            "(SELECT turn_id FROM reviews WHERE final_answer LIKE ?1 ESCAPE '\\'))) "
             "AND collection_id = ifnull(?2, collection_id) ORDER BY updated_at DESC, rowid DESC LIMIT ?3",
             (pattern, collection_id, most),
         ).fetchall()

@@ -162,7 +162,7 @@ def test_too_little_evidence_is_looked_for_wider_before_a_model_writes(world: An
     one = world(model)
     turn = one.ask("What interest does someone have to bear each month who never pays what they owe on time?").turn
     assert [plan.attempt for plan in one.search.plans] == [0, 1] and len(model.requests) == 1
-    assert turn.path == ("router", "rewriter", "retriever", "generator", "judge")
+    assert turn.path == ("router", "rewriter", "retriever", "analyst", "generator", "judge")
     [looks] = [step.decided["chance of an answer, look by look"] for step in turn.trace if step.node == "retriever"]
     assert len(looks) == 2 and looks[0] < 0.5 < looks[1]
     assert "1.5 %" in turn.answer and turn.citations

@@ -9,7 +9,7 @@ from langgraph.runtime import Runtime
 from core.domain.answers import AnswerPart, PartKind
 from core.domain.documents import Document, DocumentStatus
 from core.domain.search import Candidate, Evidence, Intent, Reason, SearchResult
-from core.figures.answers import ASKS, asks_for_figure
+from core.figures.answers import may_ask_for_figure
 from core.graph.context import Documents, TurnContext
 from core.graph.nodes.placed import placed, with_places
 from core.graph.state import TurnState, critique_of
@@ -155,15 +155,12 @@ def _repeats(state: TurnState, context: TurnContext) -> bool:
     return not context.model.writes_prose or critique_of(last.verdict) == told
 
 
-def after_retriever(
-    state: TurnState, runtime: Runtime[TurnContext]
-) -> Literal["analyst", "generator", "judge", "review"]:
+def after_retriever(state: TurnState) -> Literal["analyst", "generator", "judge", "review"]:
     if state.parts and not state.attempts:
         return "judge"  # several places answer, or there is no such place: nothing is to be written
     if state.give_up or not state.evidence:
         return "review"
-    wants_figure = state.intent is not Intent.SURVEY and asks_for_figure(state.asked, runtime.context.formulas) >= ASKS
-    return "analyst" if wants_figure else "generator"
+    return "analyst" if state.intent is not Intent.SURVEY and may_ask_for_figure(state.asked) else "generator"
 
 
 def described(result: SearchResult) -> dict[str, object]:

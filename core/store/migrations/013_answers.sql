@@ -5,3 +5,5 @@ CREATE TRIGGER answer_written AFTER UPDATE OF body ON turns WHEN json_valid(new.
 END;
 UPDATE turn_lines SET answer = coalesce(
   (SELECT json_extract(body, '$.answer') FROM turns WHERE id = turn_id AND json_valid(body)), '');
+CREATE INDEX turns_by_answer ON turn_lines(answer);
+CREATE INDEX reviews_by_answer ON reviews(final_answer, turn_id);
