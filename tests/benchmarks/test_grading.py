@@ -181,3 +181,13 @@ def test_agreement_with_people_is_reported(tmp_path: Path, capsys: pytest.Captur
     assert result["agreement"] == result["by_kind"]["figure"]["agreement"] == 0.75
     assert (result["right_ones_found"], result["wrong_ones_found"]) == (0.5, 1.0)
     assert "far above" in (tmp_path / "apart.jsonl").read_text(encoding="utf-8")
+
+
+def test_what_has_no_words_of_its_own_for_a_result_prints_it_as_data(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    found = command.commands()
+    wordless = next(name for name, module in found.items() if not hasattr(module, "render"))
+    monkeypatch.setattr(found[wordless], "run", lambda options: {"files": 3})
+    assert command.main([wordless, "somewhere"]) == 0
+    assert json.loads(capsys.readouterr().out) == {"files": 3}
