@@ -34,8 +34,8 @@ def main(arguments: list[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     module = modules[options.command]
     result = module.run(options)
-    told_as_data = options.json or not hasattr(module, "render")
-    print(json.dumps(result, indent=2, ensure_ascii=False) if told_as_data else module.render(result))
+    as_data = options.json or not hasattr(module, "render")
+    print(json.dumps(result, indent=2, ensure_ascii=False) if as_data else module.render(result))
     return 0
 
 

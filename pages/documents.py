@@ -176,7 +176,7 @@ def draw_table(app: Pincite, documents: Sequence[Document]) -> list[Document]:
             "Document": st.column_config.TextColumn(width=300),
             "Status": st.column_config.TextColumn(width=190),
             "Text found": st.column_config.ProgressColumn(
-                format="%.0f%%", min_value=0, max_value=100, help="Share of the pages that are not blank"
+                format="%.0f%%", min_value=0, max_value=100, help="Share of pages with usable text, without blank ones"
             ),
             "Added": st.column_config.DatetimeColumn(format="D MMM YYYY, HH:mm"),
         },

@@ -150,9 +150,9 @@ def choices(question: str, evidence: Sequence[Evidence]) -> list[tuple[str, Answ
     The first says how likely it is that they answer.
     """
     selection = select(question, evidence)
-    said = [(name, _quoted(one.unit)) for name, one in options_of(question, selection)]
+    places = [(name, _quoted(one.unit)) for name, one in options_of(question, selection)]
     return [
-        (name, replace(part, probability=None if at else selection.answered)) for at, (name, part) in enumerate(said)
+        (name, replace(part, probability=None if at else selection.answered)) for at, (name, part) in enumerate(places)
     ]
 
 

@@ -47,31 +47,20 @@ class Verdicts:
 
         Words that no longer stand on their page bear no claim out.
         """
-        attempts = tuple(
-            replace(
-                one,
-                verdict=self._standing(one.verdict, one.citations),
-                citations=tuple(map(self._moved, one.citations)),
-            )
-            for one in turn.attempts
-        )
-        return replace(
-            turn,
-            verdict=self._standing(turn.verdict, turn.citations),
-            citations=tuple(map(self._moved, turn.citations)),
-            attempts=attempts,
-            review=turn.review and replace(turn.review, citations=tuple(map(self._moved, turn.review.citations))),
-        )
-
-    def _moved(self, citation: Citation) -> Citation:
-        return self._library.located(citation) or citation
+        attempts = []
+        for one in turn.attempts:
+            verdict, citations = self._standing(one.verdict, one.citations)
+            attempts.append(replace(one, verdict=verdict, citations=citations))
+        verdict, citations = self._standing(turn.verdict, turn.citations)
+        review = turn.review and replace(turn.review, citations=self._standing(None, turn.review.citations)[1])
+        return replace(turn, verdict=verdict, citations=citations, attempts=tuple(attempts), review=review)
 
     def of_review(self, turn: Turn) -> Verdict | None:
         """What can be said today of the text that a reviewer approved or wrote; None of a rejection."""
         review = turn.review
         if review is None or review.decision is ReviewDecision.REJECTED:
             return None
-        return self._standing(self._of_final(turn, review.parts, review.citations), review.citations)
+        return self._standing(self._of_final(turn, review.parts, review.citations), review.citations)[0]
 
     def recall(self, found: Recalled | None) -> Recalled | None:
         """A reviewed answer as it can be repeated; an edited one with a verdict of its own, not the draft's."""
@@ -85,14 +74,18 @@ class Verdicts:
     def _of_final(self, turn: Turn, parts: tuple[AnswerPart, ...], citations: tuple[Citation, ...]) -> Verdict | None:
         return turn.verdict if parts == turn.parts else self._judged(turn, CitedAnswer(parts, citations))
 
-    def _standing(self, verdict: Verdict | None, citations: Sequence[Citation]) -> Verdict | None:
-        """The verdict with each claim that cites what is gone, or quotes it, marked so."""
+    def _standing(
+        self, verdict: Verdict | None, citations: Sequence[Citation]
+    ) -> tuple[Verdict | None, tuple[Citation, ...]]:
+        """The citations where they stand now, and the verdict with each claim that cites what is gone marked so."""
+        located = [self._library.located(citation) for citation in citations]
+        placed = tuple(now or before for now, before in zip(located, citations, strict=True))
         if verdict is None:
-            return None
-        lost = {citation.number for citation in citations if not self._library.stands(citation)}
+            return None, placed
+        lost = {before.number for now, before in zip(located, citations, strict=True) if now is None}
         claims = tuple(self._today(claim, lost) for claim in verdict.claims)
         gone = any(claim.status is not before.status for claim, before in zip(claims, verdict.claims, strict=True))
-        return replace(verdict, claims=claims, accepted=verdict.accepted and not gone)
+        return replace(verdict, claims=claims, accepted=verdict.accepted and not gone), placed
 
     def _today(self, claim: Claim, lost: Set[int]) -> Claim:
         quotation = claim.quotation and self._library.located(claim.quotation)

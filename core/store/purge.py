@@ -56,11 +56,10 @@ def purge(database: Database, found: Purge) -> None:
     with database.transaction() as connection:
         connection.execute("DELETE FROM pins WHERE document_id = ?", (found.document_id,))
         for turn_id in found.turn_ids:
-            session_id, question = connection.execute(
-                "SELECT session_id, question FROM turns WHERE id = ?", (turn_id,)
-            ).fetchone()
-            connection.execute(
-                "UPDATE sessions SET title = ? WHERE id = ? AND title = ?", (NEW_TITLE, session_id, title_of(question))
+            rows = connection.execute("SELECT session_id, question FROM turns WHERE id = ?", (turn_id,)).fetchall()
+            connection.executemany(
+                "UPDATE sessions SET title = ? WHERE id = ? AND title = ?",
+                [(NEW_TITLE, session_id, title_of(question)) for session_id, question in rows],
             )
         connection.executemany(
             "INSERT OR IGNORE INTO removals (subject, kind) VALUES (?, 'text')",

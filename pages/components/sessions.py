@@ -122,12 +122,12 @@ def draw_session_menu(app: Pincite, session: Session, turns: Sequence[Turn]) -> 
                 confirm_deletion("Delete this session?", words, _delete, app, session)
 
 
-def leave_if_gone(app: Pincite, session_id: str) -> None:
-    """Open another session where this one is not there any more."""
-    if app.sessions.find(session_id) is None:
-        _choose(_newest(app))
+def leave_if_gone(app: Pincite, session: Session) -> None:
+    """Open another session of its collection where this one is not there any more."""
+    if app.sessions.find(session.id) is None:
+        _choose(_newest(app, session.collection_id))
 
 
 def _delete(app: Pincite, session: Session) -> None:
     app.deletion.session(session.id)
-    _choose(_newest(app, session.collection_id))
+    leave_if_gone(app, session)

@@ -242,14 +242,16 @@ def _draw_more(app: Pincite, turn: Turn) -> None:
         link_to_trace(turn, "Full trace")
     if quiet("Delete answer…", "delete", key=f"delete_{turn.id}"):
         words = "The question and its answer, trace and review will be deleted. Answers that build on it stay."
-        if app.turns.count(turn.session_id) == 1:
+        notes = app.notes.of_session(turn.session_id)
+        if app.turns.count(turn.session_id) == 1 and not (notes.pins or notes.text):
             words += " Nothing else is in this session, so it goes too."
         confirm_deletion("Delete this answer?", words, _delete, app, turn)
 
 
 def _delete(app: Pincite, turn: Turn) -> None:
+    session = app.sessions.get(turn.session_id)
     app.deletion.turn(turn.id)
-    leave_if_gone(app, turn.session_id)
+    leave_if_gone(app, session)
 
 
 def _quote(app: Pincite, turn_id: str) -> None:

@@ -311,15 +311,15 @@ def _turns(
     turns[aside & ~short] = np.where(down > 0, 1, 3)[aside & ~short]
     for index in np.flatnonzero(~short & (across < 0) & (turns == 0)):
         turns[index] = 0 if RIGHT_TO_LEFT.search(texts[index]) else 2
-    told = ~short
+    known = ~short
     borders = np.flatnonzero(np.concatenate([[True], (gaps[1:] > 0) | ~short[1:] | ~short[:-1], [True]]))
     for first, end in pairwise(borders.tolist()):
         if end - first >= _FEWEST_IN_A_RUN:
             right, below = centers[end - 1] - centers[first]
             turns[first:end] = 0 if abs(right) >= abs(below) else 1 if below > 0 else 3
-            told[first:end] = True
+            known[first:end] = True
     if turns.any():
-        usual = np.bincount(turns[told]).argmax()
-        for index in np.flatnonzero(~told):
+        usual = np.bincount(turns[known]).argmax()
+        for index in np.flatnonzero(~known):
             turns[index] = turns[index - 1] if index and gaps[index] < 2 else usual
     return turns
