@@ -3,16 +3,22 @@
 from itertools import pairwise
 
 from core.domain.documents import Block, Page
+from core.domain.page_layout import PackedWords
+
+_LONGEST_NUMBER = 5
 
 
 def halves(page: Page) -> dict[str, tuple[int, int]]:
     """The first and last character of each half by the number that is printed on it; empty for any other page."""
-    placed = [(middle, block) for block in page.blocks if (middle := _middle(page, block)) is not None]
-    numbers = sorted((middle, text) for middle, block in placed if (text := _text(page, block)).isdecimal())
-    for (left, first), (right, second) in pairwise(numbers):
+    numbers = {int(text) for block in page.blocks if _is_number(text := _text(page, block))}
+    if not any(number + 1 in numbers for number in numbers):
+        return {}
+    placed = _placed(page)
+    printed = sorted((middle, text) for middle, block in placed if _is_number(text := _text(page, block)))
+    for (left, first), (right, second) in pairwise(printed):
         if left < 0.5 < right and int(second) == int(first) + 1:
             sides = [[block for middle, block in placed if (middle < 0.5) == is_left] for is_left in (True, False)]
-            said = [[one for one in side if not _text(page, one).isdecimal()] for side in sides]
+            said = [[one for one in side if not _is_number(_text(page, one))] for side in sides]
             if all(said):
                 spans = [(min(one.start for one in side), max(one.end for one in side)) for side in said]
                 return dict(zip((first, second), spans, strict=True)) if spans[0][1] <= spans[1][0] else {}
@@ -23,7 +29,13 @@ def _text(page: Page, block: Block) -> str:
     return page.text[block.start : block.end].strip()
 
 
-def _middle(page: Page, block: Block) -> float | None:
-    """Where its middle is from left to right, as a share of the page's width; None where its place is not known."""
-    boxes = [word.box for word in page.words if block.start <= word.start < block.end]
-    return (min(box.left for box in boxes) + max(box.right for box in boxes)) / 2 if boxes else None
+def _is_number(text: str) -> bool:
+    return text.isdecimal() and len(text) <= _LONGEST_NUMBER
+
+
+def _placed(page: Page) -> list[tuple[float, Block]]:
+    """The blocks whose place is known, each with its middle from left to right as a share of the page's width."""
+    words = PackedWords.of(page.words)
+    starts, boxes = words.spans[:, 0], words.boxes
+    inside = [(block, boxes[(starts >= block.start) & (starts < block.end)]) for block in page.blocks]
+    return [(float(own[:, 0].min() + own[:, 2].max()) / 2, block) for block, own in inside if len(own)]

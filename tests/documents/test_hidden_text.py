@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from fpdf import FPDF
 
-from core.documents.formats.pdf.visibility import _MOST_OBJECTS
+from core.documents.formats.pdf.drawn import MOST_OBJECTS
 from core.documents.reader import ProcessReader
 from core.domain.documents import HiddenReason, Page, PageStatus, hidden_summary
 from core.domain.settings import Settings
@@ -56,7 +56,7 @@ def test_print_behind_more_drawings_than_are_looked_at_is_seen(read: Read) -> No
     document = FPDF()
     document.add_page()
     document.set_font("Helvetica", size=12)
-    for number in range(_MOST_OBJECTS + 10):
+    for number in range(MOST_OBJECTS + 10):
         document.rect(10 + number % 180, 10 + number // 180, 0.4, 0.4)
     document.text(20, 200, "The fee is EUR 4,250.")
     page = read(Made(kind="map", content=bytes(document.output()), told="The fee is EUR 4,250.", question=""))

@@ -18,6 +18,7 @@ from core.documents.contract import Announce, Stopped
 from core.documents.formats.pdf import labels, opening
 from core.documents.formats.pdf.annotated import annotated, with_annotated, without_signs
 from core.documents.formats.pdf.blocks import compose
+from core.documents.formats.pdf.drawn import drawn_on
 from core.documents.formats.pdf.garbling import garbling
 from core.documents.formats.pdf.layout import Line, arrange
 from core.documents.formats.pdf.margins import line_numbers
@@ -26,7 +27,7 @@ from core.documents.formats.pdf.picture import held_against_picture
 from core.documents.formats.pdf.raised import resolved
 from core.documents.formats.pdf.struck import struck_out
 from core.documents.formats.pdf.typed import draw_typed, has_typed
-from core.documents.formats.pdf.visibility import apart, painted, without
+from core.documents.formats.pdf.visibility import apart, without
 from core.domain.documents import Block, Box, HiddenReason, HiddenText, Page, PageReason, PageStatus, Word
 from core.domain.errors import UnreadablePdfError
 from core.domain.page_layout import PackedWords, pack_boxes
@@ -202,10 +203,10 @@ class OpenPdf:
             objects = pdfium_c.FPDFPage_CountObjects(page)
             beside = annotated(page)
             if typed_too and has_typed(page):
-                words = self._with_typed(page, page_index, words)
+                page, words = self._with_typed(page, page_index, words)
+            words, hidden = self._seen(page, words)
         finally:
             page.close()
-        words, hidden = self._seen(page_index, words)
         words = without_signs(words, beside)
         lines = arrange(words)
         if (numbers := line_numbers(words, lines)).any():
@@ -216,22 +217,18 @@ class OpenPdf:
         words, lines = with_annotated(words, lines, beside)
         return LaidPage(words, lines, edges, pictures, objects, time.perf_counter() - started, hidden)
 
-    def _seen(self, page_index: int, words: PageWords) -> tuple[PageWords, tuple[HiddenText, ...]]:
+    @staticmethod
+    def _seen(page: pdfium.PdfPage, words: PageWords) -> tuple[PageWords, tuple[HiddenText, ...]]:
         """The words of the text, and those that nobody sees, that are struck out and that are marks of notes.
 
         An OCR layer is held against its picture.
         """
-        page = self._document[page_index]
-        try:
-            seen = apart(page, words)
-            if seen.layer:
-                seen = held_against_picture(page, seen)
-            words = seen.words
-            struck = (
-                struck_out(page, words, painted(page)) if words.places.size else np.zeros(len(words.texts), np.bool_)
-            )
-        finally:
-            page.close()
+        drawn = drawn_on(page)
+        seen = apart(page, words, drawn)
+        if seen.layer:
+            seen = held_against_picture(page, seen)
+        words = seen.words
+        struck = struck_out(page, words, drawn.paths)
         kept = [_in_fractions(words, one.text, one.box, one.reason) for one in seen.hidden]
         if struck.any():
             kept += _kept_apart(words, struck, HiddenReason.STRUCK)
@@ -244,20 +241,18 @@ class OpenPdf:
             words = replace(without(words, gone, shown), gaps=gaps[~gone])
         return replace(words, levels=np.zeros(0, np.int8)), tuple(kept)
 
-    def _with_typed(self, page: pdfium.PdfPage, page_index: int, words: PageWords) -> PageWords:
-        """The page's words with those typed onto it, unless drawing them in hides or garbles others."""
+    def _with_typed(self, page: pdfium.PdfPage, page_index: int, words: PageWords) -> tuple[pdfium.PdfPage, PageWords]:
+        """The page with what is typed onto it; its words hold that too, unless it hides or garbles others."""
         self._announce(page_index, "doubting")
         drawn = draw_typed(page)
         self._announce(page_index, "working")
         if not drawn:
-            return words
-        again = self._document[page_index]
-        try:
-            more = read_words(again)
-        finally:
-            again.close()
+            return page, words
+        page.close()
+        page = self._document[page_index]
+        more = read_words(page)
         kept = (Counter(words.texts) & Counter(more.texts)).total()
-        return more if len(more.texts) > len(words.texts) and kept >= _MOSTLY * len(words.texts) else words
+        return page, more if len(more.texts) > len(words.texts) and kept >= _MOSTLY * len(words.texts) else words
 
     def _judged(self, page_index: int, laid: LaidPage, *, doubted: bool) -> tuple[PageStatus, str, str]:
         """The page's status, the reason for it, and what pypdf reads where that stands for what pdfium does."""

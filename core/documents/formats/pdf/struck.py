@@ -4,7 +4,7 @@ Such words are no longer in force. What becomes of them is reading's work.
 """
 
 import ctypes
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 import numpy as np
 import pypdfium2 as pdfium
@@ -23,20 +23,18 @@ _SHORTEST = 3.0
 """Points."""
 
 
-def struck_out(
-    page: pdfium.PdfPage, words: PageWords, paths: Sequence[tuple[float, float, float, float]]
-) -> NDArray[np.bool_]:
-    """Which words are struck out. ``paths``: bounds in page space of all that is painted."""
-    if not words.texts:
-        return np.zeros(0, np.bool_)
-    bars, quads = (_displayed(page, boxes) for boxes in (paths, list(_annotated(page))))
+def struck_out(page: pdfium.PdfPage, words: PageWords, paths: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """Which words are struck out. ``paths``, shape (n, 4): bounds in page space of all that is painted."""
+    if not words.places.size:
+        return np.zeros(len(words.texts), np.bool_)
+    bars, quads = (_displayed(page, boxes) for boxes in (paths, np.array(list(_annotated(page)))))
     bars = bars[(bars[:, 2] - bars[:, 0] > _SHORTEST) & (bars[:, 3] - bars[:, 1] < THICKEST * words.sizes.max())]
     return _barred(words, bars) | _under(words, quads)
 
 
-def _displayed(page: pdfium.PdfPage, boxes: Sequence[tuple[float, float, float, float]]) -> NDArray[np.float64]:
+def _displayed(page: pdfium.PdfPage, boxes: NDArray[np.float64]) -> NDArray[np.float64]:
     """From left, bottom, right, top in page space to left, top, right, bottom in points of the displayed page."""
-    return display_of(page)(np.array(boxes, dtype=np.float64).reshape(-1, 4)[:, [0, 3, 2, 1]])
+    return display_of(page)(boxes.reshape(-1, 4)[:, [0, 3, 2, 1]])
 
 
 def _barred(words: PageWords, bars: NDArray[np.float64]) -> NDArray[np.bool_]:

@@ -4,24 +4,22 @@ Owns the telling of hidden text from shown text; what becomes of either is readi
 """
 
 import ctypes
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from itertools import groupby
-from typing import Any
 
 import numpy as np
 import pypdfium2 as pdfium
 import pypdfium2.raw as pdfium_c
 from numpy.typing import NDArray
 
-from core.documents.formats.pdf.pdfium_text import PageWords, bound, character_boxes, display_of, fold, text_object
+from core.documents.formats.pdf.drawn import Drawn, Statements, Style, set_active, text_objects
+from core.documents.formats.pdf.pdfium_text import PageWords, character_boxes, display_of, fold, text_object
 from core.domain.documents import HiddenReason
 
 Picture = NDArray[np.uint8]
 """Shape (height, width, 3): blue, green, red, as pdfium draws."""
-Bounds = tuple[float, float, float, float]
-"""Left, bottom, right, top in page space."""
 
 _LEAST_HEIGHT = 2.0
 """Points of the em on a page of a letter's size: what is lower, or whose letters are squeezed to less, is no print."""
@@ -35,14 +33,6 @@ _INK = 60
 _SCALES = (1.0, 5.0)
 """Pixels a point: drawn small first, and larger where that leaves a doubt."""
 _MOST_PIXELS = 12_000_000
-_LIGHT = 200
-"""Of 255: darker print in full strength is seen on paper, unless something lies over it."""
-_BRIGHT = 250
-_FAINT = 160
-_MOST_OBJECTS = 20_000
-_DEEPEST = 6
-_THIN = 1.5
-"""Points: rules and underlines hide nothing."""
 _INVISIBLE_MODES = (pdfium_c.FPDF_TEXTRENDERMODE_INVISIBLE, pdfium_c.FPDF_TEXTRENDERMODE_CLIP)
 _STROKED_MODES = (
     pdfium_c.FPDF_TEXTRENDERMODE_STROKE,
@@ -61,29 +51,6 @@ _HARMLESS_ANNOTATIONS = frozenset(
         pdfium_c.FPDF_ANNOT_STRIKEOUT,
     }
 )
-
-_TEXT = pdfium_c.FPDF_PAGEOBJ_TEXT
-
-_pointer, _int = ctypes.c_void_p, ctypes.c_int
-_count_on_page = bound("FPDFPage_CountObjects", _int, _pointer)
-_on_page = bound("FPDFPage_GetObject", _pointer, _pointer, _int)
-_count_in_form = bound("FPDFFormObj_CountObjects", _int, _pointer)
-_in_form = bound("FPDFFormObj_GetObject", _pointer, _pointer, ctypes.c_ulong)
-_kind = bound("FPDFPageObj_GetType", _int, _pointer)
-_bounds = bound("FPDFPageObj_GetBounds", _int, _pointer, _pointer, _pointer, _pointer, _pointer)
-_matrix = bound("FPDFPageObj_GetMatrix", _int, _pointer, _pointer)
-_set_active = bound("FPDFPageObj_SetIsActive", _int, _pointer, _int)
-_mode = bound("FPDFTextObj_GetTextRenderMode", _int, _pointer)
-_fill = bound("FPDFPageObj_GetFillColor", _int, _pointer, _pointer, _pointer, _pointer, _pointer)
-_stroke = bound("FPDFPageObj_GetStrokeColor", _int, _pointer, _pointer, _pointer, _pointer, _pointer)
-_font = bound("FPDFTextObj_GetFont", _pointer, _pointer)
-_embedded = bound("FPDFFont_GetIsEmbedded", _int, _pointer)
-_transparent = bound("FPDFPageObj_HasTransparency", _int, _pointer)
-_draw_mode = bound("FPDFPath_GetDrawMode", _int, _pointer, _pointer, _pointer)
-_stroke_width = bound("FPDFPageObj_GetStrokeWidth", _int, _pointer, _pointer)
-_count_marks = bound("FPDFPageObj_CountMarks", _int, _pointer)
-_mark = bound("FPDFPageObj_GetMark", _pointer, _pointer, ctypes.c_ulong)
-_mark_name = bound("FPDFPageObjMark_GetName", _int, _pointer, _pointer, ctypes.c_ulong, _pointer)
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,56 +73,28 @@ class Seen:
 
 
 @dataclass(frozen=True, slots=True)
-class _Drawn:
-    """One object of the page: its handle, its kind and its bounds in page space (left, bottom, right, top)."""
-
-    handle: int
-    kind: int
-    bounds: Bounds
-
-
-@dataclass(frozen=True, slots=True)
-class _Style:
-    """How a text object says that it is drawn; colours are red, green, blue and strength, each of 255."""
-
-    mode: int
-    fill: tuple[int, int, int, int]
-    stroke: tuple[int, int, int, int]
-    switched: bool
-    clipped: bool
-    embedded: bool
-    """Whether the file brings the font; else what its letters look like depends on the machine."""
-
-
-@dataclass(frozen=True, slots=True)
 class _Run:
     """A word, or the part of it that is drawn in one style. ``box`` is in points of the displayed page."""
 
     word: int
     text: str
     box: NDArray[np.float64]
-    style: _Style | None
+    style: Style | None
 
 
 _ONLY_STROKED = (pdfium_c.FPDF_TEXTRENDERMODE_STROKE, pdfium_c.FPDF_TEXTRENDERMODE_STROKE_CLIP)
 _WHITE = 235
 
 
-def apart(page: pdfium.PdfPage, words: PageWords) -> Seen:
+def apart(page: pdfium.PdfPage, words: PageWords, drawn: Drawn) -> Seen:
     """Tell what is hidden of a page's words. Raises PdfiumError where the page cannot be drawn."""
     if not words.texts or min(words.width, words.height) < 1:
         return Seen(words)
-    drawn = list(_objects(page))
     pixels = _Pixels(page, words, drawn)
     if not _any_cause(page, words, drawn) and pixels.all_inked():
         return Seen(words)
     runs = _runs(page, words)
     return _parted(words, runs, pixels.reasons(runs))
-
-
-def painted(page: pdfium.PdfPage) -> list[Bounds]:
-    """The bounds of all paths of a page, in page space."""
-    return [item.bounds for item in _objects(page) if item.kind == pdfium_c.FPDF_PAGEOBJ_PATH]
 
 
 def without(words: PageWords, gone: NDArray[np.bool_], shown: Sequence[str] | None = None) -> PageWords:
@@ -182,148 +121,13 @@ def without(words: PageWords, gone: NDArray[np.bool_], shown: Sequence[str] | No
 # ---------------------------------------------------------------- what the page's own statements say
 
 
-def _objects(page: pdfium.PdfPage) -> Iterator[_Drawn]:
-    """Every object in the order of drawing, those inside forms in the form's place."""
-    handle = ctypes.cast(page.raw, ctypes.c_void_p).value
-    yield from _inside(handle, _count_on_page, _on_page, None, [_MOST_OBJECTS], 0)
-
-
-def _inside(
-    container: int | None, count: Any, get: Any, matrix: NDArray[np.float64] | None, budget: list[int], depth: int
-) -> Iterator[_Drawn]:
-    edges = (ctypes.c_float * 4)()
-    places = [ctypes.addressof(edges) + 4 * number for number in range(4)]
-    for number in range(min(count(container), budget[0])):
-        item = get(container, number)
-        kind = _kind(item)
-        budget[0] -= 1
-        if kind == pdfium_c.FPDF_PAGEOBJ_FORM and depth < _DEEPEST:
-            own = _matrix_of(item)
-            yield from _inside(
-                item, _count_in_form, _in_form, own if matrix is None else own @ matrix, budget, depth + 1
-            )
-        elif _bounds(item, *places):
-            bounds: Bounds = (edges[0], edges[1], edges[2], edges[3])
-            yield _Drawn(item, kind, bounds if matrix is None else _moved(bounds, matrix))
-
-
-def _text_objects(page: pdfium.PdfPage) -> list[int]:
-    """The text objects that its characters belong to: of a page with too many objects to look at each."""
-    text_page = page.get_textpage()
-    try:
-        handle = ctypes.cast(text_page.raw, ctypes.c_void_p).value
-        found = {text_object(handle, index) for index in range(text_page.count_chars())}
-        return [item for item in found if item]
-    finally:
-        text_page.close()
-
-
-def _matrix_of(item: int) -> NDArray[np.float64]:
-    values = (ctypes.c_float * 6)()
-    _matrix(item, ctypes.addressof(values))
-    a, b, c, d, e, f = values
-    return np.array([[a, b, 0.0], [c, d, 0.0], [e, f, 1.0]])
-
-
-def _moved(bounds: Bounds, matrix: NDArray[np.float64]) -> Bounds:
-    left, bottom, right, top = bounds
-    corners = np.array([[x, y, 1.0] for x in (left, right) for y in (bottom, top)]) @ matrix
-    (low_x, low_y), (high_x, high_y) = corners[:, :2].min(axis=0), corners[:, :2].max(axis=0)
-    return (float(low_x), float(low_y), float(high_x), float(high_y))
-
-
-def _any_cause(page: pdfium.PdfPage, words: PageWords, drawn: Sequence[_Drawn]) -> bool:
+def _any_cause(page: pdfium.PdfPage, words: PageWords, drawn: Drawn) -> bool:
     """Whether what the page says of itself gives cause to look closer than at where there is ink."""
-    if len(drawn) >= _MOST_OBJECTS or any(_odd(item.handle) for item in drawn if item.kind == _TEXT):
+    if not drawn.whole or any(map(Statements().odd, drawn.texts)):
         return True
     if _too_small(words, words.boxes, words.texts).any() or _outside(words, words.boxes).any():
         return True
-    return _has_covering_annotation(page) or _any_covered(drawn)
-
-
-def _odd(handle: int) -> bool:
-    """Whether text is drawn so that it may leave no ink on paper."""
-    if _mode(handle) != pdfium_c.FPDF_TEXTRENDERMODE_FILL:
-        return True
-    red, green, blue, alpha = _color(handle, _fill)
-    return min(red, green, blue) > _LIGHT or max(red, green, blue) > _BRIGHT or alpha < _FAINT or _is_switched(handle)
-
-
-def _any_covered(drawn: Sequence[_Drawn]) -> bool:
-    """Whether an area is painted over a text, from the top of the page's objects to the bottom."""
-    above = np.zeros((len(drawn), 4))
-    count = 0
-    for item in reversed(drawn):
-        left, bottom, right, top = item.bounds
-        if item.kind == _TEXT:
-            met = above[:count]
-            if ((met[:, 0] < right) & (met[:, 2] > left) & (met[:, 1] < top) & (met[:, 3] > bottom)).any():
-                return True
-        elif min(right - left, top - bottom) > _THIN and _covers(item):
-            above[count] = item.bounds
-            count += 1
-    return False
-
-
-def _covers(item: _Drawn) -> bool:
-    """Whether the object paints an area: pictures and shadings do, and paths that are filled or thickly drawn."""
-    if item.kind != pdfium_c.FPDF_PAGEOBJ_PATH:
-        return True
-    modes, width = (ctypes.c_int * 2)(), ctypes.c_float()
-    _draw_mode(item.handle, ctypes.addressof(modes), ctypes.addressof(modes) + 4)
-    if modes[0] != pdfium_c.FPDF_FILLMODE_NONE:
-        return True
-    return bool(modes[1] and _stroke_width(item.handle, ctypes.addressof(width)) and width.value > _THIN)
-
-
-def _style_of(handle: int) -> _Style:
-    switched = bool(_transparent(handle)) or _is_switched(handle)
-    return _Style(
-        _mode(handle),
-        _color(handle, _fill),
-        _color(handle, _stroke),
-        switched,
-        _is_clipped(handle),
-        _embedded(_font(handle)) != 0,
-    )
-
-
-def _color(handle: int, ask: Any) -> tuple[int, int, int, int]:
-    values = (ctypes.c_uint * 4)()
-    address = ctypes.addressof(values)
-    if not ask(handle, address, address + 4, address + 8, address + 12):
-        return (0, 0, 0, 255)
-    return (values[0], values[1], values[2], values[3])
-
-
-def _is_switched(handle: int) -> bool:
-    """Whether it belongs to a layer that a viewer may switch off."""
-    name, length = ctypes.create_string_buffer(16), ctypes.c_ulong()
-    for number in range(_count_marks(handle)):
-        mark = _mark(handle, number)
-        if _mark_name(mark, ctypes.addressof(name), 16, ctypes.addressof(length)) and name.raw[:5] == b"O\0C\0\0":
-            return True
-    return False
-
-
-def _is_clipped(handle: int) -> bool:
-    """Whether a clip path reaches less far than the text."""
-    item = ctypes.cast(handle, pdfium_c.FPDF_PAGEOBJECT)
-    clip, edges = pdfium_c.FPDFPageObj_GetClipPath(item), [ctypes.c_float() for _ in range(4)]
-    if not pdfium_c.FPDFPageObj_GetBounds(item, *edges):
-        return False
-    left, bottom, right, top = (edge.value for edge in edges)
-    x, y = ctypes.c_float(), ctypes.c_float()
-    for path in range(max(pdfium_c.FPDFClipPath_CountPaths(clip), 0)):
-        points = list[tuple[float, float]]()
-        for number in range(max(pdfium_c.FPDFClipPath_CountPathSegments(clip, path), 0)):
-            segment = pdfium_c.FPDFClipPath_GetPathSegment(clip, path, number)
-            if pdfium_c.FPDFPathSegment_GetPoint(segment, x, y):
-                points.append((x.value, y.value))
-        across, down = zip(*points, strict=True) if points else ((0.0,), (0.0,))
-        if min(across) > left + 1 or max(across) < right - 1 or min(down) > bottom + 1 or max(down) < top - 1:
-            return True
-    return False
+    return _has_covering_annotation(page) or drawn.any_covered()
 
 
 def _has_covering_annotation(page: pdfium.PdfPage) -> bool:
@@ -358,7 +162,7 @@ def _outside(words: PageWords, boxes: NDArray[np.float64]) -> NDArray[np.bool_]:
 def _runs(page: pdfium.PdfPage, words: PageWords) -> list[_Run]:
     """The words, parted where the style changes."""
     displayed, runs = display_of(page), list[_Run]()
-    style = cache(_style_of)
+    style = cache(Statements().style)
     text_page = page.get_textpage()
     try:
         handle = ctypes.cast(text_page.raw, ctypes.c_void_p).value
@@ -384,21 +188,23 @@ def _runs(page: pdfium.PdfPage, words: PageWords) -> list[_Run]:
 class _Pixels:
     """A page drawn with its text and without: what does not differ was not seen."""
 
-    def __init__(self, page: pdfium.PdfPage, words: PageWords, drawn: Sequence[_Drawn]) -> None:
+    def __init__(self, page: pdfium.PdfPage, words: PageWords, drawn: Drawn) -> None:
         self._page, self._words = page, words
-        whole = len(drawn) < _MOST_OBJECTS
-        self._texts = [item.handle for item in drawn if item.kind == _TEXT] if whole else _text_objects(page)
-        covering = [item.bounds for item in drawn if item.kind != _TEXT and _covers(item)]
-        self._covering = display_of(page)(np.array(covering).reshape(-1, 4)[:, [0, 3, 2, 1]])
+        self._drawn = drawn
         self._annotated = _has_covering_annotation(page)
         self._full, self._factor = self._picture(_SCALES[0])
 
     def all_inked(self) -> bool:
         """Whether anything is to be seen in the place of every word."""
-        boxes = self._words.boxes * self._factor
-        return all(
-            _varies(_cut(self._full, box)) >= _SEEN or not any(map(str.isalnum, text))
-            for text, box in zip(self._words.texts, boxes, strict=True)
+        left, top, right, bottom = _inner(self._full, self._words.boxes * self._factor).T
+        green = self._full[:, :, 1].astype(np.int16)
+        steps = np.zeros((green.shape[0] + 1, green.shape[1]), np.int32)
+        steps[1:, 1:] = (np.abs(np.diff(green, axis=1)) >= _SEEN).cumsum(axis=1, dtype=np.int32).cumsum(axis=0)
+        plain = steps[bottom, right - 1] - steps[top, right - 1] - steps[bottom, left] + steps[top, left] == 0
+        return not any(
+            any(map(str.isalnum, self._words.texts[at]))
+            and _varies(self._full[top[at] : bottom[at], left[at] : right[at]]) < _SEEN
+            for at in np.flatnonzero(plain)
         )
 
     def reasons(self, runs: Sequence[_Run]) -> list[tuple[HiddenReason | None, bool]]:
@@ -409,7 +215,8 @@ class _Pixels:
         found: list[tuple[HiddenReason | None, bool]] = [(None, False)] * len(runs)
         open_ones = list(range(len(runs)))
         for scale in _SCALES:
-            full, bare, factor = self._drawn(scale)
+            full, bare, factor = self._with_and_without(scale)
+            edges = _inner(full, boxes * factor).tolist()
             doubted = []
             for number in open_ones:
                 run = runs[number]
@@ -417,7 +224,8 @@ class _Pixels:
                     reason = HiddenReason.OUTSIDE if outside[number] else HiddenReason.SMALL
                     found[number] = (reason, False)
                     continue
-                with_text, alone = (_cut(picture, run.box * factor) for picture in (full, bare))
+                left, top, right, bottom = edges[number]
+                with_text, alone = (picture[top:bottom, left:right] for picture in (full, bare))
                 ground = _ground_reason(run, alone)
                 overlaid = ground and _overlaps(boxes, number)
                 unsigned = ground is None and not any(map(str.isalnum, run.text))  # dashes and rules leave their boxes
@@ -435,16 +243,17 @@ class _Pixels:
                 break
         return found
 
-    def _drawn(self, scale: float) -> tuple[Picture, Picture, float]:
+    def _with_and_without(self, scale: float) -> tuple[Picture, Picture, float]:
         """The page with its text and without, and pixels a point."""
         full, factor = (self._full, self._factor) if scale == _SCALES[0] else self._picture(scale)
+        texts = self._drawn.texts if self._drawn.whole else text_objects(self._page)
         try:
-            for item in self._texts:
-                _set_active(item, 0)
+            for item in texts:
+                set_active(item, False)
             return full, self._picture(scale)[0], factor
         finally:
-            for item in self._texts:
-                _set_active(item, 1)
+            for item in texts:
+                set_active(item, True)
 
     def _picture(self, scale: float) -> tuple[Picture, float]:
         factor = min(scale, (_MOST_PIXELS / max(self._words.width * self._words.height, 1.0)) ** 0.5)
@@ -456,7 +265,7 @@ class _Pixels:
             return HiddenReason.SWITCHED
         if run.style is not None and run.style.clipped:
             return HiddenReason.CLIPPED
-        met = self._covering
+        met = display_of(self._page)(self._drawn.bounds[self._drawn.covering()][:, [0, 3, 2, 1]])
         left, top, right, bottom = run.box
         covered = (met[:, 0] < right) & (met[:, 2] > left) & (met[:, 1] < bottom) & (met[:, 3] > top)
         return HiddenReason.COVERED if self._annotated or covered.any() else HiddenReason.NO_MARK
@@ -466,14 +275,15 @@ _CERTAIN = (HiddenReason.INVISIBLE, HiddenReason.TRANSPARENT)
 _LAYERS = (HiddenReason.INVISIBLE, HiddenReason.TRANSPARENT, HiddenReason.COVERED, HiddenReason.CLIPPED)
 
 
-def _cut(picture: Picture, box: NDArray[np.float64]) -> Picture:
-    """The pixels of a box, but for the edges that its neighbours may reach into."""
-    left, top, right, bottom = box
-    down, across = 0.08 * (bottom - top), min(0.08 * (bottom - top), 0.2 * (right - left))
-    edges = np.array([left + across, top + down, right - across, bottom - down])
-    first = np.clip(np.floor(edges[:2]), 0, np.array(picture.shape[1::-1]) - 1).astype(int)
-    last = np.maximum(np.ceil(edges[2:]).astype(int), first + 1)
-    return picture[first[1] : last[1], first[0] : last[0]]
+def _inner(picture: Picture, boxes: NDArray[np.float64]) -> NDArray[np.int64]:
+    """The pixels of boxes (shape (n, 4): left, top, right, bottom), but for edges that neighbours may reach into."""
+    left, top, right, bottom = boxes.T
+    down = 0.08 * (bottom - top)
+    across = np.minimum(down, 0.2 * (right - left))
+    limits = np.array(picture.shape[1::-1])
+    first = np.clip(np.floor(np.stack([left + across, top + down], axis=1)), 0, limits - 1)
+    last = np.clip(np.ceil(np.stack([right - across, bottom - down], axis=1)), first + 1, limits)
+    return np.concatenate([first, last], axis=1).astype(np.int64)
 
 
 def _differs(one: Picture, other: Picture) -> int:

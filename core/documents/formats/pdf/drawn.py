@@ -1,0 +1,239 @@
+"""What a page draws, object by object, and how each of its texts says that it is drawn.
+
+Owns the calls into pdfium's API of page objects. What of it a reader sees is visibility's work.
+"""
+
+import ctypes
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pypdfium2 as pdfium
+import pypdfium2.raw as pdfium_c
+from numpy.typing import NDArray
+
+from core.documents.formats.pdf.pdfium_text import bound, text_object
+
+MOST_OBJECTS = 20_000
+"""No more are looked at one by one."""
+Color = tuple[int, int, int, int]
+"""Red, green, blue and strength, each of 255."""
+_DEEPEST = 6
+_THIN = 1.5
+"""Points: rules and underlines hide nothing."""
+_LIGHT = 200
+"""Of 255: darker print in full strength is seen on paper, unless something lies over it."""
+_BRIGHT = 250
+_FAINT = 160
+
+_pointer, _int = ctypes.c_void_p, ctypes.c_int
+_count_on_page = bound("FPDFPage_CountObjects", _int, _pointer)
+_on_page = bound("FPDFPage_GetObject", _pointer, _pointer, _int)
+_count_in_form = bound("FPDFFormObj_CountObjects", _int, _pointer)
+_in_form = bound("FPDFFormObj_GetObject", _pointer, _pointer, ctypes.c_ulong)
+_kind = bound("FPDFPageObj_GetType", _int, _pointer)
+_bounds = bound("FPDFPageObj_GetBounds", _int, _pointer, _pointer, _pointer, _pointer, _pointer)
+_matrix = bound("FPDFPageObj_GetMatrix", _int, _pointer, _pointer)
+_set_active = bound("FPDFPageObj_SetIsActive", _int, _pointer, _int)
+_mode = bound("FPDFTextObj_GetTextRenderMode", _int, _pointer)
+_fill = bound("FPDFPageObj_GetFillColor", _int, _pointer, _pointer, _pointer, _pointer, _pointer)
+_stroke = bound("FPDFPageObj_GetStrokeColor", _int, _pointer, _pointer, _pointer, _pointer, _pointer)
+_font = bound("FPDFTextObj_GetFont", _pointer, _pointer)
+_embedded = bound("FPDFFont_GetIsEmbedded", _int, _pointer)
+_transparent = bound("FPDFPageObj_HasTransparency", _int, _pointer)
+_draw_mode = bound("FPDFPath_GetDrawMode", _int, _pointer, _pointer, _pointer)
+_stroke_width = bound("FPDFPageObj_GetStrokeWidth", _int, _pointer, _pointer)
+_count_marks = bound("FPDFPageObj_CountMarks", _int, _pointer)
+_mark = bound("FPDFPageObj_GetMark", _pointer, _pointer, ctypes.c_ulong)
+_mark_name = bound("FPDFPageObjMark_GetName", _int, _pointer, _pointer, ctypes.c_ulong, _pointer)
+
+
+@dataclass(frozen=True, slots=True)
+class Style:
+    """How a text object says that it is drawn."""
+
+    mode: int
+    fill: Color
+    stroke: Color
+    switched: bool
+    clipped: bool
+    embedded: bool
+    """Whether the file brings the font; else what its letters look like depends on the machine."""
+
+
+@dataclass(frozen=True, slots=True)
+class Drawn:
+    """The objects of a page in the order of drawing, those inside forms in the form's place.
+
+    ``bounds`` has the shape (objects, 4): left, bottom, right, top in page space.
+    """
+
+    handles: list[int]
+    kinds: NDArray[np.uint8]
+    bounds: NDArray[np.float64]
+    whole: bool
+    """False where the page draws more than are looked at."""
+
+    @property
+    def texts(self) -> list[int]:
+        return [self.handles[at] for at in np.flatnonzero(self.kinds == pdfium_c.FPDF_PAGEOBJ_TEXT)]
+
+    @property
+    def paths(self) -> NDArray[np.float64]:
+        """The bounds of all paths."""
+        paths: NDArray[np.float64] = self.bounds[self.kinds == pdfium_c.FPDF_PAGEOBJ_PATH]
+        return paths
+
+    def covering(self, least: float = 0.0) -> NDArray[np.int64]:
+        """The numbers of the objects that paint an area whose shorter side has at least ``least`` points."""
+        sides = np.minimum(self.bounds[:, 2] - self.bounds[:, 0], self.bounds[:, 3] - self.bounds[:, 1])
+        wide = np.flatnonzero((self.kinds != pdfium_c.FPDF_PAGEOBJ_TEXT) & (sides >= least))
+        path = self.kinds == pdfium_c.FPDF_PAGEOBJ_PATH
+        return np.array([at for at in wide if not path[at] or _fills(self.handles[at])], np.int64)
+
+    def any_covered(self) -> bool:
+        """Whether an area is painted over a text that was drawn before it."""
+        at = np.flatnonzero(self.kinds == pdfium_c.FPDF_PAGEOBJ_TEXT)
+        texts = self.bounds[at]
+        for number in self.covering(_THIN):
+            left, bottom, right, top = self.bounds[number]
+            met = texts[: np.searchsorted(at, number)]
+            if ((met[:, 0] < right) & (met[:, 2] > left) & (met[:, 1] < top) & (met[:, 3] > bottom)).any():
+                return True
+        return False
+
+
+def drawn_on(page: pdfium.PdfPage) -> Drawn:
+    """Look at every object of a page; the handles hold as long as the page is open."""
+    walk = _Walk()
+    walk.inside(ctypes.cast(page.raw, ctypes.c_void_p).value, _count_on_page, _on_page, None, 0)
+    count = len(walk.handles)
+    bounds = walk.bounds[:count].astype(np.float64)
+    return Drawn(walk.handles, np.array(walk.kinds, np.uint8), bounds, walk.left > 0)
+
+
+def text_objects(page: pdfium.PdfPage) -> list[int]:
+    """The text objects that its characters belong to: of a page with too many objects to look at each."""
+    text_page = page.get_textpage()
+    try:
+        handle = ctypes.cast(text_page.raw, ctypes.c_void_p).value
+        found = {text_object(handle, index) for index in range(text_page.count_chars())}
+        return [item for item in found if item]
+    finally:
+        text_page.close()
+
+
+def set_active(handle: int, active: bool) -> None:
+    """Whether the object is drawn with its page."""
+    _set_active(handle, int(active))
+
+
+class _Walk:
+    def __init__(self) -> None:
+        self.handles, self.kinds, self.left = list[int](), list[int](), MOST_OBJECTS
+        self.bounds = np.zeros((MOST_OBJECTS, 4), np.float32)
+
+    def inside(
+        self, container: int | None, count: Any, get: Any, matrix: NDArray[np.float64] | None, depth: int
+    ) -> None:
+        own, first = list[int](), self.bounds.ctypes.data
+        for number in range(min(count(container), self.left)):
+            if not self.left:
+                break
+            self.left -= 1
+            item = get(container, number)
+            kind = _kind(item)
+            place = first + 16 * len(self.handles)
+            if kind == pdfium_c.FPDF_PAGEOBJ_FORM and depth < _DEEPEST:
+                inner = _matrix_of(item)
+                inner = inner if matrix is None else inner @ matrix
+                self.inside(item, _count_in_form, _in_form, inner, depth + 1)
+            elif _bounds(item, place, place + 4, place + 8, place + 12):
+                own.append(len(self.handles))
+                self.handles.append(item)
+                self.kinds.append(kind)
+        if matrix is not None and own:
+            self.bounds[own] = _moved(self.bounds[own], matrix)
+
+
+def _matrix_of(item: int) -> NDArray[np.float64]:
+    values = (ctypes.c_float * 6)()
+    _matrix(item, ctypes.addressof(values))
+    a, b, c, d, e, f = values
+    return np.array([[a, b, 0.0], [c, d, 0.0], [e, f, 1.0]])
+
+
+def _moved(bounds: NDArray[np.float32], matrix: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Bounds of shape (n, 4) as they lie outside the form."""
+    corners = np.stack([bounds[:, [x, y]] for x in (0, 2) for y in (1, 3)]) @ matrix[:2, :2] + matrix[2, :2]
+    return np.concatenate([corners.min(axis=0), corners.max(axis=0)], axis=1)
+
+
+def _fills(path: int) -> bool:
+    """Whether a path paints an area: it is filled or thickly drawn."""
+    modes, width = (ctypes.c_int * 2)(), ctypes.c_float()
+    _draw_mode(path, ctypes.addressof(modes), ctypes.addressof(modes) + 4)
+    if modes[0] != pdfium_c.FPDF_FILLMODE_NONE:
+        return True
+    return bool(modes[1] and _stroke_width(path, ctypes.addressof(width)) and width.value > _THIN)
+
+
+class Statements:
+    """What text objects say of themselves; one memory takes all replies, since pages hold thousands of letters."""
+
+    def __init__(self) -> None:
+        self._values, self._name, self._length = (ctypes.c_uint * 4)(), (ctypes.c_char * 16)(), ctypes.c_ulong()
+        self._colors = [ctypes.addressof(self._values) + 4 * number for number in range(4)]
+        self._name_at, self._length_at = ctypes.addressof(self._name), ctypes.addressof(self._length)
+
+    def odd(self, handle: int) -> bool:
+        """Whether text is drawn so that it may leave no ink on paper."""
+        if _mode(handle) != pdfium_c.FPDF_TEXTRENDERMODE_FILL:
+            return True
+        red, green, blue, alpha = self._color(handle, _fill)
+        light = min(red, green, blue) > _LIGHT or max(red, green, blue) > _BRIGHT
+        return light or alpha < _FAINT or self._switched(handle)
+
+    def style(self, handle: int) -> Style:
+        return Style(
+            _mode(handle),
+            self._color(handle, _fill),
+            self._color(handle, _stroke),
+            bool(_transparent(handle)) or self._switched(handle),
+            _is_clipped(handle),
+            _embedded(_font(handle)) != 0,
+        )
+
+    def _color(self, handle: int, ask: Any) -> Color:
+        if not ask(handle, *self._colors):
+            return (0, 0, 0, 255)
+        red, green, blue, alpha = self._values
+        return (red, green, blue, alpha)
+
+    def _switched(self, handle: int) -> bool:
+        """Whether it belongs to a layer that a viewer may switch off."""
+        for number in range(_count_marks(handle)):
+            named = _mark_name(_mark(handle, number), self._name_at, 16, self._length_at)
+            if named and self._name.raw[:5] == b"O\0C\0\0":
+                return True
+        return False
+
+
+def _is_clipped(handle: int) -> bool:
+    """Whether a clip path reaches less far than the text."""
+    item = ctypes.cast(handle, pdfium_c.FPDF_PAGEOBJECT)
+    clip, edges = pdfium_c.FPDFPageObj_GetClipPath(item), [ctypes.c_float() for _ in range(4)]
+    if not pdfium_c.FPDFPageObj_GetBounds(item, *edges):
+        return False
+    left, bottom, right, top = (edge.value for edge in edges)
+    x, y = ctypes.c_float(), ctypes.c_float()
+    for path in range(max(pdfium_c.FPDFClipPath_CountPaths(clip), 0)):
+        points = list[tuple[float, float]]()
+        for number in range(max(pdfium_c.FPDFClipPath_CountPathSegments(clip, path), 0)):
+            segment = pdfium_c.FPDFClipPath_GetPathSegment(clip, path, number)
+            if pdfium_c.FPDFPathSegment_GetPoint(segment, x, y):
+                points.append((x.value, y.value))
+        across, down = zip(*points, strict=True) if points else ((0.0,), (0.0,))
+        if min(across) > left + 1 or max(across) < right - 1 or min(down) > bottom + 1 or max(down) < top - 1:
+            return True
+    return False
