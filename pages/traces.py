@@ -105,10 +105,11 @@ def draw_search(turn: Turn) -> None:
 
 def draw_plan(plan: SearchPlan) -> None:
     lines = [f"**Searched as** {escape(plan.standalone_question)}"]
-    for query in plan.sub_queries:
+    names = {piece.query: f" in {escape(piece.name)}" for piece in plan.pieces if piece.name}
+    for query in plan.queries:
         others = "; ".join(text for text in query.variations if text.casefold() != query.text.casefold())
         variations = f" (also: {escape(others)})" if others else ""
-        lines.append(f"- {escape(query.text)}{variations}")
+        lines.append(f"- {escape(query.text)}{names.get(query, '')}{variations}")
     found = {
         "names": plan.entities, "constraints": plan.constraints, "times": plan.time_ranges,
         "sections": plan.wanted_sections, "pages": plan.wanted_pages, "notes": plan.notes,

@@ -57,3 +57,5 @@ class Stated:
     rivals: tuple[Figure, ...] = ()
     """Others that could be meant as well."""
     computation: Computation | None = None
+    piece: int = 0
+    """Which of the plan's pieces it answers, where there are several."""

@@ -42,8 +42,21 @@ class AnswerRequest:
     """What code found in tables of the evidence's pages, or computed: FIGURE parts, likeliest first."""
     own_words: str = ""
     """What was asked by itself, where ``question`` is that joined with the question before it."""
-    parts: tuple[tuple[str, ...], ...] = ()
-    """The separate questions of one that asks several things, each in the ways it can be read, its own words first."""
+    pieces: tuple["AskedPiece", ...] = ()
+    """The separate questions of one that asks several things; empty where it asks one."""
+
+
+@dataclass(frozen=True, slots=True)
+class AskedPiece:
+    """One of several questions, with what there is to answer it from."""
+
+    asked: str
+    readings: tuple[str, ...]
+    """The ways in which it can be read, its own words first."""
+    evidence: tuple[Evidence, ...]
+    stated: tuple[AnswerPart, ...] = ()
+    name: str = ""
+    """Of the document that it is asked of, where it is asked of several."""
 
 
 class ChatModel(Protocol):

@@ -36,6 +36,30 @@ class SubQuery:
     """Where it alone is looked for; empty: where all of the plan is."""
 
 
+PIECE = "part "
+
+
+def piece_score(number: int) -> str:
+    """The name of the score that says what a passage is worth for one piece of a plan."""
+    return f"{PIECE}{number + 1}"
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """One of several things that a question asks for: it is searched and answered by itself."""
+
+    asked: str
+    """In the question's own words."""
+    query: SubQuery
+    """How it stands by itself, and in which documents."""
+    name: str = ""
+    """Of the document that it is asked of, where it is asked of several."""
+
+    @property
+    def readings(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys((self.asked, self.query.text)))
+
+
 @dataclass(frozen=True, slots=True)
 class SearchPlan:
     """What the rewriter makes of a question."""
@@ -51,13 +75,18 @@ class SearchPlan:
     wanted_sections: tuple[str, ...] = ()
     wanted_pages: tuple[str, ...] = ()
     """Printed labels or positions that the question names ("page 12", "slide 5")."""
-    parts: tuple[str, ...] = ()
-    """The separate questions of one that asks several things; empty where it asks one."""
+    pieces: tuple[Piece, ...] = ()
+    """What a question asks that asks several things, or one of several documents; empty where it asks one."""
     readings: tuple[SubQuery, ...] = ()
     """The whole question as it may be meant beside the first sub-query; the reranker settles which fits."""
     attempt: int = 0
     notes: tuple[str, ...] = ()
     """What was changed and why, for the trace."""
+
+    @property
+    def queries(self) -> tuple[SubQuery, ...]:
+        """All that is searched: each piece in the place of the whole question, and what is looked for beside it."""
+        return (*(piece.query for piece in self.pieces), *self.sub_queries[bool(self.pieces) :])
 
 
 @dataclass(frozen=True, slots=True)

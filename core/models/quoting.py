@@ -4,12 +4,12 @@ import math
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import zip_longest
+from itertools import takewhile, zip_longest
 from typing import Any
 
-from core.domain.answers import AnswerPart, PartKind
+from core.domain.answers import AnswerPart, PartKind, engine_declines
 from core.domain.documents import TICKED, UNTICKED
-from core.domain.ports import AnswerRequest
+from core.domain.ports import AnswerRequest, AskedPiece
 from core.domain.search import Evidence, Intent, Reason
 from core.domain.turns import SURE_OF_NOTHING
 from core.models.options import options_of
@@ -29,6 +29,9 @@ FEWEST_ITEMS, MOST_ITEMS = 2, 20
 _ITEM = re.compile(rf"^[ \t]*+{ITEM_MARK}[ \t]++(?P<said>[^\s\n](?:[^\n]*[^\s\n])?)", re.MULTILINE)
 MOST_OF_A_PART = 2
 """Of a question that asks several things, what is said of each: the words that answer and their sentence."""
+ALSO = AnswerPart("It could also be:", kind=PartKind.NOTE)
+MOST_BEHIND_FIGURE = 2
+"""Quotations of whole sentences; rows of tables only repeat a figure."""
 WORTH_SAYING = 0.3
 """Share of the best unit's probability below which another is left out."""
 LEAST_ANSWERED = 0.5
@@ -84,12 +87,12 @@ def _parts(request: AnswerRequest) -> list[AnswerPart]:
         return [AnswerPart(_small_talk(request))]
     if request.intent is Intent.SURVEY:
         return lead_quotes(request.evidence) or [AnswerPart(NOT_FOUND, kind=PartKind.DECLINE)]
-    if request.parts:
-        return part_by_part(request.parts, request.evidence)
+    if request.pieces:
+        return part_by_part(request.pieces)
     selection = select(request.question, request.evidence)
     if request.own_words:
         selection = _doubted(selection, select(request.own_words, request.evidence))
-    return quotes(request.question, selection)
+    return led_by_figure(quotes(request.question, selection), request.stated, request.evidence)
 
 
 def _doubted(joined: Selection, alone: Selection) -> Selection:
@@ -106,29 +109,68 @@ def _meet(one: Scored, other: Scored) -> bool:
     return first.start < second.end and second.start < first.end
 
 
-def part_by_part(asked: Sequence[Sequence[str]], evidence: Sequence[Evidence]) -> list[AnswerPart]:
-    """Each question of several answered by itself, or said to be open; all right with their probabilities' product.
-
-    ``asked``: of each the ways it can be read, its own words first; the reading with the likeliest answer counts.
-    """
-    answers = [_likeliest(readings, evidence) for readings in asked]
+def part_by_part(pieces: Sequence[AskedPiece]) -> list[AnswerPart]:
+    """Each of several questions answered by itself, or said to be open; how likely all of it is right goes with it."""
+    answers = [led_by_figure(_likeliest(one.readings, one.evidence), one.stated, one.evidence) for one in pieces]
     if all(answer[0].kind is PartKind.DECLINE for answer in answers):
         return answers[0]
-    sure = math.prod(next(part.probability for part in answer if part.probability is not None) for answer in answers)
+    sure = _all_right(pieces, answers)
     told: list[AnswerPart] = []
-    for (one, *_), answer in zip(asked, answers, strict=True):
+    for piece, answer in zip(pieces, answers, strict=True):
         if answer[0].kind is PartKind.DECLINE:
-            told.append(replace(answer[0], text=f"I found no answer to “{one.strip()}”.", probability=None))
-        else:
-            own = [replace(part, probability=None) for part in answer[:MOST_OF_A_PART]]
-            told += [part for part in own if part not in told]
-    first = next(at for at, part in enumerate(told) if part.kind is not PartKind.DECLINE)
+            asked = f"{piece.name}: I found no answer." if piece.name else f"I found no answer to “{piece.asked}”."
+            told.append(AnswerPart(asked, kind=PartKind.DECLINE))
+            continue
+        said = _figures(answer) or answer[:MOST_OF_A_PART]
+        head = [AnswerPart(f"{piece.name}:", kind=PartKind.NOTE)] if piece.name else []
+        told += [part for one in (*head, *said) if (part := replace(one, probability=None)) not in told]
+    first = next(at for at, part in enumerate(told) if part.kind not in (PartKind.DECLINE, PartKind.NOTE))
     return [*told[:first], replace(told[first], probability=sure), *told[first + 1 :]]
+
+
+def _all_right(pieces: Sequence[AskedPiece], answers: Sequence[Sequence[AnswerPart]]) -> float:
+    """The product, but of one question's figures in several tables the least: one reading of it finds them all."""
+    alike, apart = dict[str, float](), 1.0
+    for piece, answer in zip(pieces, answers, strict=True):
+        own = next(part.probability for part in answer if part.probability is not None)
+        if answer[0].kind is PartKind.FIGURE:
+            alike[piece.asked] = min(own, alike.get(piece.asked, own))
+        else:
+            apart *= own
+    return math.prod(alike.values(), start=apart)
+
+
+def _figures(parts: Sequence[AnswerPart]) -> list[AnswerPart]:
+    """The figures that lead an answer, where any do, with what else could be meant."""
+    return list(takewhile(lambda part: part.kind is PartKind.FIGURE or part == ALSO, parts))
 
 
 def _likeliest(readings: Sequence[str], evidence: Sequence[Evidence]) -> list[AnswerPart]:
     read = [(question, select(question, evidence)) for question in readings]
     return quotes(*max(read, key=lambda one: one[1].right if one[1].answered >= LEAST_ANSWERED else 0.0))
+
+
+def led_by_figure(
+    parts: Sequence[AnswerPart], stated: Sequence[AnswerPart], evidence: Sequence[Evidence]
+) -> list[AnswerPart]:
+    """What is quoted, behind the likeliest figure where that is likelier the answer, and not improbable.
+
+    Some quotations of the figure's own document stand by it then.
+    """
+    own = max((part.probability for part in parts if part.probability is not None), default=1.0)
+    figure = next(iter(stated), None)
+    first = next((part for part in parts if part.kind is not PartKind.DECLINE), None)
+    if first and CELLS in first.text and not engine_declines(parts):
+        own = 0.0  # a row of a table proves a cell, and answers nothing by itself
+    if figure is None or figure.probability is None or figure.probability < max(own, UNLIKELY):
+        return list(parts)
+    rivals = takewhile(lambda part: part.probability is None, stated[1:])
+    told = [figure, *(one for part in rivals for one in (ALSO, part))]
+    documents = {item.passage.document_id for item in evidence if item.number in figure.numbers}
+    beside = {item.number for item in evidence if item.passage.document_id in documents}
+    verbatim = (part for part in parts if part.kind is PartKind.VERBATIM and beside.issuperset(part.numbers))
+    quoted = [replace(part, probability=None) for part in verbatim if part.text.rstrip().endswith(SENTENCE_ENDS)]
+    return [*told, *quoted[:MOST_BEHIND_FIGURE]]
 
 
 def _small_talk(request: AnswerRequest) -> str:

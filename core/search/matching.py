@@ -11,7 +11,7 @@ from rapidfuzz.distance import JaroWinkler
 
 from core.domain.documents import Document, bare_name
 from core.search.places import years_in
-from core.text.terms import FUNCTION_WORDS, stem
+from core.text.terms import FUNCTION_WORDS, content_terms, stem
 
 _PARTS = re.compile(r"[A-Z]{2,}(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|\d+[A-Za-z]{1,2}\b|\d+|[^\W\d_]+")
 _WORDS = re.compile(r"[^\W_]+")
@@ -65,6 +65,22 @@ def named_documents(question: str, documents: Sequence[Document], *, surely: boo
     asked = set(map(int, years_in(question)))
     dated = [one for one in named if asked & _years_of(one.name, _values(one, ("year", "date")))]
     return tuple(document.id for document in dated or named)
+
+
+def named_apart(question: str, documents: Sequence[Document]) -> tuple[str, ...]:
+    """The ids of documents, each called by a word that names no other of them, in the question's order; else none."""
+    spoken = _spoken_forms(question).keys()
+    own = {one.id: _names_of(one.name, _values(one, _NAMED_FIELDS)) & spoken for one in documents}
+    spread = Counter(word for words in own.values() for word in words)
+    single = {one: [word for word in words if spread[word] == 1] for one, words in own.items()}
+    said = question.casefold()
+    return tuple(sorted(own, key=lambda one: min(map(said.find, single[one])))) if all(single.values()) else ()
+
+
+def only_names(question: str, documents: Sequence[Document]) -> bool:
+    """Whether its telling words are all names of these documents, so that it asks nothing by itself."""
+    names = {stem(word) for one in documents for word in _names_of(one.name, _values(one, _NAMED_FIELDS))}
+    return bool(names) and names.issuperset(content_terms(question))
 
 
 def _without_strangers(question: str, documents: Sequence[Document]) -> str:

@@ -5,12 +5,16 @@ Owns what is looked for and in which wordings. Which documents a question names 
 """
 
 import re
+from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 
-from core.domain.search import SearchPlan, SubQuery
+from core.domain.documents import Document
+from core.domain.search import Piece, SearchPlan, SubQuery
 from core.domain.turns import Exchange
 from core.search.follow_up import leans_on_the_last, read_after
 from core.search.lexicon import Lexicon, Term, shipped_lexicon
+from core.search.matching import named_apart, named_documents, only_names
 from core.search.places import numbered_in, pages_in, with_plain_years, years_in
 from core.text.sentences import split_sentences
 from core.text.terms import FUNCTION_WORDS, content_terms, words
@@ -63,8 +67,8 @@ def plan_question(
     readings = tuple(_reading(core_question(other), lexicon) for other in followed.others if content_terms(other))
     constraints = tuple(" ".join(match.group().split()) for match in _QUOTED.finditer(core))
     parts = parts_of(core if not standalone.endswith(question.strip()) else core_question(question))
-    wholes = tuple(readings[-1] for readings in part_readings(parts))
-    sub_queries = [SubQuery(core, _variations(core, terms)), *map(SubQuery, (*wholes, *constraints))]
+    pieces = tuple(Piece(part, _reading(_joined(part, parts), lexicon)) for part in parts)
+    sub_queries = [SubQuery(core, _variations(core, terms)), *map(SubQuery, constraints)]
     for section in sections:
         lines = [term.printed for term in terms if any(lexicon.sections.get(name) == section for name in term.sections)]
         sub_queries.append(SubQuery(" ".join([*section.headings[:1], *lines])))
@@ -78,7 +82,7 @@ def plan_question(
         time_ranges=years_in(standalone),
         wanted_sections=tuple(dict.fromkeys([*numbered_in(standalone), *headings])),
         wanted_pages=pages_in(standalone),
-        parts=parts,
+        pieces=pieces,
         readings=readings,
         attempt=attempt,
         notes=tuple(notes),
@@ -115,11 +119,58 @@ def is_joined(plan: SearchPlan) -> bool:
     return plan.standalone_question != plan.question and plan.standalone_question.endswith(plan.question)
 
 
-def part_readings(parts: Sequence[str]) -> tuple[tuple[str, ...], ...]:
-    """Each of several questions as it is asked and, where it leans on the first, joined to that one."""
-    return tuple(
-        (part, f"{parts[0]} {part}") if at and leans_on_the_last(part) else (part,) for at, part in enumerate(parts)
+def _joined(part: str, parts: Sequence[str]) -> str:
+    """One of several questions, behind the first where it leans on that one."""
+    return f"{parts[0]} {part}" if part is not parts[0] and leans_on_the_last(part) else part
+
+
+def in_documents(
+    plan: SearchPlan, documents: Sequence[Document], *, targets: Sequence[str] = (), surely: bool = False
+) -> SearchPlan:
+    """The plan with every piece asked of the documents that it names, of each by itself where names tell them apart.
+
+    ``targets``: documents that were mentioned; a piece that names none of them is asked of all.
+    """
+    among = {one.id: one for one in documents if one.id in targets or not targets}
+    whole = plan.sub_queries[0]
+    asked = plan.pieces or (Piece(plan.question if is_joined(plan) else whole.text, whole),)
+    found = list[Piece]()
+    for piece in asked:
+        named = (named_documents(text, list(among.values()), surely=surely) for text in piece.readings)
+        own = next(filter(None, named), tuple(among) if targets else ())
+        meant = [among[one] for one in own]
+        if found and only_names(piece.asked, meant):
+            piece = replace(asked[0], query=replace(asked[0].query, document_ids=own))
+        apart = named_apart(piece.query.text, meant) or (own if set(own) <= set(targets) else ())
+        of_each = [(one,) for one in apart] if 1 < len(apart) <= MOST_SUB_QUERIES else [own]
+        found += [replace(piece, query=replace(piece.query, document_ids=of)) for of in of_each]
+    often = Counter(piece.asked for piece in found)
+    return replace(
+        plan,
+        pieces=tuple(
+            replace(piece, name=among[of[0]].name if often[piece.asked] > 1 and len(of) == 1 else "")
+            for piece in found
+            for of in [piece.query.document_ids]
+        )
+        if len(found) > 1
+        else (),
     )
+
+
+def plans_of(plan: SearchPlan) -> list[SearchPlan]:
+    """A plan for each piece with what is looked for beside the question, or the plan itself."""
+    return [
+        replace(
+            plan,
+            standalone_question=piece.query.text,
+            sub_queries=(piece.query, *plan.sub_queries[1:]),
+            time_ranges=years_in(piece.query.text),
+            document_ids=piece.query.document_ids,
+            readings=(),
+            pieces=(),
+        )
+        for piece in plan.pieces
+    ] or [plan]
 
 
 def entities_in(core: str) -> tuple[str, ...]:

@@ -1,21 +1,25 @@
 """The retriever: from a search plan to evidence, on the ports. It writes nothing and knows no language model."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import chain, zip_longest
 from typing import Protocol
 
 from core.domain.documents import Document, DocumentStatus, PageKey, Passage, document_of, page_of
 from core.domain.ports import Embedder, KeywordIndex, PassageIndex, Reranker
-from core.domain.search import Candidate, Reason, SearchPlan, SearchResult, SubQuery
+from core.domain.search import PIECE, Candidate, Reason, SearchPlan, SearchResult, SubQuery, piece_score
 from core.domain.settings import Settings
 from core.search.fuse import fuse_rankings
 from core.search.matching import DECISIVE_MATCH, match_documents
 from core.search.pack import Chosen, fill_budget, keep_best, to_evidence
 from core.search.places import years_in
+from core.search.plan import plans_of
 from core.search.rankings import Ranking, Rankings, RunIndexes
 
 MOST_OPENED_TARGETS = 3
 """With more targets than this their openings would crowd out what was found."""
+FEWEST_OF_A_PIECE = 4
+"""Passages that are kept for each of several things that are asked."""
 DOCUMENT_PULL = 1.0
 """How much a document's share of all results raises each of its passages."""
 STAGE_SCORES = frozenset(("keyword", "keyword printed", "dense", "document match", "fused", "reranked", "neighbour of"))
@@ -37,6 +41,19 @@ class Library(Protocol):
 
     def passages_of_pages(self, pages: Sequence[PageKey]) -> Sequence[Passage]:
         """All passages of (document id, page index) pairs, in reading order; none of a page that is not there."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Look:
+    """What was found for one question, best first."""
+
+    rankings: Rankings
+    fused: list[Candidate]
+    reranked: list[Candidate]
+    targets: Sequence[str]
+    named: list[str]
+    """Documents that it names beside those that were chosen."""
+    notices: tuple[str, ...]
 
 
 class Retriever:
@@ -61,43 +78,60 @@ class Retriever:
     def search(self, plan: SearchPlan, *, context_characters: int, scope: Sequence[str] = ()) -> SearchResult:
         """Find evidence among the plan's target documents, else the scope, else everything.
 
-        Evidence is empty when nothing is above the score floor.
+        Of several things that are asked each gets its share. Evidence is empty when nothing is above the score floor.
         """
         documents = {document.id: document for document in self._library.list()}
-        ids = [identity for identity in (plan.document_ids or scope) if identity in documents]
-        if not ids and (plan.document_ids or scope):
+        looks = [self._look(one, scope, documents) for one in plans_of(plan)]
+        if not any(looks):
             return SearchResult((), notes=("None of the chosen documents is in the library.",))
+        found = [look for look in looks if look]
         settings, retry = self._settings, plan.attempt  # each retry goes as far again as the first
         strict, loose = self._reranker.floors
         strict, loose = settings.score_floor or strict, settings.retry_score_floor or loose
         floor = strict * (loose / strict) ** retry
         most = max(1, settings.kept + retry * (settings.retry_kept - settings.kept))
+        share = max(most // len(found), min(most, FEWEST_OF_A_PIECE))
+        kept_by_look = [keep_best(one.reranked, floor=floor, most=share, targets=one.targets) for one in found]
+        by_piece = [_scored_for(number, kept, plan) for number, (kept, _) in enumerate(kept_by_look)]
+        kept = _distinct(filter(None, chain.from_iterable(zip_longest(*by_piece))))
+        openings = self._openings(plan.document_ids) if kept else []
+        chosen, over = fill_budget(kept, self._neighbours(kept), openings, context_characters=context_characters)
+        names = {identity: document.name for identity, document in documents.items()}
+        reranked = _distinct(sorted(chain.from_iterable(one.reranked for one in found), key=_best_first))
+        fused = _distinct(chain.from_iterable(one.fused for one in found))
+        return SearchResult(
+            evidence=to_evidence([_with_stage_scores(item) for item in chosen], names),
+            rankings={
+                **self._index_rankings(found[0].rankings, fused),
+                "fused": tuple(fused),
+                "reranked": tuple(reranked),
+                "packed": tuple(item.candidate for item in chosen if item.reason is Reason.SEARCH),
+            },
+            left_out=tuple(dict.fromkeys([*(told for _, left in kept_by_look for told in left), *over])),
+            reranker=self._reranker.name,
+            score_floor=floor,
+            notes=tuple(dict.fromkeys(f"The question names {names[at]}." for one in found for at in one.named)),
+            notices=tuple(dict.fromkeys(told for one in found for told in one.notices)),
+        )
+
+    def _look(self, plan: SearchPlan, scope: Sequence[str], documents: Mapping[str, Document]) -> _Look | None:
+        """What is found for one question; None where none of its documents is there any more."""
+        ids = [identity for identity in (plan.document_ids or scope) if identity in documents]
+        if not ids and (plan.document_ids or scope):
+            return None
         searched = [documents[identity] for identity in ids] or list(documents.values())
         affinity = match_documents(plan.standalone_question, plan.time_ranges, searched)
         named = _named(affinity)
         asked, page_notices = self._asked_pages(plan, [documents[identity] for identity in ids or named])
         rankings, fused, rated = self._rated(plan, ids, named, asked, affinity, documents)
         others = [self._read_as(reading, plan, ids, asked, documents) for reading in plan.readings]
-        reranked = sorted(
-            settled([rated, *others]), key=lambda c: (-c.scores["reranked"], -c.scores["fused"], c.passage.id)
-        )
-        kept, left_out = keep_best(reranked, floor=floor, most=most, targets=plan.document_ids or named)
-        openings = self._openings(plan.document_ids) if kept else []
-        chosen, over = fill_budget(kept, self._neighbours(kept), openings, context_characters=context_characters)
-        names = {identity: document.name for identity, document in documents.items()}
-        return SearchResult(
-            evidence=to_evidence([_with_stage_scores(item) for item in chosen], names),
-            rankings={
-                **self._index_rankings(rankings, fused),
-                "fused": tuple(fused),
-                "reranked": tuple(reranked),
-                "packed": tuple(item.candidate for item in chosen if item.reason is Reason.SEARCH),
-            },
-            left_out=(*left_out, *over),
-            reranker=self._reranker.name,
-            score_floor=floor,
-            notes=tuple(f"The question names {names[identity]}." for identity in named if identity not in ids),
-            notices=(*page_notices, *self._not_searched(rankings, searched)),
+        return _Look(
+            rankings,
+            fused,
+            sorted(settled([rated, *others]), key=_best_first),
+            plan.document_ids or tuple(named),
+            [identity for identity in named if identity not in ids],
+            (*page_notices, *self._not_searched(rankings, searched)),
         )
 
     def _read_as(
@@ -218,6 +252,26 @@ class Retriever:
         return shown
 
 
+def _best_first(candidate: Candidate) -> tuple[float, float, str]:
+    return -candidate.scores["reranked"], -candidate.scores["fused"], candidate.passage.id
+
+
+def _distinct(candidates: Iterable[Candidate]) -> list[Candidate]:
+    """Each passage where it comes first, with the best of its scores."""
+    found = dict[str, Candidate]()
+    for one in candidates:
+        before = found.get(one.passage.id, one)
+        best = {name: max(score, before.scores.get(name, score)) for name, score in one.scores.items()}
+        found[one.passage.id] = before.scored(**best)
+    return list(found.values())
+
+
+def _scored_for(number: int, kept: Sequence[Candidate], plan: SearchPlan) -> list[Candidate]:
+    """The candidates with what they are worth for this piece of the plan, where it has several."""
+    name = piece_score(number)
+    return [one.scored(**{name: one.scores["reranked"]}) if plan.pieces else one for one in kept]
+
+
 def _named(affinity: Mapping[str, float]) -> list[str]:
     return sorted((i for i, score in affinity.items() if score >= DECISIVE_MATCH), key=lambda i: (-affinity[i], i))
 
@@ -239,7 +293,8 @@ def settled(readings: Sequence[Sequence[Candidate]]) -> list[Candidate]:
 
 
 def _with_stage_scores(item: Chosen) -> Chosen:
-    scores = {name: score for name, score in item.candidate.scores.items() if name in STAGE_SCORES}
+    kept = item.candidate.scores.items()
+    scores = {name: score for name, score in kept if name in STAGE_SCORES or name.startswith(PIECE)}
     return replace(item, candidate=replace(item.candidate, scores=scores))
 
 

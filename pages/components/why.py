@@ -34,8 +34,9 @@ def draw_why(app: Pincite, turn: Turn) -> None:
 def _understood(turn: Turn) -> Iterator[str]:
     plan = turn.plan
     yield f"“{escape(plan.standalone_question if plan else turn.asked or turn.question)}”"
-    if plan and plan.parts:
-        yield "Answered part by part: " + "; ".join(f"“{escape(part)}”" for part in plan.parts)
+    if plan and plan.pieces:
+        asked = (f"“{escape(one.asked)}”" + (f" of {escape(one.name)}" if one.name else "") for one in plan.pieces)
+        yield "Answered part by part: " + "; ".join(asked)
 
 
 def _looked_in(turn: Turn, names: dict[str, str]) -> Iterator[str]:
@@ -45,7 +46,7 @@ def _looked_in(turn: Turn, names: dict[str, str]) -> Iterator[str]:
     searched = (turn.plan.document_ids if turn.plan else ()) or turn.document_ids
     shown = [escape(names[id_]) for id_ in searched if id_ in names]
     yield ", ".join(shown) if 0 < len(shown) <= MOST_NAMED else count(len(searched), "document")
-    if turn.plan and (queries := dict.fromkeys(query.text for query in turn.plan.sub_queries)):
+    if turn.plan and (queries := dict.fromkeys(query.text for query in turn.plan.queries)):
         yield "Searched for " + "; ".join(f"“{escape(query)}”" for query in queries)
     yield from map(escape, turn.notices)
 

@@ -43,6 +43,16 @@ def test_what_names_its_document_or_has_one_answer_is_not_asked_back(world: Any)
     assert not world(shelf=same).ask("What is the fee?").turn.options
 
 
+def test_a_question_of_two_documents_by_name_is_answered_by_each_under_its_name(world: Any) -> None:
+    one = world(shelf=Shelf(FEES | {"mill.pdf": ["The fee is 100 euro per day."]}))
+    turn = one.ask("What is the fee per day at Harbour and at Bridge?").turn
+    assert not turn.options and "mill" not in turn.answer and "100 euro" not in turn.answer
+    order = [turn.answer.index(text) for text in ("harbour.pdf:", "900 euro", "bridge.pdf:", "400 euro")]
+    assert order == sorted(order)
+    found = {name: score for item in turn.evidence for name, score in item.scores.items() if name.startswith("part")}
+    assert found.keys() == {"part 1", "part 2"}, "each was searched by itself"
+
+
 def test_one_place_that_speaks_of_more_of_the_question_is_meant(world: Any) -> None:
     banks = {"one.pdf": ["Elm bank. The balance is 400 euro."], "two.pdf": ["Oak archers. The balance is 900 euro."]}
     assert world(shelf=Shelf(banks)).ask("What is the balance?").turn.options

@@ -8,7 +8,7 @@ from typing import Any
 from core.domain.answers import Usage
 from core.domain.documents import Coverage, Document, DocumentStatus, Page, PageStatus, Passage
 from core.domain.ports import AnswerRequest, ChatModel
-from core.domain.search import Candidate, Evidence, SearchPlan, SearchResult
+from core.domain.search import Candidate, Evidence, SearchPlan, SearchResult, piece_score
 from core.domain.settings import Settings
 from core.domain.turns import Recalled, TurnSnapshot
 from core.graph.build import build_graph, forget_runs, open_checkpointer
@@ -79,7 +79,7 @@ class WordSearch:
     def search(self, plan: SearchPlan, *, context_characters: int, scope: Sequence[str] = ()) -> SearchResult:
         self.plans.append(plan)
         floor = self.floors[min(plan.attempt, 1)]
-        queries = [set(content_terms(query.text)) for query in plan.sub_queries]
+        queries = [set(content_terms(query.text)) for query in plan.queries]
         ranked = []
         for passage in self.shelf.passages():
             if (plan.document_ids or scope) and passage.document_id not in (plan.document_ids or scope):
@@ -90,13 +90,20 @@ class WordSearch:
         kept = [(score, passage) for score, passage in ranked if score >= floor]
         return SearchResult(
             evidence=tuple(
-                Evidence(number, passage, self.shelf.names[passage.document_id], {"words": score, "dense": score})
+                Evidence(number, passage, self.shelf.names[passage.document_id], self._scores(score, passage, plan))
                 for number, (score, passage) in enumerate(kept, start=1)
             ),
             rankings={"reranked": tuple(Candidate(passage, {"words": score}) for score, passage in ranked)},
             reranker="words",
             score_floor=floor,
         )
+
+    @staticmethod
+    def _scores(score: float, passage: Passage, plan: SearchPlan) -> dict[str, float]:
+        """What it is worth, and for each piece of the plan that is asked of its document."""
+        of = [number for number, one in enumerate(plan.pieces) if passage.document_id in one.query.document_ids]
+        pieces = of or range(len(plan.pieces))
+        return {"words": score, "dense": score} | {piece_score(number): score for number in pieces}
 
 
 class ScriptedModel:

@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import pytest
 
-from core.domain.answers import PartKind
+from core.domain.answers import AnswerPart, PartKind
 from core.domain.documents import Passage
-from core.domain.ports import AnswerRequest
+from core.domain.ports import AnswerRequest, AskedPiece
 from core.domain.search import Evidence, Intent
 from core.domain.turns import SURE
 from core.models import quoting
@@ -18,25 +18,44 @@ EVIDENCE = (Evidence(1, Passage("d:0:0", "d", 0, "1", TEXT, 0, len(TEXT)), "d.pd
 HEIGHT, PRICE = "How high is the handrail?", "what does a visit cost?"
 
 
+def _pieces(*questions: str, names: tuple[str, ...] = ("", "")) -> list[AskedPiece]:
+    return [AskedPiece(one, (one,), EVIDENCE, name=name) for one, name in zip(questions, names, strict=True)]
+
+
 def unanswered(question: str, evidence: object) -> Selection:
     found = select(question, EVIDENCE)
     return replace(found, answered=0.2) if question == PRICE else found
 
 
 def test_every_part_has_its_answer_and_all_of_it_one_probability() -> None:
-    parts = part_by_part([[HEIGHT], [PRICE]], EVIDENCE)
+    parts = part_by_part(_pieces(HEIGHT, PRICE))
     said = " ".join(part.text for part in parts)
     assert "110 centimetres" in said and "260 euros" in said
-    alone = [part_by_part([[one], [one]], EVIDENCE)[0].probability or 0 for one in (HEIGHT, PRICE)]
+    alone = [part_by_part(_pieces(one, one))[0].probability or 0 for one in (HEIGHT, PRICE)]
     assert parts[0].probability == pytest.approx((alone[0] * alone[1]) ** 0.5)
     assert not any(part.probability for part in parts[1:])
 
 
 def test_a_part_without_an_answer_is_said_to_be_open(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(quoting, "select", unanswered)
-    *answered, last = part_by_part([[HEIGHT], [PRICE]], EVIDENCE)
+    *answered, last = part_by_part(_pieces(HEIGHT, PRICE))
     assert "110 centimetres" in answered[0].text
     assert last.kind is PartKind.DECLINE and last.text == "I found no answer to “what does a visit cost?”."
+
+
+def test_what_several_documents_say_stands_under_their_names(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(quoting, "select", unanswered)
+    first, _, *_, last = part_by_part(_pieces(HEIGHT, PRICE, names=("stairs.pdf", "desk.pdf")))
+    assert (first.kind, first.text) == (PartKind.NOTE, "stairs.pdf:")
+    assert (last.kind, last.text) == (PartKind.DECLINE, "desk.pdf: I found no answer.")
+
+
+def test_figures_that_one_question_finds_in_several_tables_are_as_sure_as_the_least() -> None:
+    said = [AnswerPart(f"Fee: {at}", (1,), PartKind.FIGURE, probability=at / 10, figures=()) for at in (8, 7)]
+    of_one = [AskedPiece(PRICE, (PRICE,), (), (part,)) for part in said]
+    assert next(part for part in part_by_part(of_one) if part.probability).probability == pytest.approx(0.7)
+    of_two = [replace(piece, asked=asked) for piece, asked in zip(of_one, (HEIGHT, PRICE), strict=True)]
+    assert next(part for part in part_by_part(of_two) if part.probability).probability == pytest.approx(0.56)
 
 
 SCORES = {"reranked": 1.0, "dense": 0.8}

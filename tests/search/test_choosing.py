@@ -2,9 +2,11 @@
 
 from core.domain.documents import Document, DocumentStatus, MetadataField, MetadataSource, Passage
 from core.domain.search import Candidate
+from core.domain.turns import Exchange
 from core.search.fuse import fuse_rankings
 from core.search.matching import DECISIVE_MATCH, match_documents, named_documents
 from core.search.pack import fill_budget, keep_best, to_evidence
+from core.search.plan import in_documents, plan_question, plans_of
 
 
 def document(name: str, **metadata: str) -> Document:
@@ -136,3 +138,40 @@ def test_a_document_called_by_its_whole_name_is_named_however_common_the_word() 
 def test_a_name_is_one_whether_its_accents_are_letters_or_marks() -> None:
     library = [document("Geb\u0075\u0308hren K\u006f\u0308ln.pdf"), document("letter.pdf")]
     assert named_documents("What does a stall cost in K\u00f6ln?", library) == (library[0].id,)
+
+
+def asked_of(
+    question: str, library: list[Document], targets: tuple[str, ...] = ()
+) -> list[tuple[str, tuple[str, ...], str]]:
+    plan = in_documents(plan_question(question), library, targets=targets)
+    return [(piece.asked, piece.query.document_ids, piece.name) for piece in plan.pieces]
+
+
+PRICES = [document(f"{name}.pdf") for name in ("laundry-hilltop", "laundry-harbour", "tram lines")]
+
+
+def test_a_question_of_documents_that_it_names_apart_is_asked_of_each_in_its_order() -> None:
+    both = "What does ironing cost at Harbour and at Hilltop?"
+    assert asked_of(both, PRICES) == [
+        (both, ("laundry-harbour.pdf",), "laundry-harbour.pdf"),
+        (both, ("laundry-hilltop.pdf",), "laundry-hilltop.pdf"),
+    ]
+    assert asked_of("What does ironing cost at the laundry?", PRICES) == [], "one name for both tells nothing apart"
+    assert asked_of("What does ironing cost at Harbour?", PRICES) == []
+    before = [Exchange("", "What does ironing cost at Harbour?", "Two euros.")]
+    followed = plan_question("Is it cheaper there, at Hilltop?", history=before)
+    assert "Harbour" in followed.standalone_question and not in_documents(followed, PRICES).pieces
+
+
+def test_each_part_is_asked_of_the_document_that_it_names_and_a_bare_name_is_asked_what_was_asked_first() -> None:
+    first, second = asked_of("What does ironing cost at Harbour, and when do the Tram Lines run?", PRICES)
+    assert first == ("What does ironing cost at Harbour", ("laundry-harbour.pdf",), "")
+    assert second == ("when do the Tram Lines run?", ("tram lines.pdf",), "")
+    first, second = asked_of("What does ironing cost at Harbour, and what at Hilltop?", PRICES)
+    assert second == (first[0], ("laundry-hilltop.pdf",), "laundry-hilltop.pdf") and first[2] == "laundry-harbour.pdf"
+
+
+def test_what_several_mentioned_documents_say_is_asked_of_each() -> None:
+    targets = ("laundry-harbour.pdf", "tram lines.pdf")
+    assert [of for _, of, _ in asked_of("Who wrote them?", PRICES, targets)] == [(one,) for one in targets]
+    assert plans_of(plan_question("Who wrote them?"))[0].document_ids == ()

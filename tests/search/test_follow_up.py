@@ -77,7 +77,7 @@ def test_every_question_after_another_is_searched_alone_and_joined() -> None:
 
 
 def test_parts_are_split_also_without_a_question_mark_on_the_first() -> None:
-    texts = [query.text for query in plan_question("Who signed the lease. Which rooms are let?").sub_queries]
+    texts = [query.text for query in plan_question("Who signed the lease. Which rooms are let?").queries]
     assert "Who signed the lease." in texts and "Which rooms are let?" in texts
 
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from core.domain.turns import Exchange
 from core.search.follow_up import read_after
 from core.search.places import numbered_in, pages_in
-from core.search.plan import core_question, part_readings, parts_of, plan_question
+from core.search.plan import core_question, parts_of, plan_question
 from core.text.terms import content_terms, words
 
 
@@ -110,7 +110,7 @@ def test_a_question_that_stands_alone_stays_as_it_is() -> None:
 
 def test_parts_and_gaps_become_sub_queries() -> None:
     plan = plan_question("What is the price? Who sells the spare parts?", gaps=("delivery time",), attempt=1)
-    texts = [query.text for query in plan.sub_queries]
+    texts = [query.text for query in plan.queries]
     assert "What is the price?" in texts and "Who sells the spare parts?" in texts and texts[-1] == "delivery time"
     assert plan.attempt == 1
 
@@ -238,8 +238,8 @@ def test_names_are_not_taken_for_words_that_point_back() -> None:
 def test_what_was_asked_before_is_no_part_of_what_is_asked_now() -> None:
     history = [Exchange("", "When was the pump installed?", "In April.")]
     plan = plan_question("How much did it cost?", history=history)
-    assert "When was the pump installed?" in plan.standalone_question and not plan.parts
-    assert len(plan_question("How much did it cost and who paid?", history=history).parts) == 2
+    assert "When was the pump installed?" in plan.standalone_question and not plan.pieces
+    assert len(plan_question("How much did it cost and who paid?", history=history).pieces) == 2
 
 
 @pytest.mark.parametrize(
@@ -267,9 +267,9 @@ def test_a_clause_stays_with_its_question(clause: str) -> None:
 
 
 def test_a_part_that_leans_on_the_first_is_also_read_with_it() -> None:
-    readings = part_readings(("When does the lease begin", "how long does it run", "who owns the red barn?"))
-    assert readings == (
+    plan = plan_question("When does the lease begin, how long does it run, and who owns the red barn?")
+    assert [piece.readings for piece in plan.pieces] == [
         ("When does the lease begin",),
         ("how long does it run", "When does the lease begin how long does it run"),
         ("who owns the red barn?",),
-    )
+    ]

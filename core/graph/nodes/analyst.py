@@ -10,7 +10,7 @@ from core.domain.documents import PageKey
 from core.domain.figures import Stated
 from core.domain.search import Evidence
 from core.domain.tables import Table
-from core.figures.answers import Analysis, analyse
+from core.figures.answers import SURE, Analysis, analyse
 from core.figures.followed import followed
 from core.graph.context import Documents, TurnContext
 from core.graph.state import TurnState
@@ -34,6 +34,8 @@ def analyst(state: TurnState, runtime: Runtime[TurnContext]) -> TurnState:
         state, analysis = gone_on
     else:
         analysis = analyse(core_question(state.asked), tables, known=names, formulas=context.formulas)
+        if state.plan and state.plan.pieces:
+            state, analysis = _of_pieces(state, analysis, tables, names, context)
     context.note(
         read={"pages": [f"{document_id}, {page_index + 1}" for document_id, page_index in pages]},
         decided={"tables": len(tables), "missing": analysis.missing}
@@ -51,8 +53,27 @@ def _gone_on(state: TurnState, context: TurnContext, tables: Sequence[Table]) ->
     figure = followed(state.standalone, last.figures[0], tables)
     if figure is None:
         return None
-    plan = replace(state.plan, standalone_question=f"{figure.label}, {figure.column}", parts=())
+    plan = replace(state.plan, standalone_question=f"{figure.label}, {figure.column}", pieces=())
     return replace(state, plan=plan), Analysis((Stated(statement((figure,)), (figure,), last.probability),))
+
+
+def _of_pieces(
+    state: TurnState, whole: Analysis, tables: Sequence[Table], names: Iterable[str], context: TurnContext
+) -> tuple[TurnState, Analysis]:
+    """What tables say to each of several questions; what is computed from several figures answers them together."""
+    assert state.plan is not None
+    together = next((one for one in whole.stated if one.computation and one.probability >= SURE), None)
+    if together:
+        return replace(state, plan=replace(state.plan, pieces=())), Analysis((together,))
+    stated, missing = list[Stated](), list[str]()
+    for number, piece in enumerate(state.plan.pieces):
+        own = [
+            table for table in tables if table.document_id in piece.query.document_ids or not piece.query.document_ids
+        ]
+        found = analyse(core_question(piece.query.text), own, known=names, formulas=context.formulas)
+        stated += [replace(one, piece=number) for one in found.stated]
+        missing += filter(None, [found.missing])
+    return state, Analysis(tuple(stated), " ".join(dict.fromkeys(missing)))
 
 
 def _told(notices: Iterable[str], analysis: Analysis) -> tuple[str, ...]:

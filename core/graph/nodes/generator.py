@@ -7,39 +7,34 @@ do as well where the judge sends prose back that did not hold.
 """
 
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from itertools import accumulate, takewhile
+from itertools import accumulate
 from typing import Literal
 
 from langgraph.runtime import Runtime
 
-from core.domain.answers import AnswerPart, PartKind, engine_declines
+from core.domain.answers import AnswerPart, PartKind
 from core.domain.codec import to_plain
 from core.domain.errors import StoppedError
-from core.domain.ports import AnswerRequest, ChatModel
-from core.domain.search import Evidence, Intent, Reason
+from core.domain.figures import Stated
+from core.domain.ports import AnswerRequest, AskedPiece, ChatModel
+from core.domain.search import Evidence, Intent, Reason, piece_score
 from core.figures.answers import parts_of
 from core.graph.context import TurnContext
 from core.graph.state import TurnState, critique_of
 from core.judge.citations import CitedAnswer, cite, read_typed, renumbered
-from core.models.quoting import UNLIKELY
 from core.models.replies import mended
 from core.search.conversation import conversation_for
-from core.search.plan import is_joined, part_readings
+from core.search.plan import is_joined
 from core.text.marks import plain_text
 from core.text.numbers import quantities, same
 from core.text.plain import storable
 from core.text.terms import content_terms
 from core.text.thinking import split_thinking
 
-ALSO = "\n\nIt could also be:\n"
 TOLD_FROM = 0.5
 """From this probability on a figure that a model's prose does not state is told beside it."""
-MOST_BEHIND_FIGURE = 2
-"""Quotations."""
-SENTENCE_ENDS = (".", "!", "?")
-"""Of what proves a figure; rows of tables only repeat it."""
 
 
 def generator(state: TurnState, runtime: Runtime[TurnContext]) -> TurnState:
@@ -125,41 +120,15 @@ def _written(
         raise StoppedError("The turn was stopped.")
     read, removed = read_typed(mended(prose, request), request.evidence)
     parts = (*whole, *read)
-    if engine.writes_prose:
-        return parts, removed, thoughts
-    # a figure answers one question, and not those that were asked with it
-    return parts if request.parts else led_by_figure(parts, request.stated, request.evidence), removed, thoughts
-
-
-def led_by_figure(
-    parts: Sequence[AnswerPart], stated: Sequence[AnswerPart], evidence: Sequence[Evidence]
-) -> tuple[AnswerPart, ...]:
-    """What is quoted, behind the likeliest figure where that is likelier the answer, and not improbable.
-
-    Some quotations of the figure's own document stand by it then.
-    """
-    own = max((part.probability for part in parts if part.probability is not None), default=1.0)
-    figure = next(iter(stated), None)
-    first = next((part for part in parts if part.kind is not PartKind.DECLINE), None)
-    if first and "\t" in first.text and not engine_declines(parts):
-        own = 0.0  # a row of a table proves a cell, and answers nothing by itself
-    if figure is None or figure.probability is None or figure.probability < max(own, UNLIKELY):
-        return tuple(parts)
-    rivals = list(takewhile(lambda part: part.probability is None, stated[1:]))
-    told = [figure, *(one for part in rivals for one in (AnswerPart(ALSO), part))]
-    documents = {item.passage.document_id for item in evidence if item.number in figure.numbers}
-    beside = {item.number for item in evidence if item.passage.document_id in documents}
-    verbatim = (part for part in parts if part.kind is PartKind.VERBATIM and beside.issuperset(part.numbers))
-    quoted = [replace(part, probability=None) for part in verbatim if part.text.rstrip().endswith(SENTENCE_ENDS)]
-    behind = (one for part in quoted[:MOST_BEHIND_FIGURE] for one in (AnswerPart("\n\n"), part))
-    return (*told, *behind)
+    return parts, removed, thoughts
 
 
 def _quoted_by_code(request: AnswerRequest, context: TurnContext) -> list[AnswerPart]:
     """What quoting would answer; nobody reads whole documents for it."""
     if request.intent is Intent.SURVEY or context.stand_in.writes_prose or not request.evidence:
         return []
-    return [part for part in context.stand_in.answer(request, context.halted) if isinstance(part, AnswerPart)]
+    quoted = replace(request, stated=(), pieces=tuple(replace(piece, stated=()) for piece in request.pieces))
+    return [part for part in context.stand_in.answer(quoted, context.halted) if isinstance(part, AnswerPart)]
 
 
 def _counted_as_sent(request: AnswerRequest, quoted: Sequence[AnswerPart]) -> AnswerRequest:
@@ -217,8 +186,25 @@ def _request(state: TurnState, context: TurnContext) -> AnswerRequest:
         history=conversation_for(state.asked, context.history).messages,
         critique=critique_of(state.verdict),
         hint=state.hint,
-        stated=tuple(part for one in state.stated for part in parts_of(one, state.evidence)),
+        stated=_stated(state.stated, state.evidence),
         library_is_empty=not context.documents.list(),
         own_words=state.plan.question if state.plan and is_joined(state.plan) else "",
-        parts=part_readings(state.plan.parts) if state.plan else (),
+        pieces=tuple(_pieces(state)),
     )
+
+
+def _stated(stated: Iterable[Stated], evidence: Sequence[Evidence]) -> tuple[AnswerPart, ...]:
+    return tuple(part for one in stated for part in parts_of(one, evidence))
+
+
+def _pieces(state: TurnState) -> Iterator[AskedPiece]:
+    for number, piece in enumerate(state.plan.pieces if state.plan else ()):
+        worth, asked_of = piece_score(number), piece.query.document_ids
+        evidence = tuple(
+            replace(one, scores={**one.scores, "reranked": one.scores[worth]}) if worth in one.scores else one
+            for one in state.evidence
+            if (worth in one.scores or one.reason is not Reason.SEARCH)
+            and (one.passage.document_id in asked_of or not asked_of)
+        )
+        own = [one for one in state.stated if one.piece == number]
+        yield AskedPiece(piece.asked.strip(), piece.readings, evidence, _stated(own, state.evidence), piece.name)

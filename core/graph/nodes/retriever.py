@@ -52,10 +52,11 @@ def retriever(state: TurnState, runtime: Runtime[TurnContext]) -> TurnState:
 def _asking_back(state: TurnState, context: TurnContext) -> TurnState:
     """Say what each place says and ask which is meant, where several answer equally well.
 
-    Never of a question that answers the last one.
+    Never of a question that answers the last one, or that asks several things.
     """
     asked_before = bool(context.history) and context.history[-1].asked_back
-    if state.intent is Intent.SURVEY or state.attempts or state.hint or asked_before or state.fresh:
+    several = state.plan is not None and bool(state.plan.pieces)
+    if state.intent is Intent.SURVEY or state.attempts or state.hint or asked_before or state.fresh or several:
         return state
     found = choices(state.asked, state.evidence)
     names = tuple(name for name, _ in found)
@@ -87,7 +88,7 @@ def _search(state: TurnState, context: TurnContext, searched: Sequence[Document]
     holes = holes_of(searched, context.documents, drawn_on)
     names = {document.id: document.name for document in searched}
     context.note(
-        read={"queries": [query.text for query in state.plan.sub_queries], "documents": list(names.values())},
+        read={"queries": [query.text for query in state.plan.queries], "documents": list(names.values())},
         decided={
             "score floor": result.score_floor,
             "reranker": result.reranker,

@@ -43,7 +43,7 @@ def review(state: TurnState, runtime: Runtime[TurnContext]) -> TurnState:
             citations=best.citations,
             verdict=best.verdict,
             evidence=best.evidence,
-            reasons=(*filter(None, [state.give_up]), *(best.verdict.reasons if best.verdict else ())),
+            reasons=(*(best.verdict.reasons if best.verdict else ()), *filter(None, [state.give_up])),
         )
     context.note(
         read={"attempts": [_attempt_line(attempt) for attempt in state.attempts], "gave up": state.give_up},

@@ -1,6 +1,5 @@
 """The rewriter: makes a search plan of the question and its conversation; on a retry it works in what was missing."""
 
-from collections.abc import Collection
 from dataclasses import replace
 
 from langgraph.runtime import Runtime
@@ -9,7 +8,7 @@ from core.domain.codec import to_plain
 from core.graph.context import TurnContext
 from core.graph.state import TurnState
 from core.search.matching import named_documents
-from core.search.plan import plan_question
+from core.search.plan import in_documents, plan_question
 
 
 def rewriter(state: TurnState, runtime: Runtime[TurnContext]) -> TurnState:
@@ -18,7 +17,7 @@ def rewriter(state: TurnState, runtime: Runtime[TurnContext]) -> TurnState:
     attempt = len(state.attempts)
     if attempt:
         context.progress.step(f"Looking again, attempt {attempt + 1}…")
-    tried = {query.text for one in state.attempts if one.plan for query in one.plan.sub_queries}
+    tried = {query.text for one in state.attempts if one.plan for query in one.plan.queries}
     gaps = [gap for gap in (state.verdict.gaps if state.verdict else ()) if gap not in tried]
     plan = plan_question(
         state.standalone,
@@ -28,8 +27,12 @@ def rewriter(state: TurnState, runtime: Runtime[TurnContext]) -> TurnState:
         lexicon=context.lexicon,
     )
     called = not (state.targets or state.everywhere)
-    named = _named(plan.standalone_question, state.document_ids, attempt, context) if called else ()
+    scope = [one for one in context.documents.list() if not state.document_ids or one.id in state.document_ids]
+    # what others say of what is called by name is no answer to it; a retry asks for sure names
+    named = named_documents(plan.standalone_question, scope, surely=attempt > 0) if called else ()
     plan = replace(plan, document_ids=state.targets or named)
+    if not state.everywhere:
+        plan = in_documents(plan, scope, targets=state.targets, surely=attempt > 0)
     context.note(
         read={
             "question": state.standalone,
@@ -40,9 +43,3 @@ def rewriter(state: TurnState, runtime: Runtime[TurnContext]) -> TurnState:
         returned={"plan": to_plain(plan)},
     )
     return replace(state, plan=plan, attempt=attempt)
-
-
-def _named(question: str, scope: Collection[str], attempt: int, context: TurnContext) -> tuple[str, ...]:
-    """The documents that a question calls by name: what others say is no answer to it. A retry asks for sure names."""
-    documents = [one for one in context.documents.list() if not scope or one.id in scope]
-    return named_documents(question, documents, surely=attempt > 0)
