@@ -23,10 +23,10 @@ from benchmarks.corpus import Corpus, open_corpus
 from benchmarks.grading import grade
 from benchmarks.measures import Question, mean, read_questions
 from benchmarks.training_folder import ONE_DOCUMENT
+from core.domain.logistic import LogisticModel
 from core.judge.confidence import calibration_error, reliability, threshold_effects
 from core.models.quoting import LEAST_ANSWERED
 from core.models.selection import (
-    LogisticModel,
     Measured,
     Models,
     Scored,
@@ -83,7 +83,7 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
     for skill, own in samples.items():
         report[skill.value] = left_out(own)
         models = fit(own)
-        learned[skill.value] = {part: _plain(getattr(models, part)) for part in ("unit", "answered", "right")}
+        learned[skill.value] = {part: getattr(models, part).to_json(4) for part in ("unit", "answered", "right")}
     if options.write:
         written = json.dumps({**learned, "measured": report}, separators=(",", ":"))
         options.write.write_text(f"{written}\n", encoding="utf-8")
@@ -201,13 +201,6 @@ def _logistic(rows: Sequence[Mapping[str, float]], told: Sequence[bool], counts:
     weights: Matrix = model.coef_[0] / scaler.scale_
     bias = float(model.intercept_[0] - weights @ scaler.mean_)
     return LogisticModel(bias, dict(zip(names, weights.tolist(), strict=True)))
-
-
-def _plain(model: LogisticModel) -> dict[str, Any]:
-    return {
-        "bias": round(model.bias, 4),
-        "weights": {name: round(weight, 4) for name, weight in model.weights.items()},
-    }
 
 
 def weighed_elsewhere(samples: Sequence[Asked]) -> dict[str, list[tuple[Asked, bool, float, float]]]:

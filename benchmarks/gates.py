@@ -22,11 +22,12 @@ from scipy.sparse import csr_matrix
 
 from benchmarks.measures import mean
 from benchmarks.tables import SOURCES, Asked, fit, said, table_of
+from core.domain.logistic import LogisticModel
 from core.domain.tables import Table
 from core.figures.answers import ranked_figures, told_of
 from core.figures.cells import Weights, finding, shipped_weights
 from core.figures.computing import computed
-from core.figures.gates import FEATURES, OPERANDS, Gates, kind_words, weighed
+from core.figures.gates import FEATURES, OPERANDS, Gates, kind_words
 from core.text.measures import printed_figure
 from core.text.stating import compute
 
@@ -36,6 +37,8 @@ OTHERS = 5
 """Tables of the same source that a question is asked of beside its own, or instead."""
 OTHERS_ALONE = 0.4
 FEWEST_USES = 30
+LEAST_TELLING = 0.05
+"""Words that weigh less are left out."""
 KINDS_STRENGTH, GATE_STRENGTH = 3.0, 1.0
 LEAST_SPREAD = 0.1
 """So that what hardly any case has is not weighed heavily."""
@@ -70,7 +73,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> dict[str, Any]:
     questions = {name: read_rows(options.directory, name, options.limit) for name in SOURCES}
     kinds = fit_kinds(options.directory, questions)
-    gates = Gates(kinds, {"bias": 0.0}, {"bias": 0.0})
+    gates = _asking(kinds)
     kept = {name: [row for row in questions[name] if _held_back(row)] for name in SHIPPED}
     cases, sums = _of_both_kinds(questions, gates)
     elsewhere = list(_cases("aitqa", questions["aitqa"], shipped_weights(), _cell_case, gates))
@@ -95,6 +98,11 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
     return result
 
 
+def _asking(kinds: LogisticModel) -> Gates:
+    """Gates of which only what a question asks for is known."""
+    return Gates(kinds, LogisticModel(0.0, {}), LogisticModel(0.0, {}))
+
+
 def _of_both_kinds(questions: Mapping[str, Sequence[dict[str, Any]]], gates: Gates) -> tuple[list[Case], list[Case]]:
     """Stated cells and computed figures, of tables that the ranking was not fitted on."""
     weights = _ranking([row for name in SHIPPED for row in questions[name] if not _held_back(row)])
@@ -106,7 +114,7 @@ def _of_both_kinds(questions: Mapping[str, Sequence[dict[str, Any]]], gates: Gat
 def labelled(directory: Path, limit: int) -> tuple[list[tuple[Case, float]], list[tuple[Case, float]]]:
     """Stated cells and computed figures, each with its probability by models that have seen nothing of its key."""
     questions = {name: read_rows(directory, name, limit) for name in SHIPPED}
-    gates = Gates(fit_kinds(directory, questions), {"bias": 0.0}, {"bias": 0.0})
+    gates = _asking(fit_kinds(directory, questions))
     cells, sums = _of_both_kinds(questions, gates)
     told = _folded(cells, FEATURES), _folded(sums, OPERANDS)
     return list(zip(cells, told[0], strict=True)), list(zip(sums, told[1], strict=True))
@@ -190,18 +198,14 @@ def _is_near(value: float, answer: str) -> bool:
     return any(abs(one - wanted) <= max(0.011, abs(wanted) * 0.01) for one in (value, value / 100))
 
 
-def fit_gate(cases: Sequence[Case], names: Sequence[str]) -> dict[str, float]:
+def fit_gate(cases: Sequence[Case], names: Sequence[str]) -> LogisticModel:
     rows = np.array([[case.features.get(name, 0.0) for name in names] for case in cases])
-    return dict(zip((*names, "bias"), _logistic(rows, np.array([case.right for case in cases])), strict=True))
-
-
-def _logistic(rows: Rows, right: NDArray[np.bool_]) -> list[float]:
-    """Weights of the columns as they are, and behind them the bias."""
+    right = np.array([case.right for case in cases])
     middle, spread = rows.mean(axis=0), np.maximum(rows.std(axis=0), LEAST_SPREAD)
     scaled = np.hstack([(rows - middle) / spread, np.ones((len(rows), 1))])
     found = _fitted(csr_matrix(scaled), right, GATE_STRENGTH)
     weights = found[:-1] / spread
-    return [*map(float, weights), float(found[-1] - weights @ middle)]
+    return LogisticModel(float(found[-1] - weights @ middle), dict(zip(names, weights.tolist(), strict=True)))
 
 
 def _fitted(rows: csr_matrix, right: NDArray[np.bool_], strength: float) -> Rows:
@@ -219,11 +223,11 @@ def _folded(cases: Sequence[Case], names: Sequence[str]) -> list[float]:
     """Probabilities by models that have seen nothing of a case's key."""
     fold = [int(digest(case.key)[:8], 16) % FOLDS for case in cases]
     models = [fit_gate([c for c, at in zip(cases, fold, strict=True) if at != left], names) for left in range(FOLDS)]
-    return [weighed(models[at], case.features) for case, at in zip(cases, fold, strict=True)]
+    return [models[at].probability(case.features) for case, at in zip(cases, fold, strict=True)]
 
 
-def _told(model: Mapping[str, float], cases: Sequence[Case]) -> list[float]:
-    return [weighed(model, case.features) for case in cases]
+def _told(model: LogisticModel, cases: Sequence[Case]) -> list[float]:
+    return [model.probability(case.features) for case in cases]
 
 
 def measured(probabilities: Sequence[float], cases: Sequence[Case]) -> dict[str, Any]:
@@ -273,11 +277,11 @@ def _is_figure(row: Mapping[str, Any]) -> bool:
     return len(row["answer"]) >= 1 and all(printed_figure(answer) is not None for answer in row["answer"])
 
 
-def fit_kinds(directory: Path, questions: Mapping[str, Sequence[dict[str, Any]]]) -> dict[str, float]:
+def fit_kinds(directory: Path, questions: Mapping[str, Sequence[dict[str, Any]]]) -> LogisticModel:
     return _kinds_of(_labelled(directory, questions))
 
 
-def _kinds_of(labelled: Sequence[tuple[str, str, bool]]) -> dict[str, float]:
+def _kinds_of(labelled: Sequence[tuple[str, str, bool]]) -> LogisticModel:
     bags = [kind_words(question) for _, question, _ in labelled]
     uses: dict[str, int] = {}
     for bag in bags:
@@ -288,14 +292,14 @@ def _kinds_of(labelled: Sequence[tuple[str, str, bool]]) -> dict[str, float]:
     coordinates = tuple(np.array(pairs, dtype=np.int64).T)
     matrix = csr_matrix((np.ones(len(pairs)), coordinates), shape=(len(bags), len(vocabulary)))
     weights = _fitted(matrix, np.array([figure for *_, figure in labelled]), KINDS_STRENGTH)
-    return {word: float(weights[at]) for word, at in vocabulary.items()}
+    return LogisticModel(0.0, {word: float(weights[at]) for word, at in vocabulary.items()})
 
 
 def kinds_measured(directory: Path, questions: Mapping[str, Sequence[dict[str, Any]]]) -> dict[str, float]:
     """Half of the keys with words weighed on the other half."""
     labelled = _labelled(directory, questions)
     half = [int(digest(key)[:8], 16) % 2 for key, *_ in labelled]
-    kinds = Gates(_kinds_of([one for one, at in zip(labelled, half, strict=True) if at]), {}, {})
+    kinds = _asking(_kinds_of([one for one, at in zip(labelled, half, strict=True) if at]))
     left = [one for one, at in zip(labelled, half, strict=True) if not at]
     told = np.array([kinds.asks_for_figure(question) for _, question, _ in left])
     right = np.array([figure for *_, figure in left])
@@ -309,10 +313,12 @@ def kinds_measured(directory: Path, questions: Mapping[str, Sequence[dict[str, A
 
 
 def write(gates: Gates, path: Path) -> None:
-    kinds = {word: round(weight, 2) for word, weight in gates.kinds.items() if abs(weight) >= 0.05}
-    cell = {name: round(weight, 3) for name, weight in gates.cell.items()}
-    computed = {name: round(weight, 3) for name, weight in gates.computed.items()}
-    written = {"kinds": kinds, "cell": cell, "computed": computed}
+    telling = {word: weight for word, weight in gates.kinds.weights.items() if abs(weight) >= LEAST_TELLING}
+    written = {
+        "kinds": LogisticModel(gates.kinds.bias, telling).to_json(2),
+        "cell": gates.cell.to_json(3),
+        "computed": gates.computed.to_json(3),
+    }
     path.write_text(json.dumps(written, ensure_ascii=False) + "\n", encoding="utf-8")
 
 

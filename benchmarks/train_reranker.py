@@ -15,8 +15,9 @@ from numpy.typing import NDArray
 from benchmarks.corpus import open_corpus
 from benchmarks.measures import PageRef, mean, read_questions, recall, select
 from benchmarks.training_folder import ONE_DOCUMENT
+from core.domain.logistic import LogisticModel
+from core.domain.search import Candidate
 from core.models.rank_features import EITHER_WAY, FEATURES
-from core.models.rerank import RelevanceModel, feature_rows
 from core.search.plan import plan_question
 
 Matrix = NDArray[np.float64]
@@ -60,15 +61,16 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
     slope, shift = anchor(samples, sums)
     scores = [1 / (1 + np.exp(-(slope * own + shift))) for own in sums]
     learned = learn(samples)
-    model = RelevanceModel(learned.features, slope * learned.weights, slope * learned.bias + shift)
+    weights = {name: slope * weight for name, weight in learned.weights.items()}
+    model = LogisticModel(slope * learned.bias + shift, weights)
     if options.write:
-        options.write.write_text(json.dumps(model.to_json(), indent=1) + "\n", encoding="utf-8")
+        options.write.write_text(json.dumps(model.to_json(5), indent=1) + "\n", encoding="utf-8")
     return {
         "searches": len(samples),
         "candidates": sum(len(sample.pages) for sample in samples),
         "recall_5": recall_table(samples, scores),
         "floors": floor_table(samples, scores),
-        "model": model.to_json(),
+        "model": model.to_json(5),
     }
 
 
@@ -88,7 +90,7 @@ def collect(directory: Path) -> list[Sample]:
                     document=question.documents[0],
                     evidence=question.evidence,
                     pages=tuple((corpus.names[c.passage.document_id], c.passage.page_index) for c in candidates),
-                    rows=feature_rows(candidates),
+                    rows=_rows(candidates),
                 )
             )
     return samples
@@ -104,7 +106,7 @@ def cross_validate(samples: Sequence[Sample], *, folds: int) -> list[Matrix]:
         model = learn([sample for sample in samples if fold_of[sample.document] != fold])
         for number, sample in enumerate(samples):
             if fold_of[sample.document] == fold:
-                scores[number] = model.sums(sample.rows)
+                scores[number] = _sums(model, sample.rows)
     return scores
 
 
@@ -121,7 +123,19 @@ def anchor(samples: Sequence[Sample], sums: Sequence[Matrix]) -> tuple[float, fl
     return slope, odds_high - slope * at_high
 
 
-def learn(samples: Sequence[Sample]) -> RelevanceModel:
+def _rows(candidates: Sequence[Candidate]) -> Matrix:
+    """Shape (candidates, features)."""
+    rows = [[candidate.scores.get(name, 0.0) for name in FEATURES] for candidate in candidates]
+    return np.array(rows, dtype=np.float64).reshape(len(candidates), len(FEATURES))
+
+
+def _sums(model: LogisticModel, rows: Matrix) -> Matrix:
+    """Log-odds of rows of shape (n, features), as far out as they go."""
+    sums: Matrix = rows @ np.array([model.weights.get(name, 0.0) for name in FEATURES]) + model.bias
+    return sums
+
+
+def learn(samples: Sequence[Sample]) -> LogisticModel:
     """Fit a logistic model to the best passage of each evidence page against all passages of other pages.
 
     Only pages are labelled; which passage of a page holds the evidence is what the model of the round before says.
@@ -129,11 +143,11 @@ def learn(samples: Sequence[Sample]) -> RelevanceModel:
     scores = [-np.arange(len(sample.pages), dtype=np.float64) for sample in samples]
     chosen = random.Random(0).sample(range(len(samples)), min(MOST_SAMPLES, len(samples)))
     samples, scores = [samples[place] for place in chosen], [scores[place] for place in chosen]
-    model = RelevanceModel(FEATURES, np.zeros(len(FEATURES)), 0.0)
+    model = LogisticModel(0.0, {})
     for _ in range(ROUNDS):
         rows, labels = _training_rows(samples, scores)
         model = fit_logistic(rows, labels)
-        scores = [model.sums(sample.rows) for sample in samples]
+        scores = [_sums(model, sample.rows) for sample in samples]
     return model
 
 
@@ -151,7 +165,7 @@ def _training_rows(samples: Sequence[Sample], scores: Sequence[Matrix]) -> tuple
     return np.concatenate(rows), np.concatenate(labels)
 
 
-def fit_logistic(rows: Matrix, labels: Matrix) -> RelevanceModel:
+def fit_logistic(rows: Matrix, labels: Matrix) -> LogisticModel:
     """Fit; while a figure that can only speak for a passage weighs below zero, leave the worst out and fit again."""
     given = np.array([GIVEN.get(name, 0.0) for name in FEATURES])
     free = np.array([name in EITHER_WAY for name in FEATURES])
@@ -162,7 +176,7 @@ def fit_logistic(rows: Matrix, labels: Matrix) -> RelevanceModel:
         full[kept] = weights
         effect = np.where(free, 0.0, full * rows.std(axis=0))
         if effect.min() >= 0:
-            return RelevanceModel(FEATURES, full, bias)
+            return LogisticModel(bias, dict(zip(FEATURES, full.tolist(), strict=True)))
         kept[effect.argmin()] = False
 
 

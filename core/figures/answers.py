@@ -165,7 +165,9 @@ def of_finding(question: str, ranking: Ranking, found: Finding, gates: Gates | N
         return None
     figures, features = told
     rivals = tuple(figure for one in found.rivals[:MOST_RIVALS] if (figure := one.figure) is not None)
-    return Stated(statement(figures), figures, max(gates.is_answer(features), ADDRESSED * found.addressed), rivals)
+    return Stated(
+        statement(figures), figures, max(gates.cell.probability(features), ADDRESSED * found.addressed), rivals
+    )
 
 
 def told_of(

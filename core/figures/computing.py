@@ -76,14 +76,16 @@ def computed(
         text = statement(operands.figures, computation)
     except NotComputableError:
         return Computed()
-    stated = Stated(text, operands.figures, gates.is_result(features), computation=computation)
+    stated = Stated(text, operands.figures, gates.computed.probability(features), computation=computation)
     return Computed(stated, features=features)
 
 
 def _series(operands: _Operands, told: float, gates: Gates) -> Computed:
     """The figures themselves."""
     features = {**operands.features, "told": told}
-    return Computed(Stated(statement(operands.figures), operands.figures, gates.is_result(features)), features=features)
+    return Computed(
+        Stated(statement(operands.figures), operands.figures, gates.computed.probability(features)), features=features
+    )
 
 
 def _told(asked: Question, figures: Sequence[Figure]) -> float:

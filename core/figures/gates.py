@@ -7,11 +7,11 @@ Their weights were fitted on open questions, with questions about other tables, 
 import json
 import math
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 
+from core.domain.logistic import LogisticModel, log_odds
 from core.figures.agreement import NAMES
 from core.figures.asked import Form
 from core.figures.cells import Ranking
@@ -33,33 +33,21 @@ _DIGITS = re.compile(r"\d")
 
 @dataclass(frozen=True, slots=True)
 class Gates:
-    """``kinds``: what each word of a question says for its asking for a figure; ``cell``: what each feature weighs."""
+    """``kinds``: whether a question asks for a figure, by its words; ``cell`` and ``computed``: whether one is it."""
 
-    kinds: Mapping[str, float]
-    cell: Mapping[str, float]
-    computed: Mapping[str, float]
+    kinds: LogisticModel
+    cell: LogisticModel
+    computed: LogisticModel
 
     def asks_for_figure(self, question: str) -> float:
         """The probability that a question asks for a figure, by its words alone."""
-        return sigmoid(sum(self.kinds.get(word, 0.0) for word in kind_words(question)))
-
-    def is_result(self, features: Mapping[str, float]) -> float:
-        """The probability that a computed figure is what was asked for."""
-        return weighed(self.computed, features)
-
-    def is_answer(self, features: Mapping[str, float]) -> float:
-        """The probability that the best cell is what was asked for."""
-        return weighed(self.cell, features)
-
-
-def weighed(weights: Mapping[str, float], features: Mapping[str, float]) -> float:
-    return sigmoid(weights["bias"] + sum(weights.get(name, 0.0) * value for name, value in features.items()))
+        return self.kinds.probability(dict.fromkeys(kind_words(question), 1.0))
 
 
 @cache
 def shipped_gates() -> Gates:
     written = json.loads(files("core.figures").joinpath("gates.json").read_text(encoding="utf-8"))
-    return Gates(written["kinds"], written["cell"], written["computed"])
+    return Gates(**{name: LogisticModel.from_json(model) for name, model in written.items()})
 
 
 def kind_words(question: str) -> frozenset[str]:
@@ -83,21 +71,12 @@ def features_of(
     second = next(others, 0.0)
     named = {name: float(row[NAMES.index(name)]) for name in TAKEN}
     return named | {
-        "share": log_odds(share),
+        "share": log_odds(share, least=_SMALLEST),
         "lead": math.log(max(share, _SMALLEST) / max(second, _SMALLEST)),
-        "of_figures": log_odds(ranking.figures_share),
+        "of_figures": log_odds(ranking.figures_share, least=_SMALLEST),
         "undated": float(bool(ranking.asked.years) and not row[NAMES.index("period_agrees")]),
-        "asks": log_odds(asks),
+        "asks": log_odds(asks, least=_SMALLEST),
         "several": float(several),
         "computes": float(computes),
         "cells": math.log(len(ranking.places)),
     }
-
-
-def log_odds(probability: float) -> float:
-    inside = min(1 - _SMALLEST, max(_SMALLEST, probability))
-    return math.log(inside / (1 - inside))
-
-
-def sigmoid(value: float) -> float:
-    return 1 / (1 + math.exp(-max(-30.0, min(30.0, value))))

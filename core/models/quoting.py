@@ -13,7 +13,8 @@ from core.domain.ports import AnswerRequest, AskedPiece
 from core.domain.search import Evidence, Intent, Reason
 from core.domain.turns import SURE_OF_NOTHING
 from core.models.options import options_of
-from core.models.selection import CELLS, SENTENCE_ENDS, Scored, Selection, Unit, select, units_of
+from core.models.selection import Scored, Selection, select
+from core.models.units import CELLS, SENTENCE_ENDS, Unit, units_of
 from core.text.questions import NOT_FOUND, asks_for_a_fact, asks_for_list, asks_yes_or_no, in_another_language
 from core.text.sentences import ITEM_MARK, split_sentences
 from core.text.terms import content_terms

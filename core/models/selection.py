@@ -18,21 +18,15 @@ from typing import Any
 
 from core.domain.answers import Span
 from core.domain.documents import TICKED, UNTICKED
+from core.domain.logistic import FARTHEST, LogisticModel, log_odds
 from core.domain.search import Evidence
 from core.models.reader import Reader, large_reader, small_reader
+from core.models.units import LABELLED, SENTENCE_ENDS, SIGNED, SIGNED_TERMS, Unit, signed, torn, units_of
 from core.text.questions import asks_for_a_fact, in_english
-from core.text.sentences import split_sentences
 from core.text.terms import FUNCTION_WORDS, content_terms, rarity, words
 
 MOST_READ = 8
 """Of so many passages, the most relevant ones, each sentence is weighed."""
-SHORT_LINE_WORDS = 9
-LONGEST_UNIT_WORDS = 42
-"""A heading or a short line takes the lines after it along, up to here."""
-LONG_WORD = 8
-"""Letters; more stand between spaces only where a language has none."""
-CELLS = "\t"
-"""Between the cells of a table's row, which stands for itself."""
 _NUMBERED = re.compile(
     r"\b(?P<word>[^\W\d_]+)[ \u00a0](?P<numbers>(?:\d{1,3}|[A-Z])(?![\w%]|[.,]\d)"
     r"(?:(?:, |,? (?:and|or|&) |/)(?:\d{1,3}|[A-Z])(?![\w%]|[.,]\d)){0,9})(?! ?[–—-]| to\b)"
@@ -41,19 +35,10 @@ _NUMBERED = re.compile(
 OF_ANOTHER = 0.4
 """The most that words are worth which speak of another such thing than the question: never shown without a warning."""
 _SMALL_WORD = re.compile(r"\b[^\W\dA-Z]\w*")
-_CELL = re.compile(r"[^\t\s][^\t]*")
-_LABELLED = re.compile(r"[^:\t]{2,60}: \S")
 TERMS_OF_A_LABEL = 2
 """Telling words that a label must have, for a question to name it."""
-SENTENCE_ENDS = (".", "!", "?", "。", "！", "？", "।")
-SIGNED = "Signed: "
-"""What the lines below the last sentence of a letter or a contract are, which they do not say; read before them."""
-MOST_SIGNED_WORDS = 60
-_SIGNED_TERMS = frozenset(content_terms(SIGNED))
 UNKNOWN_NEAREST = 0.45
 """Where nobody searched by meaning: midway between the medians of questions that are answered (.54) and not (.37)."""
-FARTHEST = 20.0
-"""Log-odds are not followed further out than this."""
 
 
 class Skill(StrEnum):
@@ -63,30 +48,6 @@ class Skill(StrEnum):
     ENGLISH_SMALL = "english_small"
     LANGUAGES = "languages"
     UNREAD = "unread"
-
-
-@dataclass(frozen=True, slots=True)
-class Unit:
-    """A sentence, a table row, or a short line with what follows it; positions are in the passage's text."""
-
-    item: Evidence
-    start: int
-    end: int
-    text: str
-    """With white space drawn together, as it is measured."""
-    terms: tuple[str, ...]
-    torn: tuple["Unit", ...] = ()
-    """Both halves of a sentence that goes on on the next page, of which this is one."""
-
-    @property
-    def place(self) -> tuple[str, int]:
-        """Its passage, and where it begins in it."""
-        return self.item.passage.id, self.start
-
-    @property
-    def quoted(self) -> str:
-        """The words as they stand, character for character."""
-        return self.item.passage.text[self.start : self.end]
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,20 +73,6 @@ class Selection:
 
 
 @dataclass(frozen=True, slots=True)
-class LogisticModel:
-    """A bias, and a weight per measure."""
-
-    bias: float
-    weights: Mapping[str, float]
-
-    def log_odds(self, measures: Mapping[str, float]) -> float:
-        return self.bias + sum(weight * measures[name] for name, weight in self.weights.items())
-
-    def probability(self, measures: Mapping[str, float]) -> float:
-        return 1 / (1 + math.exp(-max(-FARTHEST, min(FARTHEST, self.log_odds(measures)))))
-
-
-@dataclass(frozen=True, slots=True)
 class Models:
     unit: LogisticModel
     answered: LogisticModel
@@ -147,7 +94,7 @@ def measured() -> Mapping[str, Any]:
 @cache
 def shipped_models(skill: Skill) -> Models:
     own = _shipped()[skill]
-    return Models(*(LogisticModel(own[name]["bias"], own[name]["weights"]) for name in ("unit", "answered", "right")))
+    return Models(*(LogisticModel.from_json(own[name]) for name in ("unit", "answered", "right")))
 
 
 def select(question: str, evidence: Sequence[Evidence]) -> Selection:
@@ -180,10 +127,10 @@ def measure_units(question: str, evidence: Sequence[Evidence], reader: Reader | 
     items = sorted(evidence, key=lambda item: -_relevance(item))[:MOST_READ]
     readings = reader.read(question, [item.passage.text for item in items]) if reader else [None] * len(items)
     sequence = frozenset(content_terms(question))
-    cut = _torn([units_of(item) for item in items])
+    cut = torn([units_of(item) for item in items])
     whole_readings = _read_whole(question, cut, reader) if reader else {}
-    if reader and sequence & _SIGNED_TERMS:
-        cut = [_signed(own) for own in cut]
+    if reader and sequence & SIGNED_TERMS:
+        cut = [signed(own) for own in cut]
         whole_readings |= _read_signed(question, cut, reader)
     per_item = list(zip(items, readings, cut, strict=True))
     weights = rarity([unit.terms for _, _, units in per_item for unit in units])
@@ -220,26 +167,6 @@ def measure_units(question: str, evidence: Sequence[Evidence], reader: Reader | 
     return measured
 
 
-def _torn(units: Sequence[list[Unit]]) -> list[list[Unit]]:
-    """The units, where a page ends in mid-sentence and the next begins so: each half knows both."""
-    last: dict[tuple[str, int], Unit] = {}
-    first: dict[tuple[str, int], Unit] = {}
-    for own in units:
-        for unit in own:
-            page = unit.item.passage.page
-            place = unit.item.passage.start + unit.start
-            if page not in first or place < first[page].item.passage.start + first[page].start:
-                first[page] = unit
-            if not unit.text.endswith(SENTENCE_ENDS) and len(unit.text.split()) > SHORT_LINE_WORDS:
-                last[page] = max(last.get(page, unit), unit, key=lambda one: one.item.passage.start + one.start)
-    halves: dict[tuple[str, int], tuple[Unit, Unit]] = {}
-    for (document_id, page_index), head in last.items():
-        rest = first.get((document_id, page_index + 1))
-        if rest is not None and rest.text[:1].islower():
-            halves |= {head.place: (head, rest), rest.place: (head, rest)}
-    return [[replace(unit, torn=halves.get(unit.place, ())) for unit in own] for own in units]
-
-
 Answered = tuple[tuple[Span, float] | None, float]
 
 
@@ -256,19 +183,11 @@ def _read_whole(question: str, units: Sequence[Sequence[Unit]], reader: Reader) 
     return found
 
 
-def _signed(units: Sequence[Unit]) -> list[Unit]:
-    """The units of a passage, those below its last sentence with what they are among their terms."""
-    below = max((at for at, unit in enumerate(units, start=1) if unit.text.endswith(SENTENCE_ENDS)), default=0)
-    if not units[below:] or len(units[below].item.passage.text[units[below].start :].split()) > MOST_SIGNED_WORDS:
-        return list(units)
-    return [*units[:below], *(replace(unit, terms=(*unit.terms, *_SIGNED_TERMS)) for unit in units[below:])]
-
-
 def _read_signed(question: str, units: Sequence[Sequence[Unit]], reader: Reader) -> dict[tuple[str, int], Answered]:
     """What answers in the lines below the last sentences, read behind what they are, by passage and place."""
     found: dict[tuple[str, int], Answered] = {}
     for own in units:
-        below = [unit for unit in own if _SIGNED_TERMS.issubset(unit.terms)]
+        below = [unit for unit in own if SIGNED_TERMS.issubset(unit.terms)]
         if not below:
             continue
         begin = below[0].start
@@ -320,7 +239,7 @@ def _value_named(unit: Unit, asked: frozenset[str]) -> Span | None:
     """
     label, mark, value = unit.quoted.partition(": ")
     terms = frozenset(content_terms(label))
-    if not mark or len(terms) < TERMS_OF_A_LABEL or not terms <= asked or not _LABELLED.match(unit.quoted):
+    if not mark or len(terms) < TERMS_OF_A_LABEL or not terms <= asked or not LABELLED.match(unit.quoted):
         return None
     return Span(unit.end - len(value), unit.end)
 
@@ -330,11 +249,11 @@ def measure_answer(scored: Sequence[Scored], question: str) -> dict[str, float]:
     best = scored[0]
     said = answer_text(best)
     others = [one for one in scored[1:] if answer_text(one) != said]
-    odds = _log_odds(best.probability)
+    odds = log_odds(best.probability)
     measures = {
         "best": odds,
-        "ahead": odds - (_log_odds(others[0].probability) if others else -FARTHEST / 2),
-        "any": _log_odds(1 - math.prod(1 - one.probability for one in scored)),
+        "ahead": odds - (log_odds(others[0].probability) if others else -FARTHEST / 2),
+        "any": log_odds(1 - math.prod(1 - one.probability for one in scored)),
         "agreeing": math.log1p(sum(answer_text(one) == said for one in scored[1:])),
         "share": best.measures["share"],
         "best share": max(one.measures["share"] for one in scored),
@@ -360,63 +279,6 @@ def answer_text(scored: Scored) -> str:
     return " ".join(words(text)).casefold()
 
 
-def units_of(item: Evidence) -> list[Unit]:
-    text = item.passage.text
-    cut = [
-        (span, len(cells) > 1) for row in split_sentences(text) for cells in [_labelled(text, row)] for span in cells
-    ]
-    lines = [_Line.of(text[span.start : span.end], cell) for span, cell in cut]
-    units = []
-    for first, (span, _) in enumerate(cut):
-        end = cut[_last_of_unit(lines, first)][0].end
-        quoted = " ".join(text[span.start : end].split())
-        units.append(Unit(item, span.start, end, quoted, tuple(content_terms(quoted))))
-    return units
-
-
-def _labelled(text: str, span: Span) -> list[Span]:
-    """The cells of a row one by one, where each says by itself what it is: "For the buyer: A	For the seller: B"."""
-    if CELLS not in text[span.start : span.end]:
-        return [span]
-    cells = [Span(*match.span()) for match in _CELL.finditer(text, span.start, span.end)]
-    return cells if all(_LABELLED.match(text, cell.start, cell.end) for cell in cells) else [span]
-
-
-@dataclass(frozen=True, slots=True)
-class _Line:
-    words: int
-    """As many as it is long, where they are written without spaces."""
-    alone: bool
-    """A row of a table, or what says by itself what it is: "Number of the policy: 12"."""
-    finished: bool
-    announces: bool
-
-    @classmethod
-    def of(cls, text: str, cell: bool) -> "_Line":
-        alone = (
-            cell
-            or CELLS in text
-            or TICKED in text
-            or UNTICKED in text
-            or (bool(_LABELLED.match(text)) and not text.endswith(SENTENCE_ENDS))
-        )
-        words = max(len(text.split()), len(text) // LONG_WORD)
-        return cls(words, alone, alone or text.endswith(SENTENCE_ENDS), text.endswith(":"))
-
-
-def _last_of_unit(lines: Sequence[_Line], first: int) -> int:
-    own = lines[first]
-    if not own.announces and (own.finished or own.words > SHORT_LINE_WORDS):
-        return first
-    last, words = first, own.words
-    while last + 1 < len(lines) and not lines[last + 1].alone and words + lines[last + 1].words <= LONGEST_UNIT_WORDS:
-        last += 1
-        words += lines[last].words
-        if not own.announces and (lines[last].finished or lines[last].words > SHORT_LINE_WORDS):
-            break
-    return last
-
-
 def _relevance(item: Evidence) -> float:
     return item.scores.get("reranked", 0.0)
 
@@ -425,8 +287,3 @@ def _nearest(scored: Sequence[Scored]) -> float:
     """How near in meaning the question's nearest passage is: a cosine, on one scale for the embedders we ship."""
     found = [one.unit.item.scores["dense"] for one in scored if "dense" in one.unit.item.scores]
     return max(found, default=UNKNOWN_NEAREST)
-
-
-def _log_odds(probability: float) -> float:
-    kept = min(max(probability, 1e-6), 1 - 1e-6)
-    return math.log(kept / (1 - kept))

@@ -158,7 +158,7 @@ def test_every_reranker_states_floors_on_its_own_scale(reranker: Reranker) -> No
 
 
 def test_the_shipped_model_weighs_only_figures_that_are_computed() -> None:
-    assert set(load_model().features) <= set(FEATURES)
+    assert set(load_model().weights.keys()) <= set(FEATURES)
 
 
 def test_flashrank_never_fetches_on_its_own(tmp_path: Path) -> None:

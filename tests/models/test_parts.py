@@ -11,7 +11,8 @@ from core.domain.search import Evidence, Intent
 from core.domain.turns import SURE
 from core.models import quoting
 from core.models.quoting import DOUBTED, Quoting, part_by_part, quotes
-from core.models.selection import OF_ANOTHER, Selection, is_of_another, select, units_of
+from core.models.selection import OF_ANOTHER, Selection, is_of_another, select
+from core.models.units import units_of
 
 TEXT = "The handrail is 110 centimetres high. A visit outside the hours of the help desk costs 260 euros."
 EVIDENCE = (Evidence(1, Passage("d:0:0", "d", 0, "1", TEXT, 0, len(TEXT)), "d.pdf", {"reranked": 1.0, "dense": 0.8}),)

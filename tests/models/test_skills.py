@@ -9,7 +9,8 @@ from core.domain.documents import Passage
 from core.domain.search import Evidence
 from core.models import selection
 from core.models.quoting import UNLIKELY, quotes
-from core.models.selection import Skill, select, skill_for, units_of
+from core.models.selection import Skill, select, skill_for
+from core.models.units import units_of
 
 ENGLISH = "The tenant pays the rent by the third working day of each month. The deposit is 900 euro."
 GERMAN = "Die Mieterin zahlt die Miete bis zum dritten Werktag des Monats. Die Kaution beträgt 900 Euro."
