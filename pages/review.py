@@ -26,7 +26,7 @@ from pages.components.deciding import (
     undo,
 )
 from pages.components.facade import errors_told, safely, show
-from pages.components.layout import CASE
+from pages.components.layout import BAR, CASE
 from pages.components.live_text import live_text_area
 from pages.components.page_view import (
     cited_page,
@@ -43,6 +43,11 @@ from pages.components.words import escape, escape_lines, moment, parse_time, sho
 AGES = {"Any age": 0, "Last day": 1, "Last 7 days": 7, "Last 30 days": 30}
 LINES_A_PAGE = 50
 DECISIONS_A_PAGE = 20
+DECIDED_ICONS = {
+    ReviewDecision.APPROVED: ":material/check_circle:",
+    ReviewDecision.EDITED: ":material/edit:",
+    ReviewDecision.REJECTED: ":material/block:",
+}
 
 
 def draw(app: Pincite) -> None:
@@ -62,7 +67,7 @@ def draw_last_decision(app: Pincite) -> None:
         turn_id, decision, question = last
         with row(border=True):
             words = f"**{decision.capitalize()}:** {escape(shorten(question, 90))}"
-            st.markdown(f":material/task_alt: {words}", width="stretch")
+            st.markdown(f"{DECIDED_ICONS[decision]} {words}", width="stretch")
             quiet("Undo", "undo", undo, app, turn_id, key=f"undo_{turn_id}")
 
 
@@ -148,7 +153,7 @@ def draw_filters(names: dict[str, str]) -> TurnFilter:
 def draw_case(app: Pincite, turn: Turn, position: int, last: int, names: dict[str, str]) -> None:
     draft = app.reviews.draft(turn.id)
     editing = draft is not None or st.session_state.get(EDITING) == turn.id
-    with row():
+    with row(key=BAR):
         if editing:
             draw_editing_bar(app, turn, draft)
         else:
@@ -240,10 +245,10 @@ def draw_evidence(app: Pincite, turn: Turn, names: dict[str, str], *, editing: b
         what = "The documents it cites are no longer in the library." if places else "No pages are cited."
         st.info(f"{what} The trace shows what was searched.", icon=":material/search_off:")
         return
-    draw_chips(citations[:12], names, SLOT, f"evidence_{turn.id}")
+    draw_chips(citations[:12], names, SLOT, turn.id)
     shown = shown_page(SLOT)
     if shown is None or shown.document_id not in {citation.document_id for citation in citations}:
-        shown = cited_page(citations[0], citations)
+        shown = cited_page(citations[0], citations, turn.id)
     document = app.library.get(shown.document_id)
     with row(gap="xsmall"):
         draw_pager(app, document, shown, SLOT)
@@ -259,7 +264,7 @@ def draw_decided(app: Pincite, count: int) -> None:
     drafted = app.reviews.drafted()
     for line in lines:
         outcome = f"{line.review.decision}, {moment(line.review.decided_at)}"
-        with st.expander(f"{escape(shorten(line.question, 90))} · {outcome}", icon=":material/verified_user:"):
+        with st.expander(f"{escape(shorten(line.question, 90))} · {outcome}", icon=DECIDED_ICONS[line.review.decision]):
             draw_decision(app, line, drafted=line.turn_id in drafted)
     if count > len(lines):
         offer_more(f"Show earlier ({count - len(lines):,} more)", "decided", DECISIONS_A_PAGE)

@@ -226,7 +226,7 @@ def quotes(question: str, selection: Selection) -> list[AnswerPart]:
         few = one_fact or asks_yes_or_no(question)
         chosen = _chosen(selection.scored, *((FEW_QUOTES, FEW_WORDS) if few else (MOST_QUOTES, MOST_WORDS)))
         parts = [_quoted(one.unit) for one in chosen]
-        if asks_for_list(question) and len(parts) > 1:
+        if asks_for_list(question) and (len(parts) > 1 or not question.rstrip().endswith("?")):
             parts.append(AnswerPart(MAY_BE_MORE, kind=PartKind.NOTE))
     if selection.right < UNLIKELY:
         return [AnswerPart(NEAREST, kind=PartKind.DECLINE), replace(parts[0], probability=selection.right), *parts[1:]]

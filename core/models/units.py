@@ -17,7 +17,7 @@ LONG_WORD = 8
 """Letters; more stand between spaces only where a language has none."""
 CELLS = "\t"
 """Between the cells of a table's row, which stands for itself."""
-_CELL = re.compile(r"[^\t\s][^\t]*")
+_CELL = re.compile(r"[^\t\s][^\t\n]*")
 LABELLED = re.compile(r"[^:\t]{2,60}: \S")
 SENTENCE_ENDS = (".", "!", "?", "。", "！", "？", "।")
 SIGNED = "Signed: "
@@ -65,9 +65,7 @@ def units_of(item: Evidence) -> list[Unit]:
 
 
 def _labelled(text: str, span: Span) -> list[Span]:
-    """The cells of a row one by one, where each says by itself what it is: "For the buyer: A	For the seller: B"."""
-    if CELLS not in text[span.start : span.end]:
-        return [span]
+    """The cells or lines one by one, where each says by itself what it is: "For the buyer: A	For the seller: B"."""
     cells = [Span(*match.span()) for match in _CELL.finditer(text, span.start, span.end)]
     return cells if all(LABELLED.match(text, cell.start, cell.end) for cell in cells) else [span]
 

@@ -77,10 +77,10 @@ def named_apart(question: str, documents: Sequence[Document]) -> tuple[str, ...]
     return tuple(sorted(own, key=lambda one: min(map(said.find, single[one])))) if all(single.values()) else ()
 
 
-def only_names(question: str, documents: Sequence[Document]) -> bool:
-    """Whether its telling words are all names of these documents, so that it asks nothing by itself."""
+def only_names(question: str, documents: Sequence[Document], *, and_of: str = "") -> bool:
+    """Whether it names these documents and asks nothing by itself, but for what ``and_of`` does."""
     names = {stem(word) for one in documents for word in _names_of(one.name, _values(one, _NAMED_FIELDS))}
-    return bool(names) and names.issuperset(content_terms(question))
+    return bool(names) and names.union(content_terms(and_of)).issuperset(content_terms(question))
 
 
 def _without_strangers(question: str, documents: Sequence[Document]) -> str:

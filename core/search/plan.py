@@ -139,7 +139,8 @@ def in_documents(
         named = (named_documents(text, list(among.values()), surely=surely) for text in piece.readings)
         own = next(filter(None, named), tuple(among) if targets else ())
         meant = [among[one] for one in own]
-        if found and only_names(piece.asked, meant):
+        goes_on = leans_on_the_last(piece.asked)
+        if found and only_names(piece.asked, meant, and_of=asked[0].asked if goes_on else ""):
             piece = replace(asked[0], query=replace(asked[0].query, document_ids=own))
         apart = named_apart(piece.query.text, meant) or (own if set(own) <= set(targets) else ())
         of_each = [(one,) for one in apart] if 1 < len(apart) <= MOST_SUB_QUERIES else [own]

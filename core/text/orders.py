@@ -62,7 +62,8 @@ _ORDERS = (
     r"\byour (?:developer|creator|maker|programmer)s? (?:have|has|want|require|say|order)",
     r"\b(?:reveal|repeat|print|show|output|leak) (?:your |the )?(?:system|hidden|initial|secret) "
     r"(?:prompt|instructions?|message)\b",
-    r"<\|(?:im_start|im_end|system|user|assistant|start_header_id)\|?>?|\[/?INST\]|<</?SYS>>",
+    r"<\|(?:im_start|start_header_id)\|?>?\s{0,4}(?:system|user|assistant|developer)\b",
+    r"<\|(?:system|user|assistant)\|?>?|\[/?INST\]|<</?SYS>>",
     r"[<‹]/?(?:passages?|system|assistant|instructions?|evidence|answer)[>›]",
     r"(?:^|\n)[ \t]{0,4}(?:#{1,4} ?)?(?:system|assistant|developer)(?: prompt| message)? ?:[ \t]{0,4}\S",
     rf"{_CLAUSE}(?:system|assistant|developer)(?: prompt| message)? ?: ?(?:you|now|new|always|never|from now on)\b",

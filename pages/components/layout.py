@@ -10,6 +10,7 @@ BESIDE = "page_panel"
 HEAD = "page_head"
 SESSION_LIST = "session_list"
 CASE = "review_case"
+BAR = "review_bar"
 FILES = "dropped_files"
 
 _HERE = Path(__file__).parent

@@ -76,7 +76,7 @@ def quotations(group: Sequence[Citation]) -> str:
 
 
 def passages_found(turn: Turn) -> list[Citation]:
-    """What the search found, as places to look at where nothing is cited."""
+    """What the search found, as places to look at where nothing is cited; they are framed and not marked."""
     return [
         Citation(
             number=item.number,
@@ -86,7 +86,7 @@ def passages_found(turn: Turn) -> list[Citation]:
             page_label=item.passage.page_label,
             quotation=shorten(item.passage.text, 200),
             start=item.passage.start,
-            end=item.passage.end,
+            end=item.passage.start,
         )
         for item in turn.evidence
     ]
@@ -205,7 +205,7 @@ def draw_neighbours(shown: ShownPage, slot: str) -> None:
         target = cited[((here if here is not None else -max(step, 0)) + step) % len(cited)]
         quiet("", "arrow_back" if step < 0 else "arrow_forward", show_page, slot,
               cited_page(target, shown.citations, shown.turn_id), key=f"{slot}_cited_{key}",
-              shortcut=key, help=label)  # fmt: skip
+              shortcut=key, help=f"{label} ({key})")  # fmt: skip
 
 
 def draw_file_button(app: Pincite, document: Document, *, key: str) -> None:
@@ -222,6 +222,6 @@ def draw_page_panel(app: Pincite, shown: ShownPage, slot: str) -> None:
         draw_neighbours(shown, slot)
         draw_file_button(app, document, key=f"{slot}_file")
         quiet("", "close", show_page, slot, None, key=f"{slot}_close", help="Close the page")
-    if len(shown.here) == 1:
+    if len(shown.here) == len(shown.marks) == 1:
         st.caption(quotations(shown.here))
     draw_picture(document, shown, slot, receipt_of(app, shown))

@@ -149,9 +149,11 @@ function draw(data, tools, image, setStateValue, trigger) {
     clearTimeout(soon)
     soon = setTimeout(() => data.asked !== flat(asked.value) && trigger("find", flat(asked.value)), 400)
   }
+  // Kept for as long as the window is open, for each document on each screen.
+  const zooms = (window.pinciteZooms ??= {}), place = `${location.pathname} ${data.key.split(" ")[0]}`
   const zoom = (step) => {
-    const now = Math.max(0, Math.min(steps.length - 1, Number(document.body.dataset.zoom ?? steps.length - 3) + step))
-    if (step) document.body.dataset.zoom = now
+    const now = Math.max(0, Math.min(steps.length - 1, (zooms[place] ?? steps.length - 3) + step))
+    if (step) zooms[place] = now
     pane.style.overflowX = now ? "auto" : ""
     for (let part = holder; part !== pane; part = part.parentElement)
       part.style.cssText = now ? `width:${steps[now] * base}px;max-width:none;flex:none` : ""
@@ -189,7 +191,7 @@ export default function ({ data, parentElement, setStateValue, setTriggerValue }
     tools = make("div", "pincite-tools", { role: "toolbar", ariaLabel: "Page tools" })
     const sign = (name, text) => make("button", "", { type: "button", ariaLabel: name, title: name, textContent: text })
     tools.append(
-      make("input", "", { type: "search", placeholder: NAMES[0], ariaLabel: NAMES[0] }),
+      make("input", "", { type: "search", placeholder: "Find…", ariaLabel: NAMES[0] }),
       make("span", "pincite-count", { ariaLive: "polite" }),
       sign(NAMES[1], "‹"), sign(NAMES[2], "›"), sign(NAMES[3], "−"), make("span", "pincite-size"), sign(NAMES[4], "+"),
       make("span", "pincite-places", { ariaLabel: "Pages with these words" }),

@@ -103,7 +103,9 @@ def draw_session_menu(app: Pincite, session: Session, turns: Sequence[Turn]) -> 
         with st.popover(
             "", icon=":material/more_horiz:", type="tertiary", help="Rename, export or delete this session"
         ):
-            title = st.text_input("Title", value=session.title, key=f"title_{session.id}", max_chars=120)
+            # by its title: once a session is named anew, what stood here before is no wish to name it so again
+            key = f"title_{session.id}_{session.title}"
+            title = st.text_input("Title", value=session.title, key=key, max_chars=120)
             if title and title.strip() != session.title:
                 app.sessions.rename(session.id, title.strip())
                 st.rerun()

@@ -133,12 +133,12 @@ def test_a_page_whose_reader_crashed_is_tried_once_more(tmp_path: Path, monkeypa
 
     def ask_and_crash(worker: _Worker, request: Mapping[str, Any], seconds: float) -> Iterator[tuple[Any, ...]]:
         for message in ask(worker, request, seconds):
+            yield message
             if message == ("working", 1):
                 asked.append(request["page_indexes"])
                 if len(asked) < crashes:
-                    worker._process.kill()
-                    worker._process.wait()
-            yield message
+                    worker._process.kill()  # what it had sent before that is lost: how much depends on the machine
+                    raise worker._stopped(seconds)
 
     monkeypatch.setattr(_Worker, "ask", ask_and_crash)
     content = pdfs.prose(["First.", "Second.", "Third."])

@@ -37,6 +37,18 @@ def test_asked_again_it_is_answered_as_it_is(world: Any) -> None:
     assert not again.options and again.citations
 
 
+def test_a_follow_up_goes_on_with_the_place_that_the_last_answer_quotes(world: Any) -> None:
+    limits = {
+        "loan.pdf": ["Late payments bear interest of 2 % a month. The sum is limited to 90 euro."],
+        "lease.pdf": ["The tenant is liable for broken glass. The sum is limited to 700 euro."],
+    }
+    assert world(shelf=Shelf(limits)).ask("What is it limited to?").turn.options
+    one = world(shelf=Shelf(limits))
+    assert "2 %" in one.ask("What interest is there?").turn.answer
+    followed = one.ask("And what is it limited to?").turn
+    assert not followed.options and "90 euro" in followed.answer and "700" not in followed.answer
+
+
 def test_what_names_its_document_or_has_one_answer_is_not_asked_back(world: Any) -> None:
     assert not world(shelf=Shelf(FEES)).ask("What is the fee of the bridge?").turn.options
     same = Shelf({name: ["The fee is 400 euro per day."] for name in FEES})

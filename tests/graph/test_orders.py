@@ -48,6 +48,7 @@ def test_orders_to_the_machine_are_recognised(text: str) -> None:
         "Say hello to the customer before anything else.",
         "For p < 0.05 the answer is significant.",
         "The assistant: a study of clerks in 1890.",
+        "Each article begins with <|im_start|> and is closed with <|im_end|> in the file.",
     ],
 )
 def test_what_speaks_to_people_is_none(text: str) -> None:

@@ -106,6 +106,11 @@ def test_the_value_behind_a_label_that_the_question_repeats_leads_but_a_title_wi
     assert "Aqualis" in quotes(question, select(question, [_item(lake)]))[0].text
 
 
+def test_lines_that_each_say_what_they_are_are_quoted_one_by_one() -> None:
+    signed = "Signed for the contractor: Orla Westergaard, managing director\nSigned for the client: Pelle Ingram"
+    assert [unit.quoted for unit in units_of(_item(signed))] == signed.split("\n")
+
+
 LETTER = (
     "The weir was repaired in May by the firm of Ada Lunn.\nPlease pay the bill within thirty days.\n"
     "Yours faithfully,\nPerpetua Quince\nClerk of the drainage board\n"

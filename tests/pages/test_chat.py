@@ -519,6 +519,15 @@ def test_sessions_are_found_renamed_and_deleted(app: Pincite, contract: Document
     screen.assert_sound()
 
 
+def test_a_conversation_that_begins_with_a_greeting_is_named_by_its_first_question(app: Pincite, ask: Ask) -> None:
+    turn = ask("Hello!")
+    screen = Screen("chat", session=turn.session_id)
+    app.runner.wait(app.runner.ask(turn.session_id, "Who pays the penalty?"), SECONDS)
+    screen.test.run()
+    screen.test.run()
+    assert app.sessions.get(turn.session_id).title == "Who pays the penalty?"
+
+
 def test_an_answer_is_deleted_from_its_menu(app: Pincite, contract: Document, ask: Ask) -> None:
     turn = ask()
     screen = Screen("chat", session=turn.session_id)

@@ -169,6 +169,16 @@ def test_each_part_is_asked_of_the_document_that_it_names_and_a_bare_name_is_ask
     assert second == ("when do the Tram Lines run?", ("tram lines.pdf",), "")
     first, second = asked_of("What does ironing cost at Harbour, and what at Hilltop?", PRICES)
     assert second == (first[0], ("laundry-hilltop.pdf",), "laundry-hilltop.pdf") and first[2] == "laundry-harbour.pdf"
+    first, second = asked_of("What does ironing cost at Harbour and what does it cost at Hilltop?", PRICES)
+    assert second == (first[0], ("laundry-hilltop.pdf",), "laundry-hilltop.pdf")
+    assert (
+        asked_of("What does Harbour cost and what do the Tram Lines cost?", PRICES)[1][0]
+        == "what do the Tram Lines cost?"
+    )
+    assert (
+        asked_of("What does ironing cost at Harbour and what is lost at Hilltop?", PRICES)[1][0]
+        == "what is lost at Hilltop?"
+    )
 
 
 def test_what_several_mentioned_documents_say_is_asked_of_each() -> None:

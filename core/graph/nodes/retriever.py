@@ -16,11 +16,14 @@ from core.graph.state import TurnState, critique_of
 from core.judge.citations import cite, renumbered
 from core.models.quoting import LEAST_ANSWERED, chance_of_answer, choices
 from core.search.overview import documents_meant, overview
+from core.search.plan import is_joined
 from core.text.plain import counted
 
 WHICH_ONE = "Which one do you mean?"
 NOTHING_NEW = "Searching further found nothing new."
 MOST_LOOKS = 3
+QUOTED_WORDS = 4
+"""Fewer words of an answer may stand anywhere."""
 SHOWN_PER_STAGE = 40
 SHOWN_NEAREST = 3
 FEW_DOCUMENTS = 3
@@ -59,6 +62,8 @@ def _asking_back(state: TurnState, context: TurnContext) -> TurnState:
     if state.intent is Intent.SURVEY or state.attempts or state.hint or asked_before or state.fresh or several:
         return state
     found = choices(state.asked, state.evidence)
+    if found and state.plan and is_joined(state.plan) and (meant := _where_last(found, state, context)):
+        return replace(state, evidence=meant)
     names = tuple(name for name, _ in found)
     context.note(decided={"options": list(names)})
     if not found:
@@ -76,6 +81,20 @@ def _asking_back(state: TurnState, context: TurnContext) -> TurnState:
         evidence=evidence,
         by_code=True,
     )
+
+
+def _where_last(
+    found: Sequence[tuple[str, AnswerPart]], state: TurnState, context: TurnContext
+) -> tuple[Evidence, ...]:
+    """The evidence without the other places, where the last answer quotes one of them; else nothing."""
+    told = [line for line in map(_flat, context.history[-1].answer.split("\n\n")) if len(line.split()) >= QUOTED_WORDS]
+    places = {number for _, part in found for number in part.numbers}
+    quoted = {item.number for item in state.evidence if any(line in _flat(item.passage.text) for line in told)} & places
+    return tuple(item for item in state.evidence if item.number not in places - quoted) if len(quoted) == 1 else ()
+
+
+def _flat(text: str) -> str:
+    return " ".join(text.split())
 
 
 def _search(state: TurnState, context: TurnContext, searched: Sequence[Document]) -> TurnState:
