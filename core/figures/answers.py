@@ -1,7 +1,7 @@
 """What tables say to a question: the cell that it asks for, or what it wants computed, and how likely that is right."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from core.domain.answers import AnswerPart, PartKind
@@ -26,7 +26,7 @@ _WHERE_TO_LOOK = re.compile(r"^[^?,\d]{1,200},\s{1,4}(?=(?:what|how|which)\b)", 
 _HOW_TO_SAY = re.compile(r"\s?\((?:in|round|rounded|expressed|using|answer)\b[^()]{0,120}\)", re.IGNORECASE)
 SURE = 0.5
 """From this probability on that something stated is right, nobody is told what a formula lacks."""
-UNWEIGHED = 0.5
+OF_A_TRADE = 0.5
 """The most that a formula of a trade can be sure of: it has several definitions, and no labelled data weigh which."""
 ADDRESSED = 0.92
 """That a cell is right whose row and column a question names in full, and nothing else: 56 of 56 cases of open
@@ -59,13 +59,14 @@ def analyse(
     tables: Sequence[Table],
     *,
     known: Iterable[str] = (),
+    kin: Mapping[str, str] | None = None,
     formulas: Formulas | None = None,
 ) -> Analysis:
     """State the cell that is asked for, and what follows from cells by the question's form or by a trade's formula."""
     formulas, known = formulas or shipped_formulas(), tuple(known)
     asked_as = asking(question)
     question = as_printed(asked_as, tables, formulas)
-    of_form = computed(question, tables, known=known)
+    of_form = computed(question, tables, known=known, kin=kin)
     if asks_yes_or_no(question):
         return Analysis(tuple(filter(None, [of_form.stated])), of_form.missing)
     if of_form.stated and of_form.stated.computation is None:
@@ -73,7 +74,7 @@ def analyse(
     most_or_least = extreme(asked_as, tables)
     if most_or_least and not _of_other_years(years_of(asked_as), most_or_least.figures):
         return Analysis((most_or_least,))
-    of_trade = named(asked_as, tables, UNWEIGHED, formulas)
+    of_trade = named(asked_as, tables, OF_A_TRADE, formulas)
     cell = stated_cell(question, tables, known=known)
     asked = formulas.named_in(asked_as)
     if of_form.stated and asked and not _prints(of_form.stated, asked[1]):

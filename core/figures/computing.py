@@ -24,6 +24,8 @@ _TRIED = 8
 _TOGETHER = 2.0
 """How much likelier, in log odds, two operands are right that stand in the same table and are of the same column."""
 _TWO = (Form.SHARE, Form.RATIO)
+UNWEIGHED = 0.5
+"""The most that is sure of figures from several documents: no labelled data weigh whether they go together."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,15 +52,19 @@ def computed(
     printed: Iterable[str] = (),
     *,
     known: Iterable[str] = (),
+    kin: Mapping[str, str] | None = None,
     weights: Weights | None = None,
     gates: Gates | None = None,
 ) -> Computed:
-    """Compute what the question's form wants, from cells of the tables."""
+    """Compute what the question's form wants, from cells of the tables.
+
+    ``kin``: by document id what it shares with those that say the same of another year: "report # of Acme".
+    """
     asked = wanted_of(question, tables)
     if asked is None:
         return Computed()
     gates, printed, known = gates or shipped_gates(), tuple(printed), tuple(known)
-    finder = _Finder(tables, printed, known, weights)
+    finder = _Finder(tables, printed, known, kin or {}, weights)
     missing = _missing(asked, tables)
     if missing:
         return Computed(missing=missing)
@@ -76,7 +82,7 @@ def computed(
         text = statement(operands.figures, computation)
     except NotComputableError:
         return Computed()
-    stated = Stated(text, operands.figures, gates.computed.probability(features), computation=computation)
+    stated = Stated(text, operands.figures, _sure(operands, features, gates), computation=computation)
     return Computed(stated, features=features)
 
 
@@ -84,8 +90,13 @@ def _series(operands: _Operands, told: float, gates: Gates) -> Computed:
     """The figures themselves."""
     features = {**operands.features, "told": told}
     return Computed(
-        Stated(statement(operands.figures), operands.figures, gates.computed.probability(features)), features=features
+        Stated(statement(operands.figures), operands.figures, _sure(operands, features, gates)), features=features
     )
+
+
+def _sure(operands: _Operands, features: Mapping[str, float], gates: Gates) -> float:
+    apart = len({figure.document_id for figure in operands.figures}) > 1
+    return min(gates.computed.probability(features), UNWEIGHED if apart else 1.0)
 
 
 def _told(asked: Question, figures: Sequence[Figure]) -> float:
@@ -101,6 +112,7 @@ class _Finder:
     tables: Sequence[Table]
     printed: tuple[str, ...]
     known: tuple[str, ...]
+    kin: Mapping[str, str]
     weights: Weights | None
 
     def series(self, asked: Wanted) -> _Operands | None:
@@ -128,7 +140,34 @@ class _Finder:
             if len(figures) == len(chosen) <= MOST_OPERANDS:
                 features = self._features(asked.form, [(ranking, at)], skipped=len(lines) - 1)
                 return _Operands(_one_measure(figures), features)
-        return None
+        return self._over_documents(asked, ranking)
+
+    def _over_documents(self, asked: Wanted, ranking: Ranking) -> _Operands | None:
+        """The row of the likeliest cell in documents that say the same of other years: one cell for each period."""
+        at = next((at for at in ranking.order if ranking.places[at].cell.value is not None), None)
+        if at is None:
+            return None
+        best = ranking.places[at]
+        own = self.tables[best.table]
+        by_date = dict[Date, dict[str, Figure]]()
+        for table in self.tables:
+            for cell in table.body:
+                figure = figure_of(table, cell) if _same_row(own, best.cell, table, cell) else None
+                if figure is None:
+                    continue
+                if not self._go_together(own, table):
+                    return None  # of whom it is asked is not clear
+                for date in _period(table, cell, "row"):
+                    by_date.setdefault((date[0], 0, 0), {})[f"{figure.value} {figure.scale} {figure.unit}"] = figure
+        wanted = [by_date.get(date, {}) for date in _periods(asked, by_date)]
+        if len(wanted) < 2 or any(len(one) != 1 for one in wanted):
+            return None
+        figures = tuple(figure for one in wanted for figure in one.values())
+        return _Operands(figures, self._features(asked.form, [(ranking, at)]))
+
+    def _go_together(self, one: Table, other: Table) -> bool:
+        mine, theirs = self.kin.get(one.document_id), self.kin.get(other.document_id)
+        return one.document_id == other.document_id or (mine is not None and mine == theirs)
 
     def one(self, asked: Wanted) -> _Operands | None:
         """The likeliest figure, of the period that is named."""
@@ -191,6 +230,12 @@ def _line(table: Table, place: Place) -> tuple[int, str, int] | None:
     if _dates(row.path):
         return place.table, "column", place.cell.column
     return None
+
+
+def _same_row(one: Table, cell: Cell, other: Table, candidate: Cell) -> bool:
+    """Whether two cells stand in rows and columns that are called the same, but for their periods."""
+    mine, theirs = one.rows[cell.row].path.casefold(), other.rows[candidate.row].path.casefold()
+    return mine == theirs and _kin(one, cell, "row") == _kin(other, candidate, "row")
 
 
 def _period(table: Table, cell: Cell, along: str) -> frozenset[Date]:

@@ -76,10 +76,11 @@ def about_program(model: ChatModel) -> str:
         "checked on the page it names. If I find no answer, I say so.\n\n"
         f"{engine}. Nothing leaves this machine unless you connect a model that runs elsewhere.\n\n"
         "- Type @ and a document's name to search only that document.\n"
-        "- Documents: add and remove PDFs, and see what was read from each.\n"
-        "- Review: see the answers that I was not sure of.\n"
+        "- Documents: add PDFs; choose one in the list to rename, download or delete it, or to see what was read.\n"
+        "- Review: approve, edit or reject the answers that I was not sure of.\n"
         "- Settings: choose the language model and how sure an answer must be.\n"
-        "- “Why this answer?” under an answer shows each step that led to it."
+        "- “Why this answer?” under an answer shows each step that led to it; More exports, reviews or deletes it.\n"
+        "- The menu above a conversation renames, exports or deletes it."
     )
 
 

@@ -156,7 +156,7 @@ def led_by_figure(
 ) -> list[AnswerPart]:
     """What is quoted, behind the likeliest figure where that is likelier the answer, and not improbable.
 
-    Some quotations of the figure's own document stand by it then.
+    Some quotations of the figure's own document stand by it then, but none that only come nearest.
     """
     own = max((part.probability for part in parts if part.probability is not None), default=1.0)
     figure = next(iter(stated), None)
@@ -171,7 +171,8 @@ def led_by_figure(
     beside = {item.number for item in evidence if item.passage.document_id in documents}
     verbatim = (part for part in parts if part.kind is PartKind.VERBATIM and beside.issuperset(part.numbers))
     quoted = [replace(part, probability=None) for part in verbatim if part.text.rstrip().endswith(SENTENCE_ENDS)]
-    return [*told, *quoted[:MOST_BEHIND_FIGURE]]
+    nearest = bool(parts) and parts[0].kind is PartKind.DECLINE
+    return [*told, *(() if nearest else quoted[:MOST_BEHIND_FIGURE])]
 
 
 def _small_talk(request: AnswerRequest) -> str:

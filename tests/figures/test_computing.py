@@ -5,8 +5,9 @@ from dataclasses import replace
 import pytest
 
 from core.domain.answers import AnswerPart, ClaimStatus, PartKind
+from core.domain.tables import Table
 from core.figures.asked import Form, wanted
-from core.figures.computing import computed
+from core.figures.computing import UNWEIGHED, computed
 from core.judge.judge import judge_answer
 from core.text.stating import formula
 from tests.figures.harbour import table_of
@@ -96,3 +97,22 @@ def test_figures_of_different_kinds_are_not_added() -> None:
 def test_periods_are_no_operands() -> None:
     asked = wanted("What is the difference between 2020 and 2021 in berth fees?")
     assert asked is not None and (asked.form, len(asked.operands)) == (Form.CHANGE, 1)
+
+
+def _report(name: str, year: str, fees: str) -> Table:
+    table = table_of((("", year), ("Berth fees", fees), ("Crane hire", "310"), ("Total income", "1,550")))
+    return replace(table, document_id=name)
+
+
+def test_one_row_of_several_years_reports_is_compared_and_never_surely() -> None:
+    reports = [_report("a", "2020", "1,105"), _report("b", "2021", "1,240")]
+    kin = {"a": "Accounts # of the harbour", "b": "Accounts # of the harbour"}
+    question = "By what percentage did berth fees grow from 2020 to 2021?"
+    stated = computed(question, reports, kin=kin).stated
+    assert stated is not None and stated.text.endswith("2020 to 2021: 12.22%") and stated.probability <= UNWEIGHED
+    assert {figure.document_id for figure in stated.figures} == {"a", "b"}
+    assert computed(question, reports).stated is None, "nothing says that these are of one harbour"
+    other = _report("c", "2021", "900")
+    assert computed(question, [*reports, other], kin=kin).stated is None, "nor which of two is meant"
+    restated = replace(other, document_id="b")
+    assert computed(question, [*reports, restated], kin=kin).stated is None, "nor which of two figures holds"

@@ -1,5 +1,6 @@
 """The analyst: finds the figure that a question asks for in the tables of the evidence's pages, or computes it."""
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
@@ -19,6 +20,7 @@ from core.search.plan import core_question
 from core.text.stating import state as state_figure
 from core.text.stating import statement
 
+_NUMBER = re.compile(r"\d+")
 MOST_PAGES = 10
 """Whose tables are read, those of the best passages first."""
 
@@ -29,13 +31,14 @@ def analyst(state: TurnState, runtime: Runtime[TurnContext]) -> TurnState:
     context.progress.step("Reading tables…")
     pages = _best_pages(state.evidence)
     tables = _tables(pages, context.documents)
-    names = dict.fromkeys(item.document_name for item in state.evidence)
+    names = {item.passage.document_id: item.document_name for item in state.evidence}
+    kin = {document_id: _NUMBER.sub("#", name) for document_id, name in names.items()}
     if gone_on := _gone_on(state, context, tables):
         state, analysis = gone_on
     else:
-        analysis = analyse(core_question(state.asked), tables, known=names, formulas=context.formulas)
+        analysis = analyse(core_question(state.asked), tables, known=names.values(), kin=kin, formulas=context.formulas)
         if state.plan and state.plan.pieces:
-            state, analysis = _of_pieces(state, analysis, tables, names, context)
+            state, analysis = _of_pieces(state, analysis, tables, names.values(), context)
     context.note(
         read={"pages": [f"{document_id}, {page_index + 1}" for document_id, page_index in pages]},
         decided={"tables": len(tables), "missing": analysis.missing}
