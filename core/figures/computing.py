@@ -4,6 +4,7 @@ Where the tables lack what the question names, nothing is computed, and what is 
 """
 
 import math
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
@@ -21,6 +22,7 @@ from core.text.stating import MOST_OPERANDS, NotComputableError, short, statemen
 from core.text.terms import words
 
 _TRIED = 8
+_YEAR = re.compile(r"\b(?:19|20)\d\d\b")
 _TOGETHER = 2.0
 """How much likelier, in log odds, two operands are right that stand in the same table and are of the same column."""
 _TWO = (Form.SHARE, Form.RATIO)
@@ -233,9 +235,13 @@ def _line(table: Table, place: Place) -> tuple[int, str, int] | None:
 
 
 def _same_row(one: Table, cell: Cell, other: Table, candidate: Cell) -> bool:
-    """Whether two cells stand in rows and columns that are called the same, but for their periods."""
-    mine, theirs = one.rows[cell.row].path.casefold(), other.rows[candidate.row].path.casefold()
-    return mine == theirs and _kin(one, cell, "row") == _kin(other, candidate, "row")
+    """Whether two cells stand in rows and columns that are called the same, but for their years."""
+
+    def called(table: Table, at: Cell) -> str:
+        heads = f"{table.rows[at.row].path}\n{table.columns[at.column].path}"
+        return " ".join(_YEAR.sub("", heads).casefold().split())
+
+    return called(one, cell) == called(other, candidate)
 
 
 def _period(table: Table, cell: Cell, along: str) -> frozenset[Date]:

@@ -115,18 +115,20 @@ def part_by_part(pieces: Sequence[AskedPiece]) -> list[AnswerPart]:
     answers = [led_by_figure(_likeliest(one.readings, one.evidence), one.stated, one.evidence) for one in pieces]
     if all(answer[0].kind is PartKind.DECLINE for answer in answers):
         return answers[0]
-    sure = _all_right(pieces, answers)
     told: list[AnswerPart] = []
+    several = len({piece.asked for piece in pieces}) > 1
     for piece, answer in zip(pieces, answers, strict=True):
+        of = f" to “{piece.asked}”" if several or not piece.name else ""
         if answer[0].kind is PartKind.DECLINE:
-            asked = f"{piece.name}: I found no answer." if piece.name else f"I found no answer to “{piece.asked}”."
-            told.append(AnswerPart(asked, kind=PartKind.DECLINE))
+            where = f"{piece.name}: " if piece.name else ""
+            told.append(AnswerPart(f"{where}I found no answer{of}.", kind=PartKind.DECLINE))
             continue
-        said = _figures(answer) or answer[:MOST_OF_A_PART]
-        head = [AnswerPart(f"{piece.name}:", kind=PartKind.NOTE)] if piece.name else []
-        told += [part for one in (*head, *said) if (part := replace(one, probability=None)) not in told]
+        if piece.name:
+            told.append(AnswerPart(f"{piece.name}{f', {piece.asked}' if several else ''}:", kind=PartKind.NOTE))
+        said = [replace(one, probability=None) for one in _figures(answer) or answer[:MOST_OF_A_PART]]
+        told += [part for part in said if piece.name or part.kind is PartKind.NOTE or part not in told]
     first = next(at for at, part in enumerate(told) if part.kind not in (PartKind.DECLINE, PartKind.NOTE))
-    return [*told[:first], replace(told[first], probability=sure), *told[first + 1 :]]
+    return [*told[:first], replace(told[first], probability=_all_right(pieces, answers)), *told[first + 1 :]]
 
 
 def _all_right(pieces: Sequence[AskedPiece], answers: Sequence[Sequence[AnswerPart]]) -> float:

@@ -17,7 +17,7 @@ LONG_WORD = 8
 """Letters; more stand between spaces only where a language has none."""
 CELLS = "\t"
 """Between the cells of a table's row, which stands for itself."""
-_CELL = re.compile(r"[^\t\s][^\t\n]*")
+_CELL = re.compile(r"[^\t\s](?:[^\t\n]*[^\t\s])?")
 LABELLED = re.compile(r"[^:\t]{2,60}: \S")
 SENTENCE_ENDS = (".", "!", "?", "。", "！", "？", "।")
 SIGNED = "Signed: "
@@ -67,7 +67,9 @@ def units_of(item: Evidence) -> list[Unit]:
 def _labelled(text: str, span: Span) -> list[Span]:
     """The cells or lines one by one, where each says by itself what it is: "For the buyer: A	For the seller: B"."""
     cells = [Span(*match.span()) for match in _CELL.finditer(text, span.start, span.end)]
-    return cells if all(LABELLED.match(text, cell.start, cell.end) for cell in cells) else [span]
+    begun = all(LABELLED.match(text, cell.start, cell.end) for cell in cells)
+    goes_on = any(text[cell.start].islower() or text[cell.start].isdigit() for cell in cells[1:])
+    return cells if begun and not goes_on else [span]
 
 
 @dataclass(frozen=True, slots=True)

@@ -74,7 +74,8 @@ def named_apart(question: str, documents: Sequence[Document]) -> tuple[str, ...]
     spread = Counter(word for words in own.values() for word in words)
     single = {one: [word for word in words if spread[word] == 1] for one, words in own.items()}
     said = question.casefold()
-    return tuple(sorted(own, key=lambda one: min(map(said.find, single[one])))) if all(single.values()) else ()
+    places = {one: [at for word in words if (at := said.find(word)) >= 0] for one, words in single.items()}
+    return tuple(sorted(own, key=lambda one: min(places[one], default=len(said)))) if all(single.values()) else ()
 
 
 def only_names(question: str, documents: Sequence[Document], *, and_of: str = "") -> bool:

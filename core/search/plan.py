@@ -129,27 +129,30 @@ def in_documents(
 ) -> SearchPlan:
     """The plan with every piece asked of the documents that it names, of each by itself where names tell them apart.
 
-    ``targets``: documents that were mentioned; a piece that names none of them is asked of all.
+    A piece that names none is asked of the ``targets`` (documents that were mentioned), else of those of the piece
+    before it.
     """
     among = {one.id: one for one in documents if one.id in targets or not targets}
     whole = plan.sub_queries[0]
     asked = plan.pieces or (Piece(plan.question if is_joined(plan) else whole.text, whole),)
-    found = list[Piece]()
+    found, own = list[Piece](), tuple(targets)
     for piece in asked:
-        named = (named_documents(text, list(among.values()), surely=surely) for text in piece.readings)
-        own = next(filter(None, named), tuple(among) if targets else ())
-        meant = [among[one] for one in own]
+        all_named = (named_documents(text, list(among.values()), surely=surely) for text in piece.readings)
+        named = next(filter(None, all_named), ())
+        before, own = own, named or tuple(targets) or own
         goes_on = leans_on_the_last(piece.asked)
-        if found and only_names(piece.asked, meant, and_of=asked[0].asked if goes_on else ""):
-            piece = replace(asked[0], query=replace(asked[0].query, document_ids=own))
+        meant = [among[one] for one in named]
+        if found and own != before and only_names(piece.asked, meant, and_of=asked[0].asked if goes_on else ""):
+            piece = asked[0]
         apart = named_apart(piece.query.text, meant) or (own if set(own) <= set(targets) else ())
         of_each = [(one,) for one in apart] if 1 < len(apart) <= MOST_SUB_QUERIES else [own]
         found += [replace(piece, query=replace(piece.query, document_ids=of)) for of in of_each]
+    found = list(dict.fromkeys(found))
     often = Counter(piece.asked for piece in found)
     return replace(
         plan,
         pieces=tuple(
-            replace(piece, name=among[of[0]].name if often[piece.asked] > 1 and len(of) == 1 else "")
+            replace(piece, name=among[of[0]].name if often[piece.asked] > 1 and of and of[0] in among else "")
             for piece in found
             for of in [piece.query.document_ids]
         )
@@ -165,7 +168,7 @@ def plans_of(plan: SearchPlan) -> list[SearchPlan]:
             plan,
             standalone_question=piece.query.text,
             sub_queries=(piece.query, *plan.sub_queries[1:]),
-            time_ranges=years_in(piece.query.text),
+            time_ranges=years_in(piece.query.text) or plan.time_ranges,
             document_ids=piece.query.document_ids,
             readings=(),
             pieces=(),

@@ -82,9 +82,9 @@ class Retriever:
         """
         documents = {document.id: document for document in self._library.list()}
         looks = [self._look(one, scope, documents) for one in plans_of(plan)]
-        if not any(looks):
+        numbers, found = [at for at, look in enumerate(looks) if look], [look for look in looks if look]
+        if not found:
             return SearchResult((), notes=("None of the chosen documents is in the library.",))
-        found = [look for look in looks if look]
         settings, retry = self._settings, plan.attempt  # each retry goes as far again as the first
         strict, loose = self._reranker.floors
         strict, loose = settings.score_floor or strict, settings.retry_score_floor or loose
@@ -92,7 +92,7 @@ class Retriever:
         most = max(1, settings.kept + retry * (settings.retry_kept - settings.kept))
         share = max(most // len(found), min(most, FEWEST_OF_A_PIECE))
         kept_by_look = [keep_best(one.reranked, floor=floor, most=share, targets=one.targets) for one in found]
-        by_piece = [_scored_for(number, kept, plan) for number, (kept, _) in enumerate(kept_by_look)]
+        by_piece = [_scored_for(at, kept, plan) for at, (kept, _) in zip(numbers, kept_by_look, strict=True)]
         kept = _distinct(filter(None, chain.from_iterable(zip_longest(*by_piece))))
         openings = self._openings(plan.document_ids) if kept else []
         chosen, over = fill_budget(kept, self._neighbours(kept), openings, context_characters=context_characters)

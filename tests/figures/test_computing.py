@@ -114,5 +114,7 @@ def test_one_row_of_several_years_reports_is_compared_and_never_surely() -> None
     assert computed(question, reports).stated is None, "nothing says that these are of one harbour"
     other = _report("c", "2021", "900")
     assert computed(question, [*reports, other], kin=kin).stated is None, "nor which of two is meant"
+    quarter = _report("a", "Q1 2020", "300")
+    assert computed(question, [quarter, reports[1]], kin=kin).stated is None, "a quarter is no year"
     restated = replace(other, document_id="b")
     assert computed(question, [*reports, restated], kin=kin).stated is None, "nor which of two figures holds"

@@ -177,3 +177,10 @@ def test_a_slow_model_is_sent_the_strongest_passages_and_what_code_would_answer_
     assert RATE in sent[0].passage.text and sum(len(item.passage.text) for item in sent) <= 200
     assert turn.usage == Usage(600, 4_096, 7.0, passages=len(sent), left_out=len(turn.evidence) - len(sent))
     assert turn.usage.left_out > 0 and turn.citations[0].quotation.startswith(RATE)
+
+
+def test_parts_are_quoted_from_their_own_pages_where_a_model_writes_nothing(ask: Any) -> None:
+    pages = {"harbour.pdf": ["The rent is 700 euro per month."], "mill.pdf": ["The deposit is 250 euro."]}
+    turn = ask(ScriptedModel("", "", ""), "How high is the deposit? How high is the rent?", shelf=Shelf(pages))
+    quoted = {one.document_name: one.quotation for one in turn.citations}
+    assert "250 euro" in quoted["mill.pdf"] and "700 euro" in quoted["harbour.pdf"]

@@ -84,6 +84,9 @@ class WordSearch:
         for passage in self.shelf.passages():
             if (plan.document_ids or scope) and passage.document_id not in (plan.document_ids or scope):
                 continue
+            asked_of = [piece.query.document_ids for piece in plan.pieces] or [()]
+            if not any(not ids or passage.document_id in ids for ids in asked_of):
+                continue
             terms = set(content_terms(passage.text))
             ranked.append((max(len(query & terms) / max(len(query), 1) for query in queries), passage))
         ranked.sort(key=lambda pair: -pair[0])

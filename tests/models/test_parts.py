@@ -47,8 +47,18 @@ def test_a_part_without_an_answer_is_said_to_be_open(monkeypatch: pytest.MonkeyP
 def test_what_several_documents_say_stands_under_their_names(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(quoting, "select", unanswered)
     first, _, *_, last = part_by_part(_pieces(HEIGHT, PRICE, names=("stairs.pdf", "desk.pdf")))
-    assert (first.kind, first.text) == (PartKind.NOTE, "stairs.pdf:")
-    assert (last.kind, last.text) == (PartKind.DECLINE, "desk.pdf: I found no answer.")
+    assert (first.kind, first.text) == (PartKind.NOTE, f"stairs.pdf, {HEIGHT}:")
+    assert last.kind is PartKind.DECLINE and last.text.startswith("desk.pdf: I found no answer to “what does a visit")
+
+
+def test_each_answer_stands_under_its_own_name_with_what_else_it_could_be() -> None:
+    fees = [AnswerPart(f"Fee: {at}", (1,), PartKind.FIGURE, probability=0.8 if at % 2 else None) for at in range(1, 5)]
+    asked = [(PRICE, "a.pdf", fees[:2]), (PRICE, "b.pdf", fees[2:]), (HEIGHT, "a.pdf", fees[:1])]
+    parts = part_by_part([AskedPiece(one, (one,), (), tuple(stated), name) for one, name, stated in asked])
+    assert [part.text.removesuffix(":") for part in parts] == [
+        f"a.pdf, {PRICE}", "Fee: 1", "It could also be", "Fee: 2",
+        f"b.pdf, {PRICE}", "Fee: 3", "It could also be", "Fee: 4", f"a.pdf, {HEIGHT}", "Fee: 1",
+    ]  # fmt: skip
 
 
 def test_figures_that_one_question_finds_in_several_tables_are_as_sure_as_the_least() -> None:
@@ -104,6 +114,11 @@ def test_the_value_behind_a_label_that_the_question_repeats_leads_but_a_title_wi
     lake = "Lake Irma: bathing water\nThe samples of Lake Irma were analysed by the laboratory Aqualis in 2025."
     question = "Which laboratory analysed the samples of Lake Irma?"
     assert "Aqualis" in quotes(question, select(question, [_item(lake)]))[0].text
+
+
+def test_a_sentence_over_two_lines_with_colons_is_one() -> None:
+    wrapped = "Payment: the buyer shall pay the price within\n30 days: otherwise interest of 5 % is due."
+    assert [unit.quoted for unit in units_of(_item(wrapped))] == [wrapped]
 
 
 def test_lines_that_each_say_what_they_are_are_quoted_one_by_one() -> None:

@@ -185,3 +185,18 @@ def test_what_several_mentioned_documents_say_is_asked_of_each() -> None:
     targets = ("laundry-harbour.pdf", "tram lines.pdf")
     assert [of for _, of, _ in asked_of("Who wrote them?", PRICES, targets)] == [(one,) for one in targets]
     assert plans_of(plan_question("Who wrote them?"))[0].document_ids == ()
+
+
+def test_a_part_that_names_no_document_is_asked_of_those_before_it() -> None:
+    first, second = asked_of("What does ironing cost at Harbour? Who is the owner?", PRICES)
+    assert first[1] == second[1] == ("laundry-harbour.pdf",) and second[0] == "Who is the owner?"
+    mentioned = asked_of(
+        "What is the rent? What do the Tram Lines cost?", PRICES, ("tram lines.pdf", "laundry-hilltop.pdf")
+    )
+    assert ("What do the Tram Lines cost?", ("tram lines.pdf",), "") in mentioned, (
+        "it names one, and asks something else"
+    )
+    gone = in_documents(plan_question("Who pays? Who signs?"), PRICES, targets=("gone",))
+    assert {piece.query.document_ids for piece in gone.pieces} == {("gone",)}, "never all documents instead"
+    years = plan_question("What was revenue in 2021 and what was profit?")
+    assert [one.time_ranges for one in plans_of(years)] == [("2021",), ("2021",)]

@@ -20,7 +20,7 @@ from core.search.plan import core_question
 from core.text.stating import state as state_figure
 from core.text.stating import statement
 
-_NUMBER = re.compile(r"\d+")
+_YEAR = re.compile(r"(?<!\d)(?:19|20)\d\d(?!\d)")
 MOST_PAGES = 10
 """Whose tables are read, those of the best passages first."""
 
@@ -32,7 +32,7 @@ def analyst(state: TurnState, runtime: Runtime[TurnContext]) -> TurnState:
     pages = _best_pages(state.evidence)
     tables = _tables(pages, context.documents)
     names = {item.passage.document_id: item.document_name for item in state.evidence}
-    kin = {document_id: _NUMBER.sub("#", name) for document_id, name in names.items()}
+    kin = {document_id: _YEAR.sub("#", name) for document_id, name in names.items()}
     if gone_on := _gone_on(state, context, tables):
         state, analysis = gone_on
     else:

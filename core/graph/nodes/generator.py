@@ -45,6 +45,7 @@ def generator(state: TurnState, runtime: Runtime[TurnContext]) -> TurnState:
     request = whole = _request(state, context)
     if engine.writes_prose and not chat:
         whole = _counted_as_sent(request, _quoted_by_code(request, context))
+        whole = replace(whole, pieces=tuple(_pieces(state, whole.evidence)))
         request = replace(whole, evidence=_readable(whole.evidence, engine.readable_characters))
     verb = "Writing" if engine.writes_prose else "Selecting quotations"
     passages = f"{len(request.evidence)} passage{'' if len(request.evidence) == 1 else 's'}"
@@ -136,7 +137,7 @@ def _counted_as_sent(request: AnswerRequest, quoted: Sequence[AnswerPart]) -> An
 
     The words that quoting would answer with are told where it is sure enough of them to be held against prose.
     """
-    first = next(iter(quoted), None)
+    first = next((part for part in quoted if part.kind is not PartKind.NOTE), None)
     sure = first is not None and first.kind is PartKind.HEADLINE and (first.probability or 0.0) >= TOLD_FROM
     told = (*request.stated, first) if first and sure else request.stated
     ordered = sorted(
@@ -189,7 +190,7 @@ def _request(state: TurnState, context: TurnContext) -> AnswerRequest:
         stated=_stated(state.stated, state.evidence),
         library_is_empty=not context.documents.list(),
         own_words=state.plan.question if state.plan and is_joined(state.plan) else "",
-        pieces=tuple(_pieces(state)),
+        pieces=tuple(_pieces(state, state.evidence)),
     )
 
 
@@ -197,14 +198,15 @@ def _stated(stated: Iterable[Stated], evidence: Sequence[Evidence]) -> tuple[Ans
     return tuple(part for one in stated for part in parts_of(one, evidence))
 
 
-def _pieces(state: TurnState) -> Iterator[AskedPiece]:
+def _pieces(state: TurnState, counted: Sequence[Evidence]) -> Iterator[AskedPiece]:
+    """Each piece of the plan with its own evidence, counted as all of it is."""
     for number, piece in enumerate(state.plan.pieces if state.plan else ()):
         worth, asked_of = piece_score(number), piece.query.document_ids
-        evidence = tuple(
+        own = tuple(
             replace(one, scores={**one.scores, "reranked": one.scores[worth]}) if worth in one.scores else one
-            for one in state.evidence
+            for one in counted
             if (worth in one.scores or one.reason is not Reason.SEARCH)
             and (one.passage.document_id in asked_of or not asked_of)
         )
-        own = [one for one in state.stated if one.piece == number]
-        yield AskedPiece(piece.asked.strip(), piece.readings, evidence, _stated(own, state.evidence), piece.name)
+        stated = _stated((one for one in state.stated if one.piece == number), counted)
+        yield AskedPiece(piece.asked.strip(), piece.readings, own, stated, piece.name)

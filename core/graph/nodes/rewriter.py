@@ -27,12 +27,13 @@ def rewriter(state: TurnState, runtime: Runtime[TurnContext]) -> TurnState:
         lexicon=context.lexicon,
     )
     called = not (state.targets or state.everywhere)
-    scope = [one for one in context.documents.list() if not state.document_ids or one.id in state.document_ids]
+    documents = context.documents.list()
+    scope = [one for one in documents if not state.document_ids or one.id in state.document_ids]
     # what others say of what is called by name is no answer to it; a retry asks for sure names
     named = named_documents(plan.standalone_question, scope, surely=attempt > 0) if called else ()
     plan = replace(plan, document_ids=state.targets or named)
     if not state.everywhere:
-        plan = in_documents(plan, scope, targets=state.targets, surely=attempt > 0)
+        plan = in_documents(plan, documents if state.targets else scope, targets=state.targets, surely=attempt > 0)
     context.note(
         read={
             "question": state.standalone,

@@ -6,7 +6,7 @@ Owns the telling of hidden text from shown text; what becomes of either is readi
 import ctypes
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, cached_property
 from itertools import groupby
 
 import numpy as np
@@ -243,6 +243,11 @@ class _Pixels:
                 break
         return found
 
+    @cached_property
+    def _covering(self) -> NDArray[np.float64]:
+        """What is painted over an area, as it is displayed."""
+        return display_of(self._page)(self._drawn.bounds[self._drawn.covering()][:, [0, 3, 2, 1]])
+
     def _with_and_without(self, scale: float) -> tuple[Picture, Picture, float]:
         """The page with its text and without, and pixels a point."""
         full, factor = (self._full, self._factor) if scale == _SCALES[0] else self._picture(scale)
@@ -265,7 +270,7 @@ class _Pixels:
             return HiddenReason.SWITCHED
         if run.style is not None and run.style.clipped:
             return HiddenReason.CLIPPED
-        met = display_of(self._page)(self._drawn.bounds[self._drawn.covering()][:, [0, 3, 2, 1]])
+        met = self._covering
         left, top, right, bottom = run.box
         covered = (met[:, 0] < right) & (met[:, 2] > left) & (met[:, 1] < bottom) & (met[:, 3] > top)
         return HiddenReason.COVERED if self._annotated or covered.any() else HiddenReason.NO_MARK
