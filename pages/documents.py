@@ -161,10 +161,10 @@ def draw_table(app: Pincite, documents: Sequence[Document]) -> list[Document]:
             "Document": document.name,
             "Status": status_in_words(document),
             "Pages": document.page_count,
-            "Passages": document.passage_count,
             "Text found": app.library.coverage(document.id).found * 100,
-            "Size": size(document.byte_size),
             "Added": parse_time(document.added_at).astimezone(),
+            "Size": size(document.byte_size),
+            "Passages": document.passage_count,
         }
         for document in documents
     ]
@@ -173,10 +173,12 @@ def draw_table(app: Pincite, documents: Sequence[Document]) -> list[Document]:
         selection_mode="multi-row" if several else "single-row",
         height="content" if len(rows) <= 8 else 320,
         column_config={
-            "Document": st.column_config.TextColumn(width=300),
-            "Status": st.column_config.TextColumn(width=190),
+            "Document": st.column_config.TextColumn(width=240),
+            "Status": st.column_config.TextColumn(width=120),
+            "Pages": st.column_config.NumberColumn(width=60),
             "Text found": st.column_config.ProgressColumn(
-                format="%.0f%%", min_value=0, max_value=100, help="Share of pages with usable text, without blank ones"
+                format="%.0f%%", min_value=0, max_value=100, width=120,
+                help="Share of pages with usable text, without blank ones",
             ),
             "Added": st.column_config.DatetimeColumn(format="D MMM YYYY, HH:mm"),
         },

@@ -124,7 +124,7 @@ def part_by_part(pieces: Sequence[AskedPiece]) -> list[AnswerPart]:
             told.append(AnswerPart(f"{where}I found no answer{of}.", kind=PartKind.DECLINE))
             continue
         if piece.name:
-            told.append(AnswerPart(f"{piece.name}{f', {piece.asked}' if several else ''}:", kind=PartKind.NOTE))
+            told.append(AnswerPart(f"{piece.name}{f', “{piece.asked}”' if several else ''}:", kind=PartKind.NOTE))
         said = [replace(one, probability=None) for one in _figures(answer) or answer[:MOST_OF_A_PART]]
         told += [part for part in said if piece.name or part.kind is PartKind.NOTE or part not in told]
     first = next(at for at, part in enumerate(told) if part.kind not in (PartKind.DECLINE, PartKind.NOTE))

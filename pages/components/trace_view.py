@@ -15,6 +15,8 @@ from pages.components.words import duration, escape, page_name, parse_time
 
 START, END = "__start__", "__end__"
 LONG_TEXT = 160
+ROOM_FOR_TIMES = 1.15
+"""Of the chart's width: how long a step took stands behind its bar."""
 AXIS = 64
 """Pixels for a chart's axis and legend, which count into its height."""
 
@@ -59,22 +61,29 @@ def draw_timeline(steps: Sequence[TraceStep]) -> None:
         return
     begin = parse_time(steps[0].started_at)
     starts = [(parse_time(step.started_at) - begin).total_seconds() for step in steps]
+    ends = [start + max(step.seconds, 0.002) for step, start in zip(steps, starts, strict=True)]
+    room = ROOM_FOR_TIMES * max(ends)
     rows = [
         {
             "Step": f"{number} {step.node}",
-            "start": start,
-            "end": start + max(step.seconds, 0.002),
+            "start": starts[number - 1],
+            "end": ends[number - 1],
             "Attempt": f"attempt {step.attempt + 1}",
             "Took": duration(step.seconds),
         }
-        for number, (step, start) in enumerate(zip(steps, starts, strict=True), start=1)
+        for number, step in enumerate(steps, start=1)
     ]
     bars = alt.Chart(alt.Data(values=rows)).encode(
-        y=alt.Y("Step:N", sort=None, title=None, axis=alt.Axis(ticks=False, domain=False, labelLimit=140)),
+        y=alt.Y(
+            "Step:N",
+            sort=None,
+            title=None,
+            axis=alt.Axis(ticks=False, domain=False, labelLimit=140, labelOverlap=False),
+        ),
         tooltip=["Step:N", "Attempt:N", "Took:N"],
     )
     spans = bars.mark_bar(cornerRadius=2, height=11, minBandSize=3).encode(
-        x=alt.X("start:Q", title="seconds"),
+        x=alt.X("start:Q", title="seconds", scale=alt.Scale(domain=[0, room])),
         x2="end:Q",
         color=alt.Color("Attempt:N", scale=alt.Scale(range=["#2b8a89", "#c98a1b", "#7a6fb0", "#4a7fc1"]),
                         legend=alt.Legend(orient="top", title=None) if rows[-1]["Attempt"] != "attempt 1" else None),

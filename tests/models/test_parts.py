@@ -47,7 +47,7 @@ def test_a_part_without_an_answer_is_said_to_be_open(monkeypatch: pytest.MonkeyP
 def test_what_several_documents_say_stands_under_their_names(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(quoting, "select", unanswered)
     first, _, *_, last = part_by_part(_pieces(HEIGHT, PRICE, names=("stairs.pdf", "desk.pdf")))
-    assert (first.kind, first.text) == (PartKind.NOTE, f"stairs.pdf, {HEIGHT}:")
+    assert (first.kind, first.text) == (PartKind.NOTE, f"stairs.pdf, “{HEIGHT}”:")
     assert last.kind is PartKind.DECLINE and last.text.startswith("desk.pdf: I found no answer to “what does a visit")
 
 
@@ -56,8 +56,8 @@ def test_each_answer_stands_under_its_own_name_with_what_else_it_could_be() -> N
     asked = [(PRICE, "a.pdf", fees[:2]), (PRICE, "b.pdf", fees[2:]), (HEIGHT, "a.pdf", fees[:1])]
     parts = part_by_part([AskedPiece(one, (one,), (), tuple(stated), name) for one, name, stated in asked])
     assert [part.text.removesuffix(":") for part in parts] == [
-        f"a.pdf, {PRICE}", "Fee: 1", "It could also be", "Fee: 2",
-        f"b.pdf, {PRICE}", "Fee: 3", "It could also be", "Fee: 4", f"a.pdf, {HEIGHT}", "Fee: 1",
+        f"a.pdf, “{PRICE}”", "Fee: 1", "It could also be", "Fee: 2",
+        f"b.pdf, “{PRICE}”", "Fee: 3", "It could also be", "Fee: 4", f"a.pdf, “{HEIGHT}”", "Fee: 1",
     ]  # fmt: skip
 
 
