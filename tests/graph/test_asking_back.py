@@ -69,3 +69,10 @@ def test_one_place_that_speaks_of_more_of_the_question_is_meant(world: Any) -> N
     banks = {"one.pdf": ["Elm bank. The balance is 400 euro."], "two.pdf": ["Oak archers. The balance is 900 euro."]}
     assert world(shelf=Shelf(banks)).ask("What is the balance?").turn.options
     assert not world(shelf=Shelf(banks)).ask("What is the balance of the archers?").turn.options
+
+
+def test_a_follow_up_that_names_another_document_is_asked_of_that_one(world: Any) -> None:
+    one = world(shelf=Shelf(FEES))
+    assert "900 euro" in one.ask("What is the fee per day at Harbour?").turn.answer
+    followed = one.ask("And how long with Bridge?").turn
+    assert "Harbour" in followed.plan.standalone_question and followed.plan.document_ids == ("id-bridge.pdf",)

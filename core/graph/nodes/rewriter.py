@@ -8,7 +8,7 @@ from core.domain.codec import to_plain
 from core.graph.context import TurnContext
 from core.graph.state import TurnState
 from core.search.matching import named_documents
-from core.search.plan import in_documents, plan_question
+from core.search.plan import in_documents, is_joined, plan_question
 
 
 def rewriter(state: TurnState, runtime: Runtime[TurnContext]) -> TurnState:
@@ -30,7 +30,9 @@ def rewriter(state: TurnState, runtime: Runtime[TurnContext]) -> TurnState:
     documents = context.documents.list()
     scope = [one for one in documents if not state.document_ids or one.id in state.document_ids]
     # what others say of what is called by name is no answer to it; a retry asks for sure names
-    named = named_documents(plan.standalone_question, scope, surely=attempt > 0) if called else ()
+    said = (plan.question, plan.standalone_question) if is_joined(plan) else (plan.standalone_question,)
+    by_name = (named_documents(text, scope, surely=attempt > 0) for text in said if called)
+    named = next(filter(None, by_name), ())
     plan = replace(plan, document_ids=state.targets or named)
     if not state.everywhere:
         plan = in_documents(plan, documents if state.targets else scope, targets=state.targets, surely=attempt > 0)
