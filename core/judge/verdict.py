@@ -32,6 +32,7 @@ from core.judge.judge import (
 from core.judge.promise import kind_of_answer
 from core.judge.sources import Sources, share_held
 from core.text.marks import plain_text
+from core.text.plain import flat
 from core.text.questions import is_english
 
 RULES_ONLY = "Checked by rules only, not by a language model."
@@ -140,7 +141,7 @@ def verdict_of(
         confidence=confidence,
         accepted=accepted,
         reasons=() if accepted else tuple(dict.fromkeys(reasons)),
-        gaps=tuple(dict.fromkeys([*(_flat(c.text) for c in claims if c.status in _BAD), *findings.gaps])),
+        gaps=tuple(dict.fromkeys([*(flat(c.text) for c in claims if c.status in _BAD), *findings.gaps])),
         critic=RULES_ONLY,
         answered=answered,
         read=read,
@@ -273,9 +274,5 @@ def _question_back(findings: AnswerFindings) -> str:
 
 
 def _short(text: str) -> str:
-    plain = _flat(text)
+    plain = flat(text)
     return plain if len(plain) <= 90 else plain[:87].rsplit(" ", 1)[0] + "…"
-
-
-def _flat(text: str) -> str:
-    return " ".join(text.split())

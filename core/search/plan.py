@@ -149,16 +149,11 @@ def in_documents(
         found += [replace(piece, query=replace(piece.query, document_ids=of)) for of in of_each]
     found = list(dict.fromkeys(found))
     often = Counter(piece.asked for piece in found)
-    return replace(
-        plan,
-        pieces=tuple(
-            replace(piece, name=among[of[0]].name if often[piece.asked] > 1 and of and of[0] in among else "")
-            for piece in found
-            for of in [piece.query.document_ids]
-        )
-        if len(found) > 1
-        else (),
-    )
+    for at, piece in enumerate(found):
+        of = among.get(next(iter(piece.query.document_ids), ""))
+        if of and often[piece.asked] > 1:
+            found[at] = replace(piece, name=of.name)
+    return replace(plan, pieces=tuple(found) if len(found) > 1 else ())
 
 
 def plans_of(plan: SearchPlan) -> list[SearchPlan]:

@@ -9,6 +9,7 @@ from core.services.scope import scope_of
 from core.services.turns import TurnRunner
 from core.text.marks import plain_text
 from core.text.numbers import quantities, same
+from core.text.plain import flat
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,8 +59,9 @@ def compare(reviewed: Turn, now: Turn) -> tuple[str, ...]:
     if now.status is TurnStatus.FAILED:
         return (f"failed: {now.error}",)
     if review.decision is ReviewDecision.REJECTED:
-        came_back = now.status is TurnStatus.ANSWERED and _flat(plain_text(now.parts)) == _flat(
-            plain_text(reviewed.parts)
+        came_back = (
+            now.status is TurnStatus.ANSWERED
+            and flat(plain_text(now.parts)).casefold() == (flat(plain_text(reviewed.parts)).casefold()).casefold()
         )
         return ("gives the rejected answer",) if came_back else ()
     changes = []
@@ -78,7 +80,3 @@ def compare(reviewed: Turn, now: Turn) -> tuple[str, ...]:
         if (citation.document_id, citation.page_index) not in cited:
             changes.append(f"no longer cites {citation.document_name}, page {citation.page_label}")
     return tuple(dict.fromkeys(changes))
-
-
-def _flat(text: str) -> str:
-    return " ".join(text.split()).casefold()

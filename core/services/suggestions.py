@@ -21,6 +21,7 @@ from core.models.client import stoppable
 from core.search.stretches import title_of
 from core.services.turns import CLOSING_SECONDS, Equipment, answered, context_of
 from core.text.marks import plain_text
+from core.text.plain import flat
 
 logger = logging.getLogger(__name__)
 
@@ -152,8 +153,8 @@ class Suggestions:
         said = [plain_text(turn.parts), *(citation.quotation for citation in turn.citations)]
         whole = turn.status is TurnStatus.ANSWERED and turn.tier is Tier.ANSWERED and turn.citations
         at_place = candidate.page_index in (None, *(citation.page_index for citation in turn.citations))
-        holds = re.compile(rf"(?<![\w.,]){re.escape(_flat(candidate.holds))}(?!\w|[.,]\d)")
-        return bool(whole) and at_place and any(holds.search(_flat(text)) for text in said)
+        holds = re.compile(rf"(?<![\w.,]){re.escape(flat(candidate.holds).casefold())}(?!\w|[.,]\d)")
+        return bool(whole) and at_place and any(holds.search(flat(text).casefold()) for text in said)
 
 
 def _candidates(document: Document, library: Documents) -> Iterator[_Candidate]:
@@ -203,10 +204,6 @@ def _of_headings(document: Document, library: Documents) -> Iterator[_Candidate]
 
 def _fits(label: str) -> bool:
     return SHORTEST <= len(label) <= LONGEST and "\n" not in label and not label.isdigit()
-
-
-def _flat(text: str) -> str:
-    return " ".join(text.split()).casefold()
 
 
 def _key(document: Document) -> tuple[str, int]:

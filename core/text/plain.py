@@ -20,6 +20,11 @@ def counted(number: int, noun: str) -> str:
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
+def flat(text: str) -> str:
+    """In one line, with white space drawn together."""
+    return " ".join(text.split())
+
+
 def storable(text: str) -> str:
     """Without what neither SQLite nor JSON can keep: halves of characters, and zero bytes."""
     return text.encode("utf-8", "replace").decode().replace("\x00", "")

@@ -17,7 +17,7 @@ from core.judge.citations import cite, renumbered
 from core.models.quoting import LEAST_ANSWERED, chance_of_answer, choices
 from core.search.overview import documents_meant, overview
 from core.search.plan import is_joined
-from core.text.plain import counted
+from core.text.plain import counted, flat
 
 WHICH_ONE = "Which one do you mean?"
 NOTHING_NEW = "Searching further found nothing new."
@@ -87,14 +87,10 @@ def _where_last(
     found: Sequence[tuple[str, AnswerPart]], state: TurnState, context: TurnContext
 ) -> tuple[Evidence, ...]:
     """The evidence without the other places, where the last answer quotes one of them; else nothing."""
-    told = [line for line in map(_flat, context.history[-1].answer.split("\n\n")) if len(line.split()) >= QUOTED_WORDS]
+    told = [line for line in map(flat, context.history[-1].answer.split("\n\n")) if len(line.split()) >= QUOTED_WORDS]
     places = {number for _, part in found for number in part.numbers}
-    quoted = {item.number for item in state.evidence if any(line in _flat(item.passage.text) for line in told)} & places
+    quoted = {item.number for item in state.evidence if any(line in flat(item.passage.text) for line in told)} & places
     return tuple(item for item in state.evidence if item.number not in places - quoted) if len(quoted) == 1 else ()
-
-
-def _flat(text: str) -> str:
-    return " ".join(text.split())
 
 
 def _search(state: TurnState, context: TurnContext, searched: Sequence[Document]) -> TurnState:
