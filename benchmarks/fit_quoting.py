@@ -42,7 +42,7 @@ from core.text.terms import content_terms, words
 Matrix = NDArray[np.float64]
 _SPACELESS = re.compile(r"[\u0e00-\u0e7f\u3040-\u30ff\u4e00-\u9fff]")
 """Thai, Japanese and Chinese letters."""
-READ_MEASURES = ("span", "answerable")
+READ_MEASURES = ("span", "answerable", "behind")
 STRENGTH = 0.1
 """Inverse of the penalty on standardised measures."""
 SHARE_UNANSWERABLE = 0.25

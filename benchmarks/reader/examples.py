@@ -17,19 +17,27 @@ from tokenizers import Encoding, Tokenizer
 from core.models.e5_file import E5File
 from core.models.reader import CLS, SEP
 from core.text.installed import TOKENIZER_FILE, verified_file
+from core.text.terms import content_terms
 
 MOST_TOKENS = 224
 MOST_QUESTION_TOKENS = 48
-MADE_NEGATIVES = 0.5
-"""Share of answerable questions that are also put to another context of the same document."""
-LEFT_OUT = frozenset({"clapnq-dev", "wtq-train", "wtq-test"})
-"""Whole sentences from a collection that this project is measured on; tables of an encyclopedia, which `core.figures`
-reads by their structure."""
+ELSEWHERE, CUT = 0.5, 0.35
+"""Shares of answerable questions that are also put to another context of the same document, and to their own without
+the sentence or line that answers."""
+LEAST_LEFT = 80
+"""Characters of a context without its answer."""
+LEFT_OUT = frozenset({"clapnq-dev", "wtq-test"})
+"""Whole sentences from a collection that this project is measured on; tables that quoting is measured on."""
+ENDS = (". ", "! ", "? ", "。", "！", "？", "\n")
+"""Of sentences and lines."""
+RECORDS = ": "
+FORMS = (" | ", "  ", RECORDS)
+"""What parts a row's cells; of records each cell has a line, behind its column's heading."""
 MOST_TABLE_CHARACTERS = 1400
 FILES = ("reading.jsonl.gz", "reading.contracts.jsonl.gz", "tables.jsonl.gz")
 OF_LANGUAGES = ("reading.languages.jsonl.gz", "reading.japanese.jsonl.gz")
-MOST_OF_A_LANGUAGE = 500
-"""Of each source in another language than English, for a reader that was trained on many before."""
+MOST_OF_A_LANGUAGE = 3_000
+"""Of each source in another language than English."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +111,7 @@ def load(folder: Path, part: str, wording: Wording, *, seed: int, shipped: bool 
     chance = random.Random(seed)
     if wording.most_of_a_language is not None:
         rows = _fewer(rows, wording.most_of_a_language, chance) + list(_crossed(rows))
-    rows += list(_made_negatives(rows, chance))
+    rows += [*_elsewhere(rows, chance), *_cut(rows, chance)]
     examples = (example_of(row, wording, chance) for row in rows)
     return [example for example in examples if example is not None]
 
@@ -195,16 +203,14 @@ def _reading_row(raw: Mapping[str, Any]) -> _Row | None:
 
 
 def _table_row(raw: Mapping[str, Any]) -> _Row | None:
-    """Lines of cells, headings first, as a page's text has them; questions that one cell or one span answers."""
+    """Questions that one cell or one span answers, in one of the forms that tables have on pages."""
     answers = raw["answer"] if isinstance(raw["answer"], list) else [raw["answer"]]
     if raw["answer_from"] not in ("cell", "span") or len(answers) != 1:
         return None
     wanted = str(answers[0])
-    separator = (
-        " | " if int(hashlib.sha1(raw["question"].encode(), usedforsecurity=False).hexdigest(), 16) % 2 else "  "
-    )
+    form = FORMS[int(hashlib.sha1(raw["question"].encode(), usedforsecurity=False).hexdigest(), 16) % len(FORMS)]
     cell = tuple(raw["cells"][0]) if raw["answer_from"] == "cell" and len(raw.get("cells") or ()) == 1 else None
-    text, found = _laid_out(raw["table"], separator, cell)
+    text, found = _laid_out(raw["table"], form, cell)
     if found is None:
         text = f"{text}\n{raw['text']}" if raw["text"] else text
         at = text.find(wanted)
@@ -215,36 +221,68 @@ def _table_row(raw: Mapping[str, Any]) -> _Row | None:
 
 
 def _laid_out(
-    table: Sequence[Sequence[str]], separator: str, cell: tuple[int, int] | None
+    table: Sequence[Sequence[str]], form: str, cell: tuple[int, int] | None
 ) -> tuple[str, tuple[int, int] | None]:
     """The head line and the lines around the cell, with the cell's characters."""
-    lines = [separator.join(map(str, row)) for row in table]
+    lines = [_line(table[0], row, form) for row in table]
     first = last = cell[0] if cell else 0
-    size = len(lines[first])
+    size = len(lines[first][0])
     while size < MOST_TABLE_CHARACTERS and (first > 0 or last + 1 < len(lines)):
         first, last = max(0, first - 1), min(len(lines) - 1, last + 1)
-        size = sum(map(len, lines[first : last + 1]))
-    shown = [0, *range(max(1, first), last + 1)]
-    text = "\n".join(lines[row] for row in shown)
+        size = sum(len(line) for line, _ in lines[first : last + 1])
+    shown = [*(() if form == RECORDS else (0,)), *range(max(1, first), last + 1)]
+    text = "\n".join(lines[row][0] for row in shown)
     if cell is None or cell[0] not in shown or cell[1] >= len(table[cell[0]]):
         return text, None
-    before = "\n".join([*(lines[row] for row in shown[: shown.index(cell[0])]), ""])
-    start = len(before) + len(separator.join([*map(str, table[cell[0]][: cell[1]]), ""]))
+    start = sum(len(lines[row][0]) + 1 for row in shown[: shown.index(cell[0])]) + lines[cell[0]][1][cell[1]]
     return text, (start, start + len(str(table[cell[0]][cell[1]])))
 
 
-def _made_negatives(rows: Iterable[_Row], chance: random.Random) -> Iterator[_Row]:
-    """The same question before another context of the same document that does not hold the answer's words."""
-    contexts: dict[tuple[str, str, str], list[str]] = {}
+def _line(head: Sequence[str], row: Sequence[str], form: str) -> tuple[str, list[int]]:
+    """A row as text, and where its cells begin."""
+    text, places = "", []
+    for number, cell in enumerate(row):
+        if form == RECORDS:
+            text += f"{head[number]}: " if number < len(head) else ""
+        elif number:
+            text += form
+        places.append(len(text))
+        text += f"{cell}\n" if form == RECORDS else str(cell)
+    return text, places
+
+
+def _elsewhere(rows: Iterable[_Row], chance: random.Random) -> Iterator[_Row]:
+    """The same question before another context of the same document that does not hold the answer's words.
+
+    Of a few drawn by lot it is the one that shares most words with the question.
+    """
+    contexts: dict[tuple[str, str, str], dict[str, frozenset[str]]] = {}
     asked = [row for row in rows if row.answer is not None]
     for row in asked:
-        known = contexts.setdefault((row.source, row.language, row.key), [])
-        if row.context not in known:
-            known.append(row.context)
+        contexts.setdefault((row.source, row.language, row.key), {})[row.context] = frozenset(
+            content_terms(row.context)
+        )
     for row in asked:
         others = contexts[row.source, row.language, row.key]
-        if row.answer is None or len(others) < 2 or chance.random() > MADE_NEGATIVES:
+        if row.answer is None or len(others) < 2 or chance.random() > ELSEWHERE:
             continue
-        other = chance.choice(others)
-        if other != row.context and row.context[slice(*row.answer)].casefold() not in other.casefold():
+        words = content_terms(row.question)
+        drawn = chance.sample(sorted(others), min(3, len(others)))
+        other = max((text for text in drawn if text != row.context), key=lambda text: len(others[text] & set(words)))
+        if row.context[slice(*row.answer)].casefold() not in other.casefold():
             yield replace(row, context=other, answer=None, answerable=False, bears=False)
+
+
+def _cut(rows: Iterable[_Row], chance: random.Random) -> Iterator[_Row]:
+    """The same question before its context without the sentence or line that answers: about it, and yet no answer."""
+    for row in rows:
+        if row.answer is None or chance.random() > CUT:
+            continue
+        start, end = row.answer
+        before = max(
+            (row.context.rfind(mark, 0, start) + len(mark) for mark in ENDS if mark in row.context[:start]), default=0
+        )
+        after = min((at for mark in ENDS if (at := row.context.find(mark, end)) >= 0), default=len(row.context))
+        left = f"{row.context[:before]}{row.context[after:].lstrip('.!?。！？')}"
+        if len(left) >= LEAST_LEFT and row.context[start:end].casefold() not in left.casefold():
+            yield replace(row, context=left, answer=None, answerable=False, bears=None)

@@ -19,8 +19,6 @@ from core.models.e5_file import E5File
 
 WIDTH, HEADS, EPSILON = 384, 12, 1e-12
 MINILM_LAYERS, E5_LAYERS = 6, 12
-FROZEN = 1 / 3
-"""The embeddings and this share of the layers, the lowest, stay as they are: it costs less, and they know words."""
 MICROSOFT = "com.microsoft"
 OUTPUTS = 4
 """Start and end of the answer for each token; of the first token also whether any answers, and whether it bears."""
@@ -53,7 +51,7 @@ class Layer(nn.Module):
 
 
 class Reader(nn.Module):
-    """(batch, length) token ids → (batch, length, OUTPUTS) numbers."""
+    """(batch, length) token ids → (batch, length, OUTPUTS) numbers. The embeddings stay as they are."""
 
     def __init__(self, words: int, layers: int) -> None:
         super().__init__()
@@ -63,17 +61,14 @@ class Reader(nn.Module):
         self.head = nn.Linear(WIDTH, OUTPUTS)
         nn.init.normal_(self.head.weight, std=0.02)
         nn.init.zeros_(self.head.bias)
-        self.frozen = round(FROZEN * layers)
-        for part in (self.words, self.positions, self.kinds, self.norm, *self.layers[: self.frozen]):
+        for part in (self.words, self.positions, self.kinds, self.norm):
             part.requires_grad_(requires_grad=False)
 
     def forward(self, ids: Tensor, kinds: Tensor, attended: Tensor, dropout: float = 0.1) -> Tensor:
         mask = attended[:, None, None, :]
-        with torch.no_grad():
-            states = self.norm(self.words(ids) + self.positions(torch.arange(ids.shape[1])) + self.kinds(kinds))
-            for layer in self.layers[: self.frozen]:
-                states = layer(states, mask, 0.0)
-        for layer in self.layers[self.frozen :]:
+        places = torch.arange(ids.shape[1], device=ids.device)
+        states = self.norm(self.words(ids) + self.positions(places) + self.kinds(kinds))
+        for layer in self.layers:
             states = layer(states, mask, dropout)
         numbers: Tensor = self.head(states)
         return numbers

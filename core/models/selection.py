@@ -22,7 +22,7 @@ from core.domain.logistic import FARTHEST, LogisticModel, log_odds
 from core.domain.search import Evidence
 from core.models.reader import Reader, large_reader, small_reader
 from core.models.units import LABELLED, SENTENCE_ENDS, SIGNED, SIGNED_TERMS, Unit, signed, torn, units_of
-from core.text.questions import asks_for_a_fact, in_english
+from core.text.questions import asks_for_a_fact, asks_yes_or_no, in_english
 from core.text.terms import FUNCTION_WORDS, content_terms, rarity, words
 
 MOST_READ = 8
@@ -37,6 +37,8 @@ OF_ANOTHER = 0.4
 _SMALL_WORD = re.compile(r"\b[^\W\dA-Z]\w*")
 TERMS_OF_A_LABEL = 2
 """Telling words that a label must have, for a question to name it."""
+FARTHEST_BEHIND = 10.0
+"""Log-odds between what the reader finds in a unit and the likeliest of all that it finds; more is all the same."""
 UNKNOWN_NEAREST = 0.45
 """Where nobody searched by meaning: midway between the medians of questions that are answered (.54) and not (.37)."""
 
@@ -103,10 +105,12 @@ def select(question: str, evidence: Sequence[Evidence]) -> Selection:
 
 
 def skill_for(question: str, evidence: Sequence[Evidence]) -> Skill:
-    """English where the question and most of the passages are."""
-    if in_english(question, [item.passage.text for item in evidence]):
-        return Skill.ENGLISH if large_reader() else Skill.ENGLISH_SMALL
-    return Skill.LANGUAGES if large_reader() else Skill.UNREAD
+    """English where the question and most of the passages are; there are no words to find that say yes or no."""
+    if not in_english(question, [item.passage.text for item in evidence]):
+        return Skill.LANGUAGES if large_reader() else Skill.UNREAD
+    if asks_yes_or_no(question):
+        return Skill.UNREAD
+    return Skill.ENGLISH if large_reader() else Skill.ENGLISH_SMALL
 
 
 def reader_of(skill: Skill) -> Reader | None:
@@ -164,7 +168,11 @@ def measure_units(question: str, evidence: Sequence[Evidence], reader: Reader | 
                 row["span"] = max(found[1], -FARTHEST) if found else -FARTHEST
                 row["answerable"] = max(reading.answerable, answerable)
             measured.append(Measured(unit, found[0] if found else None, row))
-    return measured
+    if not reader or not measured:
+        return measured
+    likeliest = max(one.measures["span"] for one in measured)
+    behind = [max(one.measures["span"] - likeliest, -FARTHEST_BEHIND) for one in measured]
+    return [replace(one, measures={**one.measures, "behind": far}) for one, far in zip(measured, behind, strict=True)]
 
 
 Answered = tuple[tuple[Span, float] | None, float]

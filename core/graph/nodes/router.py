@@ -248,6 +248,8 @@ def _topic(text: str, documents: Sequence[Document]) -> set[str]:
 
 
 def _by_probe(text: str, wish: Wish, state: TurnState, context: TurnContext) -> tuple[Intent, str]:
+    """Whether the documents answer it, as it stands behind what was asked before."""
+    text = read_after(text, context.history).standalone
     plan = plan_question(text, lexicon=context.lexicon)
     found = context.searcher.search(plan, context_characters=1_000, scope=state.document_ids).evidence
     if found and chance_of_answer(text, found) >= LEAST_ANSWERED:
