@@ -192,7 +192,7 @@ def _read_whole(question: str, units: Sequence[Sequence[Unit]], reader: Reader) 
 
 
 def _read_signed(question: str, units: Sequence[Sequence[Unit]], reader: Reader) -> dict[tuple[str, int], Answered]:
-    """What answers in the lines below the last sentences, read behind what they are, by passage and place."""
+    """Which words of one line below the last sentences answer, read behind what they are, by passage and place."""
     found: dict[tuple[str, int], Answered] = {}
     for own in units:
         below = [unit for unit in own if SIGNED_TERMS.issubset(unit.terms)]
@@ -202,7 +202,10 @@ def _read_signed(question: str, units: Sequence[Sequence[Unit]], reader: Reader)
         [reading] = reader.read(question, [f"{SIGNED}{below[0].item.passage.text[begin:]}"])
         for unit in below:
             shift = len(SIGNED) - begin
-            best = reading.best(unit.start + shift, unit.end + shift)
+            lines = re.finditer(r"[^\n]+", unit.item.passage.text[unit.start : unit.end])
+            within = ((line.start() + unit.start + shift, line.end() + unit.start + shift) for line in lines)
+            read = [one for place in within if (one := reading.best(*place)) is not None]
+            best = max(read, key=lambda one: one[1], default=None)
             moved = best and (Span(best[0].start - shift, best[0].end - shift), best[1])
             found[unit.place] = (moved, reading.answerable)
     return found

@@ -45,8 +45,34 @@ def test_span_holds_the_answer_wherever_it_stands_in_a_long_context(tmp_path: Pa
     rows = [_reading(_key("train"), f"What of {n}?", LONG, f"matter {n}.") for n in (0, 77, 199)]
     _write(tmp_path, reading=rows)
     found = examples.load(tmp_path, "train", wording, seed=1)
-    assert {_answer(wording, example) for example in found} == {"matter 0.", "matter 77.", "matter 199."}
+    answered = {_answer(wording, example) for example in found if example.answerable}
+    assert answered == {"matter 0.", "matter 77.", "matter 199."}
     assert all(len(example.ids) <= examples.MOST_TOKENS for example in found)
+
+
+def test_some_are_also_put_to_their_text_without_the_sentence_that_answers(tmp_path: Path, wording: Wording) -> None:
+    text = f"The bridge was built in 1871. {' '.join(f'It is painted in colour {n}.' for n in range(8))} It is long."
+    rows = [_reading(_key("train"), f"When was it built, {n}?", text, "1871") for n in range(40)]
+    _write(tmp_path, reading=rows)
+    cut = [one for one in examples.load(tmp_path, "train", wording, seed=1) if not one.answerable]
+    assert 0 < len(cut) < len(rows)
+    for one in cut:
+        words = wording.tokenizer.decode(list(one.ids[one.question_tokens :]))
+        assert "1871" not in words and "bridge" not in words and "colour 0" in words and "long" in words
+        assert (one.start, one.end, one.bears) == (0, 0, None)
+
+
+def test_rows_of_a_table_are_also_read_as_records(tmp_path: Path, wording: Wording) -> None:
+    table = [["Ship", "Length"], ["Ada", "12 m"], ["Bee", "15 m"]]
+    rows = [
+        {"question": f"How long is Bee, {n}?", "table": table, "text": "", "answer": ["15 m"], "answer_from": "cell",
+         "cells": [[2, 1]], "split_key": _key("train")} for n in range(30)
+    ]  # fmt: skip
+    _write(tmp_path, tables=rows)
+    found = [one for one in examples.load(tmp_path, "train", wording, seed=1) if one.answerable]
+    texts = {wording.tokenizer.decode(list(one.ids[one.question_tokens :])) for one in found}
+    assert any("length : 15 m" in text for text in texts) and any("bee | 15 m" in text for text in texts)
+    assert {_answer(wording, one) for one in found} == {"15 m"}
 
 
 def test_what_nothing_answers_points_at_the_first_token(tmp_path: Path, wording: Wording) -> None:
@@ -68,7 +94,10 @@ def test_cell_of_a_table_is_found_among_equal_ones(tmp_path: Path, wording: Word
 def test_parts_share_no_document(tmp_path: Path, wording: Wording) -> None:
     rows = [_reading(f"key {number}", f"What of {number}?", LONG, f"matter {number}.") for number in range(60)]
     _write(tmp_path, reading=rows)
-    parts = {part: examples.load(tmp_path, part, wording, seed=1) for part in ("train", "tune", "test")}
+    parts = {
+        part: [one for one in examples.load(tmp_path, part, wording, seed=1) if one.answerable]
+        for part in ("train", "tune", "test")
+    }
     assert sum(map(len, parts.values())) == len(rows)
     assert len(parts["train"]) > len(parts["test"]) > 0
 
@@ -77,4 +106,5 @@ def test_what_may_not_be_shipped_is_never_trained_on(tmp_path: Path, wording: Wo
     rows = [{**_reading(f"key {n}", "What of 3?", LONG, "matter 3."), "use": "measure"} for n in range(20)]
     _write(tmp_path, reading=rows)
     assert examples.load(tmp_path, "train", wording, seed=1) == []
-    assert len(examples.load(tmp_path, "", wording, seed=1, shipped=False)) == len(rows)
+    unseen = examples.load(tmp_path, "", wording, seed=1, shipped=False)
+    assert sum(bool(one.answerable) for one in unseen) == len(rows)

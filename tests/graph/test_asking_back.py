@@ -42,10 +42,10 @@ def test_a_follow_up_goes_on_with_the_place_that_the_last_answer_quotes(world: A
         "loan.pdf": ["Late payments bear interest of 2 % a month. The sum is limited to 90 euro."],
         "lease.pdf": ["The tenant is liable for broken glass. The sum is limited to 700 euro."],
     }
-    assert world(shelf=Shelf(limits)).ask("What is it limited to?").turn.options
+    assert world(shelf=Shelf(limits)).ask("How much is the sum limited to?").turn.options
     one = world(shelf=Shelf(limits))
     assert "2 %" in one.ask("What interest is there?").turn.answer
-    followed = one.ask("And what is it limited to?").turn
+    followed = one.ask("And how much is the sum limited to?").turn
     assert not followed.options and "90 euro" in followed.answer and "700" not in followed.answer
 
 

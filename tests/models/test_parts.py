@@ -177,5 +177,5 @@ def test_a_follow_up_whose_own_words_find_something_else_is_never_sure() -> None
     alone = replace(joined, own_words="")
     sure = [next(part for part in Quoting().answer(one, lambda: False)).probability or 0 for one in (joined, alone)]
     assert sure[0] == DOUBTED < SURE <= sure[1]
-    agreeing = replace(joined, own_words="What does the mooring fee rise to?")
+    agreeing = replace(joined, own_words="Since when is the mooring fee higher?")
     assert next(part for part in Quoting().answer(agreeing, lambda: False)).probability == sure[1]
