@@ -8,7 +8,7 @@ from enum import StrEnum
 from pathlib import PurePath
 
 ENDING = ".pdf"
-READER = 1
+READER = 2
 """The version of how pages are read, kept with each page: raised by whatever makes them come out otherwise."""
 
 

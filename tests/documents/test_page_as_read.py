@@ -290,6 +290,19 @@ def test_three_columns_drawn_row_by_row_are_read_one_after_the_other(tmp_path: P
     assert [text.index(one) for one in told] == sorted(text.index(one) for one in told)
 
 
+def test_columns_whose_lines_begin_a_little_apart_as_in_a_scan_are_read_one_after_the_other(tmp_path: Path) -> None:
+    sheet = Sheet()
+    told = [f"{one} {two}" for one, two in (PARAGRAPHS[:2], (PARAGRAPHS[2], PARAGRAPHS[0]))]
+    columns = [simpleSplit(text, "Helvetica", 9, 200) for text in told]
+    for row in range(max(map(len, columns))):
+        sheet.y -= LEADING
+        for number, column in enumerate(columns):
+            if row < len(column):
+                sheet.more(column[row], 40 + 260 * number + (0, -3.5, 0, 0.7)[row % 4], size=9)
+    text = sheet.read(tmp_path).text
+    assert all(one in " ".join(text.split()) for one in told)
+
+
 def test_each_fifth_line_has_its_number_at_the_right_and_a_heading_may_stand_further_out(tmp_path: Path) -> None:
     sheet = Sheet()
     sheet.line("An account of the heath", x=LEFT - 40)

@@ -23,6 +23,8 @@ STRAY = -1
 COMMENT = -2
 """The zone of what people wrote on the page."""
 _DEEPEST = 6
+_WAVERS = 6
+"""Points between the beginnings of lines of one column."""
 _CURRENCIES = frozenset("$€£¥₹")
 _FIXED_SIGNS = _CURRENCIES | {")", "%", ")%", "%)"}
 
@@ -264,14 +266,17 @@ def _zones(segments: list[Segment], right_to_left: bool, depth: int) -> Iterator
 
 
 def _gutters(segments: list[Segment]) -> list[float]:
-    """Left edges that several segments share, away from the left margin: where a column may begin."""
+    """Left of edges that several segments share, away from the left margin: where a column may begin.
+
+    In a scan the lines of a column begin a little apart.
+    """
     if len(segments) < 4:
         return []
     margin = min(segment.left for segment in segments)
     extent = max(segment.right for segment in segments) - margin
     edges = Counter(round(segment.left / 4) for segment in segments if segment.left - margin > 0.12 * extent)
     common = sorted((edge for edge, count in edges.items() if count >= 3), key=lambda edge: -edges[edge])
-    return [4.0 * edge - 3.0 for edge in common[:6]]
+    return [min(one.left for one in segments if abs(one.left - 4 * edge) <= _WAVERS) - 1 for edge in common[:6]]
 
 
 def _columns(ordered: list[Segment], gutter: float) -> _Columns | None:
