@@ -158,13 +158,14 @@ def test_all_the_retries_that_can_be_chosen_fit_into_the_step_limit(world: Any) 
 
 
 def test_too_little_evidence_is_looked_for_wider_before_a_model_writes(world: Any) -> None:
-    model = ScriptedModel("Overdue amounts bear interest at 1.5 % per month [1].")
+    model = ScriptedModel(*["Overdue amounts bear interest at 1.5 % per month [1]."] * 2)
     one = world(model)
     turn = one.ask("What interest does someone have to bear each month who never pays what they owe on time?").turn
-    assert [plan.attempt for plan in one.search.plans] == [0, 1] and len(model.requests) == 1
-    assert turn.path == ("router", "rewriter", "retriever", "analyst", "generator", "judge")
-    [looks] = [step.decided["chance of an answer, look by look"] for step in turn.trace if step.node == "retriever"]
+    assert [plan.attempt for plan in one.search.plans][:2] == [0, 1]
+    assert turn.path[:6] == ("router", "rewriter", "retriever", "analyst", "generator", "judge")
+    looks = next(step for step in turn.trace if step.node == "retriever").decided["chance of an answer, look by look"]
     assert len(looks) == 2 and looks[0] < 0.5 < looks[1]
+    assert any("1.5 %" in item.passage.text for item in model.requests[0].evidence), "the second look found it"
     assert "1.5 %" in turn.answer and turn.citations
 
 
