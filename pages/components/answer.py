@@ -1,6 +1,5 @@
 """An answer as Markdown: every claim followed by its mark and the numbers of its sources, everything else harmless."""
 
-import re
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 
@@ -20,7 +19,7 @@ from core.domain.answers import (
 )
 from core.domain.turns import Turn
 from core.text.charting import chart_of
-from core.text.sentences import ITEM_MARK
+from core.text.plain import flat
 from core.text.stating import latex
 from pages.components.words import (
     CLAIM_MARKS,
@@ -35,7 +34,6 @@ from pages.components.words import (
 )
 
 _WRITTEN = (PartKind.PROSE, PartKind.DECLINE, PartKind.NOTE)
-_ITEMS = re.compile(rf"\n(?=[ \t]*+{ITEM_MARK}[ \t])")
 
 
 def answer_markdown(parts: Sequence[AnswerPart], verdict: Verdict | None) -> str:
@@ -55,13 +53,23 @@ def answer_markdown(parts: Sequence[AnswerPart], verdict: Verdict | None) -> str
 def _quoted(part: AnswerPart, claims: Sequence[Claim]) -> list[str]:
     """Words of a page, or what code says of its figures: none of them is Markdown."""
     after = badge(claims[0], part.numbers, quoted=part.verbatim) if claims else _numbers(part.numbers)
-    lines = _ITEMS.split(part.text) if part.verbatim else [part.text]
-    words = "  \n".join(escape_lines(" ".join(line.split())) for line in lines)
+    words = escape_lines("\n".join(_lines(part.text)) if part.verbatim else " ".join(part.text.split()))
     bold = part.kind is not PartKind.VERBATIM
     shown = [f"**{words}**" if bold else words, f" {after}" if after else ""]
     if part.computation is not None and (told := latex(part.figures, part.computation)):
         shown.append(f"\n\n$${told}$$\n\n")
     return shown
+
+
+def _lines(text: str) -> list[str]:
+    """A page's lines, for a heading or an item of a list has one; what goes on in small letters goes on."""
+    lines: list[str] = []
+    for line in (flat(one) for one in text.splitlines()):
+        if lines and line[:1].islower():
+            lines[-1] = f"{lines[-1]} {line}"
+        elif line:
+            lines.append(line)
+    return lines
 
 
 def draw_charts(parts: Sequence[AnswerPart]) -> None:

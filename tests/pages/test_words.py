@@ -77,6 +77,11 @@ def test_document_text_is_shown_exactly() -> None:
     assert escape("1 * 2_3 # x") == r"1 \* 2\_3 \# x"
     quoted = AnswerPart("# Not a heading\n\n1. item [11]", (1,), PartKind.VERBATIM)
     assert answer_markdown((quoted,), None) == "\\# Not a heading  \n1\\. item \\[11\\] :gray-badge[1]"
+
+
+def test_a_heading_keeps_its_line_and_a_sentence_that_goes_on_does_not_break() -> None:
+    quoted = AnswerPart("3 Costs\n The fee is 5 euros,\nwhich is due\n in May.", (1,), PartKind.VERBATIM, 0)
+    assert answer_markdown((quoted,), None) == "3 Costs  \nThe fee is 5 euros, which is due in May. :gray-badge[1]"
     assert escape_lines("1. item") == "1\\. item"
 
 
