@@ -28,6 +28,14 @@ WRONG = "Overdue amounts bear interest at 5 % per week. [1]"
 PENALTY = "What interest do overdue amounts bear?"
 
 
+def test_what_may_be_small_talk_is_put_to_the_documents_behind_the_question_before_it(world: Any) -> None:
+    one = world()
+    one.ask(PENALTY)
+    before = len(one.search.plans)
+    assert one.ask("And a bath?").turn.path[0] == "router"
+    assert one.search.plans[before].question == f"{PENALTY} And a bath?"
+
+
 def test_small_talk_goes_straight_to_the_generator(world: Any) -> None:
     turn = world(ScriptedModel("Hello there!")).ask("Hi!").turn
     assert turn.status is TurnStatus.ANSWERED and turn.intent is Intent.CHAT

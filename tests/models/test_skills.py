@@ -29,6 +29,8 @@ def evidence(text: str) -> list[Evidence]:
         ("What is the deposit?", GERMAN, Skill.LANGUAGES),
         ("Wie hoch ist die Kaution?", ENGLISH, Skill.LANGUAGES),
         ("敷金はいくらですか。", JAPANESE, Skill.LANGUAGES),
+        ("Is the deposit 900 euro?", ENGLISH, Skill.UNREAD),
+        ("Is the deposit 900 euro?", GERMAN, Skill.LANGUAGES),
     ],
 )
 def test_english_alone_is_read_by_the_english_reader(question: str, text: str, skill: Skill) -> None:
