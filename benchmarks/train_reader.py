@@ -84,7 +84,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("output", type=Path, help="where checkpoints and the finished reader go")
     parser.add_argument("--minutes", type=float, default=float("inf"), help="stop after this long; go on another time")
     parser.add_argument("--languages", action="store_true", help="a reader of many languages, from multilingual E5")
-    parser.add_argument("--start", type=Path, help="an exported reader to train further")
     parser.add_argument("--measure", type=int, default=4_000, help="examples of a part to measure on, at most")
 
 
@@ -118,10 +117,7 @@ def _train(
     from benchmarks.reader.network import start_from_e5, start_from_minilm
 
     torch.manual_seed(SEED)
-    if options.languages:
-        reader = start_from_e5(_e5(), options.start)
-    else:
-        reader = start_from_minilm(options.start or verified_file(*MODEL_FILE))
+    reader = start_from_e5(_e5()) if options.languages else start_from_minilm(verified_file(*MODEL_FILE))
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
     reader.to(device)
     trained = list(reader.learned().values())

@@ -117,7 +117,7 @@ def names_in(model: onnx.ModelProto) -> dict[str, str]:
 
 
 def start_from_minilm(path: Path) -> Reader:
-    """A reader with the weights of MiniLM's file and an untrained head, or with those of an exported reader."""
+    """A reader with the weights of MiniLM's file and an untrained head."""
     model = onnx.load(path)
     stored = {tensor.name: numpy_helper.to_array(tensor) for tensor in model.graph.initializer}
     reader = Reader(30_522, MINILM_LAYERS)
@@ -126,9 +126,6 @@ def start_from_minilm(path: Path) -> Reader:
         values = stored[theirs] if theirs in stored else stored[f"{theirs}_q"] * stored[f"{theirs}_scale"]
         values = values.T if values.ndim == 2 and "layers." in ours else values
         state[ours] = torch.tensor(np.ascontiguousarray(values), dtype=torch.float32)
-    for name in ("head.weight", "head.bias"):
-        if name in stored:
-            state[name] = torch.tensor(np.ascontiguousarray(stored[name].T))
     reader.load_state_dict(state)
     return reader
 
@@ -173,8 +170,8 @@ def _add_head(model: onnx.ModelProto, weights: Mapping[str, NDArray[np.float32]]
     model.graph.output.append(helper.make_tensor_value_info("numbers", onnx.TensorProto.FLOAT, shape))
 
 
-def start_from_e5(stored: E5File, exported: Path | None = None) -> Reader:
-    """A reader with multilingual E5's weights and an untrained head, or with those of an exported reader."""
+def start_from_e5(stored: E5File) -> Reader:
+    """A reader with multilingual E5's weights and an untrained head."""
     reader = Reader(stored.vocabulary, E5_LAYERS)
     state = reader.state_dict()
     state["words.weight"] = torch.from_numpy(stored.matrix("emb.word", WIDTH))
@@ -190,12 +187,6 @@ def start_from_e5(stored: E5File, exported: Path | None = None) -> Reader:
             values = stored.vector(f"{stem}.w") if norm else stored.matrix(f"{stem}.w", wide)
             state[f"{name}.weight"] = torch.from_numpy(values.copy())
             state[f"{name}.bias"] = torch.from_numpy(stored.vector(f"{stem}.b").copy())
-    if exported:
-        tensors = {tensor.name: numpy_helper.to_array(tensor) for tensor in onnx.load(exported).graph.initializer}
-        for name in state.keys() & tensors.keys() - {"norm.weight", "norm.bias"}:
-            scale = tensors.get(name.replace(".weight", ".scale"), np.float32(1)) if name.endswith(".weight") else 1
-            values = (tensors[name] * scale).astype(np.float32)
-            state[name] = torch.from_numpy(np.ascontiguousarray(values.T))
     reader.load_state_dict(state)
     return reader
 

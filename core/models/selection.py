@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cache
 from importlib.resources import files
+from itertools import accumulate, pairwise
 from typing import Any
 
 from core.domain.answers import Span
@@ -202,9 +203,9 @@ def _read_signed(question: str, units: Sequence[Sequence[Unit]], reader: Reader)
         [reading] = reader.read(question, [f"{SIGNED}{below[0].item.passage.text[begin:]}"])
         for unit in below:
             shift = len(SIGNED) - begin
-            lines = re.finditer(r"[^\n]+", unit.item.passage.text[unit.start : unit.end])
-            within = ((line.start() + unit.start + shift, line.end() + unit.start + shift) for line in lines)
-            read = [one for place in within if (one := reading.best(*place)) is not None]
+            ends = list(accumulate(len(line) + 1 for line in unit.quoted.split("\n")))
+            lines = pairwise([unit.start + shift, *(unit.start + shift + end for end in ends)])
+            read = [one for line in lines if (one := reading.best(*line)) is not None]
             best = max(read, key=lambda one: one[1], default=None)
             moved = best and (Span(best[0].start - shift, best[0].end - shift), best[1])
             found[unit.place] = (moved, reading.answerable)

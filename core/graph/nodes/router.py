@@ -248,11 +248,11 @@ def _topic(text: str, documents: Sequence[Document]) -> set[str]:
 
 
 def _by_probe(text: str, wish: Wish, state: TurnState, context: TurnContext) -> tuple[Intent, str]:
-    """Whether the documents answer it, as it stands behind what was asked before."""
-    text = read_after(text, context.history).standalone
-    plan = plan_question(text, lexicon=context.lexicon)
+    """Whether the documents answer it, read behind what was asked before."""
+    asked = read_after(text, context.history).standalone
+    plan = plan_question(asked, lexicon=context.lexicon)
     found = context.searcher.search(plan, context_characters=1_000, scope=state.document_ids).evidence
-    if found and chance_of_answer(text, found) >= LEAST_ANSWERED:
+    if found and chance_of_answer(asked, found) >= LEAST_ANSWERED:
         return Intent.DOCUMENT_SEARCH, f"a search found {found[0].document_name}, page {found[0].passage.page_label}"
     if context.model.writes_prose:
         reply = context.model.structured(INTENT_INSTRUCTIONS, text, INTENT_SCHEMA)
