@@ -5,7 +5,7 @@ from core.domain.documents import Passage
 from core.domain.search import Evidence
 from core.models.quoting import listed
 from core.models.units import units_of
-from core.text.questions import asks_for_date, asks_for_list
+from core.text.questions import asks_for_date, asks_for_list, asks_only_for
 
 
 def test_the_form_of_a_question_tells_whether_a_list_or_a_date_is_asked_for() -> None:
@@ -16,6 +16,21 @@ def test_the_form_of_a_question_tells_whether_a_list_or_a_date_is_asked_for() ->
     for question in ("When does the lease begin?", "In what year was the house built?"):
         assert asks_for_date(question)
     assert not asks_for_date("How much is the rent?")
+
+
+def test_a_question_asks_for_a_title_alone_where_it_names_it_whole_and_asks_for_nothing_else() -> None:
+    names = "grant-agreement.pdf"
+    for question in ("What does the agreement say about late reports?", "late reports", "Tell me about late reports."):
+        assert asks_only_for("5 Late reports", question, names)
+    for question in (
+        "What does the agreement say about reports?",
+        "Who receives late reports?",
+        "How much is deducted for late reports?",
+        "Are late reports accepted?",
+        "What deduction do late reports lead to in winter?",
+    ):
+        assert not asks_only_for("5 Late reports", question, names)
+    assert not asks_only_for("5.2", "What does section 5.2 say?", names)
 
 
 LIST = "The tenant has three duties:\n• to pay the rent\n• to keep the peace\n• to clean the stairs\nThe landlord none."

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from core.domain.tables import Cell, Table
 from core.text.numbers import quantities
 from core.text.terms import content_terms, root, specificity
+from core.text.years import years_of
 
 Matrix = NDArray[np.float64]
 NAMES = (
@@ -108,12 +109,6 @@ class Question:
             shared += weight if bit else 0.0
             bits |= bit
         return _Match(bits, shared / own if own else 0.0)
-
-
-@lru_cache(maxsize=65536)
-def years_of(text: str) -> frozenset[int]:
-    """The years that a text names, in dates or alone."""
-    return frozenset(quantity.year for quantity in quantities(text) if quantity.kind == "date" and quantity.year)
 
 
 @lru_cache(maxsize=65536)

@@ -9,17 +9,17 @@ from core.domain.documents import PageKey
 from core.domain.figures import Computation, Figure, Stated
 from core.domain.search import Evidence
 from core.domain.tables import Table
-from core.figures.agreement import years_of
-from core.figures.asked import Form, wanted, wanted_of
+from core.figures.asked import Form, asks_for_sum, wanted, wanted_of
 from core.figures.cells import Finding, Ranking, Weights, finding, rank
-from core.figures.computing import Computed, computed
-from core.figures.extremes import extreme
+from core.figures.computing import UNWEIGHED, Computed, computed
+from core.figures.extremes import column_sum, extreme
 from core.figures.formulas import Formula, Formulas, shipped_formulas
 from core.figures.gates import Gates, features_of, shipped_gates
 from core.figures.named import as_printed, named
 from core.text.questions import asks_for_date, asks_yes_or_no
 from core.text.sentences import split_sentences
 from core.text.stating import statement
+from core.text.years import years_of
 
 MOST_RIVALS = 2
 _WHERE_TO_LOOK = re.compile(r"^[^?,\d]{1,200},\s{1,4}(?=(?:what|how|which)\b)", re.IGNORECASE)
@@ -74,6 +74,8 @@ def analyse(
     most_or_least = extreme(asked_as, tables)
     if most_or_least and not _of_other_years(years_of(asked_as), most_or_least.figures):
         return Analysis((most_or_least,))
+    if asks_for_sum(asked_as) and (summed := column_sum(asked_as, tables, UNWEIGHED)):
+        return Analysis((summed,))
     of_trade = named(asked_as, tables, OF_A_TRADE, formulas)
     cell = stated_cell(question, tables, known=known)
     asked = formulas.named_in(asked_as)

@@ -151,6 +151,18 @@ def wanted(question: str) -> Wanted | None:
     return Wanted(Form.SERIES, (_bare(rest),), dates, whole_range=True)
 
 
+def years_compared_with(question: str) -> frozenset[int]:
+    """The year before the one of which a question asks how much something changed in it."""
+    asked = wanted(question)
+    changes = asked is not None and asked.form in (Form.GROWTH, Form.CHANGE) and len(asked.periods) == 1
+    return frozenset(date[0] - 1 for date in asked.periods) if asked and changes else frozenset()
+
+
+def asks_for_sum(question: str) -> bool:
+    """Whether a sum is asked for, of whatever the tables have, and of no periods."""
+    return bool(_SUMMED.search(question)) and not any(dates_of(question)) and not _CHANGES.search(question)
+
+
 def _compared(text: str, dates: tuple[Date, ...]) -> Wanted | None:
     compared = comparison(text)
     if compared is None or not _says_something(compared.a):

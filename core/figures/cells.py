@@ -15,10 +15,11 @@ import numpy as np
 
 from core.domain.figures import Figure
 from core.domain.tables import Cell, Heading, Table
-from core.figures.agreement import KINDS, NAMES, Matrix, Place, Question, measure, years_of
+from core.figures.agreement import KINDS, NAMES, Matrix, Place, Question, measure
 from core.text import stating
 from core.text.questions import has_turning_words
 from core.text.terms import words
+from core.text.years import years_of
 
 _FIGURE = NAMES.index("figure")
 _MOST_FOUND = 20

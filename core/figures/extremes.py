@@ -1,4 +1,4 @@
-"""The row that has the most or the least of a column, where that is asked for: "Which tunnel has the lowest toll?".
+"""What is asked of a column: its sum, or the row with the most or the least ("Which tunnel has the lowest toll?").
 
 A small model, fitted by `python -m benchmarks fit-extremes`, says from the question's words and from how well it agrees
 with the table whether the most, the least or neither is wanted. Two rows that share it answer nothing.
@@ -12,12 +12,13 @@ from decimal import Decimal
 from functools import cache
 from importlib.resources import files
 from itertools import pairwise
+from string import ascii_lowercase
 
-from core.domain.figures import Stated
+from core.domain.figures import Computation, Stated
 from core.domain.tables import Cell, Table
 from core.figures.agreement import Question
 from core.figures.cells import figure_of
-from core.text.stating import statement
+from core.text.stating import MOST_OPERANDS, short, statement
 from core.text.terms import content_terms, words
 
 FEWEST_ROWS = 3
@@ -52,6 +53,8 @@ class Column:
     """The column that names its rows."""
     most: tuple[Place, ...]
     least: tuple[Place, ...]
+    all: tuple[Place, ...]
+    """Of every row; none where the table prints sums of its own."""
     contested: bool
     """The question names another column that shares a word with this one no less: "largest mean loss"."""
 
@@ -75,6 +78,22 @@ def extreme(question: str, tables: Sequence[Table], weights: Weights | None = No
     probability, (table, cell) = max(found, key=lambda one: one[0])
     figure = figure_of(table, cell)
     return Stated(statement((figure,)), (figure,), probability) if figure and probability >= 0.5 else None
+
+
+def column_sum(question: str, tables: Sequence[Table], probability: float) -> Stated | None:
+    """The sum over all rows of the column that is named; None where a row is named too, or several tables have one."""
+    found: list[Stated] = []
+    for whole in _wholes(tables):
+        column = asked_column(question, whole)
+        if column is None or column.contested or column.features["row"] or not column.features["column named"]:
+            continue
+        figures = tuple(figure for table, cell in column.all if (figure := figure_of(table, cell)) is not None)
+        if FEWEST_ROWS <= len(figures) == len(column.all) <= MOST_OPERANDS:
+            name = f"Sum of {short(figures[0].column)}, {len(figures)} rows"
+            scale = max(figure.scale for figure in figures)
+            computation = Computation(name, " + ".join(ascii_lowercase[: len(figures)]), figures[0].unit, scale)
+            found.append(Stated(statement(figures, computation), figures, probability, computation=computation))
+    return found[0] if len(found) == 1 else None
 
 
 def asked_column(question: str, whole: Sequence[Table]) -> Column | None:
@@ -119,7 +138,8 @@ def asked_column(question: str, whole: Sequence[Table]) -> Column | None:
     unsaid = {at: sum(not asked.match(term).bits for term in content_terms(first.columns[at].path)) for at in columns}
     rivals = [at for at in columns if bits[at] & bits[best] and unsaid[at] <= unsaid[best]]
     contested = any(bits[at] & ~bits[best] for at in rivals)
-    return Column(features, label, most, least, contested)
+    sums = any(table.rows[at].total for table in whole for at in range(table.head_rows, len(table.rows)))
+    return Column(features, label, most, least, () if sums else tuple(columns[best]), contested)
 
 
 def _amount(place: Place) -> Decimal:

@@ -8,12 +8,12 @@ from functools import lru_cache
 
 from core.domain.figures import Computation, Figure, Stated
 from core.domain.tables import Cell, Table
-from core.figures.agreement import years_of
 from core.figures.asked import Form, wanted
 from core.figures.cells import figure_of
 from core.figures.formulas import Formula, Formulas, Needed, Operand, lettered, shipped_formulas
 from core.text.stating import NotComputableError, statement
 from core.text.terms import content_terms, specificity
+from core.text.years import years_of
 
 MOST_YEARS = 9
 ALIKE = 0.8

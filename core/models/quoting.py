@@ -11,11 +11,18 @@ from core.domain.answers import AnswerPart, PartKind, engine_declines
 from core.domain.documents import TICKED, UNTICKED
 from core.domain.ports import AnswerRequest, AskedPiece
 from core.domain.search import Evidence, Intent, Reason
-from core.domain.turns import SURE_OF_NOTHING
+from core.domain.turns import SURE, SURE_OF_NOTHING
 from core.models.options import options_of
 from core.models.selection import Scored, Selection, select
 from core.models.units import CELLS, SENTENCE_ENDS, Unit, units_of
-from core.text.questions import NOT_FOUND, asks_for_a_fact, asks_for_list, asks_yes_or_no, in_another_language
+from core.text.questions import (
+    NOT_FOUND,
+    asks_for_a_fact,
+    asks_for_list,
+    asks_only_for,
+    asks_yes_or_no,
+    in_another_language,
+)
 from core.text.sentences import ITEM_MARK, split_sentences
 from core.text.terms import content_terms
 
@@ -40,6 +47,8 @@ LEAST_ANSWERED = 0.5
 question in nine was then declined wrongly; docs/answering.md has the others."""
 UNLIKELY = 0.25
 """The chance of being right below which what is quoted is called the nearest, and no answer: three to one against."""
+UNDER_ITS_HEADING = 0.6
+"""That a section is what is asked for whose heading is named whole, and nothing else: no labelled question is so."""
 DOUBTED = 0.5
 """What a follow-up can reach whose own words find something else than they do with the question before it."""
 MAY_BE_MORE = "There may be more than these."
@@ -93,7 +102,8 @@ def _parts(request: AnswerRequest) -> list[AnswerPart]:
     selection = select(request.question, request.evidence)
     if request.own_words:
         selection = _doubted(selection, select(request.own_words, request.evidence))
-    return led_by_figure(quotes(request.question, selection), request.stated, request.evidence)
+    quoted = quotes(request.question, selection, with_headline=not request.own_words)
+    return led_by_figure(quoted, request.stated, request.evidence)
 
 
 def _doubted(joined: Selection, alone: Selection) -> Selection:
@@ -202,11 +212,14 @@ def choices(question: str, evidence: Sequence[Evidence]) -> list[tuple[str, Answ
     ]
 
 
-def quotes(question: str, selection: Selection) -> list[AnswerPart]:
+def quotes(question: str, selection: Selection, *, with_headline: bool = True) -> list[AnswerPart]:
     """The words that answer, then the sentence that they stand in and what else bears on it; or that nothing was found.
 
-    The first part says how likely it is right; what is quoted as the nearest of a decline is no answer.
+    The first part says how likely it is right; what is quoted as the nearest of a decline is no answer. A follow-up is
+    read with the question before it, which the reader never learned: it gets the sentence without a headline.
     """
+    if selection.right < SURE and (section := _under_its_heading(question, selection)):
+        return section
     if selection.answered < LEAST_ANSWERED or not selection.scored:
         sure = 1 - selection.answered
         if in_another_language(question, [one.unit.item.passage.text for one in selection.scored]):
@@ -233,9 +246,22 @@ def quotes(question: str, selection: Selection) -> list[AnswerPart]:
             parts.append(AnswerPart(MAY_BE_MORE, kind=PartKind.NOTE))
     if selection.right < UNLIKELY:
         return [AnswerPart(NEAREST, kind=PartKind.DECLINE), replace(parts[0], probability=selection.right), *parts[1:]]
-    if one_fact and not (whole and _is_item(best)) and (headline := _headline(question, best)):
+    if with_headline and one_fact and not (whole and _is_item(best)) and (headline := _headline(question, best)):
         parts.insert(0, headline)
     return [replace(parts[0], probability=selection.right), *parts[1:]]
+
+
+def _under_its_heading(question: str, selection: Selection) -> list[AnswerPart]:
+    """How the sections begin whose headings are all that the question asks for."""
+    items = {one.unit.item.number: one.unit.item for one in selection.scored}
+    named = [
+        _opening(item)
+        for _, item in sorted(items.items())
+        if item.reason is Reason.NAMED
+        and item.passage.heading_path
+        and asks_only_for(item.passage.heading_path[-1], question, item.document_name)
+    ]
+    return [replace(named[0], probability=UNDER_ITS_HEADING), *named[1:]] if named else []
 
 
 def _headline(question: str, best: Scored) -> AnswerPart | None:

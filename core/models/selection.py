@@ -25,6 +25,7 @@ from core.models.reader import Reader, large_reader, small_reader
 from core.models.units import LABELLED, SENTENCE_ENDS, SIGNED, SIGNED_TERMS, Unit, signed, torn, units_of
 from core.text.questions import asks_for_a_fact, asks_yes_or_no, in_english
 from core.text.terms import FUNCTION_WORDS, content_terms, rarity, words
+from core.text.years import years_of
 
 MOST_READ = 8
 """Of so many passages, the most relevant ones, each sentence is weighed."""
@@ -34,7 +35,8 @@ _NUMBERED = re.compile(
 )
 """Things that are told apart by a number or letter: "Span 2", "Appendix B"."""
 OF_ANOTHER = 0.4
-"""The most that words are worth which speak of another such thing than the question: never shown without a warning."""
+"""The most that words are worth which speak of another such thing, or of other years, than the question: never shown
+without a warning. Of 17 labelled answers of other years (`python -m benchmarks fit-quoting`) 3 were right."""
 _SMALL_WORD = re.compile(r"\b[^\W\dA-Z]\w*")
 TERMS_OF_A_LABEL = 2
 """Telling words that a label must have, for a question to name it."""
@@ -223,7 +225,7 @@ def weigh(measured: Sequence[Measured], question: str, skill: Skill) -> Selectio
     scored.sort(key=lambda one: (one.unit.place not in named, -one.probability))
     measures = measure_answer(scored, question)
     right = models.right.probability(measures)
-    if is_of_another(scored[0].unit.text, question):
+    if is_of_another(scored[0].unit.text, question) or is_of_another_year(scored[0].unit, question):
         right = min(right, OF_ANOTHER)
     return Selection(tuple(scored), models.answered.probability(measures), right, skill)
 
@@ -232,6 +234,14 @@ def is_of_another(text: str, question: str) -> bool:
     """Whether it names Span 2, and nowhere Span 1, which is asked about; a name begins with a capital in documents."""
     asked, said = _numbers_by_name(question), _numbers_by_name(text, capital=True)
     return any(not numbers & said[word] for word, numbers in asked.items() if word in said)
+
+
+def is_of_another_year(unit: Unit, question: str) -> bool:
+    """Whether its passage names years, and neither that, its headings nor its document's name any that is asked for."""
+    passage, asked = unit.item.passage, years_of(question)
+    own = years_of(passage.text)
+    about = years_of("\n".join([*passage.heading_path, unit.item.document_name]))
+    return bool(asked and own) and asked.isdisjoint(own | about)
 
 
 def _numbers_by_name(text: str, *, capital: bool = False) -> dict[str, set[str]]:

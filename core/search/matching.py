@@ -48,12 +48,14 @@ def match_documents(question: str, years: Sequence[str], documents: Sequence[Doc
     return scores
 
 
-def named_documents(question: str, documents: Sequence[Document], *, surely: bool = False) -> tuple[str, ...]:
+def named_documents(
+    question: str, documents: Sequence[Document], *, surely: bool = False, beside: frozenset[int] = frozenset()
+) -> tuple[str, ...]:
     """The ids of those that a question calls by name, as far as names tell them apart; the years are left to the rest.
 
     A name that is a common word ("letter") counts where it is the whole name, unless it must be named ``surely``. Of
-    several of one name with other years, those of the year that is asked for, where there are any. "Ferry Lane" calls
-    no document of Copper Lane.
+    several of one name with other years, those of the year that is asked for, where there are any, and of the years
+    ``beside``. "Ferry Lane" calls no document of Copper Lane.
     """
     scores = match_documents(_without_strangers(question, documents), (), documents)
     spoken = _in_words(question)
@@ -63,8 +65,10 @@ def named_documents(question: str, documents: Sequence[Document], *, surely: boo
         if scores[document.id] >= DECISIVE_MATCH or (not surely and _is_called(document.name, spoken))
     ]
     asked = set(map(int, years_in(question)))
-    dated = [one for one in named if asked & _years_of(one.name, _values(one, ("year", "date")))]
-    return tuple(document.id for document in dated or named)
+    years = {one.id: _years_of(one.name, _values(one, ("year", "date"))) for one in named}
+    if any(asked & own for own in years.values()):
+        named = [one for one in named if (asked | beside) & years[one.id]]
+    return tuple(document.id for document in named)
 
 
 def named_apart(question: str, documents: Sequence[Document]) -> tuple[str, ...]:

@@ -87,6 +87,12 @@ def titled(title: str, pages: Sequence[Page]) -> list[Stretch]:
     return max(runs, key=lambda run: sum(len(one.text) for one in run), default=[])
 
 
+def titles(pages: Sequence[Page]) -> list[str]:
+    """What the headings of pages say, without their numbers, each once."""
+    headings = ((page, block) for page, block in _places(pages) if block.kind is BlockKind.HEADING)
+    return list(dict.fromkeys(title_of(page.text[block.start : block.end]) for page, block in headings))
+
+
 def title_of(heading: str) -> str:
     """A heading's own words, without the number that it begins with: "Price" of "Clause 3 – Price"."""
     return _BEFORE_A_TITLE.sub("", " ".join(heading.split()), count=1)

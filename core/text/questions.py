@@ -54,6 +54,8 @@ OF_DOCUMENTS = frozenset(
     )
 )
 """Words of which a question about whole documents is made."""
+MOST_BESIDE = 1
+"""Telling words that a question may hold beside a place and still ask for nothing else: "say", "show"."""
 _COURTESY = frozenset(content_terms("please tell give show"))
 
 
@@ -101,6 +103,22 @@ def asks_for_a_fact(question: str) -> bool:
     Of other languages than English nothing tells what else is asked for, and a fact is what people mostly ask.
     """
     return not is_english(question) or (bool(_ONE_FACT.search(question)) and not _MORE.search(question))
+
+
+def asks_more(question: str, names: str) -> bool:
+    """Whether a question asks for more than documents of these names; "say" and its like ask for nothing."""
+    return len(set(content_terms(question)) - OF_DOCUMENTS - set(content_terms(names))) > MOST_BESIDE
+
+
+def asks_only_for(title: str, question: str, names: str) -> bool:
+    """Whether a question holds a title whole and asks for nothing else of documents of these names.
+
+    "What does the contract say about late payment?" asks for "5 Late payment"; who, when or how much asks for more.
+    """
+    terms = {term for term in content_terms(title) if not term[0].isdigit()}
+    if not terms or not terms.issubset(content_terms(question)) or _ASKED_FOR.search(question):
+        return False
+    return not asks_yes_or_no(question) and not asks_more(question, f"{names} {title}")
 
 
 def has_turning_words(question: str) -> bool:

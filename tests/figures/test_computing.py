@@ -6,7 +6,7 @@ import pytest
 
 from core.domain.answers import AnswerPart, ClaimStatus, PartKind
 from core.domain.tables import Table
-from core.figures.asked import Form, wanted
+from core.figures.asked import Form, wanted, years_compared_with
 from core.figures.computing import UNWEIGHED, computed
 from core.judge.judge import judge_answer
 from core.text.stating import formula
@@ -97,6 +97,13 @@ def test_figures_of_different_kinds_are_not_added() -> None:
 def test_periods_are_no_operands() -> None:
     asked = wanted("What is the difference between 2020 and 2021 in berth fees?")
     assert asked is not None and (asked.form, len(asked.operands)) == (Form.CHANGE, 1)
+
+
+def test_how_much_something_changed_in_a_year_needs_the_year_before() -> None:
+    assert years_compared_with("By how many percent did the fees grow in 2021?") == {2020}
+    assert years_compared_with("What was the change in fees in 2021?") == {2020}
+    for other in ("What were the fees in 2021?", "By what percentage did fees grow from 2020 to 2021?"):
+        assert not years_compared_with(other)
 
 
 def _report(name: str, year: str, fees: str) -> Table:

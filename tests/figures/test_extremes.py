@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from core.figures.answers import analyse
-from core.figures.extremes import extreme
+from core.figures.extremes import column_sum, extreme
 from tests.figures.harbour import table_of
 
 HEADS = ("Tunnel", "Length", "Toll")
@@ -80,3 +80,15 @@ def test_the_most_of_another_year_is_not_said() -> None:
 def test_of_two_rows_that_share_it_none_is_named() -> None:
     rows = (("Tunnel", "Toll"), ("Arven", "9"), ("Corva", "9"), ("Ferra", "12"))
     assert extreme("Which tunnel has the lowest toll?", [table_of(rows, "Tolls")]) is None
+
+
+def test_a_column_is_summed_over_all_its_pages_where_a_question_names_it_and_no_row() -> None:
+    [stated] = analyse("What do the tolls of all tunnels come to together?", [TOLLS, MORE]).stated
+    assert stated.text == "Sum of Toll, 6 rows: 79" and stated.computation is not None
+    assert stated.computation.expression == "a + b + c + d + e + f"
+    assert {figure.page_index for figure in stated.figures} == {TOLLS.page_index, 5}
+    totalled = table_of((*(HEADS, *(("A", "1", "2"), ("B", "3", "4"), ("C", "5", "6"))), ("Total", "9", "12")), "Tolls")
+    assert column_sum("What are the tolls together?", [totalled], 0.5) is None, "the table has its own"
+    assert column_sum("What are the tolls of Arven and Corva together?", [TOLLS], 0.5) is None, "not of all rows"
+    assert column_sum("What do all tunnels earn together?", [TOLLS], 0.5) is None, "of which column is not said"
+    assert column_sum("What are the tolls together?", [TOLLS, replace(MORE, document_id="b")], 0.5) is None

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from core.domain.answers import AnswerPart, ClaimStatus, PartKind
-from core.domain.documents import Document, DocumentStatus, Passage
+from core.domain.documents import Block, BlockKind, Document, DocumentStatus, Page, Passage
 from core.domain.errors import ModelInterruptedError
 from core.domain.search import Evidence, Intent, Mode, SearchPlan, SearchResult
 from core.domain.turns import Exchange, Tier, TurnStatus, to_check
@@ -18,7 +18,7 @@ from core.graph.nodes.judge import held_to_the_topic
 from core.graph.nodes.router import _by_wish, resolve_mentions
 from core.graph.state import TurnState
 from core.judge.verdict import verdict_of
-from core.models.quoting import Quoting
+from core.models.quoting import UNDER_ITS_HEADING, Quoting
 from core.search.plan import plan_question
 from core.text.questions import NOT_FOUND
 from tests.graph.world import CONTRACT, REPORT, ScriptedModel, Shelf, WordSearch
@@ -473,6 +473,35 @@ def test_a_page_that_is_asked_for_is_quoted_and_one_that_is_not_there_is_said_no
     assert written.parts == turn.parts, "a model has no part in it"
     section = world(Quoting()).ask("What does section 44 say?").turn
     assert section.answer == "I found no section 44 in these documents."
+
+
+class Headed(Shelf):
+    """Pages on which each line in capitals is a heading."""
+
+    def page(self, document_id: str, page_index: int) -> Page:
+        plain, blocks, at = super().page(document_id, page_index), list[Block](), 0
+        for line in plain.text.split("\n"):
+            kind = BlockKind.HEADING if line.isupper() else BlockKind.PARAGRAPH
+            blocks.append(Block(at, at + len(line), kind))
+            at += len(line) + 1
+        return replace(plain, blocks=tuple(blocks))
+
+
+def test_what_stands_under_a_heading_that_a_question_names_alone_is_quoted_where_nothing_surely_answers(
+    world: Any,
+) -> None:
+    shelf = Headed(
+        {
+            "terms.pdf": (
+                "4 STOCK\nBoxes are kept dry.\n5 LATE FEES\nFees accrue by the week.\nThe board sets them.\n6 LAW\nX.",
+                "Nothing else is agreed between the two sides.",
+            )
+        }
+    )
+    for question in ("What do the terms say about late fees?", "late fees"):
+        turn = world(Quoting(), shelf=shelf, search=WordSearch(shelf, floor=0.1)).ask(question).turn
+        assert turn.parts[0].text == "5 LATE FEES\nFees accrue by the week.\nThe board sets them.", turn.answer
+        assert turn.tier is Tier.ANSWERED and turn.parts[0].probability == UNDER_ITS_HEADING
 
 
 def test_each_part_of_a_question_is_answered_or_said_to_be_open(world: Any) -> None:

@@ -11,7 +11,7 @@ from core.domain.search import Evidence, Intent
 from core.domain.turns import SURE
 from core.models import quoting
 from core.models.quoting import DOUBTED, Quoting, part_by_part, quotes
-from core.models.selection import OF_ANOTHER, Selection, is_of_another, select
+from core.models.selection import OF_ANOTHER, Selection, is_of_another, is_of_another_year, select
 from core.models.units import units_of
 
 TEXT = "The handrail is 110 centimetres high. A visit outside the hours of the help desk costs 260 euros."
@@ -150,6 +150,16 @@ def test_words_about_another_numbered_thing_are_never_shown_without_a_warning() 
     assert is_of_another("Lot 7 is let to Mr Falk.", "Who rents lot 9?") and not is_of_another("Lots 7, 9", "lot 9?")
 
 
+def test_words_of_other_years_only_are_never_shown_without_a_warning() -> None:
+    [unit, *_] = units_of(_item("The stock of Deepdale was 44 in 2021 and 52 in 2022."))
+    assert is_of_another_year(unit, "What was the stock of Deepdale in 2018?")
+    assert select("What was the stock of Deepdale in 2018?", [unit.item]).right <= OF_ANOTHER
+    for question in ("What was the stock of Deepdale in 2022?", "What was the stock of Deepdale?"):
+        assert not is_of_another_year(unit, question)
+    dated = replace(unit, item=replace(unit.item, document_name="stocks-2018.pdf"))
+    assert not is_of_another_year(dated, "What was the stock of Deepdale in 2018?")
+
+
 @pytest.mark.parametrize(
     ("text", "question"),
     [
@@ -179,3 +189,15 @@ def test_a_follow_up_whose_own_words_find_something_else_is_never_sure() -> None
     assert sure[0] == DOUBTED < SURE <= sure[1]
     agreeing = replace(joined, own_words="Since when is the mooring fee higher?")
     assert next(part for part in Quoting().answer(agreeing, lambda: False)).probability == sure[1]
+
+
+def test_a_follow_up_gets_the_sentence_without_a_headline() -> None:
+    told = "From 1 April 2025 the mooring fee for berth 7 rises to EUR 335 per day."
+    fee = "What is the mooring fee for berth 7?"
+    alone = AnswerRequest(fee, Intent.DOCUMENT_SEARCH, (_item(told),))
+    joined = replace(alone, question=f"What is the mooring fee? {fee}", own_words=fee)
+    headlines = [
+        [part.text for part in Quoting().answer(one, lambda: False) if part.kind is PartKind.HEADLINE]
+        for one in (alone, joined)
+    ]
+    assert headlines[0] and not headlines[1]

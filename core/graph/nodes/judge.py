@@ -13,6 +13,7 @@ from core.domain.answers import Citation, Likeness, Verdict
 from core.domain.codec import to_plain
 from core.domain.search import Intent
 from core.domain.settings import Settings
+from core.domain.turns import SURE
 from core.graph.context import TurnContext
 from core.graph.state import TurnState
 from core.judge.confidence import Recalibration
@@ -26,8 +27,6 @@ from core.text.terms import content_terms
 SHOWS_OTHERWISE = "The page image shows different words from the file's text."
 """Trying again would not change that."""
 _DECISIONS = {"__end__": "accept", "review": "give up", "generator": "quote instead", "rewriter": "retry"}
-ENOUGH = 0.55
-"""With less confidence it is looked for again."""
 OF_SOMETHING_ELSE = 0.3
 """The most that an answer to a follow-up is worth whose passages share no word with what was asked before."""
 IS_IT_RIGHT = "Is the answer right anyway?"
@@ -115,7 +114,7 @@ def held_to_the_topic(state: TurnState, verdict: Verdict, threshold: float) -> V
 
 def _enough(settings: Settings) -> float:
     """The confidence from which on a draft stands; who lets everything pass has nothing looked for again."""
-    return settings.review_threshold and max(settings.review_threshold, ENOUGH)
+    return settings.review_threshold and max(settings.review_threshold, SURE)
 
 
 def _is_prose(state: TurnState, context: TurnContext) -> bool:

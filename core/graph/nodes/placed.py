@@ -1,6 +1,6 @@
 """What stands at a place that a question names by page, number or title, where it asks for nothing else."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from core.domain.answers import AnswerPart, PartKind
@@ -10,13 +10,10 @@ from core.graph.context import TurnContext
 from core.graph.state import TurnState
 from core.search.overview import documents_meant
 from core.search.places import numbered_in, pages_in, title_in, without_places
-from core.search.stretches import Stretch, numbered, opens_a_line, pages_called, titled
-from core.text.questions import OF_DOCUMENTS
-from core.text.terms import content_terms
+from core.search.stretches import Stretch, numbered, opens_a_line, pages_called, titled, titles
+from core.text.questions import asks_more, asks_only_for
 
 MOST_PLACES = 4
-MOST_BESIDE = 1
-"""Telling words that a question may hold beside the place and still ask for nothing else: "say", "show"."""
 SURE = 0.95
 """That a place does not exist where every page was read and no line begins with its number; never measured."""
 
@@ -26,7 +23,7 @@ def placed(state: TurnState, context: TurnContext, searched: Sequence[Document])
     asked = without_places(state.standalone)
     pages, numbers = pages_in(state.standalone), numbered_in(state.standalone)
     title = "" if pages or numbers else title_in(state.standalone)
-    if state.attempts or not (pages or numbers or title) or _asks_more(asked, searched):
+    if state.attempts or not (pages or numbers or title) or asks_more(asked, _names(searched)):
         return None
     context.progress.step("Looking up the place…")
     read = _read(asked, searched, context)
@@ -55,23 +52,24 @@ def placed(state: TurnState, context: TurnContext, searched: Sequence[Document])
 def with_places(state: TurnState, context: TurnContext, searched: Sequence[Document]) -> TurnState:
     """Put what stands at the pages, sections and tables that a question names before what was found for the rest.
 
-    Of the documents that something was found in, where it was in any.
+    Of the documents that something was found in, where it was in any; under headings, on the pages that were found.
     """
     asked = without_places(state.standalone)
     pages, numbers = pages_in(state.standalone), numbered_in(state.standalone)
-    if not (pages or numbers):
-        return state
     names = {document.id: document.name for document in searched}
     drawn_on = {item.passage.document_id for item in state.evidence}
     among = [document for document in searched if document.id in drawn_on] or searched
     best = max((item.scores.get("reranked", 0.0) for item in state.evidence), default=1.0)
+    read = _read(asked, among, context) if pages or numbers else {}
     there = [
         replace(_evidence(0, document_id, stretch, names[document_id]), scores={"reranked": best})
-        for document_id, own in _read(asked, among, context).items()
+        for document_id, own in read.items()
         for stretch in _at(pages, numbers, own)
-    ][:MOST_PLACES]
+    ]
+    there += (replace(item, scores={"reranked": best}) for item in _under_headings(state, context, among))
     if not there:
         return state
+    there = there[:MOST_PLACES]
     rest = [item for item in state.evidence if not any(_holds(place.passage, item.passage) for place in there)]
     kept, room = list[Evidence](), context.model.context_characters
     for item in [*there, *rest]:
@@ -81,6 +79,19 @@ def with_places(state: TurnState, context: TurnContext, searched: Sequence[Docum
     named = [f"{item.document_name}, page {item.passage.page_label}" for item in there]
     context.note(returned={"at the places named": named})
     return replace(state, evidence=tuple(kept), nearest=())
+
+
+def _under_headings(state: TurnState, context: TurnContext, among: Sequence[Document]) -> Iterator[Evidence]:
+    """What stands under the headings, on pages that were found, that the question or a part of it asks for alone."""
+    pieces = state.plan.pieces if state.plan else ()
+    asked = [state.standalone, *(text for piece in pieces for text in piece.readings)]
+    found = {item.passage.page for item in state.evidence}
+    for document in among:
+        places = {at + next_one for of, at in found if of == document.id for next_one in (0, 1)}
+        own = [context.documents.page(document.id, at) for at in sorted(places) if at < document.page_count]
+        for title in titles(own):
+            if any(asks_only_for(title, text, _names([document])) for text in asked):
+                yield from (_evidence(0, document.id, one, document.name, title) for one in titled(title, own))
 
 
 def _at(pages: Sequence[str], numbers: Sequence[str], own: Sequence[Page]) -> list[Stretch]:
@@ -100,10 +111,8 @@ def _read(asked: str, searched: Sequence[Document], context: TurnContext) -> dic
     }
 
 
-def _asks_more(asked: str, documents: Sequence[Document]) -> bool:
-    names = " ".join(value for one in documents for value in (one.name, *(field.value for field in one.metadata)))
-    beside = set(content_terms(asked)) - OF_DOCUMENTS - set(content_terms(names))
-    return len(beside) > MOST_BESIDE
+def _names(documents: Iterable[Document]) -> str:
+    return " ".join(value for one in documents for value in (one.name, *(field.value for field in one.metadata)))
 
 
 def _nowhere(
@@ -123,8 +132,10 @@ def _nowhere(
     return replace(state, by_code=True, parts=(told,))
 
 
-def _evidence(number: int, document_id: str, stretch: Stretch, name: str) -> Evidence:
-    page = stretch.page
+def _evidence(number: int, document_id: str, stretch: Stretch, name: str, title: str = "") -> Evidence:
+    page, path = stretch.page, (title,) if title else ()
     identity = f"{document_id}:{page.page_index}:{stretch.start}-{stretch.end}"
-    passage = Passage(identity, document_id, page.page_index, page.page_label, stretch.text, stretch.start, stretch.end)
+    passage = Passage(
+        identity, document_id, page.page_index, page.page_label, stretch.text, stretch.start, stretch.end, path
+    )
     return Evidence(number, passage, name, {}, Reason.NAMED)

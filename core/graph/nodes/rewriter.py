@@ -5,6 +5,7 @@ from dataclasses import replace
 from langgraph.runtime import Runtime
 
 from core.domain.codec import to_plain
+from core.figures.asked import years_compared_with
 from core.graph.context import TurnContext
 from core.graph.state import TurnState
 from core.search.matching import named_documents
@@ -31,7 +32,9 @@ def rewriter(state: TurnState, runtime: Runtime[TurnContext]) -> TurnState:
     scope = [one for one in documents if not state.document_ids or one.id in state.document_ids]
     # what others say of what is called by name is no answer to it; a retry asks for sure names
     said = (plan.question, plan.standalone_question) if is_joined(plan) else (plan.standalone_question,)
-    by_name = (named_documents(text, scope, surely=attempt > 0) for text in said if called)
+    by_name = (
+        named_documents(text, scope, surely=attempt > 0, beside=years_compared_with(text)) for text in said if called
+    )
     named = next(filter(None, by_name), ())
     plan = replace(plan, document_ids=state.targets or named)
     if not state.everywhere:
