@@ -30,6 +30,7 @@ def test_a_question_asks_for_a_title_alone_where_it_names_it_whole_and_asks_for_
         "What deduction do late reports lead to in winter?",
     ):
         assert not asks_only_for("5 Late reports", question, names)
+    assert not asks_only_for("Grant agreement", "What does the grant agreement say?", names)
     assert not asks_only_for("5.2", "What does section 5.2 say?", names)
 
 

@@ -55,6 +55,8 @@ class Column:
     least: tuple[Place, ...]
     all: tuple[Place, ...]
     """Of every row; none where the table prints sums of its own."""
+    of_a_row: bool
+    """The question shares more with a row than the caption and the head over the rows do."""
     contested: bool
     """The question names another column that shares a word with this one no less: "largest mean loss"."""
 
@@ -81,15 +83,21 @@ def extreme(question: str, tables: Sequence[Table], weights: Weights | None = No
 
 
 def column_sum(question: str, tables: Sequence[Table], probability: float) -> Stated | None:
-    """The sum over all rows of the column that is named; None where a row is named too, or several tables have one."""
+    """The sum over all rows of the column that is named, by its head or where it is the only one by the caption.
+
+    None where a row is named too, or several tables have such a column.
+    """
     found: list[Stated] = []
     for whole in _wholes(tables):
         column = asked_column(question, whole)
-        if column is None or column.contested or column.features["row"] or not column.features["column named"]:
+        if column is None or column.contested or column.of_a_row:
+            continue
+        by_caption = column.features["one column"] and column.features["covered"] > column.features["label"]
+        if not (column.features["column named"] or by_caption):
             continue
         figures = tuple(figure for table, cell in column.all if (figure := figure_of(table, cell)) is not None)
         if FEWEST_ROWS <= len(figures) == len(column.all) <= MOST_OPERANDS:
-            name = f"Sum of {short(figures[0].column)}, {len(figures)} rows"
+            name = ", ".join(filter(None, [f"Sum of {len(figures)} rows", short(figures[0].column)]))
             scale = max(figure.scale for figure in figures)
             computation = Computation(name, " + ".join(ascii_lowercase[: len(figures)]), figures[0].unit, scale)
             found.append(Stated(statement(figures, computation), figures, probability, computation=computation))
@@ -139,7 +147,9 @@ def asked_column(question: str, whole: Sequence[Table]) -> Column | None:
     rivals = [at for at in columns if bits[at] & bits[best] and unsaid[at] <= unsaid[best]]
     contested = any(bits[at] & ~bits[best] for at in rivals)
     sums = any(table.rows[at].total for table in whole for at in range(table.head_rows, len(table.rows)))
-    return Column(features, label, most, least, () if sums else tuple(columns[best]), contested)
+    about = bits[label] | asked.match(first.caption).bits
+    of_a_row = any(asked.match(row).bits & ~about for row in rows)
+    return Column(features, label, most, least, () if sums else tuple(columns[best]), of_a_row, contested)
 
 
 def _amount(place: Place) -> Decimal:

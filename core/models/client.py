@@ -1,7 +1,7 @@
-"""The one way to a model server: a transport that trusts neither server nor environment, under the client of its maker.
+"""The one way to a model server: the asynchronous client of its maker, on one thread of ours, within limits.
 
-No proxy, redirect, cookie or compression is accepted. Every call has a limit of seconds and of bytes, replies are JSON
-objects with finite numbers, and a stop is heeded while connecting, sending or waiting: no wait outlasts POLL_SECONDS.
+No proxy, redirect or compression is accepted, and no key goes out in clear. Every call has a limit of seconds and of
+bytes, and a stop is heeded while connecting, sending or waiting: no wait outlasts POLL_SECONDS.
 """
 
 import asyncio
@@ -9,16 +9,15 @@ import json
 import ssl
 import threading
 import time
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
-from concurrent.futures import wait
-from contextlib import contextmanager, suppress
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Coroutine, Generator, Iterator
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
 from contextvars import ContextVar
 from functools import cache
-from typing import Any, Literal, TypeVar
+from types import ModuleType
+from typing import Any, TypeVar
 
 import httpx
 import ollama
-from pydantic import ValidationError
 from pydantic_core import from_json
 
 from core.domain.errors import StoppedError
@@ -26,17 +25,18 @@ from core.domain.errors import StoppedError
 POLL_SECONDS = 0.1
 REPLY_BYTES = 2 * 2**20
 STREAM_BYTES = 8 * 2**20
-LINE_BYTES = 2**18
-ERROR_BYTES = 2**16
 MOST_PARTS = 50_000
-"""Lists and objects in one reply: an empty one takes three bytes to send and hundreds to keep."""
+"""Lists and objects in one JSON text: an empty one takes three bytes to send and hundreds to keep."""
 LONGEST_REMARK = 200
 SILENT_SECONDS = 60.0
 """The longest pause in the middle of a streamed reply."""
+_SENT = ("host", "accept", "authorization", "content-type", "content-length", "transfer-encoding", "connection")
+"""Headers: the clients would tell of the machine as well."""
 
+Client = TypeVar("Client")
 Done = TypeVar("Done")
-Framing = Literal["whole", "lines", "events"]
-"""A reply is one JSON object, one a line, or one a server-sent event."""
+UNREADABLE = (ValueError, TypeError, AttributeError, LookupError, RecursionError)
+"""What the clients raise over a reply that is not what they expect."""
 
 
 class ServerTrouble(Exception):
@@ -65,42 +65,157 @@ def stoppable(stopped: Callable[[], bool]) -> Iterator[None]:
         _stopped.reset(token)
 
 
-@contextmanager
-def transport(
-    *, seconds: float, framing: Framing = "whole", stopped: Callable[[], bool] = _never, keyed: bool = False
-) -> Iterator[httpx.BaseTransport]:
-    """What carries one call, or a few that share one limit; every connection is closed at the end.
+def ask(
+    opened: AbstractAsyncContextManager[Client],
+    call: Callable[[Client], Awaitable[Done]],
+    *,
+    seconds: float,
+    stopped: Callable[[], bool] = _never,
+) -> Done:
+    """The reply to one call. Raises ServerTrouble, and StoppedError once ``stopped()`` or ``stoppable`` says so."""
 
-    ``keyed``: the caller has seen to it where its key may be sent in clear; else that is nowhere. Raises ServerTrouble,
-    and StoppedError once ``stopped()`` or the surrounding ``stoppable`` says so.
-    """
-    outer = _stopped.get()
-    call = _Call(seconds, lambda: stopped() or outer(), streamed=framing != "whole")
+    async def asked() -> Done:
+        async with opened as client:
+            return await call(client)
+
+    return _on_thread(_Limits(seconds, stopped).hold(asked()))
+
+
+def stream(
+    opened: AbstractAsyncContextManager[Client],
+    call: Callable[[Client], Awaitable[Any]],
+    *,
+    seconds: float,
+    stopped: Callable[[], bool] = _never,
+) -> Generator[Any, None, None]:
+    """The parts of a reply as they come in. Raises as ``ask`` does; the server is let go when the generator closes."""
+    limits = _Limits(seconds, stopped)
+
+    async def received() -> AsyncGenerator[Any, None]:
+        async with opened as client:
+            async for part in await call(client):
+                yield part
+
+    async def following() -> Any:
+        return await anext(parts, None)
+
+    parts = received()
     try:
-        yield _Transport(call, framing, keyed=keyed)
-    except (httpx.HTTPError, httpx.InvalidURL, ollama.ResponseError, ConnectionError, ValidationError) as error:
-        raise ServerTrouble("sent a reply that cannot be understood") from error
+        while (part := _on_thread(limits.hold(following()))) is not None:
+            yield part
+            limits.silence = SILENT_SECONDS
     finally:
-        call.close()
+        _on_thread(_closed(parts))
 
 
-@contextmanager
-def model_server(
-    address: str, *, seconds: float, lines: bool = False, stopped: Callable[[], bool] = _never
-) -> Iterator[ollama.Client]:
-    """Ollama's client over ``transport``; ``lines`` is for streamed replies."""
-    framing: Framing = "lines" if lines else "whole"
-    with (
-        transport(seconds=seconds, framing=framing, stopped=stopped) as carrier,
-        ollama.Client(
-            host=address,
-            transport=carrier,
-            trust_env=False,
-            follow_redirects=False,
-            headers={"accept-encoding": "identity"},
-        ) as client,
-    ):
-        yield client
+class _Limits:
+    """How long one call may take, as a whole and between the parts of its reply."""
+
+    def __init__(self, seconds: float, stopped: Callable[[], bool]) -> None:
+        outer = _stopped.get()
+        self._stopped: Callable[[], bool] = lambda: stopped() or outer()
+        self._seconds, self._deadline = seconds, time.monotonic() + seconds
+        self.silence = seconds
+
+    async def hold(self, act: Coroutine[Any, Any, Done]) -> Done:
+        """What comes of it, which is ended before this returns. Raises ServerTrouble and StoppedError."""
+        task, silent_at = asyncio.ensure_future(act), time.monotonic() + self.silence
+        try:
+            while not task.done():
+                if self._stopped():
+                    raise StoppedError("It was stopped.")
+                if time.monotonic() >= self._deadline:
+                    raise ServerTrouble(f"did not answer in full within {self._seconds:.0f} seconds")
+                if time.monotonic() >= silent_at:
+                    raise ServerTrouble(f"sent nothing for {self.silence:.0f} seconds")
+                await asyncio.wait([task], timeout=POLL_SECONDS)
+            return task.result()
+        finally:
+            task.cancel()
+            await asyncio.wait([task])
+
+
+@cache
+def _loop() -> asyncio.AbstractEventLoop:
+    loop = asyncio.new_event_loop()
+    threading.Thread(target=loop.run_forever, name="model servers", daemon=True).start()
+    return loop
+
+
+async def _closed(parts: AsyncGenerator[Any, None]) -> None:
+    await parts.aclose()
+
+
+def _on_thread(act: Coroutine[Any, Any, Done]) -> Done:
+    return asyncio.run_coroutine_threadsafe(act, _loop()).result()
+
+
+@asynccontextmanager
+async def ollama_at(address: str, most_bytes: int = REPLY_BYTES) -> AsyncIterator[ollama.AsyncClient]:
+    """Ollama's client for one call. Raises ServerTrouble."""
+    carrier = limited(httpx, most_bytes)
+    try:
+        async with ollama.AsyncClient(
+            host=address, transport=carrier, trust_env=False, follow_redirects=False
+        ) as client:
+            yield client
+    except (httpx.HTTPError, httpx.InvalidURL, ollama.ResponseError, ConnectionError, *UNREADABLE) as error:
+        raise trouble_of(error) from error
+
+
+def limited(library: ModuleType, most_bytes: int, key: str = "") -> Any:
+    """A transport for the asynchronous client of httpx or of its successor httpx2; ``key`` alone is sent for one.
+
+    Raises ServerTrouble over redirects, and over compressed and too large replies.
+    """
+    return _transports(library)(most_bytes, key)
+
+
+@cache
+def _transports(library: Any) -> Any:
+    class Counted(library.AsyncByteStream):  # type: ignore[misc]  # of either library
+        def __init__(self, stream: Any, most_bytes: int) -> None:
+            self._stream, self._most_bytes = stream, most_bytes
+
+        async def __aiter__(self) -> AsyncIterator[bytes]:
+            left, parts = self._most_bytes, 0
+            async for chunk in self._stream:
+                left -= len(chunk)
+                if left < 0:
+                    raise ServerTrouble(f"sent a reply larger than the limit of {self._most_bytes // 2**20} MiB")
+                if self._most_bytes == STREAM_BYTES and b"\n" in chunk:
+                    parts = 0  # of a stream each line is a text
+                parts += chunk.count(b"{") + chunk.count(b"[")
+                if parts > MOST_PARTS:
+                    raise ServerTrouble("sent a reply with too many parts")
+                yield chunk
+
+        async def aclose(self) -> None:
+            await self._stream.aclose()
+
+    class Limited(library.AsyncHTTPTransport):  # type: ignore[misc]
+        def __init__(self, most_bytes: int, key: str) -> None:
+            super().__init__(verify=_trusted(), trust_env=False, limits=library.Limits(max_keepalive_connections=0))
+            self._most_bytes, self._key = most_bytes, key
+
+        async def handle_async_request(self, request: Any) -> Any:
+            clear = not self._key and request.url.scheme != "https"  # OLLAMA_API_KEY would be there for all to read
+            for name in [one for one in request.headers if one not in _SENT or (clear and one == "authorization")]:
+                del request.headers[name]
+            request.headers["accept-encoding"] = "identity"
+            reply = await super().handle_async_request(request)
+            if 300 <= reply.status_code < 400:
+                await reply.aclose()
+                told = f"redirects to another address (status {reply.status_code}), which Pincite does not follow"
+                raise ServerTrouble(told, status=reply.status_code)
+            if reply.headers.get("content-encoding", "").strip().lower() not in ("", "identity"):
+                await reply.aclose()
+                raise ServerTrouble("sent a compressed reply, which was not asked for")
+            reply.headers["content-type"] = "application/json"
+            reply.stream = Counted(reply.stream, self._most_bytes)
+            return reply
+
+    return Limited
 
 
 @cache
@@ -109,161 +224,29 @@ def _trusted() -> ssl.SSLContext:
     return httpx.create_ssl_context(trust_env=False)
 
 
-class _Call:
-    """The limits of one call, and the thread that waits for the network: whatever waits there can be let go."""
-
-    def __init__(self, seconds: float, stopped: Callable[[], bool], *, streamed: bool) -> None:
-        self._seconds = seconds
-        self._deadline = time.monotonic() + seconds
-        self._bytes_left = self._most_bytes = STREAM_BYTES if streamed else REPLY_BYTES
-        self._stopped = stopped
-        self._streamed = streamed
-        self._begun = False
-        self._loop = asyncio.new_event_loop()
-        self._thread = threading.Thread(target=self._loop.run_forever, name="model server", daemon=True)
-        self._thread.start()
-        limits = httpx.Limits(max_keepalive_connections=0)
-        self.network = httpx.AsyncHTTPTransport(verify=_trusted(), trust_env=False, limits=limits)
-
-    def check(self) -> None:
-        """Raises StoppedError or ServerTrouble."""
-        if self._stopped():
-            raise StoppedError("It was stopped.")
-        if time.monotonic() >= self._deadline:
-            raise ServerTrouble(f"did not answer in full within {self._seconds:.0f} seconds")
-
-    def received(self, count: int) -> None:
-        self._begun = self._streamed
-        self._bytes_left -= count
-        if self._bytes_left < 0:
-            raise ServerTrouble(f"sent a reply larger than the limit of {self._most_bytes // 2**20} MiB")
-
-    def wait_for(self, act: Coroutine[Any, Any, Done]) -> Done:
-        """What comes of it. Raises ServerTrouble, also for what goes wrong on the network, and StoppedError."""
-        done = asyncio.run_coroutine_threadsafe(act, self._loop)
-        silent_at = time.monotonic() + SILENT_SECONDS
-        try:
-            while True:
-                self.check()
-                if self._begun and time.monotonic() >= silent_at:
-                    raise ServerTrouble(f"sent nothing for {SILENT_SECONDS:.0f} seconds")
-                if wait([done], POLL_SECONDS).done:
-                    return done.result()
-        except httpx.TransportError as error:
-            raise _lost(error) from error
-        finally:
-            done.cancel()
-
-    @property
-    def closed(self) -> bool:
-        return self._loop.is_closed()
-
-    def close(self) -> None:
-        asyncio.run_coroutine_threadsafe(self._let_go(), self._loop).result()
-        self._loop.call_soon_threadsafe(self._loop.stop)
-        self._thread.join()
-        self._loop.close()
-
-    async def _let_go(self) -> None:
-        waiting = asyncio.all_tasks() - {asyncio.current_task()}
-        for task in waiting:
-            task.cancel()
-        await asyncio.gather(*waiting, return_exceptions=True)
-        with suppress(httpx.TransportError):
-            await self.network.aclose()
-        await self._loop.shutdown_asyncgens()
-
-
-class _Transport(httpx.BaseTransport):
-    """Sends requests, and lets nothing through but what is an answer to them."""
-
-    def __init__(self, call: _Call, framing: Framing, *, keyed: bool) -> None:
-        self._call = call
-        self._framing = framing
-        self._keyed = keyed
-
-    def handle_request(self, request: httpx.Request) -> httpx.Response:
-        if request.url.scheme != "https" and not self._keyed:
-            request.headers.pop("authorization", None)  # a key from OLLAMA_API_KEY would be there for all to read
-        reply = self._call.wait_for(self._call.network.handle_async_request(request))
-        body = _Body(reply, self._call, self._framing)
-        if reply.status_code != 200:
-            try:
-                raise ServerTrouble(body.refusal(), status=reply.status_code)
-            finally:
-                body.close()
-        kind = "text/event-stream" if self._framing == "events" else "application/json"
-        return httpx.Response(200, headers={"content-type": kind}, stream=body)
-
-
-class _Body(httpx.SyncByteStream):
-    """A reply's JSON, checked and written anew: what reads it sees ASCII, objects and finite numbers alone."""
-
-    def __init__(self, reply: httpx.Response, call: _Call, framing: Framing) -> None:
-        self._reply = reply
-        self._received = aiter(reply.aiter_raw())
-        self._call = call
-        self._framing = framing
-
-    def __iter__(self) -> Iterator[bytes]:
-        if self._reply.headers.get("content-encoding", "").strip().lower() not in ("", "identity"):
-            raise ServerTrouble("sent a compressed reply, which was not asked for")
-        if self._framing == "whole":
-            yield _checked(b"".join(self._chunks()))
-        elif self._framing == "lines":
-            yield from (_checked(text) for text in self._split() if text.strip())
-        else:
-            yield from self._events()
-
-    def close(self) -> None:
-        """A call that is over has closed it already."""
-        if not self._call.closed:
-            with suppress(ServerTrouble, StoppedError):
-                self._call.wait_for(self._reply.aclose())
-
-    def refusal(self) -> str:
-        """What the status says, with the server's own remark where there is one."""
-        status = self._reply.status_code
-        if 300 <= status < 400:
-            return f"redirects to another address (status {status}), which Pincite does not follow"
-        text = b""
-        try:
-            for chunk in self._chunks():
-                text += chunk
-                if len(text) > ERROR_BYTES:
-                    break
-            reply = from_json(text)
-        except (ServerTrouble, ValueError):
-            reply = None
-        said = _remark(reply.get("error")) if isinstance(reply, dict) else ""
-        return f"refused (status {status})" + (f": {said}" if said else "")
-
-    def _events(self) -> Iterator[bytes]:
-        """Those that carry data; comments, names and numbers of events are passed over, anything else is no event."""
-        for line in self._split():
-            name, _, data = line.strip().partition(b":")
-            if name == b"data":
-                yield b"data: " + (b"[DONE]\n" if data.strip() == b"[DONE]" else _checked(data)) + b"\n"
-            elif name not in (b"", b"event", b"id", b"retry"):
-                _checked(line)
-                raise ServerTrouble("sent a reply that is not an event stream")
-
-    def _chunks(self) -> Iterator[bytes]:
-        while chunk := self._call.wait_for(_next(self._received)):
-            self._call.received(len(chunk))
-            yield chunk
-
-    def _split(self) -> Iterator[bytes]:
-        rest = bytearray()
-        for chunk in self._chunks():
-            rest += chunk
-            if b"\n" in chunk:
-                *whole, tail = bytes(rest).split(b"\n")
-                yield from whole
-                rest = bytearray(tail)
-            if len(rest) > LINE_BYTES:
-                raise ServerTrouble(f"sent more than {LINE_BYTES // 1024} KiB in one piece")
-        yield bytes(rest)
+def trouble_of(error: BaseException) -> ServerTrouble:
+    """What an error of a client, or what led to it, says of the server."""
+    causes = [error]
+    while (cause := causes[-1].__cause__ or causes[-1].__context__) is not None and cause not in causes:
+        causes.append(cause)
+    names = {type(cause).__name__ for cause in causes}
+    for cause in causes:
+        if isinstance(cause, ServerTrouble):
+            return cause
+        if isinstance(cause, ssl.SSLCertVerificationError):
+            return ServerTrouble(f"cannot prove its identity ({cause.verify_message})")
+        if isinstance(cause, ssl.SSLError):
+            return ServerTrouble("does not speak HTTPS")
+    if "ConnectError" in names:
+        return ServerTrouble("does not answer")
+    if names & {"ReadError", "WriteError"} or "disconnected" in str(error) or "closed" in str(error):
+        return ServerTrouble("closed the connection early")
+    if "RemoteProtocolError" in names:
+        return ServerTrouble("sent a reply that is not HTTP")
+    status, said = getattr(error, "status_code", -1), _remark(getattr(error, "body", getattr(error, "error", "")))
+    if status >= 400:
+        return ServerTrouble(f"refused (status {status})" + (f": {said}" if said else ""), status=status)
+    return ServerTrouble(f"reported an error: {said}" if said else "sent a reply that cannot be understood")
 
 
 def strict_json(text: str | bytes) -> Any:
@@ -273,45 +256,9 @@ def strict_json(text: str | bytes) -> Any:
     return value
 
 
-def _checked(text: bytes) -> bytes:
-    if text.count(b"{") + text.count(b"[") > MOST_PARTS:
-        raise ServerTrouble("sent a reply with too many parts")
-    try:
-        value = strict_json(text)
-    except ValueError as error:
-        raise ServerTrouble("sent a reply that is not JSON") from error
-    if not isinstance(value, dict):
-        raise ServerTrouble("sent a reply that cannot be understood")
-    if value.get("error"):
-        raise ServerTrouble(f"reported an error: {_remark(value['error'])}".removesuffix(": "))
-    return json.dumps(value).encode() + b"\n"
-
-
 def _remark(error: object) -> str:
     """A server's own words in one short line."""
     if isinstance(error, dict):
         error = error.get("message")
     line = " ".join(error.split()) if isinstance(error, str) else ""
     return "".join(character for character in line if character.isprintable())[:LONGEST_REMARK]
-
-
-async def _next(chunks: AsyncIterator[bytes]) -> bytes:
-    """Empty at the end."""
-    async for chunk in chunks:
-        if chunk:
-            return chunk
-    return b""
-
-
-def _lost(error: httpx.TransportError) -> ServerTrouble:
-    cause: BaseException | None = error
-    while cause is not None and not isinstance(cause, ssl.SSLError):
-        cause = cause.__cause__ or cause.__context__
-    if isinstance(cause, ssl.SSLCertVerificationError):
-        return ServerTrouble(f"cannot prove its identity ({cause.verify_message})")
-    if cause is not None:
-        return ServerTrouble("does not speak HTTPS")
-    if isinstance(error, httpx.ConnectError):
-        return ServerTrouble("does not answer")
-    early = not isinstance(error, httpx.ProtocolError) or any(word in str(error) for word in ("disconnected", "closed"))
-    return ServerTrouble("closed the connection early" if early else "sent a reply that is not HTTP")

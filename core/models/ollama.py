@@ -12,7 +12,7 @@ import ollama
 
 from core.domain.errors import ModelUnavailableError, SettingsError
 from core.domain.settings import Settings, server_address
-from core.models.client import ServerTrouble, model_server, stoppable
+from core.models.client import STREAM_BYTES, ServerTrouble, ask, ollama_at, stoppable, stream
 from core.models.served import (
     ANSWER_SECONDS,
     ANSWER_TOKENS,
@@ -50,30 +50,35 @@ def chat_models(host: str) -> list[str]:
     """Names of the models that can chat; those that only embed are left out. Raises ModelUnavailableError."""
     chatting: list[str] = []
     try:
-        with model_server(host, seconds=LOOK_SECONDS) as server:
-            listed = [entry.model or "" for entry in server.list().models]
+        told = ask(ollama_at(host), lambda server: server.list(), seconds=LOOK_SECONDS)
     except ServerTrouble as trouble:
         raise unavailable(host, trouble, "Ollama") from trouble
     until = time.monotonic() + LOOK_SECONDS
-    for name in [name for name in dict.fromkeys(listed) if MODEL_NAME.fullmatch(name)][:MOST_MODELS]:
+    listed = dict.fromkeys(entry.model or "" for entry in told.models)
+    for name in [name for name in listed if MODEL_NAME.fullmatch(name)][:MOST_MODELS]:
         if time.monotonic() >= until:
             break
-        with suppress(ServerTrouble), model_server(host, seconds=until - time.monotonic()) as server:
-            if can_chat(server.show(name)):
+        with suppress(ServerTrouble):
+            if can_chat(shown(host, name, until - time.monotonic())):
                 chatting.append(name)
     return chatting
 
 
-def context_length(shown: ollama.ShowResponse, most: int) -> int:
+def shown(host: str, name: str, seconds: float) -> ollama.ShowResponse:
+    """What a server says of a model. Raises ServerTrouble and StoppedError."""
+    return ask(ollama_at(host), lambda server: server.show(name), seconds=seconds)
+
+
+def context_length(told: ollama.ShowResponse, most: int) -> int:
     """Tokens the model was built for, at most ``most``; what is no size is passed over."""
-    sizes = [value for name, value in (shown.modelinfo or {}).items() if name.endswith(".context_length")]
+    sizes = [value for name, value in (told.modelinfo or {}).items() if name.endswith(".context_length")]
     return least_context(sizes, most)
 
 
-def can_chat(shown: ollama.ShowResponse) -> bool:
-    if shown.capabilities:
-        return "completion" in shown.capabilities
-    return "bert" not in str((shown.modelinfo or {}).get("general.architecture", ""))
+def can_chat(told: ollama.ShowResponse) -> bool:
+    if told.capabilities:
+        return "completion" in told.capabilities
+    return "bert" not in str((told.modelinfo or {}).get("general.architecture", ""))
 
 
 class OllamaProvider:
@@ -105,8 +110,7 @@ class OllamaChat(ServedChat):
     def _shown(self) -> ollama.ShowResponse:
         """What the server says of the model. Raises ModelUnavailableError."""
         try:
-            with model_server(self.host, seconds=LOOK_SECONDS) as server:
-                return server.show(self.model)
+            return shown(self.host, self.model, LOOK_SECONDS)
         except ServerTrouble as trouble:
             raise self.error(trouble) from trouble
 
@@ -117,15 +121,22 @@ class OllamaChat(ServedChat):
 
     def load(self) -> None:
         """Raises ModelUnavailableError, ServerTrouble and StoppedError."""
-        with model_server(self.host, seconds=ANSWER_SECONDS) as server:
-            server.generate(self.model, options=self._options, keep_alive=KEEP_ALIVE)
+        options = self._options
+        ask(
+            ollama_at(self.host),
+            lambda server: server.generate(self.model, options=options, keep_alive=KEEP_ALIVE),
+            seconds=ANSWER_SECONDS,
+        )
 
     def _reply(self, messages: list[dict[str, str]], schema: Mapping[str, Any]) -> str:
-        think = False if self._thinks else None
-        with model_server(self.host, seconds=STRUCTURED_SECONDS) as server:
-            reply = server.chat(
-                self.model, messages, format=dict(schema), options=self._options, keep_alive=KEEP_ALIVE, think=think
-            )
+        options, think = self._options, False if self._thinks else None
+        reply = ask(
+            ollama_at(self.host),
+            lambda server: server.chat(
+                self.model, messages, format=dict(schema), options=options, keep_alive=KEEP_ALIVE, think=think
+            ),
+            seconds=STRUCTURED_SECONDS,
+        )
         return reply.message.content or ""
 
     @property
@@ -141,16 +152,20 @@ class OllamaChat(ServedChat):
     def _pieces(self, messages: list[dict[str, str]], stopped: Callable[[], bool]) -> Generator[Piece, None, None]:
         with stoppable(stopped):
             options, think = self._options, True if self._thinks else None
-        with model_server(self.host, seconds=ANSWER_SECONDS, lines=True, stopped=stopped) as server:
-            for part in server.chat(
+        for part in stream(
+            ollama_at(self.host, STREAM_BYTES),
+            lambda server: server.chat(
                 self.model, messages, stream=True, options=options, keep_alive=KEEP_ALIVE, think=think
-            ):
-                ours = part.message.role == "assistant"
-                yield Piece(
-                    text=(part.message.content or "") if ours else "",
-                    thought=(part.message.thinking or "") if ours else "",
-                    done=bool(part.done),
-                    cut=part.done_reason == "length",
-                    prompt_tokens=part.prompt_eval_count or 0,
-                    read_seconds=(part.prompt_eval_duration or 0) / 1e9,
-                )
+            ),
+            seconds=ANSWER_SECONDS,
+            stopped=stopped,
+        ):
+            ours = part.message.role == "assistant"
+            yield Piece(
+                text=(part.message.content or "") if ours else "",
+                thought=(part.message.thinking or "") if ours else "",
+                done=bool(part.done),
+                cut=part.done_reason == "length",
+                prompt_tokens=part.prompt_eval_count or 0,
+                read_seconds=(part.prompt_eval_duration or 0) / 1e9,
+            )

@@ -1,22 +1,23 @@
 """Embedding models of an Ollama server."""
 
 import re
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Awaitable, Callable, Sequence
 from functools import cached_property
+from typing import TypeVar
 
 import ollama
 
 from core.domain.errors import ModelUnavailableError, SettingsError
 from core.domain.ports import Vectors
 from core.domain.settings import Settings
-from core.models.client import ServerTrouble, model_server
+from core.models.client import ServerTrouble, ask, ollama_at
 from core.models.embed import ServedEmbedder, unit_vectors
 from core.models.ollama import context_length, host_of
 from core.models.served import LOOK_SECONDS
 
 MOST_OLLAMA_TOKENS = 2048
 EMBED_SECONDS = 120.0
+Done = TypeVar("Done")
 
 
 class OllamaEmbedder(ServedEmbedder):
@@ -39,8 +40,7 @@ class OllamaEmbedder(ServedEmbedder):
 
     @cached_property
     def version(self) -> str:
-        with self._server(LOOK_SECONDS) as server:
-            listed = server.list().models
+        listed = self._ask(lambda server: server.list(), LOOK_SECONDS).models
         wanted = {self.model, f"{self.model}:latest"}
         for entry in listed:
             if entry.model in wanted and re.fullmatch(r"(?:sha256:)?[0-9a-f]{12,64}", entry.digest or ""):
@@ -52,22 +52,22 @@ class OllamaEmbedder(ServedEmbedder):
     @cached_property
     def _context_tokens(self) -> int:
         """Where the server is to cut texts: left to itself it lets a model of 512 tokens crash on 2,048."""
-        with self._server(LOOK_SECONDS) as server:
-            return context_length(server.show(self.model), MOST_OLLAMA_TOKENS)
+        return context_length(self._ask(lambda server: server.show(self.model), LOOK_SECONDS), MOST_OLLAMA_TOKENS)
 
     def _request(self, texts: Sequence[str]) -> Vectors:
         options = {"num_ctx": self._context_tokens}
         filled = [text or " " for text in texts]
-        with self._server(EMBED_SECONDS) as server:
-            rows = server.embed(model=self.model, input=filled, truncate=True, options=options).embeddings
-            return unit_vectors(rows, len(texts))
 
-    @contextmanager
-    def _server(self, seconds: float) -> Iterator[ollama.Client]:
-        """Raises ModelUnavailableError."""
+        async def embedded(server: ollama.AsyncClient) -> Vectors:
+            told = await server.embed(model=self.model, input=filled, truncate=True, options=options)
+            return unit_vectors(told.embeddings, len(texts))
+
+        return self._ask(embedded, EMBED_SECONDS)
+
+    def _ask(self, call: Callable[[ollama.AsyncClient], Awaitable[Done]], seconds: float) -> Done:
+        """Raises ModelUnavailableError and StoppedError."""
         try:
-            with model_server(self.allowed_address, seconds=seconds) as server:
-                yield server
+            return ask(ollama_at(self.allowed_address), call, seconds=seconds)
         except ServerTrouble as trouble:
             raise self._unavailable(trouble) from trouble
 

@@ -4,12 +4,10 @@ import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 
-import ollama
-
 from core.domain.errors import ModelUnavailableError
 from core.domain.models import Fetched, KeptModel
-from core.models.client import ServerTrouble, model_server
-from core.models.ollama import MODEL_NAME, can_chat, context_length
+from core.models.client import STREAM_BYTES, ServerTrouble, ask, ollama_at, stream
+from core.models.ollama import MODEL_NAME, can_chat, context_length, shown
 from core.models.served import LOOK_SECONDS
 
 FETCH_SECONDS = 24 * 3600.0
@@ -22,17 +20,18 @@ RECOMMENDED = ((24, "qwen2.5:14b"), (12, "qwen2.5:7b"), (0, "qwen2.5:1.5b"))
 
 def kept_models(host: str) -> list[KeptModel]:
     """The largest last; one of which the server says nothing is left out. Raises ModelUnavailableError."""
-    with _server(host, LOOK_SECONDS, "Start Ollama, then try again.") as server:
-        listed = server.list().models
-        loaded = {entry.model for entry in server.ps().models}
+    with _explained(host, "Start Ollama, then try again."):
+        listed = ask(ollama_at(host), lambda server: server.list(), seconds=LOOK_SECONDS).models
+        running = ask(ollama_at(host), lambda server: server.ps(), seconds=LOOK_SECONDS).models
+    loaded = {entry.model for entry in running}
     kept = []
     for entry in listed:
         name, details = entry.model or "", entry.details
         if not MODEL_NAME.fullmatch(name):
             continue
-        with suppress(ServerTrouble), model_server(host, seconds=LOOK_SECONDS) as server:
-            shown = server.show(name)
-            size = context_length(shown, LARGEST_SAID)
+        with suppress(ServerTrouble):
+            told = shown(host, name, LOOK_SECONDS)
+            size = context_length(told, LARGEST_SAID)
             kept.append(
                 KeptModel(
                     name=name,
@@ -40,7 +39,7 @@ def kept_models(host: str) -> list[KeptModel]:
                     parameters=(details and details.parameter_size) or "",
                     quantisation=(details and details.quantization_level) or "",
                     context_tokens=0 if size == LARGEST_SAID else size,
-                    chats=can_chat(shown),
+                    chats=can_chat(told),
                     loaded=name in loaded,
                 )
             )
@@ -57,15 +56,20 @@ def fetch_model(host: str, name: str, progress: Callable[[Fetched], None], stopp
             f"{name[:100]!r} is not the name of a model.", hint="Names look like qwen2.5:7b; see ollama.com/library."
         )
     hint = "Check the name and your internet connection, then download it again: the part already received is kept."
-    with _server(host, FETCH_SECONDS, hint, stopped=stopped) as server:
-        for told in server.pull(name, stream=True):
+    with _explained(host, hint):
+        for told in stream(
+            ollama_at(host, STREAM_BYTES),
+            lambda server: server.pull(name, stream=True),
+            seconds=FETCH_SECONDS,
+            stopped=stopped,
+        ):
             progress(Fetched(" ".join((told.status or "").split())[:100], told.completed or 0, told.total or 0))
 
 
 def remove_model(host: str, name: str) -> None:
     """Raises ModelUnavailableError."""
-    with _server(host, REMOVE_SECONDS, "Check which models are available.") as server:
-        server.delete(name)
+    with _explained(host, "Check which models are available."):
+        ask(ollama_at(host), lambda server: server.delete(name), seconds=REMOVE_SECONDS)
 
 
 def recommended() -> str:
@@ -75,14 +79,8 @@ def recommended() -> str:
 
 
 @contextmanager
-def _server(
-    host: str, seconds: float, hint: str, *, stopped: Callable[[], bool] | None = None
-) -> Iterator[ollama.Client]:
-    """What can be stopped is answered line by line."""
+def _explained(host: str, hint: str) -> Iterator[None]:
     try:
-        with model_server(
-            host, seconds=seconds, lines=stopped is not None, stopped=stopped or (lambda: False)
-        ) as server:
-            yield server
+        yield
     except ServerTrouble as trouble:
         raise ModelUnavailableError(f"The language model server at {host} {trouble}.", hint=hint) from trouble

@@ -1,18 +1,26 @@
 """Servers that speak OpenAI's protocol (vLLM, LM Studio, llama.cpp, gateways), through the ``openai`` client."""
 
 import re
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Callable, Generator, Iterator, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-import httpx
 from pydantic import BaseModel, ConfigDict
 
-from core.domain.errors import ModelUnavailableError, SettingsError, StoppedError
+from core.domain.errors import ModelUnavailableError, SettingsError
 from core.domain.ports import Vectors
 from core.domain.settings import Settings, is_this_machine, server_address
-from core.models.client import Framing, ServerTrouble, transport
+from core.models.client import (
+    REPLY_BYTES,
+    STREAM_BYTES,
+    UNREADABLE,
+    ServerTrouble,
+    ask,
+    limited,
+    stream,
+    trouble_of,
+)
 from core.models.embed import ServedEmbedder, unit_vectors
 from core.models.keys import CHAT_KEY, EMBEDDING_KEY, key_for
 from core.models.served import (
@@ -39,8 +47,6 @@ EMBED_SECONDS = 120.0
 MOST_CHARACTERS = 1_500
 """Of a text that is embedded: servers refuse what is longer than their model reads, and most read 512 tokens."""
 _NAME = re.compile(r"[\w./:@+-]{1,200}", re.ASCII)
-_SENT = ("accept", "authorization", "content-type", "content-length")
-"""Headers: the client would tell of the machine as well."""
 
 
 class _Told(BaseModel):
@@ -101,69 +107,30 @@ def address_of(chosen: str) -> str:
     return address if address.count("/") > 2 else f"{address}/v1"
 
 
-@contextmanager
-def openai_server(
-    address: str,
-    key: str,
-    *,
-    seconds: float,
-    framing: Framing = "whole",
-    stopped: Callable[[], bool] = lambda: False,
-) -> Iterator["openai.OpenAI"]:
-    """OpenAI's client for one call. Raises ServerTrouble, in which the key never stands, and StoppedError.
+def openai_at(
+    address: str, key: str, most_bytes: int = REPLY_BYTES
+) -> AbstractAsyncContextManager["openai.AsyncOpenAI"]:
+    """OpenAI's client for one call. Raises ServerTrouble, in which the key never stands.
 
     A key goes over HTTPS, or to this machine.
     """
-    import httpx2  # the client's own; loaded only where such a server is asked
+    import httpx2  # the client's own; both are loaded only where such a server is asked, and before its time runs
     import openai
 
-    if key and not (address.startswith("https://") or is_this_machine(address)):
-        raise ServerTrouble("would get its key unencrypted: its address must begin with https", status=401)
+    @asynccontextmanager
+    async def opened() -> AsyncIterator[openai.AsyncOpenAI]:
+        if key and not (address.startswith("https://") or is_this_machine(address)):
+            raise ServerTrouble("would get its key unencrypted: its address must begin with https", status=401)
+        try:
+            carrier = limited(httpx2, most_bytes, key)
+            async with httpx2.AsyncClient(transport=carrier, trust_env=False, timeout=None) as client:
+                yield openai.AsyncOpenAI(
+                    api_key=key or "none", base_url=address, http_client=client, max_retries=0, timeout=None
+                )
+        except (openai.OpenAIError, httpx2.HTTPError, httpx2.InvalidURL, *UNREADABLE) as error:
+            raise _without(key, trouble_of(error)) from None
 
-    class Stream(httpx2.SyncByteStream):
-        def __init__(self, response: httpx.Response) -> None:
-            self._response = response
-
-        def __iter__(self) -> Iterator[bytes]:
-            return iter(self._response.stream)  # type: ignore[arg-type]  # ours is a synchronous one
-
-        def close(self) -> None:
-            self._response.close()
-
-    class Bridge(httpx2.BaseTransport):
-        def __init__(self, carrier: httpx.BaseTransport) -> None:
-            self._carrier = carrier
-
-        def handle_request(self, request: httpx2.Request) -> httpx2.Response:
-            headers = {name: request.headers[name] for name in _SENT if name in request.headers}
-            if not key:
-                headers.pop("authorization", None)
-            sent = httpx.Request(
-                request.method,
-                str(request.url),
-                headers={**headers, "accept-encoding": "identity"},
-                content=request.read(),
-            )
-            reply = self._carrier.handle_request(sent)
-            return httpx2.Response(200, headers=dict(reply.headers), stream=Stream(reply))
-
-    try:
-        with (
-            transport(seconds=seconds, framing=framing, stopped=stopped, keyed=True) as carrier,
-            httpx2.Client(transport=Bridge(carrier), trust_env=False, follow_redirects=False) as client,
-        ):
-            yield openai.OpenAI(
-                api_key=key or "none", base_url=address, http_client=client, max_retries=0, timeout=seconds
-            )
-    except ServerTrouble as trouble:
-        raise _without(key, trouble) from None
-    except openai.OpenAIError as error:
-        cause: BaseException | None = error
-        while cause is not None and not isinstance(cause, ServerTrouble | StoppedError):
-            cause = cause.__cause__
-        if isinstance(cause, StoppedError):
-            raise cause from None
-        raise _without(key, cause or ServerTrouble("sent a reply that cannot be understood")) from None
+    return opened()
 
 
 def _without(key: str, trouble: ServerTrouble) -> ServerTrouble:
@@ -202,8 +169,11 @@ class OpenAiProvider:
 
 def _listed(address: str, key: str) -> dict[str, dict[str, Any]]:
     """What the server says of each model, by name; those that only embed are told by nothing but their names."""
-    with openai_server(address, key, seconds=LOOK_SECONDS) as server:
-        told = _Models.model_validate(server.models.list().to_dict(warnings=False))
+
+    async def listed(server: "openai.AsyncOpenAI") -> _Models:
+        return _Models.model_validate((await server.models.list()).to_dict(warnings=False))
+
+    told = ask(openai_at(address, key), listed, seconds=LOOK_SECONDS)
     names = ((entry.get("id"), entry) for entry in (told.data or ())[:MOST_MODELS])
     return {name: entry for name, entry in names if isinstance(name, str) and _NAME.fullmatch(name)}
 
@@ -230,7 +200,7 @@ class OpenAiChat(ServedChat):
 
     def _reply(self, messages: list[dict[str, str]], schema: Mapping[str, Any]) -> str:
         form = {"type": "json_schema", "json_schema": {"name": "reply", "schema": dict(schema)}}
-        (told,) = self._asked(messages, {"response_format": form}, seconds=STRUCTURED_SECONDS)
+        (told,) = self._asked(messages, {"response_format": form}, STRUCTURED_SECONDS)
         message = told.choices[0].message if told.choices else None
         return (message.content if message else None) or ""
 
@@ -239,7 +209,7 @@ class OpenAiChat(ServedChat):
         ended = cut = False
         read = 0
         form = {"stream": True, "stream_options": {"include_usage": True}}
-        for told in self._asked(messages, form, seconds=ANSWER_SECONDS, framing="events", stopped=stopped):
+        for told in self._asked(messages, form, ANSWER_SECONDS, stopped):
             read = (told.usage.prompt_tokens if told.usage else None) or read
             choice = told.choices[0] if told.choices else None
             if choice and choice.delta and not ended:
@@ -253,9 +223,7 @@ class OpenAiChat(ServedChat):
         self,
         messages: list[dict[str, str]],
         form: Mapping[str, Any],
-        *,
         seconds: float,
-        framing: Framing = "whole",
         stopped: Callable[[], bool] = lambda: False,
     ) -> Iterator[_Chat]:
         """One reply, or as many as are streamed.
@@ -266,20 +234,29 @@ class OpenAiChat(ServedChat):
         room = self.context_tokens - int(sent / CHARACTERS_PER_TOKEN)  # servers refuse more than they have
         most = min(max(room, ANSWER_TOKENS), ANSWER_TOKENS + THINKING_TOKENS)
         for limits in ({"max_tokens": most, "temperature": 0}, {"max_completion_tokens": most}):
+
+            async def replies(server: "openai.AsyncOpenAI", limits: Mapping[str, Any] = limits) -> AsyncIterator[_Chat]:
+                create: Any = server.chat.completions.create  # its overloads know only what is written out
+                reply = await create(model=self.model, messages=messages, **limits, **form)
+                return _validated(reply)
+
             try:
-                with openai_server(self.host, self._key, seconds=seconds, framing=framing, stopped=stopped) as server:
-                    create: Any = server.chat.completions.create  # its overloads know only what is written out
-                    reply = create(model=self.model, messages=messages, **limits, **form)
-                    if framing == "whole":
-                        yield _Chat.model_validate(reply.to_dict(warnings=False))
-                        return
-                    with reply:
-                        for part in reply:
-                            yield _Chat.model_validate(part.to_dict(warnings=False))
-                    return
+                yield from stream(
+                    openai_at(self.host, self._key, STREAM_BYTES), replies, seconds=seconds, stopped=stopped
+                )
+                return
             except ServerTrouble as trouble:
                 if trouble.status not in (400, 422) or "temperature" not in limits:
                     raise
+
+
+async def _validated(reply: Any) -> AsyncIterator[_Chat]:
+    """A reply, or the parts of one that is streamed."""
+    if not hasattr(reply, "__aiter__"):
+        yield _Chat.model_validate(reply.to_dict(warnings=False))
+        return
+    async for part in reply:
+        yield _Chat.model_validate(part.to_dict(warnings=False))
 
 
 class OpenAiEmbedder(ServedEmbedder):
@@ -316,12 +293,14 @@ class OpenAiEmbedder(ServedEmbedder):
     def _request(self, texts: Sequence[str]) -> Vectors:
         cut = [text[:MOST_CHARACTERS] or " " for text in texts]
         address = self.allowed_address
+
+        async def embedded(server: "openai.AsyncOpenAI") -> Vectors:
+            reply = await server.embeddings.create(model=self.model, input=cut, encoding_format="float")
+            rows = _Embeddings.model_validate(reply.to_dict(warnings=False)).data
+            return unit_vectors([row.embedding for row in sorted(rows, key=lambda row: row.index)], len(texts))
+
         try:
-            key = key_for(address, self._variable)
-            with openai_server(address, key, seconds=EMBED_SECONDS) as server:
-                reply = server.embeddings.create(model=self.model, input=cut, encoding_format="float")
-                told = _Embeddings.model_validate(reply.to_dict(warnings=False))
-                return unit_vectors([row.embedding for row in sorted(told.data, key=lambda row: row.index)], len(texts))
+            return ask(openai_at(address, key_for(address, self._variable)), embedded, seconds=EMBED_SECONDS)
         except ServerTrouble as trouble:
             raise ModelUnavailableError(
                 f"{self.model} could not embed: the server at {address} {trouble}.",

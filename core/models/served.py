@@ -14,6 +14,7 @@ from core.domain.errors import ModelInterruptedError, ModelUnavailableError, Sto
 from core.domain.ports import AnswerRequest
 from core.models.client import ServerTrouble, strict_json
 from core.models.prompts import messages_for
+from core.text.plain import storable
 from core.text.thinking import CLOSING, OPENING, split_thinking
 
 LARGEST_CONTEXT = 8_192
@@ -144,7 +145,7 @@ class ServedChat(ABC):
                 if piece.text:
                     text += CLOSING + piece.text if thinking else piece.text
                     thinking = False
-                text = text.translate(_CONTROLS)[: LONGEST_ANSWER - len(written)]
+                text = storable(text).translate(_CONTROLS)[: LONGEST_ANSWER - len(written)]
                 written += text
                 if text:
                     yield text

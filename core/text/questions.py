@@ -113,10 +113,15 @@ def asks_more(question: str, names: str) -> bool:
 def asks_only_for(title: str, question: str, names: str) -> bool:
     """Whether a question holds a title whole and asks for nothing else of documents of these names.
 
-    "What does the contract say about late payment?" asks for "5 Late payment"; who, when or how much asks for more.
+    "What does the contract say about late payment?" asks for "5 Late payment"; who, when or how much asks for more, and
+    a title that is but the document's name for none of its sections.
     """
     terms = {term for term in content_terms(title) if not term[0].isdigit()}
-    if not terms or not terms.issubset(content_terms(question)) or _ASKED_FOR.search(question):
+    if (
+        terms.issubset(content_terms(names))
+        or not terms.issubset(content_terms(question))
+        or _ASKED_FOR.search(question)
+    ):
         return False
     return not asks_yes_or_no(question) and not asks_more(question, f"{names} {title}")
 

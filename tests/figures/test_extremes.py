@@ -84,11 +84,17 @@ def test_of_two_rows_that_share_it_none_is_named() -> None:
 
 def test_a_column_is_summed_over_all_its_pages_where_a_question_names_it_and_no_row() -> None:
     [stated] = analyse("What do the tolls of all tunnels come to together?", [TOLLS, MORE]).stated
-    assert stated.text == "Sum of Toll, 6 rows: 79" and stated.computation is not None
+    assert stated.text == "Sum of 6 rows, Toll: 79" and stated.computation is not None
     assert stated.computation.expression == "a + b + c + d + e + f"
     assert {figure.page_index for figure in stated.figures} == {TOLLS.page_index, 5}
     totalled = table_of((*(HEADS, *(("A", "1", "2"), ("B", "3", "4"), ("C", "5", "6"))), ("Total", "9", "12")), "Tolls")
     assert column_sum("What are the tolls together?", [totalled], 0.5) is None, "the table has its own"
     assert column_sum("What are the tolls of Arven and Corva together?", [TOLLS], 0.5) is None, "not of all rows"
+    pools = table_of(
+        (("Pool", "Visits"), ("Alder Pool", "5"), ("Brook Lido", "8"), ("Cress Pool", "2")), "Visits to pools"
+    )
+    summed = column_sum("How many visits did all the pools have together?", [pools], 0.5)
+    assert summed and summed.text == "Sum of 3 rows, Visits: 15", "every pool is a pool"
+    assert column_sum("How many visits did the lidos have together?", [pools], 0.5) is None
     assert column_sum("What do all tunnels earn together?", [TOLLS], 0.5) is None, "of which column is not said"
     assert column_sum("What are the tolls together?", [TOLLS, replace(MORE, document_id="b")], 0.5) is None

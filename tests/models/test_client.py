@@ -10,12 +10,13 @@ from dataclasses import dataclass, field
 from unittest.mock import Mock
 
 import httpx
+import ollama
 import pytest
 
 from core.domain.errors import ModelUnavailableError, SettingsError, StoppedError
 from core.domain.settings import Settings, is_this_machine, server_address
 from core.models import client
-from core.models.client import ServerTrouble, model_server, stoppable
+from core.models.client import ServerTrouble, ask, ollama_at, stoppable
 from core.models.ollama import host_of
 from core.models.ollama_embedder import OllamaEmbedder
 from core.models.registry import look_for_engines
@@ -171,8 +172,8 @@ def test_only_this_machine_is_taken_for_it() -> None:
 
 
 def test_a_call_ends_with_its_time_however_slowly_the_server_speaks(silent: str) -> None:
-    with pytest.raises(ServerTrouble, match="within 0 seconds"), model_server(silent, seconds=0.3) as server:
-        server.list()
+    with pytest.raises(ServerTrouble, match="within 0 seconds"):
+        ask(ollama_at(silent), ollama.AsyncClient.list, seconds=0.3)
 
 
 def test_a_stop_is_heeded_while_the_server_says_nothing(silent: str) -> None:
@@ -180,15 +181,18 @@ def test_a_stop_is_heeded_while_the_server_says_nothing(silent: str) -> None:
     asked = threading.Event()
     ended: list[BaseException] = []
 
-    def ask() -> None:
+    async def listed(server: ollama.AsyncClient) -> object:
+        asked.set()
+        return await server.list()
+
+    def wait() -> None:
         try:
-            with stoppable(stop.is_set), model_server(silent, seconds=600) as server:
-                asked.set()
-                server.list()
+            with stoppable(stop.is_set):
+                ask(ollama_at(silent), listed, seconds=600)
         except StoppedError as error:
             ended.append(error)
 
-    thread = threading.Thread(target=ask)
+    thread = threading.Thread(target=wait)
     thread.start()
     assert asked.wait(300)
     begun = time.monotonic()
@@ -217,11 +221,10 @@ def test_a_vector_that_is_none_is_refused(serve: Callable[..., Served], vectors:
 def test_a_server_is_asked_from_inside_a_running_event_loop_too(serve: Callable[..., Served]) -> None:
     served = serve()
 
-    async def ask() -> int:
-        with model_server(served.address, seconds=30) as server:
-            return len(server.list().models)
+    async def number() -> int:
+        return len(ask(ollama_at(served.address), ollama.AsyncClient.list, seconds=30).models)
 
-    assert asyncio.run(ask()) == 0
+    assert asyncio.run(number()) == 0
 
 
 def test_certificates_are_read_once_and_not_for_every_call(
@@ -232,6 +235,5 @@ def test_certificates_are_read_once_and_not_for_every_call(
     client._trusted.cache_clear()
     served = serve()
     for _ in range(3):
-        with model_server(served.address, seconds=5) as server:
-            server.list()
+        ask(ollama_at(served.address), ollama.AsyncClient.list, seconds=30)
     assert create.call_count == 1
