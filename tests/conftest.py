@@ -6,11 +6,18 @@ from collections.abc import Generator, Iterator
 from contextlib import closing
 from pathlib import Path
 
+import hypothesis
 import pytest
 
 from core.documents.reader import ProcessReader
 from core.domain.settings import PACKAGE_ROOT, Settings
 from core.services.ingest import OF_READING
+
+hypothesis.settings.register_profile(
+    "unhurried", hypothesis.settings(), deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow]
+)
+hypothesis.settings.load_profile("unhurried")
+"""No property fails because the machine is busy."""
 
 
 @pytest.fixture

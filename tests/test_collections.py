@@ -60,7 +60,7 @@ def ended(app: Pincite, turn_id: str) -> Turn:
 some = st.sets(st.sampled_from(NAMES)).map(sorted)
 
 
-@hypothesis_settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@hypothesis_settings(max_examples=12, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(members=some, chosen=some, given_now=some, question=st.sampled_from(QUESTIONS), everywhere=st.booleans())
 def test_evidence_never_comes_from_another_collection(
     app: Pincite, members: list[str], chosen: list[str], given_now: list[str], question: str, everywhere: bool

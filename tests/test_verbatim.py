@@ -119,7 +119,7 @@ def assert_all_stands_on_its_page(world: World, turn: Turn) -> None:
         assert flat(part.text) + f" [{number}]" in turn.answer
 
 
-@settings(max_examples=120, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True)
+@settings(max_examples=120, suppress_health_check=list(HealthCheck), derandomize=True)
 @given(texts=pages(), topic=st.sampled_from(TOPICS))
 def test_every_quotation_stands_on_its_page_wherever_it_is_shown(
     world: World, texts: dict[str, list[str]], topic: str
@@ -151,7 +151,7 @@ def test_every_quotation_stands_on_its_page_wherever_it_is_shown(
     assert badges == [number for part in quoted for number in part.numbers]
 
 
-@settings(max_examples=80, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True)
+@settings(max_examples=80, suppress_health_check=list(HealthCheck), derandomize=True)
 @given(texts=pages(), topic=st.sampled_from(TOPICS))
 def test_what_a_model_copies_keeps_its_brackets_and_what_it_cites_is_found(
     world: World, texts: dict[str, list[str]], topic: str

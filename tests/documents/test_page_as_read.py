@@ -24,7 +24,7 @@ from core.search.stretches import pages_called
 from core.text.pieces import belong_together
 from tests.support.pdfs import glyphs
 
-FEW = trials(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+FEW = trials(max_examples=12, suppress_health_check=[HealthCheck.function_scoped_fixture])
 LEFT, TOP, SIZE, LEADING = 90.0, 760.0, 11.0, 16.0
 NOUNS = st.sampled_from(("harbour", "kitchen", "ferry", "orchard", "archive", "bridge"))
 FIGURES = st.sampled_from(("$320", "2018", "1,400", "5%", "17.25", "EUR 90"))

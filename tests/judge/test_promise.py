@@ -6,7 +6,7 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import beta
 
@@ -37,7 +37,6 @@ EVIDENCE = [Evidence(1, Passage("p", "d", 0, "1", FEE, 0, len(FEE)), "lease.pdf"
 LABELLED = st.lists(st.tuples(st.floats(0, 1), st.booleans()), max_size=300)
 
 
-@settings(deadline=None)
 @given(st.integers(1, 2000), st.floats(0, 1), st.floats(1e-6, 0.2))
 def test_the_bound_is_clopper_and_pearsons(shown: int, share: float, doubt: float) -> None:
     wrong = int(share * shown)
