@@ -35,6 +35,8 @@ FEWEST_LEAD_WORDS, MOST_LEAD_WORDS = 6, 60
 FEWEST_ITEMS, MOST_ITEMS = 2, 20
 """Of a list."""
 _ITEM = re.compile(rf"^[ \t]*+{ITEM_MARK}[ \t]++(?P<said>[^\s\n](?:[^\n]*[^\s\n])?)", re.MULTILINE)
+_COUNT = re.compile(rf"{ITEM_MARK}|\d{{1,2}}(?:\.\d{{1,2}}){{1,4}}")
+"""What a clause begins with: "2.1 The rent …"."""
 MOST_OF_A_PART = 2
 """Of a question that asks several things, what is said of each: the words that answer and their sentence."""
 ALSO = AnswerPart("It could also be:", kind=PartKind.NOTE)
@@ -268,8 +270,14 @@ def _headline(question: str, best: Scored) -> AnswerPart | None:
     """The words that answer, where they are of one cell or line and say more than the question does."""
     if best.answer is None or best.answer.end - best.answer.start >= best.unit.end - best.unit.start:
         return None
-    words = best.unit.item.passage.text[best.answer.start : best.answer.end]
-    if CELLS in words or _ITEM.match(words) or set(content_terms(words)) <= set(content_terms(question)):
+    text, start, end = best.unit.item.passage.text, best.answer.start, best.answer.end
+    words = text[start:end]
+    counts_line = (
+        text[start - 1 : start] in ("", "\n") and _COUNT.fullmatch(words) and text[end : end + 2].strip().isupper()
+    )
+    if counts_line or CELLS in words or _ITEM.match(words):
+        return None
+    if set(content_terms(words)) <= set(content_terms(question)):
         return None
     return AnswerPart(words, (best.unit.item.number,), PartKind.HEADLINE, best.answer.start)
 

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from core.domain.answers import AnswerPart, PartKind
+from core.domain.answers import AnswerPart, PartKind, Span
 from core.domain.documents import Passage
 from core.domain.ports import AnswerRequest, AskedPiece
 from core.domain.search import Evidence, Intent
@@ -201,3 +201,12 @@ def test_a_follow_up_gets_the_sentence_without_a_headline() -> None:
         for one in (alone, joined)
     ]
     assert headlines[0] and not headlines[1]
+
+
+def test_the_number_of_a_clause_is_no_headline() -> None:
+    clause = "2 Term\n2.1 This agreement takes effect on 14 September 2027 and runs for 220 days."
+    question = "What is the term of the agreement?"
+    found = select(question, [_item(clause)])
+    mark = replace(found.scored[0], answer=Span(clause.index("2.1"), clause.index(" This")))
+    [quoted] = quotes(question, replace(found, scored=(mark,), answered=0.9, right=0.9))
+    assert quoted.kind is PartKind.VERBATIM and "220 days" in quoted.text
