@@ -40,7 +40,8 @@ def draw(app: Pincite) -> None:
     shown = shown_page(SLOT)
     beside = shown is not None and shown.document_id in names
     # The same nesting with and without a page beside it: the conversation keeps its scroll position.
-    columns = st.columns([1, 1] if beside else [1], gap="medium")
+    widths = [9, 11] if beside else [1]
+    columns = st.columns(widths, gap="medium")
     with columns[0], st.container(horizontal_alignment="center"):
         conversation = st.container(
             key=CONVERSATION, width="stretch" if beside else 860, height=640, border=False, autoscroll=True
@@ -53,7 +54,11 @@ def draw(app: Pincite) -> None:
     if shown and beside:
         with columns[1], st.container(key=BESIDE, height=640, border=False, autoscroll=False):
             draw_page_panel(app, shown, SLOT)
-    with st.bottom, st.container(horizontal_alignment="center"), st.container(width=860, gap="xsmall"):
+    with (
+        st.bottom.columns(widths, gap="medium")[0],
+        st.container(horizontal_alignment="center"),
+        st.container(width="stretch" if beside else 860, gap="xsmall"),
+    ):
         draw_files(app)
         draw_input(app, session, documents, collection)
     draw_desk(app, session, SLOT, turns)
@@ -127,7 +132,7 @@ def draw_suggestions(app: Pincite, session: Session | None, documents: Sequence[
         st.rerun()
     with st.container(gap="xxsmall"):
         if found or watched:
-            st.caption("Looking for questions that they answer…" if watched else "Questions that they answer")
+            st.caption("Finding questions you can ask…" if watched else "Questions you can ask")
         for one in found:
             name = next(document.name for document in documents if document.id == one.document_id)
             label = f"{one.question} · {name}" if len(documents) > 1 else one.question
@@ -199,7 +204,8 @@ def draw_input(
         )  # fmt: skip
         draw_scope(app, session, documents, mode or Mode.AUTO)
         draw_notes(app, session, SLOT)
-        st.caption(escape(f"{engine.name} {engine.model}"), width="content")
+        with st.container(key="engine", width="content"):
+            st.caption(escape(f"{engine.name} {engine.model}"), width="content")
     value = st.chat_input(
         "Ask a question, type @ to name a document, or drop PDFs here",
         key="chat_input", accept_file="multiple", file_type="pdf", max_upload_size=app.settings.current.max_file_mib,

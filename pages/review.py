@@ -26,7 +26,7 @@ from pages.components.deciding import (
     undo,
 )
 from pages.components.facade import errors_told, safely, show
-from pages.components.layout import BAR, CASE
+from pages.components.layout import BAR, CASE, LAST_DECISION
 from pages.components.live_text import live_text_area
 from pages.components.page_view import (
     cited_page,
@@ -42,6 +42,8 @@ from pages.components.words import escape, escape_lines, moment, parse_time, sho
 
 AGES = {"Any age": 0, "Last day": 1, "Last 7 days": 7, "Last 30 days": 30}
 LINES_A_PAGE = 50
+TALLEST = "review_queue_lines"
+LONGEST_QUESTION = 300
 DECISIONS_A_PAGE = 20
 DECIDED_ICONS = {
     ReviewDecision.APPROVED: ":material/check_circle:",
@@ -52,7 +54,6 @@ DECIDED_ICONS = {
 
 def draw(app: Pincite) -> None:
     st.header("Review", anchor=False)
-    draw_last_decision(app)
     flagged, decided = app.turns.count_flagged(), app.reviews.count_decided()
     waiting, done = st.tabs([f"Waiting ({flagged})", f"Decided ({decided})"])
     with waiting:
@@ -62,16 +63,18 @@ def draw(app: Pincite) -> None:
 
 
 def draw_last_decision(app: Pincite) -> None:
-    """What became of it, with the way back."""
-    if (last := st.session_state.get(LAST)) is not None:
+    """What became of it, with the way back, in a line that is there before anything was decided."""
+    with row(key=LAST_DECISION):
+        if (last := st.session_state.get(LAST)) is None:
+            return
         turn_id, decision, question = last
-        with row(border=True):
-            words = f"**{decision.capitalize()}:** {escape(shorten(question, 90))}"
-            st.markdown(f"{DECIDED_ICONS[decision]} {words}", width="stretch")
-            quiet("Undo", "undo", undo, app, turn_id, key=f"undo_{turn_id}")
+        words = f"**{decision.capitalize()}:** {escape(shorten(question, 90))}"
+        st.markdown(f"{DECIDED_ICONS[decision]} {words}", width="stretch", wrap=False)
+        quiet("Undo", "undo", undo, app, turn_id, key=f"undo_{turn_id}")
 
 
 def draw_waiting(app: Pincite, flagged: int) -> None:
+    draw_last_decision(app)
     if not flagged:
         st.success("Nothing is waiting for review. Answers with low confidence, and those sent to review, appear here.",
                    icon=":material/task_alt:")  # fmt: skip
@@ -84,10 +87,12 @@ def draw_waiting(app: Pincite, flagged: int) -> None:
         return
     position = _position(app, lines)
     drafted = app.reviews.drafted()
+    # as tall as it was, so that the buttons below stay where they are when a case leaves the queue
+    tallest = st.session_state[TALLEST] = max(len(lines), st.session_state.get(TALLEST, 0))
     st.dataframe(
         [_cells(line, drafted=line.id in drafted) for line in lines],
         hide_index=True, key=QUEUE, on_select="rerun", selection_mode="single-row-required",
-        height="content" if len(lines) <= 6 else 250,
+        height=38 + 35 * min(tallest, 6),
         column_config={
             "Question": st.column_config.TextColumn(width=330),
             "Why": st.column_config.TextColumn(width=260),
@@ -141,7 +146,7 @@ def _tell_decided_elsewhere(app: Pincite, turn_id: str) -> None:
 def draw_filters(names: dict[str, str]) -> TurnFilter:
     with row(vertical_alignment="bottom"):
         words = st.text_input(
-            "Question or reason", type="search", live=True, placeholder="Any words", key="review_words"
+            "Search", type="search", live=True, placeholder="Words in the question or reason", key="review_words"
         )
         document = st.selectbox("Document", ["", *names], format_func=lambda id_: names.get(id_, "Any document"))
         days = AGES[st.selectbox("Age", list(AGES), width=150)]
@@ -153,16 +158,18 @@ def draw_filters(names: dict[str, str]) -> TurnFilter:
 def draw_case(app: Pincite, turn: Turn, position: int, last: int, names: dict[str, str]) -> None:
     draft = app.reviews.draft(turn.id)
     editing = draft is not None or st.session_state.get(EDITING) == turn.id
-    with row(key=BAR):
-        if editing:
-            draw_editing_bar(app, turn, draft)
-        else:
-            draw_deciding_bar(app, turn)
-        st.space("stretch")
-        quiet("", "arrow_upward", move_to, position - 1, key="previous", shortcut="K", help="Previous answer",
-              disabled=position == 0)  # fmt: skip
-        quiet("", "arrow_downward", move_to, position + 1, key="next", shortcut="J", help="Next answer",
-              disabled=position == last)  # fmt: skip
+    with st.container(key=BAR, gap="xsmall"):
+        st.markdown(f"**{escape_lines(shorten(turn.question, LONGEST_QUESTION))}**")
+        with row():
+            if editing:
+                draw_editing_bar(app, turn, draft)
+            else:
+                draw_deciding_bar(app, turn)
+            st.space("stretch")
+            quiet("", "arrow_upward", move_to, position - 1, key="previous", shortcut="K", help="Previous answer",
+                  disabled=position == 0)  # fmt: skip
+            quiet("", "arrow_downward", move_to, position + 1, key="next", shortcut="J", help="Next answer",
+                  disabled=position == last)  # fmt: skip
     with st.container(key=CASE):
         left, right = st.columns([11, 9], gap="medium")
     with left:
@@ -198,7 +205,6 @@ def draw_editing_bar(app: Pincite, turn: Turn, draft: ReviewDraft | None) -> Non
 
 
 def draw_draft(turn: Turn, *, editing: bool) -> None:
-    st.markdown(f"**{escape_lines(turn.question)}**")
     each = "{}" if len(turn.reasons) == 1 else "- {}"
     reasons = "\n".join(each.format(escape(reason)) for reason in turn.reasons)
     st.warning(reasons if turn.verdict else f"Not checked.\n\n{reasons}", icon=":material/warning:")

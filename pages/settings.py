@@ -112,7 +112,7 @@ def draw_model(app: Pincite, provider: str) -> str:
     engine, settings, name = app.engines.state(), app.settings.current, f"{provider}_model"
     found = engine.models if engine.provider == provider else ()
     models = list(dict.fromkeys(["", *found, getattr(settings, name)]))
-    first = "The first chat model on the server"
+    first = "First available chat model"
     chosen: str = draw_setting(settings, name, options=models, format_func=lambda model: model or first)
     return chosen
 

@@ -197,8 +197,8 @@ def declined_verdict(confidence: float, threshold: float, gaps: tuple[str, ...] 
     accepted = confidence >= threshold
     return Verdict(
         claims=(),
-        faithfulness=Score(1.0, "it makes no claims: it says that no answer was found"),
-        relevance=Score(1.0, "it answers that nothing was found"),
+        faithfulness=Score(1.0, "no claims to check"),
+        relevance=Score(1.0, "it says that nothing was found"),
         completeness=Score(0.0, "it says that the documents do not answer"),
         citation_validity=Score(1.0, "no citation was needed"),
         overall=confidence,

@@ -22,7 +22,7 @@ from core.models.quoting import Quoting
 from core.models.rerank import BuiltInReranker
 
 AUTO, QUOTING = "auto", "quoting"
-QUOTING_IS_CHOSEN = "Quoting is chosen in the settings."
+QUOTING_IS_CHOSEN = "No language model is used."
 
 
 class ChatProvider(Protocol):

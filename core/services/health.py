@@ -128,13 +128,13 @@ class Health:
             return HealthCheck("files", False, detail, "Add the same files again. `pincite verify` gives details.")
         unknown = self._stores.unknown_files()
         if not unknown:
-            return HealthCheck("files", True, "every PDF here belongs to a document")
+            return HealthCheck("files", True, "no stray files")
         detail = f"{len(unknown)} not belonging to any document, set aside in {self._stores.quarantine}; none deleted"
         return HealthCheck("files", False, detail, "Add them on the documents page or with `pincite add`.")
 
     def _records(self) -> HealthCheck:
         damaged = self._stores.damaged_records()
-        detail = f"cannot be read, and are kept as they are: {', '.join(damaged)}" if damaged else "all can be read"
+        detail = f"cannot be read, and are kept as they are: {', '.join(damaged)}" if damaged else "all readable"
         return HealthCheck("records", not damaged, detail, "Their contents are missing from the app. Restore a backup.")
 
 

@@ -23,7 +23,7 @@ _desk = st.components.v2.component("pincite_desk", js=asset("desk.js"))
 
 
 def draw_desk(app: Pincite, session: Session | None, slot: str, turns: Sequence[Turn]) -> None:
-    _write_address(slot)
+    write_address(session, slot)
     waiting = app.runner.waiting(session.id) if session else ()
     here = {document.id for document in app.library.list()}
     _desk(
@@ -61,9 +61,13 @@ def _cited(app: Pincite, name: str) -> ShownPage | None:
 
 
 def follow_address(app: Pincite, slot: str) -> None:
-    """Show the page that the address names, where it was changed since it was last written; say what is not here."""
+    """Show the page that the address names, or none, where it was changed since it was last written."""
     named = {name: st.query_params[name] for name in NAMED if name in st.query_params}
-    if not named or named == st.session_state.get(_ADDRESSED):
+    if named == st.session_state.get(_ADDRESSED, {}):
+        return
+    if not named:
+        if "session" in st.query_params:  # else somebody came from another page of the program
+            show_page(slot, None)
         return
     cited = _cited(app, named["citation"]) if "citation" in named else None
     document = next((one for one in app.library.list() if one.id == named.get("document")), None)
@@ -81,16 +85,16 @@ def _say(words: str) -> None:
     st.warning(words, icon=":material/link_off:")
 
 
-def _write_address(slot: str) -> None:
+def write_address(session: Session | None, slot: str) -> None:
+    """All of the address at once: what is written is a step of the browser's history."""
     shown = shown_page(slot)
     named = {}
     if shown:
         named = {"document": shown.document_id, "page": str(shown.page_index + 1)}
         if shown.turn_id and shown.here:
             named["citation"] = f"{shown.turn_id}.{shown.here[0].number}"
-    for name in NAMED:
-        if name in named:
-            st.query_params[name] = named[name]
-        elif name in st.query_params:
-            del st.query_params[name]
-    st.session_state[_ADDRESSED] = named
+    others = {name: value for name, value in st.query_params.items() if name not in ("session", *NAMED)}
+    address = others | ({"session": session.id} if session else {}) | named
+    if st.query_params.to_dict() != address:
+        st.query_params.from_dict(address)
+    st.session_state.update({_ADDRESSED: named, "addressed": session.id if session else ""})

@@ -11,6 +11,7 @@ HEAD = "page_head"
 SESSION_LIST = "session_list"
 CASE = "review_case"
 BAR = "review_bar"
+LAST_DECISION = "review_decided"
 FILES = "dropped_files"
 
 _HERE = Path(__file__).parent

@@ -159,8 +159,8 @@ def _go(shown: ShownPage, slot: str, page_index: int) -> None:
 
 
 def _found(shown: ShownPage) -> list[tuple[int, int]]:
-    """The passages of the page that the answer was found among, and that it does not cite."""
-    if not shown.turn_id:
+    """The passages of the page that the answer was found among, where it cites none of its words."""
+    if not shown.turn_id or shown.marks:
         return []
     try:
         evidence = pincite().turns.without_trace(shown.turn_id).evidence
@@ -170,7 +170,7 @@ def _found(shown: ShownPage) -> list[tuple[int, int]]:
     spans = [(item.passage.start, item.passage.end) for item in evidence
              if item.passage.page == (shown.document_id, shown.page_index)
              and text[item.passage.start : item.passage.end] == item.passage.text]  # fmt: skip
-    return [(start, end) for start, end in spans if not any(start < to and end > since for since, to in shown.marks)]
+    return spans
 
 
 def receipt_of(app: Pincite, shown: ShownPage) -> PageReceipt | None:

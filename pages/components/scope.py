@@ -18,7 +18,7 @@ from pages.components.words import count, escape, shorten, status_in_words
 
 NEW = "new_scope"
 LONGEST_NAME = 32
-FEW, MOST_LISTED = 8, 40
+FEW, MOST_LISTED = 20, 40
 SOURCES = "sources"
 
 
@@ -50,7 +50,7 @@ def draw_scope(app: Pincite, session: Session | None, documents: Sequence[Docume
     with st.popover(escape(scope_in_words(chosen, names, mode)), icon=icon):
         st.multiselect(
             "Documents to search", list(names), format_func=lambda id_: names[id_], key=key,
-            placeholder="No chosen document is in the library" if chosen else "All documents",
+            placeholder="The chosen documents were removed" if chosen else "All documents",
             on_change=safely, args=(_choose, app, session_id, key),
         )  # fmt: skip
         facts = [(fact, value) for fact, values in app.search.facts(documents).items() for value in values]
@@ -62,7 +62,7 @@ def draw_scope(app: Pincite, session: Session | None, documents: Sequence[Docume
                 args=(_choose_facts, app, session_id, key, list(names)),
             )  # fmt: skip
         if gone := len(chosen) - len(here):
-            st.caption(f":material/warning: {count(gone, 'chosen document')} no longer here.")
+            st.caption(f":material/warning: {count(gone, 'chosen document')} removed.")
         if chosen:
             quiet("Search all documents", "select_all", _keep, app, session_id, (), key=f"{key}_all")
         st.caption("Leave empty to search all. A question that names a document with @ searches only that one.")
@@ -107,8 +107,8 @@ def draw_lost_scope(session: Session | None, documents: Sequence[Document], coll
         st.warning(f"**{escape(collection.name)} has no documents yet.** Drop PDFs into the box below, or choose some "
                    "from the library on the documents page.", icon=":material/folder_off:")  # fmt: skip
     elif chosen and not any(document.id in chosen for document in documents):
-        st.warning("**There is nothing to search.** None of the documents chosen for this session is here any more. "
-                   "Choose others below, or search all.", icon=":material/folder_off:")  # fmt: skip
+        st.warning("**There is nothing to search.** The documents chosen for this session were removed. "
+                   "Choose others below, or search all documents.", icon=":material/folder_off:")  # fmt: skip
 
 
 def scope_in_words(chosen: Sequence[str], names: dict[str, str], mode: Mode) -> str:

@@ -29,7 +29,7 @@ EXPORTS = {
 def open_session(app: Pincite) -> Session | None:
     """The session that the address names, else the one open before, else the newest; None for a new one.
 
-    The address keeps it, so that a reload or a second tab shows the same conversation.
+    The address keeps it (`write_address`), so that a reload or a second tab shows the same conversation.
     """
     wanted = st.query_params.get("session")
     if "session_id" not in st.session_state or (wanted and wanted != st.session_state.get("addressed")):
@@ -38,7 +38,6 @@ def open_session(app: Pincite) -> Session | None:
     if session is None and wanted and wanted == st.session_state["session_id"]:
         st.warning("**The session in this link was not found.** It was deleted or belongs to another library. "
                    "Choose one on the left, or ask a new question.", icon=":material/link_off:")  # fmt: skip
-    _address(session.id if session else "")
     return session
 
 
@@ -52,18 +51,9 @@ def _newest(app: Pincite, collection_id: str | None = None) -> str:
     return next((session.id for session in app.sessions.list(most=1, collection_id=collection_id)), "")
 
 
-def _address(session_id: str) -> None:
-    st.session_state["addressed"] = session_id
-    if session_id:
-        st.query_params["session"] = session_id
-    else:
-        st.query_params.pop("session", None)
-
-
 def _choose(session_id: str) -> None:
     st.session_state["session_id"] = session_id
     st.session_state["chat_page"] = None
-    _address(session_id)
 
 
 def _enter(app: Pincite, collection_id: str) -> None:

@@ -138,11 +138,11 @@ def _draw_headline(app: Pincite, turn: Turn) -> None:
     elif turn.reused_from:
         label = f":material/verified_user: Repeats a reviewed answer · {sure.lower()}"
     elif turn.options:
-        label = f":material/alt_route: {count(len(turn.options), 'place')} answer that, each differently"
+        label = f":material/alt_route: {count(len(turn.options), 'place')} give different answers"
     elif turn.tier is Tier.CHECK:
         label = f":material/rule: {escape(to_check(turn))}"
     elif verdict.declined:
-        label = f":material/do_not_disturb_on: No answer found · {verdict.confidence:.0%} sure that there is none"
+        label = f":material/do_not_disturb_on: No answer found · {verdict.confidence:.0%} sure"
     else:
         label = (
             f":material/check_circle: {claims_in_words(turn.parts, verdict) or 'No claims to check'} · {sure.lower()}"
@@ -166,8 +166,11 @@ def _draw_state(turn: Turn) -> None:
     elif turn.status is TurnStatus.FLAGGED:
         reasons = "\n".join(f"- {escape(reason)}" for reason in turn.reasons)
         back = f"\n\n**{escape(turn.question_back)}**" if turn.question_back else ""
-        words = f"**Do not rely on this answer yet.** It is waiting for review:\n{reasons}{back}"
-        st.warning(words, icon=":material/warning:")
+        if turn.verdict and turn.verdict.accepted:
+            st.info(f"**Sent to review.** {' '.join(map(escape, turn.reasons))}", icon=":material/rate_review:")
+        else:
+            words = f"**Do not rely on this answer yet.** It is waiting for review:\n{reasons}{back}"
+            st.warning(words, icon=":material/warning:")
     elif turn.status is TurnStatus.UNREADABLE:
         st.error(f"**{escape(turn.error)}** Ask the question again to get an answer.", icon=":material/error:")
     elif turn.status is TurnStatus.FAILED:
@@ -197,7 +200,7 @@ def draw_actions(app: Pincite, turn: Turn) -> None:
             for name in turn.options:
                 button(name, "subdirectory_arrow_right", _choose, app, turn, name, key=f"option_{name}_{turn.id}")
             if turn.options:
-                button("Answer as asked", "done", app.runner.run_again, turn.id, key=f"anyway_{turn.id}")
+                button("Answer anyway", "done", app.runner.run_again, turn.id, key=f"anyway_{turn.id}")
             if turn.intent is Intent.ABOUT:
                 st.page_link("pages/documents.py", label="Documents", icon=":material/description:")
                 st.page_link("pages/settings.py", label="Settings", icon=":material/settings:")
@@ -218,10 +221,10 @@ def draw_actions(app: Pincite, turn: Turn) -> None:
 def _ask_what_is_wrong(app: Pincite, turn: Turn) -> None:
     """After a thumb down: what is said goes with the answer into the review queue."""
     with st.form(f"wrong_{turn.id}", border=False), row(vertical_alignment="bottom"):
-        said = st.text_input("What is wrong with it?", max_chars=500, placeholder="For example, it is of another year")
+        said = st.text_input("What is wrong with it?", max_chars=500, placeholder="For example: wrong year")
         sent = st.form_submit_button("Report", help="Put this answer into the review queue")
     if sent:
-        wrong = "A reader says that this is wrong"
+        wrong = "Reported as wrong"
         with errors_told():
             app.reviews.send(turn.id, f"{wrong}: {said.strip()}" if said and said.strip() else f"{wrong}.")
             st.rerun()

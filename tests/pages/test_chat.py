@@ -550,7 +550,7 @@ def test_thumbs_are_kept(app: Pincite, contract: Document, ask: Ask) -> None:
     screen.press("Report")
     flagged = app.turns.get(turn.id)
     assert flagged.feedback == "bad" and flagged.status is TurnStatus.FLAGGED
-    assert flagged.reasons[0] == "A reader says that this is wrong: It is the wrong year."
+    assert flagged.reasons[0] == "Reported as wrong: It is the wrong year."
     assert "It is the wrong year." in screen.words() and "What is wrong" not in screen.words()
     screen.assert_sound()
 

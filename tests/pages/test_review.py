@@ -221,7 +221,7 @@ def test_a_long_queue_is_shown_in_pages_and_decodes_one_case(
 
 def test_filters_narrow_the_queue(app: Pincite, flagged: Turn) -> None:
     screen = Screen("review")
-    next(box for box in screen.test.text_input if box.label == "Question or reason").set_value("no such words").run()
+    next(box for box in screen.test.text_input if box.label == "Search").set_value("no such words").run()
     assert "No waiting answers match these filters." in screen.words()
     screen.assert_sound()
 
