@@ -1,4 +1,4 @@
-"""What the documents name is there: files, tests and commands."""
+"""What the documents name is there: files, tests and commands; and so are the files that comments of settings name."""
 
 import re
 from collections.abc import Iterator
@@ -27,6 +27,12 @@ def _missing(page: Path) -> Iterator[str]:
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_what_a_page_names_is_there(page: Path) -> None:
     assert list(_missing(page)) == []
+
+
+def test_what_settings_and_migrations_name_is_there() -> None:
+    for page in (PACKAGE_ROOT / ".streamlit" / "config.toml", *(PACKAGE_ROOT / "core").rglob("*.sql")):
+        named = re.findall(r"\b((?:core|pages|web|docs)/[\w/-]+\.(?:py|md))\b", page.read_text("utf-8"))
+        assert [path for path in named if not (PACKAGE_ROOT / path).exists()] == [], page.name
 
 
 def test_every_page_is_reached_from_the_readme() -> None:

@@ -14,13 +14,14 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager, context
 from contextvars import ContextVar
 from functools import cache
 from types import ModuleType
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
-import httpx
-import ollama
 from pydantic_core import from_json
 
 from core.domain.errors import StoppedError
+
+if TYPE_CHECKING:
+    import ollama
 
 POLL_SECONDS = 0.1
 REPLY_BYTES = 2 * 2**20
@@ -150,17 +151,23 @@ def _on_thread(act: Coroutine[Any, Any, Done]) -> Done:
     return asyncio.run_coroutine_threadsafe(act, _loop()).result()
 
 
-@asynccontextmanager
-async def ollama_at(address: str, most_bytes: int = REPLY_BYTES) -> AsyncIterator[ollama.AsyncClient]:
+def ollama_at(address: str, most_bytes: int = REPLY_BYTES) -> AbstractAsyncContextManager["ollama.AsyncClient"]:
     """Ollama's client for one call. Raises ServerTrouble."""
-    carrier = limited(httpx, most_bytes)
-    try:
-        async with ollama.AsyncClient(
-            host=address, transport=carrier, trust_env=False, follow_redirects=False
-        ) as client:
-            yield client
-    except (httpx.HTTPError, httpx.InvalidURL, ollama.ResponseError, ConnectionError, *UNREADABLE) as error:
-        raise trouble_of(error) from error
+    import httpx  # both are loaded only where a server is asked, and before its time runs
+    import ollama
+
+    @asynccontextmanager
+    async def opened() -> AsyncIterator[ollama.AsyncClient]:
+        carrier = limited(httpx, most_bytes)
+        try:
+            async with ollama.AsyncClient(
+                host=address, transport=carrier, trust_env=False, follow_redirects=False
+            ) as client:
+                yield client
+        except (httpx.HTTPError, httpx.InvalidURL, ollama.ResponseError, ConnectionError, *UNREADABLE) as error:
+            raise trouble_of(error) from error
+
+    return opened()
 
 
 def limited(library: ModuleType, most_bytes: int, key: str = "") -> Any:
@@ -221,6 +228,8 @@ def _transports(library: Any) -> Any:
 @cache
 def _trusted() -> ssl.SSLContext:
     """Made once: reading all certificates takes a tenth of a second."""
+    import httpx
+
     return httpx.create_ssl_context(trust_env=False)
 
 

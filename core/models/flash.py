@@ -6,8 +6,6 @@ import zlib
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-import requests
-
 from core.domain.documents import PageKey, Passage
 from core.domain.errors import ModelUnavailableError
 from core.domain.search import Candidate, SearchPlan
@@ -68,15 +66,18 @@ def download(
     progress: Callable[[float], None] = lambda share: None,
 ) -> None:
     """Fetch the weights, whole or not at all; ``progress`` is told the share done. Raises ModelUnavailableError."""
+    import httpx  # loaded only where somebody asks for the weights
+
     models_dir.mkdir(parents=True, exist_ok=True)
     archive = models_dir / f"{model}.partial"
     unpacked = models_dir / f"{model}.unpacking"
     try:
-        with requests.get(source.format(model), stream=True, timeout=30) as reply, archive.open("wb") as file:
+        url = source.format(model)
+        with httpx.stream("GET", url, follow_redirects=True, timeout=30) as reply, archive.open("wb") as file:
             reply.raise_for_status()
             total = int(reply.headers.get("content-length", 0))
             done = 0
-            for chunk in reply.iter_content(chunk_size=65536):
+            for chunk in reply.iter_bytes():
                 done += file.write(chunk)
                 if done > MOST_BYTES:
                     raise OSError("the download is larger than expected")
@@ -87,7 +88,8 @@ def download(
             bundle.extractall(unpacked)
         shutil.move(str(unpacked / model), str(models_dir / model))
     except (
-        requests.RequestException,
+        httpx.HTTPError,
+        httpx.InvalidURL,
         zipfile.BadZipFile,
         zlib.error,
         EOFError,

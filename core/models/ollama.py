@@ -6,9 +6,7 @@ import time
 from collections.abc import Callable, Generator, Mapping
 from contextlib import suppress
 from functools import cached_property
-from typing import Any
-
-import ollama
+from typing import TYPE_CHECKING, Any
 
 from core.domain.errors import ModelUnavailableError, SettingsError
 from core.domain.settings import Settings, server_address
@@ -25,6 +23,9 @@ from core.models.served import (
     least_context,
     unavailable,
 )
+
+if TYPE_CHECKING:
+    import ollama
 
 DEFAULT_HOST = "http://127.0.0.1:11434"
 MOST_MODELS = 200
@@ -64,18 +65,18 @@ def chat_models(host: str) -> list[str]:
     return chatting
 
 
-def shown(host: str, name: str, seconds: float) -> ollama.ShowResponse:
+def shown(host: str, name: str, seconds: float) -> "ollama.ShowResponse":
     """What a server says of a model. Raises ServerTrouble and StoppedError."""
     return ask(ollama_at(host), lambda server: server.show(name), seconds=seconds)
 
 
-def context_length(told: ollama.ShowResponse, most: int) -> int:
+def context_length(told: "ollama.ShowResponse", most: int) -> int:
     """Tokens the model was built for, at most ``most``; what is no size is passed over."""
     sizes = [value for name, value in (told.modelinfo or {}).items() if name.endswith(".context_length")]
     return least_context(sizes, most)
 
 
-def can_chat(told: ollama.ShowResponse) -> bool:
+def can_chat(told: "ollama.ShowResponse") -> bool:
     if told.capabilities:
         return "completion" in told.capabilities
     return "bert" not in str((told.modelinfo or {}).get("general.architecture", ""))
@@ -107,7 +108,7 @@ class OllamaChat(ServedChat):
     provider, program = "ollama", "Ollama"
 
     @cached_property
-    def _shown(self) -> ollama.ShowResponse:
+    def _shown(self) -> "ollama.ShowResponse":
         """What the server says of the model. Raises ModelUnavailableError."""
         try:
             return shown(self.host, self.model, LOOK_SECONDS)

@@ -3,9 +3,7 @@
 import re
 from collections.abc import Awaitable, Callable, Sequence
 from functools import cached_property
-from typing import TypeVar
-
-import ollama
+from typing import TYPE_CHECKING, TypeVar
 
 from core.domain.errors import ModelUnavailableError, SettingsError
 from core.domain.ports import Vectors
@@ -14,6 +12,9 @@ from core.models.client import ServerTrouble, ask, ollama_at
 from core.models.embed import ServedEmbedder, unit_vectors
 from core.models.ollama import context_length, host_of
 from core.models.served import LOOK_SECONDS
+
+if TYPE_CHECKING:
+    import ollama
 
 MOST_OLLAMA_TOKENS = 2048
 EMBED_SECONDS = 120.0
@@ -58,13 +59,13 @@ class OllamaEmbedder(ServedEmbedder):
         options = {"num_ctx": self._context_tokens}
         filled = [text or " " for text in texts]
 
-        async def embedded(server: ollama.AsyncClient) -> Vectors:
+        async def embedded(server: "ollama.AsyncClient") -> Vectors:
             told = await server.embed(model=self.model, input=filled, truncate=True, options=options)
             return unit_vectors(told.embeddings, len(texts))
 
         return self._ask(embedded, EMBED_SECONDS)
 
-    def _ask(self, call: Callable[[ollama.AsyncClient], Awaitable[Done]], seconds: float) -> Done:
+    def _ask(self, call: Callable[["ollama.AsyncClient"], Awaitable[Done]], seconds: float) -> Done:
         """Raises ModelUnavailableError and StoppedError."""
         try:
             return ask(ollama_at(self.allowed_address), call, seconds=seconds)

@@ -50,7 +50,7 @@ CREATE TABLE passages (
 CREATE INDEX passages_of_page ON passages(document_id, page_index, start);
 CREATE INDEX passages_by_embedding ON passages(embedding_key);
 
--- Terms separated by spaces, as core/retrieval/keywords.py makes them: 1234.5 is one term.
+-- Terms separated by spaces, as core/store/keywords.py makes them: 1234.5 is one term.
 CREATE VIRTUAL TABLE passage_words USING fts5(
   context, text, tokenize = "porter unicode61 remove_diacritics 2 categories 'L* N* M* Co' tokenchars '.'"
 );
