@@ -52,15 +52,34 @@ function showCard(badge, told) {
   card.style.top = `${at.bottom + height + 12 < innerHeight ? at.bottom + 6 : at.top - height - 6}px`
 }
 
+// For screen readers, in words, what changed in the open session.
+function announce(pane, words) {
+  const line = document.querySelector(".pincite-status") ?? pane.closest(".stApp").appendChild(document.createElement("div"))
+  Object.assign(line, { className: "pincite-status", role: "status" })
+  if (line.textContent !== words) line.textContent = words
+}
+
+function focusWithSlash() {
+  if (document.body.dataset.slash) return
+  document.body.dataset.slash = "yes"
+  document.addEventListener("keydown", (event) => {
+    if (event.key !== "/" || event.target.closest("input, textarea, select, [contenteditable]") || !box()) return
+    event.preventDefault()
+    box().focus()
+  })
+}
+
 const hideCard = () => document.querySelector(".pincite-card")?.remove()
 
 export default function ({ data, setTriggerValue }) {
   keepTyped()
   takeDrops()
+  focusWithSlash()
   const pane = document.querySelector(`.st-key-${data.pane}`)
   if (!pane) return
   if (data.asked && pane.dataset.session === data.session && pane.dataset.asked !== data.asked)
     showQuestion(pane, data.asked, 8)
+  announce(pane, pane.dataset.session === data.session ? data.status : "")
   Object.assign(pane.dataset, { session: data.session, asked: data.asked })
   const cited = (badge) => {
     const turn = badge.closest('[class*="st-key-answer_"]')?.className.match(/st-key-answer_(\w+)/)?.[1]

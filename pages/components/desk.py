@@ -9,11 +9,11 @@ import streamlit as st
 
 from core.domain.answers import Citation
 from core.domain.errors import PinciteError
-from core.domain.turns import Session, Turn
+from core.domain.turns import Session, Tier, Turn, TurnStatus
 from core.services.bootstrap import Pincite
 from pages.components.layout import CONVERSATION, asset
 from pages.components.page_view import ShownPage, cited_page, show_page, shown_page
-from pages.components.words import page_name, shorten
+from pages.components.words import count, page_name, shorten
 
 NAMED = ("document", "page", "citation")
 _ADDRESSED = "addressed_page"
@@ -30,6 +30,7 @@ def draw_desk(app: Pincite, session: Session | None, slot: str, turns: Sequence[
         key="desk",
         data={
             "pane": CONVERSATION,
+            "status": _status(app, session, turns),
             "session": session.id if session else "",
             "asked": f"{turns[-1].id} {len(waiting)}" if turns else "",
             "cited": {turn.id: {str(place.number): _told(place) for place in turn.final_citations
@@ -37,6 +38,17 @@ def draw_desk(app: Pincite, session: Session | None, slot: str, turns: Sequence[
         },
         on_open_change=lambda: _open(app, slot, st.session_state["desk"].open),
     )  # fmt: skip
+
+
+def _status(app: Pincite, session: Session | None, turns: Sequence[Turn]) -> str:
+    """What became of the last question, for people who do not see it."""
+    if session and app.runner.running(session.id):
+        return "Answering"
+    if not turns or turns[-1].status not in (TurnStatus.ANSWERED, TurnStatus.FLAGGED):
+        return ""
+    cited = count(len({place.number for place in turns[-1].final_citations}), "citation")
+    told = {Tier.CHECK: ", check the page", Tier.DO_NOT_RELY: ", do not rely on it yet"}.get(turns[-1].tier, "")
+    return f"Answer ready, {cited}{told}"
 
 
 def _told(place: Citation) -> dict[str, str]:
