@@ -27,7 +27,7 @@ def test_a_question_asks_for_a_title_alone_where_it_names_it_whole_and_asks_for_
         "Who receives late reports?",
         "How much is deducted for late reports?",
         "Are late reports accepted?",
-        "What deduction do late reports lead to in winter?",
+        "What deduction do late reports lead to?",
     ):
         assert not asks_only_for("5 Late reports", question, names)
     assert not asks_only_for("Grant agreement", "What does the grant agreement say?", names)

@@ -50,12 +50,10 @@ OF_DOCUMENTS = frozenset(
     content_terms(
         "summary summarise summarize overview gist tldr document documents file files pdf paper report contract "
         "agreement book letter article presentation text content whole list compare main points key short brief "
-        "please give sentence paragraph page many name all library uploaded have about tell"
+        "please give sentence paragraph page many name all library uploaded have about tell say"
     )
 )
 """Words of which a question about whole documents is made."""
-MOST_BESIDE = 1
-"""Telling words that a question may hold beside a place and still ask for nothing else: "say", "show"."""
 _COURTESY = frozenset(content_terms("please tell give show"))
 
 
@@ -105,9 +103,9 @@ def asks_for_a_fact(question: str) -> bool:
     return not is_english(question) or (bool(_ONE_FACT.search(question)) and not _MORE.search(question))
 
 
-def asks_more(question: str, names: str) -> bool:
-    """Whether a question asks for more than documents of these names; "say" and its like ask for nothing."""
-    return len(set(content_terms(question)) - OF_DOCUMENTS - set(content_terms(names))) > MOST_BESIDE
+def asked_beside(question: str, names: str) -> set[str]:
+    """The terms of a question that are none of these names, and not what is asked of whole documents."""
+    return set(content_terms(question)) - OF_DOCUMENTS - set(content_terms(names))
 
 
 def asks_only_for(title: str, question: str, names: str) -> bool:
@@ -123,7 +121,7 @@ def asks_only_for(title: str, question: str, names: str) -> bool:
         or _ASKED_FOR.search(question)
     ):
         return False
-    return not asks_yes_or_no(question) and not asks_more(question, f"{names} {title}")
+    return not asks_yes_or_no(question) and not asked_beside(question, f"{names} {title}")
 
 
 def has_turning_words(question: str) -> bool:

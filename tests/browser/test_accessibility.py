@@ -39,7 +39,7 @@ def test_axe_finds_nothing(quoting_app: str, new_page: NewPage) -> None:
     page.get_by_role("button", name="Try it with the sample contract").click()
     page.locator('[class*="st-key-also_"] button').last.click()
     page.get_by_role("button", name="Send to review").click()
-    expect(page.get_by_text("Do not rely on this answer yet.")).to_be_visible()
+    expect(page.get_by_text("Sent to review.")).to_be_visible()
     found["chat"] = list(complaints(page))
     for name, heading in (("Documents", "Documents"), ("Traces", "Traces"), (r"Review \(1\)", "Review"),
                           ("Settings", "Settings")):  # fmt: skip

@@ -85,7 +85,7 @@ def test_upload_ask_citation_page_trace_review(quoting_app: str, new_page: NewPa
     page.get_by_role("link", name="Open the session").click()
     page.locator('[class*="st-key-also_"] button').last.click()
     page.get_by_role("button", name="Send to review").click()
-    expect(page.get_by_text("Do not rely on this answer yet.")).to_be_visible()
+    expect(page.get_by_text("Sent to review.")).to_be_visible()
     go_to(page, r"Review \(1\)")
     expect(page.locator('[data-testid="stMain"] img')).to_be_visible()
     page.get_by_role("heading", name="Review").click()

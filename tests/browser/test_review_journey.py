@@ -29,7 +29,7 @@ def test_a_reviewed_answer_outlives_a_restart_answers_again_and_goes_stale(tmp_p
         page.get_by_role("button", name="Try it with the sample contract").click()
         page.locator('[class*="st-key-also_"] button').last.click()
         page.get_by_role("button", name="Send to review").click()
-        expect(page.get_by_text("Do not rely on this answer yet.")).to_be_visible()
+        expect(page.get_by_text("Sent to review.")).to_be_visible()
         conversation = page.url
 
         go_to(page, r"Review \(1\)")

@@ -11,9 +11,11 @@ from core.graph.state import TurnState
 from core.search.overview import documents_meant
 from core.search.places import numbered_in, pages_in, title_in, without_places
 from core.search.stretches import Stretch, numbered, opens_a_line, pages_called, titled, titles
-from core.text.questions import asks_more, asks_only_for
+from core.text.questions import asked_beside, asks_only_for
 
 MOST_PLACES = 4
+MOST_BESIDE = 1
+"""Telling words that a question may hold beside the place and still ask for nothing else: "state", "show"."""
 SURE = 0.95
 """That a place does not exist where every page was read and no line begins with its number; never measured."""
 
@@ -23,7 +25,7 @@ def placed(state: TurnState, context: TurnContext, searched: Sequence[Document])
     asked = without_places(state.standalone)
     pages, numbers = pages_in(state.standalone), numbered_in(state.standalone)
     title = "" if pages or numbers else title_in(state.standalone)
-    if state.attempts or not (pages or numbers or title) or asks_more(asked, _names(searched)):
+    if state.attempts or not (pages or numbers or title) or len(asked_beside(asked, _names(searched))) > MOST_BESIDE:
         return None
     context.progress.step("Looking up the place…")
     read = _read(asked, searched, context)

@@ -22,7 +22,7 @@ from core.models.utterances import Wish, wish_of
 from core.search.follow_up import read_after
 from core.search.places import numbered_in, pages_in
 from core.search.plan import plan_question
-from core.text.questions import OF_DOCUMENTS
+from core.text.questions import asked_beside
 from core.text.sentences import split_sentences
 from core.text.terms import content_terms
 
@@ -244,7 +244,7 @@ def _topic(text: str, documents: Sequence[Document]) -> set[str]:
         for document in documents
         for value in (re.sub(r"[\W_]+", " ", document.name), *(field.value for field in document.metadata))
     )
-    return set(content_terms(text)) - OF_DOCUMENTS - set(content_terms(names))
+    return asked_beside(text, names)
 
 
 def _by_probe(text: str, wish: Wish, state: TurnState, context: TurnContext) -> tuple[Intent, str]:
