@@ -55,7 +55,7 @@ def fill(browser: Browser, entrance: str) -> None:
         page.wait_for_timeout(SETTLE_MS)
     page.locator('[class*="st-key-also_"] button').nth(1).click()
     page.get_by_role("button", name="Send to review").last.click()
-    page.get_by_text("Do not rely on this answer yet.").last.wait_for()
+    page.get_by_text("Sent to review.").last.wait_for()
     page.context.close()
 
 

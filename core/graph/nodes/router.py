@@ -24,7 +24,6 @@ from core.search.places import numbered_in, pages_in
 from core.search.plan import plan_question
 from core.text.questions import asked_beside
 from core.text.sentences import split_sentences
-from core.text.terms import content_terms
 
 INTENT_INSTRUCTIONS = (
     "Decide what the user's message needs. Reply in JSON. "
