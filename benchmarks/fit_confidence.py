@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from benchmarks.groundedness import LabelledAnswer, measure_set, read_answers
 from core.domain.answers import ClaimStatus
-from core.judge.confidence import ConfidenceModels, Model, reliability, tabulated, threshold_effects
+from core.domain.logistic import LogisticModel
+from core.judge.confidence import ConfidenceModels, drawn_in, reliability, threshold_effects
 from core.judge.features import ClaimMeasure, measure_answer, measure_claims
 from core.judge.judge import capped, status_of
 from core.judge.sources import Sources
@@ -57,7 +58,7 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
         "thresholds": [[threshold, effect.flagged, effect.caught] for threshold, effect in effects.items()],
     }
     claim, answer = _fit(data, everything)
-    content = {"claim": claim, "answer": answer, "measured": _rounded(measured)}
+    content = {"claim": claim.to_json(6), "answer": answer.to_json(6), "measured": _rounded(measured)}
     args.output.write_text(json.dumps(content, separators=(",", ":")) + "\n", encoding="utf-8")
     return {"written": str(args.output), "bytes": args.output.stat().st_size, **measured}
 
@@ -101,11 +102,11 @@ class _Data:
                 yield measure, float(wrong), UNSPANNED_WEIGHT if unmarked else 1.0, answer.set
 
 
-def _fit(data: _Data, rows: NDArray[np.intp]) -> tuple[dict[str, Any], dict[str, Any]]:
+def _fit(data: _Data, rows: NDArray[np.intp]) -> tuple[LogisticModel, LogisticModel]:
     """Fit both models; the second sees only doubts about claims that the first was not fitted on."""
     features: dict[int, dict[str, float]] = {}
     for train, test in data.folds(rows, INNER_FOLDS):
-        model = Model(_fit_claims(data, train))
+        model = _fit_claims(data, train)
         features |= {int(row): _answer_features(data.measures[row], model) for row in test}
     answer = _fit_model(
         [features[int(row)] for row in rows],
@@ -116,7 +117,7 @@ def _fit(data: _Data, rows: NDArray[np.intp]) -> tuple[dict[str, Any], dict[str,
     return _fit_claims(data, rows), answer
 
 
-def _fit_claims(data: _Data, rows: NDArray[np.intp]) -> dict[str, Any]:
+def _fit_claims(data: _Data, rows: NDArray[np.intp]) -> LogisticModel:
     measures, labels, weights, sets = zip(*data.claims(rows), strict=True)
     evened = _evened(np.array(weights), sets)
     return _fit_model([measure.features for measure in measures], np.array(labels), evened, CLAIM_PENALTY)
@@ -133,31 +134,25 @@ def _evened(weights: Numbers, sets: Sequence[str]) -> Numbers:
 
 def _fit_model(
     features: Iterable[Mapping[str, float]], labels: Numbers, weights: Numbers, penalty: float
-) -> dict[str, Any]:
+) -> LogisticModel:
     from sklearn.linear_model import LogisticRegression
 
-    rows = list(features)
-    names = list(rows[0])
-    table = tabulated(rows, names)
+    rows = [drawn_in(row) for row in features]
+    table = np.array([list(row.values()) for row in rows])
     mean, scale = table.mean(axis=0), table.std(axis=0) + 1e-6
     model = LogisticRegression(C=1 / penalty, max_iter=400)
     model.fit((table - mean) / scale, labels, sample_weight=weights)
-    return {
-        "features": names,
-        "mean": [round(float(value), 6) for value in mean],
-        "scale": [round(float(value), 6) for value in scale],
-        "coefficients": [round(float(value), 6) for value in model.coef_[0]],
-        "intercept": round(float(model.intercept_[0]), 6),
-    }
+    own = model.coef_[0] / scale
+    return LogisticModel(float(model.intercept_[0] - own @ mean), dict(zip(rows[0], own.tolist(), strict=True)))
 
 
-def _answer_features(measures: Sequence[ClaimMeasure], model: Model) -> dict[str, float]:
-    return measure_answer(measures, [float(doubt) for doubt in model.probabilities([m.features for m in measures])])
+def _answer_features(measures: Sequence[ClaimMeasure], model: LogisticModel) -> dict[str, float]:
+    return measure_answer(measures, [model.probability(drawn_in(one.features)) for one in measures])
 
 
-def _confidences(data: _Data, rows: NDArray[np.intp], fitted: tuple[dict[str, Any], dict[str, Any]]) -> Numbers:
+def _confidences(data: _Data, rows: NDArray[np.intp], fitted: tuple[LogisticModel, LogisticModel]) -> Numbers:
     """Return the confidence that would be shown of each answer."""
-    models = ConfidenceModels(Model(fitted[0]), Model(fitted[1]), {})
+    models = ConfidenceModels(*fitted, {})
     shown = []
     for row in rows:
         measures = data.measures[row]

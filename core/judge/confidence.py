@@ -15,26 +15,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from core.domain.logistic import LogisticModel, log_odds
 from core.judge.features import ClaimMeasure
 
 Numbers = NDArray[np.float64]
-
-
-class Model:
-    """Logistic regression over named features; each counts in one direction only."""
-
-    def __init__(self, data: Mapping[str, Any]) -> None:
-        """Take ``features`` (names), ``mean``, ``scale``, ``coefficients`` and ``intercept``."""
-        self.features: tuple[str, ...] = tuple(data["features"])
-        self._mean, self._scale = np.asarray(data["mean"]), np.asarray(data["scale"])
-        self._coefficients, self._intercept = np.asarray(data["coefficients"]), float(data["intercept"])
-
-    def probabilities(self, rows: Sequence[Mapping[str, float]]) -> Numbers:
-        """Return the probability of "not faithful"; shape (len(rows),)."""
-        if not rows:
-            return np.zeros(0)
-        values = (tabulated(rows, self.features) - self._mean) / self._scale
-        return _logistic(values @ self._coefficients + self._intercept)
+LEAST = 1e-4
+"""Confidences are told apart as far out as a hundredth of a percent."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +34,7 @@ class Recalibration:
         """Return the probability that an answer of this shipped confidence is faithful."""
         if self == Recalibration():
             return shipped
-        return float(_logistic(np.array([self.slope * score_of(shipped) + self.intercept]))[0])
+        return float(_logistic(np.array([self.slope * log_odds(shipped, least=LEAST) + self.intercept]))[0])
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,36 +62,30 @@ class ThresholdEffect:
 class ConfidenceModels:
     """The shipped models and what was measured when they were fitted."""
 
-    claim: Model
-    answer: Model
+    claim: LogisticModel
+    answer: LogisticModel
     measured: Mapping[str, Any]
 
     def doubts(self, claims: Sequence[ClaimMeasure]) -> list[float]:
         """Return for each claim the probability that it is not borne out."""
-        return [float(doubt) for doubt in self.claim.probabilities([claim.features for claim in claims])]
+        return [self.claim.probability(drawn_in(claim.features)) for claim in claims]
 
     def confidence(self, answer: Mapping[str, float]) -> float:
         """Return the probability that all of an answer is borne out."""
-        return 1.0 - float(self.answer.probabilities([answer])[0])
+        return 1.0 - self.answer.probability(drawn_in(answer))
 
 
 @cache
 def shipped_models() -> ConfidenceModels:
     """Load the models that come with the program."""
     data = json.loads(files("core.judge").joinpath("confidence.json").read_text(encoding="utf-8"))
-    return ConfidenceModels(Model(data["claim"]), Model(data["answer"]), data["measured"])
+    claim, answer = (LogisticModel.from_json(data[name]) for name in ("claim", "answer"))
+    return ConfidenceModels(claim, answer, data["measured"])
 
 
-def tabulated(rows: Sequence[Mapping[str, float]], features: Sequence[str]) -> Numbers:
-    """Return the features as a table, large values drawn in logarithmically; shape (len(rows), len(features))."""
-    table = np.array([[row[name] for name in features] for row in rows], dtype=np.float64)
-    return np.asarray(np.sign(table) * np.log1p(np.abs(table)))
-
-
-def score_of(confidence: float) -> float:
-    """Return the log-odds of a confidence, as far out as a hundredth of a percent."""
-    kept = min(max(confidence, 1e-4), 1 - 1e-4)
-    return math.log(kept / (1 - kept))
+def drawn_in(measures: Mapping[str, float]) -> dict[str, float]:
+    """Large values on a logarithmic scale."""
+    return {name: math.copysign(math.log1p(abs(value)), value) for name, value in measures.items()}
 
 
 def refit(scores: Sequence[float], faithful: Sequence[bool], *, prior_strength: float = 20.0) -> Recalibration:

@@ -6,16 +6,17 @@ from itertools import islice
 from typing import ClassVar
 
 from core.domain.answers import Verdict
+from core.domain.logistic import log_odds
 from core.domain.turns import ReviewDecision, Turn
 from core.judge.citations import PageText
 from core.judge.confidence import (
+    LEAST,
     Recalibration,
     ReliabilityBin,
     ThresholdEffect,
     calibration_error,
     refit,
     reliability,
-    score_of,
     threshold_effects,
 )
 from core.judge.judge import WORTH
@@ -72,7 +73,7 @@ def learn(turns: Iterable[Turn], page_text: PageText) -> OwnReviews:
         if turn.verdict is not None and _worth(turn.verdict) >= _worth(verdict):
             shipped.append(verdict.confidence)
             stood.append(_approved(turn))
-    scores = [score_of(confidence) for confidence in shipped]
+    scores = [log_odds(confidence, least=LEAST) for confidence in shipped]
     refitted = list(shipped)
     for fold in range(_FOLDS):
         others = [place for place in range(len(scores)) if place % _FOLDS != fold]
