@@ -61,7 +61,7 @@ def draw(app: Pincite) -> None:
     ):
         draw_files(app)
         draw_input(app, session, documents, collection)
-    draw_desk(app, session, SLOT, turns)
+    draw_desk(app, session, SLOT, turns, documents)
 
 
 def draw_conversation(app: Pincite, session: Session | None, names: dict[str, str]) -> list[Turn]:

@@ -1,18 +1,75 @@
 const SAVED = "pincite-half-typed"
 const box = () => document.querySelector('[data-testid="stChatInputTextArea"]')
 
+function write(area, text) {
+  Object.getOwnPropertyDescriptor(HTMLTextAreaElement.prototype, "value").set.call(area, text)
+  area.dispatchEvent(new Event("input", { bubbles: true }))
+}
+
 function keepTyped() {
   const area = box()
   if (!area || area.dataset.kept) return
   area.dataset.kept = "yes"
   const saved = sessionStorage.getItem(SAVED)
-  if (saved && !area.value) {
-    Object.getOwnPropertyDescriptor(HTMLTextAreaElement.prototype, "value").set.call(area, saved)
-    area.dispatchEvent(new Event("input", { bubbles: true }))
-  }
+  if (saved && !area.value) write(area, saved)
   const save = () => area.isConnected && sessionStorage.setItem(SAVED, area.value)
   area.addEventListener("input", save)
   for (const event of ["keyup", "click"]) document.addEventListener(event, () => setTimeout(save, 300))
+}
+
+// The documents whose names hold what is typed behind an @, to be chosen with the arrows, Enter or the pointer.
+let names = []
+function offerNames() {
+  const area = box()
+  if (!area || area.dataset.names) return
+  area.dataset.names = "yes"
+  let list = null
+  const close = () => { list?.remove(); list = null }
+  const typed = () => area.value.slice(0, area.selectionStart).match(/(?:^|[\s(])@([^@\n]{0,80})$/)?.[1]
+  const choose = (name) => {
+    const [end, part] = [area.selectionStart, typed() ?? ""]
+    const before = area.value.slice(0, end - part.length)
+    write(area, `${before}${name} ${area.value.slice(end)}`)
+    area.setSelectionRange(before.length + name.length + 1, before.length + name.length + 1)
+    close()
+    area.focus()
+  }
+  const select = (option) => {
+    for (const one of list.children) one.ariaSelected = String(one === option)
+  }
+  const draw = () => {
+    const part = typed()
+    const fits = part === undefined ? [] : names.filter((name) => name.toLowerCase().includes(part.toLowerCase()))
+    close()
+    if (!fits.length) return
+    list = area.closest(".stApp").appendChild(document.createElement("div"))
+    Object.assign(list, { className: "pincite-names", role: "listbox", ariaLabel: "Documents" })
+    list.append(...fits.slice(0, 8).map((name) => {
+      const option = Object.assign(document.createElement("div"), { textContent: name, role: "option" })
+      option.addEventListener("pointerdown", (event) => { event.preventDefault(); choose(name) })
+      return option
+    }))
+    select(list.firstChild)
+    const at = area.getBoundingClientRect()
+    Object.assign(list.style, { left: `${at.left}px`, bottom: `${innerHeight - at.top + 8}px` })
+  }
+  area.addEventListener("input", draw)
+  area.addEventListener("blur", close)
+  document.addEventListener("keydown", (event) => {
+    if (!list || event.target !== area || event.isComposing) return
+    const chosen = list.querySelector('[aria-selected="true"]')
+    const act = {
+      ArrowDown: () => select(chosen.nextSibling ?? list.firstChild),
+      ArrowUp: () => select(chosen.previousSibling ?? list.lastChild),
+      Enter: () => choose(chosen.textContent),
+      Tab: () => choose(chosen.textContent),
+      Escape: close,
+    }[event.key]
+    if (!act) return
+    event.preventDefault()
+    event.stopPropagation()
+    act()
+  }, true)
 }
 
 function takeDrops() {
@@ -75,6 +132,8 @@ export default function ({ data, setTriggerValue }) {
   keepTyped()
   takeDrops()
   focusWithSlash()
+  names = data.names
+  offerNames()
   const pane = document.querySelector(`.st-key-${data.pane}`)
   if (!pane) return
   if (data.asked && pane.dataset.session === data.session && pane.dataset.asked !== data.asked)

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import streamlit as st
 
 from core.domain.answers import Citation
+from core.domain.documents import Document, bare_name
 from core.domain.errors import PinciteError
 from core.domain.turns import Session, Tier, Turn, TurnStatus
 from core.services.bootstrap import Pincite
@@ -17,12 +18,15 @@ from pages.components.words import count, page_name, shorten
 
 NAMED = ("document", "page", "citation")
 _ADDRESSED = "addressed_page"
-LONGEST_QUOTATION = 400
+LONGEST_QUOTATION, MOST_NAMES = 400, 500
 
 _desk = st.components.v2.component("pincite_desk", js=asset("desk.js"))
 
 
-def draw_desk(app: Pincite, session: Session | None, slot: str, turns: Sequence[Turn]) -> None:
+def draw_desk(
+    app: Pincite, session: Session | None, slot: str, turns: Sequence[Turn], documents: Sequence[Document]
+) -> None:
+    """``documents``: those that a question can name."""
     write_address(session, slot)
     waiting = app.runner.waiting(session.id) if session else ()
     here = {document.id for document in app.library.list()}
@@ -31,6 +35,7 @@ def draw_desk(app: Pincite, session: Session | None, slot: str, turns: Sequence[
         data={
             "pane": CONVERSATION,
             "status": _status(app, session, turns),
+            "names": [bare_name(document.name) for document in documents[:MOST_NAMES]],
             "session": session.id if session else "",
             "asked": f"{turns[-1].id} {len(waiting)}" if turns else "",
             "cited": {turn.id: {str(place.number): _told(place) for place in turn.final_citations

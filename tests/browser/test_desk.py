@@ -128,3 +128,29 @@ def test_the_box_stays_live_in_mid_answer_and_the_next_question_comes_into_view(
     model.go_on.set()
     expect(waits).to_have_count(0)
     expect(pane.get_by_text("Which law governs it?")).to_be_visible()
+
+
+def test_back_closes_the_page_of_a_citation_and_names_are_offered_behind_an_at_sign(
+    quoting_app: str, new_page: NewPage
+) -> None:
+    page = new_page()
+    page.goto(quoting_app)
+    page.get_by_role("button", name="Try it with the sample contract").click()
+    mark = page.get_by_role("button", name=re.compile(r"^Open service-contract\.pdf, p\. 2")).first
+    mark.click()
+    panel = page.locator(".st-key-page_panel")
+    expect(panel).to_be_visible()
+    page.wait_for_url(re.compile("citation="))
+    page.go_back()
+    expect(panel).to_have_count(0)
+    expect(mark).to_be_visible()
+    page.keyboard.press("/")
+    box = page.get_by_test_id("stChatInputTextArea")
+    expect(box).to_be_focused()
+    page.keyboard.type("@serv")
+    expect(page.locator(".pincite-names > *").first).to_have_text("service-contract")
+    page.keyboard.press("Enter")
+    expect(box).to_have_value("@service-contract ")
+    page.keyboard.type("Which law governs it?")
+    page.keyboard.press("Enter")
+    expect(page.locator(".pincite-status")).to_have_text(re.compile(r"^Answer ready, \d citation"))
