@@ -19,6 +19,7 @@ from core.figures.named import as_printed, named
 from core.text.questions import asks_for_date, asks_yes_or_no
 from core.text.sentences import split_sentences
 from core.text.stating import statement
+from core.text.terms import content_terms
 from core.text.years import years_of
 
 MOST_RIVALS = 2
@@ -74,7 +75,8 @@ def analyse(
     most_or_least = extreme(asked_as, tables)
     if most_or_least and not _of_other_years(years_of(asked_as), most_or_least.figures):
         return Analysis((most_or_least,))
-    if asks_for_sum(asked_as) and (summed := column_sum(asked_as, tables, UNWEIGHED)):
+    summed = column_sum(asked_as, tables, UNWEIGHED) if asks_for_sum(asked_as) else None
+    if summed and not _of_other_years(years_of(asked_as), summed.figures):
         return Analysis((summed,))
     of_trade = named(asked_as, tables, OF_A_TRADE, formulas)
     cell = stated_cell(question, tables, known=known)
@@ -180,9 +182,16 @@ def told_of(
     figures = tuple(figure for one in found.answers if (figure := one.figure) is not None)
     if not figures or len(figures) < len(found.answers) or _of_other_years(ranking.asked.years, figures):
         return None
+    if not any(_shares_words(question, figure) for figure in figures):
+        return None  # a year alone is no reason to state a figure of something else
     several, asked = len(figures) > 1, wanted_of(question, [one.table for one in found.answers])
     computes = asked is not None and asked.form is not Form.SERIES
     return figures, features_of(ranking, asks=gates.asks_for_figure(question), several=several, computes=computes)
+
+
+def _shares_words(question: str, figure: Figure) -> bool:
+    own = set(content_terms(f"{figure.label} {figure.column}")).intersection(content_terms(question))
+    return any(not term[0].isdigit() for term in own)
 
 
 def _of_other_years(asked: frozenset[int], figures: Sequence[Figure]) -> bool:

@@ -95,6 +95,7 @@ _OF_ALL = re.compile(
     re.IGNORECASE,
 )
 _CHANGES = re.compile(rf"\b(?:{_CHANGE}|difference|movement)\b", re.IGNORECASE)
+_HOW_MUCH = re.compile(r"\bhow much\b", re.IGNORECASE)
 _NAMES_CHANGE = re.compile(r"\b(?:change|difference|movement)\b", re.IGNORECASE)
 _ASKING = re.compile(
     r"^\W{0,3}(?:what|which|how (?:much|many)|calculate|compute|determine|give|state|find|tell)\b"
@@ -159,8 +160,9 @@ def years_compared_with(question: str) -> frozenset[int]:
 
 
 def asks_for_sum(question: str) -> bool:
-    """Whether a sum is asked for, of whatever the tables have, and of no periods."""
-    return bool(_SUMMED.search(question)) and not any(dates_of(question)) and not _CHANGES.search(question)
+    """Whether a sum is asked for, of whatever the tables have, and not of several periods."""
+    one = len(_only_periods(question)) < 2
+    return one and bool(_SUMMED.search(question)) and not _CHANGES.search(question)
 
 
 def _compared(text: str, dates: tuple[Date, ...]) -> Wanted | None:
@@ -188,7 +190,8 @@ def _is_meant(form: Form, text: str, periods: int) -> bool:
         summed, ranged = bool(_SUMMED.search(text)), bool(_RANGE.search(text))
         return periods > 1 and (summed or ranged) and not _CHANGES.search(text)
     if form is Form.CHANGE:
-        return periods > 1 or bool(_NAMES_CHANGE.search(text))
+        # one period is compared with the one before
+        return periods > 1 or bool(_NAMES_CHANGE.search(text)) or (periods == 1 and bool(_HOW_MUCH.search(text)))
     return True
 
 

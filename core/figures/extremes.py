@@ -54,7 +54,9 @@ class Column:
     most: tuple[Place, ...]
     least: tuple[Place, ...]
     all: tuple[Place, ...]
-    """Of every row; none where the table prints sums of its own."""
+    """Of every row that is no sum of others."""
+    totals: tuple[Place, ...]
+    """What the table prints as sums."""
     of_a_row: bool
     """The question shares more with a row than the caption and the head over the rows do."""
     contested: bool
@@ -85,7 +87,8 @@ def extreme(question: str, tables: Sequence[Table], weights: Weights | None = No
 def column_sum(question: str, tables: Sequence[Table], probability: float) -> Stated | None:
     """The sum over all rows of the column that is named, by its head or where it is the only one by the caption.
 
-    None where a row is named too, or several tables have such a column.
+    As the table prints it, else computed. None where a row is named too, or several tables have such a column, or a
+    table has several sums.
     """
     found: list[Stated] = []
     for whole in _wholes(tables):
@@ -95,8 +98,11 @@ def column_sum(question: str, tables: Sequence[Table], probability: float) -> St
         by_caption = column.features["one column"] and column.features["covered"] > column.features["label"]
         if not (column.features["column named"] or by_caption):
             continue
-        figures = tuple(figure for table, cell in column.all if (figure := figure_of(table, cell)) is not None)
-        if FEWEST_ROWS <= len(figures) == len(column.all) <= MOST_OPERANDS:
+        places = column.totals or column.all
+        figures = tuple(figure for table, cell in places if (figure := figure_of(table, cell)) is not None)
+        if column.totals and len(figures) == 1:
+            found.append(Stated(statement(figures), figures, probability))
+        elif FEWEST_ROWS <= len(figures) == len(column.all) <= MOST_OPERANDS:
             name = ", ".join(filter(None, [f"Sum of {len(figures)} rows", short(figures[0].column)]))
             scale = max(figure.scale for figure in figures)
             computation = Computation(name, " + ".join(ascii_lowercase[: len(figures)]), figures[0].unit, scale)
@@ -146,10 +152,15 @@ def asked_column(question: str, whole: Sequence[Table]) -> Column | None:
     unsaid = {at: sum(not asked.match(term).bits for term in content_terms(first.columns[at].path)) for at in columns}
     rivals = [at for at in columns if bits[at] & bits[best] and unsaid[at] <= unsaid[best]]
     contested = any(bits[at] & ~bits[best] for at in rivals)
-    sums = any(table.rows[at].total for table in whole for at in range(table.head_rows, len(table.rows)))
+    totals = tuple(
+        (table, cell)
+        for table in whole
+        for cell in table.body
+        if cell.value is not None and cell.column == best and table.rows[cell.row].total
+    )
     about = bits[label] | asked.match(first.caption).bits
     of_a_row = any(asked.match(row).bits & ~about for row in rows)
-    return Column(features, label, most, least, () if sums else tuple(columns[best]), of_a_row, contested)
+    return Column(features, label, most, least, tuple(columns[best]), totals, of_a_row, contested)
 
 
 def _amount(place: Place) -> Decimal:

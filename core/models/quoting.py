@@ -19,6 +19,7 @@ from core.text.questions import (
     NOT_FOUND,
     asks_for_a_fact,
     asks_for_list,
+    asks_how_many,
     asks_only_for,
     asks_yes_or_no,
     in_another_language,
@@ -58,6 +59,8 @@ COMES_NEAREST = "This comes nearest:"
 NEAREST = f"I found no answer that can be relied on. {COMES_NEAREST}"
 UNREAD = 0.5
 """The most that "not found" is worth where the documents are in another language than the question."""
+UNCOUNTED = 0.85
+"""The most that "not found" is worth where a number of things is asked for: they may be there, uncounted."""
 _THANKS = re.compile(
     r"\b(?:thanks?|thank you|thx|cheers|danke|merci|gracias|grazie|obrigad[oa]|bedankt|dank je|dank u|tack|takk)\b"
     r"|谢谢|謝謝|ありがとう|감사|спасибо|شكرا|धन्यवाद",
@@ -226,6 +229,8 @@ def quotes(question: str, selection: Selection, *, with_headline: bool = True) -
         sure = 1 - selection.answered
         if in_another_language(question, [one.unit.item.passage.text for one in selection.scored]):
             sure = min(sure, UNREAD)
+        if asks_how_many(question):
+            sure = min(sure, UNCOUNTED)
         nearest = [_quoted(one.unit) for one in selection.scored[:1] if sure < SURE_OF_NOTHING]
         told = f"{NOT_FOUND} {COMES_NEAREST}" if nearest else NOT_FOUND
         return [AnswerPart(told, kind=PartKind.DECLINE, probability=sure), *nearest]

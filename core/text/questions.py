@@ -19,6 +19,7 @@ _TURNING = re.compile(
 _ASKED_FOR = re.compile(r"\b(?:who|when|where|why|how)\b", re.IGNORECASE)
 _OF_DEGREE = "many|much|long|often|old|far|large|big|high|tall|deep|wide|fast|heavy|late|early|soon"
 _HOW_MUCH = re.compile(r"\bhow (?:much|many)\b", re.IGNORECASE)
+_HOW_MANY = re.compile(r"\bhow many\b", re.IGNORECASE)
 _SIGNS = re.compile(r"[%$€£¥]")
 _ONE_FACT = re.compile(rf"\b(?:who|whom|whose|when|where|which|what|how (?:{_OF_DEGREE}))\b", re.IGNORECASE)
 _MORE = re.compile(
@@ -80,6 +81,10 @@ def in_another_language(question: str, texts: Sequence[str]) -> bool:
 def asks_for_list(question: str) -> bool:
     """Whether an English question asks for several things."""
     return bool(_LIST.search(question)) and not asks_yes_or_no(question) and is_english(question)
+
+
+def asks_how_many(question: str) -> bool:
+    return bool(_HOW_MANY.search(question))
 
 
 def asks_for_date(question: str) -> bool:

@@ -102,6 +102,7 @@ def test_periods_are_no_operands() -> None:
 def test_how_much_something_changed_in_a_year_needs_the_year_before() -> None:
     assert years_compared_with("By how many percent did the fees grow in 2021?") == {2020}
     assert years_compared_with("What was the change in fees in 2021?") == {2020}
+    assert years_compared_with("By how much did the fees grow in 2021?") == {2020}
     for other in ("What were the fees in 2021?", "By what percentage did fees grow from 2020 to 2021?"):
         assert not years_compared_with(other)
 

@@ -88,7 +88,12 @@ def test_a_column_is_summed_over_all_its_pages_where_a_question_names_it_and_no_
     assert stated.computation.expression == "a + b + c + d + e + f"
     assert {figure.page_index for figure in stated.figures} == {TOLLS.page_index, 5}
     totalled = table_of((*(HEADS, *(("A", "1", "2"), ("B", "3", "4"), ("C", "5", "6"))), ("Total", "9", "12")), "Tolls")
-    assert column_sum("What are the tolls together?", [totalled], 0.5) is None, "the table has its own"
+    printed = column_sum("What are the tolls together?", [totalled], 0.5)
+    assert printed and printed.text == "Total, Toll: 12" and printed.computation is None, "as the table has it"
+    by_year = table_of((("Pool", "Visits in 2024"), ("A", "5"), ("B", "8"), ("C", "2")), "Visits to pools")
+    [of_year] = analyse("How many visits did all pools have together in 2024?", [by_year]).stated
+    assert of_year.text.endswith(": 15")
+    assert not analyse("How many visits did all pools have together in 2019?", [by_year]).stated
     assert column_sum("What are the tolls of Arven and Corva together?", [TOLLS], 0.5) is None, "not of all rows"
     pools = table_of(
         (("Pool", "Visits"), ("Alder Pool", "5"), ("Brook Lido", "8"), ("Cress Pool", "2")), "Visits to pools"
