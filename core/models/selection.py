@@ -22,7 +22,18 @@ from core.domain.documents import TICKED, UNTICKED
 from core.domain.logistic import FARTHEST, LogisticModel, log_odds
 from core.domain.search import Evidence
 from core.models.reader import Reader, large_reader, small_reader
-from core.models.units import LABELLED, SENTENCE_ENDS, SIGNED, SIGNED_TERMS, Unit, signed, torn, units_of
+from core.models.units import (
+    CELLS,
+    LABELLED,
+    SENTENCE_ENDS,
+    SHORT_LINE_WORDS,
+    SIGNED,
+    SIGNED_TERMS,
+    Unit,
+    signed,
+    torn,
+    units_of,
+)
 from core.text.questions import asks_for_a_fact, asks_yes_or_no, in_english
 from core.text.terms import FUNCTION_WORDS, content_terms, rarity, words
 from core.text.years import years_of
@@ -35,8 +46,8 @@ _NUMBERED = re.compile(
 )
 """Things that are told apart by a number or letter: "Span 2", "Appendix B"."""
 OF_ANOTHER = 0.4
-"""The most that words are worth which speak of another such thing, or of other years, than the question: never shown
-without a warning. Of 17 labelled answers of other years (`python -m benchmarks fit-quoting`) 3 were right."""
+"""The most that words are worth which speak of another such thing, or of other years, than the question, or only head
+a section: never shown without a warning. Of 17 labelled answers of other years 3 were right."""
 _SMALL_WORD = re.compile(r"\b[^\W\dA-Z]\w*")
 TERMS_OF_A_LABEL = 2
 """Telling words that a label must have, for a question to name it."""
@@ -225,9 +236,19 @@ def weigh(measured: Sequence[Measured], question: str, skill: Skill) -> Selectio
     scored.sort(key=lambda one: (one.unit.place not in named, -one.probability))
     measures = measure_answer(scored, question)
     right = models.right.probability(measures)
-    if is_of_another(scored[0].unit.text, question) or is_of_another_year(scored[0].unit, question):
+    best = scored[0]
+    heading = skill is not Skill.LANGUAGES and answers_with_heading(best)
+    if heading or is_of_another(best.unit.text, question) or is_of_another_year(best.unit, question):
         right = min(right, OF_ANOTHER)
     return Selection(tuple(scored), models.answered.probability(measures), right, skill)
+
+
+def answers_with_heading(best: Scored) -> bool:
+    """Whether the words that answer stand in a line over a sentence, which states nothing; who signed is no heading."""
+    line, _, rest = best.unit.quoted.partition("\n")
+    short = len(line.split()) <= SHORT_LINE_WORDS and CELLS not in line and not line.endswith((*SENTENCE_ENDS, ":"))
+    within = best.answer is not None and best.answer.end <= best.unit.start + len(line)
+    return bool(rest) and short and within and not SIGNED_TERMS.issubset(best.unit.terms)
 
 
 def is_of_another(text: str, question: str) -> bool:

@@ -11,8 +11,8 @@ from core.domain.search import Evidence, Intent
 from core.domain.turns import SURE
 from core.models import quoting
 from core.models.quoting import DOUBTED, Quoting, part_by_part, quotes
-from core.models.selection import OF_ANOTHER, Selection, is_of_another, is_of_another_year, select
-from core.models.units import units_of
+from core.models.selection import OF_ANOTHER, Selection, answers_with_heading, is_of_another, is_of_another_year, select
+from core.models.units import signed, units_of
 
 TEXT = "The handrail is 110 centimetres high. A visit outside the hours of the help desk costs 260 euros."
 EVIDENCE = (Evidence(1, Passage("d:0:0", "d", 0, "1", TEXT, 0, len(TEXT)), "d.pdf", {"reranked": 1.0, "dense": 0.8}),)
@@ -210,3 +210,13 @@ def test_the_number_of_a_clause_is_no_headline() -> None:
     mark = replace(found.scored[0], answer=Span(clause.index("2.1"), clause.index(" This")))
     [quoted] = quotes(question, replace(found, scored=(mark,), answered=0.9, right=0.9))
     assert quoted.kind is PartKind.VERBATIM and "220 days" in quoted.text
+
+
+def test_a_heading_is_no_answer_to_rely_on() -> None:
+    contract = "Window cleaning contract\nThis contract is concluded between Brightpane Ltd and Cawdor Academy."
+    found = select("What is the term of the contract?", [_item(contract)]).scored[0]
+    title = replace(found, answer=Span(0, contract.index("\n")))
+    assert answers_with_heading(title)
+    assert not answers_with_heading(replace(found, answer=Span(contract.index("Brightpane"), len(contract) - 1)))
+    [*_, signature] = signed([*units_of(_item(f"It is agreed.\n{LETTER}"))])
+    assert not answers_with_heading(replace(found, unit=signature, answer=Span(signature.start, signature.start + 4)))
