@@ -25,7 +25,6 @@ _TRIED = 8
 _YEAR = re.compile(r"\b(?:19|20)\d\d\b")
 _TOGETHER = 2.0
 """How much likelier, in log odds, two operands are right that stand in the same table and are of the same column."""
-_TWO = (Form.SHARE, Form.RATIO)
 UNWEIGHED = 0.5
 """The most that is sure of figures from several documents: no labelled data weigh whether they go together."""
 

@@ -10,7 +10,7 @@ import ssl
 import threading
 import time
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Coroutine, Generator, Iterator
-from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager, suppress
 from contextvars import ContextVar
 from functools import cache
 from types import ModuleType
@@ -23,7 +23,9 @@ from core.domain.errors import StoppedError
 if TYPE_CHECKING:
     import ollama
 
+THREAD = "model servers"
 POLL_SECONDS = 0.1
+CLOSING_SECONDS = 5.0
 REPLY_BYTES = 2 * 2**20
 STREAM_BYTES = 8 * 2**20
 MOST_PARTS = 50_000
@@ -106,7 +108,10 @@ def stream(
             yield part
             limits.silence = SILENT_SECONDS
     finally:
-        _on_thread(_closed(parts))
+        closed = asyncio.run_coroutine_threadsafe(_closed(parts), _loop())
+        if threading.current_thread().name != THREAD:  # where garbage is collected there, it cannot be waited for
+            with suppress(TimeoutError):
+                closed.result(CLOSING_SECONDS)
 
 
 class _Limits:
@@ -139,7 +144,7 @@ class _Limits:
 @cache
 def _loop() -> asyncio.AbstractEventLoop:
     loop = asyncio.new_event_loop()
-    threading.Thread(target=loop.run_forever, name="model servers", daemon=True).start()
+    threading.Thread(target=loop.run_forever, name=THREAD, daemon=True).start()
     return loop
 
 

@@ -7,6 +7,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from typing import Any
 from unittest.mock import Mock
 
 import httpx
@@ -16,10 +17,12 @@ import pytest
 from core.domain.errors import ModelUnavailableError, SettingsError, StoppedError
 from core.domain.settings import Settings, is_this_machine, server_address
 from core.models import client
-from core.models.client import ServerTrouble, ask, ollama_at, stoppable
+from core.models.client import ServerTrouble, ask, ollama_at, stoppable, stream
 from core.models.ollama import host_of
 from core.models.ollama_embedder import OllamaEmbedder
+from core.models.openai_server import openai_at
 from core.models.registry import look_for_engines
+from tests.model_servers import Script, openai_stand_in
 
 
 @dataclass
@@ -237,3 +240,17 @@ def test_certificates_are_read_once_and_not_for_every_call(
     for _ in range(3):
         ask(ollama_at(served.address), ollama.AsyncClient.list, seconds=30)
     assert create.call_count == 1
+
+
+def test_a_stream_that_is_dropped_lets_the_server_go_also_on_the_thread_that_asks_it() -> None:
+    with openai_stand_in(Script(pieces=("One ", "two "), gate=threading.Event())) as script:
+        asked: dict[str, Any] = {"model": "m", "messages": [{"role": "user", "content": "?"}], "stream": True}
+        parts = stream(
+            openai_at(script.address, ""),
+            lambda server: server.chat.completions.create(**asked),
+            seconds=60,
+        )
+        assert next(parts).choices[0].delta.content == "One "
+        client._loop().call_soon_threadsafe(parts.close)
+        assert script.hung_up.wait(60)
+        assert asyncio.run_coroutine_threadsafe(asyncio.sleep(0, "alive"), client._loop()).result(60) == "alive"
