@@ -170,9 +170,8 @@ def of_finding(question: str, ranking: Ranking, found: Finding, gates: Gates | N
         return None
     figures, features = told
     rivals = tuple(figure for one in found.rivals[:MOST_RIVALS] if (figure := one.figure) is not None)
-    return Stated(
-        statement(figures), figures, max(gates.cell.probability(features), ADDRESSED * found.addressed), rivals
-    )
+    sure = max(gates.cell.probability(features), ADDRESSED * found.addressed)
+    return Stated(statement(figures), figures, min(sure, UNWEIGHED if rivals else 1.0), rivals)
 
 
 def told_of(

@@ -26,7 +26,8 @@ _YEAR = re.compile(r"\b(?:19|20)\d\d\b")
 _TOGETHER = 2.0
 """How much likelier, in log odds, two operands are right that stand in the same table and are of the same column."""
 UNWEIGHED = 0.5
-"""The most that is sure of figures from several documents: no labelled data weigh whether they go together."""
+"""The most that is sure of figures from several documents, for no labelled data weigh whether they go together, and of
+one of several that could be meant."""
 
 
 @dataclass(frozen=True, slots=True)

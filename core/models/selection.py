@@ -244,11 +244,12 @@ def weigh(measured: Sequence[Measured], question: str, skill: Skill) -> Selectio
 
 
 def answers_with_heading(best: Scored) -> bool:
-    """Whether the words that answer stand in a line over a sentence, which states nothing; who signed is no heading."""
+    """Whether the words that answer stand in a line over a sentence that does not say what it is: it states nothing."""
     line, _, rest = best.unit.quoted.partition("\n")
     short = len(line.split()) <= SHORT_LINE_WORDS and CELLS not in line and not line.endswith((*SENTENCE_ENDS, ":"))
     within = best.answer is not None and best.answer.end <= best.unit.start + len(line)
-    return bool(rest) and short and within and not SIGNED_TERMS.issubset(best.unit.terms)
+    says_what = LABELLED.match(line) or SIGNED_TERMS.issubset(best.unit.terms)
+    return bool(rest) and short and within and not says_what
 
 
 def is_of_another(text: str, question: str) -> bool:
