@@ -205,6 +205,8 @@ def draw_editing_bar(app: Pincite, turn: Turn, draft: ReviewDraft | None) -> Non
 
 
 def draw_draft(turn: Turn, *, editing: bool) -> None:
+    if len(turn.question) > LONGEST_QUESTION:  # the bar has only its beginning
+        st.markdown(escape_lines(turn.question))
     each = "{}" if len(turn.reasons) == 1 else "- {}"
     reasons = "\n".join(each.format(escape(reason)) for reason in turn.reasons)
     st.warning(reasons if turn.verdict else f"Not checked.\n\n{reasons}", icon=":material/warning:")

@@ -218,8 +218,8 @@ def _transports(library: Any) -> Any:
             reply = await super().handle_async_request(request)
             if 300 <= reply.status_code < 400:
                 await reply.aclose()
-                told = f"redirects to another address (status {reply.status_code}), which Pincite does not follow"
-                raise ServerTrouble(told, status=reply.status_code)
+                what = f"redirects to another address (status {reply.status_code}), which Pincite does not follow"
+                raise ServerTrouble(what, status=reply.status_code)
             if reply.headers.get("content-encoding", "").strip().lower() not in ("", "identity"):
                 await reply.aclose()
                 raise ServerTrouble("sent a compressed reply, which was not asked for")
@@ -257,10 +257,10 @@ def trouble_of(error: BaseException) -> ServerTrouble:
         return ServerTrouble("closed the connection early")
     if "RemoteProtocolError" in names:
         return ServerTrouble("sent a reply that is not HTTP")
-    status, said = getattr(error, "status_code", -1), _remark(getattr(error, "body", getattr(error, "error", "")))
+    status, remark = getattr(error, "status_code", -1), _remark(getattr(error, "body", getattr(error, "error", "")))
     if status >= 400:
-        return ServerTrouble(f"refused (status {status})" + (f": {said}" if said else ""), status=status)
-    return ServerTrouble(f"reported an error: {said}" if said else "sent a reply that cannot be understood")
+        return ServerTrouble(f"refused (status {status})" + (f": {remark}" if remark else ""), status=status)
+    return ServerTrouble(f"reported an error: {remark}" if remark else "sent a reply that cannot be understood")
 
 
 def strict_json(text: str | bytes) -> Any:

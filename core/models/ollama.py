@@ -51,11 +51,11 @@ def chat_models(host: str) -> list[str]:
     """Names of the models that can chat; those that only embed are left out. Raises ModelUnavailableError."""
     chatting: list[str] = []
     try:
-        told = ask(ollama_at(host), lambda server: server.list(), seconds=LOOK_SECONDS)
+        reply = ask(ollama_at(host), lambda server: server.list(), seconds=LOOK_SECONDS)
     except ServerTrouble as trouble:
         raise unavailable(host, trouble, "Ollama") from trouble
     until = time.monotonic() + LOOK_SECONDS
-    listed = dict.fromkeys(entry.model or "" for entry in told.models)
+    listed = dict.fromkeys(entry.model or "" for entry in reply.models)
     for name in [name for name in listed if MODEL_NAME.fullmatch(name)][:MOST_MODELS]:
         if time.monotonic() >= until:
             break
@@ -70,16 +70,16 @@ def shown(host: str, name: str, seconds: float) -> "ollama.ShowResponse":
     return ask(ollama_at(host), lambda server: server.show(name), seconds=seconds)
 
 
-def context_length(told: "ollama.ShowResponse", most: int) -> int:
+def context_length(reply: "ollama.ShowResponse", most: int) -> int:
     """Tokens the model was built for, at most ``most``; what is no size is passed over."""
-    sizes = [value for name, value in (told.modelinfo or {}).items() if name.endswith(".context_length")]
+    sizes = [value for name, value in (reply.modelinfo or {}).items() if name.endswith(".context_length")]
     return least_context(sizes, most)
 
 
-def can_chat(told: "ollama.ShowResponse") -> bool:
-    if told.capabilities:
-        return "completion" in told.capabilities
-    return "bert" not in str((told.modelinfo or {}).get("general.architecture", ""))
+def can_chat(reply: "ollama.ShowResponse") -> bool:
+    if reply.capabilities:
+        return "completion" in reply.capabilities
+    return "bert" not in str((reply.modelinfo or {}).get("general.architecture", ""))
 
 
 class OllamaProvider:

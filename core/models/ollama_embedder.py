@@ -60,8 +60,8 @@ class OllamaEmbedder(ServedEmbedder):
         filled = [text or " " for text in texts]
 
         async def embedded(server: "ollama.AsyncClient") -> Vectors:
-            told = await server.embed(model=self.model, input=filled, truncate=True, options=options)
-            return unit_vectors(told.embeddings, len(texts))
+            reply = await server.embed(model=self.model, input=filled, truncate=True, options=options)
+            return unit_vectors(reply.embeddings, len(texts))
 
         return self._ask(embedded, EMBED_SECONDS)
 

@@ -30,8 +30,8 @@ def kept_models(host: str) -> list[KeptModel]:
         if not MODEL_NAME.fullmatch(name):
             continue
         with suppress(ServerTrouble):
-            told = shown(host, name, LOOK_SECONDS)
-            size = context_length(told, LARGEST_SAID)
+            described = shown(host, name, LOOK_SECONDS)
+            size = context_length(described, LARGEST_SAID)
             kept.append(
                 KeptModel(
                     name=name,
@@ -39,7 +39,7 @@ def kept_models(host: str) -> list[KeptModel]:
                     parameters=(details and details.parameter_size) or "",
                     quantisation=(details and details.quantization_level) or "",
                     context_tokens=0 if size == LARGEST_SAID else size,
-                    chats=can_chat(told),
+                    chats=can_chat(described),
                     loaded=name in loaded,
                 )
             )
@@ -57,13 +57,13 @@ def fetch_model(host: str, name: str, progress: Callable[[Fetched], None], stopp
         )
     hint = "Check the name and your internet connection, then download it again: the part already received is kept."
     with _explained(host, hint):
-        for told in stream(
+        for step in stream(
             ollama_at(host, STREAM_BYTES),
             lambda server: server.pull(name, stream=True),
             seconds=FETCH_SECONDS,
             stopped=stopped,
         ):
-            progress(Fetched(" ".join((told.status or "").split())[:100], told.completed or 0, told.total or 0))
+            progress(Fetched(" ".join((step.status or "").split())[:100], step.completed or 0, step.total or 0))
 
 
 def remove_model(host: str, name: str) -> None:

@@ -52,8 +52,8 @@ def _status(app: Pincite, session: Session | None, turns: Sequence[Turn]) -> str
     if not turns or turns[-1].status not in (TurnStatus.ANSWERED, TurnStatus.FLAGGED):
         return ""
     cited = count(len({place.number for place in turns[-1].final_citations}), "citation")
-    told = {Tier.CHECK: ", check the page", Tier.DO_NOT_RELY: ", do not rely on it yet"}.get(turns[-1].tier, "")
-    return f"Answer ready, {cited}{told}"
+    warning = {Tier.CHECK: ", check the page", Tier.DO_NOT_RELY: ", do not rely on it yet"}.get(turns[-1].tier, "")
+    return f"Answer ready, {cited}{warning}"
 
 
 def _told(place: Citation) -> dict[str, str]:

@@ -38,6 +38,17 @@ def test_working_shows_question_draft_reasons_and_page(app: Pincite, flagged: Tu
     screen.assert_sound()
 
 
+def test_a_long_question_is_shown_whole_below_the_buttons(
+    app: Pincite, contract: Document, ask: Ask, speak: Speak
+) -> None:
+    speak(*[WRONG] * 9)
+    turn = ask(question=f"What is the penalty for late payment, {'and so on, ' * 40}in the end?")
+    assert turn.status is TurnStatus.FLAGGED and len(turn.question) > 300
+    screen = Screen("review")
+    assert turn.question in screen.words()
+    screen.assert_sound()
+
+
 def test_failed_decision_says_what_is_missing(app: Pincite, flagged: Turn) -> None:
     screen = Screen("review")
     screen.press("Edit")
