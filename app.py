@@ -7,7 +7,7 @@ from starlette.middleware import Middleware
 from streamlit import runtime
 
 from core.domain.errors import PinciteError
-from pages import PAGES, Page
+from pages import PAGES, PageEntry
 from pages.components.facade import pincite, tell
 from pages.components.layout import apply_layout
 from pages.components.printing import apply_print_style
@@ -38,7 +38,7 @@ def draw() -> None:
         chosen.run()
 
 
-def _entry(page: Page, waiting: int) -> st.Page:
+def _entry(page: PageEntry, waiting: int) -> st.Page:
     title = f"{page.title} ({waiting})" if waiting else page.title
     return st.Page(page.path, title=title, icon=f":material/{page.icon}:", default=page is PAGES[0])
 

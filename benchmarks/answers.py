@@ -121,7 +121,7 @@ def answer_one(
         settings=corpus.app.settings.current,
         model=engine,
         stand_in=Quoting(),
-        documents=corpus.app.library,
+        library=corpus.app.library,
         searcher=corpus.retriever,
         progress=Silent(),
         stopped=lambda: False,

@@ -31,7 +31,7 @@ from core.export.manifest import (
     Exhibits,
     Manifest,
     PinCite,
-    Source,
+    SourceFile,
     ToldAnswer,
     ToldClaim,
     ToldPart,
@@ -181,7 +181,7 @@ def _bound(cited: Sequence[tuple[Path, Page, int, int]]) -> Bound:
         (digests[path], page.page_index): Exhibit(path.name, None, path, page) for path, page, *_ in cited
     }
     places = tuple(
-        PinCite(number, Source(path.name, digests[path]), page.page_index, page.page_label, start, end,
+        PinCite(number, SourceFile(path.name, digests[path]), page.page_index, page.page_label, start, end,
                 page.text[start:end])
         for number, (path, page, start, end) in enumerate(cited, start=1)
     )  # fmt: skip

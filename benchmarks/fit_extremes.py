@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.tables import Asked, read_questions, said
-from core.figures.extremes import KINDS, Column, Weights, asked_column
+from core.figures.extremes import KINDS, Column, ExtremeWeights, asked_column
 
 OUTPUT = Path(__file__).parents[1] / "core" / "figures" / "extremes.json"
 SOURCE = "wtq"
@@ -83,7 +83,7 @@ def _kind(one: Asked, column: Column) -> int:
     return 0
 
 
-def _fit(rows: Sequence[Mapping[str, float]], kinds: NDArray[np.int64]) -> Weights:
+def _fit(rows: Sequence[Mapping[str, float]], kinds: NDArray[np.int64]) -> ExtremeWeights:
     from sklearn.feature_extraction import DictVectorizer
     from sklearn.linear_model import LogisticRegression
 
@@ -94,7 +94,7 @@ def _fit(rows: Sequence[Mapping[str, float]], kinds: NDArray[np.int64]) -> Weigh
         for at, name in enumerate(table.get_feature_names_out())
         if np.abs(model.coef_[:, at]).max() >= KEPT
     }
-    return Weights(weights | {"bias": [round(float(value), 3) for value in model.intercept_]})
+    return ExtremeWeights(weights | {"bias": [round(float(value), 3) for value in model.intercept_]})
 
 
 def _left_out(

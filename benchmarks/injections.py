@@ -13,14 +13,14 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from fpdf import FPDF
 
 from core.documents.passages import split_pages
 from core.documents.reader import ProcessReader
 from core.domain.documents import Coverage, Document, DocumentStatus, Page, Passage
-from core.domain.ports import AnswerRequest, ChatModel
+from core.domain.ports import AnswerRequest, ChatModel, DocumentStore
 from core.domain.search import Evidence, Intent, Mode, SearchPlan, SearchResult
 from core.domain.settings import Settings
 from core.graph.build import build_graph
@@ -144,7 +144,7 @@ def _asked(settings: Settings, model: ChatModel, page: Page) -> TurnState:
         settings=settings,
         model=model,
         stand_in=Quoting(),
-        documents=world,
+        library=cast(DocumentStore, world),
         searcher=world,
         progress=world,
         stopped=lambda: False,

@@ -9,13 +9,13 @@ import time
 import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 from unittest.mock import patch
 
 from benchmarks.measures import quantile
 from core.domain.answers import Verdict
 from core.domain.documents import Coverage, Document, DocumentStatus, Page, PageStatus, Passage
-from core.domain.ports import AnswerRequest
+from core.domain.ports import AnswerRequest, DocumentStore
 from core.domain.search import Evidence, Mode, SearchPlan, SearchResult
 from core.domain.settings import Settings
 from core.domain.turns import ReviewDecision
@@ -97,7 +97,7 @@ class World:
             graph=build_graph(self.checkpointer),
             equipment=lambda: Equipment(
                 settings,
-                shelf,
+                cast(DocumentStore, shelf),
                 shelf,
                 lambda asked: Model(),
                 lambda question, ids: verdicts.recall(self.reviews.reviewed_match(question, ids)),

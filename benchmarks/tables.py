@@ -27,7 +27,7 @@ from core.documents.tables import find_tables
 from core.domain.settings import Settings
 from core.domain.tables import Cell, Table
 from core.figures.agreement import KINDS, NAMES, Matrix, Question, measure
-from core.figures.cells import Finding, Weights, find
+from core.figures.cells import FoundCells, Weights, find
 from core.text.measures import printed_figure
 from core.text.terms import words
 from tests.support.statements import Layout, write_statement
@@ -105,7 +105,7 @@ def table_of(rows: Sequence[Sequence[str]]) -> Table:
     return read_grid([Cell(at, column, text) for at, column, text in texts if text])
 
 
-def is_right(asked: Asked, finding: Finding) -> bool:
+def is_right(asked: Asked, finding: FoundCells) -> bool:
     """The cells given say the answers, no more and no less; figures by value."""
     return {said(found.cell.text) for found in finding.answers} == {said(answer) for answer in asked.answers}
 

@@ -180,7 +180,7 @@ def _prepared(
         settings=world.app.settings.current,
         model=engine,
         stand_in=engine,
-        documents=world.app.library,
+        library=world.app.library,
         searcher=listening,
         progress=listening,
         stopped=lambda: False,

@@ -233,9 +233,9 @@ def export(file: Path, session_id: str | None, reviewed: bool, style: str | None
     FILE must not exist yet; its extension sets the format. `pincite verify FILE` checks a binder or JSON file.
     """
     from core.domain.turns import ReviewDecision
-    from core.services.exports import Form
+    from core.services.exports import ExportForm
 
-    endings = [".pdf"] if name else list(Form)
+    endings = [".pdf"] if name else list(ExportForm)
     if file.suffix.lower() not in endings:
         return complain(f"{file} must end in {' or '.join(endings)}. Choose another name.")
     if file.exists():
@@ -250,7 +250,7 @@ def export(file: Path, session_id: str | None, reviewed: bool, style: str | None
             turns = pincite.turns.of_session(pincite.sessions.get(session_id or sessions[0].id).id)
             if reviewed:
                 turns = [turn for turn in turns if turn.review and turn.review.decision is not ReviewDecision.REJECTED]
-            content = pincite.exports.of(turns, Form(file.suffix.lower()), style or "")
+            content = pincite.exports.of(turns, ExportForm(file.suffix.lower()), style or "")
     file.write_bytes(content)
     tell(f"{file}: {len(content) / 1024:,.0f} KiB.")
     return ANSWERED

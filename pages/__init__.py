@@ -7,7 +7,7 @@ from core.services.bootstrap import Pincite
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
+class PageEntry:
     """``waiting`` counts what the navigation tells beside the title."""
 
     module: str
@@ -21,9 +21,9 @@ class Page:
 
 
 PAGES = (
-    Page("chat", "Chat", "forum"),
-    Page("documents", "Documents", "description"),
-    Page("traces", "Traces", "account_tree"),
-    Page("review", "Review", "rate_review", waiting=lambda app: app.turns.count_flagged()),
-    Page("settings", "Settings", "settings"),
+    PageEntry("chat", "Chat", "forum"),
+    PageEntry("documents", "Documents", "description"),
+    PageEntry("traces", "Traces", "account_tree"),
+    PageEntry("review", "Review", "rate_review", waiting=lambda app: app.turns.count_flagged()),
+    PageEntry("settings", "Settings", "settings"),
 )

@@ -18,7 +18,7 @@ Lines = Callable[[Sequence[Sequence[float]]], list[str]]
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class ReadLine:
     """Words on one line, where they stand, and the quarter turns that may set them upright."""
 
     said: str
@@ -60,7 +60,7 @@ def _drawn(page: Page) -> list[Word]:
     ]
 
 
-def _compared(told: Sequence[Line], lines: Lines) -> list[tuple[Likeness, str]]:
+def _compared(told: Sequence[ReadLine], lines: Lines) -> list[tuple[Likeness, str]]:
     """What the picture says of each line, and whether that is what the file says."""
     asked = [(at, turn) for at, line in enumerate(told) for turn in line.turns]
     boxes = [(box.left, box.top, box.right, box.bottom, turn) for at, turn in asked for box in [told[at].box]]
@@ -73,7 +73,7 @@ def _compared(told: Sequence[Line], lines: Lines) -> list[tuple[Likeness, str]]:
     return found
 
 
-def _lines(page: Page, words: Sequence[Word]) -> list[Line]:
+def _lines(page: Page, words: Sequence[Word]) -> list[ReadLine]:
     """Words that follow each other, line by line, whichever way their lines run."""
     long = [word.box for word in words if word.end - word.start > 2]
     upright = 2 * sum(_is_tall(box) for box in long) <= len(long)
@@ -86,13 +86,13 @@ def _lines(page: Page, words: Sequence[Word]) -> list[Line]:
     return [_line(page, line, upright) for line in lines]
 
 
-def _line(page: Page, words: Sequence[Word], upright: bool) -> Line:
+def _line(page: Page, words: Sequence[Word], upright: bool) -> ReadLine:
     boxes = [word.box for word in words]
     edges = (min(box.left for box in boxes), min(box.top for box in boxes))
     box = Box(*edges, max(box.right for box in boxes), max(box.bottom for box in boxes))
     on_its_head = len(words) > 1 and words[1].box.left < words[0].box.left
     turns = (1, 3) if not upright else (2,) if on_its_head else (0,)
-    return Line(page.text[words[0].start : words[-1].end], box, turns, _with_marks(page, words, box))
+    return ReadLine(page.text[words[0].start : words[-1].end], box, turns, _with_marks(page, words, box))
 
 
 def _with_marks(page: Page, words: Sequence[Word], box: Box) -> str:

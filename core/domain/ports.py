@@ -3,7 +3,7 @@
 A port's contract suite, run on every adapter, is in tests/contracts.
 """
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
@@ -12,7 +12,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.domain.answers import AnswerPart, Citation, Usage
-from core.domain.documents import Document, OutlineEntry, Page, PageKey, Passage
+from core.domain.documents import (
+    Coverage,
+    Document,
+    MetadataField,
+    OutlineEntry,
+    Page,
+    PageKey,
+    PageReceipt,
+    Passage,
+)
 from core.domain.search import Candidate, Evidence, Intent, SearchPlan
 from core.domain.turns import Exchange, Recalled, Session, TraceStep, Turn, TurnFilter, TurnLine
 
@@ -205,27 +214,31 @@ class PageReader(Protocol):
         """Write a copy that opens without the password. Raises PasswordNeededError for a wrong one."""
 
 
-class Library(Protocol):
-    """The documents, as services and the graph read them."""
+class DocumentStore(Protocol):
+    """The documents and what was read from them. See store/library.py."""
 
     def list(self) -> list[Document]: ...
+    def within(self, document_ids: Collection[str]) -> "DocumentStore":
+        """The same with these documents alone in its list."""
 
     def get(self, document_id: str) -> Document: ...
-
-    def files_missing(self) -> Sequence[str]:
-        """Names of documents whose PDF is missing or changed."""
-
+    def given_name(self, document_id: str) -> str: ...
     def file_path(self, document_id: str) -> Path: ...
-
+    def file_is_sound(self, document_id: str) -> bool: ...
+    def files_missing(self) -> Sequence[str]: ...
     def page(self, document_id: str, page_index: int) -> Page: ...
-
     def page_text(self, document_id: str, page_index: int) -> str: ...
-
-    def located(self, citation: Citation) -> Citation | None:
-        """The citation where its words stand on their page today; None where they do not."""
-
-    def stands(self, citation: Citation) -> bool:
-        """Whether its words still stand on their page."""
+    def pages_labelled(self, document_id: str, label: str) -> Sequence[int]: ...
+    def coverage(self, document_id: str) -> Coverage: ...
+    def receipts(self, document_id: str) -> Sequence[PageReceipt]: ...
+    def outline(self, document_id: str) -> tuple[OutlineEntry, ...]: ...
+    def passages(self, ids: Sequence[str]) -> Sequence[Passage]: ...
+    def passages_of_pages(self, pages: Sequence[PageKey]) -> Sequence[Passage]: ...
+    def opening_passages(self, document_id: str, limit: int) -> Sequence[Passage]: ...
+    def located(self, citation: Citation) -> Citation | None: ...
+    def stands(self, citation: Citation) -> bool: ...
+    def set_metadata(self, document_id: str, fields: Iterable[MetadataField]) -> None: ...
+    def corrected(self, document_id: str) -> Sequence[MetadataField]: ...
 
 
 class TurnStore(Protocol):

@@ -184,7 +184,7 @@ class Choices(BaseModel):
         try:
             checked = handler(values)
         except ValidationError as error:
-            raise _told(error) from error
+            raise _settings_error(error) from error
         for address in (checked.ollama_host, checked.openai_address, checked.embedding_address):
             if address:
                 server_address(address)
@@ -254,7 +254,7 @@ def variable_of(name: str) -> str:
     return variable if variable in os.environ else ""
 
 
-def _told(error: ValidationError) -> SettingsError:
+def _settings_error(error: ValidationError) -> SettingsError:
     [wrong, *_] = error.errors(include_url=False)
     name = str(wrong["loc"][0]) if wrong["loc"] else "at all"
     if wrong["type"] == "extra_forbidden":

@@ -7,34 +7,17 @@ from pathlib import Path
 from typing import Protocol
 
 from core.domain.documents import (
-    Document,
     Job,
     JobStage,
     JobStatus,
     MetadataField,
-    OutlineEntry,
     Page,
-    PageReceipt,
     Passage,
 )
-from core.domain.ports import PdfInfo
+from core.domain.ports import DocumentStore, PdfInfo
 
 Describe = Callable[[PdfInfo, Sequence[Page], str], tuple[MetadataField, ...]]
 """What a file's own fields, its first pages and its name say of it."""
-
-
-class Shelved(Protocol):
-    """The documents that are there, with their pages as stored. See store/library.py."""
-
-    def get(self, document_id: str) -> Document: ...
-    def given_name(self, document_id: str) -> str: ...
-    def outline(self, document_id: str) -> tuple[OutlineEntry, ...]: ...
-    def receipts(self, document_id: str) -> list[PageReceipt]: ...
-    def set_metadata(self, document_id: str, fields: Iterable[MetadataField]) -> None: ...
-    def corrected(self, document_id: str) -> list[MetadataField]: ...
-    def file_path(self, document_id: str) -> Path: ...
-    def file_is_sound(self, document_id: str) -> bool: ...
-    def list(self) -> list[Document]: ...
 
 
 class PageShelf(Protocol):
@@ -110,7 +93,7 @@ class MeaningStore(Protocol):
 class Stores:
     """What ingest reads and writes."""
 
-    library: Shelved
+    library: DocumentStore
     shelf: PageShelf
     jobs: JobQueue
     vectors: MeaningStore

@@ -44,7 +44,7 @@ Exhibits = Mapping[PageKey, Exhibit]
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class SourceFile:
     """A document as it is cited; ``date``: ISO 8601, to the day, the month or the year."""
 
     name: str
@@ -57,7 +57,7 @@ class Source:
 @dataclass(frozen=True, slots=True)
 class PinCite:
     number: int
-    source: Source
+    source: SourceFile
     page_index: int
     page_label: str
     start: int
@@ -163,7 +163,7 @@ def _pin_cite(place: Citation, exhibit: Exhibit) -> PinCite:
     text = exhibit.page.text if exhibit.page else ""
     return PinCite(
         number=place.number,
-        source=Source(place.document_name, place.document_id, own.get("title", ""), own.get("author", ""),
+        source=SourceFile(place.document_name, place.document_id, own.get("title", ""), own.get("author", ""),
                       own.get("date", "")),
         page_index=place.page_index,
         page_label=place.page_label,

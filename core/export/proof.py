@@ -32,14 +32,14 @@ _PICTURE_WIDTH = 1000
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class Outcome:
     """One line of the proof; ``holds`` None: it could not be checked."""
 
     holds: bool | None
     sentence: str
 
 
-def prove(file: Path, sources: Sequence[Path], reader: PageReader) -> Iterator[Finding]:
+def prove(file: Path, sources: Sequence[Path], reader: PageReader) -> Iterator[Outcome]:
     """Check a binder's seal, cover, pages and marks, and of a binder or a JSON export each quotation in the sources.
 
     Raises DocumentError where the file is neither.
@@ -53,7 +53,7 @@ def prove(file: Path, sources: Sequence[Path], reader: PageReader) -> Iterator[F
     places = [place for answer in manifest.answers for place in answer.citations]
     for digest, path in given.items():
         if digest not in {place.source.sha256 for place in places}:
-            yield Finding(False, f"{path.name} is not one of the documents cited here.")
+            yield Outcome(False, f"{path.name} is not one of the documents cited here.")
     for answer in manifest.answers:
         yield from _agrees_with_itself(answer)
     read = cache(partial(_read, reader))
@@ -66,31 +66,31 @@ def prove(file: Path, sources: Sequence[Path], reader: PageReader) -> Iterator[F
             yield from _pages(manifest, copy, given, read)
 
 
-def _pages(manifest: Manifest, copy: Path, given: Mapping[str, Path], read: Read) -> Iterator[Finding]:
+def _pages(manifest: Manifest, copy: Path, given: Mapping[str, Path], read: Read) -> Iterator[Outcome]:
     """What the binder's pages show: the manifest's answers, the quotations under their marks, the sources' pages."""
     places = [place for answer in manifest.answers for place in answer.citations]
     cover = _texts(io.BytesIO(cover_of(manifest)))
     same = cover == _texts(copy)[: len(cover)]
-    yield Finding(same, "The cover matches the manifest." if same else
+    yield Outcome(same, "The cover matches the manifest." if same else
                   "The cover does not match the manifest.")  # fmt: skip
     for (digest, page_index), position in {place.page: place.binder_page_index for place in places}.items():
         here = [place for place in places if place.page == (digest, page_index)]
         if position is None:
             what = f"[{here[0].number}] “{shortened(here[0].quotation)}”"
-            yield Finding(None, f"{what}: its page is not in the binder, as the source is missing or cannot be copied.")
+            yield Outcome(None, f"{what}: its page is not in the binder, as the source is missing or cannot be copied.")
             continue
         alone, source = copy.with_name(f"{position}.pdf"), given.get(digest)
         marks = _marks(copy, position, alone)
         for place in here:
             yield _marked_in_binder(place, marks, alone, source, read)
         if source is not None and _picture(alone, 0) != _picture(source, page_index):
-            yield Finding(False, f"Page {position + 1} of the binder is not page {page_index + 1} of {source.name}.")
+            yield Outcome(False, f"Page {position + 1} of the binder is not page {page_index + 1} of {source.name}.")
 
 
-def _seal(content: bytes) -> Finding:
+def _seal(content: bytes) -> Outcome:
     body, found, digest = content.rpartition(SEAL)
     whole = bool(found) and digest == hashlib.sha256(body).hexdigest().encode() + b"\n"
-    return Finding(whole, "The seal holds: no byte has changed since the binder was made." if whole else
+    return Outcome(whole, "The seal holds: no byte has changed since the binder was made." if whole else
                    "The seal is broken or missing: the file was changed after it was made.")  # fmt: skip
 
 
@@ -101,29 +101,29 @@ def _attached(content: bytes) -> bytes:
                         hint="Give a PDF that Pincite exported as a binder.")  # fmt: skip
 
 
-def _agrees_with_itself(answer: ToldAnswer) -> Iterator[Finding]:
+def _agrees_with_itself(answer: ToldAnswer) -> Iterator[Outcome]:
     """What is copied in the answer is one of its citations' quotations; what was checked is what it says."""
     quotations = [_flat(place.quotation) for place in answer.citations]
     for part in answer.parts:
         if part.kind in (PartKind.HEADLINE, PartKind.VERBATIM) and _flat(part.text) not in quotations:
-            yield Finding(False, f"“{shortened(part.text)}” is presented as a quotation, but no citation contains it.")
+            yield Outcome(False, f"“{shortened(part.text)}” is presented as a quotation, but no citation contains it.")
     said = _flat("".join(part.text for part in answer.parts))
     for claim in answer.claims:
         if _flat(claim.text) not in said:
-            yield Finding(False, f"“{shortened(claim.text)}” is listed as checked, but the answer does not say it.")
+            yield Outcome(False, f"“{shortened(claim.text)}” is listed as checked, but the answer does not say it.")
 
 
-def _in_source(place: PinCite, path: Path | None, read: Read) -> Finding:
+def _in_source(place: PinCite, path: Path | None, read: Read) -> Outcome:
     what = f"[{place.number}] “{shortened(place.quotation)}”"
     where = f"{place.source.name}, page {place.page_index + 1}"
     if path is None:
-        return Finding(None, f"{what}: {where} was not given, so it was not compared with its source.")
+        return Outcome(None, f"{what}: {where} was not given, so it was not compared with its source.")
     text = read(path, place.page_index).text
     if text[place.start : place.end] == place.quotation:
-        return Finding(True, f"{what} is word for word on {where}, and the hash matches.")
+        return Outcome(True, f"{what} is word for word on {where}, and the hash matches.")
     if _flat(place.quotation) in _flat(text):
-        return Finding(True, f"{what} is on {where}, but not at the recorded place; the hash matches.")
-    return Finding(False, f"{what} is not on {where}.")
+        return Outcome(True, f"{what} is on {where}, but not at the recorded place; the hash matches.")
+    return Outcome(False, f"{what} is not on {where}.")
 
 
 def _read(reader: PageReader, path: Path, page_index: int) -> Page:
@@ -136,7 +136,7 @@ def _read(reader: PageReader, path: Path, page_index: int) -> Page:
 
 def _marked_in_binder(
     place: PinCite, marks: Sequence[Sequence[Box]], alone: Path, source: Path | None, read: Read
-) -> Finding:
+) -> Outcome:
     """Whether the words under a highlight of the copied page are the quotation.
 
     Where they must be recognised, the source's page is read if it is there: that copy and source look alike is checked
@@ -151,12 +151,12 @@ def _marked_in_binder(
     what = f"[{place.number}] “{shortened(quotation)}”"
     where = f"what is marked on page {(place.binder_page_index or 0) + 1} of the binder"
     if any("".join(told) in "".join(words) or Counter(told) <= Counter(words) for words in under):
-        return Finding(True, f"{what} is {where}.")
+        return Outcome(True, f"{what} is {where}.")
     if page.status is not PageStatus.OCR or source is not None:
-        return Finding(False, f"{what} is not {where}.")
+        return Outcome(False, f"{what} is not {where}.")
     if any(compare(quotation, " ".join(words)) is Likeness.AGREES for words in under):
-        return Finding(True, f"{what} reads like {where}.")
-    return Finding(None, f"{what}: {where} could not be read; give its source.")
+        return Outcome(True, f"{what} reads like {where}.")
+    return Outcome(None, f"{what}: {where} could not be read; give its source.")
 
 
 def _words(page: Page, boxes: Sequence[Box]) -> list[str]:

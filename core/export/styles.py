@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from enum import StrEnum
 from pathlib import PurePath
 
-from core.export.manifest import PinCite, Source
+from core.export.manifest import PinCite, SourceFile
 
 _MONTHS = (
     "January", "February", "March", "April", "May", "June",
@@ -71,15 +71,15 @@ def _pin(place: PinCite) -> str:
     return place.page_label or str(place.page_index + 1)
 
 
-def _title(source: Source) -> str:
+def _title(source: SourceFile) -> str:
     return source.title or PurePath(source.name).stem
 
 
-def _titled(source: Source) -> str:
+def _titled(source: SourceFile) -> str:
     return f"{source.author}, {_title(source)}" if source.author else _title(source)
 
 
-def _short(source: Source) -> str:
+def _short(source: SourceFile) -> str:
     """What stands first in the whole citation."""
     return source.author or _title(source)
 

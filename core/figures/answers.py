@@ -10,7 +10,7 @@ from core.domain.figures import Computation, Figure, Stated
 from core.domain.search import Evidence
 from core.domain.tables import Table
 from core.figures.asked import Form, asks_for_sum, wanted, wanted_of
-from core.figures.cells import Finding, Ranking, Weights, finding, rank
+from core.figures.cells import FoundCells, Ranking, Weights, finding, rank
 from core.figures.computing import UNWEIGHED, Computed, computed
 from core.figures.extremes import column_sum, extreme
 from core.figures.formulas import Formula, Formulas, shipped_formulas
@@ -163,7 +163,7 @@ def ranked_figures(
     return figures if figures and figures.order else None
 
 
-def of_finding(question: str, ranking: Ranking, found: Finding, gates: Gates | None = None) -> Stated | None:
+def of_finding(question: str, ranking: Ranking, found: FoundCells, gates: Gates | None = None) -> Stated | None:
     gates = gates or shipped_gates()
     told = told_of(question, ranking, found, gates)
     if told is None:
@@ -175,7 +175,7 @@ def of_finding(question: str, ranking: Ranking, found: Finding, gates: Gates | N
 
 
 def told_of(
-    question: str, ranking: Ranking, found: Finding, gates: Gates
+    question: str, ranking: Ranking, found: FoundCells, gates: Gates
 ) -> tuple[tuple[Figure, ...], dict[str, float]] | None:
     """The figures that answer, and the gate's features; None where none does, or of another year than is asked for."""
     figures = tuple(figure for one in found.answers if (figure := one.figure) is not None)

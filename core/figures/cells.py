@@ -50,7 +50,7 @@ class FoundCell:
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class FoundCells:
     """``answers``: one cell, or one for each period or row that the question names, in its order."""
 
     answers: tuple[FoundCell, ...] = ()
@@ -140,13 +140,13 @@ def _of_named_rows(asked: Question, places: Sequence[Place], tables: Sequence[Ta
 
 def find(
     question: str, tables: Sequence[Table], printed: Iterable[str] = (), *, weights: Weights | None = None
-) -> Finding:
+) -> FoundCells:
     """Rank the cells by how well row, column, period, caption and kind agree with the question.
 
     ``printed``: what documents print for the terms of a trade that the question uses (``Term.printed``).
     """
     ranking = rank(question, tables, printed, weights=weights)
-    return finding(ranking, tables) if ranking else Finding()
+    return finding(ranking, tables) if ranking else FoundCells()
 
 
 def addressed(ranking: Ranking, tables: Sequence[Table]) -> int | None:
@@ -168,7 +168,7 @@ def _named(asked: Question, place: Place, tables: Sequence[Table]) -> str:
     return "in full" if asked.is_all(*heads) else "among more" if asked.holds_all(*heads) else ""
 
 
-def finding(ranking: Ranking, tables: Sequence[Table]) -> Finding:
+def finding(ranking: Ranking, tables: Sequence[Table]) -> FoundCells:
     """The likeliest cells of those that are ranked, and those that could be meant as well."""
     shares, order, places = ranking.shares, ranking.order, ranking.places
     one = addressed(ranking, tables)
@@ -185,7 +185,7 @@ def finding(ranking: Ranking, tables: Sequence[Table]) -> Finding:
         return FoundCell(table, place.cell, share, state(table, place.cell), _apart(table, place.cell, others))
 
     together = [*answers, *rivals] if rivals else []
-    return Finding(
+    return FoundCells(
         tuple(found(place, together) for place in answers),
         tuple(found(place, together) for place in rivals),
         tuple(found(places[at]) for at in order[:_MOST_FOUND]),

@@ -75,7 +75,7 @@ def computed(
         operands = finder.pair(asked) if len(asked.operands) == 2 else finder.series(asked)
     if operands is None or not _alike(asked.form, operands.figures):
         return Computed()
-    told = _told(Question(question, printed, known), operands.figures)
+    told = _share_named(Question(question, printed, known), operands.figures)
     if asked.form is Form.SERIES:
         return _series(operands, told, gates) if len(operands.figures) >= FEWEST_PERIODS else Computed()
     features = {**operands.features, "told": told}
@@ -101,7 +101,7 @@ def _sure(operands: _Operands, features: Mapping[str, float], gates: Gates) -> f
     return min(gates.computed.probability(features), UNWEIGHED if apart else 1.0)
 
 
-def _told(asked: Question, figures: Sequence[Figure]) -> float:
+def _share_named(asked: Question, figures: Sequence[Figure]) -> float:
     """The share of the whole question that the rows and columns of the operands hold."""
     bits = 0
     for figure in figures:

@@ -27,7 +27,7 @@ Place = tuple[Table, Cell]
 
 
 @dataclass(frozen=True, slots=True)
-class Weights:
+class ExtremeWeights:
     """By feature, what it says for each of KINDS."""
 
     of: Mapping[str, Sequence[float]]
@@ -40,8 +40,8 @@ class Weights:
 
 
 @cache
-def shipped_weights() -> Weights:
-    return Weights(json.loads(files("core.figures").joinpath("extremes.json").read_text(encoding="utf-8")))
+def shipped_weights() -> ExtremeWeights:
+    return ExtremeWeights(json.loads(files("core.figures").joinpath("extremes.json").read_text(encoding="utf-8")))
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +63,7 @@ class Column:
     """The question names another column that shares a word with this one no less: "largest mean loss"."""
 
 
-def extreme(question: str, tables: Sequence[Table], weights: Weights | None = None) -> Stated | None:
+def extreme(question: str, tables: Sequence[Table], weights: ExtremeWeights | None = None) -> Stated | None:
     """The figure that is the most or the least of the column asked for; None where that is less likely than not.
 
     ``tables``: those of one page behind those of the page before.

@@ -15,7 +15,7 @@ from langgraph.runtime import Runtime
 from core.domain.codec import storable_as_json
 from core.domain.errors import StoppedError, StorageError
 from core.domain.turns import TraceStep, now
-from core.graph.context import Notes, TurnContext
+from core.graph.context import StepNotes, TurnContext
 from core.graph.nodes.analyst import analyst
 from core.graph.nodes.generator import after_generator, generator
 from core.graph.nodes.judge import after_judge, judge
@@ -86,7 +86,7 @@ def traced(name: str, node: Node) -> Node:
     return visit
 
 
-def _step(name: str, attempt: int, started_at: str, started: float, notes: Notes, *, error: str = "") -> TraceStep:
+def _step(name: str, attempt: int, started_at: str, started: float, notes: StepNotes, *, error: str = "") -> TraceStep:
     return TraceStep(
         node=name,
         attempt=attempt,

@@ -6,29 +6,13 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeAlias
 
 from core.domain.answers import AnswerPart, Citation, Likeness, ReadBack
-from core.domain.documents import Coverage, Document, Page, Passage
-from core.domain.ports import ChatModel
+from core.domain.ports import ChatModel, DocumentStore
 from core.domain.search import SearchPlan, SearchResult
 from core.domain.settings import Settings
 from core.domain.turns import Exchange, Recalled, TraceStep
 from core.figures.formulas import Formulas, shipped_formulas
 from core.judge.verdict import Thresholds
 from core.search.lexicon import Lexicon, shipped_lexicon
-
-
-class Documents(Protocol):
-    """The part of the library that nodes read."""
-
-    def list(self) -> list[Document]: ...
-
-    def page(self, document_id: str, page_index: int) -> Page: ...
-
-    def page_text(self, document_id: str, page_index: int) -> str: ...
-
-    def coverage(self, document_id: str) -> Coverage: ...
-
-    def opening_passages(self, document_id: str, limit: int) -> Sequence[Passage]:
-        """The document's first passages, in reading order."""
 
 
 class Searcher(Protocol):
@@ -66,7 +50,7 @@ def not_looked_at(citation: Citation) -> ReadBack:
 
 
 @dataclass(slots=True)
-class Notes:
+class StepNotes:
     """What the node in hand read, decided and returned, for its trace step."""
 
     read: dict[str, Any] = field(default_factory=dict)
@@ -81,7 +65,7 @@ class TurnContext:
     settings: Settings
     model: ChatModel
     stand_in: ChatModel
-    documents: Documents
+    library: DocumentStore
     searcher: Searcher
     progress: Progress
     stopped: Callable[[], bool]
@@ -94,7 +78,7 @@ class TurnContext:
     look: Look = not_looked_at
     promised: Thresholds | None = None
     """None: the review threshold of the settings decides."""
-    notes: Notes = field(default_factory=Notes)
+    notes: StepNotes = field(default_factory=StepNotes)
 
     @property
     def out_of_time(self) -> bool:

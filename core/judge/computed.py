@@ -50,7 +50,7 @@ _CALCULATING = frozenset(
 
 
 @dataclass(frozen=True, slots=True)
-class Operand:
+class Input:
     """A figure of the evidence with its place: ``column`` is the year over it, or else its number in its row."""
 
     figure: Quantity
@@ -67,7 +67,7 @@ class Operand:
 class _Result:
     """What an operation gives; ``scaled``: in the scale of the operands' table."""
 
-    operands: tuple[Operand, ...]
+    operands: tuple[Input, ...]
     template: str
     value: float
     scaled: bool = False
@@ -78,7 +78,7 @@ class _Result:
 
 
 @dataclass(frozen=True, slots=True)
-class _Told:
+class _Claimed:
     """The operations that a claim names, the direction of its change, and what it gives figures per."""
 
     total: bool
@@ -92,7 +92,7 @@ class _Told:
     roots: frozenset[str]
 
     @classmethod
-    def of(cls, claim: str) -> "_Told":
+    def of(cls, claim: str) -> "_Claimed":
         return cls(
             total=bool(_TOTAL.search(claim)),
             average=bool(_AVERAGE.search(claim)),
@@ -130,7 +130,7 @@ def computed(claim: str, quantity: Quantity, evidence: Sources) -> Derivation | 
     years = {figure.year for figure in stated if figure.kind == "date" and figure.year}
     operands = list(islice(_operands(evidence, said, about, stated, years), MOST_OPERANDS))
     rows = frozenset[str]() if any(figure.counts for figure in stated) else _named_rows(operands, said)
-    for result in _results(_Told.of(claim), quantity, operands, years):
+    for result in _results(_Claimed.of(claim), quantity, operands, years):
         used = result.operands
         scales = used[0].sentence.source.scales if result.scaled and used[0].in_row else (1.0,)
         if any(is_close(quantity, result.value * scale) for scale in scales) and _covers(used, about, rows, evidence):
@@ -140,7 +140,7 @@ def computed(claim: str, quantity: Quantity, evidence: Sources) -> Derivation | 
 
 def _operands(
     evidence: Sources, said: set[str], about: set[str], stated: Sequence[Quantity], years: set[int]
-) -> Iterator[Operand]:
+) -> Iterator[Input]:
     """Yield the figures that the claim states or whose row or sentence it speaks of, those of other years left out."""
     total = _weight(about)
     for sentence in evidence.sentences:
@@ -156,10 +156,10 @@ def _operands(
                 continue
             year = sentence.years_of_columns.get(id(figure), next(iter(dates)) if len(dates) == 1 else 0)
             if len(years) < 2 or not year or year in years:
-                yield Operand(figure, sentence, year or place, year)
+                yield Input(figure, sentence, year or place, year)
 
 
-def _results(told: _Told, quantity: Quantity, operands: Sequence[Operand], years: set[int]) -> Iterator[_Result]:
+def _results(told: _Claimed, quantity: Quantity, operands: Sequence[Input], years: set[int]) -> Iterator[_Result]:
     """Yield the results of every operation that the claim names."""
     for one, other in permutations(operands, 2):
         dated = bool(one.year and other.year and one.year != other.year)
@@ -178,7 +178,7 @@ def _results(told: _Told, quantity: Quantity, operands: Sequence[Operand], years
                 yield _Result(together, f"({added}) / {len(together)}", total / len(together), scaled=True)
 
 
-def _compared(told: _Told, quantity: Quantity, one: Operand, other: Operand, *, dated: bool) -> Iterator[_Result]:
+def _compared(told: _Claimed, quantity: Quantity, one: Input, other: Input, *, dated: bool) -> Iterator[_Result]:
     """Yield difference, growth, share and ratio of two figures of one kind, in the direction that the claim tells."""
     first, second = one.figure.value, other.figure.value
     later = one if one.year > other.year else other
@@ -196,7 +196,7 @@ def _compared(told: _Told, quantity: Quantity, one: Operand, other: Operand, *, 
         yield _Result((one, other), "{} / {}", first / second)
 
 
-def _together(operands: Sequence[Operand]) -> Iterator[tuple[Operand, ...]]:
+def _together(operands: Sequence[Input]) -> Iterator[tuple[Input, ...]]:
     """Yield the figures of one kind that are added up: two of them, those of a row, of a column, of a sentence."""
     for one, other in permutations(operands, 2):
         if _are_alike(one, other):
@@ -211,13 +211,13 @@ def _together(operands: Sequence[Operand]) -> Iterator[tuple[Operand, ...]]:
             yield tuple(row)
 
 
-def _of_other_years(operands: Sequence[Operand], years: set[int]) -> bool:
+def _of_other_years(operands: Sequence[Input], years: set[int]) -> bool:
     """Say whether all operands stand under years, and none under one that the claim names."""
     own = {operand.year for operand in operands}
     return bool(years) and 0 not in own and not own & years
 
 
-def _are_alike(one: Operand, other: Operand) -> bool:
+def _are_alike(one: Input, other: Input) -> bool:
     """Say whether two figures can be added and compared: one kind, unit and rate, and one row or one column."""
     first, second = one.figure, other.figure
     if (first.kind, first.unit, first.per) != (second.kind, second.unit, second.per):
@@ -229,13 +229,13 @@ def _are_alike(one: Operand, other: Operand) -> bool:
     return not (first.counted and second.counted) or bool(first.counted & second.counted)
 
 
-def _named_rows(operands: Sequence[Operand], said: set[str]) -> frozenset[str]:
+def _named_rows(operands: Sequence[Input], said: set[str]) -> frozenset[str]:
     """Return the words of the rows that the claim names in full."""
     labels = (frozenset(map(root, operand.sentence.row_label)) for operand in operands)
     return frozenset(word for label in labels if label <= said for word in label)
 
 
-def _covers(used: Sequence[Operand], about: set[str], rows: frozenset[str], evidence: Sources) -> bool:
+def _covers(used: Sequence[Input], about: set[str], rows: frozenset[str], evidence: Sources) -> bool:
     """Say whether the operands' sentences and heads hold most words of the claim, and all of the rows that it names."""
     sentences = [line for operand in used for line in (operand.sentence, *operand.sentence.heads)]
     held = {root(term) for sentence in sentences for term in sentence.wording}

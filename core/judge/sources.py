@@ -141,24 +141,24 @@ class Sources:
         return frozenset(stemmed for sentence in self.sentences for stemmed in sentence.stems)
 
     @cached_property
-    def _told(self) -> str:
+    def _shown(self) -> str:
         """Return all texts and the question."""
         return "\n".join([*(source.text for source in self.sources), self.question])
 
     @cached_property
     def _squeezed(self) -> str:
         """Return them in lower case without spaces and hyphens, for looking up names."""
-        return _UNSPACED.sub("", self._told.lower())
+        return _UNSPACED.sub("", self._shown.lower())
 
     @cached_property
     def _places(self) -> frozenset[str]:
         """Return the stems that names of places share with those of their people and tongues ("mexic")."""
-        return frozenset(_place(word) for word in words(self._told) if word[:1].isupper())
+        return frozenset(_place(word) for word in words(self._shown) if word[:1].isupper())
 
     @cached_property
     def acronyms(self) -> frozenset[str]:
         """Return what stands in capitals alone ("US", "U.S."), without dots."""
-        return frozenset(match.replace(".", "") for match in _ACRONYM.findall(self._told))
+        return frozenset(match.replace(".", "") for match in _ACRONYM.findall(self._shown))
 
     def names(self, name: str) -> bool:
         """Say whether a name occurs, as it is or as the people or tongue of a place."""

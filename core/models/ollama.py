@@ -18,7 +18,7 @@ from core.models.served import (
     LOOK_SECONDS,
     STRUCTURED_SECONDS,
     THINKING_TOKENS,
-    Piece,
+    ReplyPiece,
     ServedChat,
     least_context,
     unavailable,
@@ -150,7 +150,7 @@ class OllamaChat(ServedChat):
         most = ANSWER_TOKENS + (THINKING_TOKENS if self._thinks else 0)
         return {"num_ctx": self.context_tokens, "num_predict": most, "temperature": 0}
 
-    def _pieces(self, messages: list[dict[str, str]], stopped: Callable[[], bool]) -> Generator[Piece, None, None]:
+    def _pieces(self, messages: list[dict[str, str]], stopped: Callable[[], bool]) -> Generator[ReplyPiece, None, None]:
         with stoppable(stopped):
             options, think = self._options, True if self._thinks else None
         for part in stream(
@@ -162,7 +162,7 @@ class OllamaChat(ServedChat):
             stopped=stopped,
         ):
             ours = part.message.role == "assistant"
-            yield Piece(
+            yield ReplyPiece(
                 text=(part.message.content or "") if ours else "",
                 thought=(part.message.thinking or "") if ours else "",
                 done=bool(part.done),

@@ -31,7 +31,7 @@ from core.models.served import (
     LOOK_SECONDS,
     STRUCTURED_SECONDS,
     THINKING_TOKENS,
-    Piece,
+    ReplyPiece,
     ServedChat,
     least_context,
     unavailable,
@@ -49,11 +49,11 @@ MOST_CHARACTERS = 1_500
 _NAME = re.compile(r"[\w./:@+-]{1,200}", re.ASCII)
 
 
-class _Told(BaseModel):
+class _Reply(BaseModel):
     model_config = ConfigDict(extra="ignore", strict=True)
 
 
-class _Message(_Told):
+class _Message(_Reply):
     content: str | None = None
     reasoning_content: str | None = None
     """As llama.cpp, vLLM and DeepSeek call it."""
@@ -65,31 +65,31 @@ class _Message(_Told):
         return self.reasoning_content or self.reasoning or ""
 
 
-class _Choice(_Told):
+class _Choice(_Reply):
     delta: _Message | None = None
     message: _Message | None = None
     finish_reason: str | None = None
 
 
-class _Usage(_Told):
+class _Usage(_Reply):
     prompt_tokens: int | None = None
 
 
-class _Chat(_Told):
+class _Chat(_Reply):
     choices: list[_Choice] | None = None
     usage: _Usage | None = None
 
 
-class _Vector(_Told):
+class _Vector(_Reply):
     index: int = 0
     embedding: list[float]
 
 
-class _Embeddings(_Told):
+class _Embeddings(_Reply):
     data: list[_Vector]
 
 
-class _Models(_Told):
+class _Models(_Reply):
     data: list[dict[str, Any]] | None = None
 
 
@@ -204,7 +204,7 @@ class OpenAiChat(ServedChat):
         message = told.choices[0].message if told.choices else None
         return (message.content if message else None) or ""
 
-    def _pieces(self, messages: list[dict[str, str]], stopped: Callable[[], bool]) -> Generator[Piece, None, None]:
+    def _pieces(self, messages: list[dict[str, str]], stopped: Callable[[], bool]) -> Generator[ReplyPiece, None, None]:
         """Its token count comes after the last words, where the server has one."""
         ended = cut = False
         read = 0
@@ -213,11 +213,11 @@ class OpenAiChat(ServedChat):
             read = (told.usage.prompt_tokens if told.usage else None) or read
             choice = told.choices[0] if told.choices else None
             if choice and choice.delta and not ended:
-                yield Piece(choice.delta.content or "", choice.delta.thought)
+                yield ReplyPiece(choice.delta.content or "", choice.delta.thought)
             if choice and choice.finish_reason:
                 ended, cut = True, choice.finish_reason == "length"
         if ended:
-            yield Piece(done=True, cut=cut, prompt_tokens=read)
+            yield ReplyPiece(done=True, cut=cut, prompt_tokens=read)
 
     def _asked(
         self,

@@ -60,19 +60,19 @@ def _unwrapped(reply: str) -> str:
     if body[:1] not in ("{", "["):
         return reply
     try:
-        return _told(strict_json(body)) or reply
+        return _error_text(strict_json(body)) or reply
     except ValueError:
         return reply
 
 
-def _told(value: Any) -> str:
+def _error_text(value: Any) -> str:
     if isinstance(value, list):
-        return " ".join(filter(None, map(_told, value)))
+        return " ".join(filter(None, map(_error_text, value)))
     if not isinstance(value, dict):
         return value.strip() if isinstance(value, str) else ""
     texts = {name: text for name, text in value.items() if isinstance(text, str)}
     if not texts:
-        return " ".join(filter(None, map(_told, value.values())))
+        return " ".join(filter(None, map(_error_text, value.values())))
     lists = [one if isinstance(one, list) else [one] for one in value.values()]
     numbers = [str(number) for one in lists for number in one if type(number) is int]
     said = texts.get("answer") or max(texts.values(), key=len)

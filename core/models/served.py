@@ -52,7 +52,7 @@ _CONTROLS = dict.fromkeys({*range(32), *range(127, 160)} - {9, 10, 13})
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class ReplyPiece:
     """A part of a reply as it comes in."""
 
     text: str = ""
@@ -108,7 +108,7 @@ class ServedChat(ABC):
         """At most LARGEST_CONTEXT. Raises ModelUnavailableError."""
 
     @abstractmethod
-    def _pieces(self, messages: list[dict[str, str]], stopped: Callable[[], bool]) -> Generator[Piece, None, None]:
+    def _pieces(self, messages: list[dict[str, str]], stopped: Callable[[], bool]) -> Generator[ReplyPiece, None, None]:
         """Raises ServerTrouble, ModelUnavailableError and StoppedError."""
 
     @abstractmethod
@@ -131,7 +131,7 @@ class ServedChat(ABC):
         self._usage, self._conversation = None, []
         messages = messages_for(request)
         sent = sum(len(message["content"]) for message in messages)
-        written, thinking, last = "", False, Piece()
+        written, thinking, last = "", False, ReplyPiece()
         asked_at, waited = time.monotonic(), 0.0
         pieces = self._pieces(messages, stopped)
         try:
@@ -198,14 +198,14 @@ class ServedChat(ABC):
             )
         return unavailable(self.host, trouble, self.program)
 
-    def _measure(self, last: Piece, waited: float) -> None:
+    def _measure(self, last: ReplyPiece, waited: float) -> None:
         """How fast it read: the next prompt is as long as a person would wait for."""
         self._usage = Usage(last.prompt_tokens, self.context_tokens, waited)
         seconds = last.read_seconds or waited
         if last.prompt_tokens >= TIMED_TOKENS and seconds > 0:
             _paces[self.host, self.model] = last.prompt_tokens / seconds
 
-    def _look_for_cuts(self, last: Piece, characters_sent: int, characters_written: int) -> None:
+    def _look_for_cuts(self, last: ReplyPiece, characters_sent: int, characters_written: int) -> None:
         read = last.prompt_tokens
         if read and (read >= self.context_tokens - 1 or characters_sent / read > LONGEST_TOKEN):
             self._notices.append(

@@ -5,9 +5,9 @@ For questions about documents as such ("summarise the contract"), whose words st
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import Protocol
 
 from core.domain.documents import Document, Passage
+from core.domain.ports import DocumentStore
 from core.domain.search import Evidence, Reason
 from core.search.matching import match_documents
 
@@ -25,18 +25,13 @@ _SUMMARY_HEADING = re.compile(
 )
 
 
-class Library(Protocol):
-    def opening_passages(self, document_id: str, limit: int) -> Sequence[Passage]:
-        """In reading order."""
-
-
 def documents_meant(question: str, documents: Sequence[Document]) -> list[Document]:
     """Those whose names or metadata fit the question best, or all when none does."""
     scores = match_documents(question, (), documents)
     return [document for document in documents if scores[document.id] == max(scores.values())]
 
 
-def overview(documents: Sequence[Document], library: Library, *, context_characters: int) -> tuple[Evidence, ...]:
+def overview(documents: Sequence[Document], library: DocumentStore, *, context_characters: int) -> tuple[Evidence, ...]:
     """Passages that stand for the documents, an equal share of the room for each, in reading order."""
     evidence: list[Evidence] = []
     for document in documents:

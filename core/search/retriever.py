@@ -3,10 +3,9 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, zip_longest
-from typing import Protocol
 
 from core.domain.documents import Document, DocumentStatus, PageKey, Passage, document_of, page_of
-from core.domain.ports import Embedder, KeywordIndex, PassageIndex, Reranker
+from core.domain.ports import DocumentStore, Embedder, KeywordIndex, PassageIndex, Reranker
 from core.domain.search import PIECE, Candidate, Reason, SearchPlan, SearchResult, SubQuery, piece_score
 from core.domain.settings import Settings
 from core.search.fuse import fuse_rankings
@@ -28,21 +27,6 @@ STAGE_SCORES = frozenset(("keyword", "keyword printed", "dense", "document match
 _NOT_INDEXED_YET = (DocumentStatus.QUEUED, DocumentStatus.READING, DocumentStatus.EMBEDDING, DocumentStatus.FAILED)
 
 
-class Library(Protocol):
-    """The part of the library that the retriever reads."""
-
-    def list(self) -> Sequence[Document]: ...
-
-    def passages(self, passage_ids: Sequence[str]) -> Sequence[Passage]:
-        """Those of the passages that (still) exist, in the order asked."""
-
-    def pages_labelled(self, document_id: str, label: str) -> Sequence[int]:
-        """Positions of the pages that carry this printed number."""
-
-    def passages_of_pages(self, pages: Sequence[PageKey]) -> Sequence[Passage]:
-        """All passages of (document id, page index) pairs, in reading order; none of a page that is not there."""
-
-
 @dataclass(frozen=True, slots=True)
 class _Look:
     """What was found for one question, best first."""
@@ -62,7 +46,7 @@ class Retriever:
     def __init__(
         self,
         *,
-        library: Library,
+        library: DocumentStore,
         keywords: KeywordIndex,
         vectors: PassageIndex,
         embedder: Embedder,

@@ -91,7 +91,7 @@ class Pincite:
             current = self.settings.current
             return Equipment(
                 settings=current,
-                documents=self.library,
+                library=self.library,
                 searcher=self.search.retriever,
                 choose_engine=lambda asked: choose_engine(current, asked),
                 recall=lambda question, ids: self.verdicts.recall(self.reviews.reviewed_match(question, ids)),

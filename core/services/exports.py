@@ -6,7 +6,7 @@ from enum import StrEnum
 
 from core.domain.documents import Document, PageKey
 from core.domain.errors import DocumentError, PinciteError, TurnError
-from core.domain.ports import Library, TurnStore
+from core.domain.ports import DocumentStore, TurnStore
 from core.domain.turns import Turn, TurnFilter, TurnStatus
 from core.export.binder import bind
 from core.export.manifest import Exhibit, as_json, manifest_of
@@ -18,7 +18,7 @@ FINISHED = (TurnStatus.ANSWERED, TurnStatus.FLAGGED, TurnStatus.REVIEWED)
 MOST_TURNS = 10_000
 
 
-class Form(StrEnum):
+class ExportForm(StrEnum):
     """By the ending of its file."""
 
     BINDER = ".pdf"
@@ -27,10 +27,10 @@ class Form(StrEnum):
 
 
 class Exports:
-    def __init__(self, settings: SettingsInForce, library: Library, turns: TurnStore, verdicts: Verdicts) -> None:
+    def __init__(self, settings: SettingsInForce, library: DocumentStore, turns: TurnStore, verdicts: Verdicts) -> None:
         self._settings, self._library, self._turns, self._verdicts = settings, library, turns, verdicts
 
-    def of(self, turns: Sequence[Turn], form: Form = Form.BINDER, style: str = "") -> bytes:
+    def of(self, turns: Sequence[Turn], form: ExportForm = ExportForm.BINDER, style: str = "") -> bytes:
         """``style``: of the citations; empty: as the settings have it. Raises TurnError where no answer is finished."""
         chosen = [self._as_told(turn) for turn in turns if turn.status in FINISHED and turn.final_parts]
         if not chosen:
@@ -39,13 +39,13 @@ class Exports:
         exhibits = {key: self._exhibit(key, name) for key, name in names.items()}
         manifest = manifest_of(chosen, exhibits, style or self._settings.current.citation_style)
         match form:
-            case Form.BINDER:
+            case ExportForm.BINDER:
                 return bind(manifest, exhibits)
-            case Form.WORD:
+            case ExportForm.WORD:
                 from core.export.word import as_word
 
                 return as_word(manifest)
-            case Form.JSON:
+            case ExportForm.JSON:
                 return as_json(manifest).encode()
 
     def _as_told(self, turn: Turn) -> Turn:
@@ -53,10 +53,10 @@ class Exports:
         stands = self._verdicts.as_it_stands(turn)
         return replace(stands, verdict=self._verdicts.of_review(turn)) if turn.review else stands
 
-    def of_turn(self, turn_id: str, form: Form = Form.BINDER) -> bytes:
+    def of_turn(self, turn_id: str, form: ExportForm = ExportForm.BINDER) -> bytes:
         return self.of([self._turns.get(turn_id)], form)
 
-    def of_session(self, session_id: str, form: Form = Form.BINDER) -> bytes:
+    def of_session(self, session_id: str, form: ExportForm = ExportForm.BINDER) -> bytes:
         return self.of(self._turns.of_session(session_id), form)
 
     def marked(self, document: Document) -> bytes:

@@ -8,7 +8,7 @@ from typing import Protocol
 from core.domain.documents import DocumentStatus
 from core.domain.errors import PinciteError
 from core.domain.health import HealthCheck
-from core.domain.ports import Library
+from core.domain.ports import DocumentStore
 from core.domain.settings import Settings
 from core.figures.formulas import users_formulas
 from core.models.flash import LICENCE, SIZE_MB, is_cached
@@ -18,7 +18,7 @@ from core.search.lexicon import users_lexicon
 LEAST_FREE_MIB = 500
 
 
-class Stores(Protocol):
+class StoreHealth(Protocol):
     """What a look at the stores finds, without changing a byte in them."""
 
     quarantine: Path
@@ -43,8 +43,8 @@ class Health:
     def __init__(
         self,
         settings: Callable[[], Settings],
-        library: Library,
-        stores: Stores,
+        library: DocumentStore,
+        stores: StoreHealth,
         engines: Callable[[], EngineState],
     ) -> None:
         self._current = settings

@@ -10,7 +10,7 @@ from core.documents.reader import ProcessReader
 from core.domain.answers import Citation, Likeness, ReadBack
 from core.domain.documents import DocumentStatus, PageKey
 from core.domain.errors import DocumentError, PinciteError
-from core.domain.ports import Library
+from core.domain.ports import DocumentStore
 from core.domain.settings import Settings
 from core.ingest.pipeline import Ingest
 
@@ -26,7 +26,7 @@ class Documents:
     def __init__(
         self,
         settings: Settings,
-        library: Library,
+        library: DocumentStore,
         open_ingest: Callable[[Settings, ProcessReader], Ingest],
         quarantined: Callable[[], list[Path]],
     ) -> None:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from core.domain.ports import Library, ReviewStore, SessionStore, TurnStore
+from core.domain.ports import DocumentStore, ReviewStore, SessionStore, TurnStore
 from core.domain.turns import ReviewDecision, Turn, TurnStatus
 from core.services.scope import scope_of
 from core.services.turns import TurnRunner
@@ -13,7 +13,7 @@ from core.text.plain import flat
 
 
 @dataclass(frozen=True, slots=True)
-class Comparison:
+class Reanswered:
     """A reviewed turn beside what the same question gives now; ``changes`` is empty where the review still holds."""
 
     reviewed: Turn
@@ -27,9 +27,9 @@ class Regression:
     turns: TurnStore
     sessions: SessionStore
     reviews: ReviewStore
-    library: Library
+    library: DocumentStore
 
-    def run(self) -> Iterator[Comparison]:
+    def run(self) -> Iterator[Reanswered]:
         """Ask every reviewed question again, each in a session of its own that is gone afterwards."""
         for turn_id, _ in self.reviews.decision_times():
             reviewed = self.turns.without_trace(turn_id)
@@ -46,7 +46,7 @@ class Regression:
                     history=self.turns.exchanges(reviewed.session_id, before=reviewed.position),
                 )
                 now = self.runner.wait(turn_id).turn
-                yield Comparison(reviewed, now, compare(reviewed, now))
+                yield Reanswered(reviewed, now, compare(reviewed, now))
             finally:
                 self.sessions.delete(session.id)
 

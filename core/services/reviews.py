@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 
 from core.domain.answers import AnswerKind, AnswerPart, Citation, Claim, ClaimStatus, Verdict
-from core.domain.ports import Library, ReviewStore, TurnStore
+from core.domain.ports import DocumentStore, ReviewStore, TurnStore
 from core.domain.turns import Recalled, ReviewDecision, Turn
 from core.judge.citations import CitedAnswer, cite_typed
 from core.judge.confidence import Recalibration, ThresholdEffect
@@ -25,7 +25,7 @@ from core.services.settings import SettingsInForce
 class Verdicts:
     """Judges by rule, as a turn's own draft was judged."""
 
-    def __init__(self, settings: SettingsInForce, turns: TurnStore, library: Library) -> None:
+    def __init__(self, settings: SettingsInForce, turns: TurnStore, library: DocumentStore) -> None:
         self._settings = settings
         self._turns = turns
         self._library = library
@@ -121,7 +121,9 @@ class ConfidenceMeasured:
 class Confidence:
     """How far the confidence can be trusted, and its correction by the user's own reviews."""
 
-    def __init__(self, settings: SettingsInForce, turns: TurnStore, reviews: ReviewStore, library: Library) -> None:
+    def __init__(
+        self, settings: SettingsInForce, turns: TurnStore, reviews: ReviewStore, library: DocumentStore
+    ) -> None:
         self._settings = settings
         self._turns = turns
         self._reviews = reviews

@@ -5,7 +5,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from core.domain.documents import Document
-from core.domain.ports import Embedder, KeywordIndex, PassageIndex
+from core.domain.ports import DocumentStore, Embedder, KeywordIndex, PassageIndex
 from core.domain.search import SearchPlan, SearchResult
 from core.domain.settings import Settings
 from core.models.e5 import E5Embedder, e5_is_here
@@ -15,7 +15,7 @@ from core.models.registry import make_reranker
 from core.search.facts import values_of, with_facts
 from core.search.lexicon import users_lexicon
 from core.search.plan import plan_question
-from core.search.retriever import Library, Retriever
+from core.search.retriever import Retriever
 from core.services.settings import SettingsInForce
 
 ENGLISH_EMBEDDER, MULTILINGUAL_EMBEDDER = MiniLmEmbedder.name, E5Embedder.name
@@ -43,7 +43,7 @@ class Search:
     def __init__(
         self,
         settings: SettingsInForce,
-        library: Library,
+        library: DocumentStore,
         keywords: KeywordIndex,
         meaning: Callable[[], tuple[Embedder, PassageIndex]],
     ) -> None:

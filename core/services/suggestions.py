@@ -12,10 +12,10 @@ from core.documents.tables import find_tables
 from core.domain.answers import AnswerPart
 from core.domain.documents import Document
 from core.domain.errors import PinciteError
+from core.domain.ports import DocumentStore
 from core.domain.search import Mode
 from core.domain.turns import Tier, TraceStep, Turn, TurnStatus, now
 from core.graph.build import build_graph
-from core.graph.context import Documents
 from core.graph.state import TurnState
 from core.models.client import stoppable
 from core.search.stretches import title_of
@@ -119,7 +119,7 @@ class Suggestions:
 
     def _next(self) -> Document | None:
         """What to look through; what is known of documents that are gone is forgotten."""
-        here = {document.id for document in self._equipment().documents.list()} if not self._stop.is_set() else set()
+        here = {document.id for document in self._equipment().library.list()} if not self._stop.is_set() else set()
         with self._lock:
             self._found = {key: found for key, found in self._found.items() if key[0] in here}
             self._found |= {_key(one): () for one in self._wanted if one.id not in here}
@@ -129,7 +129,7 @@ class Suggestions:
             return left[0] if left else None
 
     def _answered(self, document: Document) -> Iterator[Suggestion]:
-        for candidate in islice(_candidates(document, self._equipment().documents), MOST_TRIED):
+        for candidate in islice(_candidates(document, self._equipment().library), MOST_TRIED):
             while self._busy():
                 if self._stop.wait(WAIT_SECONDS):
                     return
@@ -157,7 +157,7 @@ class Suggestions:
         return bool(whole) and at_place and any(holds.search(flat(text).casefold()) for text in said)
 
 
-def _candidates(document: Document, library: Documents) -> Iterator[_Candidate]:
+def _candidates(document: Document, library: DocumentStore) -> Iterator[_Candidate]:
     """Of each kind in turn."""
     english = any(field.name == "language" and field.value.startswith("en") for field in document.metadata)
     kinds = [_of_tables(document, library)]
@@ -170,7 +170,7 @@ def _candidates(document: Document, library: Documents) -> Iterator[_Candidate]:
             yield candidate
 
 
-def _of_tables(document: Document, library: Documents) -> Iterator[_Candidate]:
+def _of_tables(document: Document, library: DocumentStore) -> Iterator[_Candidate]:
     """A cell of each table, by the words of its row and its column."""
     pages = [library.page(document.id, at) for at in range(min(document.page_count, MOST_PAGES))]
     for table in find_tables(document.id, pages):
@@ -184,14 +184,14 @@ def _of_tables(document: Document, library: Documents) -> Iterator[_Candidate]:
         yield from told[:: max(1, len(told) // MOST_OF_A_TABLE)][:MOST_OF_A_TABLE]
 
 
-def _of_terms(document: Document, library: Documents) -> Iterator[_Candidate]:
+def _of_terms(document: Document, library: DocumentStore) -> Iterator[_Candidate]:
     """What stands in quotation marks at the beginning of a sentence."""
     for passage in library.opening_passages(document.id, MOST_PASSAGES):
         for term in _TERM.findall(passage.text):
             yield _Candidate(f"What does “{term}” mean?", term)
 
 
-def _of_headings(document: Document, library: Documents) -> Iterator[_Candidate]:
+def _of_headings(document: Document, library: DocumentStore) -> Iterator[_Candidate]:
     """Sections by their titles."""
     pages = dict[str, int]()
     for passage in library.opening_passages(document.id, MOST_PASSAGES):

@@ -12,20 +12,20 @@ from langgraph.errors import GraphRecursionError
 
 from core.domain.documents import Collection, Document
 from core.domain.errors import PinciteError, StoppedError, StorageError, TurnError
-from core.domain.ports import ChatModel, SessionStore, TurnStore
+from core.domain.ports import ChatModel, DocumentStore, SessionStore, TurnStore
 from core.domain.search import Mode
 from core.domain.settings import Settings
 from core.domain.turns import Exchange, TraceStep, Turn, TurnSnapshot, TurnStatus, now
 from core.figures.formulas import Formulas, shipped_formulas
 from core.graph.build import TurnGraph
-from core.graph.context import Documents, Look, Memory, Progress, Searcher, TurnContext, not_looked_at
+from core.graph.context import Look, Memory, Progress, Searcher, TurnContext, not_looked_at
 from core.graph.state import TurnState, restored
 from core.judge.verdict import Thresholds
 from core.models.client import stoppable
 from core.models.utterances import Wish, wish_of
 from core.search.lexicon import Lexicon, shipped_lexicon
 from core.services.live import LiveTurn
-from core.services.scope import Within, scope_of
+from core.services.scope import scope_of
 from core.text.marks import marked_text
 from core.text.plain import storable
 
@@ -45,7 +45,7 @@ class Equipment:
     """What a turn works with; settled when it starts, so that changed settings wait for the next one."""
 
     settings: Settings
-    documents: Documents
+    library: DocumentStore
     searcher: Searcher
     choose_engine: Callable[[str | None], ChatModel]
     recall: Memory
@@ -226,7 +226,7 @@ class TurnRunner:
             position=0,
             question=state.question,
             mode=state.mode,
-            document_ids=state.document_ids or tuple(document.id for document in equipment.documents.list()),
+            document_ids=state.document_ids or tuple(document.id for document in equipment.library.list()),
             scope=chosen,
             engine=asked.engine or equipment.settings.engine,
             status=TurnStatus.RUNNING,
@@ -243,11 +243,13 @@ class TurnRunner:
     def _within(self, collection: Collection | None) -> Equipment:
         """What a turn works with: of the documents, those of its collection."""
         equipment = self._equipment()
-        return replace(equipment, documents=Within(equipment.documents, collection)) if collection else equipment
+        if collection is None:
+            return equipment
+        return replace(equipment, library=equipment.library.within(collection.document_ids))
 
     def _documents(self, turn: Turn) -> list[Document]:
         """All that the turn's session may search."""
-        return self._within(self._collection_of(turn.session_id)).documents.list()
+        return self._within(self._collection_of(turn.session_id)).library.list()
 
     def _begin(self, turn: Turn, asked: Asked, equipment: Equipment, store: Callable[[Turn], Turn]) -> None:
         """Run a turn in a thread of its own."""
@@ -387,7 +389,7 @@ def context_of(
         settings=equipment.settings,
         model=model,
         stand_in=equipment.choose_engine("quoting"),
-        documents=equipment.documents,
+        library=equipment.library,
         searcher=equipment.searcher,
         progress=progress,
         stopped=stopped,

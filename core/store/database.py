@@ -38,19 +38,19 @@ class _Cursor(sqlite3.Cursor):
     """Rows are read as they are asked for, and a damage is met only then."""
 
     def __next__(self) -> Any:
-        with _told():
+        with _storage_errors():
             return super().__next__()
 
     def fetchone(self) -> Any:
-        with _told():
+        with _storage_errors():
             return super().fetchone()
 
     def fetchmany(self, size: int | None = None) -> list[Any]:
-        with _told():
+        with _storage_errors():
             return super().fetchmany(size or self.arraysize)
 
     def fetchall(self) -> list[Any]:
-        with _told():
+        with _storage_errors():
             return super().fetchall()
 
 
@@ -61,11 +61,11 @@ class _Connection(sqlite3.Connection):
         return super().cursor(factory or _Cursor)
 
     def execute(self, sql: str, parameters: Any = (), /) -> sqlite3.Cursor:
-        with _told():
+        with _storage_errors():
             return super().execute(sql, parameters)
 
     def executemany(self, sql: str, parameters: Any, /) -> sqlite3.Cursor:
-        with _told():
+        with _storage_errors():
             return super().executemany(sql, parameters)
 
 
@@ -76,7 +76,7 @@ def _code(error: BaseException) -> int:
 
 
 @contextmanager
-def _told() -> Iterator[None]:
+def _storage_errors() -> Iterator[None]:
     """A mistake of ours, such as a broken constraint, stays what it is. Raises StorageError."""
     try:
         yield

@@ -2,7 +2,7 @@
 
 import hashlib
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import lru_cache
@@ -62,15 +62,22 @@ Fields = list[MetadataField]
 class Library:
     """The documents and what was read from them."""
 
-    def __init__(self, database: Database, settings: Settings) -> None:
+    def __init__(self, database: Database, settings: Settings, *, listed: Collection[str] | None = None) -> None:
+        """``listed``: the documents that its list shows; all where it is not given."""
         self._database = database
         self._settings = settings
+        self._listed = listed
 
     def list(self) -> list[Document]:
         """Every document, newest first."""
         rows = self._database.connection.execute(_DOCUMENTS).fetchall()
         metadata = self._metadata()
-        return [_document(row, metadata.get(row["id"], ())) for row in rows]
+        listed = (row for row in rows if self._listed is None or row["id"] in self._listed)
+        return [_document(row, metadata.get(row["id"], ())) for row in listed]
+
+    def within(self, document_ids: Collection[str]) -> "Library":
+        """The same with these documents alone in its list: others can be neither named nor searched."""
+        return Library(self._database, self._settings, listed=document_ids)
 
     def get(self, document_id: str) -> Document:
         """Raises UnknownDocumentError."""

@@ -38,7 +38,7 @@ def draw_desk(
             "names": [bare_name(document.name) for document in documents[:MOST_NAMES]],
             "session": session.id if session else "",
             "asked": f"{turns[-1].id} {len(waiting)}" if turns else "",
-            "cited": {turn.id: {str(place.number): _told(place) for place in turn.final_citations
+            "cited": {turn.id: {str(place.number): _place_shown(place) for place in turn.final_citations
                                 if place.document_id in here} for turn in turns},
         },
         on_open_change=lambda: _open(app, slot, st.session_state["desk"].open),
@@ -56,7 +56,7 @@ def _status(app: Pincite, session: Session | None, turns: Sequence[Turn]) -> str
     return f"Answer ready, {cited}{warning}"
 
 
-def _told(place: Citation) -> dict[str, str]:
+def _place_shown(place: Citation) -> dict[str, str]:
     page = page_name(place.page_label, place.page_index)
     return {"place": f"{place.document_name}, {page}", "quotation": shorten(place.quotation, LONGEST_QUOTATION)}
 

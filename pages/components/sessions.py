@@ -8,7 +8,7 @@ import streamlit as st
 from core.domain.documents import Collection
 from core.domain.turns import Session, Turn
 from core.services.bootstrap import Pincite
-from core.services.exports import Form
+from core.services.exports import ExportForm
 from pages.components.collections import choose_collection, collection_of, use_collection
 from pages.components.controls import button, confirm_deletion, download, offer_more, quiet, row, show_more, shown_of
 from pages.components.layout import SESSION_LIST
@@ -17,12 +17,12 @@ from pages.components.words import escape
 
 SESSIONS_A_PAGE = 15
 EXPORTS = {
-    Form.BINDER: ("Export with the cited pages (PDF)", "application/pdf"),
-    Form.WORD: (
+    ExportForm.BINDER: ("Export with the cited pages (PDF)", "application/pdf"),
+    ExportForm.WORD: (
         "Export for Word, with footnotes",
         "application/vnd.openxmlformats-officedocument.wordprocessingml.document",
     ),
-    Form.JSON: ("Export for programs (JSON)", "application/json"),
+    ExportForm.JSON: ("Export for programs (JSON)", "application/json"),
 }
 
 

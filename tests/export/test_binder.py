@@ -16,8 +16,8 @@ from core.documents.reader import ProcessReader
 from core.domain.errors import DocumentError, TurnError
 from core.domain.turns import Turn
 from core.export.binder import MANIFEST, bind, sealed
-from core.export.manifest import Exhibit, PinCite, Source, from_manifest
-from core.export.proof import Finding, _marked_in_binder, prove
+from core.export.manifest import Exhibit, PinCite, SourceFile, from_manifest
+from core.export.proof import Outcome, _marked_in_binder, prove
 from core.services.bootstrap import Pincite
 from core.store.library import sha256_of
 from tests.export.conftest import QUESTION
@@ -134,7 +134,7 @@ def test_a_quotation_is_found_under_its_mark_however_broken_words_are_read(
     source.write_bytes(pdfs.prose([told := "The well-known fee is due, and in-"]))
     page = next(iter(reader.read(source, [0])))
     assert page.text == told
-    cited = PinCite(1, Source("broken.pdf", sha256_of(source)), 0, "1", 0, len(told), told)
+    cited = PinCite(1, SourceFile("broken.pdf", sha256_of(source)), 0, "1", 0, len(told), told)
     seen = replace(page, text=read, words=tuple(
         replace(page.words[0], start=found.start(), end=found.end()) for found in re.finditer(r"\S+", read)
     ))  # fmt: skip
@@ -148,7 +148,7 @@ def test_a_source_that_is_gone_is_said(pincite: Pincite, turn: Turn, reader: Pro
     content = pincite.exports.of_turn(turn.id)
     assert "its source is gone" in " ".join(PdfReader(io.BytesIO(content)).pages[0].extract_text().split())
     found = list(prove(saved(tmp_path, content), [], reader))
-    assert found[0] == Finding(True, found[0].sentence) and any("source is missing" in one.sentence for one in found)
+    assert found[0] == Outcome(True, found[0].sentence) and any("source is missing" in one.sentence for one in found)
 
 
 def test_what_is_no_binder_is_refused(pincite: Pincite, reader: ProcessReader, samples: Path, tmp_path: Path) -> None:

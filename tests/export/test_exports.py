@@ -23,11 +23,11 @@ from cli import main
 from core.documents.reader import ProcessReader
 from core.domain.errors import DocumentError
 from core.domain.turns import ReviewDecision, Tier, Turn
-from core.export.manifest import CONTEXT, PinCite, Source, as_json, from_manifest
+from core.export.manifest import CONTEXT, PinCite, SourceFile, as_json, from_manifest
 from core.export.proof import prove
 from core.export.styles import CitationStyle, cited, plain
 from core.services.bootstrap import Pincite
-from core.services.exports import Form
+from core.services.exports import ExportForm
 from tests.export.conftest import QUESTION
 from tests.support import pdfs
 
@@ -65,7 +65,7 @@ VOCABULARY: dict[str, Any] = {
 def place_of(
     document: str, page: int, *, label: str = "", title: str = "", author: str = "", date: str = ""
 ) -> PinCite:
-    return PinCite(1, Source(document, document.encode().hex(), title, author, date), page - 1, label, 0, 1, "x")
+    return PinCite(1, SourceFile(document, document.encode().hex(), title, author, date), page - 1, label, 0, 1, "x")
 
 
 def vocabulary(url: str, options: object) -> dict[str, Any]:
@@ -86,7 +86,7 @@ def leaves(value: object) -> Iterator[object]:
 
 
 def test_word_has_a_footnote_with_the_words_for_every_part_that_cites(pincite: Pincite, turn: Turn) -> None:
-    content = pincite.exports.of_turn(turn.id, Form.WORD)
+    content = pincite.exports.of_turn(turn.id, ExportForm.WORD)
     body = docx.Document(io.BytesIO(content))
     text = "\n".join(paragraph.text for paragraph in body.paragraphs)
     assert QUESTION in text and "Claims:" in text and turn.citations[0].document_id in text
@@ -104,7 +104,7 @@ def test_word_has_a_footnote_with_the_words_for_every_part_that_cites(pincite: P
 def test_libreoffice_opens_the_word_document_and_keeps_its_footnotes(
     pincite: Pincite, turn: Turn, tmp_path: Path
 ) -> None:
-    (tmp_path / "a.docx").write_bytes(pincite.exports.of_turn(turn.id, Form.WORD))
+    (tmp_path / "a.docx").write_bytes(pincite.exports.of_turn(turn.id, ExportForm.WORD))
     profile = f"-env:UserInstallation={(tmp_path / 'profile').as_uri()}"
     converted = ["soffice", profile, "--headless", "--convert-to", "odt", "--outdir", str(tmp_path)]
     subprocess.run([*converted, str(tmp_path / "a.docx")], check=True, capture_output=True, timeout=300)
@@ -122,7 +122,7 @@ def test_word_quotes_below_what_is_told_in_other_words(pincite: Pincite, turn: T
         final_answer=f"Who pays late owes 1.5 % of the amount per month [{number}].",
     )
     reviewed = pincite.turns.get(turn.id)
-    content = pincite.exports.of_turn(turn.id, Form.WORD)
+    content = pincite.exports.of_turn(turn.id, ExportForm.WORD)
     notes = ElementTree.fromstring(zipfile.ZipFile(io.BytesIO(content)).read("word/footnotes.xml"))
     told = "".join(notes.itertext())
     assert reviewed.final_citations
@@ -131,7 +131,7 @@ def test_word_quotes_below_what_is_told_in_other_words(pincite: Pincite, turn: T
 
 def test_word_takes_what_xml_cannot_hold(pincite: Pincite, turn: Turn) -> None:
     pincite.reviews.decide(turn.id, ReviewDecision.EDITED, final_answer="Line\x0b one \ud800\x01 [1]\n\nTwo\ufffe [1]")
-    text = [p.text for p in docx.Document(io.BytesIO(pincite.exports.of_turn(turn.id, Form.WORD))).paragraphs]
+    text = [p.text for p in docx.Document(io.BytesIO(pincite.exports.of_turn(turn.id, ExportForm.WORD))).paragraphs]
     assert any(line.startswith("Line") for line in text) and any(line.startswith("Two") for line in text)
 
 
@@ -140,13 +140,13 @@ def test_what_is_to_be_checked_is_said_wherever_an_answer_goes(pincite: Pincite,
     pincite.turns.save(replace(turn, verdict=replace(turn.verdict, confidence=0.5)))
     told = "Check the page: the words are there, but Pincite is only 50% sure"
     assert f"*Confidence 50%. {told}" in pincite.sessions.export_markdown(turn.session_id)
-    assert told in json.loads(pincite.exports.of_turn(turn.id, Form.JSON))["answers"][0]["finding"]
+    assert told in json.loads(pincite.exports.of_turn(turn.id, ExportForm.JSON))["answers"][0]["finding"]
     pincite.turns.save(turn)
     assert "Check the page" not in pincite.sessions.export_markdown(turn.session_id)
 
 
 def test_each_citation_of_the_json_is_an_annotation_of_the_vocabulary(pincite: Pincite, turn: Turn) -> None:
-    told = json.loads(pincite.exports.of_turn(turn.id, Form.JSON))
+    told = json.loads(pincite.exports.of_turn(turn.id, ExportForm.JSON))
     assert told["answers"][0]["question"] == QUESTION
     for place, cited_place in zip(turn.citations, told["answers"][0]["citations"], strict=True):
         annotation = cited_place["annotation"]
@@ -180,7 +180,7 @@ def test_json_is_read_again_as_it_was_and_proved(
     pincite: Pincite, turn: Turn, reader: ProcessReader, samples: Path, tmp_path: Path
 ) -> None:
     file = tmp_path / "answers.json"
-    file.write_bytes(pincite.exports.of_turn(turn.id, Form.JSON))
+    file.write_bytes(pincite.exports.of_turn(turn.id, ExportForm.JSON))
     manifest = from_manifest(file.read_bytes())
     assert from_manifest(as_json(manifest)) == manifest
     assert all(one.holds for one in prove(file, [samples / "service-contract.pdf"], reader))
@@ -290,6 +290,6 @@ def test_claims_in_a_table_are_told_as_the_answer_says_them(
     table = f"| | Penalty |\n|---|---|\n| Late payment | 1.5 % of the overdue amount per month [{number}] |"
     pincite.reviews.decide(turn.id, ReviewDecision.EDITED, final_answer=table)
     file = tmp_path / "answers.json"
-    file.write_bytes(pincite.exports.of_turn(turn.id, Form.JSON))
+    file.write_bytes(pincite.exports.of_turn(turn.id, ExportForm.JSON))
     assert from_manifest(file.read_bytes()).answers[0].claims
     assert [one for one in prove(file, [samples / "service-contract.pdf"], reader) if one.holds is False] == []

@@ -56,7 +56,7 @@ def answer_to(question: str, library: Opened) -> str:
         settings=settings,
         model=(engine := Quoting()),
         stand_in=engine,
-        documents=documents,
+        library=documents,
         searcher=retriever,
         progress=Nobody(),
         stopped=lambda: False,

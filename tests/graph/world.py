@@ -3,11 +3,11 @@
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from core.domain.answers import Usage
 from core.domain.documents import Coverage, Document, DocumentStatus, Page, PageStatus, Passage
-from core.domain.ports import AnswerRequest, ChatModel
+from core.domain.ports import AnswerRequest, ChatModel, DocumentStore
 from core.domain.search import Candidate, Evidence, SearchPlan, SearchResult, piece_score
 from core.domain.settings import Settings
 from core.domain.turns import Recalled, TurnSnapshot
@@ -181,7 +181,7 @@ class World:
         self.session = (self.sessions.list() or [self.sessions.create()])[0]
 
     def _equipment(self) -> Equipment:
-        return Equipment(self.settings, self.shelf, self.search, self._choose_engine, self.recall)
+        return Equipment(self.settings, cast(DocumentStore, self.shelf), self.search, self._choose_engine, self.recall)
 
     def _choose_engine(self, asked: str | None) -> ChatModel:
         return Quoting() if asked == "quoting" else self.model

@@ -10,11 +10,11 @@ import cli
 from core.domain.errors import StorageError
 from core.domain.settings import Settings
 from core.services.bootstrap import open_pincite
-from core.store.upkeep.findings import FindingKind
+from core.store.upkeep.defects import DefectKind
 from core.store.upkeep.verify import verify
 
 
-def _kinds(settings: Settings) -> set[FindingKind]:
+def _kinds(settings: Settings) -> set[DefectKind]:
     return {finding.kind for finding in verify(settings)}
 
 
@@ -36,21 +36,19 @@ def test_a_sound_library_has_nothing_to_find_and_is_not_changed(library: Setting
 @pytest.mark.parametrize(
     ("statement", "kind"),
     [
-        ("UPDATE pages SET text = replace(text, '30 days', '90 days')", FindingKind.PASSAGES_WRONG),
-        ("UPDATE pages SET layout = x'00' WHERE page_index = 1", FindingKind.PAGE_UNREADABLE),
-        ("DELETE FROM pages WHERE page_index = 2", FindingKind.PAGES_LACKING),
-        ("DELETE FROM passage_words_content WHERE id < 5", FindingKind.WORDS_WRONG),
-        ("UPDATE passage_words_data SET block = zeroblob(9) WHERE id > 100", FindingKind.WORDS_WRONG),
-        ("UPDATE documents SET status = 'redy'", FindingKind.DOCUMENT_UNREADABLE),
+        ("UPDATE pages SET text = replace(text, '30 days', '90 days')", DefectKind.PASSAGES_WRONG),
+        ("UPDATE pages SET layout = x'00' WHERE page_index = 1", DefectKind.PAGE_UNREADABLE),
+        ("DELETE FROM pages WHERE page_index = 2", DefectKind.PAGES_LACKING),
+        ("DELETE FROM passage_words_content WHERE id < 5", DefectKind.WORDS_WRONG),
+        ("UPDATE passage_words_data SET block = zeroblob(9) WHERE id > 100", DefectKind.WORDS_WRONG),
+        ("UPDATE documents SET status = 'redy'", DefectKind.DOCUMENT_UNREADABLE),
         (
             "INSERT INTO passages SELECT 999, 'x:0:0', 'nobody', 0, 0, 1, '[]', '[]', '', x'00'",
-            FindingKind.ROWS_ORPHANED,
+            DefectKind.ROWS_ORPHANED,
         ),
     ],
 )
-def test_what_is_wrong_in_the_database_is_found_and_mended(
-    library: Settings, statement: str, kind: FindingKind
-) -> None:
+def test_what_is_wrong_in_the_database_is_found_and_mended(library: Settings, statement: str, kind: DefectKind) -> None:
     with closing(open_pincite(library)) as pincite:
         truth = {
             d.id: [pincite.library.page_text(d.id, at) for at in range(d.page_count)] for d in pincite.library.list()
@@ -71,7 +69,7 @@ def test_a_wrong_number_of_migrations_is_mended(library: Settings) -> None:
     for _ in range(5):
         with pytest.raises(StorageError, match="repair"):
             open_pincite(library)
-    assert FindingKind.DATABASE_DAMAGED in _kinds(library)
+    assert DefectKind.DATABASE_DAMAGED in _kinds(library)
     assert _repair(library) == 0
     with closing(open_pincite(library)) as pincite:
         assert len(pincite.library.list()) == 2 and len(pincite.sessions.list()) == 1
@@ -79,7 +77,7 @@ def test_a_wrong_number_of_migrations_is_mended(library: Settings) -> None:
 
 def test_a_turn_that_cannot_be_read_is_told_and_stays(library: Settings) -> None:
     _execute(library.database_path, "UPDATE turns SET body = '{broken'")
-    assert FindingKind.TURN_UNREADABLE in _kinds(library)
+    assert DefectKind.TURN_UNREADABLE in _kinds(library)
     assert _repair(library) == 1
 
 
@@ -90,7 +88,7 @@ def test_an_older_database_is_not_taken_for_todays(library: Settings) -> None:
     library.database_path.write_bytes(yesterday)
     with pytest.raises(StorageError, match="older than the rest"):
         open_pincite(library)
-    assert FindingKind.DATABASE_OLDER in _kinds(library)
+    assert DefectKind.DATABASE_OLDER in _kinds(library)
     assert _repair(library) == 0
     open_pincite(library).close()
 

@@ -11,7 +11,7 @@ import cli
 from core.domain.settings import Settings
 from core.domain.turns import ReviewDecision
 from core.services.bootstrap import Pincite, open_pincite
-from core.store.upkeep.findings import FindingKind
+from core.store.upkeep.defects import DefectKind
 from core.store.upkeep.verify import verify
 
 QUESTIONS = ("What is the penalty for late payment?", "How can the contract be ended?", "Which law governs it?")
@@ -43,7 +43,7 @@ def _asked(pincite: Pincite) -> list[str]:
 
 
 def _found(settings: Settings) -> list[str]:
-    return [finding.sentence for finding in verify(settings) if finding.kind is FindingKind.DECISION_CHANGED]
+    return [finding.sentence for finding in verify(settings) if finding.kind is DefectKind.DECISION_CHANGED]
 
 
 def _from_outside(settings: Settings, *statements: str) -> None:

@@ -9,11 +9,12 @@ from langgraph.runtime import Runtime
 from core.documents.tables import find_tables
 from core.domain.documents import PageKey
 from core.domain.figures import Stated
+from core.domain.ports import DocumentStore
 from core.domain.search import Evidence
 from core.domain.tables import Table
 from core.figures.answers import SURE, Analysis, analyse
 from core.figures.followed import followed
-from core.graph.context import Documents, TurnContext
+from core.graph.context import TurnContext
 from core.graph.state import TurnState
 from core.search.follow_up import leans_on_the_last
 from core.search.plan import core_question
@@ -30,7 +31,7 @@ def analyst(state: TurnState, runtime: Runtime[TurnContext]) -> TurnState:
     context = runtime.context
     context.progress.step("Reading tables…")
     pages = _best_pages(state.evidence)
-    tables = _tables(pages, context.documents)
+    tables = _tables(pages, context.library)
     names = {item.passage.document_id: item.document_name for item in state.evidence}
     kin = {document_id: _YEAR.sub("#", name) for document_id, name in names.items()}
     if gone_on := _gone_on(state, context, tables):
@@ -45,7 +46,7 @@ def analyst(state: TurnState, runtime: Runtime[TurnContext]) -> TurnState:
         | ({"read as": state.asked, "because": "it names a place in the last answer's table"} if gone_on else {}),
         returned={"stated": [_line(stated) for stated in analysis.stated]},
     )
-    return replace(state, stated=analysis.stated, notices=_told(state.notices, analysis))
+    return replace(state, stated=analysis.stated, notices=_with_what_lacks(state.notices, analysis))
 
 
 def _gone_on(state: TurnState, context: TurnContext, tables: Sequence[Table]) -> tuple[TurnState, Analysis] | None:
@@ -79,7 +80,7 @@ def _of_pieces(
     return state, Analysis(tuple(stated), " ".join(dict.fromkeys(missing)))
 
 
-def _told(notices: Iterable[str], analysis: Analysis) -> tuple[str, ...]:
+def _with_what_lacks(notices: Iterable[str], analysis: Analysis) -> tuple[str, ...]:
     return tuple(dict.fromkeys([*notices, *filter(None, [analysis.missing])]))
 
 
@@ -90,16 +91,16 @@ def _best_pages(evidence: Sequence[Evidence]) -> list[PageKey]:
     return sorted(list(pages)[:MOST_PAGES])
 
 
-def _tables(pages: Sequence[PageKey], documents: Documents) -> list[Table]:
+def _tables(pages: Sequence[PageKey], library: DocumentStore) -> list[Table]:
     """The tables of these pages, whole: with the pages from which they go on, and to which they do."""
-    counts = {document.id: document.page_count for document in documents.list()}
+    counts = {document.id: document.page_count for document in library.list()}
     found: list[Table] = []
     for document_id in dict.fromkeys(document_id for document_id, _ in pages):
         wanted = {page_index for of, page_index in pages if of == document_id}
         last = counts.get(document_id, 0) - 1
         while True:
             read = {at for one in wanted for at in (one - 1, one, one + 1) if 0 <= at <= max(last, one)}
-            tables = find_tables(document_id, (documents.page(document_id, at) for at in sorted(read)))
+            tables = find_tables(document_id, (library.page(document_id, at) for at in sorted(read)))
             goes_on = [(one.page_index - 1, one.page_index) for one in tables if one.continued]
             more = {at for pair in goes_on if wanted & set(pair) for at in pair} - wanted
             if not more:

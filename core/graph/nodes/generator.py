@@ -58,7 +58,7 @@ def generator(state: TurnState, runtime: Runtime[TurnContext]) -> TurnState:
     found = (
         CitedAnswer(parts, ())
         if chat
-        else cite(parts, whole.evidence, context.documents.page_text, question=request.question)
+        else cite(parts, whole.evidence, context.library.page_text, question=request.question)
     )
     cited, evidence = renumbered(found, whole.evidence)
     writes = engine.writes_prose and not chat
@@ -188,7 +188,7 @@ def _request(state: TurnState, context: TurnContext) -> AnswerRequest:
         critique=critique_of(state.verdict),
         hint=state.hint,
         stated=_stated(state.stated, state.evidence),
-        library_is_empty=not context.documents.list(),
+        library_is_empty=not context.library.list(),
         own_words=state.plan.question if state.plan and is_joined(state.plan) else "",
         pieces=tuple(_pieces(state, state.evidence)),
     )

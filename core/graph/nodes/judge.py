@@ -77,7 +77,7 @@ def _verdict(state: TurnState, context: TurnContext) -> Verdict:
         state.parts,
         state.evidence,
         removed_markers=state.removed_markers,
-        page_text=context.documents.page_text,
+        page_text=context.library.page_text,
         threshold=_enough(settings),
         recalibration=Recalibration(settings.confidence_slope, settings.confidence_intercept),
         answered=answered,
@@ -130,7 +130,7 @@ def _orders(citations: Sequence[Citation], context: TurnContext) -> list[str]:
     """Where a page that is cited speaks to the machine: what it says is data, and a person should know of it."""
     told = {}
     for citation in citations:
-        text = context.documents.page_text(*citation.page)
+        text = context.library.page_text(*citation.page)
         for span in orders_in(text)[:1]:
             said = " ".join(text[span.start : span.end].split())
             told[citation.page] = (

@@ -90,7 +90,7 @@ def _under_headings(state: TurnState, context: TurnContext, among: Sequence[Docu
     found = {item.passage.page for item in state.evidence}
     for document in among:
         places = {at + next_one for of, at in found if of == document.id for next_one in (0, 1)}
-        own = [context.documents.page(document.id, at) for at in sorted(places) if at < document.page_count]
+        own = [context.library.page(document.id, at) for at in sorted(places) if at < document.page_count]
         for title in titles(own):
             if any(asks_only_for(title, text, _names([document])) for text in asked):
                 yield from (_evidence(0, document.id, one, document.name, title) for one in titled(title, own))
@@ -108,7 +108,7 @@ def _holds(place: Passage, passage: Passage) -> bool:
 def _read(asked: str, searched: Sequence[Document], context: TurnContext) -> dict[str, list[Page]]:
     """The pages of the documents that are meant, by id."""
     return {
-        document.id: [context.documents.page(document.id, at) for at in range(document.page_count)]
+        document.id: [context.library.page(document.id, at) for at in range(document.page_count)]
         for document in documents_meant(asked, searched)
     }
 
@@ -129,7 +129,7 @@ def _nowhere(
     if any(opens_a_line(name, everything) for name in numbers):
         return None
     named = " and ".join([*(f"page {name}" for name in pages), *numbers])
-    sure = SURE * min((context.documents.coverage(one).read for one in document_ids), default=0.0)
+    sure = SURE * min((context.library.coverage(one).read for one in document_ids), default=0.0)
     told = AnswerPart(f"I found no {named} in these documents.", kind=PartKind.DECLINE, probability=sure)
     return replace(state, by_code=True, parts=(told,))
 

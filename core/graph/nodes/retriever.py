@@ -8,9 +8,10 @@ from langgraph.runtime import Runtime
 
 from core.domain.answers import AnswerPart, PartKind
 from core.domain.documents import Document, DocumentStatus
+from core.domain.ports import DocumentStore
 from core.domain.search import Candidate, Evidence, Intent, Reason, SearchResult
 from core.figures.answers import may_ask_for_figure
-from core.graph.context import Documents, TurnContext
+from core.graph.context import TurnContext
 from core.graph.nodes.placed import placed, with_places
 from core.graph.state import TurnState, critique_of
 from core.judge.citations import cite, renumbered
@@ -38,7 +39,7 @@ def retriever(state: TurnState, runtime: Runtime[TurnContext]) -> TurnState:
     context = runtime.context
     assert state.plan is not None, "the rewriter comes before the retriever"
     scope = state.plan.document_ids or state.document_ids
-    searched = [document for document in context.documents.list() if not scope or document.id in scope]
+    searched = [document for document in context.library.list() if not scope or document.id in scope]
     found = placed(state, context, searched)
     if found is None:
         look = _survey if state.intent is Intent.SURVEY else _search
@@ -71,7 +72,7 @@ def _asking_back(state: TurnState, context: TurnContext) -> TurnState:
     parts = [AnswerPart(f"{len(found)} places answer that, each differently. {WHICH_ONE}", kind=PartKind.NOTE)]
     for name, quoted in found:
         parts += [AnswerPart("\n\n"), AnswerPart(f"{name}:", kind=PartKind.NOTE), AnswerPart("\n\n"), quoted]
-    cited, evidence = renumbered(cite(parts, state.evidence, context.documents.page_text), state.evidence)
+    cited, evidence = renumbered(cite(parts, state.evidence, context.library.page_text), state.evidence)
     return replace(
         state,
         options=names,
@@ -100,7 +101,7 @@ def _search(state: TurnState, context: TurnContext, searched: Sequence[Document]
         state.plan, context_characters=context.model.context_characters, scope=state.document_ids
     )
     drawn_on = {item.passage.document_id for item in result.evidence}
-    holes = holes_of(searched, context.documents, drawn_on)
+    holes = holes_of(searched, context.library, drawn_on)
     names = {document.id: document.name for document in searched}
     context.note(
         read={"queries": [query.text for query in state.plan.queries], "documents": list(names.values())},
@@ -148,8 +149,8 @@ def _survey(state: TurnState, context: TurnContext, searched: Sequence[Document]
     """What the question is about is whole documents: take what stands for them."""
     meant = documents_meant(state.standalone, searched)
     context.progress.step(f"Looking through {counted(len(meant), 'document')}…")
-    evidence = overview(meant, context.documents, context_characters=context.model.readable_characters)
-    notices = [*state.notices, *holes_of(meant, context.documents, {document.id for document in meant})]
+    evidence = overview(meant, context.library, context_characters=context.model.readable_characters)
+    notices = [*state.notices, *holes_of(meant, context.library, {document.id for document in meant})]
     if left := len(meant) - len({item.passage.document_id for item in evidence}):
         notices.append(f"{counted(left, 'document')} had no text or did not fit in this answer.")
     context.note(
@@ -223,23 +224,23 @@ def _nearest(result: SearchResult, names: Mapping[str, str]) -> tuple[Evidence, 
     )
 
 
-def holes_of(searched: Sequence[Document], documents: Documents, drawn_on: Collection[str]) -> list[str]:
+def holes_of(searched: Sequence[Document], library: DocumentStore, drawn_on: Collection[str]) -> list[str]:
     """What is missing of each document that the answer draws on, and how many of the others lack something."""
     notices = []
     near = [document for document in searched if document.id in drawn_on or len(searched) <= FEW_DOCUMENTS]
     others = [document for document in searched if document not in near]
-    if holes := [document for document in others if _hole(document, documents)]:
+    if holes := [document for document in others if _hole(document, library)]:
         notices.append(f"{counted(len(holes), 'other document')} could not be searched in full; see Documents.")
-    return [*filter(None, (_hole(document, documents) for document in near)), *notices]
+    return [*filter(None, (_hole(document, library) for document in near)), *notices]
 
 
-def _hole(document: Document, documents: Documents) -> str:
+def _hole(document: Document, library: DocumentStore) -> str:
     """What of a document could not be searched; empty: nothing."""
     if document.status in (DocumentStatus.QUEUED, DocumentStatus.READING) and not document.searchable:
         return f"“{document.name}” is still being read; this answer covers what was read so far."
     if document.status is DocumentStatus.FAILED and not document.searchable:
         return f"“{document.name}” could not be read in full; this answer covers what was read of it."
-    covered = documents.coverage(document.id)
+    covered = library.coverage(document.id)
     if covered.unread:
         of_pages = f"of {counted(document.page_count, 'page')} of “{document.name}”."
         lost = covered.unread - covered.waiting

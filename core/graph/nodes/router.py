@@ -62,7 +62,7 @@ def router(state: TurnState, runtime: Runtime[TurnContext]) -> TurnState:
     """Decide the intent, resolve @mentions, and look whether a reviewed answer already says it."""
     context = runtime.context
     context.progress.step("Reading the question…")
-    documents = context.documents.list()
+    documents = context.library.list()
     text, mentioned, notices = resolve_mentions(state.question, documents)
     text = without_greeting(text)
     scope = mentioned or state.document_ids
@@ -263,4 +263,4 @@ def _by_probe(text: str, wish: Wish, state: TurnState, context: TurnContext) -> 
 def _about(wish: Wish, documents: Sequence[Document], context: TurnContext) -> str:
     if wish is Wish.PROGRAM:
         return about_program(context.model)
-    return about_library(documents, holes_of(documents, context.documents, {document.id for document in documents}))
+    return about_library(documents, holes_of(documents, context.library, {document.id for document in documents}))

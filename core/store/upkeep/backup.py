@@ -69,7 +69,7 @@ def backup(settings: Settings, target: Path) -> BackedUp:
     if os.path.lexists(target):
         raise StorageError(f"{target} already exists.", hint="Choose another name, or move it away.")
     partial = target.with_name(f".{target.name}.{uuid.uuid4().hex}.partial")
-    with _told(target), tempfile.TemporaryDirectory(prefix="pincite-backup-", dir=target.parent) as folder:
+    with _archive_errors(target), tempfile.TemporaryDirectory(prefix="pincite-backup-", dir=target.parent) as folder:
         try:
             done = _write(settings, Path(folder), partial)
             _unpack(partial, None)
@@ -161,7 +161,7 @@ def restore(source: Path, data_dir: Path) -> BackedUp:
                 hint="Move it away first, or name a new folder with --data-dir.",
             )
     place = data_dir.parent / f".{data_dir.name}.{uuid.uuid4().hex}.restoring"
-    with _told(source):
+    with _archive_errors(source):
         data_dir.parent.mkdir(parents=True, exist_ok=True)
         try:
             place.mkdir(mode=0o700)
@@ -245,7 +245,7 @@ def _unfit(source: Path, why: str) -> StorageError:
 
 
 @contextmanager
-def _told(path: Path) -> Iterator[None]:
+def _archive_errors(path: Path) -> Iterator[None]:
     try:
         yield
     except (OSError, sqlite3.Error) as error:

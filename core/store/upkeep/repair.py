@@ -17,7 +17,7 @@ from core.store.keywords import Fts5Index
 from core.store.library import Library, stored_passage
 from core.store.private import keep_private
 from core.store.records import damaged_records
-from core.store.upkeep.findings import FindingKind
+from core.store.upkeep.defects import DefectKind
 from core.store.upkeep.verify import PASSAGES, changed_pages, verify, words_are_sound
 from core.store.witness import Trouble, misplaced, opening_of, trouble_of, witness_of
 
@@ -48,14 +48,14 @@ class Repair:
                 yield self._set_aside(path)
             found = list(verify(settings))
             kinds = {finding.kind for finding in found}
-            if FindingKind.SETTINGS_UNREADABLE in kinds:
+            if DefectKind.SETTINGS_UNREADABLE in kinds:
                 yield f"{self._set_aside(settings.choices_path)} The defaults apply again."
-            if FindingKind.CHECKPOINTS_DAMAGED in kinds:
+            if DefectKind.CHECKPOINTS_DAMAGED in kinds:
                 for path in _with_log(settings.checkpoints_path):
                     self._set_aside(path)
                 yield "Moved checkpoints.db aside; it holds no answers."
-            trouble = trouble_of(settings) if FindingKind.DATABASE_DAMAGED not in kinds else None
-            if FindingKind.DATABASE_DAMAGED in kinds or trouble or self._mended.exists():
+            trouble = trouble_of(settings) if DefectKind.DATABASE_DAMAGED not in kinds else None
+            if DefectKind.DATABASE_DAMAGED in kinds or trouble or self._mended.exists():
                 yield self._mend_database(trouble)
             if settings.database_path.exists():
                 yield from self._mend_rows()

@@ -14,7 +14,7 @@ from core.store.indexes import check_vectors
 from core.store.library import Library, stored_passage
 from core.store.records import damaged_records
 from core.store.upkeep import decisions
-from core.store.upkeep.findings import Finding, FindingKind
+from core.store.upkeep.defects import Defect, DefectKind
 from core.store.witness import Trouble, crc_of, misplaced, opening_of, trouble_of, witness_of
 
 UNREADABLE = (sqlite3.DatabaseError, StorageError)
@@ -22,9 +22,9 @@ UNREADABLE = (sqlite3.DatabaseError, StorageError)
 PASSAGES = """SELECT passages.*, coalesce(pages.page_label, '') AS page_label, coalesce(pages.text, '') AS page_text
   FROM passages LEFT JOIN pages USING (document_id, page_index)"""
 _KINDS = {
-    Trouble.MISSING: FindingKind.DATABASE_MISSING,
-    Trouble.EMPTY: FindingKind.DATABASE_MISSING,
-    Trouble.OLDER: FindingKind.DATABASE_OLDER,
+    Trouble.MISSING: DefectKind.DATABASE_MISSING,
+    Trouble.EMPTY: DefectKind.DATABASE_MISSING,
+    Trouble.OLDER: DefectKind.DATABASE_OLDER,
 }
 _WORDS_DIFFER = """SELECT EXISTS (SELECT number FROM passages EXCEPT SELECT id FROM passage_words_content)
   OR EXISTS (SELECT id FROM passage_words_content EXCEPT SELECT number FROM passages)"""
@@ -40,32 +40,32 @@ _RECORDS_OF_PEOPLE = {
 _WORDS_PARTS = ("data", "idx", "content", "docsize", "config")
 
 
-def verify(settings: Settings) -> Iterator[Finding]:
+def verify(settings: Settings) -> Iterator[Defect]:
     """Look at every file and every value; a large library takes minutes."""
     for path in misplaced(settings):
         sentence = f"{path.name} should be a folder but is a file, or the reverse."
-        yield Finding(FindingKind.MISPLACED, sentence, repairable=True, subject=path.name)
+        yield Defect(DefectKind.MISPLACED, sentence, repairable=True, subject=path.name)
     yield from _settings(settings)
     for path in quarantined(settings):
         sentence = f"{path.name} was set aside because it is not in the library. Run `pincite add {path}` to add it."
-        yield Finding(FindingKind.FILE_UNKNOWN, sentence, repairable=True, subject=path.name)
+        yield Defect(DefectKind.FILE_UNKNOWN, sentence, repairable=True, subject=path.name)
     trouble = trouble_of(settings)
     if trouble is not None:
-        kind = _KINDS.get(trouble, FindingKind.DATABASE_DAMAGED)
-        yield Finding(kind, trouble.sentence(settings), repairable=True, subject=settings.database_path.name)
+        kind = _KINDS.get(trouble, DefectKind.DATABASE_DAMAGED)
+        yield Defect(kind, trouble.sentence(settings), repairable=True, subject=settings.database_path.name)
     if trouble in (None, Trouble.OLDER) and settings.database_path.is_file() and settings.database_path.stat().st_size:
         yield from _database(settings)
     yield from _checkpoints(settings)
 
 
-def _settings(settings: Settings) -> Iterator[Finding]:
+def _settings(settings: Settings) -> Iterator[Defect]:
     try:
         load_settings(settings.data_dir)
     except SettingsError as error:
-        yield Finding(FindingKind.SETTINGS_UNREADABLE, str(error), repairable=True, subject=settings.choices_path.name)
+        yield Defect(DefectKind.SETTINGS_UNREADABLE, str(error), repairable=True, subject=settings.choices_path.name)
 
 
-def _database(settings: Settings) -> Iterator[Finding]:
+def _database(settings: Settings) -> Iterator[Defect]:
     path = settings.database_path
     try:
         database = ReadOnlyDatabase(path)
@@ -83,13 +83,13 @@ def _database(settings: Settings) -> Iterator[Finding]:
                 return
 
 
-def _damaged(path: Path, why: str) -> Finding:
+def _damaged(path: Path, why: str) -> Defect:
     what = f"{path.name} is damaged ({' '.join(why.split())[:200]})."
     hint = "`pincite repair` continues from the newest automatic backup; `pincite restore` restores one of yours."
-    return Finding(FindingKind.DATABASE_DAMAGED, f"{what} {hint}", repairable=True, subject=path.name)
+    return Defect(DefectKind.DATABASE_DAMAGED, f"{what} {hint}", repairable=True, subject=path.name)
 
 
-def _sound(settings: Settings, database: Database) -> Iterator[Finding]:
+def _sound(settings: Settings, database: Database) -> Iterator[Defect]:
     path = settings.database_path
     found = [row[0] for row in database.connection.execute("PRAGMA integrity_check(5)")]
     if found != ["ok"]:
@@ -100,22 +100,22 @@ def _sound(settings: Settings, database: Database) -> Iterator[Finding]:
         file = settings.data_dir / name
         if name == settings.choices_path.name:  # people may edit it, but not lose it without a word
             if not file.exists():
-                yield Finding(FindingKind.SETTINGS_MISSING, f"{name} is gone, so the defaults apply.", True, name)
+                yield Defect(DefectKind.SETTINGS_MISSING, f"{name} is gone, so the defaults apply.", True, name)
         elif not file.with_name(f"{name}-wal").exists() and file.is_file() and crc_of(file) != crc:
             sentence = f"{name} is not as Pincite left it: bytes in it were changed from outside."
             hint = "`pincite restore` restores a backup; `pincite repair` continues with it as it is."
-            yield Finding(FindingKind.DATABASE_CHANGED, f"{sentence} {hint}", repairable=True, subject=name)
+            yield Defect(DefectKind.DATABASE_CHANGED, f"{sentence} {hint}", repairable=True, subject=name)
 
 
-def _orphaned_rows(settings: Settings, database: Database) -> Iterator[Finding]:
+def _orphaned_rows(settings: Settings, database: Database) -> Iterator[Defect]:
     tables: dict[str, int] = {}
     for row in database.connection.execute("PRAGMA foreign_key_check"):
         tables[row[0]] = tables.get(row[0], 0) + 1
     for table, count in tables.items():
-        yield Finding(FindingKind.ROWS_ORPHANED, f"Rows of {table} that belong to nothing: {count}.", True, table)
+        yield Defect(DefectKind.ROWS_ORPHANED, f"Rows of {table} that belong to nothing: {count}.", True, table)
 
 
-def _documents(settings: Settings, database: Database) -> Iterator[Finding]:
+def _documents(settings: Settings, database: Database) -> Iterator[Defect]:
     library = Library(database, settings)
     documents = library.list()
     for document in documents:
@@ -124,36 +124,36 @@ def _documents(settings: Settings, database: Database) -> Iterator[Finding]:
         if changed := changed_pages(database.connection, document.id):
             pages = ", ".join(str(index + 1) for index in changed)
             sentence = f"The text of {document.name} differs from what was read from it, on page {pages}."
-            yield Finding(FindingKind.PASSAGES_WRONG, sentence, True, document.id)
+            yield Defect(DefectKind.PASSAGES_WRONG, sentence, True, document.id)
     for path in strays(settings, [document.id for document in documents]):
         sentence = f"{path.name} belongs to no document. The next start sets it aside; it is not deleted."
-        yield Finding(FindingKind.FILE_UNKNOWN, sentence, True, path.name)
+        yield Defect(DefectKind.FILE_UNKNOWN, sentence, True, path.name)
 
 
-def _file(library: Library, document: Document) -> Iterator[Finding]:
+def _file(library: Library, document: Document) -> Iterator[Defect]:
     try:
         path = library.file_path(document.id)
         path.open("rb").close()
     except (OSError, PinciteError) as error:
         why = "is missing" if isinstance(error, FileNotFoundError) else f"cannot be read ({error})"
         sentence = f"The PDF of {document.name} {why}. Add it again to show its pages and read them again."
-        yield Finding(FindingKind.FILE_MISSING, sentence, False, document.id)
+        yield Defect(DefectKind.FILE_MISSING, sentence, False, document.id)
         return
     if not library.file_is_sound(document.id):
         sentence = f"The PDF of {document.name} is not the file that was added: its bytes have changed; add it again."
-        yield Finding(FindingKind.FILE_CHANGED, sentence, False, document.id)
+        yield Defect(DefectKind.FILE_CHANGED, sentence, False, document.id)
 
 
-def _figures(database: Database, document: Document) -> Iterator[Finding]:
+def _figures(database: Database, document: Document) -> Iterator[Defect]:
     """Pages lack only where the work on a document is said to be done."""
     lacking = document.page_count - database.number("SELECT count(*) FROM pages WHERE document_id = ?", [document.id])
     if lacking > 0 and document.status is DocumentStatus.READY:
         sentence = f"{lacking} of {document.page_count} pages of {document.name} are not in the library."
-        yield Finding(FindingKind.PAGES_LACKING, sentence, True, document.id)
+        yield Defect(DefectKind.PAGES_LACKING, sentence, True, document.id)
     count = database.number("SELECT count(*) FROM passages WHERE document_id = ?", [document.id])
     if count != document.passage_count:
         sentence = f"{document.name} should have {document.passage_count} passages, but the number found is {count}."
-        yield Finding(FindingKind.PASSAGES_WRONG, sentence, True, document.id)
+        yield Defect(DefectKind.PASSAGES_WRONG, sentence, True, document.id)
 
 
 def changed_pages(connection: sqlite3.Connection, document_id: str) -> list[int]:
@@ -162,7 +162,7 @@ def changed_pages(connection: sqlite3.Connection, document_id: str) -> list[int]
     return sorted({row["page_index"] for row in rows if embedding_key(stored_passage(row)) != row["embedding_key"]})
 
 
-def _values(settings: Settings, database: Database) -> Iterator[Finding]:
+def _values(settings: Settings, database: Database) -> Iterator[Defect]:
     """What cannot be decoded: of documents it can be read again, of people's work a backup may have it."""
     connection = database.connection
     found = dict.fromkeys((each.table, each.subject, each.page_index) for each in damaged_records(connection))
@@ -171,28 +171,28 @@ def _values(settings: Settings, database: Database) -> Iterator[Finding]:
         name = row[0][:60] if row else subject
         if table in _RECORDS_OF_PEOPLE:
             what = f"The {_RECORDS_OF_PEOPLE[table]} of “{name}” cannot be read any more; a backup may still have it."
-            yield Finding(FindingKind.TURN_UNREADABLE, what, False, subject)
+            yield Defect(DefectKind.TURN_UNREADABLE, what, False, subject)
         elif table == "documents":
-            yield Finding(FindingKind.DOCUMENT_UNREADABLE, f"The entry of {name} is damaged.", True, subject)
+            yield Defect(DefectKind.DOCUMENT_UNREADABLE, f"The entry of {name} is damaged.", True, subject)
         else:
             sentence = f"Page {page_index + 1} of {name} is damaged in the library."
-            yield Finding(FindingKind.PAGE_UNREADABLE, sentence, True, subject)
+            yield Defect(DefectKind.PAGE_UNREADABLE, sentence, True, subject)
 
 
-def _decisions(settings: Settings, database: Database) -> Iterator[Finding]:
+def _decisions(settings: Settings, database: Database) -> Iterator[Defect]:
     for turn_id, sentence in decisions.troubles(database.connection):
-        yield Finding(FindingKind.DECISION_CHANGED, sentence, False, turn_id)
+        yield Defect(DefectKind.DECISION_CHANGED, sentence, False, turn_id)
 
 
-def _words(settings: Settings, database: Database) -> Iterator[Finding]:
+def _words(settings: Settings, database: Database) -> Iterator[Defect]:
     if not words_are_sound(database.connection):
         sentence = "The keyword index is damaged, or does not hold the same passages as the library."
-        yield Finding(FindingKind.WORDS_WRONG, sentence, True)
+        yield Defect(DefectKind.WORDS_WRONG, sentence, True)
 
 
-def _vectors(settings: Settings, database: Database) -> Iterator[Finding]:
+def _vectors(settings: Settings, database: Database) -> Iterator[Defect]:
     for sentence in check_vectors(database):
-        yield Finding(FindingKind.VECTORS_WRONG, sentence, True, settings.database_path.name)
+        yield Defect(DefectKind.VECTORS_WRONG, sentence, True, settings.database_path.name)
 
 
 def words_are_sound(connection: sqlite3.Connection) -> bool:
@@ -214,7 +214,7 @@ def words_are_sound(connection: sqlite3.Connection) -> bool:
     return True
 
 
-def _checkpoints(settings: Settings) -> Iterator[Finding]:
+def _checkpoints(settings: Settings) -> Iterator[Defect]:
     path = settings.checkpoints_path
     if not path.exists():
         return
@@ -226,7 +226,7 @@ def _checkpoints(settings: Settings) -> Iterator[Finding]:
             threads = {row[0] for row in checkpoints.execute("SELECT DISTINCT thread_id FROM checkpoints")}
     except (*UNREADABLE, OSError) as error:
         why = f"{path.name} is damaged ({error}). It holds no answers, only the progress of running ones."
-        yield Finding(FindingKind.CHECKPOINTS_DAMAGED, why, True, path.name)
+        yield Defect(DefectKind.CHECKPOINTS_DAMAGED, why, True, path.name)
         return
     yield from _threads(settings, threads)
 
@@ -237,7 +237,7 @@ def _looked_into(path: Path) -> sqlite3.Connection:
     return sqlite3.connect(f"{path.resolve().as_uri()}?{how}", uri=True)
 
 
-def _threads(settings: Settings, threads: set[str]) -> Iterator[Finding]:
+def _threads(settings: Settings, threads: set[str]) -> Iterator[Defect]:
     """A run of the graph goes with its turn, and what came of it is kept with the turn."""
     try:
         with closing(ReadOnlyDatabase(settings.database_path)) as database:
@@ -246,4 +246,4 @@ def _threads(settings: Settings, threads: set[str]) -> Iterator[Finding]:
         return  # told already
     if gone := threads - turns:
         sentence = f"Checkpoints of deleted answers that are still kept: {len(gone)}."
-        yield Finding(FindingKind.CHECKPOINTS_ORPHANED, sentence, True)
+        yield Defect(DefectKind.CHECKPOINTS_ORPHANED, sentence, True)

@@ -44,11 +44,11 @@ class EdgeLine:
     text: str
     height: float
     kind: BlockKind
-    numbers: tuple["Printed", ...]
+    numbers: tuple["PrintedLabel", ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Printed:
+class PrintedLabel:
     """A page number as printed: ``value`` orders it, ``style`` is its prefix and whether it is roman."""
 
     text: str
@@ -58,7 +58,7 @@ class Printed:
     alone: bool
     """Nothing else stands on its line."""
 
-    def goes_with(self, other: "Printed", pages_before: int) -> bool:
+    def goes_with(self, other: "PrintedLabel", pages_before: int) -> bool:
         """The other number stands so many pages before this one in the same count."""
         same_count = self.style == other.style and self.value - other.value == pages_before
         return same_count and abs(self.height - other.height) < 0.03
@@ -106,7 +106,7 @@ def printed_label(page_index: int, edges: Mapping[int, Sequence[EdgeLine]]) -> s
     """Return the number printed on a page if its neighbours carry on the same count at the same height, else None."""
     counted = {index: [number for line in lines for number in line.numbers] for index, lines in edges.items()}
     needed = min(_AGREEING, max(2, len(edges)))
-    series: Counter[tuple[int, Printed]] = Counter()
+    series: Counter[tuple[int, PrintedLabel]] = Counter()
     for index, numbers in counted.items():
         for number in numbers:
             series[index, number] = sum(
@@ -129,7 +129,7 @@ def _key(text: str) -> str:
     return " ".join("#" if _ROMAN.match(word) else word for word in words)
 
 
-def _numbers(text: str, height: float) -> tuple[Printed, ...]:
+def _numbers(text: str, height: float) -> tuple[PrintedLabel, ...]:
     found = {}
     for candidate in _candidates(text):
         if printed := _printed(candidate, height, alone=candidate == text.strip()):
@@ -147,14 +147,14 @@ def _candidates(text: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(match.group(1) for part in parts if (match := _NUMBER.match(part))))
 
 
-def _printed(text: str, height: float, *, alone: bool) -> Printed | None:
+def _printed(text: str, height: float, *, alone: bool) -> PrintedLabel | None:
     if found := _DIGITS.fullmatch(text):
         value = int(found[2])
         if 1900 <= value <= 2100 or value == 0:
             return None
-        return Printed(text, value, (found[1] or "").upper(), height, alone)
+        return PrintedLabel(text, value, (found[1] or "").upper(), height, alone)
     if _ROMAN.match(text) and (text.islower() or text.isupper()):
-        return Printed(text, _roman_value(text.lower()), "roman", height, alone)
+        return PrintedLabel(text, _roman_value(text.lower()), "roman", height, alone)
     return None
 
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 
-class FindingKind(StrEnum):
+class DefectKind(StrEnum):
     MISPLACED = "misplaced"
     SETTINGS_MISSING = "settings missing"
     SETTINGS_UNREADABLE = "settings unreadable"
@@ -29,10 +29,10 @@ class FindingKind(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class Defect:
     """``sentence`` is for people; ``subject`` the id or file that it is about; ``repairable`` by `pincite repair`."""
 
-    kind: FindingKind
+    kind: DefectKind
     sentence: str
     repairable: bool
     subject: str = ""
