@@ -123,6 +123,8 @@ def answer_one(
         stand_in=Quoting(),
         library=corpus.app.library,
         searcher=corpus.retriever,
+        choose_engine=lambda asked: Quoting(),
+        documents=tuple(corpus.app.library.list()),
         progress=Silent(),
         stopped=lambda: False,
         deadline=time.monotonic() + SECONDS_PER_QUESTION,

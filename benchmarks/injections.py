@@ -142,10 +142,12 @@ def _asked(settings: Settings, model: ChatModel, page: Page) -> TurnState:
     world = World(page)
     context = TurnContext(
         settings=settings,
-        model=model,
-        stand_in=Quoting(),
         library=cast(DocumentStore, world),
         searcher=world,
+        choose_engine=lambda asked: Quoting(),
+        model=model,
+        stand_in=Quoting(),
+        documents=tuple(world.list()),
         progress=world,
         stopped=lambda: False,
         deadline=time.monotonic() + 60,

@@ -20,11 +20,12 @@ from core.domain.search import Evidence, Mode, SearchPlan, SearchResult
 from core.domain.settings import Settings
 from core.domain.turns import ReviewDecision
 from core.graph.build import build_graph, forget_runs, open_checkpointer
+from core.graph.context import Equipment
 from core.judge.verdict import verdict_of
 from core.search.lexicon import users_lexicon
 from core.services.reviews import Verdicts
 from core.services.settings import SettingsInForce
-from core.services.turns import Equipment, TurnRunner
+from core.services.turns import TurnRunner
 from core.store.collections import Collections
 from core.store.database import Database
 from core.store.indexes import Indexes

@@ -182,6 +182,8 @@ def _prepared(
         stand_in=engine,
         library=world.app.library,
         searcher=listening,
+        choose_engine=lambda asked: engine,
+        documents=tuple(world.app.library.list()),
         progress=listening,
         stopped=lambda: False,
         deadline=float("inf"),

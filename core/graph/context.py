@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeAlias
 
 from core.domain.answers import AnswerPart, Citation, Likeness, ReadBack
+from core.domain.documents import Document
 from core.domain.ports import ChatModel, DocumentStore
 from core.domain.search import SearchPlan, SearchResult
 from core.domain.settings import Settings
@@ -59,25 +60,36 @@ class StepNotes:
 
 
 @dataclass(frozen=True, slots=True)
-class TurnContext:
-    """``deadline`` is on the clock of ``time.monotonic``; ``stand_in`` answers where ``model`` wrote nothing."""
+class Equipment:
+    """What a turn works with; settled when it starts, so that changed settings wait for the next one."""
 
     settings: Settings
-    model: ChatModel
-    stand_in: ChatModel
     library: DocumentStore
     searcher: Searcher
-    progress: Progress
-    stopped: Callable[[], bool]
-    deadline: float
-    history: tuple[Exchange, ...] = ()
-    """The conversation so far, oldest first."""
+    choose_engine: Callable[[str | None], ChatModel]
     recall: Memory = nothing_recalled
+    await_documents: Callable[[Sequence[str], float], bool] = lambda document_ids, seconds: True
+    """Say within these seconds whether the documents can be searched."""
     lexicon: Lexicon = field(default_factory=shipped_lexicon)
     formulas: Formulas = field(default_factory=shipped_formulas)
     look: Look = not_looked_at
     promised: Thresholds | None = None
     """None: the review threshold of the settings decides."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TurnContext(Equipment):
+    """``deadline`` is on the clock of ``time.monotonic``; ``stand_in`` answers where ``model`` wrote nothing."""
+
+    model: ChatModel
+    stand_in: ChatModel
+    documents: tuple[Document, ...]
+    """Those that it may name and search, as they were when it began."""
+    progress: Progress
+    stopped: Callable[[], bool]
+    deadline: float
+    history: tuple[Exchange, ...] = ()
+    """The conversation so far, oldest first."""
     notes: StepNotes = field(default_factory=StepNotes)
 
     @property

@@ -40,6 +40,7 @@ class Pincite:
     def __init__(self, settings: Settings, *, at_work: bool = True) -> None:
         # LangGraph takes a second to import; a look at the library does without.
         from core.graph.build import build_graph, forget_runs, open_checkpointer
+        from core.graph.context import Equipment
         from core.services.deletion import Deletion
         from core.services.engines import Engines
         from core.services.exports import Exports
@@ -50,7 +51,7 @@ class Pincite:
         from core.services.search import Search
         from core.services.settings import SettingsInForce
         from core.services.suggestions import Suggestions
-        from core.services.turns import Equipment, TurnRunner
+        from core.services.turns import TurnRunner
 
         check_engine(settings.engine)
         check_ours(settings)

@@ -16,10 +16,11 @@ from core.domain.ports import DocumentStore
 from core.domain.search import Mode
 from core.domain.turns import Tier, TraceStep, Turn, TurnStatus, now
 from core.graph.build import build_graph
+from core.graph.context import Equipment
 from core.graph.state import TurnState
 from core.models.client import stoppable
 from core.search.stretches import title_of
-from core.services.turns import CLOSING_SECONDS, Equipment, answered, context_of
+from core.services.turns import CLOSING_SECONDS, answered, context_of
 from core.text.marks import plain_text
 from core.text.plain import flat
 

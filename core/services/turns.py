@@ -5,25 +5,21 @@ import threading
 import time
 import uuid
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, fields, replace
 
 from langchain_core.runnables import RunnableConfig
 from langgraph.errors import GraphRecursionError
 
 from core.domain.documents import Collection, Document
 from core.domain.errors import PinciteError, StoppedError, StorageError, TurnError
-from core.domain.ports import ChatModel, DocumentStore, SessionStore, TurnStore
+from core.domain.ports import ChatModel, SessionStore, TurnStore
 from core.domain.search import Mode
-from core.domain.settings import Settings
 from core.domain.turns import Exchange, TraceStep, Turn, TurnSnapshot, TurnStatus, now
-from core.figures.formulas import Formulas, shipped_formulas
 from core.graph.build import TurnGraph
-from core.graph.context import Look, Memory, Progress, Searcher, TurnContext, not_looked_at
+from core.graph.context import Equipment, Progress, TurnContext
 from core.graph.state import TurnState, restored
-from core.judge.verdict import Thresholds
 from core.models.client import stoppable
 from core.models.utterances import Wish, wish_of
-from core.search.lexicon import Lexicon, shipped_lexicon
 from core.services.live import LiveTurn
 from core.services.scope import scope_of
 from core.text.marks import marked_text
@@ -38,23 +34,6 @@ STEPS_OF_AN_ATTEMPT = 5
 """Rewriter, retriever, analyst, generator and judge; before them comes the router."""
 STEPS_BESIDE = 4
 """Router and review; generator and judge once more, where quotations take the place of prose."""
-
-
-@dataclass(frozen=True, slots=True)
-class Equipment:
-    """What a turn works with; settled when it starts, so that changed settings wait for the next one."""
-
-    settings: Settings
-    library: DocumentStore
-    searcher: Searcher
-    choose_engine: Callable[[str | None], ChatModel]
-    recall: Memory
-    await_documents: Callable[[Sequence[str], float], bool] = lambda document_ids, seconds: True
-    """Say within these seconds whether the documents can be searched."""
-    lexicon: Lexicon = field(default_factory=shipped_lexicon)
-    formulas: Formulas = field(default_factory=shipped_formulas)
-    look: Look = not_looked_at
-    promised: Thresholds | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -386,20 +365,14 @@ def context_of(
 ) -> TurnContext:
     """What the nodes of one walk through the graph may reach; its time starts now."""
     return TurnContext(
-        settings=equipment.settings,
+        *(getattr(equipment, one.name) for one in fields(Equipment)),
         model=model,
         stand_in=equipment.choose_engine("quoting"),
-        library=equipment.library,
-        searcher=equipment.searcher,
+        documents=tuple(equipment.library.list()),
         progress=progress,
         stopped=stopped,
         deadline=time.monotonic() + equipment.settings.turn_seconds,
         history=history,
-        recall=equipment.recall,
-        lexicon=equipment.lexicon,
-        formulas=equipment.formulas,
-        look=equipment.look,
-        promised=equipment.promised,
     )
 
 

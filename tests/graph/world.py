@@ -12,8 +12,9 @@ from core.domain.search import Candidate, Evidence, SearchPlan, SearchResult, pi
 from core.domain.settings import Settings
 from core.domain.turns import Recalled, TurnSnapshot
 from core.graph.build import build_graph, forget_runs, open_checkpointer
+from core.graph.context import Equipment
 from core.models.quoting import Quoting
-from core.services.turns import Equipment, TurnRunner
+from core.services.turns import TurnRunner
 from core.store.collections import Collections
 from core.store.database import Database
 from core.store.sessions import Sessions

@@ -9,7 +9,6 @@ from langgraph.runtime import Runtime
 from core.documents.tables import find_tables
 from core.domain.documents import PageKey
 from core.domain.figures import Stated
-from core.domain.ports import DocumentStore
 from core.domain.search import Evidence
 from core.domain.tables import Table
 from core.figures.answers import SURE, Analysis, analyse
@@ -31,7 +30,7 @@ def analyst(state: TurnState, runtime: Runtime[TurnContext]) -> TurnState:
     context = runtime.context
     context.progress.step("Reading tables…")
     pages = _best_pages(state.evidence)
-    tables = _tables(pages, context.library)
+    tables = _tables(pages, context)
     names = {item.passage.document_id: item.document_name for item in state.evidence}
     kin = {document_id: _YEAR.sub("#", name) for document_id, name in names.items()}
     if gone_on := _gone_on(state, context, tables):
@@ -91,16 +90,16 @@ def _best_pages(evidence: Sequence[Evidence]) -> list[PageKey]:
     return sorted(list(pages)[:MOST_PAGES])
 
 
-def _tables(pages: Sequence[PageKey], library: DocumentStore) -> list[Table]:
+def _tables(pages: Sequence[PageKey], context: TurnContext) -> list[Table]:
     """The tables of these pages, whole: with the pages from which they go on, and to which they do."""
-    counts = {document.id: document.page_count for document in library.list()}
+    counts = {document.id: document.page_count for document in context.documents}
     found: list[Table] = []
     for document_id in dict.fromkeys(document_id for document_id, _ in pages):
         wanted = {page_index for of, page_index in pages if of == document_id}
         last = counts.get(document_id, 0) - 1
         while True:
             read = {at for one in wanted for at in (one - 1, one, one + 1) if 0 <= at <= max(last, one)}
-            tables = find_tables(document_id, (library.page(document_id, at) for at in sorted(read)))
+            tables = find_tables(document_id, (context.library.page(document_id, at) for at in sorted(read)))
             goes_on = [(one.page_index - 1, one.page_index) for one in tables if one.continued]
             more = {at for pair in goes_on if wanted & set(pair) for at in pair} - wanted
             if not more:

@@ -188,7 +188,7 @@ def _request(state: TurnState, context: TurnContext) -> AnswerRequest:
         critique=critique_of(state.verdict),
         hint=state.hint,
         stated=_stated(state.stated, state.evidence),
-        library_is_empty=not context.library.list(),
+        library_is_empty=not context.documents,
         own_words=state.plan.question if state.plan and is_joined(state.plan) else "",
         pieces=tuple(_pieces(state, state.evidence)),
     )

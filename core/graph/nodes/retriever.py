@@ -39,7 +39,7 @@ def retriever(state: TurnState, runtime: Runtime[TurnContext]) -> TurnState:
     context = runtime.context
     assert state.plan is not None, "the rewriter comes before the retriever"
     scope = state.plan.document_ids or state.document_ids
-    searched = [document for document in context.library.list() if not scope or document.id in scope]
+    searched = [document for document in context.documents if not scope or document.id in scope]
     found = placed(state, context, searched)
     if found is None:
         look = _survey if state.intent is Intent.SURVEY else _search

@@ -28,7 +28,7 @@ def rewriter(state: TurnState, runtime: Runtime[TurnContext]) -> TurnState:
         lexicon=context.lexicon,
     )
     called = not (state.targets or state.everywhere)
-    documents = context.library.list()
+    documents = context.documents
     scope = [one for one in documents if not state.document_ids or one.id in state.document_ids]
     # what others say of what is called by name is no answer to it; a retry asks for sure names
     said = (plan.question, plan.standalone_question) if is_joined(plan) else (plan.standalone_question,)

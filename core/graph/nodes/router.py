@@ -62,7 +62,7 @@ def router(state: TurnState, runtime: Runtime[TurnContext]) -> TurnState:
     """Decide the intent, resolve @mentions, and look whether a reviewed answer already says it."""
     context = runtime.context
     context.progress.step("Reading the question…")
-    documents = context.library.list()
+    documents = context.documents
     text, mentioned, notices = resolve_mentions(state.question, documents)
     text = without_greeting(text)
     scope = mentioned or state.document_ids
