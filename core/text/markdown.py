@@ -7,6 +7,22 @@ _ACTIVE = re.compile(r"([\\\[\]<$!]|&(?=#?\w+;)|:(?=[^\W\d]|:))")
 _SOUGHT_IN_TEXT = re.compile(r"(?<=:)(?=//|[\w+\-/]+:)|(?<=www)(?=\.)|(?<=[\w.+\-])(?=@[\w\-])", re.IGNORECASE)
 """Inside icon codes and addresses: they are looked for in the parsed text, where no backslash is left to stop it."""
 _WORD_JOINER = "\u2060"
+_FORMULA = re.compile(
+    r"\\\(([^$`\n]{1,400}?)\\\)|\\\[([^$`\n]{1,400}?)\\\]|\$\$([^$`\n]{1,400})\$\$|"
+    r"\$(?!\s)(?=[^$`\n]{0,400}?[\\^_])([^$`\n]{1,400}+)(?<!\s)\$(?!\d)"
+)
+_COMMAND = re.compile(r"\\([a-zA-Z]+|.)")
+_DRAWN = frozenset(
+    "frac dfrac tfrac sqrt binom sum prod int iint oint lim max min sup inf log ln exp sin cos tan cot arcsin arccos "
+    "arctan sinh cosh tanh det dim mod bmod pmod gcd alpha beta gamma delta epsilon varepsilon zeta eta theta vartheta "
+    "iota kappa lambda mu nu xi pi rho sigma tau upsilon phi varphi chi psi omega Gamma Delta Theta Lambda Xi Pi Sigma "
+    "Phi Psi Omega cdot times div pm mp ast star circ bullet le leq ge geq ne neq lt gt ll gg approx sim simeq equiv "
+    "cong propto in notin subset subseteq cup cap setminus emptyset forall exists neg land lor to rightarrow leftarrow "
+    "Rightarrow Leftarrow leftrightarrow Leftrightarrow mapsto infty partial nabla angle degree prime ldots cdots dots "
+    "left right big Big bigg Bigg lfloor rfloor lceil rceil langle rangle mid parallel perp quad qquad text mathrm "
+    "mathbf mathit mathcal mathbb operatorname overline underline hat bar vec dot ddot tilde".split()
+) | frozenset(",;:! {}%&#_|")
+"""What LaTeX may say in a formula: nothing that links, loads, colours, moves or makes room."""
 
 
 def escape(text: str) -> str:
@@ -34,5 +50,16 @@ def verbatim(text: str, *, always: bool = False) -> str:
 
 
 def tame(text: str) -> str:
-    """Keep a model's lists, tables and emphasis; images, links, HTML, formulas and icon codes become plain text."""
+    """Keep a model's lists, tables, emphasis and formulas; images, links, HTML and icon codes become plain text."""
+    pieces, at = [], 0
+    for match in _FORMULA.finditer(text):
+        said = next(group for group in match.groups() if group is not None).strip()
+        if said and not said.endswith("\\") and all(command in _DRAWN for command in _COMMAND.findall(said)):
+            drawn = said.replace("<", "\\lt ").replace(">", "\\gt ")
+            pieces += [_tame(text[at : match.start()]), f"${drawn}$"]
+            at = match.end()
+    return "".join([*pieces, _tame(text[at:])])
+
+
+def _tame(text: str) -> str:
     return _ACTIVE.sub(r"\\\1", _SOUGHT_IN_TEXT.sub(_WORD_JOINER, text))

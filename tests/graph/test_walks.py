@@ -197,6 +197,29 @@ def test_no_retry_repeats_the_one_before(world: Any) -> None:
     assert not gaps & {query.text for query in third.sub_queries}
 
 
+def test_the_first_retry_also_looks_for_what_the_model_words_otherwise(world: Any) -> None:
+    model = ScriptedModel(WRONG, WRONG, WRONG)
+    model.replies = [{"wordings": ["Default interest on invoices", PENALTY, 7, "Default interest on invoices"]}]
+    one = world(model)
+    turn = one.ask(PENALTY).turn
+    first, second, third = ([query.text for query in plan.sub_queries] for plan in one.search.plans)
+    assert "Default interest on invoices" in second and "Default interest on invoices" not in [*first, *third]
+    assert second.count("Default interest on invoices") == 1
+    told = [step.decided["other wordings"] for step in turn.trace if step.node == "rewriter"]
+    assert told == [[], ["Default interest on invoices"], []]
+
+
+def test_a_model_that_words_nothing_otherwise_changes_no_retry(world: Any) -> None:
+    plans = []
+    for reply in (None, {"wordings": "none"}, {}):
+        model = ScriptedModel(WRONG, WRONG, WRONG)
+        model.replies = [reply]
+        one = world(model)
+        one.ask(PENALTY, fresh=True)
+        plans.append([query.text for query in one.search.plans[1].sub_queries])
+    assert plans[0] == plans[1] == plans[2]
+
+
 def test_quoting_does_not_select_twice_from_the_same_passages(world: Any) -> None:
     turn = world(Quoting(), review_threshold=1.0).ask(PENALTY).turn
     assert turn.status is TurnStatus.FLAGGED and turn.path.count("generator") < 3

@@ -26,7 +26,10 @@ def verdict(*claims: Claim) -> Verdict:
         "![x](http://evil.example/x.png)",
         "[click](http://evil.example)",
         "<img src=x>",
-        "$E=mc^2$",
+        r"$\href{javascript:alert(1)}{x}$",
+        r"\(\includegraphics{x.png}\)",
+        r"\(x\\)",
+        "$5 and $6",
         ":red[alarm]",
         "[a]: b",
     ],
@@ -35,6 +38,22 @@ def test_what_a_model_says_cannot_load_or_link(attack: str) -> None:
     for shown in (escape(attack), tame(attack)):
         for sign in "[]<$!":
             assert shown.count(sign) == shown.count("\\" + sign)
+
+
+@pytest.mark.parametrize(
+    ("said", "drawn"),
+    [
+        (r"Then \(E = mc^2\) [1].", r"Then $E = mc^2$ \[1\]."),
+        (r"So \[ \frac{a}{b} < 3 \] holds", r"So $\frac{a}{b} \lt  3$ holds"),
+        ("$$x_1$$ and $x_2$", "$x_1$ and $x_2$"),
+        ("$5_000 to $6_000", r"\$5_000 to \$6_000"),
+        (r"$\color{white} x_1$", r"\$\\color{white} x_1\$"),
+        (r"$\rule{9em}{9em}$", r"\$\\rule{9em}{9em}\$"),
+    ],
+)
+def test_formulas_of_a_model_are_drawn_where_they_only_say_something(said: str, drawn: str) -> None:
+    assert tame(said) == drawn
+    assert "$" not in escape(said).replace("\\$", "")
 
 
 def test_a_bare_address_stays_text() -> None:

@@ -1,6 +1,8 @@
 """The rewriter: makes a search plan of the question and its conversation; on a retry it works in what was missing."""
 
+from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any
 
 from langgraph.runtime import Runtime
 
@@ -11,19 +13,40 @@ from core.graph.state import TurnState
 from core.search.matching import named_documents
 from core.search.plan import in_documents, is_joined, plan_question
 
+WORDING_INSTRUCTIONS = (
+    "Word the question in other ways, each as a document that answers it might print it. "
+    "Keep names and figures as they are. Reply in JSON."
+)
+MOST_WORDINGS, LONGEST_WORDING = 3, 200
+WORDING_SCHEMA: Mapping[str, Any] = {
+    "type": "object",
+    "properties": {
+        "wordings": {
+            "type": "array",
+            "items": {"type": "string", "maxLength": LONGEST_WORDING},
+            "maxItems": MOST_WORDINGS,
+        }
+    },
+    "required": ["wordings"],
+}
+
 
 def rewriter(state: TurnState, runtime: Runtime[TurnContext]) -> TurnState:
-    """Plan the search; ``attempt`` counts up once the judge has seen a draft, and no retry looks for a gap again."""
+    """Plan the search; ``attempt`` counts up once the judge has seen a draft, and no retry looks for a gap again.
+
+    The first retry also looks for what a language model, where there is one, words otherwise.
+    """
     context = runtime.context
     attempt = len(state.attempts)
     if attempt:
         context.progress.step(f"Looking again, attempt {attempt + 1}…")
     tried = {query.text for one in state.attempts if one.plan for query in one.plan.queries}
     gaps = [gap for gap in (state.verdict.gaps if state.verdict else ()) if gap not in tried]
+    wordings = _wordings(state.asked, context) if attempt == 1 else []
     plan = plan_question(
         state.standalone,
         history=context.history,
-        gaps=(*filter(None, [state.hint]), *gaps),
+        gaps=(*filter(None, [state.hint]), *gaps, *wordings),
         attempt=attempt,
         lexicon=context.lexicon,
     )
@@ -45,7 +68,24 @@ def rewriter(state: TurnState, runtime: Runtime[TurnContext]) -> TurnState:
             "questions before": [one.question for one in context.history],
             "gaps": gaps,
         },
-        decided={"attempt": attempt, "because": list(plan.notes), "named documents": list(named)},
+        decided={
+            "attempt": attempt,
+            "because": list(plan.notes),
+            "named documents": list(named),
+            "other wordings": wordings,
+        },
         returned={"plan": to_plain(plan)},
     )
     return replace(state, plan=plan, attempt=attempt)
+
+
+def _wordings(question: str, context: TurnContext) -> list[str]:
+    """The question in a language model's other words; none where none is connected, or what it says is no list."""
+    reply = context.model.structured(WORDING_INSTRUCTIONS, question, WORDING_SCHEMA)
+    said = reply.get("wordings") if reply else None
+    texts = (
+        [" ".join(one.split())[:LONGEST_WORDING] for one in said if isinstance(one, str)]
+        if isinstance(said, list)
+        else []
+    )
+    return [text for text in dict.fromkeys(texts) if text and text != question][:MOST_WORDINGS]
