@@ -179,10 +179,14 @@ def fit(samples: Sequence[Asked]) -> Models:
     )
     answers = [_answer(asked, unit) for asked in samples]
     rows, counts = [measures for measures, _ in answers], [1.0] * len(answers)
-    of_words = [{name: value for name, value in row.items() if name != "nearest"} for row in rows]
-    answered = _logistic(rows, [bool(asked.answers) for asked in samples], counts)
-    right = _logistic(of_words, [right for _, right in answers], counts)
+    answered = _logistic(_without(rows, "candidates"), [bool(asked.answers) for asked in samples], counts)
+    right = _logistic(_without(rows, "nearest"), [right for _, right in answers], counts)
     return Models(unit, answered, right)
+
+
+def _without(rows: Iterable[Mapping[str, float]], name: str) -> list[Mapping[str, float]]:
+    """What is no help on sources left out."""
+    return [{measure: value for measure, value in row.items() if measure != name} for row in rows]
 
 
 def _answer(asked: Asked, unit: LogisticModel) -> tuple[Mapping[str, float], bool]:

@@ -20,7 +20,12 @@ def test_the_form_of_a_question_tells_whether_a_list_or_a_date_is_asked_for() ->
 
 def test_a_question_asks_for_a_title_alone_where_it_names_it_whole_and_asks_for_nothing_else() -> None:
     names = "grant-agreement.pdf"
-    for question in ("What does the agreement say about late reports?", "late reports", "Tell me about late reports."):
+    for question in (
+        "What does the agreement say about late reports?",
+        "late reports",
+        "Tell me about late reports.",
+        "What does the section Late reports say?",
+    ):
         assert asks_only_for("5 Late reports", question, names)
     for question in (
         "What does the agreement say about reports?",

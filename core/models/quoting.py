@@ -35,6 +35,8 @@ MOST_LEADS = 7
 FEWEST_LEAD_WORDS, MOST_LEAD_WORDS = 6, 60
 FEWEST_ITEMS, MOST_ITEMS = 2, 20
 """Of a list."""
+FEWEST_ALIKE, MOST_ALIKE, FEWEST_SHARED = 3, 40, 4
+"""Sentences that differ in names and figures alone, and the words that they share."""
 _ITEM = re.compile(rf"^[ \t]*+{ITEM_MARK}[ \t]++(?P<said>[^\s\n](?:[^\n]*[^\s\n])?)", re.MULTILINE)
 _COUNT = re.compile(rf"{ITEM_MARK}|\d{{1,2}}(?:\.\d{{1,2}}){{1,4}}")
 """What a clause begins with: "2.1 The rent …"."""
@@ -52,6 +54,8 @@ UNLIKELY = 0.25
 """The chance of being right below which what is quoted is called the nearest, and no answer: three to one against."""
 UNDER_ITS_HEADING = 0.6
 """That a section is what is asked for whose heading is named whole, and nothing else: no labelled question is so."""
+OF_A_FAMILY = 0.5
+"""That sentences of one form are what a list is asked of: no labelled question tells."""
 DOUBTED = 0.5
 """What a follow-up can reach whose own words find something else than they do with the question before it."""
 MAY_BE_MORE = "There may be more than these."
@@ -225,11 +229,15 @@ def quotes(question: str, selection: Selection, *, with_headline: bool = True) -
     """
     if selection.right < SURE and (section := _under_its_heading(question, selection)):
         return section
+    if asks_for_list(question) and (family := _family(question, selection.scored)):
+        return family
     if selection.answered < LEAST_ANSWERED or not selection.scored:
         sure = 1 - selection.answered
         if in_another_language(question, [one.unit.item.passage.text for one in selection.scored]):
             sure = min(sure, UNREAD)
         if asks_how_many(question):
+            if family := _family(question, selection.scored):
+                return family
             sure = min(sure, UNCOUNTED)
         nearest = [_quoted(one.unit) for one in selection.scored[:1] if sure < SURE_OF_NOTHING]
         told = f"{NOT_FOUND} {COMES_NEAREST}" if nearest else NOT_FOUND
@@ -256,6 +264,50 @@ def quotes(question: str, selection: Selection, *, with_headline: bool = True) -
     if with_headline and one_fact and not (whole and _is_item(best)) and (headline := _headline(question, best)):
         parts.insert(0, headline)
     return [replace(parts[0], probability=selection.right), *parts[1:]]
+
+
+def _family(question: str, scored: Sequence[Scored]) -> list[AnswerPart]:
+    """The sentences that differ from one of the best in names and figures alone, and hold what the question names.
+
+    "Bridge 9 was measured by the surveyor Ivo Jarrold." is of one family with all that say by whom a bridge was
+    measured. Nothing where they are few, or the question has a name or figure that not all of them share.
+    """
+    frames = {one.unit.place: _frame(one.unit.text) for one in scored}
+    asked = set(content_terms(question))
+    for frame in (frames[one.unit.place] for one in scored[:MOST_QUOTES]):
+        if not asked.intersection(content_terms(frame)):
+            continue
+        alike = list[Unit]()
+        for unit in sorted((one.unit for one in scored), key=lambda unit: len(unit.text)):
+            # a title that runs into its first sentence is quoted with it where that does not stand for itself
+            if frames[unit.place].endswith(frame) and not any(_repeats(other, unit) for other in alike):
+                alike.append(unit)
+        if len(alike) >= FEWEST_ALIKE and not _singles_out(question, alike):
+            return _told_together(alike)
+    return []
+
+
+def _singles_out(question: str, units: Sequence[Unit]) -> bool:
+    """Whether a question has a word that only some of the sentences hold, or a name or figure that none does."""
+    every = [set(unit.terms) | set(content_terms(unit.item.document_name)) for unit in units]
+    some = set[str].union(*every) - set[str].intersection(*every)
+    named = " ".join(word for word in question.split()[1:] if not word.islower())
+    return bool(some.intersection(content_terms(question)) or set(content_terms(named)) - set[str].union(*every))
+
+
+def _told_together(units: Sequence[Unit]) -> list[AnswerPart]:
+    in_order = sorted(units, key=lambda unit: (unit.item.passage.page, unit.item.passage.start + unit.start))
+    pages = list(dict.fromkeys(unit.item.passage.page_label for unit in in_order))
+    where = f"page {pages[0]}" if len(pages) == 1 else f"pages {', '.join(pages)}"
+    first, *rest = map(_quoted, in_order[:MOST_ALIKE])
+    found = AnswerPart(f"{len(in_order)} sentences of one form on {where}. {MAY_BE_MORE}", kind=PartKind.NOTE)
+    return [replace(first, probability=OF_A_FAMILY), *rest, found]
+
+
+def _frame(text: str) -> str:
+    """A sentence without its names and figures; nothing where too little is left to tell it by."""
+    kept = [word.casefold() for word in text.split() if word.islower() and not any(map(str.isdigit, word))]
+    return " ".join(kept) if len(kept) >= FEWEST_SHARED and text.endswith(SENTENCE_ENDS) else ""
 
 
 def _under_its_heading(question: str, selection: Selection) -> list[AnswerPart]:

@@ -303,6 +303,7 @@ def measure_answer(scored: Sequence[Scored], question: str) -> dict[str, float]:
         "best share": max(one.measures["share"] for one in scored),
         "one fact": float(asks_for_a_fact(question)),
         "nearest": _nearest(scored),
+        "candidates": math.log1p(len(scored)),
     }
     if best.answer is not None:
         measures |= {

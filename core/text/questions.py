@@ -58,6 +58,7 @@ OF_DOCUMENTS = frozenset(
 _COURTESY = frozenset(content_terms("please tell give show"))
 
 
+_PARTS = "section clause chapter article paragraph appendix annex schedule"
 NOT_FOUND = "I found no answer in these documents."
 
 
@@ -126,7 +127,7 @@ def asks_only_for(title: str, question: str, names: str) -> bool:
         or _ASKED_FOR.search(question)
     ):
         return False
-    return not asks_yes_or_no(question) and not asked_beside(question, f"{names} {title}")
+    return not asks_yes_or_no(question) and not asked_beside(question, f"{names} {title} {_PARTS}")
 
 
 def has_turning_words(question: str) -> bool:

@@ -91,6 +91,46 @@ def test_a_list_is_quoted_whole_with_what_leads_to_it() -> None:
     assert first.text == kit[kit.index("The first") :] and first.probability
 
 
+LOCKS = [
+    f"Lock {at} was painted by the warden {name}." for at, name in enumerate(("Ada Bunce", "Boris Cheam", "Cy Dodd"), 4)
+]
+
+
+def _wardens(*lines: str) -> tuple[Evidence, ...]:
+    """A page a line."""
+    found = enumerate(lines, start=1)
+    return tuple(
+        Evidence(
+            at, Passage(f"d:{at}", "d", at, str(at), line, 0, len(line)), "locks.pdf", {"reranked": 1.0, "dense": 0.8}
+        )
+        for at, line in found
+    )
+
+
+@pytest.mark.parametrize("question", ["List all the wardens.", "Who are the wardens?", "How many wardens are named?"])
+def test_sentences_of_one_form_are_listed_together_where_several_things_are_asked_for(question: str) -> None:
+    evidence = _wardens("Survey of the locks\n" + LOCKS[0], *LOCKS[1:], "The warden of the lock lives by the water.")
+    *quoted, note = quotes(question, replace(select(question, evidence), answered=0.1))
+    assert [part.text for part in quoted] == LOCKS
+    assert note.text == "3 sentences of one form on pages 1, 2, 3. There may be more than these."
+    assert 0 < (quoted[0].probability or 0) < SURE
+
+
+@pytest.mark.parametrize(
+    "question",
+    ["Which are the locks painted by Boris Cheam?", "List all locks that Greta Moss painted.",
+     "List the locks of 2019.", "List all the boats."],
+)  # fmt: skip
+def test_they_are_not_where_a_question_singles_some_out_or_asks_for_something_else(question: str) -> None:
+    parts = quotes(question, select(question, _wardens(*LOCKS)))
+    assert not any("of one form" in part.text for part in parts)
+
+
+def test_two_sentences_of_one_form_are_no_list() -> None:
+    parts = quotes("List all the wardens.", select("List all the wardens.", _wardens(*LOCKS[:2])))
+    assert not any("of one form" in part.text for part in parts)
+
+
 def test_a_sentence_that_goes_on_over_the_page_is_read_as_one_and_quoted_on_both_pages() -> None:
     texts = (
         "The lamps burn colza. Of the oil that was saved in the autumn, the office gave eight barrels to the fishing",
