@@ -17,10 +17,13 @@ from core.models.selection import Scored, Selection, select
 from core.models.units import CELLS, SENTENCE_ENDS, Unit, units_of
 from core.text.questions import (
     NOT_FOUND,
+    asked_beside,
     asks_for_a_fact,
     asks_for_list,
     asks_how_many,
+    asks_of_document,
     asks_only_for,
+    asks_openly,
     asks_yes_or_no,
     in_another_language,
 )
@@ -50,12 +53,17 @@ WORTH_SAYING = 0.3
 LEAST_ANSWERED = 0.5
 """Probability that what was found answers, below which it is not given for an answer. On sources left out one English
 question in nine was then declined wrongly; docs/answering.md has the others."""
-UNLIKELY = 0.25
-"""The chance of being right below which what is quoted is called the nearest, and no answer: three to one against."""
+UNLIKELY = 0.35
+"""The chance of being right below which what is quoted is called the nearest, and no answer: as such it would wait for
+a review, unless the threshold is set otherwise."""
+LEAST_OF_FIGURES = 0.25
+"""The same of a figure, which says where it stands: three to one against."""
 UNDER_ITS_HEADING = 0.6
 """That a section is what is asked for whose heading is named whole, and nothing else: no labelled question is so."""
 OF_A_FAMILY = 0.5
 """That sentences of one form are what a list is asked of: no labelled question tells."""
+ALL_ASKED = 0.4
+"""The same of a sentence that holds all words of the question: 7 of 20 were right where the reader doubted."""
 DOUBTED = 0.5
 """What a follow-up can reach whose own words find something else than they do with the question before it."""
 MAY_BE_MORE = "There may be more than these."
@@ -181,10 +189,10 @@ def led_by_figure(
     """
     own = max((part.probability for part in parts if part.probability is not None), default=1.0)
     figure = next(iter(stated), None)
-    first = next((part for part in parts if part.kind is not PartKind.DECLINE), None)
+    first = next((part for part in parts if part.kind is PartKind.VERBATIM), None)
     if first and CELLS in first.text and not engine_declines(parts):
-        own = 0.0  # a row of a table proves a cell, and answers nothing by itself
-    if figure is None or figure.probability is None or figure.probability < max(own, UNLIKELY):
+        own = 0.0  # a row of a table proves a cell, and answers nothing by itself, nor do words that are cut out of it
+    if figure is None or figure.probability is None or figure.probability < max(own, LEAST_OF_FIGURES):
         return list(parts)
     rivals = takewhile(lambda part: part.probability is None, stated[1:])
     told = [figure, *(one for part in rivals for one in (ALSO, part))]
@@ -227,10 +235,13 @@ def quotes(question: str, selection: Selection, *, with_headline: bool = True) -
     The first part says how likely it is right; what is quoted as the nearest of a decline is no answer. A follow-up is
     read with the question before it, which the reader never learned: it gets the sentence without a headline.
     """
-    if selection.right < SURE and (section := _under_its_heading(question, selection)):
+    likeliest = selection.scored[0].probability if selection.scored else 0.0
+    if min(selection.right, likeliest) < SURE and (section := _under_its_heading(question, selection)):
         return section
     if asks_for_list(question) and (family := _family(question, selection.scored)):
         return family
+    if selection.right < SURE and (about := _all_asked(question, selection)):
+        return about
     if selection.answered < LEAST_ANSWERED or not selection.scored:
         sure = 1 - selection.answered
         if in_another_language(question, [one.unit.item.passage.text for one in selection.scored]):
@@ -285,6 +296,24 @@ def _family(question: str, scored: Sequence[Scored]) -> list[AnswerPart]:
         if len(alike) >= FEWEST_ALIKE and not _singles_out(question, alike):
             return _told_together(alike)
     return []
+
+
+def _all_asked(question: str, selection: Selection) -> list[AnswerPart]:
+    """The likeliest sentences that hold all that is asked, where the likeliest of all does not, or is no answer.
+
+    "What does the report say about the steel cables?" asks for what speaks of steel cables. One word is enough only of
+    a question about a document.
+    """
+
+    def holds(one: Scored) -> bool:
+        terms = asked_beside(question, one.unit.item.document_name)
+        return len(terms) >= (1 if asks_of_document(question) else 2) and terms.issubset(one.unit.terms)
+
+    scored, declines = selection.scored, selection.answered < LEAST_ANSWERED or selection.right < UNLIKELY
+    if not asks_openly(question) or not scored or (holds(scored[0]) and not declines):
+        return []
+    found = [_quoted(one.unit) for one in scored if holds(one)][:MOST_OF_A_PART]
+    return [replace(found[0], probability=ALL_ASKED), *found[1:]] if found else []
 
 
 def _singles_out(question: str, units: Sequence[Unit]) -> bool:

@@ -114,6 +114,11 @@ def asked_beside(question: str, names: str) -> set[str]:
     return set(content_terms(question)) - OF_DOCUMENTS - set(content_terms(names))
 
 
+def asks_of_document(question: str) -> bool:
+    """Whether a question speaks of a document, or of what one says."""
+    return not OF_DOCUMENTS.isdisjoint(content_terms(question))
+
+
 def asks_only_for(title: str, question: str, names: str) -> bool:
     """Whether a question holds a title whole and asks for nothing else of documents of these names.
 
@@ -121,13 +126,14 @@ def asks_only_for(title: str, question: str, names: str) -> bool:
     a title that is but the document's name for none of its sections.
     """
     terms = {term for term in content_terms(title) if not term[0].isdigit()}
-    if (
-        terms.issubset(content_terms(names))
-        or not terms.issubset(content_terms(question))
-        or _ASKED_FOR.search(question)
-    ):
+    if terms.issubset(content_terms(names)) or not terms.issubset(content_terms(question)):
         return False
-    return not asks_yes_or_no(question) and not asked_beside(question, f"{names} {title} {_PARTS}")
+    return asks_openly(question) and not asked_beside(question, f"{names} {title} {_PARTS}")
+
+
+def asks_openly(question: str) -> bool:
+    """Whether a question asks neither for yes or no nor who, when, where, why or how."""
+    return not _ASKED_FOR.search(question) and not asks_yes_or_no(question)
 
 
 def has_turning_words(question: str) -> bool:

@@ -103,10 +103,15 @@ function draw(data, tools, image, setStateValue, trigger) {
   const [asked, count, before, after, out, size, larger, places] = tools.children
   const holder = image.parentElement
   const pane = image.closest(`.st-key-${data.picture}`)
-  for (const old of holder.querySelectorAll(".pincite-words, .pincite-offer")) old.remove()
-  holder.classList.add("pincite-page")
-  const words = layer(data, image)
-  image.after(words)
+  // Where the page is the same, its layer stays, with what is selected on it and what is offered for that.
+  const made = JSON.stringify([data.key, data.lines, data.found])
+  let words = holder.querySelector(".pincite-words")
+  if (words?.made !== made) {
+    for (const old of holder.querySelectorAll(".pincite-words, .pincite-offer")) old.remove()
+    holder.classList.add("pincite-page")
+    words = Object.assign(layer(data, image), { made })
+    image.after(words)
+  }
   const base = pane.clientWidth
   const { left, steps } = sizes(data)
   let hits = [], at = 0

@@ -372,7 +372,7 @@ def critique(status: str, relevance: float = 10) -> dict[str, Any]:
 
 def test_a_critic_can_lower_a_verdict_and_its_gaps_are_searched(world: Any) -> None:
     model = ScriptedModel("Interest on overdue amounts is 1.5 % per month. [1]", RIGHT)
-    model.replies = [critique("unsupported"), critique("supported")]
+    model.replies = [critique("unsupported"), None, critique("supported")]  # none of the question's wordings
     one = world(model)
     turn = one.ask(PENALTY).turn
     assert turn.status is TurnStatus.ANSWERED and turn.answer == RIGHT
@@ -516,14 +516,14 @@ def test_what_stands_under_a_heading_that_a_question_names_alone_is_quoted_where
     shelf = Headed(
         {
             "terms.pdf": (
-                "4 STOCK\nBoxes are kept dry.\n5 LATE FEES\nFees accrue by the week.\nThe board sets them.\n6 LAW\nX.",
+                "4 STOCK\nBoxes are kept dry.\n5 LATE FEES\nThe board sets a rate.\nIt is due by the week.\n6 LAW\nX.",
                 "Nothing else is agreed between the two sides.",
             )
         }
     )
     for question in ("What do the terms say about late fees?", "late fees"):
         turn = world(Quoting(), shelf=shelf, search=WordSearch(shelf, floor=0.1)).ask(question).turn
-        assert turn.parts[0].text == "5 LATE FEES\nFees accrue by the week.\nThe board sets them.", turn.answer
+        assert turn.parts[0].text == "5 LATE FEES\nThe board sets a rate.\nIt is due by the week.", turn.answer
         assert turn.tier is Tier.ANSWERED and turn.parts[0].probability == UNDER_ITS_HEADING
 
 
