@@ -58,10 +58,10 @@ UNLIKELY = 0.35
 a review, unless the threshold is set otherwise."""
 LEAST_OF_FIGURES = 0.25
 """The same of a figure, which says where it stands: three to one against."""
-UNDER_ITS_HEADING = 0.6
-"""That a section is what is asked for whose heading is named whole, and nothing else: no labelled question is so."""
-OF_A_FAMILY = 0.5
-"""That sentences of one form are what a list is asked of: no labelled question tells."""
+NAMED_WHOLE = 0.6
+"""That a section or sentences of one form are what is asked for, where the question names its heading or what they all
+share, and nothing else: no labelled question is so."""
+NAMED_IN_PART = 0.5
 ALL_ASKED = 0.4
 """The same of a sentence that holds all words of the question: 7 of 20 were right where the reader doubted."""
 DOUBTED = 0.5
@@ -294,7 +294,10 @@ def _family(question: str, scored: Sequence[Scored]) -> list[AnswerPart]:
             if frames[unit.place].endswith(frame) and not any(_repeats(other, unit) for other in alike):
                 alike.append(unit)
         if len(alike) >= FEWEST_ALIKE and not _singles_out(question, alike):
-            return _told_together(alike)
+            first, *rest = _told_together(alike)
+            shared = set[str].intersection(*(set(unit.terms) for unit in alike))
+            beside = asked_beside(question, alike[0].item.document_name) - shared
+            return [replace(first, probability=NAMED_IN_PART if beside else NAMED_WHOLE), *rest]
     return []
 
 
@@ -328,9 +331,8 @@ def _told_together(units: Sequence[Unit]) -> list[AnswerPart]:
     in_order = sorted(units, key=lambda unit: (unit.item.passage.page, unit.item.passage.start + unit.start))
     pages = list(dict.fromkeys(unit.item.passage.page_label for unit in in_order))
     where = f"page {pages[0]}" if len(pages) == 1 else f"pages {', '.join(pages)}"
-    first, *rest = map(_quoted, in_order[:MOST_ALIKE])
     found = AnswerPart(f"{len(in_order)} sentences of one form on {where}. {MAY_BE_MORE}", kind=PartKind.NOTE)
-    return [replace(first, probability=OF_A_FAMILY), *rest, found]
+    return [*map(_quoted, in_order[:MOST_ALIKE]), found]
 
 
 def _frame(text: str) -> str:
@@ -349,7 +351,7 @@ def _under_its_heading(question: str, selection: Selection) -> list[AnswerPart]:
         and item.passage.heading_path
         and asks_only_for(item.passage.heading_path[-1], question, item.document_name)
     ]
-    return [replace(named[0], probability=UNDER_ITS_HEADING), *named[1:]] if named else []
+    return [replace(named[0], probability=NAMED_WHOLE), *named[1:]] if named else []
 
 
 def _headline(question: str, best: Scored) -> AnswerPart | None:

@@ -18,7 +18,7 @@ from core.graph.nodes.judge import held_to_the_topic
 from core.graph.nodes.router import _by_wish, resolve_mentions
 from core.graph.state import TurnState
 from core.judge.verdict import verdict_of
-from core.models.quoting import UNDER_ITS_HEADING, Quoting
+from core.models.quoting import NAMED_WHOLE, Quoting
 from core.search.plan import plan_question
 from core.text.questions import NOT_FOUND
 from tests.graph.world import CONTRACT, REPORT, ScriptedModel, Shelf, WordSearch
@@ -524,7 +524,7 @@ def test_what_stands_under_a_heading_that_a_question_names_alone_is_quoted_where
     for question in ("What do the terms say about late fees?", "late fees"):
         turn = world(Quoting(), shelf=shelf, search=WordSearch(shelf, floor=0.1)).ask(question).turn
         assert turn.parts[0].text == "5 LATE FEES\nThe board sets a rate.\nIt is due by the week.", turn.answer
-        assert turn.tier is Tier.ANSWERED and turn.parts[0].probability == UNDER_ITS_HEADING
+        assert turn.tier is Tier.ANSWERED and turn.parts[0].probability == NAMED_WHOLE
 
 
 def test_each_part_of_a_question_is_answered_or_said_to_be_open(world: Any) -> None:

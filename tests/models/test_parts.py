@@ -10,7 +10,7 @@ from core.domain.ports import AnswerRequest, AskedPiece
 from core.domain.search import Evidence, Intent
 from core.domain.turns import SURE
 from core.models import quoting
-from core.models.quoting import DOUBTED, Quoting, part_by_part, quotes
+from core.models.quoting import DOUBTED, NAMED_WHOLE, Quoting, part_by_part, quotes
 from core.models.selection import OF_ANOTHER, Selection, answers_with_heading, is_of_another, is_of_another_year, select
 from core.models.units import signed, units_of
 
@@ -113,7 +113,13 @@ def test_sentences_of_one_form_are_listed_together_where_several_things_are_aske
     *quoted, note = quotes(question, replace(select(question, evidence), answered=0.1))
     assert [part.text for part in quoted] == LOCKS
     assert note.text == "3 sentences of one form on pages 1, 2, 3. There may be more than these."
-    assert 0 < (quoted[0].probability or 0) < SURE
+    assert quoted[0].probability == NAMED_WHOLE
+
+
+def test_sentences_of_one_form_are_to_be_checked_where_more_is_asked_than_they_share() -> None:
+    question = "How many wardens have left?"
+    first, *_, note = quotes(question, replace(select(question, _wardens(*LOCKS)), answered=0.1))
+    assert "of one form" in note.text and 0 < (first.probability or 0) < SURE
 
 
 @pytest.mark.parametrize(
