@@ -294,10 +294,9 @@ def _family(question: str, scored: Sequence[Scored]) -> list[AnswerPart]:
             if frames[unit.place].endswith(frame) and not any(_repeats(other, unit) for other in alike):
                 alike.append(unit)
         if len(alike) >= FEWEST_ALIKE and not _singles_out(question, alike):
-            first, *rest = _told_together(alike)
             shared = set[str].intersection(*(set(unit.terms) for unit in alike))
             beside = asked_beside(question, alike[0].item.document_name) - shared
-            return [replace(first, probability=NAMED_IN_PART if beside else NAMED_WHOLE), *rest]
+            return _told_together(alike, NAMED_IN_PART if beside else NAMED_WHOLE)
     return []
 
 
@@ -327,12 +326,13 @@ def _singles_out(question: str, units: Sequence[Unit]) -> bool:
     return bool(some.intersection(content_terms(question)) or set(content_terms(named)) - set[str].union(*every))
 
 
-def _told_together(units: Sequence[Unit]) -> list[AnswerPart]:
+def _told_together(units: Sequence[Unit], probability: float) -> list[AnswerPart]:
     in_order = sorted(units, key=lambda unit: (unit.item.passage.page, unit.item.passage.start + unit.start))
-    pages = list(dict.fromkeys(unit.item.passage.page_label for unit in in_order))
-    where = f"page {pages[0]}" if len(pages) == 1 else f"pages {', '.join(pages)}"
+    first, last = in_order[0].item.passage.page_label, in_order[-1].item.passage.page_label
+    where = f"page {first}" if first == last else f"pages {first} to {last}"
     found = AnswerPart(f"{len(in_order)} sentences of one form on {where}. {MAY_BE_MORE}", kind=PartKind.NOTE)
-    return [*map(_quoted, in_order[:MOST_ALIKE]), found]
+    one, *others = map(_quoted, in_order[:MOST_ALIKE])
+    return [found, replace(one, probability=probability), *others]
 
 
 def _frame(text: str) -> str:

@@ -110,15 +110,15 @@ def _wardens(*lines: str) -> tuple[Evidence, ...]:
 @pytest.mark.parametrize("question", ["List all the wardens.", "Who are the wardens?", "How many wardens are named?"])
 def test_sentences_of_one_form_are_listed_together_where_several_things_are_asked_for(question: str) -> None:
     evidence = _wardens("Survey of the locks\n" + LOCKS[0], *LOCKS[1:], "The warden of the lock lives by the water.")
-    *quoted, note = quotes(question, replace(select(question, evidence), answered=0.1))
+    note, *quoted = quotes(question, replace(select(question, evidence), answered=0.1))
     assert [part.text for part in quoted] == LOCKS
-    assert note.text == "3 sentences of one form on pages 1, 2, 3. There may be more than these."
+    assert note.text == "3 sentences of one form on pages 1 to 3. There may be more than these."
     assert quoted[0].probability == NAMED_WHOLE
 
 
 def test_sentences_of_one_form_are_to_be_checked_where_more_is_asked_than_they_share() -> None:
     question = "How many wardens have left?"
-    first, *_, note = quotes(question, replace(select(question, _wardens(*LOCKS)), answered=0.1))
+    note, first, *_ = quotes(question, replace(select(question, _wardens(*LOCKS)), answered=0.1))
     assert "of one form" in note.text and 0 < (first.probability or 0) < SURE
 
 
