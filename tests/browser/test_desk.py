@@ -1,12 +1,14 @@
 """What the conversation gives back: marks that open their page, the half-typed question, files dropped anywhere."""
 
 import re
+from pathlib import Path
 
+from fpdf import FPDF
 from playwright.sync_api import expect
 
 from tests.browser.conftest import PATIENCE_MS
 from tests.browser.slow_model import SlowModel
-from tests.browser.test_journeys import NewPage, go_to
+from tests.browser.test_journeys import NewPage, ask, go_to
 
 expect.set_options(timeout=PATIENCE_MS)
 DROP = """() => {
@@ -30,6 +32,23 @@ def test_a_mark_opens_its_page_and_its_address_shows_it_again(quoting_app: str, 
     second.goto(page.url)
     expect(second.locator(".st-key-page_panel img")).to_be_visible()
     expect(second.get_by_text("Page 2 of 4")).to_be_visible()
+
+
+def test_a_long_answer_is_shown_from_its_question_on(quoting_app: str, new_page: NewPage, tmp_path: Path) -> None:
+    survey = FPDF()
+    survey.add_page()
+    survey.set_font("Helvetica", size=11)
+    for at in range(1, 31):
+        survey.cell(0, 7, f"Lock {at} was painted by the warden Bo{chr(96 + at % 26)}.", new_x="LMARGIN", new_y="NEXT")
+    survey.output(str(tmp_path / "locks.pdf"))
+    page = new_page()
+    page.goto(quoting_app)
+    page.locator('[data-testid="stChatInput"] input[type="file"]').set_input_files(tmp_path / "locks.pdf")
+    expect(page.get_by_text("locks.pdf")).to_be_visible()
+    ask(page, "How many wardens are named?")
+    expect(page.get_by_text(re.compile("^30 sentences of one form"))).to_be_in_viewport()
+    expect(page.get_by_test_id("stChatMessage").first).to_be_in_viewport()
+    expect(page.get_by_text("Lock 30 was painted")).not_to_be_in_viewport()
 
 
 def test_words_of_a_page_are_found_selected_copied_with_their_citation_and_asked_about(
