@@ -12,6 +12,7 @@ from core.domain.search import Evidence
 from core.models.client import strict_json
 from core.models.prompts import ANSWER_RULES
 from core.text.marks import MARK
+from core.text.questions import asks_yes_or_no
 from core.text.sentences import split_sentences
 
 _LABEL = r"(?:passage|source|reference|citation)s?"
@@ -30,7 +31,8 @@ _TAG = re.compile(r"<(/?)passages?>")
 _LISTED = re.compile(rf"[\[【]\^?\d|{_LABEL}\b", re.IGNORECASE)
 _BESIDE = re.compile(rf"\b(?:{_LABEL}|pages?|pp?)\b|[\W\d_]+", re.IGNORECASE)
 _LEAST_WORDS = 5
-"""Of a sentence that nobody says twice."""
+"""Of a sentence that nobody says twice, or that answers without the word before it."""
+_YES_OR_NO = re.compile(r"\A[\s*_]{0,6}+(?:yes|no)[\s*_]{0,4}+[,.:;!–—-]{1,2}+[\s*_]{1,6}+(?=\w)", re.IGNORECASE)
 
 
 def mended(reply: str, request: AnswerRequest) -> str:
@@ -41,7 +43,17 @@ def mended(reply: str, request: AnswerRequest) -> str:
     text = _RAISED.sub(lambda match: f" [{match[0].translate(_DIGITS)}]", text)
     text = _UNFILLED.sub(lambda match: match[0] if _stands(match[0].strip(), request.evidence) else "", text)
     text = _WHERE.sub(lambda match: "" if _names(match[1], request.evidence) else match[0], text)
+    if asks_yes_or_no(request.question):
+        text = _without_verdict(text)
     return _said_once(_without_list(text, request.evidence))
+
+
+def _without_verdict(text: str) -> str:
+    """The sentence that decides without the word before it, which nothing checks: "Yes, smoking is not allowed"."""
+    rest = _YES_OR_NO.sub("", text, count=1)
+    first = next(iter(split_sentences(rest)), None)
+    decides = first is not None and len(rest[first.start : first.end].split()) >= _LEAST_WORDS
+    return rest[:1].upper() + rest[1:] if decides else text
 
 
 def _stands(words: str, evidence: Sequence[Evidence]) -> bool:
@@ -60,19 +72,19 @@ def _unwrapped(reply: str) -> str:
     if body[:1] not in ("{", "["):
         return reply
     try:
-        return _error_text(strict_json(body)) or reply
+        return _answer_in(strict_json(body)) or reply
     except ValueError:
         return reply
 
 
-def _error_text(value: Any) -> str:
+def _answer_in(value: Any) -> str:
     if isinstance(value, list):
-        return " ".join(filter(None, map(_error_text, value)))
+        return " ".join(filter(None, map(_answer_in, value)))
     if not isinstance(value, dict):
         return value.strip() if isinstance(value, str) else ""
     texts = {name: text for name, text in value.items() if isinstance(text, str)}
     if not texts:
-        return " ".join(filter(None, map(_error_text, value.values())))
+        return " ".join(filter(None, map(_answer_in, value.values())))
     lists = [one if isinstance(one, list) else [one] for one in value.values()]
     numbers = [str(number) for one in lists for number in one if type(number) is int]
     said = texts.get("answer") or max(texts.values(), key=len)

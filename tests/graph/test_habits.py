@@ -1,5 +1,6 @@
 """Replies in forms that small models fall into, through the whole graph: the answer is the one they meant."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -69,6 +70,20 @@ def request(text: str = CONTRACT[0]) -> AnswerRequest:
 )
 def test_what_is_no_habit_stays(prose: str) -> None:
     assert mended(prose, request("Let x[n] be the signal.")) == prose
+
+
+@pytest.mark.parametrize(
+    ("question", "reply", "said"),
+    [
+        ("Is smoking allowed?", "Yes, smoking is not allowed here. [1]", "Smoking is not allowed here. [1]"),
+        ("Is smoking allowed?", "**No.** Smoking is not allowed here. [1]", "Smoking is not allowed here. [1]"),
+        ("Is smoking allowed?", "No - guests smoke outside the house. [1]", "Guests smoke outside the house. [1]"),
+        ("Is smoking allowed?", "Yes, it is. [1]", "Yes, it is. [1]"),
+        ("What is not allowed?", "No, smoking is not allowed here. [1]", "No, smoking is not allowed here. [1]"),
+    ],
+)
+def test_the_sentence_that_decides_stands_without_yes_or_no(question: str, reply: str, said: str) -> None:
+    assert mended(reply, replace(request(), question=question)) == said
 
 
 def test_the_whole_prompt_given_back_says_nothing() -> None:
