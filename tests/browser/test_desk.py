@@ -39,7 +39,7 @@ def test_a_long_answer_is_shown_from_its_question_on(quoting_app: str, new_page:
     survey.add_page()
     survey.set_font("Helvetica", size=11)
     for at in range(1, 31):
-        survey.cell(0, 7, f"Lock {at} was painted by the warden Bo{chr(96 + at % 26)}.", new_x="LMARGIN", new_y="NEXT")
+        survey.cell(0, 7, f"Lock {at} was painted by the warden Bo{chr(97 + at % 26)}.", new_x="LMARGIN", new_y="NEXT")
     survey.output(str(tmp_path / "locks.pdf"))
     page = new_page()
     page.goto(quoting_app)
@@ -48,7 +48,7 @@ def test_a_long_answer_is_shown_from_its_question_on(quoting_app: str, new_page:
     ask(page, "How many wardens are named?")
     expect(page.get_by_text(re.compile("^30 sentences of one form"))).to_be_in_viewport()
     expect(page.get_by_test_id("stChatMessage").first).to_be_in_viewport()
-    expect(page.get_by_text("Lock 30 was painted")).not_to_be_in_viewport()
+    expect(page.locator("p", has_text="Lock 30 was painted").first).not_to_be_in_viewport()
 
 
 def test_words_of_a_page_are_found_selected_copied_with_their_citation_and_asked_about(
