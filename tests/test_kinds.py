@@ -3,7 +3,7 @@
 from core.domain.answers import PartKind
 from core.domain.documents import Passage
 from core.domain.search import Evidence
-from core.models.quoting import listed
+from core.models.lists import listed
 from core.models.units import units_of
 from core.text.questions import asks_for_date, asks_for_list, asks_only_for
 

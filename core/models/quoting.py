@@ -12,16 +12,27 @@ from core.domain.documents import TICKED, UNTICKED
 from core.domain.ports import AnswerRequest, AskedPiece
 from core.domain.search import Evidence, Intent, Reason
 from core.domain.turns import SURE, SURE_OF_NOTHING
+from core.models.lists import (
+    ITEM,
+    MAY_BE_MORE,
+    MOST_QUOTES,
+    MOST_WORDS,
+    NAMED_WHOLE,
+    extent,
+    family,
+    is_item,
+    listed,
+    whole_list,
+)
 from core.models.options import options_of
 from core.models.selection import Scored, Selection, select
-from core.models.units import CELLS, SENTENCE_ENDS, Unit, units_of
+from core.models.units import CELLS, SENTENCE_ENDS, quotation_of, repeats, units_of
 from core.text.questions import (
     NOT_FOUND,
     asked_beside,
     asks_for_a_fact,
     asks_for_list,
     asks_how_many,
-    asks_of_document,
     asks_only_for,
     asks_openly,
     asks_yes_or_no,
@@ -32,15 +43,9 @@ from core.text.terms import content_terms
 
 FEW_QUOTES, FEW_WORDS = 2, 60
 """For a question about one fact."""
-MOST_QUOTES, MOST_WORDS = 6, 140
 MOST_LEADS = 7
 """Sentences that stand for whole documents, or one for each where there are more."""
 FEWEST_LEAD_WORDS, MOST_LEAD_WORDS = 6, 60
-FEWEST_ITEMS, MOST_ITEMS = 2, 20
-"""Of a list."""
-FEWEST_ALIKE, MOST_ALIKE, FEWEST_SHARED = 3, 40, 4
-"""Sentences that differ in names and figures alone, and the words that they share."""
-_ITEM = re.compile(rf"^[ \t]*+{ITEM_MARK}[ \t]++(?P<said>[^\s\n](?:[^\n]*[^\s\n])?)", re.MULTILINE)
 _COUNT = re.compile(rf"{ITEM_MARK}|\d{{1,2}}(?:\.\d{{1,2}}){{1,4}}")
 """What a clause begins with: "2.1 The rent …"."""
 MOST_OF_A_PART = 2
@@ -58,15 +63,10 @@ UNLIKELY = 0.35
 a review, unless the threshold is set otherwise."""
 LEAST_OF_FIGURES = 0.25
 """The same of a figure, which says where it stands: three to one against."""
-NAMED_WHOLE = 0.6
-"""That a section or sentences of one form are what is asked for, where the question names its heading or what they all
-share, and nothing else: no labelled question is so."""
-NAMED_IN_PART = 0.5
 ALL_ASKED = 0.4
-"""The same of a sentence that holds all words of the question: 7 of 20 were right where the reader doubted."""
+"""That a sentence that holds all words of the question is what is asked for: 2 of 6 were, too few to tell."""
 DOUBTED = 0.5
 """What a follow-up can reach whose own words find something else than they do with the question before it."""
-MAY_BE_MORE = "There may be more than these."
 COMES_NEAREST = "This comes nearest:"
 NEAREST = f"I found no answer that can be relied on. {COMES_NEAREST}"
 UNREAD = 0.5
@@ -223,7 +223,7 @@ def choices(question: str, evidence: Sequence[Evidence]) -> list[tuple[str, Answ
     The first says how likely it is that they answer.
     """
     selection = select(question, evidence)
-    places = [(name, _quoted(one.unit)) for name, one in options_of(question, selection)]
+    places = [(name, quotation_of(one.unit)) for name, one in options_of(question, selection)]
     return [
         (name, replace(part, probability=None if at else selection.answered)) for at, (name, part) in enumerate(places)
     ]
@@ -238,8 +238,8 @@ def quotes(question: str, selection: Selection, *, with_headline: bool = True) -
     likeliest = selection.scored[0].probability if selection.scored else 0.0
     if min(selection.right, likeliest) < SURE and (section := _under_its_heading(question, selection)):
         return section
-    if asks_for_list(question) and (family := _family(question, selection.scored)):
-        return family
+    if asks_for_list(question) and (alike := family(question, selection.scored)):
+        return alike
     if selection.right < SURE and (about := _all_asked(question, selection)):
         return about
     if selection.answered < LEAST_ANSWERED or not selection.scored:
@@ -247,98 +247,51 @@ def quotes(question: str, selection: Selection, *, with_headline: bool = True) -
         if in_another_language(question, [one.unit.item.passage.text for one in selection.scored]):
             sure = min(sure, UNREAD)
         if asks_how_many(question):
-            if family := _family(question, selection.scored):
-                return family
+            if alike := family(question, selection.scored):
+                return alike
             sure = min(sure, UNCOUNTED)
-        nearest = [_quoted(one.unit) for one in selection.scored[:1] if sure < SURE_OF_NOTHING]
+        nearest = [quotation_of(one.unit) for one in selection.scored[:1] if sure < SURE_OF_NOTHING]
         told = f"{NOT_FOUND} {COMES_NEAREST}" if nearest else NOT_FOUND
         return [AnswerPart(told, kind=PartKind.DECLINE, probability=sure), *nearest]
     if asks_for_list(question) and (items := listed(selection.scored[0].unit)):
         return [
             replace(items[0], probability=selection.right),
             *items[1:],
-            _extent(selection.scored[0].unit, len(items)),
+            extent(selection.scored[0].unit, len(items)),
         ]
     one_fact, best = asks_for_a_fact(question), selection.scored[0]
-    if whole := _whole_list(best.unit):
+    if whole := whole_list(best.unit):
         parts = [whole]
     elif best.unit.torn or {TICKED, UNTICKED} & set(best.unit.text.split()):
-        parts = [_quoted(half) for half in best.unit.torn or (best.unit,)]
+        parts = [quotation_of(half) for half in best.unit.torn or (best.unit,)]
     else:
         few = one_fact or asks_yes_or_no(question)
         chosen = _chosen(selection.scored, *((FEW_QUOTES, FEW_WORDS) if few else (MOST_QUOTES, MOST_WORDS)))
-        parts = [_quoted(one.unit) for one in chosen]
+        parts = [quotation_of(one.unit) for one in chosen]
         if asks_for_list(question) and (len(parts) > 1 or not question.rstrip().endswith("?")):
             parts.append(AnswerPart(MAY_BE_MORE, kind=PartKind.NOTE))
     if selection.right < UNLIKELY:
         return [AnswerPart(NEAREST, kind=PartKind.DECLINE), replace(parts[0], probability=selection.right), *parts[1:]]
-    if with_headline and one_fact and not (whole and _is_item(best)) and (headline := _headline(question, best)):
+    if with_headline and one_fact and not (whole and is_item(best)) and (headline := _headline(question, best)):
         parts.insert(0, headline)
     return [replace(parts[0], probability=selection.right), *parts[1:]]
-
-
-def _family(question: str, scored: Sequence[Scored]) -> list[AnswerPart]:
-    """The sentences that differ from one of the best in names and figures alone, and hold what the question names.
-
-    "Bridge 9 was measured by the surveyor Ivo Jarrold." is of one family with all that say by whom a bridge was
-    measured. Nothing where they are few, or the question has a name or figure that not all of them share.
-    """
-    frames = {one.unit.place: _frame(one.unit.text) for one in scored}
-    asked = set(content_terms(question))
-    for frame in (frames[one.unit.place] for one in scored[:MOST_QUOTES]):
-        if not asked.intersection(content_terms(frame)):
-            continue
-        alike = list[Unit]()
-        for unit in sorted((one.unit for one in scored), key=lambda unit: len(unit.text)):
-            # a title that runs into its first sentence is quoted with it where that does not stand for itself
-            if frames[unit.place].endswith(frame) and not any(_repeats(other, unit) for other in alike):
-                alike.append(unit)
-        if len(alike) >= FEWEST_ALIKE and not _singles_out(question, alike):
-            shared = set[str].intersection(*(set(unit.terms) for unit in alike))
-            beside = asked_beside(question, alike[0].item.document_name) - shared
-            return _told_together(alike, NAMED_IN_PART if beside else NAMED_WHOLE)
-    return []
 
 
 def _all_asked(question: str, selection: Selection) -> list[AnswerPart]:
     """The likeliest sentences that hold all that is asked, where the likeliest of all does not, or is no answer.
 
-    "What does the report say about the steel cables?" asks for what speaks of steel cables. One word is enough only of
-    a question about a document.
+    "What does the report say about the steel cables?" asks for what speaks of them; a single word says too little.
     """
 
     def holds(one: Scored) -> bool:
         terms = asked_beside(question, one.unit.item.document_name)
-        return len(terms) >= (1 if asks_of_document(question) else 2) and terms.issubset(one.unit.terms)
+        return len(terms) > 1 and terms.issubset(one.unit.terms)
 
     scored, declines = selection.scored, selection.answered < LEAST_ANSWERED or selection.right < UNLIKELY
     if not asks_openly(question) or not scored or (holds(scored[0]) and not declines):
         return []
-    found = [_quoted(one.unit) for one in scored if holds(one)][:MOST_OF_A_PART]
+    found = [quotation_of(one.unit) for one in scored if holds(one)][:MOST_OF_A_PART]
     return [replace(found[0], probability=ALL_ASKED), *found[1:]] if found else []
-
-
-def _singles_out(question: str, units: Sequence[Unit]) -> bool:
-    """Whether a question has a word that only some of the sentences hold, or a name or figure that none does."""
-    every = [set(unit.terms) | set(content_terms(unit.item.document_name)) for unit in units]
-    some = set[str].union(*every) - set[str].intersection(*every)
-    named = " ".join(word for word in question.split()[1:] if not word.islower())
-    return bool(some.intersection(content_terms(question)) or set(content_terms(named)) - set[str].union(*every))
-
-
-def _told_together(units: Sequence[Unit], probability: float) -> list[AnswerPart]:
-    in_order = sorted(units, key=lambda unit: (unit.item.passage.page, unit.item.passage.start + unit.start))
-    first, last = in_order[0].item.passage.page_label, in_order[-1].item.passage.page_label
-    where = f"page {first}" if first == last else f"pages {first} to {last}"
-    found = AnswerPart(f"{len(in_order)} sentences of one form on {where}. {MAY_BE_MORE}", kind=PartKind.NOTE)
-    one, *others = map(_quoted, in_order[:MOST_ALIKE])
-    return [found, replace(one, probability=probability), *others]
-
-
-def _frame(text: str) -> str:
-    """A sentence without its names and figures; nothing where too little is left to tell it by."""
-    kept = [word.casefold() for word in text.split() if word.islower() and not any(map(str.isdigit, word))]
-    return " ".join(kept) if len(kept) >= FEWEST_SHARED and text.endswith(SENTENCE_ENDS) else ""
 
 
 def _under_its_heading(question: str, selection: Selection) -> list[AnswerPart]:
@@ -363,66 +316,11 @@ def _headline(question: str, best: Scored) -> AnswerPart | None:
     counts_line = (
         text[start - 1 : start] in ("", "\n") and _COUNT.fullmatch(words) and text[end : end + 2].strip().isupper()
     )
-    if counts_line or CELLS in words or _ITEM.match(words):
+    if counts_line or CELLS in words or ITEM.match(words):
         return None
     if set(content_terms(words)) <= set(content_terms(question)):
         return None
     return AnswerPart(words, (best.unit.item.number,), PartKind.HEADLINE, best.answer.start)
-
-
-def listed(unit: Unit) -> list[AnswerPart]:
-    """The items of the list that a unit stands in or leads to, each without its mark; nothing where there is none."""
-    numbers = (unit.item.number,)
-    return [
-        AnswerPart(one["said"], numbers, PartKind.HEADLINE, one.start("said")) for one in _run_at(unit)[:MOST_ITEMS]
-    ]
-
-
-def _run_at(unit: Unit) -> list[re.Match[str]]:
-    """The items of a list, line after line, in which a unit stands or which it leads to."""
-    runs: list[list[re.Match[str]]] = []
-    for item in _ITEM.finditer(unit.item.passage.text):
-        if runs and item.start() - runs[-1][-1].end() <= 1:
-            runs[-1].append(item)
-        else:
-            runs.append([item])
-    for run in runs:
-        if len(run) >= FEWEST_ITEMS and run[0].start() <= unit.end + 1 and unit.start <= run[-1].end():
-            return run
-    return []
-
-
-def _extent(unit: Unit, shown: int) -> AnswerPart:
-    """How many items were found, and whether the page shows where their list begins and ends."""
-    run, text, page = _run_at(unit), unit.item.passage.text, unit.item.passage.page_label
-    whole = shown == len(run) and text[: run[0].start()].strip() and text[run[-1].end() :].strip()
-    found = f"{shown} items of one list on page {page}."
-    return AnswerPart(found if whole else f"{found} {MAY_BE_MORE}", kind=PartKind.NOTE)
-
-
-def _whole_list(unit: Unit) -> AnswerPart | None:
-    """The list that a unit belongs to with the line that leads to it; None where none leads, or it is long."""
-    text, run = unit.item.passage.text, _run_at(unit)
-    before = [span for span in split_sentences(text) if run and span.end <= run[0].start()]
-    if not before or not text[before[-1].start : before[-1].end].endswith(":"):
-        return None
-    whole = text[before[-1].start : run[-1].end()]
-    return (
-        AnswerPart(whole, (unit.item.number,), PartKind.VERBATIM, before[-1].start)
-        if len(whole.split()) <= MOST_WORDS
-        else None
-    )
-
-
-def _is_item(best: Scored) -> bool:
-    """Whether what answers is a whole item of its list, which has others, or more than one."""
-    answer, text = best.answer, best.unit.item.passage.text
-    items = [(one.start("said"), one.end("said")) for one in _run_at(best.unit)]
-    return answer is not None and ((answer.start, answer.end) in items or "\n" in text[answer.start : answer.end])
-
-
-def _quoted(unit: Unit) -> AnswerPart:
-    return AnswerPart(unit.quoted, (unit.item.number,), PartKind.VERBATIM, unit.start)
 
 
 def _chosen(scored: Sequence[Scored], most: int, most_words: int) -> list[Scored]:
@@ -433,7 +331,7 @@ def _chosen(scored: Sequence[Scored], most: int, most_words: int) -> list[Scored
         own = len(one.unit.text.split())
         if one.probability < WORTH_SAYING * scored[0].probability or len(chosen) == most:
             break
-        if chosen and (length + own > most_words or any(_repeats(one.unit, other.unit) for other in chosen)):
+        if chosen and (length + own > most_words or any(repeats(one.unit, other.unit) for other in chosen)):
             continue
         chosen.append(one)
         length += own
@@ -451,7 +349,7 @@ def lead_quotes(evidence: Sequence[Evidence]) -> list[AnswerPart]:
     for item in in_turn if not leads else ():
         sentences = [unit for unit in units_of(item) if _is_sentence(unit.text)]
         if sentences and not any(sentences[0].quoted.split() == lead.text.split() for lead in leads):
-            leads.append(_quoted(sentences[0]))
+            leads.append(quotation_of(sentences[0]))
         if len(leads) >= max(MOST_LEADS, len(by_document)):
             break
     return leads
@@ -469,8 +367,3 @@ def _opening(item: Evidence) -> AnswerPart:
 
 def _is_sentence(text: str) -> bool:
     return text.endswith(SENTENCE_ENDS) and FEWEST_LEAD_WORDS <= len(text.split()) <= MOST_LEAD_WORDS
-
-
-def _repeats(unit: Unit, other: Unit) -> bool:
-    overlap = unit.item is other.item and unit.start < other.end and other.start < unit.end
-    return overlap or unit.text in other.text

@@ -53,8 +53,8 @@ TERMS_OF_A_LABEL = 2
 """Telling words that a label must have, for a question to name it."""
 FARTHEST_BEHIND = 10.0
 """Log-odds between what the reader finds in a unit and the likeliest of all that it finds; more is all the same."""
-FEW = 20
-"""Candidates; that there are still fewer tells no more."""
+FEW_CANDIDATES = 20
+"""That there are still fewer tells no more."""
 UNKNOWN_NEAREST = 0.45
 """Where nobody searched by meaning: midway between the medians of questions that are answered (.54) and not (.37)."""
 
@@ -305,7 +305,7 @@ def measure_answer(scored: Sequence[Scored], question: str) -> dict[str, float]:
         "best share": max(one.measures["share"] for one in scored),
         "one fact": float(asks_for_a_fact(question)),
         "nearest": _nearest(scored),
-        "candidates": math.log1p(max(len(scored), FEW)),
+        "candidates": math.log1p(max(len(scored), FEW_CANDIDATES)),
     }
     if best.answer is not None:
         measures |= {

@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from core.domain.answers import Span
+from core.domain.answers import AnswerPart, PartKind, Span
 from core.domain.documents import TICKED, UNTICKED
 from core.domain.search import Evidence
 from core.text.sentences import split_sentences
@@ -133,3 +133,12 @@ def signed(units: Sequence[Unit]) -> list[Unit]:
     if not units[below:] or len(units[below].item.passage.text[units[below].start :].split()) > MOST_SIGNED_WORDS:
         return list(units)
     return [*units[:below], *(replace(unit, terms=(*unit.terms, *SIGNED_TERMS)) for unit in units[below:])]
+
+
+def quotation_of(unit: Unit) -> AnswerPart:
+    return AnswerPart(unit.quoted, (unit.item.number,), PartKind.VERBATIM, unit.start)
+
+
+def repeats(unit: Unit, other: Unit) -> bool:
+    overlap = unit.item is other.item and unit.start < other.end and other.start < unit.end
+    return overlap or unit.text in other.text

@@ -4,6 +4,8 @@ import re
 
 from text_to_num import alpha2digit
 
+from core.text.questions import PARTS
+
 MOST_PAGES_OF_A_RANGE = 40
 MOST_YEARS_OF_A_SPAN = 10
 
@@ -27,7 +29,7 @@ _NUMBERED = re.compile(
     r"\s{0,4}-?\s{0,4}(?:\d+(?:[.-]\d+)*[A-Za-z]?|[A-Z]\b|[IVX]+\b)"
 )
 _TITLED = re.compile(
-    r"\b(?:section|clause|chapter|article|appendix|annex|schedule)\s{1,3}[“\"«„](?P<title>[^“”\"«»„\n]{1,120})[”\"»“]",
+    rf"\b(?:{'|'.join(PARTS)})\s{{1,3}}[“\"«„](?P<title>[^“”\"«»„\n]{{1,120}})[”\"»“]",
     re.IGNORECASE,
 )
 _YEAR = re.compile(r"(?:\b|(?<=FY)|(?<=fy)|(?<=Q[1-4]))(?:19|20)\d{2}(?!\d)")

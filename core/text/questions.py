@@ -58,7 +58,8 @@ OF_DOCUMENTS = frozenset(
 _COURTESY = frozenset(content_terms("please tell give show"))
 
 
-_PARTS = "section clause chapter article paragraph appendix annex schedule"
+PARTS = ("section", "clause", "chapter", "article", "paragraph", "appendix", "annex", "schedule")
+"""Of a document, that have titles."""
 NOT_FOUND = "I found no answer in these documents."
 
 
@@ -114,11 +115,6 @@ def asked_beside(question: str, names: str) -> set[str]:
     return set(content_terms(question)) - OF_DOCUMENTS - set(content_terms(names))
 
 
-def asks_of_document(question: str) -> bool:
-    """Whether a question speaks of a document, or of what one says."""
-    return not OF_DOCUMENTS.isdisjoint(content_terms(question))
-
-
 def asks_only_for(title: str, question: str, names: str) -> bool:
     """Whether a question holds a title whole and asks for nothing else of documents of these names.
 
@@ -128,7 +124,7 @@ def asks_only_for(title: str, question: str, names: str) -> bool:
     terms = {term for term in content_terms(title) if not term[0].isdigit()}
     if terms.issubset(content_terms(names)) or not terms.issubset(content_terms(question)):
         return False
-    return asks_openly(question) and not asked_beside(question, f"{names} {title} {_PARTS}")
+    return asks_openly(question) and not asked_beside(question, f"{names} {title} {' '.join(PARTS)}")
 
 
 def asks_openly(question: str) -> bool:

@@ -18,7 +18,8 @@ from core.graph.nodes.judge import held_to_the_topic
 from core.graph.nodes.router import _by_wish, resolve_mentions
 from core.graph.state import TurnState
 from core.judge.verdict import verdict_of
-from core.models.quoting import NAMED_WHOLE, Quoting
+from core.models.lists import NAMED_WHOLE
+from core.models.quoting import Quoting
 from core.search.plan import plan_question
 from core.text.questions import NOT_FOUND
 from tests.graph.world import CONTRACT, REPORT, ScriptedModel, Shelf, WordSearch

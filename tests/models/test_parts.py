@@ -10,7 +10,8 @@ from core.domain.ports import AnswerRequest, AskedPiece
 from core.domain.search import Evidence, Intent
 from core.domain.turns import SURE
 from core.models import quoting
-from core.models.quoting import DOUBTED, NAMED_WHOLE, Quoting, part_by_part, quotes
+from core.models.lists import NAMED_WHOLE
+from core.models.quoting import DOUBTED, Quoting, part_by_part, quotes
 from core.models.selection import OF_ANOTHER, Selection, answers_with_heading, is_of_another, is_of_another_year, select
 from core.models.units import signed, units_of
 

@@ -1,0 +1,122 @@
+"""Lists that a page writes: items under their marks, and sentences that differ in names and figures alone."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+
+from core.domain.answers import AnswerPart, PartKind
+from core.models.selection import Scored
+from core.models.units import SENTENCE_ENDS, Unit, quotation_of, repeats
+from core.text.questions import asked_beside
+from core.text.sentences import ITEM_MARK, split_sentences
+from core.text.terms import content_terms
+
+MOST_QUOTES, MOST_WORDS = 6, 140
+"""Of one answer."""
+FEWEST_ITEMS, MOST_ITEMS = 2, 20
+"""Of a list."""
+FEWEST_ALIKE, MOST_ALIKE, FEWEST_SHARED = 3, 40, 4
+"""Sentences that differ in names and figures alone, and the words that they share."""
+ITEM = re.compile(rf"^[ \t]*+{ITEM_MARK}[ \t]++(?P<said>[^\s\n](?:[^\n]*[^\s\n])?)", re.MULTILINE)
+MAY_BE_MORE = "There may be more than these."
+NAMED_WHOLE = 0.6
+"""That a section or sentences of one form are what is asked for, where the question names its heading or what they all
+share, and nothing else: no labelled question is so."""
+NAMED_IN_PART = 0.5
+
+
+def family(question: str, scored: Sequence[Scored]) -> list[AnswerPart]:
+    """The sentences that differ from one of the best in names and figures alone, and hold what the question names.
+
+    "Bridge 9 was measured by the surveyor Ivo Jarrold." is of one family with all that say by whom a bridge was
+    measured. Nothing where they are few, or the question has a name or figure that not all of them share.
+    """
+    frames = {one.unit.place: _frame(one.unit.text) for one in scored}
+    asked = set(content_terms(question))
+    for frame in (frames[one.unit.place] for one in scored[:MOST_QUOTES]):
+        if not asked.intersection(content_terms(frame)):
+            continue
+        alike = list[Unit]()
+        for unit in sorted((one.unit for one in scored), key=lambda unit: len(unit.text)):
+            # a title that runs into its first sentence is quoted with it where that does not stand for itself
+            if frames[unit.place].endswith(frame) and not any(repeats(other, unit) for other in alike):
+                alike.append(unit)
+        if len(alike) >= FEWEST_ALIKE and not _singles_out(question, alike):
+            shared = set[str].intersection(*(set(unit.terms) for unit in alike))
+            beside = asked_beside(question, alike[0].item.document_name) - shared
+            return _told_together(alike, NAMED_IN_PART if beside else NAMED_WHOLE)
+    return []
+
+
+def _singles_out(question: str, units: Sequence[Unit]) -> bool:
+    """Whether a question has a word that only some of the sentences hold, or a name or figure that none does."""
+    every = [set(unit.terms) | set(content_terms(unit.item.document_name)) for unit in units]
+    some = set[str].union(*every) - set[str].intersection(*every)
+    named = " ".join(word for word in question.split()[1:] if not word.islower())
+    return bool(some.intersection(content_terms(question)) or set(content_terms(named)) - set[str].union(*every))
+
+
+def _told_together(units: Sequence[Unit], probability: float) -> list[AnswerPart]:
+    in_order = sorted(units, key=lambda unit: (unit.item.passage.page, unit.item.passage.start + unit.start))
+    first, last = in_order[0].item.passage.page_label, in_order[-1].item.passage.page_label
+    where = f"page {first}" if first == last else f"pages {first} to {last}"
+    found = AnswerPart(f"{len(in_order)} sentences of one form on {where}. {MAY_BE_MORE}", kind=PartKind.NOTE)
+    one, *others = map(quotation_of, in_order[:MOST_ALIKE])
+    return [found, replace(one, probability=probability), *others]
+
+
+def _frame(text: str) -> str:
+    """A sentence without its names and figures; nothing where too little is left to tell it by."""
+    kept = [word.casefold() for word in text.split() if word.islower() and not any(map(str.isdigit, word))]
+    return " ".join(kept) if len(kept) >= FEWEST_SHARED and text.endswith(SENTENCE_ENDS) else ""
+
+
+def listed(unit: Unit) -> list[AnswerPart]:
+    """The items of the list that a unit stands in or leads to, each without its mark; nothing where there is none."""
+    numbers = (unit.item.number,)
+    return [
+        AnswerPart(one["said"], numbers, PartKind.HEADLINE, one.start("said")) for one in _run_at(unit)[:MOST_ITEMS]
+    ]
+
+
+def _run_at(unit: Unit) -> list[re.Match[str]]:
+    """The items of a list, line after line, in which a unit stands or which it leads to."""
+    runs: list[list[re.Match[str]]] = []
+    for item in ITEM.finditer(unit.item.passage.text):
+        if runs and item.start() - runs[-1][-1].end() <= 1:
+            runs[-1].append(item)
+        else:
+            runs.append([item])
+    for run in runs:
+        if len(run) >= FEWEST_ITEMS and run[0].start() <= unit.end + 1 and unit.start <= run[-1].end():
+            return run
+    return []
+
+
+def extent(unit: Unit, shown: int) -> AnswerPart:
+    """How many items were found, and whether the page shows where their list begins and ends."""
+    run, text, page = _run_at(unit), unit.item.passage.text, unit.item.passage.page_label
+    whole = shown == len(run) and text[: run[0].start()].strip() and text[run[-1].end() :].strip()
+    found = f"{shown} items of one list on page {page}."
+    return AnswerPart(found if whole else f"{found} {MAY_BE_MORE}", kind=PartKind.NOTE)
+
+
+def whole_list(unit: Unit) -> AnswerPart | None:
+    """The list that a unit belongs to with the line that leads to it; None where none leads, or it is long."""
+    text, run = unit.item.passage.text, _run_at(unit)
+    before = [span for span in split_sentences(text) if run and span.end <= run[0].start()]
+    if not before or not text[before[-1].start : before[-1].end].endswith(":"):
+        return None
+    whole = text[before[-1].start : run[-1].end()]
+    return (
+        AnswerPart(whole, (unit.item.number,), PartKind.VERBATIM, before[-1].start)
+        if len(whole.split()) <= MOST_WORDS
+        else None
+    )
+
+
+def is_item(best: Scored) -> bool:
+    """Whether what answers is a whole item of its list, which has others, or more than one."""
+    answer, text = best.answer, best.unit.item.passage.text
+    items = [(one.start("said"), one.end("said")) for one in _run_at(best.unit)]
+    return answer is not None and ((answer.start, answer.end) in items or "\n" in text[answer.start : answer.end])
