@@ -11,8 +11,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import ollama
-
 from benchmarks.corpus import Corpus, open_corpus
 from benchmarks.judged import Answered, line, report
 from benchmarks.measures import Question, read_questions
@@ -20,15 +18,14 @@ from core.domain.answers import AnswerPart, PartKind
 from core.domain.documents import DocumentStatus
 from core.domain.ports import ChatModel
 from core.domain.search import Evidence, Mode
-from core.domain.turns import TraceStep
+from core.domain.turns import Tier, TraceStep, tier_of
 from core.graph.build import TurnGraph, build_graph
 from core.graph.context import TurnContext
 from core.graph.state import TurnState
 from core.judge.claims import declines
-from core.models.ollama import OllamaChat
 from core.models.quoting import Quoting
 from core.models.registry import choose_engine
-from core.models.served import ANSWER_TOKENS
+from core.models.served import ServedChat
 from core.search.plan import plan_question
 from core.text.marks import plain_text
 from core.text.numbers import quantities, same, stated_scales
@@ -51,8 +48,9 @@ class Silent:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("directory", type=Path, help="a folder with pdfs/ and questions.jsonl")
-    parser.add_argument("--engine", choices=("quoting", "ollama"), default="quoting", help="what writes the answers")
-    parser.add_argument("--model", default="", help="the model of Ollama; without one the first that it has")
+    parser.add_argument(
+        "--engine", default="quoting", metavar="ENGINE", help="what writes: quoting, ollama, openai or openai:MODEL"
+    )
     parser.add_argument(
         "--tags", default="", help="only questions with one of these tags (A,B), and all unanswerable ones"
     )
@@ -67,8 +65,7 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
     gold = gold_answers(options.directory)
     chosen = choose(read_questions(options.directory), tags=options.tags, every=options.every, limit=options.limit)
     questions = askable(corpus, chosen)
-    asked = f"{options.engine}:{options.model}" if options.model else options.engine
-    engine = choose_engine(corpus.app.settings.current, asked)
+    engine = choose_engine(corpus.app.settings.current, options.engine)
     graph = build_graph()
     answered: list[Answered] = []
     baselines: dict[str, list[Answered]] = {}
@@ -77,7 +74,7 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
         own, sent = answer_one(corpus, graph, engine, question, reference)
         answered.append(own)
         beside = {BEST_SENTENCE: best_sentence(corpus, question, reference)}
-        if isinstance(engine, OllamaChat):
+        if isinstance(engine, ServedChat):
             beside[engine.name] = bare(corpus, engine, question, reference, sent)
             beside["quoting"], _ = answer_one(corpus, graph, Quoting(), question, reference)
         for name, other in beside.items():
@@ -142,6 +139,7 @@ def answer_one(
         declined=any(part.kind is PartKind.DECLINE for part in final.parts)
         or bool(final.verdict and final.verdict.declined),
         flagged=final.flagged,
+        warned=final.flagged or bool(final.verdict and tier_of(final.verdict) is Tier.CHECK),
         confidence=final.verdict.confidence if final.verdict else None,
         possible=_possible(corpus, question, gold),
         contained=contains(text, gold),
@@ -153,14 +151,13 @@ def answer_one(
     return answered, final.evidence[: final.usage.passages if final.usage else None]
 
 
-def bare(corpus: Corpus, engine: OllamaChat, question: Question, gold: str, evidence: Sequence[Evidence]) -> Answered:
+def bare(corpus: Corpus, engine: ServedChat, question: Question, gold: str, evidence: Sequence[Evidence]) -> Answered:
     """What the same model says of the same passages, asked in one plain prompt and shown as it comes."""
     passages = "\n\n".join(item.passage.text for item in evidence)
     prompt = f"{passages}\n\nAnswer from this text. If it does not say, say so.\n\nQuestion: {question.text}"
     started = time.perf_counter()
-    options = {"num_ctx": engine.context_tokens, "num_predict": ANSWER_TOKENS, "temperature": 0}
-    reply = ollama.Client(engine.host).chat(engine.model, [{"role": "user", "content": prompt}], options=options)
-    text = " ".join((reply.message.content or "").split())
+    pieces = engine.pieces([{"role": "user", "content": prompt}], lambda: False)
+    text = " ".join("".join(piece.text for piece in pieces).split())
     return Answered(
         question=question,
         reference=gold,
@@ -253,9 +250,9 @@ def render(result: dict[str, Any]) -> str:
 
 
 SHOWN = (
-    "questions", "answered", "right", "right_of_answered", "right_unwarned", "declined_wrongly",
+    "questions", "answered", "right", "right_of_answered", "right_unwarned", "wrong_unwarned", "declined_wrongly",
     "declined_unanswerable", "words_p50", "citations_on_evidence_page", "ece", "aurc", "coverage_at_10_percent_risk",
-    "seconds_p50", "flagged", "possible", "contained",
+    "seconds_p50", "warned", "flagged", "possible", "contained",
 )  # fmt: skip
 
 

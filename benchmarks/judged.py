@@ -26,7 +26,10 @@ class Answered:
     answer: str
     """The headline and what supports it."""
     declined: bool
+    warned: bool = False
+    """Shown with a line below it."""
     flagged: bool = False
+    """Not to be relied on: it waits for a person."""
     confidence: float | None = None
     """As shown; None where none is."""
     possible: bool = False
@@ -81,7 +84,8 @@ def summary(answered: Sequence[Answered]) -> dict[str, Any]:
         "right": _share(right),
         "right_interval": bootstrap_interval([float(value) for value in right]),
         "right_of_answered": _share(one.right for one in given),
-        "right_unwarned": _share(one.right for one in given if not one.flagged),
+        "right_unwarned": _share(one.right for one in given if not one.warned),
+        "wrong_unwarned": _share(not (one.right or one.warned) for one in answered),
         "declined_wrongly": _share(one.declined for one in answerable),
         "declined_unanswerable": _share(one.declined for one in answered if not one.question.answerable),
         "words_p50": median([len(one.answer.split()) for one in given] or [0]),
@@ -90,6 +94,7 @@ def summary(answered: Sequence[Answered]) -> dict[str, Any]:
         ),
         **_confidence(answered),
         "seconds_p50": round(median([one.seconds for one in answered] or [0.0]), 2),
+        "warned": _share(one.warned for one in answered),
         "flagged": _share(one.flagged for one in answered),
         "possible": len(possible),
         "contained": _share(one.contained for one in possible),
@@ -123,6 +128,7 @@ def line(one: Answered) -> str:
             "confidence": one.confidence,
             "right": one.right,
             "declined": one.declined,
+            "warned": one.warned,
             "flagged": one.flagged,
             "answerable": one.question.answerable,
             "possible": one.possible,

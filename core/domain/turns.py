@@ -71,6 +71,13 @@ had seen nothing of their source: `python -m benchmarks fit-quoting`. The second
 """
 
 
+def tier_of(verdict: Verdict) -> Tier:
+    """How an answer is shown that waits for nobody."""
+    sure = verdict.confidence >= (SURE_OF_NOTHING if verdict.declined else SURE)
+    supported = all(claim.status in (ClaimStatus.SUPPORTED, ClaimStatus.SOURCE_REMOVED) for claim in verdict.claims)
+    return Tier.ANSWERED if sure and supported else Tier.CHECK
+
+
 class ReviewDecision(StrEnum):
     APPROVED = "approved"
     EDITED = "edited"
@@ -242,11 +249,7 @@ class Turn:
             return Tier.DO_NOT_RELY
         if self.verdict is None or self.review or self.reused_from:
             return Tier.ANSWERED
-        sure = self.verdict.confidence >= (SURE_OF_NOTHING if self.verdict.declined else SURE)
-        supported = all(
-            claim.status in (ClaimStatus.SUPPORTED, ClaimStatus.SOURCE_REMOVED) for claim in self.verdict.claims
-        )
-        return Tier.ANSWERED if sure and supported else Tier.CHECK
+        return tier_of(self.verdict)
 
     @property
     def final_parts(self) -> tuple[AnswerPart, ...]:

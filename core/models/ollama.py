@@ -150,7 +150,7 @@ class OllamaChat(ServedChat):
         most = ANSWER_TOKENS + (THINKING_TOKENS if self._thinks else 0)
         return {"num_ctx": self.context_tokens, "num_predict": most, "temperature": 0}
 
-    def _pieces(self, messages: list[dict[str, str]], stopped: Callable[[], bool]) -> Generator[ReplyPiece, None, None]:
+    def pieces(self, messages: list[dict[str, str]], stopped: Callable[[], bool]) -> Generator[ReplyPiece, None, None]:
         with stoppable(stopped):
             options, think = self._options, True if self._thinks else None
         for part in stream(

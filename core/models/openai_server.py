@@ -204,7 +204,7 @@ class OpenAiChat(ServedChat):
         message = told.choices[0].message if told.choices else None
         return (message.content if message else None) or ""
 
-    def _pieces(self, messages: list[dict[str, str]], stopped: Callable[[], bool]) -> Generator[ReplyPiece, None, None]:
+    def pieces(self, messages: list[dict[str, str]], stopped: Callable[[], bool]) -> Generator[ReplyPiece, None, None]:
         """Its token count comes after the last words, where the server has one."""
         ended = cut = False
         read = 0

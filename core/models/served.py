@@ -108,8 +108,8 @@ class ServedChat(ABC):
         """At most LARGEST_CONTEXT. Raises ModelUnavailableError."""
 
     @abstractmethod
-    def _pieces(self, messages: list[dict[str, str]], stopped: Callable[[], bool]) -> Generator[ReplyPiece, None, None]:
-        """Raises ServerTrouble, ModelUnavailableError and StoppedError."""
+    def pieces(self, messages: list[dict[str, str]], stopped: Callable[[], bool]) -> Generator[ReplyPiece, None, None]:
+        """What the server answers, as it comes. Raises ServerTrouble, ModelUnavailableError and StoppedError."""
 
     @abstractmethod
     def _reply(self, messages: list[dict[str, str]], schema: Mapping[str, Any]) -> str:
@@ -133,7 +133,7 @@ class ServedChat(ABC):
         sent = sum(len(message["content"]) for message in messages)
         written, thinking, last = "", False, ReplyPiece()
         asked_at, waited = time.monotonic(), 0.0
-        pieces = self._pieces(messages, stopped)
+        pieces = self.pieces(messages, stopped)
         try:
             for piece in pieces:
                 last = piece

@@ -49,7 +49,7 @@ def test_right_wrong_and_declined_answers_are_counted_apart() -> None:
     result = summary(
         [
             _right(),
-            _wrong(flagged=True),
+            _wrong(warned=True, flagged=True),
             _wrong(),
             _declined(),
             _declined(question=none),
@@ -63,7 +63,8 @@ def test_right_wrong_and_declined_answers_are_counted_apart() -> None:
     assert result["right_unwarned"] == pytest.approx(1 / 3, abs=1e-4)
     assert result["declined_wrongly"] == 0.25
     assert result["declined_unanswerable"] == 0.5
-    assert result["flagged"] == pytest.approx(1 / 6, abs=1e-4)
+    assert result["wrong_unwarned"] == 0.5
+    assert result["warned"] == result["flagged"] == pytest.approx(1 / 6, abs=1e-4)
 
 
 def test_length_and_citations_are_those_of_answers_that_were_given() -> None:
