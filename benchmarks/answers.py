@@ -18,6 +18,7 @@ from core.domain.answers import AnswerPart, PartKind
 from core.domain.documents import DocumentStatus
 from core.domain.ports import ChatModel
 from core.domain.search import Evidence, Mode
+from core.domain.settings import load_settings
 from core.domain.turns import Tier, TraceStep, tier_of
 from core.graph.build import TurnGraph, build_graph
 from core.graph.context import TurnContext
@@ -65,7 +66,7 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
     gold = gold_answers(options.directory)
     chosen = choose(read_questions(options.directory), tags=options.tags, every=options.every, limit=options.limit)
     questions = askable(corpus, chosen)
-    engine = choose_engine(corpus.app.settings.current, options.engine)
+    engine = choose_engine(load_settings(corpus.app.settings.current.data_dir), options.engine)
     graph = build_graph()
     answered: list[Answered] = []
     baselines: dict[str, list[Answered]] = {}

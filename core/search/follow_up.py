@@ -118,7 +118,7 @@ def read_after(question: str, history: Sequence[Exchange]) -> FollowUp:
         return FollowUp(question)
     last, before = earlier[-1], _shortened(earlier[-1].understood, MOST_WORDS_CARRIED)
     joined = f"{before} {question.strip()}"
-    if last.asked_back and len(words(question)) <= MOST_WORDS_OF_AN_ITEM:
+    if last.asked_back and len(words(question)) <= MOST_WORDS_OF_AN_ITEM and not _asks_by_itself(question):
         return FollowUp(joined, note="Taken as the reply to Pincite's question.")
     if pointed := _pointed_at(question, last):
         return FollowUp(pointed, note=FROM_THE_ANSWER)
@@ -154,6 +154,15 @@ def stands_alone(question: str) -> bool:
     """Say whether a question asks by itself, or names enough of its own: "How much did it cost?", not "Per day?"."""
     own = set(content_terms(question))
     return len(own) >= OWN_TERMS or (bool(own) and bool(_ASKS_ANEW.match(_LITTLE_OPENING.sub("", question, count=1))))
+
+
+def _asks_by_itself(question: str) -> bool:
+    """Say whether it is a question that needs nothing of what was said before: no reply to Pincite's own."""
+    return (
+        bool(_ASKS_ANEW.match(question))
+        and len(words(question)) > MOST_WORDS_OF_A_REST
+        and not (leans_on_the_last(question) or points_back(question))
+    )
 
 
 def points_back(question: str) -> bool:

@@ -1,4 +1,4 @@
-"""A question that fits several things equally well is asked back, before an answer is guessed; never twice in a row."""
+"""A question that fits several things equally well is asked back, before an answer is guessed; a reply never is."""
 
 from typing import Any
 
@@ -25,10 +25,12 @@ def test_what_is_asked_back_and_not_sure_enough_waits_with_its_choices(world: An
     assert turn.status is TurnStatus.FLAGGED and sorted(turn.options) == sorted(FEES) and len(turn.attempts) == 1
 
 
-def test_it_is_never_asked_back_twice_in_a_row(world: Any) -> None:
+def test_a_reply_is_never_asked_back_and_the_question_asked_again_is(world: Any) -> None:
     one = world(shelf=Shelf(FEES))
     assert one.ask("What is the fee?").turn.options
-    assert not one.ask("What is the fee?").turn.options
+    again = one.ask("What is the fee?").turn
+    assert again.options and again.plan.standalone_question == "What is the fee?"
+    assert not one.ask("the one that I mean").turn.options
 
 
 def test_asked_again_it_is_answered_as_it_is(world: Any) -> None:

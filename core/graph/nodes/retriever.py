@@ -56,14 +56,15 @@ def retriever(state: TurnState, runtime: Runtime[TurnContext]) -> TurnState:
 def _asking_back(state: TurnState, context: TurnContext) -> TurnState:
     """Say what each place says and ask which is meant, where several answer equally well.
 
-    Never of a question that answers the last one, or that asks several things.
+    Never of a reply to what was asked back, nor of what asks several things.
     """
-    asked_before = bool(context.history) and context.history[-1].asked_back
-    several = state.plan is not None and bool(state.plan.pieces)
-    if state.intent is Intent.SURVEY or state.attempts or state.hint or asked_before or state.fresh or several:
+    plan = state.plan
+    replies = plan and plan.standalone_question != plan.question and context.history and context.history[-1].asked_back
+    several = plan is not None and bool(plan.pieces)
+    if state.intent is Intent.SURVEY or state.attempts or state.hint or replies or state.fresh or several:
         return state
     found = choices(state.asked, state.evidence)
-    if found and state.plan and is_joined(state.plan) and (meant := _where_last(found, state, context)):
+    if found and plan and is_joined(plan) and (meant := _where_last(found, state, context)):
         return replace(state, evidence=meant)
     names = tuple(name for name, _ in found)
     context.note(decided={"options": list(names)})
