@@ -7,7 +7,7 @@ from streamlit.typing import ChatInputValue
 
 from core.domain.documents import Collection, Document, DocumentStatus
 from core.domain.search import Mode
-from core.domain.settings import PACKAGE_ROOT
+from core.domain.settings import PACKAGE_ROOT, variable_of
 from core.domain.turns import Session, Turn
 from core.services.bootstrap import Pincite
 from pages.components.collections import documents_of
@@ -204,14 +204,27 @@ def draw_input(
         )  # fmt: skip
         draw_scope(app, session, documents, mode or Mode.AUTO)
         draw_notes(app, session, SLOT)
-        with st.container(key="engine", width="content"):
-            st.caption(escape(f"{engine.name} {engine.model}"), width="content")
+        draw_engine(app)
     value = st.chat_input(
         "Ask a question, type @ to name a document, or drop PDFs here",
         key="chat_input", accept_file="multiple", file_type="pdf", max_upload_size=app.settings.current.max_file_mib,
     )  # fmt: skip
     if isinstance(value, ChatInputValue):
         receive(app, session, value, mode or Mode.AUTO, collection)
+
+
+def draw_engine(app: Pincite) -> None:
+    """What writes the answers, and the choice where there are models."""
+    engine = app.engines.state()
+    label, models = escape(f"{engine.name} {engine.model}"), [f"{engine.provider}:{model}" for model in engine.models]
+    with st.container(key="engine", width="content"):
+        if not models or variable_of("engine"):
+            st.caption(label, width="content")
+        elif chosen := st.menu_button(engine.model or engine.name, [*models, "quoting"], type="tertiary",
+                                      help="What writes the answers"):  # fmt: skip
+            with errors_told():
+                app.settings.change(engine=chosen)
+                st.rerun()
 
 
 def receive(

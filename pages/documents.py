@@ -129,14 +129,11 @@ def draw_language_offer(app: Pincite) -> None:
                        "`ollama pull bge-m3`, then choose `bge-m3` in the settings, under Search.")  # fmt: skip
         with row():
             if offer.model:
-                button("Search in all languages", "translate", _switch_embedder, app, offer.model, type="primary")
+                button("Search in all languages", "translate",
+                       lambda: app.settings.change(embedding_model=offer.model), type="primary")  # fmt: skip
             if quiet("Keep as is", "close"):
                 st.session_state["language_offer_declined"] = offer.documents
                 st.rerun()
-
-
-def _switch_embedder(app: Pincite, model: str) -> None:
-    app.settings.change(embedding_model=model)
 
 
 def draw_progress(app: Pincite) -> None:

@@ -79,7 +79,9 @@ def draw_form(app: Pincite, key: str, *rows: list[str]) -> None:
 
 def draw_answers(app: Pincite) -> None:
     engine, settings = app.engines.state(), app.settings.current
-    if engine.available:
+    if engine.available and engine.hint:
+        st.warning(f"{escape(engine.message)} {escape(engine.hint)}", icon=":material/model_training:")
+    elif engine.available:
         st.success(escape(engine.message), icon=":material/check_circle:")
     elif engine.asks_to_send_to:
         st.warning(f"{escape(engine.message)} Nothing has been sent so far.", icon=":material/cloud_upload:")
@@ -92,13 +94,10 @@ def draw_answers(app: Pincite) -> None:
         chosen = draw_setting(settings, "engine", few=names, format_func=lambda name: ENGINES.get(name, name))
         model = draw_model(app, "ollama")
         host = draw_setting(settings, "ollama_host", placeholder="http://127.0.0.1:11434")
-        if st.form_submit_button("Save", type="primary"):
-            save(app, {"engine": chosen, "ollama_model": model, "ollama_host": host})
-    draw_openai(app)
-    with st.form("exports"):
         style = draw_setting(settings, "citation_style", few=list(STYLES), format_func=STYLES.__getitem__)
         if st.form_submit_button("Save", type="primary"):
-            save(app, {"citation_style": style})
+            save(app, {"engine": chosen, "ollama_model": model, "ollama_host": host, "citation_style": style})
+    draw_openai(app)
     fetching = _is_fetching(app)
     st.fragment(draw_models, run_every=1.0 if fetching else None)(app, fetching)
     for address in app.engines.allowed:
@@ -168,10 +167,7 @@ def in_words(model: KeptModel) -> str:
 
 def draw_openai(app: Pincite) -> None:
     settings = app.settings.current
-    with (
-        st.expander("Server with an OpenAI-compatible API", icon=":material/dns:"),
-        st.form("openai", border=False),
-    ):
+    with st.expander("Server with an OpenAI-compatible API", icon=":material/dns:"), st.form("openai", border=False):
         address = draw_setting(settings, "openai_address", placeholder="http://127.0.0.1:8000/v1")
         model = draw_model(app, "openai")
         key = st.text_input(
@@ -270,11 +266,9 @@ def draw_checking(app: Pincite) -> None:
             effects, basis = own.effects, f"your own {own.right + own.wrong:,} decisions"
         if effect := effects.get(threshold):
             st.markdown(f"A threshold of {threshold:.2f} {effect}, measured on {basis}.")
-    left, right = st.columns(2)
-    with left:
-        retries = draw_setting(app.settings.current, "max_retries")
-    with right:
-        seconds = draw_setting(app.settings.current, "turn_seconds", step=10.0, format="%.0f")
+    with row(vertical_alignment="bottom"):
+        retries = draw_setting(settings, "max_retries")
+        seconds = draw_setting(settings, "turn_seconds", step=10.0, format="%.0f")
     if st.button("Save", type="primary", key="save_checking"):
         save(app, {**values, "max_retries": retries, "turn_seconds": seconds})
     st.subheader("How reliable the confidence is", anchor=False)

@@ -30,8 +30,8 @@ class Choices(BaseModel):
     engine: EngineName = Field(
         default="auto",
         title="Answer engine",
-        description="`auto` uses Ollama if it responds and has a chat model, otherwise quoting: sentences from "
-        "the documents, word for word. `PROVIDER:MODEL` selects one model.",
+        description="`auto` uses Ollama if it has a chat model of a billion parameters or more, otherwise quoting: "
+        "sentences from the documents, word for word. `PROVIDER:MODEL` selects one model.",
     )
     ollama_host: Storable = Field(
         default="", title="Ollama address", description="If empty: OLLAMA_HOST, or else http://127.0.0.1:11434."

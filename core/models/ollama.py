@@ -47,9 +47,12 @@ def host_of(chosen: str) -> str:
         ) from error
 
 
-def chat_models(host: str) -> list[str]:
-    """Names of the models that can chat; those that only embed are left out. Raises ModelUnavailableError."""
-    chatting: list[str] = []
+def chat_models(host: str) -> dict[str, int]:
+    """The models that can chat, with how many parameters each has; those that only embed are left out.
+
+    Raises ModelUnavailableError.
+    """
+    chatting: dict[str, int] = {}
     try:
         reply = ask(ollama_at(host), lambda server: server.list(), seconds=LOOK_SECONDS)
     except ServerTrouble as trouble:
@@ -60,8 +63,9 @@ def chat_models(host: str) -> list[str]:
         if time.monotonic() >= until:
             break
         with suppress(ServerTrouble):
-            if can_chat(shown(host, name, until - time.monotonic())):
-                chatting.append(name)
+            if can_chat(told := shown(host, name, until - time.monotonic())):
+                parameters = (told.modelinfo or {}).get("general.parameter_count")
+                chatting[name] = parameters if isinstance(parameters, int) else 0
     return chatting
 
 
@@ -90,7 +94,7 @@ class OllamaProvider:
     def address(self, settings: Settings) -> str:
         return host_of(settings.ollama_host)
 
-    def models(self, settings: Settings) -> list[str]:
+    def models(self, settings: Settings) -> dict[str, int]:
         return chat_models(self.address(settings))
 
     def preferred(self, settings: Settings) -> str:

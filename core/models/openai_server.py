@@ -149,10 +149,10 @@ class OpenAiProvider:
             )
         return address_of(settings.openai_address)
 
-    def models(self, settings: Settings) -> list[str]:
+    def models(self, settings: Settings) -> dict[str, int]:
         address = self.address(settings)
         try:
-            return list(_listed(address, key_for(address, CHAT_KEY)))
+            return dict.fromkeys(_listed(address, key_for(address, CHAT_KEY)), 0)
         except ServerTrouble as trouble:
             raise unavailable(address, trouble, "it") from trouble
 

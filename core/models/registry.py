@@ -3,7 +3,7 @@
 A model is named ``provider:model``, or by its provider alone where that has one model or is to choose.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Protocol
@@ -22,6 +22,8 @@ from core.models.quoting import Quoting
 from core.models.rerank import BuiltInReranker
 
 AUTO, QUOTING = "auto", "quoting"
+LEAST_PARAMETERS = 1_000_000_000
+"""A smaller model says much that its evidence does not: ``auto`` chooses none, who names one gets it."""
 QUOTING_IS_CHOSEN = "No language model is used."
 
 
@@ -34,8 +36,11 @@ class ChatProvider(Protocol):
     def address(self, settings: Settings) -> str:
         """Where its models run; empty: in this process. Raises ModelUnavailableError where that is no address."""
 
-    def models(self, settings: Settings) -> Sequence[str]:
-        """Those that can chat. Raises ModelUnavailableError, within a few seconds."""
+    def models(self, settings: Settings) -> Mapping[str, int]:
+        """Those that can chat, with how many parameters each has; 0: not known.
+
+        Raises ModelUnavailableError, within a few seconds.
+        """
 
     def preferred(self, settings: Settings) -> str:
         """The one that the settings name; empty: the first that there is."""
@@ -90,7 +95,7 @@ def look_for_engines(settings: Settings) -> EngineState:
     wanted = settings.engine.partition(":")[0]
     if wanted == QUOTING:
         found = _first(settings.but(engine=AUTO))
-        return replace(found, name=QUOTING, model="", message=QUOTING_IS_CHOSEN) if found.models else found
+        return replace(found, name=QUOTING, model="", message=QUOTING_IS_CHOSEN, hint="") if found.models else found
     found = _first(settings)
     return replace(found, name=wanted) if wanted in CHAT and not found.models else found
 
@@ -133,12 +138,11 @@ def make_reranker(settings: Settings) -> Reranker:
 
 
 def _first(settings: Settings) -> EngineState:
-    """The first provider asked that has the wanted model, else what the first one said."""
+    """The first provider asked that has the wanted model, else one that has others, else what the first one said."""
     check_engine(settings.engine)
     wanted, _, model = settings.engine.partition(":")
     states = [_state(name, model, settings) for name in ([wanted] if wanted in CHAT else CHAT)]
-    asking = (state for state in states if state.asks_to_send_to)
-    return next((state for state in states if state.model), next(asking, states[0]))
+    return max(states, key=lambda state: (bool(state.model), bool(state.asks_to_send_to), state.available))
 
 
 def _state(name: str, model: str, settings: Settings) -> EngineState:
@@ -149,18 +153,20 @@ def _state(name: str, model: str, settings: Settings) -> EngineState:
             return EngineState(
                 QUOTING, "", (), False, sends_to(address), "Allow it in the settings.", asks_to_send_to=address
             )
-        models = tuple(provider.models(settings))
+        models = provider.models(settings)
     except ModelUnavailableError as error:
         return EngineState(QUOTING, "", (), False, error.message, error.hint)
     wanted = model or provider.preferred(settings)
-    chosen = next((known for known in models if not wanted or known in (wanted, f"{wanted}:latest")), "")
+    least = LEAST_PARAMETERS if settings.engine == AUTO and not wanted else 0
+    fitting = [known for known, parameters in models.items() if parameters >= least or not parameters]
+    chosen = next((known for known in fitting if not wanted or known in (wanted, f"{wanted}:latest")), "")
     at = f" at {address}" if address else ""
     if not chosen:
-        called = f" called {wanted}" if wanted else ""
+        called = f" called {wanted}" if wanted else " of a billion parameters or more" if models else ""
         message = f"{provider.label}{at} has no chat model{called}."
         hint = "Choose another model in the settings, or run the question with quoting."
-        return EngineState(QUOTING, "", models, bool(models), message, hint, name)
+        return EngineState(QUOTING, "", tuple(models), bool(models), message, hint, name)
     message = f"{chosen}{at} writes the answers."
     if address and not is_this_machine(address):
         message += " Questions and passages of the documents are sent there."
-    return EngineState(name, chosen, models, True, message, provider=name)
+    return EngineState(name, chosen, tuple(models), True, message, provider=name)

@@ -4,6 +4,33 @@ const MOST_PAGES = 60
 const make = (tag, name, more) => Object.assign(document.createElement(tag), { className: name, ...more })
 const flat = (text) => text.replace(/\s+/g, " ").trim()
 
+// In heights of a line: words further apart are selected apart, as in the columns of a table.
+const GAP = 1.2
+const SAME_LINE = 0.5
+
+function goesOn([left, top, width, height], [next, nextTop, , nextHeight]) {
+  const least = Math.min(height, nextHeight)
+  const shared = Math.min(top + height, nextTop + nextHeight) - Math.max(top, nextTop)
+  const gap = next - left - width + 0.2 * least
+  return shared > SAME_LINE * least && gap >= 0 && gap <= GAP * least
+}
+
+// Words that follow each other on a line, as one stretch to select.
+function stretches(words) {
+  const lines = []
+  for (const word of words) {
+    const line = lines.at(-1)
+    if (line && goesOn(line.at(-1), word)) line.push(word)
+    else lines.push([word])
+  }
+  return lines.map((line) => {
+    const left = Math.min(...line.map((word) => word[0])), top = Math.min(...line.map((word) => word[1]))
+    const right = Math.max(...line.map((word) => word[0] + word[2]))
+    const bottom = Math.max(...line.map((word) => word[1] + word[3]))
+    return [left, top, right - left, bottom - top, line.map((word) => word[4]).join(" ")]
+  })
+}
+
 function layer(data, image) {
   const words = make("div", "pincite-words", { lang: "" })
   const measure = make("canvas").getContext("2d")
@@ -191,6 +218,7 @@ function draw(data, tools, image, setStateValue, trigger) {
 }
 
 export default function ({ data, parentElement, setStateValue, setTriggerValue }) {
+  data = { ...data, lines: stretches(data.words) }
   let tools = parentElement.querySelector(".pincite-tools")
   if (!tools) {
     tools = make("div", "pincite-tools", { role: "toolbar", ariaLabel: "Page tools" })

@@ -8,15 +8,12 @@ from collections.abc import Callable, Sequence
 
 import streamlit as st
 
-from core.domain.documents import Box, Page, Word
+from core.domain.documents import Box, Page
 from pages.components.layout import asset
 from pages.components.words import page_name
 
 PICTURE = "page_picture"
 """The key of the container that the picture is in."""
-_GAP = 1.2
-"""In heights of a line: words further apart are selected apart, as in the columns of a table."""
-_SAME_LINE = 0.5
 _ASKED = "words_to_find"
 """The words that were last looked for, on whichever page."""
 
@@ -52,7 +49,6 @@ def draw_page_tools(
             "picture": PICTURE,
             "cited": f"{name}, {page_name(page.page_label, page.page_index)}",
             "words": [_shape(word.box, page.text[word.start : word.end]) for word in page.words],
-            "lines": _lines(page),
             "found": [_shape(box) for span in found if (box := _around(page, span))],
             "asked": asked,
             "pages": list(find(asked)),
@@ -81,29 +77,7 @@ def _shape(box: Box, text: str | None = None) -> Shape:
 
 def _around(page: Page, span: tuple[int, int]) -> Box | None:
     boxes = [word.box for word in page.words if word.start < span[1] and word.end > span[0]]
-    return _joined(boxes) if boxes else None
-
-
-def _joined(boxes: Sequence[Box]) -> Box:
+    if not boxes:
+        return None
     lefts, tops, rights, bottoms = zip(*((box.left, box.top, box.right, box.bottom) for box in boxes), strict=True)
     return Box(min(lefts), min(tops), max(rights), max(bottoms))
-
-
-def _lines(page: Page) -> list[Shape]:
-    """Words that follow each other on a line, as one stretch to select."""
-    lines: list[list[Word]] = []
-    for word in page.words:
-        if lines and _goes_on(lines[-1][-1].box, word.box):
-            lines[-1].append(word)
-        else:
-            lines.append([word])
-    return [
-        _shape(_joined([word.box for word in line]), " ".join(page.text[word.start : word.end] for word in line))
-        for line in lines
-    ]
-
-
-def _goes_on(last: Box, word: Box) -> bool:
-    height = min(last.bottom - last.top, word.bottom - word.top)
-    level = min(last.bottom, word.bottom) - max(last.top, word.top) > _SAME_LINE * height
-    return level and 0 <= word.left - last.right + 0.2 * height <= _GAP * height

@@ -88,7 +88,7 @@ def draw_session_list(app: Pincite, current: Session | None) -> Collection | Non
 
 
 def draw_session_menu(app: Pincite, session: Session, turns: Sequence[Turn]) -> None:
-    with row():
+    with row(key="session_head"):
         st.markdown(f"**{escape(session.title)}**", width="stretch", wrap=False)
         with st.popover(
             "", icon=":material/more_horiz:", type="tertiary", help="Rename, export or delete this session"

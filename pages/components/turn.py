@@ -114,9 +114,7 @@ def _searched(turn: Turn) -> str:
     """Where an answer was looked for, and how the question was read."""
     asked = f" for “{escape(turn.asked)}”" if turn.asked and turn.asked != turn.question else ""
     named = turn.plan.document_ids if turn.plan else ()
-    where = (
-        f"{count(len(named), 'document')} named in the question" if named else count(len(turn.document_ids), "document")
-    )
+    where = f"{count(len(named or turn.document_ids), 'document')}{' named in the question' if named else ''}"
     return f"Searched {where}{asked}."
 
 
@@ -183,7 +181,16 @@ def _draw_state(turn: Turn) -> None:
 
 def draw_actions(app: Pincite, turn: Turn) -> None:
     """What can be done with a finished turn."""
-    with row(key=f"actions_{turn.id}"):
+    with st.container(key=f"actions_{turn.id}", gap="xsmall"):
+        _draw_ways_on(app, turn)
+        _draw_quiet_actions(app, turn)
+    if turn.feedback is FeedbackKind.BAD and turn.status is TurnStatus.ANSWERED:
+        _ask_what_is_wrong(app, turn)
+
+
+def _draw_ways_on(app: Pincite, turn: Turn) -> None:
+    """What an answer leaves to decide: which place is meant, where else to look, whether to try again."""
+    with row(gap="xsmall"):
         if turn.status in (TurnStatus.FAILED, TurnStatus.INTERRUPTED, TurnStatus.STOPPED):
             if app.runner.can_continue(turn):
                 button("Continue", "play_arrow", app.runner.continue_turn, turn.id, key=f"continue_{turn.id}",
@@ -191,19 +198,23 @@ def draw_actions(app: Pincite, turn: Turn) -> None:
             button("Run again", "refresh", app.runner.run_again, turn.id, key=f"again_{turn.id}")
             if turn.engine != "quoting":
                 button("Run again with quoting", "format_quote", _quote, app, turn.id, key=f"quoting_{turn.id}")
-        elif turn.status is not TurnStatus.UNREADABLE:
+        if turn.verdict and turn.verdict.declined and not turn.review and (turn.scope or _narrowed(turn)):
+            button("Search all documents", "travel_explore", _elsewhere, app, turn.id, key=f"wide_{turn.id}")
+        for name in turn.options:
+            button(name, "subdirectory_arrow_right", _choose, app, turn, name, key=f"option_{name}_{turn.id}")
+        if turn.options and turn.engine != "quoting":  # which could but repeat one of them
+            button("Answer anyway", "done", app.runner.run_again, turn.id, key=f"anyway_{turn.id}")
+        if turn.intent is Intent.ABOUT:
+            st.page_link("pages/documents.py", label="Documents", icon=":material/description:")
+            st.page_link("pages/settings.py", label="Settings", icon=":material/settings:")
+
+
+def _draw_quiet_actions(app: Pincite, turn: Turn) -> None:
+    with row():
+        if turn.status in (TurnStatus.ANSWERED, TurnStatus.FLAGGED, TurnStatus.REVIEWED):
             given = {FeedbackKind.GOOD: 1, FeedbackKind.BAD: 0}.get(turn.feedback) if turn.feedback else None
             st.feedback("thumbs", key=f"feedback_{turn.id}", default=given,
                         on_change=safely, args=(_keep_feedback, app, turn.id))  # fmt: skip
-            if turn.verdict and turn.verdict.declined and not turn.review and (turn.scope or _narrowed(turn)):
-                button("Search all documents", "travel_explore", _elsewhere, app, turn.id, key=f"wide_{turn.id}")
-            for name in turn.options:
-                button(name, "subdirectory_arrow_right", _choose, app, turn, name, key=f"option_{name}_{turn.id}")
-            if turn.options:
-                button("Answer anyway", "done", app.runner.run_again, turn.id, key=f"anyway_{turn.id}")
-            if turn.intent is Intent.ABOUT:
-                st.page_link("pages/documents.py", label="Documents", icon=":material/description:")
-                st.page_link("pages/settings.py", label="Settings", icon=":material/settings:")
             if turn.final_citations:
                 quiet("Pin to notes", "keep", app.notes.pin, turn.session_id, turn.final_citations,
                       key=f"pin_all_{turn.id}", help="Add this answer's quotations to the notes")  # fmt: skip
@@ -214,8 +225,6 @@ def draw_actions(app: Pincite, turn: Turn) -> None:
         ):
             _draw_more(app, turn)
         st.caption(_timing(turn), width="content")
-    if turn.feedback is FeedbackKind.BAD and turn.status is TurnStatus.ANSWERED:
-        _ask_what_is_wrong(app, turn)
 
 
 def _ask_what_is_wrong(app: Pincite, turn: Turn) -> None:

@@ -54,7 +54,7 @@ def environment(**more: str) -> dict[str, str]:
 
 
 def with_model(model: SlowModel) -> dict[str, str]:
-    return environment(PINCITE_ENGINE="ollama", PINCITE_OLLAMA_HOST=model.address)
+    return environment(PINCITE_OLLAMA_HOST=model.address)
 
 
 @pytest.fixture

@@ -11,6 +11,8 @@ from tests.browser.slow_model import SlowModel
 from tests.browser.test_journeys import NewPage, ask, go_to
 
 expect.set_options(timeout=PATIENCE_MS)
+FITS = "() => { const main = document.querySelector('.stMain'); return main.scrollHeight <= main.clientHeight }"
+BOTTOM = "document.querySelector('.st-key-page_panel').getBoundingClientRect().bottom"
 DROP = """() => {
   const dropped = new DataTransfer()
   dropped.items.add(new File(["no pdf at all"], "notes.pdf", { type: "application/pdf" }))
@@ -49,6 +51,31 @@ def test_a_long_answer_is_shown_from_its_question_on(quoting_app: str, new_page:
     expect(page.get_by_text(re.compile("^30 sentences of one form"))).to_be_in_viewport()
     expect(page.get_by_test_id("stChatMessage").first).to_be_in_viewport()
     expect(page.locator("p", has_text="Lock 30 was painted").first).not_to_be_in_viewport()
+
+
+def test_panes_fill_the_window_and_nothing_lies_over_what_is_clicked(quoting_app: str, new_page: NewPage) -> None:
+    page = new_page()
+    page.goto(quoting_app)
+    page.get_by_role("button", name="Try it with the sample contract").click()
+    page.get_by_role("button", name=re.compile(r"^Open service-contract\.pdf, p\. 2")).first.click()
+    expect(page.locator(".st-key-page_panel img")).to_be_visible()
+    close = page.locator(".st-key-chat_page_close button").first
+    for width, height in ((1440, 900), (1024, 768), (800, 900)):
+        page.set_viewport_size({"width": width, "height": height})
+        page.wait_for_function(FITS)
+        for one in (
+            page.locator('[data-testid="stMainMenu"] button'),
+            page.get_by_test_id("stChatInputTextArea"),
+            close,
+        ):
+            one.click(trial=True)
+        if width > 1300:
+            assert page.evaluate(BOTTOM) > height - 30
+    page.set_viewport_size({"width": 1024, "height": 768})
+    close.click()
+    expect(close).to_have_count(0)
+    page.wait_for_function(FITS)
+    page.locator(".st-key-session_head button").first.click(trial=True)
 
 
 def test_words_of_a_page_are_found_selected_copied_with_their_citation_and_asked_about(
@@ -149,6 +176,10 @@ def test_the_box_stays_live_in_mid_answer_and_the_next_question_comes_into_view(
     model.go_on.set()
     expect(waits).to_have_count(0)
     expect(pane.get_by_text("Which law governs it?")).to_be_visible()
+    writes = page.locator(".st-key-engine")
+    writes.get_by_role("button", name="slow:latest").click()
+    page.get_by_role("option", name="quoting").or_(page.get_by_role("menuitem", name="quoting")).click()
+    expect(writes.get_by_role("button", name="quoting")).to_be_visible()
 
 
 def test_back_closes_the_page_of_a_citation_and_names_are_offered_behind_an_at_sign(

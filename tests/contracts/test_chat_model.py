@@ -88,7 +88,7 @@ def model(request: pytest.FixtureRequest) -> ChatModel:
         names = chat_models(host_of(""))
     except ModelUnavailableError as error:
         pytest.skip(str(error))
-    return OllamaChat(host_of(""), names[0])
+    return OllamaChat(host_of(""), next(iter(names)))
 
 
 def test_it_streams_an_answer_in_pieces(model: ChatModel) -> None:

@@ -56,6 +56,18 @@ def test_auto_goes_on_to_the_provider_that_answers(guide: dict[str, Any], tmp_pa
     assert "sent" not in state.message
 
 
+@pytest.mark.parametrize(("sizes", "chosen"), [((135, 4000), "second"), ((0, 4000), "first"), ((135,), "")])
+def test_auto_chooses_no_model_that_is_said_to_be_small(
+    sizes: Sequence[int], chosen: str, guide: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    offered = {name: size * 1_000_000 for name, size in zip(("first", "second"), sizes, strict=False)}
+    monkeypatch.setattr(guide["EchoProvider"], "models", lambda self, settings: offered)
+    state = look_for_engines(choosing(tmp_path, "auto"))
+    assert state.model == chosen and state.models == tuple(offered) and state.available
+    assert chosen or ("billion" in state.message and state.hint)
+    assert look_for_engines(choosing(tmp_path, "echo")).model == "first"
+
+
 def test_the_guides_embedder_embeds(guide: dict[str, Any], tmp_path: Path) -> None:
     embedder = make_embedder("letters", Settings(data_dir=tmp_path))
     vectors = embedder.embed(["late", "tale", ""])
