@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 from core.domain.answers import AnswerPart, PartKind, Span
 from core.domain.figures import Computation, Figure
+from core.text.marks import MARK
 from core.text.sentences import split_sentences
 from core.text.terms import content_terms
 
@@ -229,6 +230,22 @@ def _is_filler(statement: str) -> bool:
     if not _SMALL_TALK.match(statement):
         return False
     return statement.endswith(":") or (len(told) < 2 and not any(character.isdigit() for character in statement))
+
+
+def without_filler(text: str) -> str:
+    """Prose without what only speaks of the answer itself ("This is stated in both passages [1]."), if more is said."""
+    spans = split_sentences(text)
+    said = [span for span in spans if not _passes_over(MARK.sub("", text[span.start : span.end]))]
+    if not said or len(said) == len(spans):
+        return text
+    starts = [0, *(span.end for span in spans)]
+    return "".join(text[start : span.end] for start, span in zip(starts, spans, strict=False) if span in said).strip()
+
+
+def _passes_over(sentence: str) -> bool:
+    statement = bare_text(sentence)
+    says_nothing = bool(content_terms(statement)) and _is_filler(statement)
+    return says_nothing and "|" not in sentence and not statement.endswith((":", "?"))
 
 
 def declines(text: str) -> bool:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from core.judge.claims import ClaimText, bare_text, declines, is_claim
+from core.judge.claims import ClaimText, bare_text, declines, is_claim, without_filler
 from core.judge.claims import extract_claims as claims_of_parts
 from core.text.marks import citation_numbers, plain_text, read_marks
 
@@ -80,3 +80,19 @@ def test_marks_of_another_kind_state_nothing() -> None:
     for mark in ("(1)", "[^1]", "[1 ]", "①", "<1>", "{1}", "\\[1\\]", "[a][b]"):
         assert not is_claim(mark)
     assert is_claim("12") and is_claim("(12) days")
+
+
+@pytest.mark.parametrize(
+    ("prose", "left"),
+    [
+        ("Dogs are kept out [1]. This is stated in both passages [1] and [2].", "Dogs are kept out [1]."),
+        ("Sure! The fee is 40 euro [1].\n\nI hope this helps!", "The fee is 40 euro [1]."),
+        ("# Answer\n\nThe fee is 40 euro [1].", "The fee is 40 euro [1]."),
+        ("The information is given below.", "The information is given below."),
+        ("Here is the list:\n- Elm [1]\n- Ash [2]", "Here is the list:\n- Elm [1]\n- Ash [2]"),
+        ("| find | result |\n|---|---|\n| point | 2 |", "| find | result |\n|---|---|\n| point | 2 |"),
+        ("The fee is due [1]. It is not.", "The fee is due [1]. It is not."),
+    ],
+)
+def test_what_only_speaks_of_the_answer_is_left_out_where_more_is_said(prose: str, left: str) -> None:
+    assert without_filler(prose) == left

@@ -24,6 +24,7 @@ from core.figures.answers import parts_of
 from core.graph.context import TurnContext
 from core.graph.state import TurnState, critique_of
 from core.judge.citations import CitedAnswer, cite, read_typed, renumbered
+from core.judge.claims import without_filler
 from core.models.replies import mended
 from core.search.conversation import conversation_for
 from core.search.plan import is_joined
@@ -119,7 +120,8 @@ def _written(
             break
     if context.stopped():
         raise StoppedError("The turn was stopped.")
-    read, removed = read_typed(mended(prose, request), request.evidence)
+    prose = mended(prose, request)
+    read, removed = read_typed(without_filler(prose) if request.evidence else prose, request.evidence)
     parts = (*whole, *read)
     return parts, removed, thoughts
 
