@@ -263,6 +263,10 @@ def _summary(rows: Sequence[tuple[Asked, bool, float, float]], least: float) -> 
         sure = [r for r, c, row in zip(stands, shown, rows, strict=True) if c >= threshold and row[2] >= least]
         summary[f"shown at {threshold}"] = len(sure) / len(rows)
         summary[f"right of shown at {threshold}"] = mean(sure)
+    for threshold in (0.6, 0.65, 0.7, 0.8, 0.9):
+        sure = [r for r, c, row in zip(stands, shown, rows, strict=True) if c >= threshold and row[2] < least]
+        summary[f"declined at {threshold}"] = len(sure) / len(rows)
+        summary[f"right of declined at {threshold}"] = mean(sure)
     return {name: round(value, 3) for name, value in summary.items()}
 
 

@@ -11,7 +11,7 @@ from core.domain.answers import AnswerPart, PartKind, engine_declines
 from core.domain.documents import TICKED, UNTICKED
 from core.domain.ports import AnswerRequest, AskedPiece
 from core.domain.search import Evidence, Intent, Reason
-from core.domain.turns import SURE, SURE_OF_NOTHING
+from core.domain.turns import SURE
 from core.models.lists import (
     ITEM,
     MAY_BE_MORE,
@@ -69,9 +69,11 @@ DOUBTED = 0.5
 """What a follow-up can reach whose own words find something else than they do with the question before it."""
 COMES_NEAREST = "This comes nearest:"
 NEAREST = f"I found no answer that can be relied on. {COMES_NEAREST}"
+QUITE_SURE = 0.9
+"""That nothing answers: with less what comes nearest is quoted below."""
 UNREAD = 0.5
 """The most that "not found" is worth where the documents are in another language than the question."""
-UNCOUNTED = 0.85
+UNCOUNTED = 0.65
 """The most that "not found" is worth where a number of things is asked for: they may be there, uncounted."""
 _THANKS = re.compile(
     r"\b(?:thanks?|thank you|thx|cheers|danke|merci|gracias|grazie|obrigad[oa]|bedankt|dank je|dank u|tack|takk)\b"
@@ -250,7 +252,7 @@ def quotes(question: str, selection: Selection, *, with_headline: bool = True) -
             if alike := family(question, selection.scored):
                 return alike
             sure = min(sure, UNCOUNTED)
-        nearest = [quotation_of(one.unit) for one in selection.scored[:1] if sure < SURE_OF_NOTHING]
+        nearest = [quotation_of(one.unit) for one in selection.scored[:1] if sure < QUITE_SURE]
         told = f"{NOT_FOUND} {COMES_NEAREST}" if nearest else NOT_FOUND
         return [AnswerPart(told, kind=PartKind.DECLINE, probability=sure), *nearest]
     if asks_for_list(question) and (items := listed(selection.scored[0].unit)):

@@ -335,6 +335,15 @@ def test_unread_pages_are_told(world: Any) -> None:
     assert turn.notices == ("Could not be read, so not searched: 1 of 2 pages of “report.pdf”.",)
 
 
+def test_not_found_is_worth_less_where_a_page_was_not_read(world: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("core.graph.nodes.judge.PARTLY_READ", 0.4)
+    whole, partly = (
+        world(Quoting(), shelf=Shelf({"report.pdf": REPORT}, coverage=share)).ask("Who owns the turbine?").turn.verdict
+        for share in (1.0, 0.5)
+    )
+    assert whole.declined and partly.declined and whole.confidence > partly.confidence == 0.4
+
+
 def test_a_document_without_vectors_is_said_to_be_searched_by_words(world: Any) -> None:
     class HalfIndexed(Shelf):
         def list(self) -> list[Document]:
@@ -541,7 +550,7 @@ def test_what_stands_there_but_may_not_be_asked_for_is_to_be_checked_and_waits_f
     assert shown.tier is Tier.CHECK and "50%" in to_check(shown)
     assert replace(shown, verdict=replace(turn.verdict, confidence=0.9)).tier is Tier.ANSWERED
     assert replace(shown, status=TurnStatus.FLAGGED).tier is Tier.DO_NOT_RELY
-    nothing = replace(shown, verdict=replace(turn.verdict, confidence=0.8, declined=True, claims=()))
+    nothing = replace(shown, verdict=replace(turn.verdict, confidence=0.6, declined=True, claims=()))
     assert nothing.tier is Tier.CHECK and "contain no answer" in to_check(nothing)
 
 

@@ -15,6 +15,7 @@ from core.domain.search import Intent
 from core.domain.settings import Settings
 from core.domain.turns import SURE
 from core.graph.context import TurnContext
+from core.graph.nodes.retriever import holes_of
 from core.graph.state import TurnState
 from core.judge.confidence import Recalibration
 from core.judge.critique import CRITIC_SCHEMA, critic_question, read_critique, weigh
@@ -27,6 +28,8 @@ from core.text.terms import content_terms
 SHOWS_OTHERWISE = "The page image shows different words from the file's text."
 """Trying again would not change that."""
 _DECISIONS = {"__end__": "accept", "review": "give up", "generator": "quote instead", "rewriter": "retry"}
+PARTLY_READ = 0.65
+"""The most that "not found" is worth where something was not read or not searched in full: it may stand there."""
 OF_SOMETHING_ELSE = 0.3
 """The most that an answer to a follow-up is worth whose passages share no word with what was asked before."""
 IS_IT_RIGHT = "Is the answer right anyway?"
@@ -85,6 +88,9 @@ def _verdict(state: TurnState, context: TurnContext) -> Verdict:
         promised=context.promised,
     )
     verdict = held_to_the_topic(state, held_against_pictures(verdict, state.citations), _enough(settings))
+    searched = [one for one in context.documents if one.id in state.document_ids or not state.document_ids]
+    if verdict.declined and holes_of(searched, context.library, ()):
+        verdict = at_most(verdict, PARTLY_READ, _enough(settings))
     if not (prose and verdict.accepted and verdict.claims) or context.out_of_time:
         return verdict
     context.progress.step(f"Asking {model.name} to check the answer…")
@@ -104,12 +110,14 @@ def held_to_the_topic(state: TurnState, verdict: Verdict, threshold: float) -> V
     passages = [item.passage for item in state.evidence if item.number in cited]
     if any(topic & frozenset(content_terms(" ".join([one.text, *one.heading_path]))) for one in passages):
         return verdict
-    confidence = min(verdict.confidence, OF_SOMETHING_ELSE)
     reasons = (*verdict.reasons, "Nothing it cites mentions what the previous question was about.")
+    return replace(at_most(verdict, OF_SOMETHING_ELSE, threshold), reasons=reasons)
+
+
+def at_most(verdict: Verdict, most: float, threshold: float) -> Verdict:
+    confidence = min(verdict.confidence, most)
     accepted = verdict.accepted and confidence >= threshold
-    return replace(
-        verdict, confidence=confidence, overall=min(verdict.overall, confidence), accepted=accepted, reasons=reasons
-    )
+    return replace(verdict, confidence=confidence, overall=min(verdict.overall, confidence), accepted=accepted)
 
 
 def _enough(settings: Settings) -> float:
