@@ -49,8 +49,8 @@ class AnswerRequest:
     library_is_empty: bool = False
     stated: tuple[AnswerPart, ...] = ()
     """What code found in tables of the evidence's pages, or computed: FIGURE parts, likeliest first."""
-    own_words: str = ""
-    """What was asked by itself, where ``question`` is that joined with the question before it."""
+    read_otherwise: str = ""
+    """How else a follow-up is read: by itself, where ``question`` is it joined with the question before, or joined."""
     pieces: tuple["AskedPiece", ...] = ()
     """The separate questions of one that asks several things; empty where it asks one."""
 

@@ -1,7 +1,7 @@
-"""Lists that a page writes: items under their marks, and sentences that differ in names and figures alone."""
+"""Lists that a page writes: items under their marks, and sentences of one form."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from core.domain.answers import AnswerPart, PartKind
@@ -15,8 +15,8 @@ MOST_QUOTES, MOST_WORDS = 6, 140
 """Of one answer."""
 FEWEST_ITEMS, MOST_ITEMS = 2, 20
 """Of a list."""
-FEWEST_ALIKE, MOST_ALIKE, FEWEST_SHARED = 3, 40, 4
-"""Sentences that differ in names and figures alone, and the words that they share."""
+FEWEST_ALIKE, MOST_ALIKE, FEWEST_SHARED, FEWEST_IN_A_ROW = 3, 40, 4, 5
+"""Sentences of one form, and the words that they share, wherever and in a row."""
 ITEM = re.compile(rf"^[ \t]*+{ITEM_MARK}[ \t]++(?P<said>[^\s\n](?:[^\n]*[^\s\n])?)", re.MULTILINE)
 MAY_BE_MORE = "There may be more than these."
 NAMED_WHOLE = 0.6
@@ -26,26 +26,47 @@ NAMED_IN_PART = 0.5
 
 
 def family(question: str, scored: Sequence[Scored]) -> list[AnswerPart]:
-    """The sentences that differ from one of the best in names and figures alone, and hold what the question names.
+    """The sentences of one form with one of the best, which hold what the question names.
 
     "Bridge 9 was measured by the surveyor Ivo Jarrold." is of one family with all that say by whom a bridge was
-    measured. Nothing where they are few, or the question has a name or figure that not all of them share.
+    measured: they differ in names and figures alone, or more than half of each is the same words in a row. Nothing
+    where they are few, or the question has a name or figure that not all of them share.
     """
-    frames = {one.unit.place: _frame(one.unit.text) for one in scored}
     asked = set(content_terms(question))
-    for frame in (frames[one.unit.place] for one in scored[:MOST_QUOTES]):
-        if not asked.intersection(content_terms(frame)):
-            continue
-        alike = list[Unit]()
-        for unit in sorted((one.unit for one in scored), key=lambda unit: len(unit.text)):
-            # a title that runs into its first sentence is quoted with it where that does not stand for itself
-            if frames[unit.place].endswith(frame) and not any(repeats(other, unit) for other in alike):
-                alike.append(unit)
-        if len(alike) >= FEWEST_ALIKE and not _singles_out(question, alike):
+    frames = {one.unit.place: _frame(one.unit.text) for one in scored}
+    texts = {one.unit.place: f" {' '.join(one.unit.text.casefold().split())} " for one in scored}
+    units = sorted((one.unit for one in scored), key=lambda unit: len(unit.text))
+    for best in (one.unit for one in scored[:MOST_QUOTES]):
+        frame = frames[best.place]
+        forms = [[unit for unit in units if frame and frames[unit.place].endswith(frame)]]
+        forms += [[unit for unit in units if _is_mostly(run, texts[unit.place])] for run in _runs(texts[best.place])]
+        for alike in (_distinct(form) for form in forms if len(form) >= FEWEST_ALIKE):
             shared = set[str].intersection(*(set(unit.terms) for unit in alike))
-            beside = asked_beside(question, alike[0].item.document_name) - shared
-            return _told_together(alike, NAMED_IN_PART if beside else NAMED_WHOLE)
+            if len(alike) >= FEWEST_ALIKE and asked & shared and not _singles_out(question, alike):
+                beside = asked_beside(question, alike[0].item.document_name) - shared
+                return _told_together(alike, NAMED_IN_PART if beside else NAMED_WHOLE)
     return []
+
+
+def _runs(text: str) -> Iterator[str]:
+    """The words in a row that are more than half of a sentence, the longest first."""
+    words = text.split()
+    for length in range(len(words) - 1, max(len(words) // 2, FEWEST_IN_A_ROW - 1), -1):
+        for start in range(len(words) - length + 1):
+            yield f" {' '.join(words[start : start + length])} "
+
+
+def _is_mostly(run: str, text: str) -> bool:
+    return run in text and 2 * len(run.split()) > len(text.split()) and text.rstrip().endswith(SENTENCE_ENDS)
+
+
+def _distinct(units: Iterable[Unit]) -> list[Unit]:
+    """Of what repeats another the shorter: a title that runs into a sentence goes where that stands for itself."""
+    kept = list[Unit]()
+    for unit in units:
+        if not any(repeats(other, unit) for other in kept):
+            kept.append(unit)
+    return kept
 
 
 def _singles_out(question: str, units: Sequence[Unit]) -> bool:

@@ -44,6 +44,8 @@ def options_of(question: str, selection: Selection) -> Sequence[tuple[str, Score
     headings = [next(reversed(one.unit.item.passage.heading_path), "") for one in alike]
     names = documents if len(set(documents)) == len(alike) else headings
     said = set(content_terms(question))
-    if "" in names or len(set(names)) < len(names) or any(said & set(content_terms(name)) for name in names):
+    told = [set(content_terms(name)) for name in names]
+    apart = set[str].union(*told) - set[str].intersection(*told)
+    if "" in names or len(set(names)) < len(names) or said & apart:
         return ()
     return list(zip(names, alike, strict=True))

@@ -46,6 +46,8 @@ FEW_QUOTES, FEW_WORDS = 2, 60
 MOST_LEADS = 7
 """Sentences that stand for whole documents, or one for each where there are more."""
 FEWEST_LEAD_WORDS, MOST_LEAD_WORDS = 6, 60
+_COUNTED = re.compile(r"[ \u00a0]([^\W\d]{2,40}+)")
+"""The word behind a number."""
 _COUNT = re.compile(rf"{ITEM_MARK}|\d{{1,2}}(?:\.\d{{1,2}}){{1,4}}")
 """What a clause begins with: "2.1 The rent …"."""
 MOST_OF_A_PART = 2
@@ -66,7 +68,8 @@ LEAST_OF_FIGURES = 0.25
 ALL_ASKED = 0.4
 """That a sentence that holds all words of the question is what is asked for: 2 of 6 were, too few to tell."""
 DOUBTED = 0.5
-"""What a follow-up can reach whose own words find something else than they do with the question before it."""
+"""What a follow-up can reach that finds something else by itself than with the question before it, and what a row of
+several cells can that is quoted."""
 COMES_NEAREST = "This comes nearest:"
 NEAREST = f"I found no answer that can be relied on. {COMES_NEAREST}"
 QUITE_SURE = 0.9
@@ -119,17 +122,17 @@ def _parts(request: AnswerRequest) -> list[AnswerPart]:
     if request.pieces:
         return part_by_part(request.pieces)
     selection = select(request.question, request.evidence)
-    if request.own_words:
-        selection = _doubted(selection, select(request.own_words, request.evidence))
-    quoted = quotes(request.question, selection, with_headline=not request.own_words)
+    if request.read_otherwise:
+        selection = _doubted(selection, select(request.read_otherwise, request.evidence))
+    quoted = quotes(request.question, selection, with_headline=not request.read_otherwise)
     return led_by_figure(quoted, request.stated, request.evidence)
 
 
-def _doubted(joined: Selection, alone: Selection) -> Selection:
-    """A follow-up with the question before it; never sure where its own words find something else."""
-    if not joined.scored or not alone.scored or _meet(joined.scored[0], alone.scored[0]):
-        return joined
-    return replace(joined, right=min(joined.right, DOUBTED))
+def _doubted(read: Selection, otherwise: Selection) -> Selection:
+    """A follow-up by itself or with the question before it; never sure where the other reading finds something else."""
+    if not read.scored or not otherwise.scored or _meet(read.scored[0], otherwise.scored[0]):
+        return read
+    return replace(read, right=min(read.right, DOUBTED))
 
 
 def _meet(one: Scored, other: Scored) -> bool:
@@ -272,6 +275,8 @@ def quotes(question: str, selection: Selection, *, with_headline: bool = True) -
         parts = [quotation_of(one.unit) for one in chosen]
         if asks_for_list(question) and (len(parts) > 1 or not question.rstrip().endswith("?")):
             parts.append(AnswerPart(MAY_BE_MORE, kind=PartKind.NOTE))
+    if one_fact and best.unit.quoted.count(CELLS) > 1:  # which of its cells, no reading of a row alone can tell
+        selection, with_headline = replace(selection, right=min(selection.right, DOUBTED)), False
     if selection.right < UNLIKELY:
         return [AnswerPart(NEAREST, kind=PartKind.DECLINE), replace(parts[0], probability=selection.right), *parts[1:]]
     if with_headline and one_fact and not (whole and is_item(best)) and (headline := _headline(question, best)):
@@ -322,6 +327,9 @@ def _headline(question: str, best: Scored) -> AnswerPart | None:
         return None
     if set(content_terms(words)) <= set(content_terms(question)):
         return None
+    counted = _COUNTED.match(text, end) if words[-1:].isdigit() else None
+    if counted and set(content_terms(counted[1])) & set(content_terms(question)):
+        words = text[start : counted.end()]  # "14 days"
     return AnswerPart(words, (best.unit.item.number,), PartKind.HEADLINE, best.answer.start)
 
 

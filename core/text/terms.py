@@ -26,7 +26,7 @@ FUNCTION_WORDS = frozenset(
     "she they them their theirs his her hers him we us our you your i me my mine who whom whose which what when where "
     "why how there here also so such than too very just only own same other another some any all both each few more "
     "most not no nor s t d ll m re ve because while until since though although however therefore thus hence per via "
-    "etc and/or one's which's that's there's".split()
+    "etc and/or one's which's that's there's whats whos wheres".split()
 )
 STOP_WORDS = frozenset(
     "a about an and any are as at be been by can could did do does for from had has have how i if in into is it its me "

@@ -85,6 +85,21 @@ def test_a_row_of_a_table_stands_for_itself_and_so_does_a_cell_that_says_what_it
     ]  # fmt: skip
 
 
+def test_a_row_of_several_cells_is_quoted_whole_and_never_surely() -> None:
+    rows = "Stop\tBus A\tBus B\tBus C\nMill School\t6:21\t8:49\t13:14\nEnnis Bridge\t6:34\t9:02\t13:27\n"
+    question = "When does Bus C stop at Mill School?"
+    selection = replace(select(question, [_item(rows)]), answered=0.9, right=0.9)
+    first = quotes(question, selection)[0]
+    assert first.kind is PartKind.VERBATIM and "6:21" in first.text and first.probability == DOUBTED
+
+
+def test_a_number_leads_with_what_is_counted() -> None:
+    told = "The total of 418 euro is to be paid within 14 days of the date of this invoice."
+    asked = ("Within how many days is the total to be paid?", "What is the total of the invoice?")
+    said = [quotes(question, select(question, [_item(told)]))[0].text for question in asked]
+    assert said[0] == "14 days" and said[1].startswith("418") and "is" not in said[1].split()
+
+
 def test_a_list_is_quoted_whole_with_what_leads_to_it() -> None:
     kit = "The kit hangs there.\nThe first aid kit must contain:\n• two bandages\n• a rescue blanket\n• eye wash"
     question = "What must the first aid kit contain?"
@@ -115,6 +130,14 @@ def test_sentences_of_one_form_are_listed_together_where_several_things_are_aske
     assert [part.text for part in quoted] == LOCKS
     assert note.text == "3 sentences of one form on pages 1 to 3. There may be more than these."
     assert quoted[0].probability == NAMED_WHOLE
+
+
+def test_they_are_of_one_form_where_most_of_each_is_the_same_words() -> None:
+    told = {"cake stall": "Celia Marsh", "tombola": "Rupert Yeo", "pony rides": "Honor Gale"}
+    stalls = [f"The {what} will be looked after by the volunteer {who}." for what, who in told.items()]
+    evidence = _wardens(*stalls, "The rooms will be looked after by the caretaker.")
+    note, *quoted = quotes("Give me the names of all the volunteers", select("Name all the volunteers", evidence))
+    assert note.text.startswith("3 sentences of one form") and [part.text for part in quoted] == stalls
 
 
 def test_sentences_of_one_form_are_to_be_checked_where_more_is_asked_than_they_share() -> None:
@@ -229,12 +252,12 @@ def test_a_follow_up_whose_own_words_find_something_else_is_never_sure() -> None
     evidence = (_item(told),)
     fee = "What is the mooring fee for berth 7?"
     joined = AnswerRequest(
-        f"{fee} Since when?", Intent.DOCUMENT_SEARCH, evidence, own_words="Which crane is out of service?"
+        f"{fee} Since when?", Intent.DOCUMENT_SEARCH, evidence, read_otherwise="Which crane is out of service?"
     )
-    alone = replace(joined, own_words="")
+    alone = replace(joined, read_otherwise="")
     sure = [next(part for part in Quoting().answer(one, lambda: False)).probability or 0 for one in (joined, alone)]
     assert sure[0] == DOUBTED < SURE <= sure[1]
-    agreeing = replace(joined, own_words="Since when is the mooring fee higher?")
+    agreeing = replace(joined, read_otherwise="Since when is the mooring fee higher?")
     assert next(part for part in Quoting().answer(agreeing, lambda: False)).probability == sure[1]
 
 
@@ -242,7 +265,7 @@ def test_a_follow_up_gets_the_sentence_without_a_headline() -> None:
     told = "From 1 April 2025 the mooring fee for berth 7 rises to EUR 335 per day."
     fee = "What is the mooring fee for berth 7?"
     alone = AnswerRequest(fee, Intent.DOCUMENT_SEARCH, (_item(told),))
-    joined = replace(alone, question=f"What is the mooring fee? {fee}", own_words=fee)
+    joined = replace(alone, question=f"What is the mooring fee? {fee}", read_otherwise=fee)
     headlines = [
         [part.text for part in Quoting().answer(one, lambda: False) if part.kind is PartKind.HEADLINE]
         for one in (alone, joined)

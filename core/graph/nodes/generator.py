@@ -191,9 +191,16 @@ def _request(state: TurnState, context: TurnContext) -> AnswerRequest:
         hint=state.hint,
         stated=_stated(state.stated, state.evidence),
         library_is_empty=not context.documents,
-        own_words=state.plan.question if state.plan and is_joined(state.plan) else "",
+        read_otherwise=_read_otherwise(state),
         pieces=tuple(_pieces(state, state.evidence)),
     )
+
+
+def _read_otherwise(state: TurnState) -> str:
+    if state.plan is None or not is_joined(state.plan):
+        return ""
+    whole = state.plan.standalone_question
+    return state.plan.question if state.asked == whole else whole
 
 
 def _stated(stated: Iterable[Stated], evidence: Sequence[Evidence]) -> tuple[AnswerPart, ...]:
