@@ -27,6 +27,7 @@ from core.judge.citations import CitedAnswer, cite, read_typed, renumbered
 from core.judge.claims import without_filler
 from core.models.replies import mended
 from core.search.conversation import conversation_for
+from core.search.follow_up import points_back
 from core.search.plan import is_joined
 from core.text.marks import plain_text
 from core.text.numbers import quantities, same
@@ -197,10 +198,11 @@ def _request(state: TurnState, context: TurnContext) -> AnswerRequest:
 
 
 def _read_otherwise(state: TurnState) -> str:
+    """How else a follow-up is read; one that stands by itself in no other way, unless something in it points back."""
     if state.plan is None or not is_joined(state.plan):
         return ""
-    whole = state.plan.standalone_question
-    return state.plan.question if state.asked == whole else whole
+    own, whole = state.plan.question, state.plan.standalone_question
+    return whole if state.asked != whole and points_back(own) else own
 
 
 def _stated(stated: Iterable[Stated], evidence: Sequence[Evidence]) -> tuple[AnswerPart, ...]:
