@@ -21,12 +21,13 @@ from pages.components.scope import add_to_scope, chosen_documents, draw_lost_sco
 from pages.components.sessions import draw_session_list, draw_session_menu, open_session
 from pages.components.turn import draw_actions, draw_answer, draw_live, draw_question
 from pages.components.uploads import begin, draw_intake, draw_jobs, intake, open_jobs, take_in
-from pages.components.words import count, escape, escape_lines
+from pages.components.words import count, escape, escape_lines, shorten
 
 SLOT = "chat_page"
 MODES = {Mode.AUTO: "Auto", Mode.DOCUMENTS: "Documents", Mode.CHAT: "Chat"}
 TURNS_A_PAGE = 20
 MOST_CARDS = 3
+LONGEST_MODEL = 24
 SAMPLE_QUESTION = "What is the penalty for late payment?"
 
 
@@ -216,11 +217,12 @@ def draw_input(
 def draw_engine(app: Pincite) -> None:
     """What writes the answers, and the choice where there are models."""
     engine = app.engines.state()
-    label, models = escape(f"{engine.name} {engine.model}"), [f"{engine.provider}:{model}" for model in engine.models]
+    models = [f"{engine.provider}:{model}" for model in engine.models]
+    label = escape(shorten(engine.model or engine.name, LONGEST_MODEL))
     with st.container(key="engine", width="content"):
         if not models or variable_of("engine"):
             st.caption(label, width="content")
-        elif chosen := st.menu_button(engine.model or engine.name, [*models, "quoting"], type="tertiary",
+        elif chosen := st.menu_button(label, [*models, "quoting"], format_func=escape, type="tertiary",
                                       help="What writes the answers"):  # fmt: skip
             with errors_told():
                 app.settings.change(engine=chosen)
