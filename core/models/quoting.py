@@ -26,7 +26,7 @@ from core.models.lists import (
 )
 from core.models.options import options_of
 from core.models.selection import Scored, Selection, select
-from core.models.units import CELLS, SENTENCE_ENDS, quotation_of, repeats, units_of
+from core.models.units import CELLS, SENTENCE_ENDS, Unit, quotation_of, repeats, units_of
 from core.text.questions import (
     NOT_FOUND,
     asked_beside,
@@ -277,11 +277,21 @@ def quotes(question: str, selection: Selection, *, with_headline: bool = True) -
             parts.append(AnswerPart(MAY_BE_MORE, kind=PartKind.NOTE))
     if one_fact and best.unit.quoted.count(CELLS) > 1:  # which of its cells, no reading of a row alone can tell
         selection, with_headline = replace(selection, right=min(selection.right, DOUBTED)), False
+        parts = [quotation_of(best.unit), *_heads_over(best.unit)]
     if selection.right < UNLIKELY:
         return [AnswerPart(NEAREST, kind=PartKind.DECLINE), replace(parts[0], probability=selection.right), *parts[1:]]
     if with_headline and one_fact and not (whole and is_item(best)) and (headline := _headline(question, best)):
         parts.insert(0, headline)
     return [replace(parts[0], probability=selection.right), *parts[1:]]
+
+
+def _heads_over(row: Unit) -> list[AnswerPart]:
+    """The first of the rows of as many cells that end with this one, unless it is the first."""
+    text, cells, start = row.item.passage.text, row.quoted.count(CELLS), row.start
+    while start and text[(above := text.rfind("\n", 0, start - 1) + 1) : start].count(CELLS) == cells:
+        start = above
+    end = text.find("\n", start)
+    return [AnswerPart(text[start:end], (row.item.number,), PartKind.VERBATIM, start)] if start < row.start else []
 
 
 def _all_asked(question: str, selection: Selection) -> list[AnswerPart]:
