@@ -198,7 +198,7 @@ def draw_input(
     modes = [mode for mode in MODES if engine.name != "quoting" or mode is not Mode.CHAT]
     if st.session_state.get(f"mode_{key}") not in modes:
         st.session_state.pop(f"mode_{key}", None)  # the model went away, and chatting with it
-    with row():
+    with row(key="controls"):
         mode = st.segmented_control(
             "Mode", modes, format_func=lambda value: MODES[value], default=Mode.AUTO, required=True, key=f"mode_{key}",
             label_visibility="collapsed", help="Auto decides for each question whether to search the documents.",

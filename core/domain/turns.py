@@ -70,6 +70,8 @@ The first is the lowest twentieth from which on three of four labelled quotation
 had seen nothing of their source: `python -m benchmarks fit-quoting`. From the second on five of six "not found" are, in
 all languages together.
 """
+UNSURE_OF_NOTHING = SURE_OF_NOTHING - 0.05
+"""The most that "I found no answer" is worth where it may stand in what was not counted, read or searched in full."""
 
 
 def tier_of(verdict: Verdict) -> Tier:

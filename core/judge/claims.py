@@ -235,14 +235,14 @@ def _is_filler(statement: str) -> bool:
 def without_filler(text: str) -> str:
     """Prose without what only speaks of the answer itself ("This is stated in both passages [1]."), if more is said."""
     spans = split_sentences(text)
-    said = [span for span in spans if not _passes_over(MARK.sub("", text[span.start : span.end]))]
+    said = [span for span in spans if not _only_speaks_of_the_answer(MARK.sub("", text[span.start : span.end]))]
     if not said or len(said) == len(spans):
         return text
     starts = [0, *(span.end for span in spans)]
     return "".join(text[start : span.end] for start, span in zip(starts, spans, strict=False) if span in said).strip()
 
 
-def _passes_over(sentence: str) -> bool:
+def _only_speaks_of_the_answer(sentence: str) -> bool:
     statement = bare_text(sentence)
     says_nothing = bool(content_terms(statement)) and _is_filler(statement)
     return says_nothing and "|" not in sentence and not statement.endswith((":", "?"))

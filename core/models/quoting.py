@@ -11,7 +11,7 @@ from core.domain.answers import AnswerPart, PartKind, engine_declines
 from core.domain.documents import TICKED, UNTICKED
 from core.domain.ports import AnswerRequest, AskedPiece
 from core.domain.search import Evidence, Intent, Reason
-from core.domain.turns import SURE
+from core.domain.turns import SURE, UNSURE_OF_NOTHING
 from core.models.lists import (
     ITEM,
     MAY_BE_MORE,
@@ -46,7 +46,7 @@ FEW_QUOTES, FEW_WORDS = 2, 60
 MOST_LEADS = 7
 """Sentences that stand for whole documents, or one for each where there are more."""
 FEWEST_LEAD_WORDS, MOST_LEAD_WORDS = 6, 60
-_COUNTED = re.compile(r"[ \u00a0]([^\W\d]{2,40}+)")
+_WORD_BEHIND = re.compile(r"[ \u00a0]([^\W\d]{2,40}+)")
 """The word behind a number."""
 _COUNT = re.compile(rf"{ITEM_MARK}|\d{{1,2}}(?:\.\d{{1,2}}){{1,4}}")
 """What a clause begins with: "2.1 The rent …"."""
@@ -76,8 +76,6 @@ QUITE_SURE = 0.9
 """That nothing answers: with less what comes nearest is quoted below."""
 UNREAD = 0.5
 """The most that "not found" is worth where the documents are in another language than the question."""
-UNCOUNTED = 0.65
-"""The most that "not found" is worth where a number of things is asked for: they may be there, uncounted."""
 _THANKS = re.compile(
     r"\b(?:thanks?|thank you|thx|cheers|danke|merci|gracias|grazie|obrigad[oa]|bedankt|dank je|dank u|tack|takk)\b"
     r"|谢谢|謝謝|ありがとう|감사|спасибо|شكرا|धन्यवाद",
@@ -254,7 +252,7 @@ def quotes(question: str, selection: Selection, *, with_headline: bool = True) -
         if asks_how_many(question):
             if alike := family(question, selection.scored):
                 return alike
-            sure = min(sure, UNCOUNTED)
+            sure = min(sure, UNSURE_OF_NOTHING)  # they may be there, uncounted
         nearest = [quotation_of(one.unit) for one in selection.scored[:1] if sure < QUITE_SURE]
         told = f"{NOT_FOUND} {COMES_NEAREST}" if nearest else NOT_FOUND
         return [AnswerPart(told, kind=PartKind.DECLINE, probability=sure), *nearest]
@@ -269,15 +267,15 @@ def quotes(question: str, selection: Selection, *, with_headline: bool = True) -
         parts = [whole]
     elif best.unit.torn or {TICKED, UNTICKED} & set(best.unit.text.split()):
         parts = [quotation_of(half) for half in best.unit.torn or (best.unit,)]
+    elif one_fact and best.unit.quoted.count(CELLS) > 1:  # which of its cells, no reading of a row alone can tell
+        parts = [quotation_of(best.unit), *_heads_over(best.unit)]
+        selection, with_headline = replace(selection, right=min(selection.right, DOUBTED)), False
     else:
         few = one_fact or asks_yes_or_no(question)
         chosen = _chosen(selection.scored, *((FEW_QUOTES, FEW_WORDS) if few else (MOST_QUOTES, MOST_WORDS)))
         parts = [quotation_of(one.unit) for one in chosen]
         if asks_for_list(question) and (len(parts) > 1 or not question.rstrip().endswith("?")):
             parts.append(AnswerPart(MAY_BE_MORE, kind=PartKind.NOTE))
-    if one_fact and best.unit.quoted.count(CELLS) > 1:  # which of its cells, no reading of a row alone can tell
-        selection, with_headline = replace(selection, right=min(selection.right, DOUBTED)), False
-        parts = [quotation_of(best.unit), *_heads_over(best.unit)]
     if selection.right < UNLIKELY:
         return [AnswerPart(NEAREST, kind=PartKind.DECLINE), replace(parts[0], probability=selection.right), *parts[1:]]
     if with_headline and one_fact and not (whole and is_item(best)) and (headline := _headline(question, best)):
@@ -337,7 +335,7 @@ def _headline(question: str, best: Scored) -> AnswerPart | None:
         return None
     if set(content_terms(words)) <= set(content_terms(question)):
         return None
-    counted = _COUNTED.match(text, end) if words[-1:].isdigit() else None
+    counted = _WORD_BEHIND.match(text, end) if words[-1].isdigit() else None
     if counted and set(content_terms(counted[1])) & set(content_terms(question)):
         words = text[start : counted.end()]  # "14 days"
     return AnswerPart(words, (best.unit.item.number,), PartKind.HEADLINE, best.answer.start)

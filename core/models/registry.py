@@ -138,7 +138,7 @@ def make_reranker(settings: Settings) -> Reranker:
 
 
 def _first(settings: Settings) -> EngineState:
-    """The first provider asked that has the wanted model, else one that has others, else what the first one said."""
+    """The first provider with the wanted model, else one that asks to be allowed or has others, else the first."""
     check_engine(settings.engine)
     wanted, _, model = settings.engine.partition(":")
     states = [_state(name, model, settings) for name in ([wanted] if wanted in CHAT else CHAT)]

@@ -336,7 +336,7 @@ def test_unread_pages_are_told(world: Any) -> None:
 
 
 def test_not_found_is_worth_less_where_a_page_was_not_read(world: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("core.graph.nodes.judge.PARTLY_READ", 0.4)
+    monkeypatch.setattr("core.graph.nodes.judge.UNSURE_OF_NOTHING", 0.4)
     whole, partly = (
         world(Quoting(), shelf=Shelf({"report.pdf": REPORT}, coverage=share)).ask("Who owns the turbine?").turn.verdict
         for share in (1.0, 0.5)

@@ -198,7 +198,7 @@ def _request(state: TurnState, context: TurnContext) -> AnswerRequest:
 
 
 def _read_otherwise(state: TurnState) -> str:
-    """How else a follow-up is read; one that stands by itself in no other way, unless something in it points back."""
+    """The other reading of a follow-up, alone or joined; its own again where it needs no other."""
     if state.plan is None or not is_joined(state.plan):
         return ""
     own, whole = state.plan.question, state.plan.standalone_question

@@ -13,7 +13,7 @@ from core.domain.answers import Citation, Likeness, Verdict
 from core.domain.codec import to_plain
 from core.domain.search import Intent
 from core.domain.settings import Settings
-from core.domain.turns import SURE
+from core.domain.turns import SURE, UNSURE_OF_NOTHING
 from core.graph.context import TurnContext
 from core.graph.nodes.retriever import holes_of
 from core.graph.state import TurnState
@@ -28,8 +28,6 @@ from core.text.terms import content_terms
 SHOWS_OTHERWISE = "The page image shows different words from the file's text."
 """Trying again would not change that."""
 _DECISIONS = {"__end__": "accept", "review": "give up", "generator": "quote instead", "rewriter": "retry"}
-PARTLY_READ = 0.65
-"""The most that "not found" is worth where something was not read or not searched in full: it may stand there."""
 OF_SOMETHING_ELSE = 0.3
 """The most that an answer to a follow-up is worth whose passages share no word with what was asked before."""
 IS_IT_RIGHT = "Is the answer right anyway?"
@@ -90,7 +88,7 @@ def _verdict(state: TurnState, context: TurnContext) -> Verdict:
     verdict = held_to_the_topic(state, held_against_pictures(verdict, state.citations), _enough(settings))
     searched = [one for one in context.documents if one.id in state.document_ids or not state.document_ids]
     if verdict.declined and holes_of(searched, context.library, ()):
-        verdict = at_most(verdict, PARTLY_READ, _enough(settings))
+        verdict = lowered(verdict, UNSURE_OF_NOTHING, _enough(settings))
     if not (prose and verdict.accepted and verdict.claims) or context.out_of_time:
         return verdict
     context.progress.step(f"Asking {model.name} to check the answer…")
@@ -111,10 +109,11 @@ def held_to_the_topic(state: TurnState, verdict: Verdict, threshold: float) -> V
     if any(topic & frozenset(content_terms(" ".join([one.text, *one.heading_path]))) for one in passages):
         return verdict
     reasons = (*verdict.reasons, "Nothing it cites mentions what the previous question was about.")
-    return replace(at_most(verdict, OF_SOMETHING_ELSE, threshold), reasons=reasons)
+    return replace(lowered(verdict, OF_SOMETHING_ELSE, threshold), reasons=reasons)
 
 
-def at_most(verdict: Verdict, most: float, threshold: float) -> Verdict:
+def lowered(verdict: Verdict, most: float, threshold: float) -> Verdict:
+    """The verdict with a confidence of ``most`` at most, which may be less than what a draft needs to stand."""
     confidence = min(verdict.confidence, most)
     accepted = verdict.accepted and confidence >= threshold
     return replace(verdict, confidence=confidence, overall=min(verdict.overall, confidence), accepted=accepted)

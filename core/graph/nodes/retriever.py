@@ -59,9 +59,9 @@ def _asking_back(state: TurnState, context: TurnContext) -> TurnState:
     Never of a reply to what was asked back, nor of what asks several things.
     """
     plan = state.plan
-    replies = plan and plan.standalone_question != plan.question and context.history and context.history[-1].asked_back
+    is_reply = plan and plan.standalone_question != plan.question and context.history and context.history[-1].asked_back
     several = plan is not None and bool(plan.pieces)
-    if state.intent is Intent.SURVEY or state.attempts or state.hint or replies or state.fresh or several:
+    if state.intent is Intent.SURVEY or state.attempts or state.hint or is_reply or state.fresh or several:
         return state
     found = choices(state.asked, state.evidence)
     if found and plan and is_joined(plan) and (meant := _where_last(found, state, context)):
