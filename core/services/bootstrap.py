@@ -30,6 +30,7 @@ from core.store.purge import of_turn, purge, quoting, scrub
 from core.store.reviews import Reviews
 from core.store.sessions import Sessions
 from core.store.shelf import Shelf
+from core.store.turn_vectors import TurnVectors
 from core.store.turns import Turns
 from core.store.witness import check_whole, note_closing, note_opening
 
@@ -46,6 +47,7 @@ class Pincite:
         from core.services.exports import Exports
         from core.services.ingest import Documents
         from core.services.model_library import ModelLibrary
+        from core.services.recall import Recall
         from core.services.regression import Regression
         from core.services.reviews import Confidence, Verdicts
         from core.services.search import Search
@@ -81,6 +83,7 @@ class Pincite:
         self.engines = Engines(self.settings)
         self.models = ModelLibrary(lambda: self.settings.current)
         self.search = Search(self.settings, self.library, self._keywords, self._meaning)
+        self.recall = Recall(TurnVectors(self.database), self.sessions, self._meaning)
         self.verdicts = Verdicts(self.settings, self.turns, self.library)
         self.reviews = Reviews(self.database, self.turns, cite=self.verdicts.cite)
         self.exports = Exports(self.settings, self.library, self.turns, self.verdicts)

@@ -16,6 +16,7 @@ from pages.components.scope import NEW
 from pages.components.words import escape
 
 SESSIONS_A_PAGE = 15
+MOST_NEAR = 5
 EXPORTS = {
     ExportForm.BINDER: ("Export with the cited pages (PDF)", "application/pdf"),
     ExportForm.WORD: (
@@ -75,16 +76,25 @@ def draw_session_list(app: Pincite, current: Session | None) -> Collection | Non
         most = shown_of("sessions", SESSIONS_A_PAGE)
         found = app.sessions.list(wanted or "", most=most + 1, collection_id=collection.id if collection else "")
         if not found:
-            st.caption("No sessions match your search." if wanted else "No sessions yet.")
+            st.caption("No session has these words." if wanted else "No sessions yet.")
         with st.container(key=SESSION_LIST, gap=None):
-            for session in found[:most]:
-                title = escape(session.title)
-                label = f":primary[**{title}**]" if current and session.id == current.id else title
-                quiet(label, "chat_bubble", _choose, session.id, key=f"session_{session.id}", width="stretch",
-                      wrap=False)  # fmt: skip
+            _draw_sessions(found[:most], current)
         if len(found) > most:
             offer_more("Show more sessions", "sessions", SESSIONS_A_PAGE)
+        elif wanted:
+            near = app.recall.sessions_like(wanted, most=len(found) + MOST_NEAR,
+                                            collection_id=collection.id if collection else "")  # fmt: skip
+            if others := [session for session in near if session not in found][:MOST_NEAR]:
+                st.caption("Nearest in meaning")
+                _draw_sessions(others, current)
     return collection
+
+
+def _draw_sessions(sessions: Sequence[Session], current: Session | None) -> None:
+    for session in sessions:
+        title = escape(session.title)
+        label = f":primary[**{title}**]" if current and session.id == current.id else title
+        quiet(label, "chat_bubble", _choose, session.id, key=f"session_{session.id}", width="stretch", wrap=False)
 
 
 def draw_session_menu(app: Pincite, session: Session, turns: Sequence[Turn]) -> None:

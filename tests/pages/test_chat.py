@@ -511,7 +511,11 @@ def test_sessions_are_found_renamed_and_deleted(app: Pincite, contract: Document
     assert app.sessions.get(turn.session_id).title == "Interest on invoices"
     search = next(box for box in screen.test.sidebar.text_input if box.label == "Search sessions")
     search.set_value("no such words").run()
-    assert "No sessions match your search." in screen.words()
+    assert "No session has these words." in screen.words()
+    search = next(box for box in screen.test.sidebar.text_input if box.label == "Search sessions")
+    search.set_value("what late payers are charged").run()
+    assert "Nearest in meaning" in screen.words()
+    assert any("Interest on invoices" in one.label for one in screen.test.sidebar.button)
     screen.press("Delete…")
     assert app.sessions.list(), "a deletion asks first"
     screen.test.button(key="confirm_delete").click().run()
