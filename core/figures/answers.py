@@ -12,7 +12,7 @@ from core.domain.tables import Table
 from core.figures.asked import Form, asks_for_sum, wanted, wanted_of
 from core.figures.cells import FoundCells, Ranking, Weights, finding, rank
 from core.figures.computing import UNWEIGHED, Computed, computed
-from core.figures.extremes import column_sum, extreme
+from core.figures.extremes import column_sum, extreme, whole_column
 from core.figures.formulas import Formula, Formulas, shipped_formulas
 from core.figures.gates import Gates, features_of, shipped_gates
 from core.figures.named import as_printed, named
@@ -75,9 +75,9 @@ def analyse(
     most_or_least = extreme(asked_as, tables)
     if most_or_least and not _of_other_years(years_of(asked_as), most_or_least.figures):
         return Analysis((most_or_least,))
-    summed = column_sum(asked_as, tables, UNWEIGHED) if asks_for_sum(asked_as) else None
-    if summed and not _of_other_years(years_of(asked_as), summed.figures):
-        return Analysis((summed,))
+    of_all = (column_sum if asks_for_sum(asked_as) else whole_column)(asked_as, tables, UNWEIGHED)
+    if of_all and not _of_other_years(years_of(asked_as), of_all.figures):
+        return Analysis((of_all,))
     of_trade = named(asked_as, tables, OF_A_TRADE, formulas)
     cell = stated_cell(question, tables, known=known)
     asked = formulas.named_in(asked_as)

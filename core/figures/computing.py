@@ -16,9 +16,8 @@ from core.figures.agreement import Place, Question
 from core.figures.asked import Date, Form, Wanted, dates_of, wanted_of
 from core.figures.cells import Ranking, Weights, figure_of, rank
 from core.figures.gates import Gates, features_of, shipped_gates
-from core.text.charting import FEWEST_PERIODS
 from core.text.measures import printed_figure
-from core.text.stating import MOST_OPERANDS, NotComputableError, short, statement
+from core.text.stating import FEWEST_OF_A_SERIES, MOST_OPERANDS, NotComputableError, short, statement
 from core.text.terms import words
 
 _TRIED = 8
@@ -77,7 +76,7 @@ def computed(
         return Computed()
     told = _share_named(Question(question, printed, known), operands.figures)
     if asked.form is Form.SERIES:
-        return _series(operands, told, gates) if len(operands.figures) >= FEWEST_PERIODS else Computed()
+        return _series(operands, told, gates) if len(operands.figures) >= FEWEST_OF_A_SERIES else Computed()
     features = {**operands.features, "told": told}
     computation = _computation(asked, operands.figures)
     try:

@@ -1,4 +1,4 @@
-"""What is asked of a column: its sum, or the row with the most or the least ("Which tunnel has the lowest toll?").
+"""What is asked of a column: all of it, its sum, or the row with the most or the least ("Which toll is the lowest?").
 
 A small model, fitted by `python -m benchmarks fit-extremes`, says from the question's words and from how well it agrees
 with the table whether the most, the least or neither is wanted. Two rows that share it answer nothing.
@@ -18,6 +18,7 @@ from core.domain.figures import Computation, Stated
 from core.domain.tables import Cell, Table
 from core.figures.agreement import Question
 from core.figures.cells import figure_of
+from core.text.questions import has_turning_words, without_how_much
 from core.text.stating import MOST_OPERANDS, short, statement
 from core.text.terms import content_terms, words
 
@@ -61,6 +62,8 @@ class Column:
     """The question shares more with a row than the caption and the head over the rows do."""
     contested: bool
     """The question names another column that shares a word with this one no less: "largest mean loss"."""
+    all_said: bool
+    """Its head, the head over the rows and the caption hold every term of the question: "sales by region"."""
 
 
 def extreme(question: str, tables: Sequence[Table], weights: ExtremeWeights | None = None) -> Stated | None:
@@ -107,6 +110,20 @@ def column_sum(question: str, tables: Sequence[Table], probability: float) -> St
             scale = max(figure.scale for figure in figures)
             computation = Computation(name, " + ".join(ascii_lowercase[: len(figures)]), figures[0].unit, scale)
             found.append(Stated(statement(figures, computation), figures, probability, computation=computation))
+    return found[0] if len(found) == 1 else None
+
+
+def whole_column(question: str, tables: Sequence[Table], probability: float) -> Stated | None:
+    """Every row of the column that is named together with what its rows are, and with nothing else."""
+    found: list[Stated] = []
+    for whole in _wholes(tables) if not has_turning_words(question) else ():
+        column = asked_column(question, whole)
+        if column is None or column.contested or column.of_a_row or not column.all_said:
+            continue
+        figures = tuple(figure for table, cell in column.all if (figure := figure_of(table, cell)) is not None)
+        named = column.features["column named"] and column.features["label"]
+        if named and len(figures) <= MOST_OPERANDS and len({figure.label for figure in figures}) == len(column.all):
+            found.append(Stated(statement(figures), figures, probability))
     return found[0] if len(found) == 1 else None
 
 
@@ -160,7 +177,10 @@ def asked_column(question: str, whole: Sequence[Table]) -> Column | None:
     )
     about = bits[label] | asked.match(first.caption).bits
     of_a_row = any(asked.match(row).bits & ~about for row in rows)
-    return Column(features, label, most, least, tuple(columns[best]), totals, of_a_row, contested)
+    all_said = Question(without_how_much(question)).holds_all(
+        first.columns[best].path, first.columns[label].path, first.caption
+    )
+    return Column(features, label, most, least, tuple(columns[best]), totals, of_a_row, contested, all_said)
 
 
 def _amount(place: Place) -> Decimal:

@@ -246,8 +246,9 @@ def weigh(measured: Sequence[Measured], question: str, skill: Skill) -> Selectio
 
 
 def answers_with_heading(best: Scored) -> bool:
-    """Whether the words that answer stand in a line over a sentence that does not say what it is: it states nothing."""
+    """Whether the words that answer stand in a line over a sentence or a table that does not say what it is."""
     line, _, rest = best.unit.quoted.partition("\n")
+    rest = rest or best.unit.item.passage.text[best.unit.end :].lstrip().partition("\n")[0].partition(CELLS)[1]
     short = len(line.split()) <= SHORT_LINE_WORDS and CELLS not in line and not line.endswith((*SENTENCE_ENDS, ":"))
     within = best.answer is not None and best.answer.end <= best.unit.start + len(line)
     says_what = LABELLED.match(line) or SIGNED_TERMS.issubset(best.unit.terms)

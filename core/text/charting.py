@@ -1,4 +1,4 @@
-"""Draw figures of one row over several periods: a Vega-Lite specification made of cells, and checked by its schema."""
+"""Draw figures of one row or column: a Vega-Lite specification made of cells, and checked by its schema."""
 
 import json
 from collections.abc import Sequence
@@ -7,17 +7,17 @@ from typing import Any
 
 from core.domain.figures import Figure
 from core.text.numbers import quantities
-from core.text.stating import short, with_measure
+from core.text.stating import series_of, with_measure
 
-FEWEST_PERIODS = 3
 MOST_BARS = 8
 """More periods are drawn as a line."""
-_HEIGHT = 260
+_HEIGHT, _STEP = 260, 32
+"""Pixels: of the chart, and of a row where rows stand one below the other."""
 _SCALES = {1000: "thousand", 10**6: "million", 10**9: "billion", 10**12: "trillion"}
 
 
 def chart_of(figures: Sequence[Figure]) -> dict[str, Any] | None:
-    """The specification; None where the figures are no series: one row, one unit, several periods."""
+    """The specification; None where the figures are no series of one unit: of a row, or of a column."""
     written = _written(tuple(figures))
     chart: dict[str, Any] | None = json.loads(written) if written else None
     return chart
@@ -25,37 +25,39 @@ def chart_of(figures: Sequence[Figure]) -> dict[str, Any] | None:
 
 @lru_cache(maxsize=64)
 def _written(figures: tuple[Figure, ...]) -> str:
-    periods = [figure.period or figure.column for figure in figures]
-    if len(set(periods)) < max(FEWEST_PERIODS, len(figures)) or len({f.label for f in figures}) > 1:
+    series = series_of(figures)
+    if series is None or len({(figure.unit, figure.scale) for figure in figures}) > 1:
         return ""
-    if len({(figure.unit, figure.scale) for figure in figures}) > 1:
-        return ""
-    specification = _specification(figures, periods)
+    specification = _specification(figures, *series)
     _check(specification)
     return json.dumps(specification)
 
 
-def _specification(figures: Sequence[Figure], periods: Sequence[str]) -> dict[str, Any]:
+def _specification(figures: Sequence[Figure], title: str, names: Sequence[str]) -> dict[str, Any]:
+    """Periods run from left to right in their order, the rows of a column downwards as they are printed."""
     import altair  # takes long to import, and few answers are drawn
 
-    rows = sorted(zip(periods, figures, strict=True), key=lambda row: _when(row[0]))
+    of_a_row = len({figure.label for figure in figures}) == 1
+    rows = sorted(zip(names, figures, strict=True), key=lambda row: _when(row[0]) if of_a_row else ())
     values = [
-        {"Period": period, "Value": float(figure.value), "Printed": with_measure(figure), "Page": figure.page_index + 1}
-        for period, figure in rows
+        {"Of": name, "Value": float(figure.value), "Printed": with_measure(figure), "Page": figure.page_index + 1}
+        for name, figure in rows
     ]
     first = figures[0]
     measure = " ".join(filter(None, [first.unit, _SCALES.get(first.scale, "")]))
-    bars = len(values) <= MOST_BARS
+    bars = not of_a_row or len(values) <= MOST_BARS
+    along = {"field": "Of", "type": "ordinal", "sort": None, "title": None}
+    amount = {"field": "Value", "type": "quantitative", "title": measure or None, "scale": {"zero": bars}}
+    mark = {"type": "bar", "cornerRadiusEnd": 3, **({"size": 40} if of_a_row else {})}
     return {
         "$schema": altair.SCHEMA_URL,
-        "title": short(first.label),
-        "height": _HEIGHT,
+        "title": title,
+        "height": _HEIGHT if of_a_row else {"step": _STEP},
         "data": {"values": values},
-        "mark": {"type": "bar", "cornerRadiusEnd": 3, "size": 40} if bars else {"type": "line", "point": True},
+        "mark": mark if bars else {"type": "line", "point": True},
         "encoding": {
-            "x": {"field": "Period", "type": "ordinal", "sort": None, "title": None, "axis": {"labelAngle": 0}},
-            "y": {"field": "Value", "type": "quantitative", "title": measure or None, "scale": {"zero": bars}},
-            "tooltip": [{"field": name, "type": "nominal"} for name in ("Period", "Printed", "Page")],
+            **({"x": {**along, "axis": {"labelAngle": 0}}, "y": amount} if of_a_row else {"y": along, "x": amount}),
+            "tooltip": [{"field": name, "type": "nominal"} for name in ("Of", "Printed", "Page")],
         },
     }
 

@@ -132,9 +132,14 @@ def asks_openly(question: str) -> bool:
     return not _ASKED_FOR.search(question) and not asks_yes_or_no(question)
 
 
+def without_how_much(question: str) -> str:
+    """The question without the words that ask for an amount."""
+    return _HOW_MUCH.sub("", question)
+
+
 def has_turning_words(question: str) -> bool:
     """Whether small words make it ask for something else than what it names: "before 2023", "most of", "why"."""
-    return bool(_TURNING.search(question) or _ASKED_FOR.search(_HOW_MUCH.sub("", question)) or _SIGNS.search(question))
+    return bool(_TURNING.search(question) or _ASKED_FOR.search(without_how_much(question)) or _SIGNS.search(question))
 
 
 def asks_yes_or_no(question: str) -> bool:

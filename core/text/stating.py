@@ -16,6 +16,7 @@ from core.domain.figures import Computation, Figure
 from core.text.measures import printed_figure
 
 MOST_OPERANDS = len(ascii_lowercase)
+FEWEST_OF_A_SERIES = 3
 _LONGEST_EXPRESSION = 400
 _SCALES = {1000: "thousand", 10**6: "million", 10**9: "billion", 10**12: "trillion"}
 _SIGNS = {"USD": "$", "EUR": "€", "GBP": "£", "JPY": "¥", "CNY": "¥", "INR": "₹"}
@@ -102,17 +103,24 @@ def reads_so(figure: Figure) -> bool:
 def statement(figures: Sequence[Figure], computation: Computation | None = None) -> str:
     """All that is said of the figures: each for itself, or what they give together. Raises NotComputableError."""
     if computation is None:
-        of_one = len({figure.label for figure in figures}) == 1 and len({_when(figure) for figure in figures}) > 2
-        said = f"{short(figures[0].label)}: " if of_one else ""
-        return said + "; ".join(f"{_when(one)} {with_measure(one)}" if of_one else state(one) for one in figures)
+        if series := series_of(figures):
+            name, apart = series
+            return f"{name}: " + "; ".join(f"{of} {with_measure(one)}" for of, one in zip(apart, figures, strict=True))
+        return "; ".join(map(state, figures))
     if relation(computation):
         said = "Yes" if compute(figures, computation) else "No"
         return f"{said}: {'; '.join(map(state, figures))}"
     return f"{computation.name}: {result(figures, computation)}"
 
 
-def _when(figure: Figure) -> str:
-    return figure.period or figure.column
+def series_of(figures: Sequence[Figure]) -> tuple[str, tuple[str, ...]] | None:
+    """What several figures of one row, or of one column, are called together, and each of them; None for others."""
+    rows, periods = tuple(one.label for one in figures), tuple(one.period or one.column for one in figures)
+    columns = tuple(one.column for one in figures)
+    for together, apart in ((rows, periods), (columns, tuple(map(short, rows)))):
+        if len(set(together)) == 1 and len(set(apart)) == len(figures) >= FEWEST_OF_A_SERIES:
+            return short(together[0]), apart
+    return None
 
 
 def relation(computation: Computation) -> str:

@@ -1,4 +1,4 @@
-"""Figures of several periods are stated together and drawn from their cells alone."""
+"""Figures of several periods, or of the rows of a column, are stated together and drawn from their cells alone."""
 
 from dataclasses import replace
 
@@ -32,7 +32,7 @@ def test_the_chart_holds_the_figures_of_the_cells_in_order_of_time_and_fits_the_
     chart = chart_of(stated.figures[::-1])
     assert chart is not None
     altair.Chart.from_dict(chart, validate=True)
-    drawn = [(row["Period"], row["Value"], row["Page"]) for row in chart["data"]["values"]]
+    drawn = [(row["Of"], row["Value"], row["Page"]) for row in chart["data"]["values"]]
     assert drawn == [("2019", 380.0, 5), ("2020", 402.0, 5), ("2021", 310.0, 5)]
     assert chart["encoding"]["y"]["title"] == "EUR thousand"
 
@@ -44,3 +44,35 @@ def test_what_is_no_series_is_not_drawn() -> None:
     assert chart_of((one, two, replace(three, period=two.period))) is None
     assert chart_of((one, two, replace(three, label="Costs: Dredging"))) is None
     assert chart_of((one, two, replace(three, unit="%"))) is None
+
+
+REGIONS = (("Region", "Sales", "Staff"), ("North", "1,240", "12"), ("South", "980", "9"), ("East", "455", "4"))
+
+
+@pytest.mark.parametrize(
+    "question", ["What were the sales by region?", "sales for each region", "How much were the sales in each region?"]
+)
+def test_a_column_asked_for_by_what_its_rows_are_is_stated_whole_and_drawn_row_by_row(question: str) -> None:
+    (stated,) = analyse(question, [table_of(REGIONS, "Sales and staff (EUR thousand)")]).stated
+    assert stated.text == "Sales: North €1,240 thousand; South €980 thousand; East €455 thousand"
+    assert stated.probability == 0.5, "no labelled answers say how often that is meant"
+    part = AnswerPart(stated.text, (1,), PartKind.FIGURE, figures=stated.figures)
+    assert [one.status for one in judge_answer(question, (part,), [""]).claims] == [ClaimStatus.SUPPORTED]
+    chart = chart_of(stated.figures)
+    assert chart is not None
+    altair.Chart.from_dict(chart, validate=True)
+    assert [(row["Of"], row["Value"]) for row in chart["data"]["values"]] == [
+        ("North", 1240),
+        ("South", 980),
+        ("East", 455),
+    ]
+    assert chart["encoding"]["y"]["field"] == "Of", "the names of rows need room"
+
+
+@pytest.mark.parametrize(
+    "question",
+    ["What were the sales of North?", "Which region has no sales?", "sales", "What were the sales by month?"],
+)
+def test_a_column_is_not_stated_whole_where_more_or_less_is_asked(question: str) -> None:
+    stated = analyse(question, [table_of(REGIONS, "Sales and staff (EUR thousand)")]).stated
+    assert not any(len(one.figures) > 1 for one in stated)

@@ -291,5 +291,8 @@ def test_a_heading_is_no_answer_to_rely_on() -> None:
     assert not answers_with_heading(replace(found, answer=Span(contract.index("Brightpane"), len(contract) - 1)))
     invoice = select("What is the total?", [_item("Total: 1,038.00 pounds\nPayable within fourteen days.")]).scored[0]
     assert not answers_with_heading(replace(invoice, answer=Span(7, 22))), "the line says what it is"
+    table = select("What were sales by region?", [_item("Sales by region, 2024\nRegion\tSales\nNorth\t12")]).scored
+    caption = next(one for one in table if one.unit.start == 0)
+    assert answers_with_heading(replace(caption, answer=Span(0, len("Sales by region, 2024"))))
     [*_, signature] = signed([*units_of(_item(f"It is agreed.\n{LETTER}"))])
     assert not answers_with_heading(replace(found, unit=signature, answer=Span(signature.start, signature.start + 4)))
