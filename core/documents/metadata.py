@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from core.domain.documents import BlockKind, MetadataField, MetadataSource, Page
+from core.domain.documents import CONTRACT, BlockKind, MetadataField, MetadataSource, Page
 from core.domain.ports import PdfInfo
 from core.text.language import detect_language
 
@@ -19,11 +19,14 @@ _NEAR_THE_TOP = 1500
 _LONGEST = 200
 _BY_A_PROGRAM = re.compile(r"^microsoft \w+\s*-\s*", re.I)
 _NO_TITLE = re.compile(
-    r"^(?:untitled|document\d*|slide \d+|print|form \S+|(?:table of )?contents|index|abstract|inhalt\w*)$"
+    r"^(?:untitled|\(?(?:anonymous|unspecified)\)?|document\d*|slide \d+|print|form \S+|(?:table of )?contents|index"
+    r"|abstract|inhalt\w*)$"
     r"|^(?:.{0,3}|[\W\d_]*)$|\.(?:docx?|pptx?|xlsx?|indd|pdf|tex|rtf|odt|qxd|dvi|html?)$|^\S*[\\/]\S*$",
     re.I,
 )
-_NOBODY = re.compile(r"^(?:user|admin\w*|owner|author|unknown|anonymous|default|root|.{0,2}|\W*|[^@\n]*+@.*)$", re.I)
+_NOBODY = re.compile(
+    r"^(?:user|admin\w*|owner|author|unknown|\(?anonymous\)?|default|root|.{0,2}|\W*|[^@\n]*+@.*)$", re.I
+)
 _MONTHS = {
     name: number
     for number, names in enumerate(
@@ -72,7 +75,7 @@ _TYPES = tuple(
         ("earnings release", r"\bearnings (?:release|call)\b|(?:quarter|year)\w{0,9} (?:financial )?results"),
         ("annual report", r"\bannual report\b|\bgeschäftsbericht\b|\brapport annuel\b|\binforme anual\b"),
         (
-            "contract",
+            CONTRACT,
             r"^.{0,600}\b(?:agreement|contract|vertrag|contrato?)\b.{0,200}\b(?:between|by and|zwischen|entre)\b",
         ),
         ("court opinion", r"\bopinion of the court\b|\bplaintiffs?\b.{0,300}\bdefendants?\b"),

@@ -1,6 +1,7 @@
 """Documents page by page, and the work of taking them in. Page positions are 0-based; times are UTC ISO 8601."""
 
 import hashlib
+import re
 import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -232,6 +233,10 @@ def comparable(name: str) -> str:
     return unicodedata.normalize("NFC", name).casefold()
 
 
+CONTRACT = "contract"
+"""A type of document."""
+
+
 def bare_name(name: str) -> str:
     """The name of a document without the ending of its format."""
     return name[: -len(ENDING)] if name.casefold().endswith(ENDING) else name
@@ -261,6 +266,14 @@ class Document:
         """What it calls itself, else its name; it is indexed with each passage, and so has a limit."""
         own = next((field.value for field in self.metadata if field.name == "title"), "")
         return (own or PurePath(self.name).stem)[:LONGEST_TITLE]
+
+    @property
+    def called(self) -> tuple[str, ...]:
+        """What it is called: whose it is, its title, and its name. A contract belongs to neither of its parties."""
+        told = {field.name: field.value[:LONGEST_TITLE] for field in self.metadata}
+        company = "" if told.get("document type") == CONTRACT else told.get("company", "")
+        name = " ".join(re.split(r"[_\s-]+", bare_name(self.name)))
+        return tuple(dict.fromkeys(one for one in (company, self.title, name) if one))
 
 
 LONGEST_COLLECTION_NAME = 80

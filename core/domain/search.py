@@ -123,6 +123,8 @@ class Evidence:
     document_name: str
     scores: Mapping[str, float] = field(default_factory=dict)
     reason: Reason = Reason.SEARCH
+    called: tuple[str, ...] = ()
+    """`Document.called`."""
 
 
 @dataclass(frozen=True, slots=True)

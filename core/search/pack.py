@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from core.domain.documents import Passage
+from core.domain.documents import Document, Passage
 from core.domain.search import Candidate, Evidence, Reason
 from core.text.plain import counted
 
@@ -114,7 +114,7 @@ def fill_budget(
     return list(chosen.values()), left_out
 
 
-def to_evidence(chosen: Sequence[Chosen], names: Mapping[str, str]) -> tuple[Evidence, ...]:
+def to_evidence(chosen: Sequence[Chosen], documents: Mapping[str, Document]) -> tuple[Evidence, ...]:
     """Order evidence for a prompt: the strongest at both ends, what stands together kept so; number it from 1."""
     blocks = []
     for item in chosen:
@@ -124,10 +124,15 @@ def to_evidence(chosen: Sequence[Chosen], names: Mapping[str, str]) -> tuple[Evi
     openings = [item for item in chosen if item.reason is Reason.OPENING]
     order = [item for block in [*blocks[0::2], openings, *reversed(blocks[1::2])] for item in block]
     return tuple(
-        Evidence(number, item.candidate.passage, names.get(item.candidate.passage.document_id, ""),
-                 item.candidate.scores, item.reason)
-        for number, item in enumerate(order, start=1)
-    )  # fmt: skip
+        evidence_of(number, item.candidate, documents, item.reason) for number, item in enumerate(order, start=1)
+    )
+
+
+def evidence_of(number: int, found: Candidate, documents: Mapping[str, Document], reason: Reason) -> Evidence:
+    """A candidate as evidence, with what its document is called."""
+    document = documents.get(found.passage.document_id)
+    name, called = (document.name, document.called) if document else ("", ())
+    return Evidence(number, found.passage, name, found.scores, reason, called)
 
 
 def _place(item: Chosen) -> tuple[int, int]:

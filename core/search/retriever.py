@@ -84,7 +84,7 @@ class Retriever:
         reranked = _distinct(sorted(chain.from_iterable(one.reranked for one in found), key=_best_first))
         fused = _distinct(chain.from_iterable(one.fused for one in found))
         return SearchResult(
-            evidence=to_evidence([_with_stage_scores(item) for item in chosen], names),
+            evidence=to_evidence([_with_stage_scores(item) for item in chosen], documents),
             rankings={
                 **self._index_rankings(found[0].rankings, fused),
                 "fused": tuple(fused),

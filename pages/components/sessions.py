@@ -77,14 +77,12 @@ def draw_session_list(app: Pincite, current: Session | None) -> Collection | Non
         found = app.sessions.list(wanted or "", most=most + 1, collection_id=collection.id if collection else "")
         if not found:
             st.caption("No session has these words." if wanted else "No sessions yet.")
+        near = app.recall.sessions_like(wanted or "", most=MOST_NEAR, collection_id=collection.id if collection else "")
         with st.container(key=SESSION_LIST, gap=None):
             _draw_sessions(found[:most], current)
-        if len(found) > most:
-            offer_more("Show more sessions", "sessions", SESSIONS_A_PAGE)
-        elif wanted:
-            near = app.recall.sessions_like(wanted, most=len(found) + MOST_NEAR,
-                                            collection_id=collection.id if collection else "")  # fmt: skip
-            if others := [session for session in near if session not in found][:MOST_NEAR]:
+            if len(found) > most:
+                offer_more("Show more sessions", "sessions", SESSIONS_A_PAGE)
+            if others := [session for session in near if session not in found]:
                 st.caption("Nearest in meaning")
                 _draw_sessions(others, current)
     return collection

@@ -100,7 +100,7 @@ def test_evidence_has_the_strongest_at_both_ends_with_neighbours_beside_them() -
     beside = candidate("before", 0, page=9).passage, candidate("after", 0, page=11).passage
     opening = candidate("title page", 0, of="b").passage
     chosen, _ = fill_budget(kept, {kept[1].passage.id: beside}, [opening], context_characters=10_000)
-    evidence = to_evidence(chosen, {"a": "A.pdf", "b": "B.pdf"})
+    evidence = to_evidence(chosen, {"a": document("A.pdf"), "b": document("B.pdf")})
     assert [item.passage.text for item in evidence] == [
         "text 0", "text 2", "title page", "text 3", "before", "text 1", "after",
     ]  # fmt: skip

@@ -1,7 +1,7 @@
 """The analyst: finds the figure that a question asks for in the tables of the evidence's pages, or computes it."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from langgraph.runtime import Runtime
@@ -19,6 +19,7 @@ from core.search.follow_up import leans_on_the_last
 from core.search.plan import core_question
 from core.text.stating import state as state_figure
 from core.text.stating import statement
+from core.text.terms import content_terms
 
 _YEAR = re.compile(r"(?<!\d)(?:19|20)\d\d(?!\d)")
 MOST_PAGES = 10
@@ -30,15 +31,16 @@ def analyst(state: TurnState, runtime: Runtime[TurnContext]) -> TurnState:
     context = runtime.context
     context.progress.step("Reading tables…")
     pages = _best_pages(state.evidence)
-    tables = _tables(pages, context)
-    names = {item.passage.document_id: item.document_name for item in state.evidence}
-    kin = {document_id: _YEAR.sub("#", name) for document_id, name in names.items()}
+    called = {item.passage.document_id: (item.document_name, *item.called) for item in state.evidence}
+    tables = _of_what_is_called(state.asked, _tables(pages, context), called)
+    kin = {document_id: _YEAR.sub("#", name) for document_id, (name, *_) in called.items()}
+    names = [name for own in called.values() for name in own]
     if gone_on := _gone_on(state, context, tables):
         state, analysis = gone_on
     else:
-        analysis = analyse(core_question(state.asked), tables, known=names.values(), kin=kin, formulas=context.formulas)
+        analysis = analyse(core_question(state.asked), tables, known=names, kin=kin, formulas=context.formulas)
         if state.plan and state.plan.pieces:
-            state, analysis = _of_pieces(state, analysis, tables, names.values(), context)
+            state, analysis = _of_pieces(state, analysis, tables, names, context)
     context.note(
         read={"pages": [f"{document_id}, {page_index + 1}" for document_id, page_index in pages]},
         decided={"tables": len(tables), "missing": analysis.missing}
@@ -46,6 +48,20 @@ def analyst(state: TurnState, runtime: Runtime[TurnContext]) -> TurnState:
         returned={"stated": [_line(stated) for stated in analysis.stated]},
     )
     return replace(state, stated=analysis.stated, notices=_with_what_lacks(state.notices, analysis))
+
+
+def _of_what_is_called(question: str, tables: Sequence[Table], called: Mapping[str, Iterable[str]]) -> list[Table]:
+    """The tables but those of documents that lack a name by which the question calls another, and do not hold it."""
+    asked = frozenset(content_terms(question))
+    names = {document_id: asked.intersection(content_terms(" ".join(own))) for document_id, own in called.items()}
+
+    def is_meant(table: Table) -> bool:
+        own = names.get(table.document_id, frozenset())
+        lacking = [other - own for other in names.values() if own < other]
+        said = frozenset(content_terms("\n".join([table.caption, *(cell.text for cell in table.cells)])))
+        return all(one <= said for one in lacking)
+
+    return [table for table in tables if is_meant(table)]
 
 
 def _gone_on(state: TurnState, context: TurnContext, tables: Sequence[Table]) -> tuple[TurnState, Analysis] | None:

@@ -17,6 +17,7 @@ from core.graph.state import TurnState, critique_of
 from core.judge.citations import cite, renumbered
 from core.models.quoting import LEAST_ANSWERED, chance_of_answer, choices
 from core.search.overview import documents_meant, overview
+from core.search.pack import evidence_of
 from core.search.plan import is_joined
 from core.text.plain import counted, flat
 
@@ -103,9 +104,11 @@ def _search(state: TurnState, context: TurnContext, searched: Sequence[Document]
     )
     drawn_on = {item.passage.document_id for item in result.evidence}
     holes = holes_of(searched, context.library, drawn_on)
-    names = {document.id: document.name for document in searched}
     context.note(
-        read={"queries": [query.text for query in state.plan.queries], "documents": list(names.values())},
+        read={
+            "queries": [query.text for query in state.plan.queries],
+            "documents": [document.name for document in searched],
+        },
         decided={
             "score floor": result.score_floor,
             "reranker": result.reranker,
@@ -117,7 +120,7 @@ def _search(state: TurnState, context: TurnContext, searched: Sequence[Document]
     return replace(
         state,
         evidence=result.evidence,
-        nearest=() if result.evidence else _nearest(result, names),
+        nearest=() if result.evidence else _nearest(result, {document.id: document for document in searched}),
         notices=tuple(dict.fromkeys([*state.notices, *result.notices, *holes])),
     )
 
@@ -216,11 +219,11 @@ def _candidate_line(candidate: Candidate) -> dict[str, object]:
     }
 
 
-def _nearest(result: SearchResult, names: Mapping[str, str]) -> tuple[Evidence, ...]:
+def _nearest(result: SearchResult, documents: Mapping[str, Document]) -> tuple[Evidence, ...]:
     """The best of what stayed below the floor, to show where the search came closest."""
     ranked = result.rankings.get("reranked") or result.rankings.get("fused") or ()
     return tuple(
-        Evidence(number, found.passage, names.get(found.passage.document_id, ""), found.scores, Reason.BELOW_FLOOR)
+        evidence_of(number, found, documents, Reason.BELOW_FLOOR)
         for number, found in enumerate(ranked[:SHOWN_NEAREST], start=1)
     )
 
