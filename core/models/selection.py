@@ -45,9 +45,9 @@ _NUMBERED = re.compile(
     r"(?:(?:, |,? (?:and|or|&) |/)(?:\d{1,3}|[A-Z])(?![\w%]|[.,]\d)){0,9})(?! ?[–—-]| to\b)"
 )
 """Things that are told apart by a number or letter: "Span 2", "Appendix B"."""
-OF_ANOTHER = 0.4
+OF_ANOTHER = 0.2
 """The most that words are worth which speak of another such thing, or of other years, than the question, or only head
-a section: never shown without a warning. Of 17 labelled answers of other years 3 were right."""
+a section or a table: they come nearest, and are no answer. Of 17 labelled answers of other years 3 were right."""
 _SMALL_WORD = re.compile(r"\b[^\W\dA-Z]\w*")
 TERMS_OF_A_LABEL = 2
 """Telling words that a label must have, for a question to name it."""

@@ -114,7 +114,8 @@ function showCard(badge, told) {
   card.ariaHidden = "true" // the mark's own name says the same
   const place = Object.assign(document.createElement("strong"), { textContent: told.place })
   const words = Object.assign(document.createElement("span"), { textContent: `“${told.quotation}”` })
-  card.replaceChildren(place, words)
+  const verdict = Object.assign(document.createElement("em"), { textContent: told.verdict })
+  card.replaceChildren(place, words, ...(told.verdict ? [verdict] : []))
   const [at, height] = [badge.getBoundingClientRect(), card.offsetHeight]
   card.style.left = `${Math.max(8, Math.min(at.left, innerWidth - card.offsetWidth - 8))}px`
   card.style.top = `${at.bottom + height + 12 < innerHeight ? at.bottom + 6 : at.top - height - 6}px`

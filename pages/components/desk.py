@@ -38,7 +38,7 @@ def draw_desk(
             "names": [bare_name(document.name) for document in documents[:MOST_NAMES]],
             "session": session.id if session else "",
             "asked": f"{turns[-1].id} {len(waiting)}" if turns else "",
-            "cited": {turn.id: {str(place.number): _place_shown(place) for place in turn.final_citations
+            "cited": {turn.id: {str(place.number): _place_shown(place, turn) for place in turn.final_citations
                                 if place.document_id in here} for turn in turns},
         },
         on_open_change=lambda: _open(app, slot, st.session_state["desk"].open),
@@ -56,9 +56,14 @@ def _status(app: Pincite, session: Session | None, turns: Sequence[Turn]) -> str
     return f"Answer ready, {cited}{warning}"
 
 
-def _place_shown(place: Citation) -> dict[str, str]:
+def _place_shown(place: Citation, turn: Turn) -> dict[str, str]:
+    """Where a mark leads, what is quoted there, and what the checks made of the claims that cite it."""
     page = page_name(place.page_label, place.page_index)
-    return {"place": f"{place.document_name}, {page}", "quotation": shorten(place.quotation, LONGEST_QUOTATION)}
+    claims = turn.verdict.claims if turn.verdict and not turn.review else ()
+    found = dict.fromkeys(": ".join(filter(None, [claim.status.capitalize(), claim.reason])) for claim in claims
+                          if place.number in claim.citations)  # fmt: skip
+    return {"place": f"{place.document_name}, {page}", "quotation": shorten(place.quotation, LONGEST_QUOTATION),
+            "verdict": shorten(". ".join(found), LONGEST_QUOTATION)}  # fmt: skip
 
 
 def _open(app: Pincite, slot: str, name: str | None) -> None:

@@ -125,6 +125,7 @@ def test_words_are_found_on_every_page_and_a_mark_tells_what_it_quotes(quoting_a
     mark = page.get_by_role("button", name=re.compile(r"^Open service-contract\.pdf, p\. 2")).first
     mark.hover()
     expect(page.locator(".pincite-card")).to_contain_text("service-contract.pdf, p. 2")
+    expect(page.locator(".pincite-card")).to_contain_text("Supported")
     mark.click()
     expect(page.locator(".pincite-card")).to_have_count(0)
     find = page.get_by_label("Find in this document")
