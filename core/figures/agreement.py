@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from core.domain.tables import Cell, Table
 from core.text.numbers import quantities
+from core.text.questions import without_how_much
 from core.text.terms import content_terms, root, specificity
 from core.text.years import years_of
 
@@ -67,7 +68,8 @@ class Question:
         needed = [weight for term, weight in zip(terms, self._weights, strict=False) if term not in needless]
         self._whole = sum(needed) or 1.0
         self._own = (1 << len(terms)) - 1
-        self._needed = _all(self.terms[term] for term in terms if term not in needless)
+        said = set(content_terms(without_how_much(text)))
+        self._needed = _all(self.terms[term] for term in terms if term in said - needless)
         self._shares: dict[int, float] = {0: 0.0}
         self._matches: dict[str, _Match] = {}
         self.years = years_of(text)
@@ -89,7 +91,7 @@ class Question:
         return all(self.match(text).said == 1 for text in texts) and self.holds_all(*texts)
 
     def holds_all(self, *texts: str) -> bool:
-        """Whether the texts say every term of the question."""
+        """Whether the texts say every term of the question but "how much"."""
         return self._needed == _all(self.match(text).bits for text in texts) & self._needed
 
     def share(self, bits: int) -> float:

@@ -164,7 +164,7 @@ def _named(asked: Question, place: Place, tables: Sequence[Table]) -> str:
     row = table.rows[cell.row]
     if cell.row < table.head_rows or cell.column < table.head_columns or not row.label or row.total:
         return ""
-    heads = (row.path, _BRACKETS.sub(" ", table.columns[cell.column].path))
+    heads = [_BRACKETS.sub(" ", path) for path in (row.path, table.columns[cell.column].path)]
     return "in full" if asked.is_all(*heads) else "among more" if asked.holds_all(*heads) else ""
 
 

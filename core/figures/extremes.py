@@ -18,7 +18,7 @@ from core.domain.figures import Computation, Stated
 from core.domain.tables import Cell, Table
 from core.figures.agreement import Question
 from core.figures.cells import figure_of
-from core.text.questions import has_turning_words, without_how_much
+from core.text.questions import has_turning_words
 from core.text.stating import MOST_OPERANDS, short, statement
 from core.text.terms import content_terms, words
 
@@ -177,9 +177,7 @@ def asked_column(question: str, whole: Sequence[Table]) -> Column | None:
     )
     about = bits[label] | asked.match(first.caption).bits
     of_a_row = any(asked.match(row).bits & ~about for row in rows)
-    all_said = Question(without_how_much(question)).holds_all(
-        first.columns[best].path, first.columns[label].path, first.caption
-    )
+    all_said = asked.holds_all(first.columns[best].path, first.columns[label].path, first.caption)
     return Column(features, label, most, least, tuple(columns[best]), totals, of_a_row, contested, all_said)
 
 

@@ -243,7 +243,7 @@ def quotes(question: str, selection: Selection, *, with_headline: bool = True) -
         return section
     if asks_for_list(question) and (alike := family(question, selection.scored)):
         return alike
-    if selection.right < SURE and (about := _all_asked(question, selection)):
+    if selection.right < SURE and not asks_for_list(question) and (about := _all_asked(question, selection)):
         return about
     if selection.answered < LEAST_ANSWERED or not selection.scored:
         sure = 1 - selection.answered

@@ -35,6 +35,7 @@ from core.models.units import (
     units_of,
 )
 from core.text.questions import asks_for_a_fact, asks_yes_or_no, in_english
+from core.text.sentences import ITEM_MARK
 from core.text.terms import FUNCTION_WORDS, content_terms, rarity, words
 from core.text.years import years_of
 
@@ -49,6 +50,7 @@ OF_ANOTHER = 0.2
 """The most that words are worth which speak of another such thing, or of other years, than the question, or only head
 a section or a table: they come nearest, and are no answer. Of 17 labelled answers of other years 3 were right."""
 _SMALL_WORD = re.compile(r"\b[^\W\dA-Z]\w*")
+_ITEM = re.compile(rf"\s*{ITEM_MARK}\s")
 TERMS_OF_A_LABEL = 2
 """Telling words that a label must have, for a question to name it."""
 FARTHEST_BEHIND = 10.0
@@ -271,7 +273,8 @@ def answers_with_heading(best: Scored) -> bool:
     short = len(line.split()) <= SHORT_LINE_WORDS and CELLS not in line and not line.endswith((*SENTENCE_ENDS, ":"))
     within = best.answer is not None and best.answer.end <= best.unit.start + len(line)
     says_what = LABELLED.match(line) or SIGNED_TERMS.issubset(best.unit.terms)
-    return bool(rest) and short and within and not says_what
+    listed = _ITEM.match(line) and _ITEM.match(rest)
+    return bool(rest) and short and within and not says_what and not listed
 
 
 def is_of_another(text: str, question: str) -> bool:
