@@ -5,7 +5,17 @@ from dataclasses import replace
 import pytest
 
 from core.documents.metadata import describe
-from core.domain.documents import Block, BlockKind, MetadataSource, Page, PageStatus
+from core.domain.documents import (
+    CONTRACT,
+    Block,
+    BlockKind,
+    Document,
+    DocumentStatus,
+    MetadataField,
+    MetadataSource,
+    Page,
+    PageStatus,
+)  # fmt: skip
 from core.domain.ports import PdfInfo
 from core.text.language import detect_language
 
@@ -50,6 +60,8 @@ def test_the_pdf_s_own_fields_come_first_unless_a_program_filled_them_in() -> No
     filled_in = _described(_info(title="Microsoft Word - rules_v3.doc", author="user"), page, "x.pdf")
     assert filled_in["title"] == ("Rules of the Harbour", MetadataSource.FIRST_PAGES)
     assert "author" not in filled_in
+    by_reportlab = _described(_info(title="(anonymous)", author="(anonymous)"), page, "x.pdf")
+    assert by_reportlab["title"] == filled_in["title"] and "author" not in by_reportlab
 
 
 def test_what_stands_above_a_form_s_number_is_not_its_title() -> None:
@@ -86,3 +98,12 @@ def test_nothing_is_said_without_support() -> None:
 )
 def test_languages_are_told_apart(text: str, language: str | None) -> None:
     assert detect_language(text) == language
+
+
+def test_a_document_is_called_by_its_company_and_title_but_a_contract_by_neither_of_its_parties() -> None:
+    told = {"title": "Annual Report 2024", "company": "Haldane Brooms plc", "document type": "annual report"}
+    fields = [MetadataField(name, value, MetadataSource.PDF) for name, value in told.items()]
+    report = Document("id", "haldane_report.pdf", 1, 1, 1, "", DocumentStatus.READY, metadata=tuple(fields))
+    assert report.called == ("Haldane Brooms plc", "Annual Report 2024", "haldane report")
+    contract = MetadataField("document type", CONTRACT, MetadataSource.PDF)
+    assert replace(report, metadata=(*fields[:2], contract)).called == ("Annual Report 2024", "haldane report")

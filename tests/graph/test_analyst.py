@@ -15,6 +15,7 @@ from core.domain.search import Evidence
 from core.domain.settings import Settings
 from core.domain.turns import Turn, TurnStatus
 from core.figures.cells import figures_of
+from core.graph.nodes.analyst import of_what_is_called
 from core.models.quoting import ALSO, Quoting, led_by_figure
 from tests.figures.harbour import HARBOUR, table_of
 from tests.graph.world import ScriptedModel, Shelf, WordSearch, World
@@ -143,3 +144,14 @@ def test_a_figure_that_a_models_prose_does_not_state_is_told_beside_it(
     said = "The tables on these pages say: Income: Berth fees, 2020: €1,105 thousand."
     assert (said in turn.notices) is told
     world.close()
+
+
+def test_a_figure_is_of_the_document_that_the_question_names() -> None:
+    own, other = (replace(table_of(), document_id=name) for name in ("haldane", "brackwell"))
+    called = {"haldane": ("a.pdf", "Haldane Docks plc"), "brackwell": ("b.pdf", "Brackwell Docks Ltd")}
+    assert of_what_is_called("Haldane's crane hire in 2021?", [own, other], called) == [own]
+    assert of_what_is_called("What was crane hire in 2021?", [own, other], called) == [own, other]
+    shared = replace(other, caption="Harbour accounts of Haldane and Brackwell")
+    assert of_what_is_called("Haldane's crane hire in 2021?", [own, shared], called) == [own, shared], (
+        "it holds the name"
+    )

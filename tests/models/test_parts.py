@@ -296,3 +296,22 @@ def test_a_heading_is_no_answer_to_rely_on() -> None:
     assert answers_with_heading(replace(caption, answer=Span(0, len("Sales by region, 2024"))))
     [*_, signature] = signed([*units_of(_item(f"It is agreed.\n{LETTER}"))])
     assert not answers_with_heading(replace(found, unit=signature, answer=Span(signature.start, signature.start + 4)))
+
+
+def test_what_a_document_is_called_is_read_before_its_passages() -> None:
+    told = "Rosalind Fitch has been chief executive since 2021. Piers Dunmow is the finance director."
+    question, item = "Who is the chief executive of Haldane?", _item(told)
+    alone = select(question, [item])
+    named = select(question, [replace(item, called=("Haldane Brooms plc", "Annual Report 2024"))])
+    other = select(question, [replace(item, called=("Brackwell Brushes Ltd", "Annual Report 2024"))])
+    answer = named.scored[0].answer
+    assert answer and told[answer.start : answer.end] == "Rosalind Fitch"
+    assert named.right > alone.right + 0.1 and alone.right == other.right
+    said = _item(f"{told} Haldane is in Kelby.")
+    assert select(question, [replace(said, called=("Haldane Brooms plc",))]).right == select(question, [said]).right
+
+
+def test_words_of_a_list_are_no_heading() -> None:
+    wardens = "• Abel Thrupp, warden for Ropewalk\n• Blanche Ogden, warden for Church Lane"
+    found = select("Who are the wardens?", [_item(wardens)]).scored[0]
+    assert not answers_with_heading(replace(found, answer=Span(2, 13)))

@@ -32,7 +32,7 @@ def analyst(state: TurnState, runtime: Runtime[TurnContext]) -> TurnState:
     context.progress.step("Reading tables…")
     pages = _best_pages(state.evidence)
     called = {item.passage.document_id: (item.document_name, *item.called) for item in state.evidence}
-    tables = _of_what_is_called(state.asked, _tables(pages, context), called)
+    tables = of_what_is_called(state.asked, _tables(pages, context), called)
     kin = {document_id: _YEAR.sub("#", name) for document_id, (name, *_) in called.items()}
     names = [name for own in called.values() for name in own]
     if gone_on := _gone_on(state, context, tables):
@@ -50,7 +50,7 @@ def analyst(state: TurnState, runtime: Runtime[TurnContext]) -> TurnState:
     return replace(state, stated=analysis.stated, notices=_with_what_lacks(state.notices, analysis))
 
 
-def _of_what_is_called(question: str, tables: Sequence[Table], called: Mapping[str, Iterable[str]]) -> list[Table]:
+def of_what_is_called(question: str, tables: Sequence[Table], called: Mapping[str, Iterable[str]]) -> list[Table]:
     """The tables but those of documents that lack a name by which the question calls another, and do not hold it."""
     asked = frozenset(content_terms(question))
     names = {document_id: asked.intersection(content_terms(" ".join(own))) for document_id, own in called.items()}
