@@ -151,6 +151,8 @@ def test_a_figure_is_of_the_document_that_the_question_names() -> None:
     called = {"haldane": ("a.pdf", "Haldane Docks plc"), "brackwell": ("b.pdf", "Brackwell Docks Ltd")}
     assert of_what_is_called("Haldane's crane hire in 2021?", [own, other], called) == [own]
     assert of_what_is_called("What was crane hire in 2021?", [own, other], called) == [own, other]
+    years = {"haldane": ("report-2021.pdf",), "brackwell": ("report-2020.pdf",)}
+    assert of_what_is_called("How much did crane hire grow in 2021?", [own, other], years) == [own, other]
     shared = replace(other, caption="Harbour accounts of Haldane and Brackwell")
     assert of_what_is_called("Haldane's crane hire in 2021?", [own, shared], called) == [own, shared], (
         "it holds the name"

@@ -51,8 +51,11 @@ def analyst(state: TurnState, runtime: Runtime[TurnContext]) -> TurnState:
 
 
 def of_what_is_called(question: str, tables: Sequence[Table], called: Mapping[str, Iterable[str]]) -> list[Table]:
-    """The tables but those of documents that lack a name by which the question calls another, and do not hold it."""
-    asked = frozenset(content_terms(question))
+    """The tables but those of documents that lack a name by which the question calls another, and do not hold it.
+
+    A year is no such name: other years' tables are computed with.
+    """
+    asked = frozenset(term for term in content_terms(question) if not term[0].isdigit())
     names = {document_id: asked.intersection(content_terms(" ".join(own))) for document_id, own in called.items()}
 
     def is_meant(table: Table) -> bool:
