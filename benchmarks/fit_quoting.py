@@ -1,15 +1,16 @@
 """Fit what quoting weighs on a folder that the reader was not trained on, and say by sources left out what it is worth.
 
 ``python -m benchmarks training-folder DATA DIR --left-out`` makes the folder, ``--languages FONTS`` the one of other
-languages. Writes quoting.json with ``--write``.
+languages; the questions for yes or no lie in ``benchmarks/yes_no``. Writes quoting.json with ``--write``.
 """
 
 import argparse
 import json
 import random
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -46,7 +47,12 @@ READ_MEASURES = ("span", "answerable", "behind")
 STRENGTH = 0.1
 """Inverse of the penalty on standardised measures."""
 SHARE_UNANSWERABLE = 0.25
-"""Few of the folder's are, of those that people ask more: so many are asked of every document but their own."""
+"""Few of the folder's are, of those that people ask more: so many are asked of every document but their own. Where more
+are, they count less."""
+YES_NO = Path(__file__).parent / "yes_no"
+"""Our own: half of the questions are decided by a sentence of their document, half by none, though it speaks of it."""
+OF_YES_NO = frozenset(("best", "ahead", "any", "answerable", "most answerable"))
+"""What is weighed of these few: that words are shared tells nothing, since they were written to share them."""
 HELD = 0.6
 """Of an answer's new terms, or by token F1, what must be there."""
 
@@ -63,31 +69,40 @@ class Asked:
     holds: tuple[bool, ...]
     moved: bool = False
     """It was asked of every document but its own."""
+    skill: Skill = Skill.ENGLISH
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("directory", type=Path, help="a folder with pdfs/ and questions.jsonl that names answers")
-    parser.add_argument("languages", type=Path, help="such a folder in other languages")
+    parser.add_argument(
+        "directory", type=Path, nargs="?", help="a folder with pdfs/ and questions.jsonl that names answers"
+    )
+    parser.add_argument("languages", type=Path, nargs="?", help="such a folder in other languages")
+    parser.add_argument("--only", type=Skill, help="fit this alone, and keep the rest as it is shipped")
     parser.add_argument("--write", type=Path, help="where to write what was learned from everything")
 
 
 def run(options: argparse.Namespace) -> dict[str, Any]:
-    english = asked_of(options.directory, Skill.ENGLISH)
-    samples = {
-        Skill.ENGLISH: english,
-        Skill.ENGLISH_SMALL: asked_of(options.directory, Skill.ENGLISH_SMALL),
-        Skill.LANGUAGES: asked_of(options.languages, Skill.LANGUAGES),
-        Skill.UNREAD: [_unread(one) for one in english],
+    folders = {
+        Skill.ENGLISH: options.directory,
+        Skill.ENGLISH_SMALL: options.directory,
+        Skill.YES_NO: YES_NO,
+        Skill.LANGUAGES: options.languages,
     }
-    report, learned = {}, {}
+    samples = {skill: asked_of(folder, skill) for skill, folder in folders.items() if options.only in (None, skill)}
+    if english := samples.get(Skill.ENGLISH):
+        samples[Skill.UNREAD] = [_unread(one) for one in english]
+    written = json.loads(files("core.models").joinpath("quoting.json").read_text(encoding="utf-8"))
+    report = written["measured"]
     for skill, own in samples.items():
         report[skill.value] = left_out(own)
         models = fit(own)
-        learned[skill.value] = {part: getattr(models, part).to_json(4) for part in ("unit", "answered", "right")}
+        written[skill.value] = {part: getattr(models, part).to_json(4) for part in ("unit", "answered", "right")}
     if options.write:
-        written = json.dumps({**learned, "measured": report}, separators=(",", ":"))
-        options.write.write_text(f"{written}\n", encoding="utf-8")
-    return {"questions": sum(map(len, samples.values())), "sources left out": report}
+        options.write.write_text(f"{json.dumps(written, separators=(',', ':'))}\n", encoding="utf-8")
+    return {
+        "questions": sum(map(len, samples.values())),
+        "sources left out": {skill.value: report[skill.value] for skill in samples},
+    }
 
 
 def asked_of(directory: Path, skill: Skill) -> list[Asked]:
@@ -101,12 +116,16 @@ def asked_of(directory: Path, skill: Skill) -> list[Asked]:
 
 
 def elsewhere(corpus: Corpus, questions: Sequence[Question], found: Sequence[Asked], skill: Skill) -> list[Asked]:
-    """Questions that no other document is likely to answer, asked of all of them, as many as are lacking."""
+    """Questions that no other document is likely to answer, asked of all of them, as many as are lacking.
+
+    Where enough documents speak of what is asked and do not answer, some are asked elsewhere too.
+    """
     answerable = sum(bool(one.answers) for one in found)
     lacking = round(answerable * SHARE_UNANSWERABLE / (1 - SHARE_UNANSWERABLE)) - (len(found) - answerable)
+    lacking = lacking if lacking > 0 else answerable // 2
     movable = [one for one in questions if one.answerable and ONE_DOCUMENT not in one.tags]
     random.Random(5).shuffle(movable)
-    asked = (ask(corpus, one, (), skill, moved=True) for one in movable[: max(lacking, 0)])
+    asked = (ask(corpus, one, (), skill, moved=True) for one in movable[:lacking])
     return [one for one in asked if one]
 
 
@@ -124,7 +143,7 @@ def ask(
     holds = [one.unit.item.passage.page in pages and _holds(one.unit.text, answers, question.text) for one in measured]
     given = answers if question.answerable else ()
     source = next(tag for tag in question.tags if tag != ONE_DOCUMENT)
-    return Asked(question.text, source, given, tuple(measured), tuple(holds), moved)
+    return Asked(question.text, source, given, tuple(measured), tuple(holds), moved, skill)
 
 
 def _unread(asked: Asked) -> Asked:
@@ -133,7 +152,7 @@ def _unread(asked: Asked) -> Asked:
         replace(one, answer=None, measures={k: v for k, v in one.measures.items() if k not in READ_MEASURES})
         for one in asked.measured
     )
-    return replace(asked, measured=tuple(bare))
+    return replace(asked, measured=tuple(bare), skill=Skill.UNREAD)
 
 
 def _holds(text: str, answers: Iterable[str], question: str) -> bool:
@@ -178,15 +197,18 @@ def fit(samples: Sequence[Asked]) -> Models:
         [1 / len(asked.measured) for asked in samples for _ in asked.measured],
     )
     answers = [_answer(asked, unit) for asked in samples]
-    rows, counts = [measures for measures, _ in answers], [1.0] * len(answers)
-    answered = _logistic(_without(rows, "candidates"), [bool(asked.answers) for asked in samples], counts)
-    right = _logistic(_without(rows, "nearest"), [right for _, right in answers], counts)
+    rows, unanswerable = [measures for measures, _ in answers], sum(not asked.answers for asked in samples)
+    most = (len(samples) - unanswerable) * SHARE_UNANSWERABLE / (1 - SHARE_UNANSWERABLE)
+    counts = [1.0 if asked.answers else min(1.0, most / unanswerable) for asked in samples]
+    kept = OF_YES_NO if samples[0].skill is Skill.YES_NO else rows[0].keys()
+    answered = _logistic(_only(rows, kept - {"candidates"}), [bool(asked.answers) for asked in samples], counts)
+    right = _logistic(_only(rows, kept - {"nearest"}), [right for _, right in answers], counts)
     return Models(unit, answered, right)
 
 
-def _without(rows: Iterable[Mapping[str, float]], name: str) -> list[Mapping[str, float]]:
-    """What is no help on sources left out."""
-    return [{measure: value for measure, value in row.items() if measure != name} for row in rows]
+def _only(rows: Iterable[Mapping[str, float]], names: Collection[str]) -> list[Mapping[str, float]]:
+    """Without what is no help on sources left out."""
+    return [{measure: value for measure, value in row.items() if measure in names} for row in rows]
 
 
 def _answer(asked: Asked, unit: LogisticModel) -> tuple[Mapping[str, float], bool]:

@@ -2,8 +2,8 @@
 
 Three small logistic models, fitted on open data by ``python -m benchmarks fit-quoting`` and shipped as quoting.json,
 weigh what the reader and the words say: of each unit whether it holds the answer, of all of them together whether any
-does and whether the best is right. They are fitted for each skill: English and other languages with the larger reader;
-where that is not installed, English with the small one and other languages with none.
+does and whether the best is right. They are fitted for each skill: English, English questions for yes or no, and other
+languages with the larger reader; where that is not installed, English with the small one and the others with none.
 """
 
 import json
@@ -34,7 +34,7 @@ from core.models.units import (
     torn,
     units_of,
 )
-from core.text.questions import asks_for_a_fact, asks_yes_or_no, in_english
+from core.text.questions import OF_DOCUMENTS, asks_for_a_fact, asks_yes_or_no, in_english
 from core.text.sentences import ITEM_MARK
 from core.text.terms import FUNCTION_WORDS, content_terms, rarity, words
 from core.text.years import years_of
@@ -66,6 +66,7 @@ class Skill(StrEnum):
 
     ENGLISH = "english"
     ENGLISH_SMALL = "english_small"
+    YES_NO = "yes_no"
     LANGUAGES = "languages"
     UNREAD = "unread"
 
@@ -123,11 +124,11 @@ def select(question: str, evidence: Sequence[Evidence]) -> Selection:
 
 
 def skill_for(question: str, evidence: Sequence[Evidence]) -> Skill:
-    """English where the question and most of the passages are; there are no words to find that say yes or no."""
+    """English where the question and most of the passages are; the small reader finds nothing that says yes or no."""
     if not in_english(question, [item.passage.text for item in evidence]):
         return Skill.LANGUAGES if large_reader() else Skill.UNREAD
     if asks_yes_or_no(question):
-        return Skill.UNREAD
+        return Skill.YES_NO if large_reader() else Skill.UNREAD
     return Skill.ENGLISH if large_reader() else Skill.ENGLISH_SMALL
 
 
@@ -197,9 +198,9 @@ def measure_units(question: str, evidence: Sequence[Evidence], reader: Reader | 
 
 
 def _named_by_its_document(asked: frozenset[str], item: Evidence) -> frozenset[str]:
-    """The terms of a question that a passage need not repeat: its document is called by them."""
+    """The terms of a question that a passage need not repeat: its document is called by them, as few others are."""
     own = content_terms(" ".join([item.passage.text, *item.passage.heading_path]))
-    return asked.intersection(content_terms(" ".join(item.called))).difference(own)
+    return asked.intersection(content_terms(" ".join(item.called))).difference(own, OF_DOCUMENTS)
 
 
 def _before(item: Evidence, named: frozenset[str]) -> str:
@@ -260,7 +261,7 @@ def weigh(measured: Sequence[Measured], question: str, skill: Skill) -> Selectio
     measures = measure_answer(scored, question)
     right = models.right.probability(measures)
     best = scored[0]
-    heading = skill is not Skill.LANGUAGES and answers_with_heading(best)
+    heading = skill in (Skill.ENGLISH, Skill.ENGLISH_SMALL) and answers_with_heading(best)
     if heading or is_of_another(best.unit.text, question) or is_of_another_year(best.unit, question):
         right = min(right, OF_ANOTHER)
     return Selection(tuple(scored), models.answered.probability(measures), right, skill)

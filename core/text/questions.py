@@ -103,11 +103,12 @@ def telling_words(question: str) -> frozenset[str]:
 
 
 def asks_for_a_fact(question: str) -> bool:
-    """Whether a name, a date, a figure or a few words answer a question, rather than sentences or a list.
+    """Whether a name, a date, a figure or a few words answer a question, rather than sentences, a list, yes or no.
 
     Of other languages than English nothing tells what else is asked for, and a fact is what people mostly ask.
     """
-    return not is_english(question) or (bool(_ONE_FACT.search(question)) and not _MORE.search(question))
+    more = _MORE.search(question) or asks_yes_or_no(question)
+    return not is_english(question) or (bool(_ONE_FACT.search(question)) and not more)
 
 
 def asked_beside(question: str, names: str) -> set[str]:

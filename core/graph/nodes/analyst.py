@@ -17,6 +17,7 @@ from core.graph.context import TurnContext
 from core.graph.state import TurnState
 from core.search.follow_up import leans_on_the_last
 from core.search.plan import core_question
+from core.text.questions import OF_DOCUMENTS
 from core.text.stating import state as state_figure
 from core.text.stating import statement
 from core.text.terms import content_terms
@@ -55,7 +56,7 @@ def of_what_is_called(question: str, tables: Sequence[Table], called: Mapping[st
 
     A year is no such name: other years' tables are computed with.
     """
-    asked = frozenset(term for term in content_terms(question) if not term[0].isdigit())
+    asked = frozenset(term for term in content_terms(question) if not term[0].isdigit()) - OF_DOCUMENTS
     names = {document_id: asked.intersection(content_terms(" ".join(own))) for document_id, own in called.items()}
 
     def is_meant(table: Table) -> bool:
