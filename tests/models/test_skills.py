@@ -29,7 +29,7 @@ def evidence(text: str) -> list[Evidence]:
         ("What is the deposit?", GERMAN, Skill.LANGUAGES),
         ("Wie hoch ist die Kaution?", ENGLISH, Skill.LANGUAGES),
         ("敷金はいくらですか。", JAPANESE, Skill.LANGUAGES),
-        ("Is the deposit 900 euro?", ENGLISH, Skill.UNREAD),
+        ("Is the deposit 900 euro?", ENGLISH, Skill.YES_NO),
         ("Is the deposit 900 euro?", GERMAN, Skill.LANGUAGES),
     ],
 )
@@ -62,6 +62,22 @@ def test_without_the_large_reader_other_languages_are_weighed_unread(monkeypatch
     monkeypatch.setattr(selection, "large_reader", lambda: None)
     found = select("Wie hoch ist die Kaution?", evidence(GERMAN))
     assert found.skill is Skill.UNREAD and found.scored[0].answer is None
+
+
+def test_the_sentence_that_decides_yes_or_no_is_read_and_quoted_without_a_headline() -> None:
+    rules = (
+        "Bicycles may be kept in the cellar but not in the stairwell. The stairwell is cleaned on Mondays. "
+        "The cellar is locked at night."
+    )
+    question = "may I leave my bike in the stairwell"
+    found = select(question, evidence(rules))
+    assert found.skill is Skill.YES_NO and found.scored[0].unit.text.startswith("Bicycles")
+    assert next(part.kind for part in quotes(question, found)) is PartKind.VERBATIM
+
+
+def test_without_the_large_reader_yes_or_no_is_weighed_unread(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(selection, "large_reader", lambda: None)
+    assert select("Is the deposit 900 euro?", evidence(ENGLISH)).skill is Skill.UNREAD
 
 
 def test_without_the_large_reader_english_is_read_by_the_small_one(monkeypatch: pytest.MonkeyPatch) -> None:
