@@ -124,11 +124,12 @@ def select(question: str, evidence: Sequence[Evidence]) -> Selection:
 
 
 def skill_for(question: str, evidence: Sequence[Evidence]) -> Skill:
-    """English where the question and most of the passages are; the small reader finds nothing that says yes or no."""
+    """English where the question and most of the passages are; what decides yes or no is read, but for ticks."""
     if not in_english(question, [item.passage.text for item in evidence]):
         return Skill.LANGUAGES if large_reader() else Skill.UNREAD
     if asks_yes_or_no(question):
-        return Skill.YES_NO if large_reader() else Skill.UNREAD
+        ticks = any(sign in item.passage.text for item in evidence for sign in (TICKED, UNTICKED))
+        return Skill.YES_NO if large_reader() and not ticks else Skill.UNREAD
     return Skill.ENGLISH if large_reader() else Skill.ENGLISH_SMALL
 
 

@@ -110,6 +110,8 @@ def take_in_one(app: Pincite, file: Locked, password: str | None = None) -> Docu
 def draw_intake(app: Pincite) -> None:
     """Tell what became of the files, and ask where an answer is needed."""
     kept = intake()
+    for file in kept.locked:
+        _draw_password(app, file)
     for name, reason in kept.refused:
         st.error(f"**{escape(name)}** was not added. {escape(reason)}", icon=":material/error:")
     for document in kept.known:
@@ -117,8 +119,6 @@ def draw_intake(app: Pincite) -> None:
         st.info(known, icon=":material/info:")
     for old, new in kept.replacing:
         _draw_replacement(app, old, new)
-    for file in kept.locked:
-        _draw_password(app, file)
     if kept.refused or kept.known:
         quiet("Dismiss messages", "close", kept.dismiss)
 

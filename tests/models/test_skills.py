@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from core.domain.answers import PartKind
-from core.domain.documents import Passage
+from core.domain.documents import TICKED, Passage
 from core.domain.search import Evidence
 from core.models import selection
 from core.models.quoting import UNLIKELY, quotes
@@ -30,6 +30,7 @@ def evidence(text: str) -> list[Evidence]:
         ("Wie hoch ist die Kaution?", ENGLISH, Skill.LANGUAGES),
         ("敷金はいくらですか。", JAPANESE, Skill.LANGUAGES),
         ("Is the deposit 900 euro?", ENGLISH, Skill.YES_NO),
+        ("Is the deposit 900 euro?", f"{ENGLISH} A deposit is paid {TICKED}", Skill.UNREAD),
         ("Is the deposit 900 euro?", GERMAN, Skill.LANGUAGES),
     ],
 )
