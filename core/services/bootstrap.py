@@ -27,10 +27,10 @@ from core.store.library import Library
 from core.store.notes import NoteStore
 from core.store.private import keep_private
 from core.store.purge import of_turn, purge, quoting, scrub
+from core.store.recall import Recall
 from core.store.reviews import Reviews
 from core.store.sessions import Sessions
 from core.store.shelf import Shelf
-from core.store.turn_vectors import TurnVectors
 from core.store.turns import Turns
 from core.store.witness import check_whole, note_closing, note_opening
 
@@ -47,7 +47,6 @@ class Pincite:
         from core.services.exports import Exports
         from core.services.ingest import Documents
         from core.services.model_library import ModelLibrary
-        from core.services.recall import Recall
         from core.services.regression import Regression
         from core.services.reviews import Confidence, Verdicts
         from core.services.search import Search
@@ -83,7 +82,7 @@ class Pincite:
         self.engines = Engines(self.settings)
         self.models = ModelLibrary(lambda: self.settings.current)
         self.search = Search(self.settings, self.library, self._keywords, self._meaning)
-        self.recall = Recall(TurnVectors(self.database), self.sessions, self._meaning)
+        self.recall = Recall(self.database, self.sessions, self._meaning)
         self.verdicts = Verdicts(self.settings, self.turns, self.library)
         self.reviews = Reviews(self.database, self.turns, cite=self.verdicts.cite)
         self.exports = Exports(self.settings, self.library, self.turns, self.verdicts)

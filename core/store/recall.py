@@ -1,0 +1,79 @@
+"""Finding sessions again by what was asked and answered in them, in whatever words."""
+
+from collections.abc import Callable
+
+import numpy as np
+
+from core.domain.errors import IndexMismatchError, ModelUnavailableError
+from core.domain.ports import Embedder, PassageIndex, Vectors
+from core.domain.turns import Session, TurnStatus
+from core.store.database import Database
+from core.store.sessions import Sessions
+from core.store.vectors import IndexStamp, read_vector
+
+FEWEST_CHARACTERS = 3
+"""What is shorter is still being typed."""
+MOST_MADE = 64
+"""Vectors made at one search, under a second of work; the newest turns come first."""
+LONGEST_ANSWER = 600
+"""Characters of an answer that its vector is made of: what it is about stands at its beginning."""
+
+
+class Recall:
+    """The table ``turn_vectors``: a vector of each turn that has ended, made when sessions are searched.
+
+    One of another model than the one in use counts as missing.
+    """
+
+    def __init__(
+        self, database: Database, sessions: Sessions, meaning: Callable[[], tuple[Embedder, PassageIndex]]
+    ) -> None:
+        self._database = database
+        self._sessions = sessions
+        self._meaning = meaning
+
+    def sessions_like(self, wanted: str, *, most: int, collection_id: str | None = None) -> list[Session]:
+        """The sessions nearest in meaning, nearest first; none where the embedding model cannot be used.
+
+        ``collection_id`` as for ``Sessions.list``.
+        """
+        if len(wanted.strip()) < FEWEST_CHARACTERS:
+            return []
+        embedder, _ = self._meaning()
+        try:
+            (asked,) = embedder.embed_queries([wanted])
+            stamp = IndexStamp.of(embedder)
+            self._make(embedder, stamp)
+        except (ModelUnavailableError, IndexMismatchError):
+            return []
+        found = filter(None, map(self._sessions.find, self._nearest(asked, stamp)))
+        return [one for one in found if collection_id in (None, one.collection_id)][:most]
+
+    def _make(self, embedder: Embedder, stamp: IndexStamp) -> None:
+        """Make vectors that are missing, but keep none of a turn that is deleted meanwhile."""
+        rows = self._database.connection.execute(
+            "SELECT id, turns.question, substr(answer, 1, ?) AS answer FROM turns JOIN turn_lines ON turn_id = id "
+            "WHERE turns.status <> ? AND id NOT IN (SELECT turn_id FROM turn_vectors WHERE model = ?) "
+            "ORDER BY turns.rowid DESC LIMIT ?",
+            (LONGEST_ANSWER, TurnStatus.RUNNING, stamp.model, MOST_MADE),
+        ).fetchall()
+        if not rows:
+            return
+        made = embedder.embed([f"{row['question']}\n{row['answer']}".strip() for row in rows])
+        vectors = [(row["id"], stamp.model, one.astype("<f4").tobytes()) for row, one in zip(rows, made, strict=True)]
+        with self._database.transaction() as connection:
+            connection.executemany(
+                "INSERT OR REPLACE INTO turn_vectors (turn_id, model, vector) "
+                "SELECT ?1, ?2, ?3 WHERE EXISTS (SELECT 1 FROM turns WHERE id = ?1)",
+                vectors,
+            )
+
+    def _nearest(self, vector: Vectors, stamp: IndexStamp) -> list[str]:
+        """The ids of all sessions that have a vector, the one with the turn nearest in meaning first."""
+        rows = self._database.connection.execute(
+            "SELECT session_id, vector FROM turn_vectors JOIN turns ON turns.id = turn_id WHERE model = ?",
+            (stamp.model,),
+        )
+        read = [(row["session_id"], read_vector(row["vector"], stamp)) for row in rows]
+        sound = [(session_id, float(np.dot(found, vector))) for session_id, found in read if found is not None]
+        return list(dict.fromkeys(session_id for session_id, _ in sorted(sound, key=lambda pair: -pair[1])))
