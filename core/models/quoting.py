@@ -268,7 +268,8 @@ def quotes(question: str, selection: Selection, *, with_headline: bool = True) -
     elif best.unit.torn or {TICKED, UNTICKED} & set(best.unit.text.split()):
         parts = [quotation_of(half) for half in best.unit.torn or (best.unit,)]
     elif one_fact and best.unit.quoted.count(CELLS) > 1:  # which of its cells, no reading of a row alone can tell
-        parts = [quotation_of(best.unit), *_heads_over(best.unit)]
+        row = _row_named(question, selection.scored)
+        parts = [quotation_of(row), *_heads_over(row)]
         selection, with_headline = replace(selection, right=min(selection.right, DOUBTED)), False
     else:
         few = one_fact or asks_yes_or_no(question)
@@ -281,6 +282,19 @@ def quotes(question: str, selection: Selection, *, with_headline: bool = True) -
     if with_headline and one_fact and not (whole and is_item(best)) and (headline := _headline(question, best)):
         parts.insert(0, headline)
     return [replace(parts[0], probability=selection.right), *parts[1:]]
+
+
+def _row_named(question: str, scored: Sequence[Scored]) -> Unit:
+    """The row of the likeliest one's table whose first cell the question holds whole, where one is; else that one."""
+    asked, best = frozenset(content_terms(question)), scored[0].unit
+    of_table = (
+        one.unit
+        for one in scored
+        if one.unit.item is best.item and one.unit.quoted.count(CELLS) == best.quoted.count(CELLS)
+    )
+    labels = [(row, frozenset(content_terms(row.quoted.partition(CELLS)[0]))) for row in of_table]
+    named = [row for row, label in labels if label and label <= asked]
+    return named[0] if len(named) == 1 else best
 
 
 def _heads_over(row: Unit) -> list[AnswerPart]:

@@ -269,14 +269,17 @@ def weigh(measured: Sequence[Measured], question: str, skill: Skill) -> Selectio
 
 
 def answers_with_heading(best: Scored) -> bool:
-    """Whether the words that answer stand in a line over a sentence or a table that does not say what it is."""
-    line, _, rest = best.unit.quoted.partition("\n")
-    rest = rest or best.unit.item.passage.text[best.unit.end :].lstrip().partition("\n")[0].partition(CELLS)[1]
-    short = len(line.split()) <= SHORT_LINE_WORDS and CELLS not in line and not line.endswith((*SENTENCE_ENDS, ":"))
-    within = best.answer is not None and best.answer.end <= best.unit.start + len(line)
-    says_what = LABELLED.match(line) or SIGNED_TERMS.issubset(best.unit.terms)
-    listed = _ITEM.match(line) and _ITEM.match(rest)
-    return bool(rest) and short and within and not says_what and not listed
+    """Whether the words that answer state nothing: they stand in a line over a sentence or a table, or name a value."""
+    unit, answer = best.unit, best.answer
+    line, _, rest = unit.quoted.partition("\n")
+    if answer is None or answer.end > unit.start + len(line) or CELLS in line or line.endswith((*SENTENCE_ENDS, ":")):
+        return False
+    if len(line.split()) > SHORT_LINE_WORDS or SIGNED_TERMS.issubset(unit.terms):
+        return False
+    if value := LABELLED.match(line):
+        return answer.end < unit.start + value.end()
+    below = rest or unit.item.passage.text[unit.end :].lstrip().partition("\n")[0].partition(CELLS)[1]
+    return bool(below) and not (_ITEM.match(line) and _ITEM.match(rest))
 
 
 def is_of_another(text: str, question: str) -> bool:

@@ -291,6 +291,8 @@ def test_a_heading_is_no_answer_to_rely_on() -> None:
     assert not answers_with_heading(replace(found, answer=Span(contract.index("Brightpane"), len(contract) - 1)))
     invoice = select("What is the total?", [_item("Total: 1,038.00 pounds\nPayable within fourteen days.")]).scored[0]
     assert not answers_with_heading(replace(invoice, answer=Span(7, 22))), "the line says what it is"
+    prices = select("Which laundry is cheaper?", [_item("Laundry West: price list\nPrices are in pounds.")]).scored[0]
+    assert answers_with_heading(replace(prices, answer=Span(0, len("Laundry West")))), "what is listed is no answer"
     table = select("What were sales by region?", [_item("Sales by region, 2024\nRegion\tSales\nNorth\t12")]).scored
     caption = next(one for one in table if one.unit.start == 0)
     assert answers_with_heading(replace(caption, answer=Span(0, len("Sales by region, 2024"))))
@@ -315,3 +317,15 @@ def test_words_of_a_list_are_no_heading() -> None:
     wardens = "• Abel Thrupp, warden for Ropewalk\n• Blanche Ogden, warden for Church Lane"
     found = select("Who are the wardens?", [_item(wardens)]).scored[0]
     assert not answers_with_heading(replace(found, answer=Span(2, 13)))
+
+
+def test_the_row_that_the_question_names_is_quoted() -> None:
+    lessons = _item("Day\tFirst\tSecond\nMonday\tLatin\tMusic\nTuesday\tHistory\tAlgebra")
+    question = "What is the second lesson on Tuesday?"
+    found = select(question, [lessons])
+    monday = next(one for one in found.scored if one.unit.quoted.startswith("Monday"))
+    others = tuple(one for one in found.scored if one is not monday)
+    sure = replace(found, scored=(monday, *others), answered=0.9, right=0.9)
+    row, heads = quotes(question, sure)
+    assert (row.text, heads.text) == ("Tuesday\tHistory\tAlgebra", "Day\tFirst\tSecond")
+    assert quotes("Who teaches Latin?", sure)[0].text.startswith("Monday"), "no row is named"
