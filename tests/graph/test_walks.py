@@ -33,8 +33,8 @@ def test_what_may_be_small_talk_is_put_to_the_documents_behind_the_question_befo
     one = world()
     one.ask(PENALTY)
     before = len(one.search.plans)
-    assert one.ask("And a bath?").turn.path[0] == "router"
-    assert one.search.plans[before].question == f"{PENALTY} And a bath?"
+    assert one.ask("And a night?").turn.path[0] == "router"
+    assert one.search.plans[before].question == f"{PENALTY} And a night?"
 
 
 def test_small_talk_goes_straight_to_the_generator(world: Any) -> None:

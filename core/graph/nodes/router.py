@@ -219,10 +219,10 @@ def _by_wish(text: str, documents: Sequence[Document]) -> tuple[Intent | None, s
     told = f"it reads like {_READS_LIKE[wish]}, {sure:.0%} sure"
     if wish is not Wish.CHAT and _SURVEY.search(text) and not _LISTING.search(text) and not _topic(text, documents):
         return Intent.SURVEY, "the question is about whole documents", wish
-    if wish is Wish.DOCUMENTS:
-        return Intent.DOCUMENT_SEARCH, told, wish
+    if wish is Wish.DOCUMENTS or (wish is not Wish.CHAT and sure < SURE):
+        return Intent.DOCUMENT_SEARCH, told, Wish.DOCUMENTS
     may_be_of_documents = any(document.searchable for document in documents) and bool(_topic(text, documents))
-    # "Can you pay by cheque?" reads like a question about the program, though less so than those that are
+    # "With what sign does every message close?" reads like one about the program, though less so than those that are
     return (_INTENTS[wish] if sure >= (CERTAIN if may_be_of_documents else SURE) else None), told, wish
 
 
