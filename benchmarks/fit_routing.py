@@ -26,7 +26,7 @@ OPEN_QUESTIONS = {
     "reading.languages.jsonl.gz": 300,
     "reading.japanese.jsonl.gz": 40,
 }
-STRENGTH = 300.0
+STRENGTH = 30.0
 """Inverse of the penalty."""
 OPEN_COUNTS_FOR = 0.1
 """Of a message of our own: open questions are many, alike, and long."""
