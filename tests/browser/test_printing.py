@@ -24,6 +24,11 @@ QUESTIONS = (
     "Which law governs the agreement?",
     "How much notice does a termination need?",
 )
+AT_REST = """() => {
+  const pane = document.querySelector(".st-key-conversation"), at = pane.scrollTop
+  return new Promise((told) => setTimeout(() => told(pane.scrollTop === at), 800))
+}"""
+"""Printing lays the page out anew, and the conversation scrolls to its end again: a menu opened before goes with it."""
 LAST = "Where are the Client's goods stored at the very end?"
 
 
@@ -57,6 +62,7 @@ def test_the_whole_conversation_is_printed(tmp_path: Path, new_page: NewPage, lo
         page.goto(app.entrance.replace("/?", f"/?session={long_conversation}&"))
         expect(page.get_by_role("button", name="Why this answer?")).to_have_count(20)
         assert "at the very end?" in words_of(page)
+        page.wait_for_function(AT_REST)
         page.locator(".st-key-conversation").get_by_test_id("stPopover").first.get_by_role("button").click()
         page.get_by_role("button", name="Show everything, for printing").click()
         expect(page.get_by_role("button", name="Why this answer?")).to_have_count(22)
