@@ -2,9 +2,11 @@
 
 import math
 import os
+import shutil
 from collections.abc import Generator, Iterator
 from contextlib import closing
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import hypothesis
 import pytest
@@ -12,6 +14,9 @@ import pytest
 from core.documents.reader import ProcessReader
 from core.domain.settings import PACKAGE_ROOT, Settings
 from core.services.ingest import OF_READING
+
+if TYPE_CHECKING:
+    from core.services.bootstrap import Pincite
 
 hypothesis.settings.register_profile(
     "unhurried", hypothesis.settings(), deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow]
@@ -42,6 +47,16 @@ def contract_library(samples: Path, tmp_path_factory: pytest.TempPathFactory) ->
         pincite.ingest.add(samples / "service-contract.pdf", "service-contract.pdf")
         assert pincite.ingest.wait(timeout_seconds=300)
     return settings.data_dir
+
+
+@pytest.fixture
+def app(contract_library: Path, tmp_path: Path) -> "Iterator[Pincite]":
+    """Pincite, quoting, open on a library of the sample contract of its own."""
+    from core.services.bootstrap import open_pincite
+
+    shutil.copytree(contract_library, tmp_path / "data")
+    with closing(open_pincite(Settings(data_dir=tmp_path / "data", engine="quoting"))) as pincite:
+        yield pincite
 
 
 class KeptReader(ProcessReader):

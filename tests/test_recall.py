@@ -1,24 +1,9 @@
 """Sessions are found by what was asked and answered in them, in whatever words; their vectors go with them."""
 
-import shutil
-from collections.abc import Iterator
-from contextlib import closing
-from pathlib import Path
-
-import pytest
-
 from core.domain.search import Mode
-from core.domain.settings import Settings
-from core.services.bootstrap import Pincite, open_pincite
+from core.services.bootstrap import Pincite
 
 SECONDS = 300.0
-
-
-@pytest.fixture
-def app(contract_library: Path, tmp_path: Path) -> Iterator[Pincite]:
-    shutil.copytree(contract_library, tmp_path / "data")
-    with closing(open_pincite(Settings(data_dir=tmp_path / "data", engine="quoting"))) as pincite:
-        yield pincite
 
 
 def asked(app: Pincite, question: str, collection_id: str = "") -> str:

@@ -1,28 +1,14 @@
 """What is suggested is answered: every question was tried, of its own document, and is answered without a warning."""
 
-import shutil
 import threading
 import time
-from collections.abc import Iterator
-from contextlib import closing
-from pathlib import Path
-
-import pytest
 
 from core.domain.search import Mode
-from core.domain.settings import Settings
 from core.domain.turns import Tier
-from core.services.bootstrap import Pincite, open_pincite
+from core.services.bootstrap import Pincite
 from core.services.suggestions import WANTED, Suggestion
 
 SECONDS = 300.0
-
-
-@pytest.fixture
-def app(contract_library: Path, tmp_path: Path) -> Iterator[Pincite]:
-    shutil.copytree(contract_library, tmp_path / "data")
-    with closing(open_pincite(Settings(data_dir=tmp_path / "data", engine="quoting"))) as pincite:
-        yield pincite
 
 
 def found(app: Pincite) -> tuple[Suggestion, ...]:

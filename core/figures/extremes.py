@@ -94,10 +94,7 @@ def column_sum(question: str, tables: Sequence[Table], probability: float) -> St
     table has several sums.
     """
     found: list[Stated] = []
-    for whole in _wholes(tables):
-        column = asked_column(question, whole)
-        if column is None or column.contested or column.of_a_row:
-            continue
+    for column in _named_columns(question, tables):
         by_caption = column.features["one column"] and column.features["covered"] > column.features["label"]
         if not (column.features["column named"] or by_caption):
             continue
@@ -116,15 +113,18 @@ def column_sum(question: str, tables: Sequence[Table], probability: float) -> St
 def whole_column(question: str, tables: Sequence[Table], probability: float) -> Stated | None:
     """Every row of the column that is named together with what its rows are, and with nothing else."""
     found: list[Stated] = []
-    for whole in _wholes(tables) if not has_turning_words(question) else ():
-        column = asked_column(question, whole)
-        if column is None or column.contested or column.of_a_row or not column.all_said:
-            continue
+    for column in _named_columns(question, tables) if not has_turning_words(question) else ():
         figures = tuple(figure for table, cell in column.all if (figure := figure_of(table, cell)) is not None)
-        named = column.features["column named"] and column.features["label"]
+        named = column.all_said and column.features["column named"] and column.features["label"]
         if named and len(figures) <= MOST_OPERANDS and len({figure.label for figure in figures}) == len(column.all):
             found.append(Stated(statement(figures), figures, probability))
     return found[0] if len(found) == 1 else None
+
+
+def _named_columns(question: str, tables: Sequence[Table]) -> Iterator[Column]:
+    """Of each table the column that the question agrees with best, where it names no row and no other column."""
+    columns = (asked_column(question, whole) for whole in _wholes(tables))
+    return (column for column in columns if column and not column.contested and not column.of_a_row)
 
 
 def asked_column(question: str, whole: Sequence[Table]) -> Column | None:

@@ -21,7 +21,7 @@ from core.domain.answers import Span
 from core.domain.documents import TICKED, UNTICKED
 from core.domain.logistic import FARTHEST, LogisticModel, log_odds
 from core.domain.search import Evidence
-from core.models.reader import Reader, Reading, large_reader, small_reader
+from core.models.reader import Reader, large_reader, small_reader
 from core.models.units import (
     CELLS,
     LABELLED,
@@ -151,13 +151,15 @@ def measure_units(question: str, evidence: Sequence[Evidence], reader: Reader | 
     items = sorted(evidence, key=lambda item: -_relevance(item))[:MOST_READ]
     sequence = frozenset(content_terms(question))
     names = [_named_by_its_document(sequence, item) for item in items]
-    readings = _read(question, items, names, reader) if reader else [None] * len(items)
+    before = [_before(item, own) for item, own in zip(items, names, strict=True)]
+    texts = [f"{prefix}{item.passage.text}" for item, prefix in zip(items, before, strict=True)]
+    readings = reader.read(question, texts) if reader else [None] * len(items)
     cut = torn([units_of(item) for item in items])
     whole_readings = _read_whole(question, cut, reader) if reader else {}
     if reader and sequence & SIGNED_TERMS:
         cut = [signed(own) for own in cut]
         whole_readings |= _read_signed(question, cut, reader)
-    per_item = list(zip(items, readings, cut, names, strict=True))
+    per_item = list(zip(items, readings, cut, names, map(len, before), strict=True))
     weights = rarity([unit.terms for own in cut for unit in own])
     heaviest = max(weights.values(), default=1.0)
     total = sum(weights.get(term, heaviest) for term in sequence) or 1.0
@@ -168,14 +170,13 @@ def measure_units(question: str, evidence: Sequence[Evidence], reader: Reader | 
         return sum(weights.get(term, heaviest) for term in sequence.intersection(terms)) / total
 
     measured = []
-    for rank, (item, reading, units, named) in enumerate(per_item, start=1):
-        before = len(_before(item, named))
+    for rank, (item, reading, units, named, shift) in enumerate(per_item, start=1):
         whole = share([*content_terms(" ".join([item.passage.text, *item.passage.heading_path])), *named])
         for unit in units:
             if sequence.issuperset(unit.terms) and not {TICKED, UNTICKED} & set(unit.text.split()):
                 continue  # a heading that only repeats the question says nothing
-            found = reading.best(unit.start + before, unit.end + before) if reading else None
-            found = found and (Span(found[0].start - before, found[0].end - before), found[1])
+            found = reading.best(unit.start + shift, unit.end + shift) if reading else None
+            found = found and (Span(found[0].start - shift, found[0].end - shift), found[1])
             joined, answerable = whole_readings.get(unit.place, (None, -FARTHEST))
             if joined and (found is None or joined[1] > found[1]):
                 found = joined
@@ -207,11 +208,6 @@ def _named_by_its_document(asked: frozenset[str], item: Evidence) -> frozenset[s
 def _before(item: Evidence, named: frozenset[str]) -> str:
     """What a passage is read behind, where the question names its document and the passage does not."""
     return next((f"{one}. " for one in item.called if named.intersection(content_terms(one))), "")
-
-
-def _read(question: str, items: Sequence[Evidence], named: Sequence[frozenset[str]], reader: Reader) -> list[Reading]:
-    texts = [f"{_before(item, own)}{item.passage.text}" for item, own in zip(items, named, strict=True)]
-    return reader.read(question, texts)
 
 
 Answered = tuple[tuple[Span, float] | None, float]

@@ -57,7 +57,10 @@ def _specification(figures: Sequence[Figure], title: str, names: Sequence[str]) 
         "mark": mark if bars else {"type": "line", "point": True},
         "encoding": {
             **({"x": {**along, "axis": {"labelAngle": 0}}, "y": amount} if of_a_row else {"y": along, "x": amount}),
-            "tooltip": [{"field": name, "type": "nominal"} for name in ("Of", "Printed", "Page")],
+            "tooltip": [
+                {"field": "Of", "type": "nominal", "title": "Period" if of_a_row else "Row"},
+                *({"field": name, "type": "nominal"} for name in ("Printed", "Page")),
+            ],
         },
     }
 

@@ -15,7 +15,7 @@ from core.domain.documents import (
     MetadataSource,
     Page,
     PageStatus,
-)  # fmt: skip
+)
 from core.domain.ports import PdfInfo
 from core.text.language import detect_language
 

@@ -46,10 +46,10 @@ _SURVEY = re.compile(
 _BEGINS_QUESTION = re.compile(r"[\s,;:]{1,20}+(?!(?:and|or|vs|versus|und|oder|et|ou|y|o)\b|&)\w", re.IGNORECASE)
 SURE = 0.7
 """How likely a message must want what it seems to; else the documents are asked whether they hold the like."""
-LIKELY = 0.5
-"""The same of a question about the program or the library; what is less likely so is searched."""
 CERTAIN = 0.97
 """The same of a message with a topic that documents may have."""
+LIKELY = 0.5
+"""What is less likely than this about the program or the library is searched."""
 _LISTING = re.compile(r"\b(?:list|which|how many|name)\b", re.IGNORECASE)
 _READS_LIKE = {
     Wish.CHAT: "small talk or a request that no document answers",
