@@ -864,7 +864,7 @@ def run(budget_seconds: float) -> dict[str, int | float]:
     tally, stops = Tally(), Tally()
     with hostile_server() as address, short_limits(), full_backlog() as busy:
         trial(address, "html", "embed")  # imports
-        threads, open_before, peak = _threads(), descriptors(), _Memory()
+        running, open_before, peak = threads(), descriptors(), _Memory()
         with ThreadPoolExecutor(8) as pool:
 
             def one(case: tuple[str, str]) -> None:
@@ -880,7 +880,7 @@ def run(budget_seconds: float) -> dict[str, int | float]:
                     if stops.outcomes[name, way].fault:  # once more: the machine may have been busy
                         stops.outcomes[name, way] = stop_trial(where, way)
         growth = peak.stop()
-        left = _threads() - threads
+        left = threads() - running
         open_left = descriptors() - open_before
     for (name, way), outcome in [*tally.outcomes.items(), *stops.outcomes.items()]:
         if outcome.fault:
@@ -927,7 +927,7 @@ def _harm(result: object) -> str:
     return ""
 
 
-def _threads() -> int:
+def threads() -> int:
     """Without those that look names up for the clients: they stay, and are never more than a few."""
     return sum(not thread.name.startswith("asyncio_") for thread in threading.enumerate())
 
