@@ -27,7 +27,7 @@ from core.documents.tables import find_tables
 from core.domain.settings import Settings
 from core.domain.tables import Cell, Table
 from core.figures.agreement import KINDS, NAMES, Matrix, Question, measure
-from core.figures.cells import FoundCells, Weights, find
+from core.figures.cells import FoundCell, Weights, finding, rank
 from core.text.measures import printed_figure
 from core.text.terms import words
 from tests.support.statements import Layout, write_statement
@@ -75,7 +75,7 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
     result: dict[str, Any] = {"generated": generated()}
     for name in SOURCES:
         weights = fit([one for other in MAY_SHIP if other != name for one in asked[other]])
-        right = [is_right(one, find(one.question, [one.table], weights=weights)) for one in asked[name]]
+        right = [is_right(one, found_in(one.question, [one.table], weights)) for one in asked[name]]
         of_one = [good for one, good in zip(asked[name], right, strict=True) if len(one.answers) == 1]
         result[name] = {"questions": len(right), "right": mean(right), "right of one cell": mean(of_one)}
     if options.write:
@@ -105,9 +105,14 @@ def table_of(rows: Sequence[Sequence[str]]) -> Table:
     return read_grid([Cell(at, column, text) for at, column, text in texts if text])
 
 
-def is_right(asked: Asked, finding: FoundCells) -> bool:
+def found_in(question: str, tables: Sequence[Table], weights: Weights | None = None) -> tuple[FoundCell, ...]:
+    ranking = rank(question, tables, weights=weights)
+    return finding(ranking, tables).answers if ranking else ()
+
+
+def is_right(asked: Asked, answers: Sequence[FoundCell]) -> bool:
     """The cells given say the answers, no more and no less; figures by value."""
-    return {said(found.cell.text) for found in finding.answers} == {said(answer) for answer in asked.answers}
+    return {said(found.cell.text) for found in answers} == {said(answer) for answer in asked.answers}
 
 
 def said(text: str) -> str:
@@ -132,8 +137,8 @@ def _asked_back(reader: ProcessReader, folder: Path, layout: Layout, seed: int) 
     statement = write_statement(path, layout, seed)
     tables = find_tables("made", list(reader.read(path, range(reader.open(path).page_count))))
     for cell in statement.cells:
-        finding = find(f"What were the {cell.label.lower()} in {cell.year}?", tables)
-        figures = [found.figure for found in finding.answers]
+        answers = found_in(f"What were the {cell.label.lower()} in {cell.year}?", tables)
+        figures = [found.figure for found in answers]
         yield [figure.amount if figure else None for figure in figures] == [cell.amount]
 
 

@@ -1,4 +1,4 @@
-"""Finds the cells of tables that answer a question, says them in words, and gives them as figures.
+"""Finds the cells of tables that answer a question, and gives them as figures.
 
 A pure function of the question and the tables. Its weights were fitted on open questions about tables
 (`python -m benchmarks tables`), never chosen by hand.
@@ -6,7 +6,7 @@ A pure function of the question and the tables. Its weights were fitted on open 
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from importlib.resources import files
@@ -16,13 +16,11 @@ import numpy as np
 from core.domain.figures import Figure
 from core.domain.tables import Cell, Heading, Table
 from core.figures.agreement import KINDS, NAMES, Matrix, Place, Question, measure
-from core.text import stating
 from core.text.questions import has_turning_words
 from core.text.terms import words
 from core.text.years import years_of
 
 _FIGURE = NAMES.index("figure")
-_MOST_FOUND = 20
 _BRACKETS = re.compile(r"\([^()]*\)")
 """Around the unit of a head."""
 _FAR = 20.0
@@ -33,15 +31,8 @@ _RIVAL = 0.5
 
 @dataclass(frozen=True, slots=True)
 class FoundCell:
-    """A cell that may answer. ``probability``: that it is the one, if the tables have the answer at all."""
-
     table: Table
     cell: Cell
-    probability: float
-    words: str
-    """ "Total net sales, 2015: $30,274 million"."""
-    apart: str = ""
-    """What tells it from the others that are given with it: its row, column, caption or page."""
 
     @property
     def figure(self) -> Figure | None:
@@ -53,11 +44,9 @@ class FoundCell:
 class FoundCells:
     """``answers``: one cell, or one for each period or row that the question names, in its order."""
 
-    answers: tuple[FoundCell, ...] = ()
+    answers: tuple[FoundCell, ...]
     rivals: tuple[FoundCell, ...] = ()
-    """Others that could be meant as well; then these and ``answers`` say what tells them ``apart``."""
-    ranked: tuple[FoundCell, ...] = ()
-    """The likeliest cells, best first."""
+    """Others that could be meant as well."""
     addressed: bool = False
     """The question names row and column of the one cell in full, and nothing else."""
 
@@ -138,17 +127,6 @@ def _of_named_rows(asked: Question, places: Sequence[Place], tables: Sequence[Ta
     return [bool(own) and not any(own != other and own & other == own for other in every) for own in bits]
 
 
-def find(
-    question: str, tables: Sequence[Table], printed: Iterable[str] = (), *, weights: Weights | None = None
-) -> FoundCells:
-    """Rank the cells by how well row, column, period, caption and kind agree with the question.
-
-    ``printed``: what documents print for the terms of a trade that the question uses (``Term.printed``).
-    """
-    ranking = rank(question, tables, printed, weights=weights)
-    return finding(ranking, tables) if ranking else FoundCells()
-
-
 def addressed(ranking: Ranking, tables: Sequence[Table]) -> int | None:
     """The position of the one cell that a question asks for by its row and its column in full, and by nothing else."""
     if has_turning_words(ranking.asked.text):
@@ -176,21 +154,8 @@ def finding(ranking: Ranking, tables: Sequence[Table]) -> FoundCells:
     likely = [at for at in order[1:] if shares[at] >= _RIVAL * shares[order[0]] and places[at] not in answers]
     alone = one is None and len(answers) == 1
     rivals = [places[at] for at in likely if alone and _says_other(places[at], places[order[0]])]
-    likelihood = {(place.table, place.cell.row, place.cell.column): shares[at] for at, place in enumerate(places)}
-
-    def found(place: Place, among: Sequence[Place] = ()) -> FoundCell:
-        table = tables[place.table]
-        share = float(likelihood[place.table, place.cell.row, place.cell.column])
-        others = [(tables[other.table], other.cell) for other in among if other != place]
-        return FoundCell(table, place.cell, share, state(table, place.cell), _apart(table, place.cell, others))
-
-    together = [*answers, *rivals] if rivals else []
-    return FoundCells(
-        tuple(found(place, together) for place in answers),
-        tuple(found(place, together) for place in rivals),
-        tuple(found(places[at]) for at in order[:_MOST_FOUND]),
-        one is not None,
-    )
+    found = [tuple(FoundCell(tables[place.table], place.cell) for place in those) for those in (answers, rivals)]
+    return FoundCells(found[0], found[1], one is not None)
 
 
 def figure_of(table: Table, cell: Cell) -> Figure | None:
@@ -224,22 +189,6 @@ def _heads(table: Table, cell: Cell) -> tuple[tuple[int, int], ...]:
     return tuple((one.start, one.end) for one in (*labels, *over) if one.end > one.start)
 
 
-def figures_of(table: Table) -> tuple[Figure, ...]:
-    """Every figure of the table, row by row."""
-    return tuple(figure for cell in table.body if (figure := figure_of(table, cell)) is not None)
-
-
-def state(table: Table, cell: Cell) -> str:
-    """Say the cell in words: its row, its column, and what it says with unit and scale."""
-    figure = figure_of(table, cell)
-    if cell.row < table.head_rows or cell.column < table.head_columns:
-        return cell.text
-    if figure is not None:
-        return stating.state(figure)
-    said = ", ".join(part for part in (table.rows[cell.row].path, table.columns[cell.column].path) if part)
-    return f"{said}: {cell.text}" if said else cell.text
-
-
 def _answers(question: Question, tables: Sequence[Table], ranked: Sequence[Place]) -> list[Place]:
     """The best cell, or in its row one for each year that is asked for, or in its column one for each row named."""
     best = ranked[0]
@@ -270,17 +219,3 @@ def _years(heading: Heading) -> frozenset[int]:
 def _says_other(one: Place, other: Place) -> bool:
     """Equal figures need no choice."""
     return one.cell.text != other.cell.text
-
-
-def _apart(table: Table, cell: Cell, others: Iterable[tuple[Table, Cell]]) -> str:
-    """The parts in which it differs from any of the others."""
-    own = list(_parts(table, cell))
-    differing = {at for other in others for at, part in enumerate(_parts(*other)) if part != own[at]}
-    return ", ".join(own[at] for at in sorted(differing) if own[at])
-
-
-def _parts(table: Table, cell: Cell) -> Iterator[str]:
-    yield table.rows[cell.row].path
-    yield table.columns[cell.column].path
-    yield " ".join(table.caption.split())
-    yield f"page {table.page_label}"

@@ -58,7 +58,7 @@ class Change:
     theirs: str
     binding: bool
     other_kind: bool = False
-    """A figure of another kind: what may follow from the sentence, as "65 %" from "157 of 242"."""
+    """A figure of another kind, as "65 %" for "157 of 242"."""
 
 
 def changes(claim: str, sentence: str, *, repeated: float = REPEATED) -> tuple[Change, ...] | None:

@@ -4,12 +4,11 @@ Each disagreement is a finding with a line for people. How the findings add up t
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 
 from core.judge.changed import changes
-from core.judge.computed import Derivation, computed
 from core.judge.sources import Sentence, Sources
 from core.text.numbers import Quantity, quantities, same
 from core.text.terms import content_terms
@@ -26,8 +25,6 @@ class FindingKind(StrEnum):
     """Other words than the evidence's, which may mean the same."""
     OTHERWISE = "otherwise"
     """The evidence says otherwise: of another year or row, another figure, denied, the opposite."""
-    COMPUTED = "computed"
-    """No disagreement: how a figure follows from the evidence."""
 
 
 CONTRADICTIONS = frozenset({FindingKind.OTHER_FIGURE, FindingKind.OTHERWISE})
@@ -49,15 +46,15 @@ _FALLING = re.compile(
     r"us(?:ed|es?)|expens\w*|costs?|paid|pay\w*|charges?|shr[aiu]nk\w*|verlust\w*|gefallen|sank)\b",
     re.IGNORECASE,
 )
-MOST_FIGURES, MOST_COMPUTED = 150, 12
-"""In one claim; with more it is no statement that anybody could check, or none of a calculation."""
+MOST_FIGURES = 150
+"""In one claim; with more it is no statement that anybody could check."""
 _ALIKE = 0.6
 """Weighted share of a claim's terms that a sentence must hold before the two count as being about the same thing."""
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One disagreement of a claim with its evidence (or, for COMPUTED, how a figure follows from it)."""
+    """One disagreement of a claim with its evidence."""
 
     kind: FindingKind
     detail: str
@@ -66,14 +63,13 @@ class Finding:
 def check_claim(claim: str, evidence: Sources) -> tuple[Finding, ...]:
     """Return all findings on a bare claim against the evidence it rests on."""
     ranked = evidence.ranked(frozenset(content_terms(claim)))
-    derived = _derived(claim, evidence)
     return tuple(
         dict.fromkeys(
             [
-                *_number_findings(claim, derived, evidence, ranked),
+                *_number_findings(claim, evidence, ranked),
                 *_name_findings(claim, evidence),
                 *_quoted_term_findings(claim, evidence),
-                *_changed_findings(claim, derived, ranked),
+                *_changed_findings(claim, evidence, ranked),
             ]
         )
     )
@@ -107,22 +103,18 @@ def _quoted_term_findings(claim: str, evidence: Sources) -> Iterator[Finding]:
         yield Finding(FindingKind.NAME, f"“{quoted}” is not in the evidence word for word")
 
 
-def _number_findings(
-    claim: str, derived: Mapping[Quantity, Derivation], evidence: Sources, ranked: list[tuple[float, Sentence]]
-) -> Iterator[Finding]:
+def _number_findings(claim: str, evidence: Sources, ranked: list[tuple[float, Sentence]]) -> Iterator[Finding]:
     claimed = quantities(claim)
     if len(claimed) > MOST_FIGURES:
         yield Finding(FindingKind.FIGURE, f"it holds {len(claimed):,} figures, too many to check")
         return
-    yield from (Finding(FindingKind.COMPUTED, derivation.formula) for derivation in derived.values())
-    asked = quantities(evidence.question) if claimed else ()
     for quantity in claimed:
-        if quantity in derived or quantity.named == "#" or any(same(quantity, given) for given in asked):
+        if quantity.named == "#" or any(same(quantity, given) for given in evidence.known_figures):
             continue
         holders = _holders(quantity, evidence)
         if against := _held_findings(claim, quantity, holders, evidence):
             yield against
-        elif not (holders or _is_told(quantity, evidence) or _tells_operands(quantity, derived)):
+        elif not (holders or _is_told(quantity, evidence)):
             missing = f"{quantity.text.strip()} does not occur in the evidence"
             if rival := _rival(quantity, ranked):
                 yield Finding(FindingKind.OTHER_FIGURE, f"{missing}; the closest passage says {rival}")
@@ -130,26 +122,8 @@ def _number_findings(
                 yield Finding(FindingKind.FIGURE, missing)
 
 
-def _derived(claim: str, evidence: Sources) -> dict[Quantity, Derivation]:
-    """Return how those of the claim's figures that the evidence does not give, or not of this, follow from it."""
-    claimed = quantities(claim)
-    if len(claimed) > MOST_COMPUTED:
-        return {}
-    found = {}
-    for quantity in claimed:
-        holders = _holders(quantity, evidence)
-        if not holders or _held_findings(claim, quantity, holders, evidence):
-            found[quantity] = computed(claim, quantity, evidence)
-    return {quantity: derivation for quantity, derivation in found.items() if derivation}
-
-
 def _holders(quantity: Quantity, evidence: Sources) -> list[Sentence]:
     return [sentence for sentence in evidence.sentences if _gives(sentence, quantity)]
-
-
-def _tells_operands(quantity: Quantity, derived: Mapping[Quantity, Derivation]) -> bool:
-    """Let "over the three years" stand where three figures were averaged."""
-    return quantity.kind == "number" and any(quantity.value == one.operands for one in derived.values())
 
 
 def _is_told(quantity: Quantity, evidence: Sources) -> bool:
@@ -210,15 +184,13 @@ def _counts_other(quantity: Quantity, holders: list[Sentence], evidence: Sources
     return next((figure.text.strip() for figure in of_it), "")
 
 
-def _changed_findings(
-    claim: str, derived: Iterable[Quantity], ranked: list[tuple[float, Sentence]]
-) -> Iterator[Finding]:
+def _changed_findings(claim: str, evidence: Sources, ranked: list[tuple[float, Sentence]]) -> Iterator[Finding]:
     """Find what stands in the place of the words of a sentence that the claim repeats otherwise."""
     claim = _PLAIN_NO.sub("", claim)
     found = [changed for _, sentence in ranked[:5] if (changed := changes(claim, sentence.text)) is not None]
-    worked_out = {quantity.text.strip() for quantity in derived}
+    known = [quantity.text.strip() for quantity in evidence.known_figures]
     for change in min(found, key=len, default=()):
-        if change.other_kind and change.mine in worked_out:
+        if change.other_kind and change.mine in known:
             continue
         kind = FindingKind.OTHERWISE if change.binding else FindingKind.WORDING
         yield Finding(kind, f"here the evidence says “{change.theirs}”, not “{change.mine}”")

@@ -55,8 +55,6 @@ class CheckedClaim:
     claim: ClaimText
     status: ClaimStatus
     reason: str
-    computed: bool = False
-    """A figure in it follows from figures of the evidence."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,15 +77,17 @@ def judge_answer(
     answer: str | Sequence[AnswerPart],
     sources: Sequence[str],
     *,
+    worked_out: Sequence[str] = (),
     citations_expected: bool = False,
     models: ConfidenceModels | None = None,
 ) -> AnswerFindings:
     """Judge `answer`; the number n of a part points to ``sources[n - 1]``. A bare text is prose that cites nothing.
 
+    The figures of ``worked_out``, which code computed from the sources, need stand in none.
     With `citations_expected` a claim without a mark costs faithfulness and citation validity.
     """
     models = models or shipped_models()
-    pool = Sources.of(sources, question)
+    pool = Sources.of(sources, question, worked_out)
     parts = (AnswerPart(answer),) if isinstance(answer, str) else tuple(answer)
     measures = measure_claims(parts, pool)
     doubts = models.doubts(measures)
@@ -141,13 +141,13 @@ def _check(measure: ClaimMeasure, doubt: float, pool: Sources) -> CheckedClaim:
         if status is ClaimStatus.SUPPORTED and worse and (better := _other_source(claim, pool, held)):
             told = f"the support is in [{better}], not in the cited {_marks(claim.citations)}"
             status, reason = ClaimStatus.UNSUPPORTED, told
-        elif held < HELD and not _computed(findings):
+        elif held < HELD:
             status, reason = ClaimStatus.UNSUPPORTED, f"the cited {_marks(claim.citations)} says nothing about it"
         elif WORTH[cited_status] <= WORTH[status]:
             status, reason = cited_status, cited_reason
     elif claim.citations:
         status, reason = ClaimStatus.UNSUPPORTED, f"{_marks(claim.citations)} is not a source for this answer"
-    return CheckedClaim(claim, status, reason, _computed(findings))
+    return CheckedClaim(claim, status, reason)
 
 
 def _made_again(claim: ClaimText, question: str) -> CheckedClaim:
@@ -170,22 +170,17 @@ def _made_again(claim: ClaimText, question: str) -> CheckedClaim:
         return CheckedClaim(claim, ClaimStatus.UNSUPPORTED, "it makes a different comparison from the question")
     if claim.computation is None:
         return CheckedClaim(claim, ClaimStatus.SUPPORTED, "confirmed from its table cells")
-    told = f"recomputed: {formula(claim.figures, claim.computation)}"
-    return CheckedClaim(claim, ClaimStatus.SUPPORTED, told, computed=True)
+    return CheckedClaim(claim, ClaimStatus.SUPPORTED, f"recomputed: {formula(claim.figures, claim.computation)}")
 
 
 def _cited(claim: ClaimText, pool: Sources) -> Sources:
     """Return those of the sources that a claim cites."""
     numbers = [number for number in claim.citations if 1 <= number <= len(pool.sources)]
-    return Sources([pool.sources[number - 1] for number in numbers], pool.question)
-
-
-def _computed(findings: Sequence[Finding]) -> bool:
-    return any(finding.kind is FindingKind.COMPUTED for finding in findings)
+    return pool.only(*(pool.sources[number - 1] for number in numbers))
 
 
 def _disagrees(claim: ClaimText, evidence: Sources) -> bool:
-    return any(finding.kind is not FindingKind.COMPUTED for finding in check_claim(claim.bare, evidence))
+    return bool(check_claim(claim.bare, evidence))
 
 
 def _repeats(claim: ClaimText, source: Source) -> bool:
@@ -232,7 +227,7 @@ def _other_source(claim: ClaimText, pool: Sources, held: float) -> int | None:
     best, best_held = None, max(held + CLEARLY, HELD)
     for number, source in enumerate(pool.sources, start=1):
         if number not in claim.citations:
-            alone = Sources([source], pool.question)
+            alone = pool.only(source)
             share = share_held(claim.bare, alone)
             if share > best_held and not _disagrees(claim, alone):
                 best, best_held = number, share
@@ -243,14 +238,11 @@ def status_of(findings: Sequence[Finding], doubt: float, held: float) -> tuple[C
     """Return the status that findings, doubt and overlap add up to, with its reason."""
     details = {finding.kind: finding.detail for finding in reversed(findings)}
     against = next((details[kind] for kind in details if kind in CONTRADICTIONS), "")
-    formula = details.get(FindingKind.COMPUTED)
     partial = details.get(FindingKind.NAME) or details.get(FindingKind.WORDING)
     if against:
         return ClaimStatus.CONTRADICTED, against
     if FindingKind.FIGURE in details:
         return ClaimStatus.UNSUPPORTED, details[FindingKind.FIGURE]
-    if formula and not partial:
-        return ClaimStatus.SUPPORTED, f"computed: {formula}"
     if doubt >= DOUBTED:
         return ClaimStatus.UNSUPPORTED, partial or "the evidence hardly mentions it"
     if partial or doubt >= DOUBTFUL or held < BARELY_HELD:

@@ -105,16 +105,26 @@ class Source:
 class Sources:
     """All sources of an answer, or those that one claim cites."""
 
-    def __init__(self, sources: Sequence[Source], question: str = "") -> None:
-        """Take prepared sources; names and figures of the question count as known."""
+    def __init__(self, sources: Sequence[Source], question: str = "", worked_out: Sequence[str] = ()) -> None:
+        """Take prepared sources; names and figures of the question, and figures that code worked out, are known."""
         self.sources = tuple(sources)
         self.sentences = tuple(sentence for source in sources for sentence in source.sentences)
         self.question = question
+        self.worked_out = worked_out
 
     @classmethod
-    def of(cls, texts: Sequence[str], question: str = "") -> "Sources":
+    def of(cls, texts: Sequence[str], question: str = "", worked_out: Sequence[str] = ()) -> "Sources":
         """Prepare texts."""
-        return cls([Source(text) for text in texts], question)
+        return cls([Source(text) for text in texts], question, worked_out)
+
+    def only(self, *sources: Source) -> "Sources":
+        """Return some of them, with the same known."""
+        return Sources(sources, self.question, self.worked_out)
+
+    @cached_property
+    def known_figures(self) -> tuple[Quantity, ...]:
+        """Return the figures that no source need hold."""
+        return tuple(figure for text in (self.question, *self.worked_out) for figure in quantities(text))
 
     def ranked(self, terms: frozenset[str]) -> list[tuple[float, Sentence]]:
         """Return the sentences that share any of `terms`, best first, each with the share it holds, rare words more."""

@@ -66,6 +66,7 @@ def verdict_of(
     removed_markers: int,
     page_text: PageText,
     threshold: float,
+    worked_out: Sequence[str] = (),
     recalibration: Recalibration | None = None,
     answered: float | None = None,
     read: float | None = None,
@@ -78,11 +79,13 @@ def verdict_of(
     Where the engine said how likely its answer is right, that is the confidence, as far as the claims are borne out;
     of prose it is never more than the geometric mean of the probabilities that the evidence answers (``answered``) and
     that what code reads off it is the answer (``read``), where they were weighed; of prose that declines it is what is
-    left of the first. ``promised``: where a promise is kept, the threshold of each kind of answer takes the place of
-    ``threshold``; nothing can be promised of a kind without one.
+    left of the first. ``worked_out``: what code computed from the evidence, in words. ``promised``: where a promise is
+    kept, the threshold of each kind of answer takes the place of ``threshold``; nothing can be promised of a kind
+    without one.
     """
     ordered = sorted(evidence, key=lambda item: item.number)
-    findings = judge_answer(question, answer, source_texts(ordered), citations_expected=True)
+    texts = source_texts(ordered)
+    findings = judge_answer(question, answer, texts, worked_out=worked_out, citations_expected=True)
     likely = next((part.probability for part in answer if part.probability is not None), None)
     learned = recalibration or Recalibration()
     unpromised = ""
@@ -229,8 +232,7 @@ def _claim(checked: CheckedClaim, evidence: Sequence[Evidence], page_text: PageT
         status, reason = ClaimStatus.UNSUPPORTED, "it is not tied to any page"
     elif WORTH[status] and missing:
         status, reason = ClaimStatus.UNSUPPORTED, f"no quotation for it was found on the page of [{missing[0]}]"
-    elif WORTH[status] and not claim.verbatim and not checked.computed and max(shares) < BARELY_HELD:
-        # what was computed shares figures with the words that it comes from, and hardly a word
+    elif WORTH[status] and not claim.verbatim and max(shares) < BARELY_HELD:
         status, reason = ClaimStatus.UNSUPPORTED, "nothing on the cited page supports it"
     quotation = None if best is None else found[best]
     return Claim(claim.told, claim.start, claim.end, status, reason, claim.citations, quotation)

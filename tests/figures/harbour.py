@@ -3,7 +3,9 @@
 from dataclasses import replace
 
 from core.documents.grids import read_grid
+from core.domain.figures import Figure
 from core.domain.tables import Cell, Table
+from core.figures.cells import figure_of
 
 HARBOUR = (
     ("", "2021", "2020", "2019"),
@@ -26,3 +28,8 @@ def table_of(rows: tuple[tuple[str, ...], ...] = HARBOUR, caption: str = "Harbou
         if text
     ]
     return replace(read_grid(cells, caption=caption), document_id="harbour", page_index=4, page_label="5")
+
+
+def figures_of(table: Table) -> tuple[Figure, ...]:
+    """Every figure of the table, row by row."""
+    return tuple(figure for cell in table.body if (figure := figure_of(table, cell)) is not None)

@@ -1,5 +1,6 @@
 """A question for a figure is answered with the cell whose row, group, column and period it names."""
 
+from collections.abc import Sequence
 from decimal import Decimal
 
 import pytest
@@ -8,8 +9,9 @@ from core.domain.figures import Figure
 from core.domain.tables import Table
 from core.figures.answers import stated_cell
 from core.figures.asked import wanted, wanted_of
-from core.figures.cells import figure_of, figures_of, find
-from tests.figures.harbour import table_of
+from core.figures.cells import FoundCells, figure_of, finding, rank
+from core.text.stating import state
+from tests.figures.harbour import figures_of, table_of
 
 HARBOUR = (
     ("", "2021", "2020"),
@@ -25,6 +27,12 @@ HARBOUR = (
 
 def _table(rows: tuple[tuple[str, ...], ...] = HARBOUR, caption: str = "Harbour accounts (EUR thousand)") -> Table:
     return table_of(rows, caption)
+
+
+def find(question: str, tables: list[Table], printed: Sequence[str] = ()) -> FoundCells:
+    ranking = rank(question, tables, printed)
+    assert ranking is not None
+    return finding(ranking, tables)
 
 
 @pytest.mark.parametrize(
@@ -43,7 +51,7 @@ def test_the_cell_is_found_by_row_and_period(question: str, answers: list[str]) 
 
 def test_what_is_found_is_said_in_words_with_unit_and_scale() -> None:
     (found,) = find("What were the berth fees in 2020?", [_table()]).answers
-    assert found.words == "Income: Berth fees, 2020: €1,105 thousand"
+    assert found.figure is not None and state(found.figure) == "Income: Berth fees, 2020: €1,105 thousand"
     assert found.figure == Figure(
         value=Decimal(1105),
         text="1,105",
@@ -61,20 +69,20 @@ def test_what_is_found_is_said_in_words_with_unit_and_scale() -> None:
     assert found.figure.amount == 1_105_000
 
 
-def test_cells_that_could_both_be_meant_are_given_with_what_tells_them_apart() -> None:
-    finding = find("How much was crane hire in 2020?", [_table()])
-    given = {found.cell.text: found.apart for found in (*finding.answers, *finding.rivals)}
+def test_cells_that_could_both_be_meant_are_given() -> None:
+    found = find("How much was crane hire in 2020?", [_table()])
+    given = {one.cell.text: one.figure.label for one in (*found.answers, *found.rivals) if one.figure}
     assert given == {"402": "Income: Crane hire", "(64)": "Costs: Crane hire"}
 
 
 def test_the_group_that_a_question_names_decides() -> None:
-    finding = find("How much crane hire was among the costs in 2020?", [_table()])
-    assert [found.cell.text for found in finding.answers] == ["(64)"]
+    answers = find("How much crane hire was among the costs in 2020?", [_table()]).answers
+    assert [found.cell.text for found in answers] == ["(64)"]
 
 
 def test_terms_of_a_trade_are_found_under_the_words_that_are_printed() -> None:
-    finding = find("What was the dig budget in 2021?", [_table()], printed=["dredging"])
-    assert [found.cell.text for found in finding.answers] == ["(620)"]
+    answers = find("What was the dig budget in 2021?", [_table()], printed=["dredging"]).answers
+    assert [found.cell.text for found in answers] == ["(620)"]
 
 
 def test_the_table_whose_caption_is_asked_for_is_read() -> None:
@@ -85,8 +93,7 @@ def test_the_table_whose_caption_is_asked_for_is_read() -> None:
 
 
 def test_without_tables_nothing_is_found() -> None:
-    finding = find("What were the berth fees?", [])
-    assert (finding.answers, finding.rivals, finding.ranked) == ((), (), ())
+    assert rank("What were the berth fees?", []) is None
 
 
 def test_every_figure_of_a_table_is_given_once_and_dashes_are_none() -> None:

@@ -4,9 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from core.figures.cells import figures_of
 from core.figures.followed import followed
-from tests.figures.harbour import table_of
+from tests.figures.harbour import figures_of, table_of
 
 PRICES = table_of(
     (

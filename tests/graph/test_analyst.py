@@ -14,10 +14,9 @@ from core.domain.documents import Page, Passage
 from core.domain.search import Evidence
 from core.domain.settings import Settings
 from core.domain.turns import Turn, TurnStatus
-from core.figures.cells import figures_of
 from core.graph.nodes.analyst import of_what_is_called
 from core.models.quoting import ALSO, Quoting, led_by_figure
-from tests.figures.harbour import HARBOUR, table_of
+from tests.figures.harbour import HARBOUR, figures_of, table_of
 from tests.graph.world import ScriptedModel, Shelf, WordSearch, World
 
 NAME = "harbour.pdf"

@@ -80,6 +80,7 @@ def _verdict(state: TurnState, context: TurnContext) -> Verdict:
         removed_markers=state.removed_markers,
         page_text=context.library.page_text,
         threshold=_enough(settings),
+        worked_out=[one.text for one in state.stated if one.computation],
         recalibration=Recalibration(settings.confidence_slope, settings.confidence_intercept),
         answered=answered,
         read=read,

@@ -44,12 +44,11 @@ _SURVEY = re.compile(
     re.IGNORECASE,
 )
 _BEGINS_QUESTION = re.compile(r"[\s,;:]{1,20}+(?!(?:and|or|vs|versus|und|oder|et|ou|y|o)\b|&)\w", re.IGNORECASE)
-SURE = 0.7
-"""How likely a message must want what it seems to; else the documents are asked whether they hold the like."""
+SURE = 0.75
+"""How likely a message must want what it seems to. What is less likely about the program or the library is searched;
+of what is less likely small talk the documents are asked whether they hold the like."""
 CERTAIN = 0.97
 """The same of a message with a topic that documents may have."""
-LIKELY = 0.5
-"""What is less likely than this about the program or the library is searched."""
 _LISTING = re.compile(r"\b(?:list|which|how many|name)\b", re.IGNORECASE)
 _READS_LIKE = {
     Wish.CHAT: "small talk or a request that no document answers",
@@ -221,7 +220,7 @@ def _by_wish(text: str, documents: Sequence[Document]) -> tuple[Intent | None, s
     told = f"it reads like {_READS_LIKE[wish]}, {sure:.0%} sure"
     if wish is not Wish.CHAT and _SURVEY.search(text) and not _LISTING.search(text) and not _topic(text, documents):
         return Intent.SURVEY, "the question is about whole documents", wish
-    if wish is Wish.DOCUMENTS or (wish is not Wish.CHAT and sure < LIKELY):
+    if wish is Wish.DOCUMENTS or (wish is not Wish.CHAT and sure < SURE):
         return Intent.DOCUMENT_SEARCH, told, Wish.DOCUMENTS
     may_be_of_documents = any(document.searchable for document in documents) and bool(_topic(text, documents))
     # "With what sign does every message close?" reads like one about the program, though less so than those that are

@@ -16,7 +16,7 @@ WINDOW = 5
 """How many pages are looked at together."""
 
 _AGREEING = 3
-"""So many pages of a window must carry on one count before it is believed."""
+"""So many pages of a window must carry on one count before it is believed; of numbers alone on their line two."""
 _EDGE_LINES = 3
 _EDGE_SHARE = 0.16
 _LINES_KEPT = 256
@@ -113,7 +113,11 @@ def printed_label(page_index: int, edges: Mapping[int, Sequence[EdgeLine]]) -> s
                 any(number.goes_with(other, index - elsewhere) for other in others)
                 for elsewhere, others in counted.items()
             )
-    own = [number for number in counted.get(page_index, []) if series[page_index, number] >= needed]
+    own = [
+        number
+        for number in counted.get(page_index, [])
+        if series[page_index, number] >= (min(2, needed) if number.alone else needed)
+    ]
     if own:
         return max(own, key=lambda number: (series[page_index, number], number.alone)).text
     if not series:
