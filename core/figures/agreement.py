@@ -86,6 +86,10 @@ class Question:
         found = self.match(text)
         return found.bits if found.said == 1 and not found.bits & ~self._own else 0
 
+    def says(self, text: str) -> int:
+        """The bits of a text's terms that the question says, or that documents print for what it says."""
+        return self.match(text).bits
+
     def is_all(self, *texts: str) -> bool:
         """Whether the texts say every term of the question, and nothing that it does not say."""
         return all(self.match(text).said == 1 for text in texts) and self.holds_all(*texts)

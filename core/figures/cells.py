@@ -12,6 +12,7 @@ from functools import cache
 from importlib.resources import files
 
 import numpy as np
+from numpy.typing import NDArray
 
 from core.domain.figures import Figure
 from core.domain.tables import Cell, Heading, Table
@@ -108,23 +109,34 @@ def rank(
     if not places:
         return None
     scores = rows @ (weights or shipped_weights()).of(question)
-    if any(named := _of_named_rows(asked, places, tables)):
-        scores = np.where(named, scores, scores.min() - _FAR)
+    scores = np.where(in_named_lines(asked, places, tables), scores, scores.min() - _FAR)
     shares = np.exp(scores - scores.max())
     shares /= shares.sum()
     return Ranking(asked, places, rows, shares, np.argsort(-shares, kind="stable").tolist())
 
 
-def _of_named_rows(asked: Question, places: Sequence[Place], tables: Sequence[Table]) -> list[bool]:
-    """Which cells stand in a row that the question names by its whole label, where no other row's says more of it."""
-    bits = [
-        asked.names(tables[place.table].rows[place.cell.row].label)
-        if place.cell.row >= tables[place.table].head_rows
-        else 0
-        for place in places
-    ]
+def in_named_lines(asked: Question, places: Sequence[Place], tables: Sequence[Table]) -> NDArray[np.bool_]:
+    """Which cells stand in a row, and in a column, that the question names, where it names any and asks nothing else.
+
+    A row is named by its whole label, or else by some of its words; and no other says more of the question than it.
+    """
+    rows = [tables[place.table].rows[place.cell.row] for place in places]
+    columns = [tables[place.table].columns[place.cell.column] for place in places]
+    below = [place.cell.row >= tables[place.table].head_rows for place in places]
+    beside = [place.cell.column >= tables[place.table].head_columns for place in places]
+    whole = [own * asked.names(row.label) for own, row in zip(below, rows, strict=True)]
+    some = [own * asked.says(row.path) for own, row in zip(below, rows, strict=True)]
+    heads = [own * asked.says(column.path) for own, column in zip(beside, columns, strict=True)]
+    if has_turning_words(asked.text):
+        return _says_most(whole)
+    return _says_most(whole if any(whole) else some) & _says_most(heads)
+
+
+def _says_most(bits: Sequence[int]) -> NDArray[np.bool_]:
+    """Where the most of a question is said: nowhere less than elsewhere; everywhere, where none says any of it."""
     every = set(bits)
-    return [bool(own) and not any(own != other and own & other == own for other in every) for own in bits]
+    most = [bool(own) and not any(own != other and own & other == own for other in every) for own in bits]
+    return np.array(most if any(most) else [True] * len(bits))
 
 
 def addressed(ranking: Ranking, tables: Sequence[Table]) -> int | None:

@@ -30,7 +30,8 @@ _LONG = "thousand|tausend|tsd|lakh|million|millionen|mio|crore|billion|milliarde
 _FIGURE = re.compile(
     rf"(?P<open>[(\[])? ?(?P<sign>[-−–+])? ?(?P<before>{_CURRENCY})? ?(?P<inner>[(\[])?(?P<inner_sign>[-−–])? ?"
     r"(?P<digits>\d[\d.,' ]{0,40}|\.\d{1,40}) ?(?P<percent>%|per ?cent\b)? ?"
-    rf"(?:(?P<scale>{_LONG}|bn|mn|m|k)s?\b\.?)? ?(?P<after>{_CURRENCY})? ?(?P<unit>[a-z]{{1,12}}\.?)? ?"
+    rf"(?:(?P<scale>{_LONG}|bn|mn|m|k)s?\b\.?)? ?(?P<after>{_CURRENCY})? ?(?P<unit>°?[a-z]{{1,12}}\.?)?"
+    r"(?:/[a-z]{1,6})? ?"
     r"(?P<close>[)\]])? ?(?P<late>%)?(?: ?(?:[*†‡]|\((?:[a-z]|\d)\))){0,8}",
     re.IGNORECASE,
 )
