@@ -9,8 +9,9 @@ from core.domain.documents import PageKey
 from core.domain.figures import Computation, Figure, Stated
 from core.domain.search import Evidence
 from core.domain.tables import Table
+from core.figures.agreement import Question
 from core.figures.asked import Form, asks_for_sum, wanted, wanted_of
-from core.figures.cells import FoundCells, Ranking, Weights, finding, rank
+from core.figures.cells import FoundCell, FoundCells, Ranking, Weights, finding, rank
 from core.figures.computing import UNWEIGHED, Computed, computed
 from core.figures.extremes import column_sum, extreme, whole_column
 from core.figures.formulas import Formula, Formulas, shipped_formulas
@@ -19,7 +20,6 @@ from core.figures.named import as_printed, named
 from core.text.questions import asks_for_date, asks_yes_or_no
 from core.text.sentences import split_sentences
 from core.text.stating import statement
-from core.text.terms import content_terms
 from core.text.years import years_of
 
 MOST_RIVALS = 2
@@ -181,16 +181,18 @@ def told_of(
     figures = tuple(figure for one in found.answers if (figure := one.figure) is not None)
     if not figures or len(figures) < len(found.answers) or _of_other_years(ranking.asked.years, figures):
         return None
-    if not any(_shares_words(question, figure) for figure in figures):
-        return None  # a year alone is no reason to state a figure of something else
+    if not any(_names_row(ranking.asked, one) for one in found.answers):
+        return None  # a column alone says not which of its figures is meant
     several, asked = len(figures) > 1, wanted_of(question, [one.table for one in found.answers])
     computes = asked is not None and asked.form is not Form.SERIES
     return figures, features_of(ranking, asks=gates.asks_for_figure(question), several=several, computes=computes)
 
 
-def _shares_words(question: str, figure: Figure) -> bool:
-    own = set(content_terms(f"{figure.label} {figure.column}")).intersection(content_terms(question))
-    return any(not term[0].isdigit() for term in own)
+def _names_row(asked: Question, found: FoundCell) -> bool:
+    """Whether a question says any word of a cell's row; there is no other where its table has but one."""
+    table, cell = found.table, found.cell
+    words = " ".join(one.text for one in table.cells if one.row == cell.row and one.value is None)
+    return len(table.rows) <= table.head_rows + 1 or bool(asked.says(f"{table.rows[cell.row].path} {words}"))
 
 
 def _of_other_years(asked: frozenset[int], figures: Sequence[Figure]) -> bool:

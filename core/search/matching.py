@@ -71,15 +71,24 @@ def named_documents(
     return tuple(document.id for document in named)
 
 
-def named_apart(question: str, documents: Sequence[Document]) -> tuple[str, ...]:
-    """The ids of documents, each called by a word that names no other of them, in the question's order; else none."""
+def named_apart(question: str, documents: Sequence[Document]) -> tuple[tuple[str, ...], ...]:
+    """The ids of documents in groups, each called by a word that names no other group, in the question's order.
+
+    Documents of one name, such as a company's reports, are one group; what is called by less than another is none
+    ("Orlan in Q2" is no other report of Orlan). Nothing where two groups are not told apart.
+    """
     spoken = _spoken_forms(question).keys()
-    own = {one.id: _names_of(one.name, _values(one, _NAMED_FIELDS)) & spoken for one in documents}
-    spread = Counter(word for words in own.values() for word in words)
-    single = {one: [word for word in words if spread[word] == 1] for one, words in own.items()}
+    groups: dict[frozenset[str], list[str]] = {}
+    for one in documents:
+        called = _names_of(one.name, _values(one, _NAMED_FIELDS)).intersection(spoken)
+        groups.setdefault(called, []).append(one.id)
+    groups = {words: ids for words, ids in groups.items() if not any(words < other for other in groups)}
+    spread = Counter(word for words in groups for word in words)
     said = question.casefold()
-    places = {one: [at for word in words if (at := said.find(word)) >= 0] for one, words in single.items()}
-    return tuple(sorted(own, key=lambda one: min(places[one], default=len(said)))) if all(single.values()) else ()
+    places = {words: [said.find(word) for word in words if spread[word] == 1 and word in said] for words in groups}
+    if not all(places.values()):
+        return ()
+    return tuple(tuple(groups[words]) for words in sorted(groups, key=lambda words: min(places[words])))
 
 
 def only_names(question: str, documents: Sequence[Document], *, and_of: str = "") -> bool:

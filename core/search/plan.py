@@ -144,15 +144,16 @@ def in_documents(
         meant = [among[one] for one in named]
         if found and own != before and only_names(piece.asked, meant, and_of=asked[0].asked if goes_on else ""):
             piece = asked[0]
-        apart = named_apart(piece.query.text, meant) or (own if set(own) <= set(targets) else ())
-        of_each = [(one,) for one in apart] if 1 < len(apart) <= MOST_SUB_QUERIES else [own]
+        chosen = tuple((one,) for one in own) if set(own) <= set(targets) else ()
+        apart = named_apart(piece.query.text, meant) or chosen
+        of_each = apart if 1 < len(apart) <= MOST_SUB_QUERIES else (own,)
         found += [replace(piece, query=replace(piece.query, document_ids=of)) for of in of_each]
     found = list(dict.fromkeys(found))
     often = Counter(piece.asked for piece in found)
     for at, piece in enumerate(found):
-        of = among.get(next(iter(piece.query.document_ids), ""))
+        of = [among[one].name for one in piece.query.document_ids if one in among]
         if of and often[piece.asked] > 1:
-            found[at] = replace(piece, name=of.name)
+            found[at] = replace(piece, name=", ".join(of))
     return replace(plan, pieces=tuple(found) if len(found) > 1 else ())
 
 

@@ -1,8 +1,10 @@
 """The text of a page is what a person would read aloud, in that order, with figures left in their columns."""
 
+import io
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import pypdf
 import pytest
 
 from core.documents.reader import ProcessReader
@@ -127,6 +129,11 @@ def test_labels_are_recognised_in_running_feet_else_counted(read: Read) -> None:
     numbered = pdfs.prose(list(pdfs.SENTENCES), footer="F-{number}")
     assert [page.page_label for page in read(numbered)] == ["F-1", "F-2", "F-3", "F-4"]
     assert [page.page_label for page in read(pdfs.prose(list(pdfs.SENTENCES)))] == ["1", "2", "3", "4"]
+    article = pypdf.PdfWriter(clone_from=io.BytesIO(pdfs.prose(list(pdfs.SENTENCES)[:3], footer="21{number}")))
+    article.insert_page(pypdf.PdfReader(io.BytesIO(pdfs.prose([LEFT]))).pages[0], 0)
+    article.remove_page(1)
+    article.write(joined := io.BytesIO())
+    assert [page.page_label for page in read(joined.getvalue())] == ["211", "212", "213"], "the first prints none"
 
 
 def test_a_garbled_text_layer_is_named_as_such(read: Read) -> None:

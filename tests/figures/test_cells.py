@@ -7,7 +7,7 @@ import pytest
 
 from core.domain.figures import Figure
 from core.domain.tables import Table
-from core.figures.answers import stated_cell
+from core.figures.answers import analyse, stated_cell
 from core.figures.asked import wanted, wanted_of
 from core.figures.cells import FoundCells, figure_of, finding, rank
 from core.text.stating import state
@@ -110,8 +110,15 @@ def test_a_row_that_is_named_by_its_label_comes_before_all_others() -> None:
     rows = (("Branch", "Loans in 2025"), ("Ashby", "31,240"), ("Boxley", "44,810"), ("Corran", "18,905"))
     found = stated_cell("How many loans did Corran have in 2025?", [table_of(rows, "Branches and loans")])
     assert found is not None and found.text == "Corran, Loans in 2025: 18,905"
-    most = stated_cell("Which branch had the most loans in 2025?", [table_of(rows, "Branches and loans")])
-    assert most is not None and most.text == "Boxley, Loans in 2025: 44,810"
+    (most,) = analyse("Which branch had the most loans in 2025?", [table_of(rows, "Branches and loans")]).stated
+    assert most.text == "Boxley, Loans in 2025: 44,810"
+    assert not analyse("How many loans did Fenwick have in 2025?", [table_of(rows, "Branches and loans")]).stated
+
+
+def test_of_rows_those_that_say_some_of_the_question_come_before_those_that_say_none() -> None:
+    rows = (("", "2022", "2021"), ("Sales", "57.1", "58.0"), ("Profit after tax", "3.9", "4.8"))
+    stated = stated_cell("What was the profit in 2022?", [table_of(rows, "Accounts (EUR million)")])
+    assert stated is not None and stated.text == "Profit after tax, 2022: €3.9 million"
 
 
 def test_the_year_above_a_table_is_that_of_its_figures_and_another_year_is_no_answer() -> None:

@@ -165,6 +165,17 @@ def test_a_question_of_documents_that_it_names_apart_is_asked_of_each_in_its_ord
     assert "Harbour" in followed.standalone_question and not in_documents(followed, PRICES).pieces
 
 
+def test_reports_of_one_company_are_asked_together_and_of_the_period_that_is_named() -> None:
+    library = [document(f"{name}.pdf") for name in ("orlan-q2", "orlan-q3", "bexton-q2", "bexton-q3")]
+    both = "Compare the revenue of Bexton and Orlan"
+    assert [(of, name) for _, of, name in asked_of(both, library)] == [
+        (("bexton-q2.pdf", "bexton-q3.pdf"), "bexton-q2.pdf, bexton-q3.pdf"),
+        (("orlan-q2.pdf", "orlan-q3.pdf"), "orlan-q2.pdf, orlan-q3.pdf"),
+    ]
+    of_q2 = [of for _, of, _ in asked_of(f"{both} in Q2 2025", library)]
+    assert of_q2 == [("bexton-q2.pdf",), ("orlan-q2.pdf",)]
+
+
 def test_each_part_is_asked_of_the_document_that_it_names_and_a_bare_name_is_asked_what_was_asked_first() -> None:
     first, second = asked_of("What does ironing cost at Harbour, and when do the Tram Lines run?", PRICES)
     assert first == ("What does ironing cost at Harbour", ("laundry-harbour.pdf",), "")

@@ -113,10 +113,14 @@ def printed_label(page_index: int, edges: Mapping[int, Sequence[EdgeLine]]) -> s
                 any(number.goes_with(other, index - elsewhere) for other in others)
                 for elsewhere, others in counted.items()
             )
+
+    def is_believed(number: PrintedLabel, agreeing: int, *, least: int) -> bool:
+        return agreeing >= (min(2, least) if number.alone else least)
+
     own = [
         number
         for number in counted.get(page_index, [])
-        if series[page_index, number] >= (min(2, needed) if number.alone else needed)
+        if is_believed(number, series[page_index, number], least=needed)
     ]
     if own:
         return max(own, key=lambda number: (series[page_index, number], number.alone)).text
@@ -124,7 +128,7 @@ def printed_label(page_index: int, edges: Mapping[int, Sequence[EdgeLine]]) -> s
         return None
     (index, number), agreeing = max(series.items(), key=lambda entry: entry[1])
     value = number.value + page_index - index
-    return str(value) if agreeing >= _AGREEING and not number.style and value > 0 else None
+    return str(value) if is_believed(number, agreeing, least=_AGREEING) and not number.style and value > 0 else None
 
 
 @lru_cache(_LINES_KEPT)
