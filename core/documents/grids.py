@@ -40,6 +40,9 @@ def read_grid(
     """
     comma = uses_decimal_comma(cell.text for cell in cells)
     cells = [_valued(cell, decimal_comma=comma) for cell in cells]
+    if not above and (title := _title(cells)):
+        cells = [replace(cell, row=cell.row - 1) for cell in cells if cell is not title]
+        caption = f"{caption}\n{title.text}".strip()
     row_count = max((cell.row for cell in cells), default=-1) + 1
     column_count = max((cell.column + cell.columns for cell in cells), default=0)
     grid = {(cell.row, cell.column): cell for cell in cells}
@@ -55,6 +58,13 @@ def read_grid(
     rows = _rows(grid, row_count, column_count, head_rows, head_columns)
     kept = _without_years(cells, columns, head_rows)
     return Table(kept, rows, columns, head_rows, head_columns, caption, unit, scale, continued=above is not None)
+
+
+def _title(cells: Sequence[Cell]) -> Cell | None:
+    """The only cell of the first row, where it stands at the left and over a row of heads: it heads the whole table."""
+    first, second = ([cell for cell in cells if cell.row == row and cell.text] for row in (0, 1))
+    heads = len(second) > 1 and not any(map(_is_figure, second))
+    return first[0] if heads and len(first) == 1 and first[0].column == 0 else None
 
 
 def _stated(caption: str, corner: Heading) -> tuple[str, int]:

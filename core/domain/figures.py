@@ -47,6 +47,17 @@ class Computation:
 
 
 @dataclass(frozen=True, slots=True)
+class CellOfWords:
+    """A cell that is no figure, and the rows that prove it, its own first; all as ``page.text[start:end]``."""
+
+    document_id: str
+    page_index: int
+    start: int
+    end: int
+    rows: tuple[tuple[int, int], ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Stated:
     """What code says of figures that stand on pages: cells in words, or what is computed from them."""
 
@@ -57,5 +68,7 @@ class Stated:
     rivals: tuple[Figure, ...] = ()
     """Others that could be meant as well."""
     computation: Computation | None = None
+    cell: CellOfWords | None = None
+    """What answers in the place of figures; ``text`` is what it says."""
     piece: int = 0
     """Which of the plan's pieces it answers, where there are several."""

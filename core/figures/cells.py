@@ -14,10 +14,10 @@ from importlib.resources import files
 import numpy as np
 from numpy.typing import NDArray
 
-from core.domain.figures import Figure
+from core.domain.figures import CellOfWords, Figure
 from core.domain.tables import Cell, Heading, Table
 from core.figures.agreement import KINDS, NAMES, Matrix, Place, Question, measure
-from core.text.questions import has_turning_words
+from core.text.questions import has_turning_words, turns
 from core.text.terms import words
 from core.text.years import years_of
 
@@ -26,6 +26,8 @@ _BRACKETS = re.compile(r"\([^()]*\)")
 """Around the unit of a head."""
 _FAR = 20.0
 """Log-odds by which a cell of a row that the question names comes before all others."""
+_MOST_ASKED = 0.7
+"""Of open questions that leave so little open, 6 of 7 are answered by a cell of words at the crossing they name."""
 _RIVAL = 0.5
 """A cell that is at least half as likely as the one that is given could be meant as well."""
 
@@ -139,23 +141,40 @@ def _says_most(bits: Sequence[int]) -> NDArray[np.bool_]:
     return np.array(most if any(most) else [True] * len(bits))
 
 
-def addressed(ranking: Ranking, tables: Sequence[Table]) -> int | None:
-    """The position of the one cell that a question asks for by its row and its column in full, and by nothing else."""
-    if has_turning_words(ranking.asked.text):
+def addressed(ranking: Ranking, tables: Sequence[Table], *, of_words: bool = False) -> int | None:
+    """The position of the one cell whose row and column say all that a question asks, and whose row says no more.
+
+    ``of_words``: the question may ask who, when or where.
+    """
+    if turns(ranking.asked.text) if of_words else has_turning_words(ranking.asked.text):
         return None
-    named = {at: found for at in ranking.order if (found := _named(ranking.asked, ranking.places[at], tables))}
-    alike = {ranking.places[at].cell.text for at in named}
-    return next((at for at, found in named.items() if found == "in full" and len(alike) == 1), None)
+    holding = {
+        at: whole for at in ranking.order if (whole := _named(ranking.asked, ranking.places[at], tables)) is not None
+    }
+    alike = {ranking.places[at].cell.text for at in holding}
+    return next((at for at, whole in holding.items() if whole and len(alike) == 1), None)
 
 
-def _named(asked: Question, place: Place, tables: Sequence[Table]) -> str:
-    """Whether the heads of a cell say all that is asked: ``in full`` where they say nothing else."""
+def _named(asked: Question, place: Place, tables: Sequence[Table]) -> bool | None:
+    """Whether the question says all of a cell's row; None where row and column do not say all of the question."""
     table, cell = tables[place.table], place.cell
     row = table.rows[cell.row]
     if cell.row < table.head_rows or cell.column < table.head_columns or not row.label or row.total:
-        return ""
+        return None
     heads = [_BRACKETS.sub(" ", path) for path in (row.path, table.columns[cell.column].path)]
-    return "in full" if asked.is_all(*heads) else "among more" if asked.holds_all(*heads) else ""
+    return asked.match(heads[0]).said == 1 if asked.holds_all(*heads) else None
+
+
+def crossing(ranking: Ranking, tables: Sequence[Table]) -> int | None:
+    """The position of the one cell whose row and column a question names whole, and with them most of what it asks."""
+    asked, named = ranking.asked, dict[int, str]()
+    for at in ranking.order:
+        table, cell = tables[ranking.places[at].table], ranking.places[at].cell
+        row, column = asked.names(table.rows[cell.row].label), asked.names(table.columns[cell.column].path)
+        body = cell.row >= table.head_rows and cell.column >= table.head_columns
+        if body and row and column and asked.share(row | column) >= _MOST_ASKED:
+            named[at] = cell.text
+    return next(iter(named)) if len(set(named.values())) == 1 and not turns(asked.text) else None
 
 
 def finding(ranking: Ranking, tables: Sequence[Table]) -> FoundCells:
@@ -190,6 +209,14 @@ def figure_of(table: Table, cell: Cell) -> Figure | None:
         end=cell.end,
         heads=_heads(table, cell),
     )
+
+
+def words_of(table: Table, cell: Cell) -> CellOfWords:
+    """The cell as words, with its row and the rows of heads."""
+    own = [one for one in table.cells if one.row == cell.row]
+    over = [[one for one in table.cells if one.row == row] for row in range(table.head_rows)]
+    rows = [(min(one.start for one in row), max(one.end for one in row)) for row in (own, *over) if row]
+    return CellOfWords(table.document_id, table.page_index, cell.start, cell.end, tuple(rows))
 
 
 def _heads(table: Table, cell: Cell) -> tuple[tuple[int, int], ...]:

@@ -197,8 +197,10 @@ def led_by_figure(
         own = 0.0  # a row of a table proves a cell, and answers nothing by itself, nor do words that are cut out of it
     if figure is None or figure.probability is None or figure.probability < max(own, LEAST_OF_FIGURES):
         return list(parts)
-    rivals = takewhile(lambda part: part.probability is None, stated[1:])
-    told = [figure, *(one for part in rivals for one in (ALSO, part))]
+    behind = list(takewhile(lambda part: part.probability is None, stated[1:]))
+    if figure.kind is PartKind.HEADLINE:  # a cell of words with its rows, or what was read in these quotations
+        return [figure, *behind] if behind else list(parts)
+    told = [figure, *(one for part in behind for one in (ALSO, part))]
     documents = {item.passage.document_id for item in evidence if item.number in figure.numbers}
     beside = {item.number for item in evidence if item.passage.document_id in documents}
     verbatim = (part for part in parts if part.kind is PartKind.VERBATIM and beside.issuperset(part.numbers))

@@ -140,7 +140,12 @@ def without_how_much(question: str) -> str:
 
 def has_turning_words(question: str) -> bool:
     """Whether small words make it ask for something else than what it names: "before 2023", "most of", "why"."""
-    return bool(_TURNING.search(question) or _ASKED_FOR.search(without_how_much(question)) or _SIGNS.search(question))
+    return turns(question) or bool(_ASKED_FOR.search(without_how_much(question)))
+
+
+def turns(question: str) -> bool:
+    """The same but for who, when, where, why and how."""
+    return bool(_TURNING.search(question) or _SIGNS.search(question))
 
 
 def asks_yes_or_no(question: str) -> bool:

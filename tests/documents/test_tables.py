@@ -132,6 +132,18 @@ def test_heads_of_several_rows_belong_to_their_columns() -> None:
     assert [row.label for row in table.rows[2:]] == ["Hall", "Barn"]
 
 
+def test_what_stands_alone_over_the_heads_is_a_caption_and_no_head() -> None:
+    table = _grid(("3 Error codes",), ("Code", "Meaning", "What to do"), ("E1", "No water", "Open the tap"))
+    assert (table.caption, table.head_rows) == ("3 Error codes", 1)
+    assert [column.path for column in table.columns] == ["Code", "Meaning", "What to do"]
+    assert _grid(("Income:",), ("Fees", "12"), ("Hire", "7")).caption == ""
+
+
+def test_cells_with_degrees_and_units_per_litre_are_figures() -> None:
+    table = _grid(("", "Heat", "Nitrate"), ("Quick", "45 °C", "61 mg/l"), ("Eco", "50 °C", "8 apples"))
+    assert [str(cell.value) for cell in table.body] == ["45", "61", "50", "None"] and table.head_columns == 1
+
+
 def test_a_year_in_a_column_of_years_is_no_figure() -> None:
     table = _grid(("Club", "Founded", "Members"), ("Rowers", "1904", "120"), ("Divers", "1988", "64"))
     assert {cell.text for cell in table.body if cell.value is not None} == {"120", "64"}

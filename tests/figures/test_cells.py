@@ -1,13 +1,17 @@
 """A question for a figure is answered with the cell whose row, group, column and period it names."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from decimal import Decimal
 
 import pytest
 
+from core.domain.answers import PartKind
+from core.domain.documents import Passage
 from core.domain.figures import Figure
+from core.domain.search import Evidence
 from core.domain.tables import Table
-from core.figures.answers import analyse, stated_cell
+from core.figures.answers import analyse, parts_of, stated_cell
 from core.figures.asked import wanted, wanted_of
 from core.figures.cells import FoundCells, figure_of, finding, rank
 from core.text.stating import state
@@ -119,6 +123,28 @@ def test_of_rows_those_that_say_some_of_the_question_come_before_those_that_say_
     rows = (("", "2022", "2021"), ("Sales", "57.1", "58.0"), ("Profit after tax", "3.9", "4.8"))
     stated = stated_cell("What was the profit in 2022?", [table_of(rows, "Accounts (EUR million)")])
     assert stated is not None and stated.text == "Profit after tax, 2022: €3.9 million"
+
+
+def test_a_cell_of_words_answers_with_its_row_and_the_heads_where_the_question_names_both() -> None:
+    rows = (("Code", "Meaning", "What to do"), ("E1", "No water comes in", "Open the tap"), ("E4", "Leak", "Close it"))
+    table = table_of(rows, "Errors")
+    text = "\n".join("\t".join(row) for row in rows)
+    cells = tuple(
+        replace(one, start=text.index(one.text), end=text.index(one.text) + len(one.text)) for one in table.cells
+    )
+    table = replace(table, cells=cells)
+    passage = Passage("p", "harbour", 4, "5", text, 0, len(text))
+    (stated,) = analyse("What does E4 mean?", [table]).stated
+    parts = parts_of(stated, [Evidence(1, passage, "manual.pdf")])
+    assert [(part.kind, part.text) for part in parts] == [
+        (PartKind.HEADLINE, "Leak"),
+        (PartKind.VERBATIM, "E4\tLeak\tClose it"),
+        (PartKind.VERBATIM, "Code\tMeaning\tWhat to do"),
+    ]
+    assert not parts_of(stated, [Evidence(1, replace(passage, page_index=3), "manual.pdf")]), "its row is not in it"
+    assert not analyse("What does E4 mean to the cook on Sundays?", [table]).stated
+    (less,) = analyse("What must one do about E4?", [table]).stated or (None,)
+    assert less is None or less.probability < stated.probability
 
 
 def test_the_year_above_a_table_is_that_of_its_figures_and_another_year_is_no_answer() -> None:
