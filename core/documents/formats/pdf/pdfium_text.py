@@ -6,6 +6,7 @@ Owns the calls into pdfium's text API. It knows nothing of lines, columns or blo
 import ctypes
 import re
 import unicodedata
+from bisect import bisect_right
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -23,47 +24,16 @@ HYPHEN_AT_LINE_END = "\ufffe"
 """What pdfium writes for a hyphen that breaks a word over two lines; it drops the line break behind it."""
 
 
-def _kinds() -> NDArray[np.uint8]:
-    """For every UTF-16 unit: 0 white space or control, 1 part of a word, 2 a word of its own."""
-    kinds = np.ones(0x10000, np.uint8)
-    kinds[[unit for unit in range(0x3100) if chr(unit).isspace()]] = 0
-    for first, last in (
-        (0x00, 0x00),
-        (0x09, 0x0D),
-        (0x20, 0x20),
-        (0x85, 0x85),
-        (0xA0, 0xA0),
-        (0x200B, 0x200B),
-        (0xFEFF, 0xFEFF),
-        (0xFFFE, 0xFFFF),
-    ):
-        kinds[first : last + 1] = 0
-    for first, last in ((0x2E80, 0x2FFF), (0x3001, 0x9FFF), (0xAC00, 0xD7AF), (0xF900, 0xFAFF), (0xFF01, 0xFF9F)):
-        kinds[first : last + 1] = 2
-    return kinds
-
-
 _INVISIBLE = re.compile("[\x01-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u00ad\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 _PRESENTATION = re.compile("[\u2f00-\u2fd5\ufb00-\ufb06\ufb1d-\ufdff\ufe70-\ufefc]+")
 RIGHT_TO_LEFT = re.compile("[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]")
 _FOLDED = re.compile(f"{_INVISIBLE.pattern}|{_PRESENTATION.pattern}|[\ud800-\udfff\uf020-\uf0ff\uf720-\uf77f]")
 _BOLD = re.compile(rb"bold|black|heavy|demi", re.I)
-_ALONE, _RIGHT_TO_LEFT, _TO_FOLD = 1, 2, 4
-
-
-def _marks() -> NDArray[np.uint8]:
-    """For every UTF-16 unit, what to look for on pages where it occurs: one look at a table saves several searches."""
-    marks = np.zeros(0x10000, np.uint8)
-    marks[_KINDS == 2] |= _ALONE
-    units = "".join(map(chr, range(0x10000)))
-    for mark, pattern in ((_RIGHT_TO_LEFT, RIGHT_TO_LEFT), (_TO_FOLD, _FOLDED)):
-        for match in pattern.finditer(units):
-            marks[match.start() : match.end()] |= mark
-    return marks
-
-
-_KINDS = _kinds()
-_MARKS = _marks()
+_SPACES = "\\s\x00\x85\u200b\ufeff\ufffe\uffff"
+_SPACELESS = "\u2e80-\u2fff\u3001-\u9fff\uac00-\ud7af\uf900-\ufaff\uff01-\uff9f"
+_TOKEN = re.compile(f"[{_SPACELESS}]|[^{_SPACES}{_SPACELESS}]+")
+"""Every character of a script that is written without spaces is one by itself."""
+_BREAK = re.compile(f"[\n{HYPHEN_AT_LINE_END}]")
 _NAME_BYTES = 80
 _FEWEST_IN_A_RUN = 3
 """Characters without space between them that say which way their line runs."""
@@ -133,8 +103,7 @@ def read_words(page: pdfium.PdfPage) -> PageWords:
         text = units.tobytes().decode("utf-16-le", "replace")
         if len(text) != len(units):  # work in UTF-16 units, as pdfium counts; pairs are joined again word by word
             text = "".join(map(chr, units.tolist()))
-        marks = int(np.bitwise_or.reduce(_MARKS[units]))
-        texts, starts, last, gaps = _tokens(units, text, marks)
+        texts, starts, last, gaps = _tokens(text)
         if not texts:
             return _no_words(width, height, text)
         handle = ctypes.cast(text_page.raw, ctypes.c_void_p).value
@@ -158,7 +127,7 @@ def read_words(page: pdfium.PdfPage) -> PageWords:
         boxes = np.empty_like(loose)
         np.minimum(loose[:, :2], baselines, out=boxes[:, :2])
         np.maximum(loose[:, 2:], baselines, out=boxes[:, 2:])
-        right_to_left = bool(marks & _RIGHT_TO_LEFT)
+        right_to_left = bool(RIGHT_TO_LEFT.search(text))
         if right_to_left:
             backwards = [index for index, word in enumerate(texts) if RIGHT_TO_LEFT.search(word)]
             first = displayed(character_boxes(handle, [starts[index] for index in backwards]))
@@ -184,35 +153,21 @@ def _units(text_page: pdfium.PdfTextPage, count: int) -> NDArray[np.uint16]:
     return buffer[: max(written - 1, 0)]
 
 
-def _tokens(
-    units: NDArray[np.uint16], text: str, marks: int
-) -> tuple[list[str], list[int], list[int], NDArray[np.int8]]:
-    """Cut the text at white space, and around every character of a script that is written without it."""
-    kinds = np.zeros(len(units) + 2, np.uint8)
-    kinds[1:-1] = _KINDS[units]
-    borders = kinds[1:] != kinds[:-1]
-    if marks & _ALONE:
-        borders |= kinds[1:] == 2
-        starts = np.flatnonzero(borders & (kinds[1:] > 0))
-        ends = np.flatnonzero((borders & (kinds[:-1] > 0))[1:]) + 1
-        texts = [text[start:end] for start, end in zip(starts.tolist(), ends.tolist(), strict=True)]
-    else:
-        edges = np.flatnonzero(borders)
-        starts, ends = edges[::2], edges[1::2]
-        spaced = np.where(kinds[1:-1], units, np.uint16(ord(" ")))
-        texts = spaced.tobytes().decode("utf-16-le", "replace").split()
-    last = ends - 1
-    gaps = np.ones(len(starts), np.int8)
-    gaps[1:][starts[1:] == ends[:-1]] = 0
-    for gap, sign in ((2, "\n"), (3, HYPHEN_AT_LINE_END)):
-        seen = np.cumsum(units == ord(sign), dtype=np.int32)
-        gaps[1:][seen[starts[1:]] > seen[last[:-1]]] = gap
-    if marks & _TO_FOLD:
-        texts = [fold(word) if _FOLDED.search(word) else word for word in texts]
-        if not all(texts):
-            kept = np.flatnonzero([bool(word) for word in texts])
-            texts, starts, last, gaps = [word for word in texts if word], starts[kept], last[kept], gaps[kept]
-    return texts, starts.tolist(), last.tolist(), gaps
+def _tokens(text: str) -> tuple[list[str], list[int], list[int], NDArray[np.int8]]:
+    """The words, where each begins and ends, and what stood before it."""
+    found = [(match.group(), match.start(), match.end()) for match in _TOKEN.finditer(text)]
+    if _FOLDED.search(text):
+        found = [(fold(word), start, end) for word, start, end in found]
+    found = [one for one in found if one[0]]
+    ends = [0, *(end for _, _, end in found)]
+    gaps = np.array([start > end for (_, start, _), end in zip(found, ends, strict=False)], np.int8)
+    gaps[:1] = 1
+    starts = [start for _, start, _ in found]
+    for match in _BREAK.finditer(text):
+        behind = bisect_right(starts, match.start())
+        if 0 < behind < len(found):
+            gaps[behind] = 3 if match.group() == HYPHEN_AT_LINE_END else max(gaps[behind], 2)
+    return [word for word, _, _ in found], starts, [end - 1 for end in ends[1:]], gaps
 
 
 def _origins(handle: Any, indexes: list[int]) -> NDArray[np.float64]:
