@@ -193,12 +193,13 @@ def led_by_figure(
     own = max((part.probability for part in parts if part.probability is not None), default=1.0)
     figure = next(iter(stated), None)
     first = next((part for part in parts if part.kind is PartKind.VERBATIM), None)
-    if first and CELLS in first.text and not engine_declines(parts):
+    of_words = figure is not None and figure.kind is PartKind.HEADLINE
+    if first and CELLS in first.text and not engine_declines(parts) and not of_words:
         own = 0.0  # a row of a table proves a cell, and answers nothing by itself, nor do words that are cut out of it
     if figure is None or figure.probability is None or figure.probability < max(own, LEAST_OF_FIGURES):
         return list(parts)
     behind = list(takewhile(lambda part: part.probability is None, stated[1:]))
-    if figure.kind is PartKind.HEADLINE:  # a cell of words with its rows, or what was read in these quotations
+    if of_words:  # a cell of words with its rows, or what was read in these quotations
         return [figure, *behind] if behind else list(parts)
     told = [figure, *(one for part in behind for one in (ALSO, part))]
     documents = {item.passage.document_id for item in evidence if item.number in figure.numbers}
