@@ -190,19 +190,39 @@ def with_slot(question: str, value: str) -> str:
         given = [match for match in kind.finditer(value) if kind is not _NAMED or match.group() not in _FIRST_WORDS]
         if len(given) != 1 or set(content_terms(value)) - set(content_terms(given[0].group())):
             continue
-        there = [match for match in kind.finditer(question) if kind is not _NAMED or _is_name(match)]
+        new = given[0].group()
+        there = [match.span() for match in kind.finditer(question)]
         if kind is _COUNTED:
-            there = [match for match in there if stem(match.group(1)) == stem(given[0].group(1))]
+            there = [span for span in there if stem(question[slice(*span)].split()[0]) == stem(given[0].group(1))]
         elif kind is _MEASURED:
-            there = [match for match in there if stem(match.group(2)) == stem(given[0].group(2))]
-        if len({match.group() for match in there}) == 1:
-            new = value.strip(" ?!.,;:") if kind is _NAMED else given[0].group()
-            return _replaced(question, [match.span() for match in there], new)
+            there = [span for span in there if stem(question[slice(*span)].split()[-1]) == stem(given[0].group(2))]
+        elif kind is _NAMED:
+            new = re.sub(r"^the ", "", value.strip(" ?!.,;:"), flags=re.IGNORECASE)
+            there = [found for span in there for found in _names_like(new, question, span)]
+        if len({question[slice(*span)] for span in there}) == 1:
+            return _replaced(question, there, new)
     return ""
 
 
-def _is_name(match: re.Match[str]) -> bool:
-    return match.start() > 0 and match.group().split()[0] not in _FIRST_WORDS
+def _names_like(value: str, question: str, span: tuple[int, int]) -> list[tuple[int, int]]:
+    """The names in a run of capitals that are like another: without its first word at the beginning of a question.
+
+    Of a period the one word of the same form ("Q3" of "Q3 2025" for "Q2"); a name with a figure is like none without.
+    """
+    parts = [(span[0] + word.start(), span[0] + word.end()) for word in re.finditer(r"\S+", question[slice(*span)])]
+    form = _form_of(value)
+    if "9" in form and (same := [part for part in parts if _form_of(question[slice(*part)]) == form]):
+        return same
+    while parts and (parts[0][0] == 0 or question[parts[0][0]].islower()):
+        parts = parts[1:]
+    if not parts or question[slice(*parts[0])] in _FIRST_WORDS:
+        return []
+    whole = (parts[0][0], span[0] + len(re.sub(r"['’]s$", "", question[slice(*span)])))
+    return [whole] if ("9" in form) == ("9" in _form_of(question[slice(*whole)])) else []
+
+
+def _form_of(word: str) -> str:
+    return re.sub(r"\d", "9", re.sub(r"[^\W\d_]", "A", word))
 
 
 _FIRST_WORDS = frozenset("What Who When Where Which Why How Is Are Was Were Do Does Did Can The And I".split())

@@ -33,6 +33,10 @@ def test_what_was_put_right_is_kept_in_mind() -> None:
     [
         ("What was Acme's revenue in 2020?", "and for 2021?", "What was Acme's revenue in 2021?"),
         ("What was the revenue of Acme in 2020?", "And Northwind?", "What was the revenue of Northwind in 2020?"),
+        ("Revenue of Orlan in Q3 2025?", "And Bexton?", "Revenue of Bexton in Q3 2025?"),
+        ("Revenue of Bexton in Q3 2025?", "what about Q2?", "Revenue of Bexton in Q2 2025?"),
+        ("What was Corvane's profit in 2023?", "And Pelham?", "What was Pelham's profit in 2023?"),
+        ("Who chairs the Harbour Board?", "And the Ferry Board?", "Who chairs the Ferry Board?"),
         ("What was Acme's profit in 2020?", "I meant net income, not profit", "What was Acme's net income in 2020?"),
         (
             "What was the net revenue in 2014?",
