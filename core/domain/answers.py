@@ -164,7 +164,6 @@ class Verdict:
     relevance: Score
     completeness: Score
     citation_validity: Score
-    overall: float
     confidence: float
     """Calibrated probability that the answer is right to rely on."""
     accepted: bool

@@ -112,7 +112,7 @@ def parts_of(stated: Stated, evidence: Sequence[Evidence]) -> tuple[AnswerPart, 
 
 
 def _quoted(cell: CellOfWords, probability: float, evidence: Sequence[Evidence]) -> tuple[AnswerPart, ...]:
-    """The cell, then the rows that prove it, as far as one passage holds them; nothing where none holds its row."""
+    """The cell, then the rows that prove it, as they stand, where one passage holds its own; else nothing."""
     for item in evidence:
         passage = item.passage
         own = [row for row in cell.rows if passage.start <= row[0] and row[1] <= passage.end]
@@ -126,7 +126,7 @@ def _quoted(cell: CellOfWords, probability: float, evidence: Sequence[Evidence])
                 )
 
             said = replace(part(cell.start, cell.end, PartKind.HEADLINE), probability=probability)
-            return (said, *(part(*row, PartKind.VERBATIM) for row in own))
+            return (said, *(part(*row, PartKind.VERBATIM) for row in sorted(own)))
     return ()
 
 

@@ -121,7 +121,6 @@ def weigh(
         faithfulness=Score(faithful, verdict.faithfulness.reason if kept == 1.0 else f"{critic} doubts some claims."),
         relevance=relevance,
         completeness=completeness,
-        overall=verdict.overall * (confidence / verdict.confidence if verdict.confidence else 1.0),
         confidence=confidence,
         accepted=verdict.accepted and not bad and not weak and confidence >= threshold,
         reasons=(*verdict.reasons, *(f"“{' '.join(claim.text.split())}”: {claim.reason}" for claim in bad), *weak),

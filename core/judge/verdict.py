@@ -136,11 +136,6 @@ def verdict_of(
         relevance=findings.relevance,
         completeness=findings.completeness,
         citation_validity=validity,
-        overall=(
-            0.5 * faithfulness.value
-            + 0.2 * findings.citation_validity.value
-            + 0.15 * (findings.relevance.value + findings.completeness.value)
-        ),
         confidence=confidence,
         accepted=accepted,
         reasons=() if accepted else tuple(dict.fromkeys(reasons)),
@@ -174,7 +169,6 @@ def held_against_pictures(verdict: Verdict, citations: Sequence[Citation]) -> Ve
         citation_validity=at_most(
             CAP_INVALID_CITATION, verdict.citation_validity, "some words it cites are not on the page image"
         ),
-        overall=verdict.overall * kept,
         confidence=capped(verdict.confidence, [ClaimStatus.CONTRADICTED]),
         accepted=False,
         reasons=(*verdict.reasons, *(f"“{_short(claim.text)}”: {claim.reason}." for claim in changed)),
@@ -204,7 +198,6 @@ def declined_verdict(confidence: float, threshold: float, gaps: tuple[str, ...] 
         relevance=Score(1.0, "it says that nothing was found"),
         completeness=Score(0.0, "it says that the documents do not answer"),
         citation_validity=Score(1.0, "no citation was needed"),
-        overall=confidence,
         confidence=confidence,
         accepted=accepted,
         reasons=() if accepted else (f"Pincite is only {confidence:.0%} sure that these documents contain no answer.",),

@@ -13,7 +13,6 @@ from core.domain.answers import (
     ClaimStatus,
     Likeness,
     PartKind,
-    Score,
     Usage,
     Verdict,
 )
@@ -33,6 +32,7 @@ from pages.components.words import (
     tame,
 )
 
+BETWEEN_CELLS = "\u2003\u2003"
 _WRITTEN = (PartKind.PROSE, PartKind.DECLINE, PartKind.NOTE)
 
 
@@ -53,7 +53,8 @@ def answer_markdown(parts: Sequence[AnswerPart], verdict: Verdict | None) -> str
 def _quoted(part: AnswerPart, claims: Sequence[Claim]) -> list[str]:
     """Words of a page, or what code says of its figures: none of them is Markdown."""
     after = badge(claims[0], part.numbers, quoted=part.verbatim) if claims else _numbers(part.numbers)
-    words = escape_lines("\n".join(_lines(part.text)) if part.verbatim else " ".join(part.text.split()))
+    lines = _lines(part.text) if part.verbatim else [part.text]
+    words = "  \n".join(BETWEEN_CELLS.join(map(escape_lines, line.split("\t"))) for line in lines)
     bold = part.kind is not PartKind.VERBATIM
     shown = [f"**{words}**" if bold else words, f" {after}" if after else ""]
     if part.computation is not None and (told := latex(part.figures, part.computation)):
@@ -64,7 +65,7 @@ def _quoted(part: AnswerPart, claims: Sequence[Claim]) -> list[str]:
 def _lines(text: str) -> list[str]:
     """A page's lines, for a heading or an item of a list has one; what goes on in small letters goes on."""
     lines: list[str] = []
-    for line in (flat(one) for one in text.splitlines()):
+    for line in ("\t".join(map(flat, one.split("\t"))) for one in text.splitlines()):
         if lines and line[:1].islower():
             lines[-1] = f"{lines[-1]} {line}"
         elif line:
@@ -161,15 +162,11 @@ def draw_evaluation(turn: Turn) -> None:
 
 def draw_scores(verdict: Verdict) -> None:
     """Show what the judge measured: one line a figure, with its reason."""
-    rows: list[tuple[str, Score]] = [
-        ("Faithfulness", verdict.faithfulness),
-        ("Relevance", verdict.relevance),
-        ("Completeness", verdict.completeness),
-        ("Citation validity", verdict.citation_validity),
-    ]
-    lines = [f"| {name} | {score.value:.0%} | {escape(score.reason)} |" for name, score in rows]
-    lines.append(f"| **Overall** | **{verdict.overall:.0%}** | {escape(verdict.critic)} |")
-    st.markdown("\n".join(["| Checked for | Score | Why |", "|:--|--:|:--|", *lines]))
+    names = ("Faithfulness", "Relevance", "Completeness", "Citation validity")
+    scores = (verdict.faithfulness, verdict.relevance, verdict.completeness, verdict.citation_validity)
+    rows = (f"| {name} | {one.value:.0%} | {escape(one.reason)} |" for name, one in zip(names, scores, strict=True))
+    st.markdown("\n".join(["| Checked for | Score | Why |", "|:--|--:|:--|", *rows]))
+    st.caption(escape(verdict.critic))
 
 
 def read_back_in_words(citations: Sequence[Citation]) -> str:

@@ -138,8 +138,8 @@ def test_a_cell_of_words_answers_with_its_row_and_the_heads_where_the_question_n
     parts = parts_of(stated, [Evidence(1, passage, "manual.pdf")])
     assert [(part.kind, part.text) for part in parts] == [
         (PartKind.HEADLINE, "Leak"),
-        (PartKind.VERBATIM, "E4\tLeak\tClose it"),
         (PartKind.VERBATIM, "Code\tMeaning\tWhat to do"),
+        (PartKind.VERBATIM, "E4\tLeak\tClose it"),
     ]
     assert not parts_of(stated, [Evidence(1, replace(passage, page_index=3), "manual.pdf")]), "its row is not in it"
     assert not analyse("What does E4 mean to the cook on Sundays?", [table]).stated

@@ -17,7 +17,7 @@ QUOTED = Citation(1, "d", "rates.pdf", 0, "1", "It is 5 %.", 0, 10)
 
 def verdict(*claims: Claim) -> Verdict:
     score = Score(1.0, "")
-    return Verdict(claims, score, score, score, score, 1.0, 0.9, True)
+    return Verdict(claims, score, score, score, score, 0.9, True)
 
 
 @pytest.mark.parametrize(

@@ -132,7 +132,7 @@ NOT_FINITE = (math.nan, math.inf, -math.inf)
 @pytest.mark.parametrize("figure", NOT_FINITE)
 def test_what_could_not_be_read_again_is_not_written(figure: float) -> None:
     fine = Score(0.5, "half")
-    verdict = Verdict((), fine, fine, fine, fine, 0.5, 0.5, True)
+    verdict = Verdict((), fine, fine, fine, fine, 0.5, True)
     assert from_json(Verdict, to_json(verdict)) == verdict
     with pytest.raises(StorageError):
         to_json(replace(verdict, confidence=figure))

@@ -117,7 +117,7 @@ def lowered(verdict: Verdict, most: float, threshold: float) -> Verdict:
     """The verdict with a confidence of ``most`` at most, which may be less than what a draft needs to stand."""
     confidence = min(verdict.confidence, most)
     accepted = verdict.accepted and confidence >= threshold
-    return replace(verdict, confidence=confidence, overall=min(verdict.overall, confidence), accepted=accepted)
+    return replace(verdict, confidence=confidence, accepted=accepted)
 
 
 def _enough(settings: Settings) -> float:

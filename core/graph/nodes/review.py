@@ -69,7 +69,7 @@ def is_worth_showing(verdict: Verdict, threshold: float) -> bool:
 def best_attempt(attempts: tuple[Attempt, ...]) -> Attempt | None:
     """The attempt with the best verdict; of equals, the earliest."""
     judged = [attempt for attempt in attempts if attempt.verdict is not None]
-    return max(judged, key=lambda a: (a.verdict.confidence, a.verdict.overall) if a.verdict else (0, 0), default=None)
+    return max(judged, key=lambda a: a.verdict.confidence if a.verdict else 0, default=None)
 
 
 def question_back(state: TurnState, best: Attempt | None) -> str:
