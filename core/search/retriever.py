@@ -21,10 +21,7 @@ FEWEST_OF_A_PIECE = 4
 """Passages that are kept for each of several things that are asked."""
 DOCUMENT_PULL = 1.0
 """How much a document's share of all results raises each of its passages."""
-PAGES_SEARCHED = "pages searched"
-STAGE_SCORES = frozenset(
-    (PAGES_SEARCHED, "keyword", "keyword printed", "dense", "document match", "fused", "reranked", "neighbour of")
-)
+STAGE_SCORES = frozenset(("keyword", "keyword printed", "dense", "document match", "fused", "reranked", "neighbour of"))
 """Evidence keeps these; what a reranker's score was made of stays with its ranking."""
 
 _NOT_INDEXED_YET = (DocumentStatus.QUEUED, DocumentStatus.READING, DocumentStatus.EMBEDDING, DocumentStatus.FAILED)
@@ -112,12 +109,10 @@ class Retriever:
         asked, page_notices = self._asked_pages(plan, [documents[identity] for identity in ids or named])
         rankings, fused, rated = self._rated(plan, ids, named, asked, affinity, documents)
         others = [self._read_as(reading, plan, ids, asked, documents) for reading in plan.readings]
-        pages = float(sum(document.page_count for document in searched))
-        best = sorted(settled([rated, *others]), key=_best_first)
         return _Look(
             rankings,
             fused,
-            [one.scored(**{PAGES_SEARCHED: pages}) for one in best],
+            sorted(settled([rated, *others]), key=_best_first),
             plan.document_ids or tuple(named),
             [identity for identity in named if identity not in ids],
             (*page_notices, *self._not_searched(rankings, searched)),
