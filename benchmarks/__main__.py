@@ -5,9 +5,14 @@ import importlib
 import json
 import pkgutil
 import sys
+from collections.abc import Iterator, Mapping
 from types import ModuleType
+from typing import Any
 
 import benchmarks
+
+WIDTH, LEAST = 36, 9
+"""Of the names at the left, and of a column."""
 
 
 def commands() -> dict[str, ModuleType]:
@@ -34,9 +39,34 @@ def main(arguments: list[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     module = modules[options.command]
     result = module.run(options)
-    as_data = options.json or not hasattr(module, "render")
-    print(json.dumps(result, indent=2, ensure_ascii=False) if as_data else module.render(result))
+    if options.json:
+        print(json.dumps(result, indent=2, ensure_ascii=False))
+    else:
+        print(module.render(result) if hasattr(module, "render") else "\n".join(rendered(result)))
     return 0
+
+
+def rendered(result: Mapping[str, Any], margin: str = "") -> Iterator[str]:
+    """A line for each figure; what has the same figures under several names is a table."""
+    for name, value in result.items():
+        rows = value if isinstance(value, Mapping) else dict(enumerate(value, 1)) if isinstance(value, list) else {}
+        alike = [row for row in rows.values() if isinstance(row, Mapping)]
+        if alike and all(row.keys() == alike[0].keys() for row in alike) and len(alike) == len(rows):
+            yield f"{margin}{name:{WIDTH}}" + "".join(
+                f"{head:>{max(len(head) + 2, LEAST)}}" for head in map(str, alike[0])
+            )
+            for own, row in rows.items():
+                cells = (f"{_shown(cell):>{max(len(str(head)) + 2, LEAST)}}" for head, cell in row.items())
+                yield f"{margin}  {own!s:{WIDTH - 2}}" + "".join(cells)
+        elif rows and isinstance(value, Mapping):
+            yield f"{margin}{name}"
+            yield from rendered(value, f"{margin}  ")
+        else:
+            yield f"{margin}{name:{WIDTH}}  {_shown(value)}"
+
+
+def _shown(value: object) -> str:
+    return f"{value:.3f}" if isinstance(value, float) else str(value)
 
 
 if __name__ == "__main__":

@@ -63,16 +63,6 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
     return measure([*samples(), *invented(args.documents, args.seed)], args.seed)
 
 
-def render(result: dict[str, Any]) -> str:
-    def shares(kinds: dict[str, list[float]]) -> str:
-        return "\n".join(f"  {kind:<22} {count:5}  {share:6.1%}" for kind, (count, share) in kinds.items())
-
-    return (
-        f"{result['false']} false statements, {result['accepted']:.1%} accepted\n{shares(result['accepted_by_kind'])}\n"
-        f"{result['true']} true statements, {result['rejected']:.1%} rejected\n{shares(result['rejected_by_kind'])}"
-    )
-
-
 def measure(passages: Sequence[Passage], seed: int) -> dict[str, Any]:
     """Return the shares of false statements that are accepted and of true ones that are not, by kind with the count."""
     rng = random.Random(seed)

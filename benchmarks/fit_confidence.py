@@ -63,18 +63,6 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
     return {"written": str(args.output), "bytes": args.output.stat().st_size, **measured}
 
 
-def render(result: Mapping[str, Any]) -> str:
-    """Return the figures as lines of text."""
-    lines = [f"wrote {result['written']} ({result['bytes']:,} bytes); cross-validated by source:"]
-    lines += [_line(name, row) for name, row in {**result["sets"], "all": result["all"]}.items()]
-    lines.append("each set by a fit on the other sets alone:")
-    return "\n".join([*lines, *(_line(name, row) for name, row in result["left_out"].items())])
-
-
-def _line(name: str, row: Mapping[str, Any]) -> str:
-    return f"  {name:18} n {row['n']:5}  AUROC {row['auroc']:.3f}  ECE {row['ece']:.3f}  F1 {row['f1']:.3f}"
-
-
 class _Data:
     """Labelled answers with their measures, and groups so that no source sits in train and test."""
 

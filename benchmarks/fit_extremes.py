@@ -108,12 +108,3 @@ def _left_out(
         weights = _fit([rows[at] for at in train], kinds[train])
         chances[test] = [weights.chances(rows[at]) for at in test]
     return chances
-
-
-def render(result: Mapping[str, Any]) -> str:
-    lines = [f"questions {result['questions']}, features {result['features']}; by tables left out:"]
-    lines += [
-        f"  from {least}: shown {row['shown']:4}  right {row['right']:.3f}  said {row['said']:.3f}"
-        for least, row in result["from"].items()
-    ]
-    return "\n".join(lines)

@@ -300,7 +300,3 @@ def _summary(rows: Sequence[tuple[Asked, bool, float, float]], least: float) -> 
         summary[f"declined at {threshold}"] = len(sure) / len(rows)
         summary[f"right of declined at {threshold}"] = mean(sure)
     return {name: round(value, 3) for name, value in summary.items()}
-
-
-def render(result: dict[str, Any]) -> str:
-    return json.dumps(result, indent=1)

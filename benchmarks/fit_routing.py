@@ -98,7 +98,3 @@ def _left_out(rows: np.ndarray, wishes: np.ndarray, counts: np.ndarray, own: int
         "right of open questions left out": round(float(right[own:].mean()), 3),
         "by wish": by_wish,
     }
-
-
-def render(result: dict[str, Any]) -> str:
-    return json.dumps(result, indent=1)

@@ -320,7 +320,3 @@ def write(gates: Gates, path: Path) -> None:
         "computed": gates.computed.to_json(3),
     }
     path.write_text(json.dumps(written, ensure_ascii=False) + "\n", encoding="utf-8")
-
-
-def render(result: dict[str, Any]) -> str:
-    return "\n".join(f"{name}: {value}" for name, value in result.items())

@@ -97,11 +97,3 @@ def _line(one: Graded) -> str:
         },
         ensure_ascii=False,
     )
-
-
-def render(result: dict[str, Any]) -> str:
-    whole = {name: value for name, value in result.items() if name != "by_kind"}
-    lines = [f"{'':16}" + "".join(f"{name.replace('_', ' '):>18}" for name in whole)]
-    for name, part in (("all", whole), *result["by_kind"].items()):
-        lines.append(f"{name:16}" + "".join(f"{value:>18}" for value in part.values()))
-    return "\n".join(lines)

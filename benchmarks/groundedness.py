@@ -121,21 +121,6 @@ def unseen_words(row: LabelledAnswer) -> float:
     return len(said - set(content_terms(" ".join(row.sources)))) / max(1, len(said))
 
 
-def render(result: dict[str, Any]) -> str:
-    """Return the figures as a table."""
-    heads = f"{'AUROC':>6} {'words':>6} {'bal.':>6} {'F1':>5} {'ECE':>5} {'flagged':>7} {'caught':>6} {'p50 ms':>6}"
-    lines = [f"{'set':18} {'n':>5} {heads}"]
-    for name, row in {**result["sets"], "all": result["all"]}.items():
-        orders = " ".join(f"{_shown(row[key]):>6}" for key in ("auroc", "unseen_words", "balanced_accuracy"))
-        shares = f"{row['f1']:5.2f} {row['ece']:5.3f} {row['flagged']:7.2f} {row['caught']:6.2f}"
-        lines.append(f"{name:18} {row['n']:5} {orders} {shares} {row['p50_ms']:6.0f}")
-    spans = result["all"]
-    lines.append(
-        f"characters in unsupported claims: precision {spans['span_precision']:.2f}, recall {spans['span_recall']:.2f}"
-    )
-    return "\n".join(lines)
-
-
 def read_answers(path: Path) -> list[LabelledAnswer]:
     """Read answers.jsonl."""
     rows = []
@@ -198,7 +183,3 @@ def _measure_spans(answers: Sequence[LabelledAnswer], findings: Sequence[AnswerF
     if not labelled:
         return {"span_precision": None, "span_recall": None}
     return {"span_precision": shared / max(1, found), "span_recall": shared / labelled}
-
-
-def _shown(value: float | None) -> str:
-    return "-" if value is None else f"{value:.3f}"

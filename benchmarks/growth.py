@@ -6,7 +6,7 @@ Copies get other figures and slightly turned vectors, so that the indexes do not
 import argparse
 import hashlib
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -119,9 +119,3 @@ def _shelve(shelf: Shelf, document: Document, pages: Sequence[Page], passages: S
     info = PdfInfo(document.page_count, (), {})
     shelf.add_document(document.id, document.name, document.byte_size, info)
     shelf.put_pages(document.id, pages, passages)
-
-
-def render(result: Mapping[str, Any]) -> str:
-    lines = [f"{result['set']}, library scope, {result['questions']} questions", ""]
-    lines += [f"{row['passages']:>8} passages: p50 {row['p50']} ms, p95 {row['p95']} ms" for row in result["sizes"]]
-    return "\n".join([*lines, f"p50 grows × {result['growth_p50']}"])

@@ -94,24 +94,6 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
     }
 
 
-def render(result: Mapping[str, Any]) -> str:
-    lines = [
-        f"{row['outcome']:<15} {row['seconds']:7.2f} s {row['characters']:8d} characters  {row['path']}"
-        + (f"  [{row['message']}]" if row["message"] else "")
-        for row in result["results"]
-    ]
-    outcomes = ", ".join(f"{count} {name}" for name, count in result["outcomes"].items())
-    return "\n".join(
-        [
-            *lines,
-            "",
-            f"{result['files']} files: {outcomes}",
-            f"crashes {result['crashes']}, hangs {result['hangs']}, wrong messages {result['wrong_messages']}",
-            f"recall median {result['recall_median']}, below 0.8 unexplained {result['unexplained_below_0_8']}",
-        ]
-    )
-
-
 def _unexplained(results: list[Result]) -> Iterator[float]:
     for result in results:
         if result.recall is not None and not result.explained:

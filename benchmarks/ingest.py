@@ -93,18 +93,6 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
     return result
 
 
-def render(result: Mapping[str, Any]) -> str:
-    lines = [f"{name:34} {value}" for name, value in result.items() if name not in ("growth", "stages", "refused")]
-    lines += [f"share of work: {name:19} {share:.1%}" for name, share in result["stages"].items()]
-    lines += [f"refused: {name}: {message}" for name, message in result["refused"].items()]
-    for grown in result.get("growth", []):
-        lines.append(
-            f"{grown['pages']:6} pages: {grown['pages_per_second']} pages/s, searchable in "
-            f"{grown['searchable_seconds_per_100_pages']} s per 100 pages, peak {grown['peak_mib']} MiB"
-        )
-    return "\n".join(lines)
-
-
 # ---------------------------------------------------------------- the run itself
 
 

@@ -209,7 +209,3 @@ class World:
 
 def _share(found: Sequence[bool]) -> float:
     return round(sum(found) / len(found), 4) if found else 0.0
-
-
-def render(result: dict[str, Any]) -> str:
-    return "\n".join(f"{name}: {value}" for name, value in result.items())

@@ -9,7 +9,7 @@ import argparse
 import re
 import subprocess
 import textwrap
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -166,17 +166,3 @@ def _font(code: str, characters: set[str]) -> Path:
     if not fitting:
         raise PinciteError(f"No font here can write {code}.", hint="Install fonts-noto-core and fonts-droid-fallback.")
     return fitting[0]
-
-
-def render(result: Mapping[str, Any]) -> str:
-    names = [name for name in result if isinstance(result[name], float)]
-    lines = [
-        f"{result['facts']} facts a language; R@3 wanted: {BARS}",
-        "",
-        " " * 8 + "".join(f"{n:>24}" for n in names),
-    ]
-    for title, part in (("e5", result), ("minilm", result["minilm"])):
-        lines.append(f"{title:8}" + "".join(f"{part[name]:>24.3f}" for name in names))
-        for code, own in part["by_language"].items():
-            lines.append(f"  {code:6}" + "".join(f"{own[name]:>24.3f}" for name in names))
-    return "\n".join(lines)

@@ -138,14 +138,3 @@ def _told(rows: Sequence[Timed]) -> dict[str, Any]:
             told[name] = {"p50": round(median(values), 3), "p95": round(quantile(values, 0.95), 3)}
     ratios = [row.seconds["first_word"] / row.seconds[BARE[0]] for row in rows if row.seconds.get(BARE[0])]
     return told | ({"first_token_ratio": round(median(ratios), 3)} if ratios else {})
-
-
-def render(result: dict[str, Any]) -> str:
-    lines = [f"Seconds, {result['engine']}", f"{'':18}{'p50':>9}{'p95':>9}"]
-    for way in WAYS:
-        for name, value in result[way].items():
-            if isinstance(value, dict):
-                lines.append(f"{way + ' ' + name:24}{value['p50']:>9.3f}{value['p95']:>9.3f}")
-            else:
-                lines.append(f"{way + ' ' + name:24}{value:>9}")
-    return "\n".join(lines)

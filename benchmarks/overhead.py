@@ -174,7 +174,3 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
         "cpu_ms_p50": round(quantile(spent, 0.5), 1),
         "cpu_ms_p95": round(quantile(spent, 0.95), 1),
     }
-
-
-def render(result: dict[str, Any]) -> str:
-    return "\n".join(f"{name.replace('_', ' '):14}{value}" for name, value in result.items())

@@ -187,17 +187,3 @@ def _wrong(rows: Labelled, threshold: float | None) -> float:
     """The share of wrong answers among those that are shown; where none are, nothing is wrong."""
     shown = _shown(rows, threshold)
     return 1 - sum(shown) / len(shown) if shown else 0.0
-
-
-def render(result: Mapping[str, Any]) -> str:
-    lines = [f"{'':44} answers  right    ECE   AURC  " + "".join(f"{f'risk {risk:.0%}':>25}" for risk in RISKS)]
-    small = {f"{kind}, small reader": own for kind, own in result["with the small reader"].items()}
-    for kind, own in (result["kinds"] | small).items():
-        cells = "".join(f"{_cell(told):>25}" for told in own["risks"].values())
-        lines.append(f"{kind:44} {own['answers']:7} {own['right']:6.3f} {own['ece']:6.3f} {own['aurc']:6.3f}  {cells}")
-    return "\n".join([*lines, "a risk: threshold, coverage; kept on other halves, by draws"])
-
-
-def _cell(told: Mapping[str, Any]) -> str:
-    kept = f"{told['kept on other halves']:.2f} {told['kept by draws']:.2f}"
-    return f"{'none' if told['threshold'] is None else told['threshold']} {told['coverage']:.2f}; {kept}"

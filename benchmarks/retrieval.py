@@ -2,7 +2,7 @@
 
 import argparse
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -76,25 +76,3 @@ def search_one(corpus: Corpus, question: Question, scope: str, change: Change = 
 def pages_of(corpus: Corpus, ranking: Iterable[Candidate]) -> list[PageRef]:
     places = ((corpus.names[c.passage.document_id], c.passage.page_index) for c in ranking)
     return list(dict.fromkeys(places))
-
-
-def render(result: dict[str, Any]) -> str:
-    lines = [f"{result['set']}, {result['scope']} scope, {result['questions']} questions", "", HEAD]
-    lines.append(row("Pincite", result))
-    lines += [row(f"  after {name}", part) for name, part in result["stages"].items()]
-    lines += [row(name, part) for name, part in result["baselines"].items()]
-    lines += [row(f"[{tag}]", part) for tag, part in result["by_tag"].items()]
-    latency = result["latency_ms"]
-    return "\n".join([*lines, "", f"p50 {latency['p50']} ms, p95 {latency['p95']} ms a query"])
-
-
-HEAD = f"{'':34}{'n':>5} {'R@1':>6} {'R@3':>6} {'R@5':>6} {'95 %':>13} {'R@10':>6} {'MRR@10':>7} {'nDCG@10':>8}"
-
-
-def row(name: str, part: Mapping[str, Any]) -> str:
-    low, high = part["recall_5_interval"]
-    at = part["recall"]
-    return (
-        f"{name:34}{part['questions']:>5} {at['1']:>6.3f} {at['3']:>6.3f} {at['5']:>6.3f} {low:>6.3f}–{high:.3f} "
-        f"{at['10']:>6.3f} {part['mrr_10']:>7.3f} {part['ndcg_10']:>8.3f}"
-    )

@@ -206,7 +206,3 @@ def write(weights: Weights, path: Path) -> None:
         if float(np.abs(values).max()) >= KEPT
     }
     path.write_text(json.dumps({"measures": measures, "words": of_words}) + "\n", encoding="utf-8")
-
-
-def render(result: dict[str, Any]) -> str:
-    return "\n".join(f"{name}: {value}" for name, value in result.items())

@@ -104,10 +104,6 @@ def _e5() -> E5File:
     return E5File(verified_file(*E5_FILE))
 
 
-def render(result: dict[str, Any]) -> str:
-    return json.dumps(result, indent=2)
-
-
 def _train(
     training: Sequence[Example], course: Course, checkpoint: Path, until: float, options: argparse.Namespace
 ) -> "tuple[Reader, int, int]":

@@ -238,24 +238,3 @@ def floor_table(samples: Sequence[Sample], scores: Sequence[Matrix]) -> dict[str
             "passages a search": round(passing / max(len(samples), 1), 1),
         }
     return table
-
-
-def render(result: dict[str, Any]) -> str:
-    lines = [
-        f"{result['searches']} searches, {result['candidates']} candidates; scored by models that never saw a document",
-        "",
-    ]
-    lines.append(f"{'page R@5':34}{'n':>5} {'fused':>7} {'reranked':>9} {'all candidates':>15}")
-    for name, row in result["recall_5"].items():
-        lines.append(
-            f"{name:34}{row['searches']:>5} {row['fused']:>7.3f} {row['reranked']:>9.3f} {row['all candidates']:>15.3f}"
-        )
-    lines += [
-        "",
-        f"{'score floor':12}{'evidence pages kept':>22}{'passages on evidence pages':>30}{'passages a search':>20}",
-    ]
-    for floor, row in result["floors"].items():
-        kept, right, number = row.values()
-        lines.append(f"{floor:12}{kept:>22.3f}{right:>30.3f}{number:>20.1f}")
-    weights = sorted(result["model"]["weights"].items(), key=lambda pair: -abs(pair[1]))
-    return "\n".join([*lines, "", *(f"{name:28}{weight:>9.3f}" for name, weight in weights)])

@@ -325,7 +325,3 @@ def _write_pdf(path: Path, sheets: Sequence[Sheet], fonts: Sequence[Path]) -> No
                     pdf.cell(width, 5, printable(cell)[: int(width / 1.7)])
                 pdf.ln(5)
     pdf.output(str(path))
-
-
-def render(result: Mapping[str, Any]) -> str:
-    return f"{result['documents']} documents, {result['questions']} questions"

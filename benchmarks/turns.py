@@ -264,15 +264,3 @@ def _told(turns: Sequence[Labelled]) -> Iterable[Labelled]:
         if number % 25 == 0:
             print(f"Turn {number} of {len(turns)}", file=sys.stderr, flush=True)
         yield turn
-
-
-def render(result: dict[str, Any]) -> str:
-    head = f"{'':34}{'R@1':>7}{'R@3':>7}{'R@5':>7}{'R@10':>7}{'nDCG@5':>8}"
-    rows = [("Pincite", result), *result["baselines"].items()]
-    lines = [
-        f"{name:34}" + "".join(f"{value:>7.3f}" for value in part["recall"].values()) + f"{part['ndcg_5']:>8.3f}"
-        for name, part in rows
-    ]
-    told = ("unanswerable_auroc", "asked_back", "asked_back_wrongly", "routed_right")
-    return "\n".join([f"{result['turns']} turns, {result['engine']}", "", head, *lines, ""]
-                     + [f"{name}: {result[name]}" for name in told])  # fmt: skip

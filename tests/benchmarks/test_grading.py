@@ -183,11 +183,15 @@ def test_agreement_with_people_is_reported(tmp_path: Path, capsys: pytest.Captur
     assert "far above" in (tmp_path / "apart.jsonl").read_text(encoding="utf-8")
 
 
-def test_what_has_no_words_of_its_own_for_a_result_prints_it_as_data(
+def test_a_result_is_printed_as_lines_and_tables(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    found = command.commands()
-    wordless = next(name for name, module in found.items() if not hasattr(module, "render"))
-    monkeypatch.setattr(found[wordless], "run", lambda options: {"files": 3})
-    assert command.main([wordless, "somewhere"]) == 0
-    assert json.loads(capsys.readouterr().out) == {"files": 3}
+    sets = {"first": {"n": 12, "auroc": 0.9}, "second": {"n": 7, "auroc": 0.8125}}
+    result = {"files": 3, "recall": {"at 5": 0.5}, "sets": sets, "refused": {}}
+    monkeypatch.setattr(command.commands()["gates"], "run", lambda options: result)
+    assert command.main(["gates", "somewhere"]) == 0
+    lines = [line.split() for line in capsys.readouterr().out.splitlines()]
+    assert lines[:3] == [["files", "3"], ["recall"], ["at", "5", "0.500"]]
+    assert lines[3:] == [["sets", "n", "auroc"], ["first", "12", "0.900"], ["second", "7", "0.812"], ["refused", "{}"]]
+    assert command.main(["gates", "somewhere", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out) == result
