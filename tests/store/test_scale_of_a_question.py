@@ -1,19 +1,13 @@
-"""What does a question cost beside search, model and judge, with many turns and reviews in the database?
+"""A question reads what belongs to it: with twenty thousand turns in the database no more than with a few hundred."""
 
-The library, the search and the model are stood in for and answer at once; the judge's time is taken off.
-"""
-
-import argparse
-import tempfile
-import time
+import sqlite3
 import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, cast
-from unittest.mock import patch
 
-from benchmarks.measures import quantile
-from core.domain.answers import Verdict
+import pytest
+
 from core.domain.documents import Coverage, Document, DocumentStatus, Page, PageStatus, Passage
 from core.domain.ports import AnswerRequest, DocumentStore
 from core.domain.search import Evidence, Mode, SearchPlan, SearchResult
@@ -21,11 +15,11 @@ from core.domain.settings import Settings
 from core.domain.turns import ReviewDecision
 from core.graph.build import build_graph, forget_runs, open_checkpointer
 from core.graph.context import Equipment
-from core.judge.verdict import verdict_of
 from core.search.lexicon import users_lexicon
 from core.services.reviews import Verdicts
 from core.services.settings import SettingsInForce
 from core.services.turns import TurnRunner
+from core.store import database
 from core.store.collections import Collections
 from core.store.database import Database
 from core.store.indexes import Indexes
@@ -34,6 +28,8 @@ from core.store.reviews import Reviews
 from core.store.sessions import Sessions
 from core.store.turns import Turns
 
+REVIEWS = 500
+INSTRUCTIONS_A_TICK = 100
 PAGE = "Overdue amounts bear interest at 1.5 % per month from the due date."
 QUESTION = "What interest do overdue amounts bear in case {}?"
 PASSAGES = 10
@@ -141,36 +137,44 @@ class World:
         self.database.close()
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--turns", type=int, default=20_000)
-    parser.add_argument("--reviews", type=int, default=500)
-    parser.add_argument("--questions", type=int, default=40)
+class Counter:
+    """Counts statements, and SQLite's own instructions, which grow with the rows that are read."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.statements: list[str] = []
+        self.ticks = 0
+        opened = database._open
+
+        def counted(source: Path | str) -> sqlite3.Connection:
+            connection = opened(source)
+            connection.set_trace_callback(self.statements.append)
+            connection.set_progress_handler(self._tick, INSTRUCTIONS_A_TICK)
+            return connection
+
+        monkeypatch.setattr(database, "_open", counted)
+
+    def _tick(self) -> int:
+        self.ticks += 1
+        return 0
+
+    def of(self, world: World, number: int) -> tuple[int, int]:
+        self.statements.clear()
+        self.ticks = 0
+        world.ask(number)
+        return len(self.statements), self.ticks
 
 
-def run(options: argparse.Namespace) -> dict[str, Any]:
-    judged = 0.0
-
-    def timed(*given: Any, **named: Any) -> Verdict:
-        nonlocal judged
-        began = time.thread_time()
-        verdict = verdict_of(*given, **named)
-        judged += time.thread_time() - began
-        return verdict
-
-    spent = []
-    with tempfile.TemporaryDirectory(prefix="pincite-overhead-") as scratch:
-        world = World(Path(scratch))
-        world.fill(options.turns, options.reviews)
-        with patch("core.graph.nodes.judge.verdict_of", timed):
-            for number in range(1, options.questions + 1):
-                began, judged = time.process_time(), 0.0
-                world.ask(number)
-                spent.append(1000 * (time.process_time() - began - judged))
+def test_a_question_reads_no_more_when_there_are_twenty_thousand_turns(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    counter = Counter(monkeypatch)
+    found = []
+    for turns in (REVIEWS, 20_000):
+        world = World(tmp_path / str(turns))
+        world.fill(turns, REVIEWS)
+        world.ask(1)
+        found.append(counter.of(world, 2))
         world.close()
-    return {
-        "turns": options.turns,
-        "reviews": options.reviews,
-        "questions": options.questions,
-        "cpu_ms_p50": round(quantile(spent, 0.5), 1),
-        "cpu_ms_p95": round(quantile(spent, 0.95), 1),
-    }
+    (few_statements, few), (many_statements, many) = found
+    assert many_statements == few_statements < 80
+    assert many <= 1.1 * few + 10
