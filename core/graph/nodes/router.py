@@ -47,7 +47,7 @@ _BEGINS_QUESTION = re.compile(r"[\s,;:]{1,20}+(?!(?:and|or|vs|versus|und|oder|et
 SURE = 0.75
 """How likely a message must want what it seems to. What is less likely about the program or the library is searched;
 of what is less likely small talk the documents are asked whether they hold the like."""
-CERTAIN = 0.97
+CERTAIN = 0.99
 """The same of a message with a topic that documents may have."""
 _LISTING = re.compile(r"\b(?:list|which|how many|name)\b", re.IGNORECASE)
 _READS_LIKE = {
