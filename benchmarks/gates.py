@@ -44,8 +44,8 @@ LEAST_SPREAD = 0.1
 """So that what hardly any case has is not weighed heavily."""
 PRECISION = 0.7
 EASIER = 0.3
-"""Log-odds by which a cell is likelier right than in the fit, where a seventh of the best are: where people ask of a report
-what stands in it, as in AIT-QA, half are. As much as leaves three of four right from SURE on in both."""
+"""Log-odds by which a cell is likelier right than in the fit, where a seventh of the best are: of what people ask of a
+report, as in AIT-QA, half are. As much as leaves three of four right from SURE on in both."""
 BINS = 10
 TEXTS = "reading.jsonl.gz"
 Rows = NDArray[np.float64]
