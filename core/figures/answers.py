@@ -1,8 +1,9 @@
 """What tables say to a question: the cell that it asks for, or what it wants computed, and how likely that is right."""
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import TypeAlias
 
 from core.domain.answers import AnswerPart, PartKind
 from core.domain.documents import PageKey, Passage
@@ -83,10 +84,11 @@ def analyse(
     asked = formulas.named_in(asked_as)
     if of_form.stated and asked and not _prints(of_form.stated, asked[1]):
         of_form = Computed(missing=of_form.missing)
-    if cell and asked and not _prints(cell, asked[1]):
+    operands = of_form.stated.figures if of_form.stated and of_form.stated.computation else ()
+    if cell and ((asked and not _prints(cell, asked[1])) or set(operands).issuperset(cell.figures)):
         cell = None  # an operand is not the result
-    words = stated_words(question, tables, known=known)
-    stated = sorted(filter(None, [of_form.stated, of_trade.stated, cell, words]), key=lambda one: -one.probability)
+    others = (kind(question, tables, known) for kind in KINDS)
+    stated = sorted(filter(None, [of_form.stated, of_trade.stated, cell, *others]), key=lambda one: -one.probability)
     sure = any(one.probability >= SURE for one in stated)
     return Analysis(tuple(stated), of_form.missing or ("" if sure else of_trade.missing))
 
@@ -171,7 +173,7 @@ def stated_cell(
     return of_finding(question, ranking, finding(ranking, tables)) if ranking else None
 
 
-def stated_words(question: str, tables: Sequence[Table], *, known: Iterable[str] = ()) -> Stated | None:
+def stated_words(question: str, tables: Sequence[Table], known: Iterable[str] = ()) -> Stated | None:
     """The cell of words whose row and column say all that is asked, or most of it, where there is one."""
     ranking = rank(question, tables, known=known)
     at = addressed(ranking, tables, of_words=True) if ranking else None
@@ -183,6 +185,11 @@ def stated_words(question: str, tables: Sequence[Table], *, known: Iterable[str]
     if place.cell.value is not None or not any(map(str.isalnum, place.cell.text)):
         return None
     return Stated(place.cell.text, (), sure, cell=words_of(tables[place.table], place.cell))
+
+
+Kind: TypeAlias = Callable[[str, Sequence[Table], Iterable[str]], Stated | None]
+KINDS: list[Kind] = [stated_words]
+"""Further kinds of statements that tables make, each of a question, the tables, and what its documents are called."""
 
 
 def ranked_figures(
