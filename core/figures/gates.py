@@ -19,10 +19,10 @@ from core.text.terms import words
 
 TAKEN = (
     "row_asked", "row_said", "row_both", "label_said", "others_asked", "column_asked", "column_said", "head_said",
-    "caption_asked", "covered", "period_agrees", "period_differs", "latest", "total", "nameless", "percent", "dated",
+    "covered", "period_agrees", "period_differs", "latest", "total", "nameless", "percent", "dated",
     "most_in_column", "least_in_column",
 )  # fmt: skip
-"""The measures of the best cell that the gates weigh."""
+"""The measures of the best cell that the gates weigh; of captions not, which tables of open questions hardly have."""
 FEATURES = (*TAKEN, "share", "lead", "of_figures", "undated", "asks", "several", "cells", "computes")
 FORMS = tuple(f"is {form}" for form in Form)
 OPERANDS = (*FEATURES, *FORMS, "skipped", "apart", "told")
