@@ -90,10 +90,6 @@ class Question:
         """The bits of a text's terms that the question says, or that documents print for what it says."""
         return self.match(text).bits
 
-    def is_all(self, *texts: str) -> bool:
-        """Whether the texts say every term of the question, and nothing that it does not say."""
-        return all(self.match(text).said == 1 for text in texts) and self.holds_all(*texts)
-
     def holds_all(self, *texts: str) -> bool:
         """Whether the texts say every term of the question but "how much"."""
         return self._needed == _all(self.match(text).bits for text in texts) & self._needed

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from core.domain.answers import AnswerPart, PartKind
-from core.domain.documents import PageKey, Passage
+from core.domain.documents import PageKey
 from core.domain.figures import CellOfWords, Computation, Figure, Stated
 from core.domain.search import Evidence
 from core.domain.tables import Table
@@ -119,17 +119,16 @@ def _quoted(cell: CellOfWords, probability: float, evidence: Sequence[Evidence])
         passage = item.passage
         own = [row for row in cell.rows if passage.start <= row[0] and row[1] <= passage.end]
         if passage.page == (cell.document_id, cell.page_index) and own[:1] == list(cell.rows[:1]):
-
-            def part(
-                start: int, end: int, kind: PartKind, passage: Passage = passage, number: int = item.number
-            ) -> AnswerPart:
-                return AnswerPart(
-                    passage.text[start - passage.start : end - passage.start], (number,), kind, start - passage.start
-                )
-
-            said = replace(part(cell.start, cell.end, PartKind.HEADLINE), probability=probability)
-            return (said, *(part(*row, PartKind.VERBATIM) for row in sorted(own)))
+            said = _words(item, (cell.start, cell.end), PartKind.HEADLINE)
+            rows = (_words(item, row, PartKind.VERBATIM) for row in sorted(own))
+            return (replace(said, probability=probability), *rows)
     return ()
+
+
+def _words(item: Evidence, span: tuple[int, int], kind: PartKind) -> AnswerPart:
+    """The words of a span of the page, as they stand in its passage."""
+    start, end = (at - item.passage.start for at in span)
+    return AnswerPart(item.passage.text[start:end], (item.number,), kind, start)
 
 
 def _part(
@@ -182,7 +181,8 @@ def stated_words(question: str, tables: Sequence[Table], known: Iterable[str] = 
     if ranking is None or at is None:
         return None
     place = ranking.places[at]
-    if place.cell.value is not None or not any(map(str.isalnum, place.cell.text)):
+    stands = place.cell.start < place.cell.end and any(map(str.isalnum, place.cell.text))
+    if place.cell.value is not None or not stands:
         return None
     return Stated(place.cell.text, (), sure, cell=words_of(tables[place.table], place.cell))
 
