@@ -10,7 +10,7 @@ import gzip
 import hashlib
 import json
 import random
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -24,7 +24,7 @@ from benchmarks.measures import mean
 from benchmarks.tables import SOURCES, Asked, fit, said, table_of
 from core.domain.logistic import LogisticModel
 from core.domain.tables import Table
-from core.figures.answers import ranked_figures, told_of
+from core.figures.answers import ADDRESSED_WORDS, ranked_figures, stated_words, told_of
 from core.figures.cells import Weights, finding, shipped_weights
 from core.figures.computing import computed
 from core.figures.gates import FEATURES, OPERANDS, Gates, kind_words
@@ -42,6 +42,8 @@ LEAST_TELLING = 0.05
 KINDS_STRENGTH, GATE_STRENGTH = 3.0, 1.0
 LEAST_SPREAD = 0.1
 """So that what hardly any case has is not weighed heavily."""
+EVERY = 10**6
+"""Questions; cells of words are seldom asked for so."""
 PRECISION = 0.7
 EASIER = 0.3
 """Log-odds by which a cell is likelier right than in the fit, where a seventh of the best are: of what people ask of a
@@ -89,6 +91,9 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
             "aitqa, fitted on both": measured(_told(fit_gate(cases, FEATURES), elsewhere), elsewhere),
             "addressed in full, and right": (len(addressed), sum(case.right for case in addressed)),
         },
+        "cells of words, and right": words_measured(
+            row for name in SOURCES for row in read_rows(options.directory, name, EVERY)
+        ),
         "computed": {
             "arithmetic questions": sum(row["answer_from"] == "arithmetic" for row in kept["tatqa"]),
             "computed of these": len(own),
@@ -99,6 +104,16 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
     if options.write:
         write(Gates(kinds, fit_gate(cases, FEATURES), fit_gate(sums, OPERANDS)), options.write)
     return result
+
+
+def words_measured(rows: Iterable[dict[str, Any]]) -> dict[str, tuple[int, int]]:
+    """How many cells of words are stated of a question's own table, and how many of them are right."""
+    told: dict[str, list[bool]] = {"said in full": [], "at a crossing": []}
+    for row in rows:
+        if found := stated_words(row["question"], [table_of(row["table"])]):
+            kind = "said in full" if found.probability == ADDRESSED_WORDS else "at a crossing"
+            told[kind].append({said(found.text)} == {said(answer) for answer in row["answer"]})
+    return {kind: (len(right), sum(right)) for kind, right in told.items()}
 
 
 def _asking(kinds: LogisticModel) -> Gates:

@@ -102,7 +102,7 @@ def read_questions(directory: Path, source: str, limit: int) -> list[Asked]:
 
 def table_of(rows: Sequence[Sequence[str]]) -> Table:
     texts = ((at, column, " ".join(text.split())) for at, row in enumerate(rows) for column, text in enumerate(row))
-    return read_grid([Cell(at, column, text) for at, column, text in texts if text])
+    return read_grid([Cell(at, column, text, end=len(text)) for at, column, text in texts if text])
 
 
 def found_in(question: str, tables: Sequence[Table], weights: Weights | None = None) -> tuple[FoundCell, ...]:

@@ -27,7 +27,7 @@ _BRACKETS = re.compile(r"\([^()]*\)")
 _FAR = 20.0
 """Log-odds by which a cell of a row that the question names comes before all others."""
 _MOST_ASKED = 0.7
-"""Of open questions that leave so little open, 6 of 7 are answered by a cell of words at the crossing they name."""
+"""Of the weight of a question's words."""
 _RIVAL = 0.5
 """A cell that is at least half as likely as the one that is given could be meant as well."""
 
