@@ -87,8 +87,8 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
     result = {
         "asks for a figure": kinds_measured(options.directory, questions),
         "cells": {
-            "keys left out": measured(_folded(cases, FEATURES), cases),
-            "aitqa, fitted on both": measured(_told(fit_gate(cases, FEATURES), elsewhere), elsewhere),
+            "keys left out": measured(_folded(cases, fit_cells), cases),
+            "aitqa, fitted on both": measured(_told(fit_cells(cases), elsewhere), elsewhere),
             "addressed in full, and right": (len(addressed), sum(case.right for case in addressed)),
         },
         "cells of words, and right": words_measured(
@@ -98,11 +98,11 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
             "arithmetic questions": sum(row["answer_from"] == "arithmetic" for row in kept["tatqa"]),
             "computed of these": len(own),
             "right of the computed": mean([case.right for case in own]),
-            "keys left out": measured(_folded(sums, OPERANDS), sums),
+            "keys left out": measured(_folded(sums, fit_sums), sums),
         },
     }
     if options.write:
-        write(Gates(kinds, fit_gate(cases, FEATURES), fit_gate(sums, OPERANDS)), options.write)
+        write(Gates(kinds, fit_cells(cases), fit_sums(sums)), options.write)
     return result
 
 
@@ -134,7 +134,7 @@ def labelled(directory: Path, limit: int) -> tuple[list[tuple[Case, float]], lis
     questions = {name: read_rows(directory, name, limit) for name in SHIPPED}
     gates = _asking(fit_kinds(directory, questions))
     cells, sums = _of_both_kinds(questions, gates)
-    told = _folded(cells, FEATURES), _folded(sums, OPERANDS)
+    told = _folded(cells, fit_cells), _folded(sums, fit_sums)
     return list(zip(cells, told[0], strict=True)), list(zip(sums, told[1], strict=True))
 
 
@@ -216,6 +216,15 @@ def _is_near(value: float, answer: str) -> bool:
     return any(abs(one - wanted) <= max(0.011, abs(wanted) * 0.01) for one in (value, value / 100))
 
 
+def fit_cells(cases: Sequence[Case]) -> LogisticModel:
+    found = fit_gate(cases, FEATURES)
+    return LogisticModel(found.bias + EASIER, found.weights)
+
+
+def fit_sums(cases: Sequence[Case]) -> LogisticModel:
+    return fit_gate(cases, OPERANDS)
+
+
 def fit_gate(cases: Sequence[Case], names: Sequence[str]) -> LogisticModel:
     rows = np.array([[case.features.get(name, 0.0) for name in names] for case in cases])
     right = np.array([case.right for case in cases])
@@ -223,8 +232,7 @@ def fit_gate(cases: Sequence[Case], names: Sequence[str]) -> LogisticModel:
     scaled = np.hstack([(rows - middle) / spread, np.ones((len(rows), 1))])
     found = _fitted(csr_matrix(scaled), right, GATE_STRENGTH)
     weights = found[:-1] / spread
-    easier = EASIER if names is FEATURES else 0.0
-    return LogisticModel(float(found[-1] - weights @ middle) + easier, dict(zip(names, weights.tolist(), strict=True)))
+    return LogisticModel(float(found[-1] - weights @ middle), dict(zip(names, weights.tolist(), strict=True)))
 
 
 def _fitted(rows: csr_matrix, right: NDArray[np.bool_], strength: float) -> Rows:
@@ -238,10 +246,10 @@ def _fitted(rows: csr_matrix, right: NDArray[np.bool_], strength: float) -> Rows
     return np.array(minimize(loss, np.zeros(rows.shape[1]), jac=True, method="L-BFGS-B").x)
 
 
-def _folded(cases: Sequence[Case], names: Sequence[str]) -> list[float]:
+def _folded(cases: Sequence[Case], fitted: Callable[[Sequence[Case]], LogisticModel]) -> list[float]:
     """Probabilities by models that have seen nothing of a case's key."""
     fold = [int(digest(case.key)[:8], 16) % FOLDS for case in cases]
-    models = [fit_gate([c for c, at in zip(cases, fold, strict=True) if at != left], names) for left in range(FOLDS)]
+    models = [fitted([c for c, at in zip(cases, fold, strict=True) if at != left]) for left in range(FOLDS)]
     return [models[at].probability(case.features) for case, at in zip(cases, fold, strict=True)]
 
 

@@ -89,7 +89,7 @@ def analyse(
     operands = of_form.stated.figures if of_form.stated and of_form.stated.computation else ()
     if cell and ((asked and not _prints(cell, asked[1])) or set(operands).issuperset(cell.figures)):
         cell = None  # an operand is not the result
-    others = (kind(question, tables, known) for kind in KINDS)
+    others = (kind(question, tables, known) for kind in STATEMENTS)
     stated = sorted(filter(None, [of_form.stated, of_trade.stated, cell, *others]), key=lambda one: -one.probability)
     sure = any(one.probability >= SURE for one in stated)
     return Analysis(tuple(stated), of_form.missing or ("" if sure else of_trade.missing))
@@ -192,7 +192,7 @@ def stated_words(question: str, tables: Sequence[Table], known: Iterable[str] = 
 
 
 Kind: TypeAlias = Callable[[str, Sequence[Table], Iterable[str]], Stated | None]
-KINDS: list[Kind] = [stated_words]
+STATEMENTS: list[Kind] = [stated_words]
 """Further kinds of statements that tables make, each of a question, the tables, and what its documents are called."""
 
 

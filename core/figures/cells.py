@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from core.domain.figures import CellOfWords, Figure
 from core.domain.tables import Cell, Heading, Table
 from core.figures.agreement import KINDS, NAMES, Matrix, Place, Question, measure
-from core.text.questions import has_turning_words, turns
+from core.text.questions import has_turning_words
 from core.text.terms import words
 from core.text.years import years_of
 
@@ -146,7 +146,7 @@ def addressed(ranking: Ranking, tables: Sequence[Table], *, of_words: bool = Fal
 
     ``of_words``: the question may ask who, when or where.
     """
-    if turns(ranking.asked.text) if of_words else has_turning_words(ranking.asked.text):
+    if has_turning_words(ranking.asked.text, but_question_words=of_words):
         return None
     holding = {
         at: whole for at in ranking.order if (whole := _named(ranking.asked, ranking.places[at], tables)) is not None
@@ -168,13 +168,15 @@ def _named(asked: Question, place: Place, tables: Sequence[Table]) -> bool | Non
 def crossing(ranking: Ranking, tables: Sequence[Table]) -> int | None:
     """The position of the one cell whose row and column a question names whole, and with them most of what it asks."""
     asked, named = ranking.asked, dict[int, str]()
+    if has_turning_words(asked.text, but_question_words=True):
+        return None
     for at in ranking.order:
         table, cell = tables[ranking.places[at].table], ranking.places[at].cell
         row, column = asked.names(table.rows[cell.row].label), asked.names(table.columns[cell.column].path)
         body = cell.row >= table.head_rows and cell.column >= table.head_columns
         if body and row and column and asked.share(row | column) >= _MOST_ASKED:
             named[at] = cell.text
-    return next(iter(named)) if len(set(named.values())) == 1 and not turns(asked.text) else None
+    return next(iter(named)) if len(set(named.values())) == 1 else None
 
 
 def finding(ranking: Ranking, tables: Sequence[Table]) -> FoundCells:

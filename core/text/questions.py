@@ -138,14 +138,10 @@ def without_how_much(question: str) -> str:
     return _HOW_MUCH.sub("", question)
 
 
-def has_turning_words(question: str) -> bool:
+def has_turning_words(question: str, *, but_question_words: bool = False) -> bool:
     """Whether small words make it ask for something else than what it names: "before 2023", "most of", "why"."""
-    return turns(question) or bool(_ASKED_FOR.search(without_how_much(question)))
-
-
-def turns(question: str) -> bool:
-    """The same but for who, when, where, why and how."""
-    return bool(_TURNING.search(question) or _SIGNS.search(question))
+    asks = not but_question_words and _ASKED_FOR.search(without_how_much(question))
+    return bool(_TURNING.search(question) or asks or _SIGNS.search(question))
 
 
 def asks_yes_or_no(question: str) -> bool:

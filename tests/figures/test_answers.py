@@ -21,11 +21,11 @@ def _evidence(number: int, page_index: int, start: int, end: int) -> Evidence:
 
 
 def test_the_guides_kind_of_statement_is_one_module_and_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(answers, "KINDS", list(answers.KINDS))
+    monkeypatch.setattr(answers, "STATEMENTS", list(answers.STATEMENTS))
     guide = (PACKAGE_ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
-    made = {"KINDS": answers.KINDS}
+    made = {"STATEMENTS": answers.STATEMENTS}
     for block in re.findall(r"```python\n(.*?)```", guide, re.DOTALL):
-        if re.match(r"# core/figures/|KINDS", block):
+        if re.match(r"# core/figures/|STATEMENTS", block):
             exec(compile(block, "CONTRIBUTING.md", "exec"), made)
     tables = [table_of((("Work", "Estimate", "Due"), ("Tower", "46", "30 May 2025"), ("Fence", "9", "1 May 2025")), "")]
     asked = ("By when must the tower be ready for the children?", "By when must the bridge be ready for the children?")
