@@ -126,8 +126,9 @@ def draw_picture(document: Document, shown: ShownPage, slot: str, receipt: PageR
             said = escape(" ".join(page.text[span.start : span.end].split()))
             st.caption(f":material/smart_toy: This page contains instructions to an AI: “{said}” No model sees them.")
         key = f"{document.id} {shown.page_index} {shown.marks}"
-        large = draw_page_tools(page, document.name, key=key, cited=shown.marks, found=_found(shown),
-                                pin=lambda words: _pin(shown, words), go=lambda at: _go(shown, slot, at),
+        large = draw_page_tools(page, document.name, document.page_count, key=key,
+                                cited=shown.marks, found=_found(shown), pin=lambda words: _pin(shown, words),
+                                go=lambda at: _go(shown, slot, at),
                                 find=lambda words: [at for _, at in pincite().documents.find(document.id, words)],
                                 )  # fmt: skip
         if st.session_state.pop(_TURNED, False):

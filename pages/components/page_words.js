@@ -1,6 +1,9 @@
 const NAMES = ["Find in this document", "Previous match", "Next match", "Zoom out", "Zoom in"]
 const MOST_FITTED = 1.7
 const MOST_PAGES = 60
+// Of the wheel: pixels past the end of a page that turn it, and milliseconds after which it moves anew.
+const PAST_END = 150
+const REST = 200
 const make = (tag, name, more) => Object.assign(document.createElement(tag), { className: name, ...more })
 const flat = (text) => text.replace(/\s+/g, " ").trim()
 
@@ -111,19 +114,41 @@ function offer(data, words, pinned) {
   words.after(bar)
 }
 
-// By itself only what scrolls the page's own picture moves: in the window stand the question and the buttons.
-function bring(mark, pane, window_too) {
-  const moves = (part) =>
-    part.scrollHeight > part.clientHeight + 1 && /auto|scroll/.test(getComputedStyle(part).overflowY)
-  let scrolls = mark?.parentElement
+// What scrolls the page's own picture; undefined where that is the window.
+function scroller(part) {
+  const moves = (one) =>
+    one.scrollHeight > one.clientHeight + 1 && /auto|scroll/.test(getComputedStyle(one).overflowY)
+  let scrolls = part?.parentElement
   while (scrolls && !moves(scrolls)) scrolls = scrolls.parentElement
-  if (!scrolls || scrolls.matches("[data-testid=stMain], body, html"))
-    return window_too && mark?.scrollIntoView({ block: "nearest", inline: "nearest" })
+  return scrolls?.matches("[data-testid=stMain], body, html") ? undefined : scrolls ?? undefined
+}
+
+// By itself only the page's own picture moves: in the window stand the question and the buttons.
+function bring(mark, pane, window_too) {
+  const scrolls = scroller(mark)
+  if (!scrolls) return window_too && mark?.scrollIntoView({ block: "nearest", inline: "nearest" })
   const own = mark.getBoundingClientRect(), box = scrolls.getBoundingClientRect()
   scrolls.scrollTop += own.top - box.top - (box.height - own.height) / 2
   const across = pane.getBoundingClientRect()
   if (own.width && (own.left < across.left || own.right > across.right))
     pane.scrollLeft += own.left - across.left - (pane.clientWidth - own.width) / 2
+}
+
+// Scrolling that begins at the end of a page, and goes on, turns to the next one; at its beginning, to the one before.
+function turnAtEnds(data, pane, words, trigger) {
+  let last = 0, past = 0
+  pane.onwheel = (event) => {
+    const scrolls = scroller(words), step = Math.sign(event.deltaY), target = data.page + step
+    const fresh = event.timeStamp - last > REST
+    last = event.timeStamp
+    const left = !scrolls || !step ? Infinity
+      : step < 0 ? scrolls.scrollTop : scrolls.scrollHeight - scrolls.clientHeight - scrolls.scrollTop
+    past = left < 2 && (fresh || past * step > 0) ? past + event.deltaY : 0
+    if (Math.abs(past) < PAST_END || target < 0 || target >= data.count) return
+    pane.onwheel = null
+    pane.dataset.turned = step
+    trigger("go", target)
+  }
 }
 
 function draw(data, tools, image, setStateValue, trigger) {
@@ -203,12 +228,14 @@ function draw(data, tools, image, setStateValue, trigger) {
   larger.onclick = () => zoom(1)
   zoom(0)
   typed()
-  if (pane.dataset.shown !== data.key && data.first !== null) {
-    const mark = frame([0, data.first, 0, 0], "pincite-first")
+  if (pane.dataset.shown !== data.key) {
+    const from = Number(pane.dataset.turned) < 0 ? 1 : 0
+    const mark = frame([0, data.first ?? from, 0, 0], "pincite-first")
     words.append(mark)
     setTimeout(() => bring(mark, pane, false), 50)
   }
-  pane.dataset.shown = data.key
+  Object.assign(pane.dataset, { shown: data.key, turned: "" })
+  turnAtEnds(data, pane, words, trigger)
   const selected = () => setTimeout(() => offer(data, words, (text) => trigger("pin", text)), 10)
   words.onmouseup = words.onkeyup = selected
   words.oncopy = (event) => {

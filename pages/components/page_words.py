@@ -27,6 +27,7 @@ Shape = list[float | str]
 def draw_page_tools(
     page: Page,
     name: str,
+    count: int,
     *,
     key: str,
     cited: Sequence[tuple[int, int]],
@@ -37,9 +38,9 @@ def draw_page_tools(
 ) -> bool:
     """Draw the tools above the picture. Returns whether the picture should be drawn for a large size.
 
-    ``cited``: spans that are marked on the picture; the first is scrolled to. ``found``: spans to frame.
-    ``pin`` is given the words that are to be kept in the notes. ``find`` says on which pages of the document words
-    stand, and ``go`` is given the page to show.
+    ``count``: pages of the document. ``cited``: spans that are marked on the picture; the first is scrolled to.
+    ``found``: spans to frame. ``pin`` is given the words that are to be kept in the notes. ``find`` says on which pages
+    of the document words stand, and ``go`` is given the page to show.
     """
     asked = st.session_state.get(_ASKED, "")
     told = _words(
@@ -53,6 +54,7 @@ def draw_page_tools(
             "asked": asked,
             "pages": list(find(asked)),
             "page": page.page_index,
+            "count": count,
             "first": next((box.top for span in cited if (box := _around(page, span))), None),
         },
         default={"sharp": False},
