@@ -4,7 +4,7 @@ import math
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import takewhile, zip_longest
+from itertools import takewhile
 from typing import Any
 
 from core.domain.answers import AnswerPart, PartKind, engine_declines
@@ -12,6 +12,7 @@ from core.domain.documents import TICKED, UNTICKED
 from core.domain.ports import AnswerRequest, AskedPiece
 from core.domain.search import Evidence, Intent, Reason
 from core.domain.turns import SURE, UNSURE_OF_NOTHING
+from core.models.leads import lead_quotes, opening
 from core.models.lists import (
     ITEM,
     MAY_BE_MORE,
@@ -26,7 +27,7 @@ from core.models.lists import (
 )
 from core.models.options import options_of
 from core.models.selection import Scored, Selection, select
-from core.models.units import CELLS, SENTENCE_ENDS, Unit, quotation_of, repeats, units_of
+from core.models.units import CELLS, SENTENCE_ENDS, Unit, quotation_of, repeats
 from core.text.questions import (
     NOT_FOUND,
     asked_beside,
@@ -38,14 +39,11 @@ from core.text.questions import (
     asks_yes_or_no,
     in_another_language,
 )
-from core.text.sentences import ITEM_MARK, split_sentences
+from core.text.sentences import ITEM_MARK
 from core.text.terms import content_terms
 
 FEW_QUOTES, FEW_WORDS = 2, 60
 """For a question about one fact."""
-MOST_LEADS = 7
-"""Sentences that stand for whole documents, or one for each where there are more."""
-FEWEST_LEAD_WORDS, MOST_LEAD_WORDS = 6, 60
 _WORD_BEHIND = re.compile(r"[ \u00a0]([^\W\d]{2,40}+)")
 """The word behind a number."""
 _COUNT = re.compile(rf"{ITEM_MARK}|\d{{1,2}}(?:\.\d{{1,2}}){{1,4}}")
@@ -330,7 +328,7 @@ def _under_its_heading(question: str, selection: Selection) -> list[AnswerPart]:
     """How the sections begin whose headings are all that the question asks for."""
     items = {one.unit.item.number: one.unit.item for one in selection.scored}
     named = [
-        _opening(item)
+        opening(item)
         for _, item in sorted(items.items())
         if item.reason is Reason.NAMED
         and item.passage.heading_path
@@ -372,33 +370,3 @@ def _chosen(scored: Sequence[Scored], most: int, most_words: int) -> list[Scored
         length += own
     rest = sorted(chosen[1:], key=lambda one: (one.unit.item.number, one.unit.start))
     return [*chosen[:1], *rest]
-
-
-def lead_quotes(evidence: Sequence[Evidence]) -> list[AnswerPart]:
-    """The first whole sentence of each passage, summaries first, taking the documents in turn."""
-    by_document: dict[str, list[Evidence]] = {}
-    for item in sorted(evidence, key=lambda item: item.reason is not Reason.SUMMARY):
-        by_document.setdefault(item.passage.document_id, []).append(item)
-    in_turn = [item for group in zip_longest(*by_document.values()) for item in group if item is not None]
-    leads: list[AnswerPart] = [_opening(item) for item in in_turn if item.reason is Reason.NAMED][:MOST_LEADS]
-    for item in in_turn if not leads else ():
-        sentences = [unit for unit in units_of(item) if _is_sentence(unit.text)]
-        if sentences and not any(sentences[0].quoted.split() == lead.text.split() for lead in leads):
-            leads.append(quotation_of(sentences[0]))
-        if len(leads) >= max(MOST_LEADS, len(by_document)):
-            break
-    return leads
-
-
-def _opening(item: Evidence) -> AnswerPart:
-    """What stands at a place that was asked for, from its beginning."""
-    text, last = item.passage.text, 0
-    for span in split_sentences(text):
-        if last and len(text[: span.end].split()) > MOST_WORDS:
-            break
-        last = span.end
-    return AnswerPart(text[:last].rstrip(), (item.number,), PartKind.VERBATIM, 0)
-
-
-def _is_sentence(text: str) -> bool:
-    return text.endswith(SENTENCE_ENDS) and FEWEST_LEAD_WORDS <= len(text.split()) <= MOST_LEAD_WORDS

@@ -304,8 +304,7 @@ class TurnRunner:
         model = equipment.choose_engine(asked.engine)
         live.update(replace(live.snapshot.turn, engine=model.name))
         self._await_documents(live, equipment)
-        history = () if asked.state.alone else asked.history
-        context = context_of(equipment, model, live, live.stop.is_set, history)
+        context = context_of(equipment, model, live, live.stop.is_set, () if asked.state.alone else asked.history)
         state = None if asked.went_on_at else asked.state
         if asked.went_on_at:
             kept = {"went on at": asked.went_on_at, "not run again": list(live.snapshot.turn.path)}
