@@ -1,7 +1,9 @@
 """Fit what quoting weighs on a folder that the reader was not trained on, and say by sources left out what it is worth.
 
 ``python -m benchmarks training-folder DATA DIR --left-out`` makes the folder, ``--languages FONTS`` the one of other
-languages; the questions for yes or no lie in ``benchmarks/yes_no``. Writes quoting.json with ``--write``.
+languages; the questions for yes or no lie in ``benchmarks/yes_no``. Which sentence answers is learned from open data
+alone; whether any does, and whether it is right, as much from what people ask of ordinary documents of our own
+(``benchmarks/ordinary``). Writes quoting.json with ``--write``.
 """
 
 import argparse
@@ -54,6 +56,11 @@ SHARE_UNDECIDED = 0.4
 in ContractNLI 42 % are neither borne out nor denied. To decline, where a line would do, is the worse mistake."""
 YES_NO = Path(__file__).parent / "yes_no"
 """Our own: half of the questions are decided by a sentence of their document, half by none, though it speaks of it."""
+ORDINARY = Path(__file__).parent / "ordinary"
+"""Our own too: letters, leases, leaflets, price lists and the like, and what people ask of them."""
+ORDINARY_OF_ANSWERED = 0.35
+"""How much they count, against open data, for whether anything answers: what no document of theirs answers is at least
+near, and of what has nothing to do with documents only open data tell."""
 OF_YES_NO = frozenset(("best", "ahead", "any", "answerable", "most answerable"))
 """What is weighed of these few: that words are shared tells nothing, since they were written to share them."""
 HELD = 0.6
@@ -73,6 +80,8 @@ class Asked:
     moved: bool = False
     """It was asked of every document but its own."""
     skill: Skill = Skill.ENGLISH
+    ordinary: bool = False
+    """It is asked of our own documents."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -91,9 +100,9 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
         Skill.YES_NO: YES_NO,
         Skill.LANGUAGES: options.languages,
     }
-    samples = {skill: asked_of(folder, skill) for skill, folder in folders.items() if options.only in (None, skill)}
+    samples = {skill: samples_of(folder, skill) for skill, folder in folders.items() if options.only in (None, skill)}
     if english := samples.get(Skill.ENGLISH):
-        samples[Skill.UNREAD] = [_unread(one) for one in english]
+        samples[Skill.UNREAD] = [_unread(one) for one in english if not one.ordinary]
     written = json.loads(files("core.models").joinpath("quoting.json").read_text(encoding="utf-8"))
     report = written["measured"]
     for skill, own in samples.items():
@@ -106,6 +115,13 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
         "questions": sum(map(len, samples.values())),
         "sources left out": {skill.value: report[skill.value] for skill in samples},
     }
+
+
+def samples_of(directory: Path, skill: Skill) -> list[Asked]:
+    """What is asked of a folder, and for English what people ask of ordinary documents."""
+    english = skill in (Skill.ENGLISH, Skill.ENGLISH_SMALL)
+    ordinary = asked_of(ORDINARY, skill) if english else []
+    return [*asked_of(directory, skill), *(replace(one, ordinary=True) for one in ordinary)]
 
 
 def asked_of(directory: Path, skill: Skill) -> list[Asked]:
@@ -194,26 +210,34 @@ def _right(asked: Asked, best: Scored, holds: bool) -> bool:
 
 
 def fit(samples: Sequence[Asked]) -> Models:
+    """Which unit answers is learned of open data; of all units together what our own documents tell counts as much."""
+    taught = [one for one in samples if not one.ordinary]
     unit = _logistic(
-        [one.measures for asked in samples for one in asked.measured],
-        [holds for asked in samples for holds in asked.holds],
-        [1 / len(asked.measured) for asked in samples for _ in asked.measured],
+        [one.measures for asked in taught for one in asked.measured],
+        [holds for asked in taught for holds in asked.holds],
+        [1 / len(asked.measured) for asked in taught for _ in asked.measured],
     )
     answers = [_answer(asked, unit) for asked in samples]
     rows, of_yes_no = [measures for measures, _ in answers], samples[0].skill is Skill.YES_NO
     kept = OF_YES_NO if of_yes_no else rows[0].keys()
     told, found = [bool(asked.answers) for asked in samples], [right for _, right in answers]
-    answered = _logistic(_only(rows, kept - {"candidates"}), told, _counts(told, SHARE_UNANSWERABLE))
     share = SHARE_UNDECIDED if of_yes_no else SHARE_UNANSWERABLE
-    right = _logistic(_only(rows, kept - {"nearest"}), found, _counts(told, share))
+    answered_counts = _counts(samples, SHARE_UNANSWERABLE, ORDINARY_OF_ANSWERED)
+    answered = _logistic(_only(rows, kept - {"candidates"}), told, answered_counts)
+    right = _logistic(_only(rows, kept - {"nearest"}), found, _counts(samples, share, 1.0))
     return Models(unit, answered, right)
 
 
-def _counts(answerable: Sequence[bool], share: float) -> list[float]:
-    """How much each question counts, so that no greater share than this is unanswerable."""
-    unanswerable = len(answerable) - sum(answerable)
-    most = sum(answerable) * share / (1 - share)
-    return [1.0 if told else min(1.0, most / unanswerable) for told in answerable]
+def _counts(samples: Sequence[Asked], share: float, ordinary: float) -> list[float]:
+    """How much each question counts, so that no greater share than this is unanswerable.
+
+    ``ordinary``: how much those to our own documents count together, against all others.
+    """
+    own = sum(asked.ordinary for asked in samples)
+    answerable = sum(bool(asked.answers) for asked in samples)
+    few = min(1.0, answerable * share / (1 - share) / (len(samples) - answerable))
+    each = ordinary * (len(samples) - own) / max(1, own)
+    return [(1.0 if one.answers else few) * (each if one.ordinary else 1.0) for one in samples]
 
 
 def _only(rows: Iterable[Mapping[str, float]], names: Collection[str]) -> list[Mapping[str, float]]:

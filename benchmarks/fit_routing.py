@@ -1,7 +1,7 @@
 """Fit what the router tells wishes by, on messages of our own and on open questions about documents.
 
 DATA is the folder of training data; messages of our own stand in routing.tsv and, of those to documents, in
-``benchmarks/yes_no``. Writes utterances.json with ``--write``.
+``benchmarks/yes_no`` and ``benchmarks/ordinary``. Writes utterances.json with ``--write``.
 """
 
 import argparse
@@ -16,7 +16,7 @@ import numpy as np
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import StratifiedKFold
 
-from benchmarks.fit_quoting import YES_NO
+from benchmarks.fit_quoting import ORDINARY, YES_NO
 from benchmarks.measures import read_questions
 from core.models.utterances import Wish, described
 
@@ -41,7 +41,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> dict[str, Any]:
     own = [line.split("\t") for line in _own_lines()]
-    own += [[Wish.DOCUMENTS, question.text] for question in read_questions(YES_NO)]
+    own += [[Wish.DOCUMENTS, one.text] for folder in (YES_NO, ORDINARY) for one in read_questions(folder)]
     texts = [text for _, text in own] + [
         text for name, n in OPEN_QUESTIONS.items() for text in _sample(options, name, n)
     ]

@@ -44,18 +44,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> dict[str, Any]:
-    from benchmarks.fit_quoting import asked_of
+    from benchmarks.fit_quoting import samples_of
 
     quoted = {
-        Skill.ENGLISH: asked_of(options.directory, Skill.ENGLISH),
-        Skill.ENGLISH_SMALL: asked_of(options.directory, Skill.ENGLISH_SMALL),
-        Skill.LANGUAGES: asked_of(options.languages, Skill.LANGUAGES),
+        Skill.ENGLISH: samples_of(options.directory, Skill.ENGLISH),
+        Skill.ENGLISH_SMALL: samples_of(options.directory, Skill.ENGLISH_SMALL),
+        Skill.LANGUAGES: samples_of(options.languages, Skill.LANGUAGES),
     }
     return labelled_and_measured(quoted, options)
 
 
 def labelled_and_measured(quoted: Mapping[Skill, Sequence[Any]], options: argparse.Namespace) -> dict[str, Any]:
-    """``quoted``: what `fit_quoting.asked_of` found, by skill."""
+    """``quoted``: what `fit_quoting.samples_of` gives, by skill."""
     small = _of_quoting(quoted[Skill.ENGLISH_SMALL], Skill.ENGLISH_SMALL)
     large = [*_of_quoting(quoted[Skill.ENGLISH], Skill.ENGLISH), *_of_quoting(quoted[Skill.LANGUAGES], Skill.LANGUAGES)]
     figures = _of_tables(options.data)

@@ -222,7 +222,9 @@ def _by_wish(text: str, documents: Sequence[Document]) -> tuple[Intent | None, s
         return Intent.SURVEY, "the question is about whole documents", wish
     if wish is Wish.DOCUMENTS or (wish is not Wish.CHAT and sure < SURE):
         return Intent.DOCUMENT_SEARCH, told, Wish.DOCUMENTS
-    may_be_of_documents = any(document.searchable for document in documents) and bool(_topic(text, documents))
+    # small talk names no document: "And Bexton?" asks the one of that name
+    topic = asked_beside(text, "") if wish is Wish.CHAT else _topic(text, documents)
+    may_be_of_documents = any(document.searchable for document in documents) and bool(topic)
     # "With what sign does every message close?" reads like one about the program, though less so than those that are
     return (_INTENTS[wish] if sure >= (CERTAIN if may_be_of_documents else SURE) else None), told, wish
 
@@ -248,11 +250,13 @@ def _topic(text: str, documents: Sequence[Document]) -> set[str]:
 
 
 def _by_probe(text: str, wish: Wish, state: TurnState, context: TurnContext) -> tuple[Intent, str]:
-    """Whether the documents answer it, read behind what was asked before."""
+    """Whether the documents answer it, read after the question before; the likelier, the surer it reads otherwise."""
     asked = read_after(text, context.history).standalone
+    if asked != text and wish_of(asked)[0] is Wish.DOCUMENTS:
+        return Intent.DOCUMENT_SEARCH, f"with the question before it, it reads like {_READS_LIKE[Wish.DOCUMENTS]}"
     plan = plan_question(asked, lexicon=context.lexicon)
     found = context.searcher.search(plan, context_characters=1_000, scope=state.document_ids).evidence
-    if found and chance_of_answer(asked, found) >= LEAST_ANSWERED:
+    if found and chance_of_answer(asked, found) >= (LEAST_ANSWERED + wish_of(text)[1]) / 2:
         return Intent.DOCUMENT_SEARCH, f"a search found {found[0].document_name}, page {found[0].passage.page_label}"
     if context.model.writes_prose:
         reply = context.model.structured(INTENT_INSTRUCTIONS, text, INTENT_SCHEMA)
