@@ -116,7 +116,7 @@ def test_the_correction_by_own_reviews_is_put_in_use_and_taken_back(
     monkeypatch.setattr(app.confidence, "own_reviews", lambda: own)
     screen = Screen("settings")
     assert "off by 10% on average, the corrected one by 4%" in screen.words()
-    assert "1,329 hard questions" in screen.words()
+    assert "1,918 hard questions" in screen.words()
     screen.press("Use the corrected confidence")
     assert (
         app.settings.current.confidence_slope,
@@ -125,7 +125,7 @@ def test_the_correction_by_own_reviews_is_put_in_use_and_taken_back(
     assert "catches about 80% of the wrong ones, measured on your own 60 decisions" in screen.words()
     screen.press("Go back to the built-in confidence")
     assert not app.confidence.is_learned
-    assert "1,329 hard questions" in screen.words()
+    assert "1,918 hard questions" in screen.words()
     screen.assert_sound()
 
 
