@@ -141,31 +141,6 @@ def test_words_are_found_on_every_page_and_a_mark_tells_what_it_quotes(quoting_a
     expect(page.locator(".pincite-count")).to_have_text(re.compile(r"^1 of \d"))
 
 
-AT_BEGINNING_OF_PICTURE = """() => {
-  let part = document.querySelector(".pincite-words")
-  while (part && !(part.scrollHeight > part.clientHeight + 1 && getComputedStyle(part).overflowY === "auto"))
-    part = part.parentElement
-  return part && part.scrollTop < 100
-}"""
-
-
-def test_the_wheel_goes_on_from_page_to_page(quoting_app: str, new_page: NewPage) -> None:
-    page = new_page()
-    page.goto(quoting_app)
-    page.get_by_role("button", name="Try it with the sample contract").click()
-    page.get_by_role("button", name=re.compile(r"^Open service-contract\.pdf, p\. 2")).first.click()
-    for shown in (2, 3):
-        expect(page.get_by_text(f"Page {shown} of 4")).to_be_visible()
-        expect(page.locator(".pincite-words > span").first).to_be_attached()
-        page.locator(".st-key-page_picture").hover()
-        page.mouse.wheel(0, 20_000)  # to the end, where it stays
-        page.wait_for_timeout(600)
-        expect(page.get_by_text(f"Page {shown} of 4")).to_be_visible()
-        page.mouse.wheel(0, 200)
-        expect(page.get_by_text(f"Page {shown + 1} of 4")).to_be_visible()
-        page.wait_for_function(AT_BEGINNING_OF_PICTURE)
-
-
 def test_a_half_typed_question_outlives_another_page_and_files_may_be_dropped_anywhere(
     quoting_app: str, new_page: NewPage
 ) -> None:
