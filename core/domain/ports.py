@@ -49,6 +49,8 @@ class AnswerRequest:
     library_is_empty: bool = False
     stated: tuple[AnswerPart, ...] = ()
     """What code found in tables of the evidence's pages, or computed: FIGURE parts, likeliest first."""
+    absent: tuple[str, ...] = ()
+    """Words of the question that stand nowhere in the documents."""
     read_otherwise: str = ""
     """How else a follow-up is read: by itself, where ``question`` is it joined with the question before, or joined."""
     pieces: tuple["AskedPiece", ...] = ()
@@ -152,6 +154,9 @@ class KeywordIndex(Protocol):
 
     def search(self, query: str, *, document_ids: Sequence[str], limit: int) -> list[tuple[str, float]]:
         """(passage id, BM25 score, larger is better), best first; any of the query's words may match."""
+
+    def absent(self, words: Sequence[str], *, document_ids: Sequence[str]) -> list[str]:
+        """Those of the words that surely stand nowhere in the documents: nothing there begins as they do."""
 
     def remove_document(self, document_id: str) -> None: ...
 

@@ -140,3 +140,5 @@ class SearchResult:
     notes: tuple[str, ...] = ()
     notices: tuple[str, ...] = ()
     """What people are told of this search: what it could not do, and how the question was taken."""
+    absent: tuple[str, ...] = ()
+    """Words of the question that stand nowhere in the documents searched; of several questions none are told."""

@@ -38,9 +38,10 @@ from core.text.questions import (
     asks_openly,
     asks_yes_or_no,
     in_another_language,
+    occur_nowhere,
 )
 from core.text.sentences import ITEM_MARK
-from core.text.terms import content_terms
+from core.text.terms import content_terms, stem
 
 FEW_QUOTES, FEW_WORDS = 2, 60
 """For a question about one fact."""
@@ -120,7 +121,7 @@ def _parts(request: AnswerRequest) -> list[AnswerPart]:
     selection = select(request.question, request.evidence)
     if request.read_otherwise:
         selection = _doubted(selection, select(request.read_otherwise, request.evidence))
-    quoted = quotes(request.question, selection, with_headline=not request.read_otherwise)
+    quoted = quotes(request.question, selection, request.absent, with_headline=not request.read_otherwise)
     return led_by_figure(quoted, request.stated, request.evidence)
 
 
@@ -233,7 +234,9 @@ def choices(question: str, evidence: Sequence[Evidence]) -> list[tuple[str, Answ
     ]
 
 
-def quotes(question: str, selection: Selection, *, with_headline: bool = True) -> list[AnswerPart]:
+def quotes(
+    question: str, selection: Selection, absent: Sequence[str] = (), *, with_headline: bool = True
+) -> list[AnswerPart]:
     """The words that answer, then the sentence that they stand in and what else bears on it; or that nothing was found.
 
     The first part says how likely it is right; what is quoted as the nearest of a decline is no answer. A follow-up is
@@ -249,14 +252,15 @@ def quotes(question: str, selection: Selection, *, with_headline: bool = True) -
     if selection.answered < LEAST_ANSWERED or not selection.scored:
         sure = 1 - selection.answered
         if in_another_language(question, [one.unit.item.passage.text for one in selection.scored]):
-            sure = min(sure, UNREAD)
+            sure, absent = min(sure, UNREAD), ()
         if asks_how_many(question):
             if alike := family(question, selection.scored):
                 return alike
             sure = min(sure, UNSURE_OF_NOTHING)  # they may be there, uncounted
-        nearest = [quotation_of(one.unit) for one in selection.scored[:1] if sure < QUITE_SURE]
-        told = f"{NOT_FOUND} {COMES_NEAREST}" if nearest else NOT_FOUND
-        return [AnswerPart(told, kind=PartKind.DECLINE, probability=sure), *nearest]
+        near = sure < QUITE_SURE and not frozenset(content_terms(question)).issubset(map(stem, absent))
+        nearest = [quotation_of(one.unit) for one in selection.scored[:1] if near]
+        told = filter(None, [NOT_FOUND, occur_nowhere(absent), COMES_NEAREST if nearest else ""])
+        return [AnswerPart(" ".join(told), kind=PartKind.DECLINE, probability=sure), *nearest]
     if asks_for_list(question) and (items := listed(selection.scored[0].unit)):
         return [
             replace(items[0], probability=selection.right),

@@ -1,28 +1,39 @@
-"""What of the conversation before a model is told: the newest exchanges, and of the older ones those that fit."""
+"""What of the conversation before a model is told: the newest exchanges, those older ones that fit, the rest in short.
+
+It is made anew from what is stored of each turn, so that a question which is deleted is remembered nowhere.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from core.domain.ports import Message
+from core.domain.search import Intent
 from core.domain.turns import Exchange
+from core.text.plain import flat
+from core.text.sentences import split_sentences
 from core.text.terms import content_terms, specificity
 
 HISTORY_CHARACTERS = 1_500
 MOST_OLDER, LONGEST_OLDER = 2, 300
 """Older exchanges that are told too, and the characters of their answers."""
+CONDENSED_CHARACTERS, LONGEST_FACT = 600, 100
+"""Of all that is told in short, and of each answer in it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Conversation:
-    """The exchanges that are told, oldest first, and how many are not."""
+    """The exchanges that are told, oldest first, and how many are not, or only in short."""
 
     older: tuple[Exchange, ...] = ()
     newest: tuple[Exchange, ...] = ()
     left_out: int = 0
+    condensed: str = ""
+    """Questions with how their answers begin, a line each."""
 
     @property
     def messages(self) -> tuple[Message, ...]:
-        told = [(one.question, _shortened(one.answer)) for one in self.older]
+        told = [(f"What I asked before, and what was found:\n{self.condensed}", "Noted.")] if self.condensed else []
+        told += [(one.question, _shortened(one.answer)) for one in self.older]
         told += [(one.question, one.answer) for one in self.newest]
         return tuple(
             message for asked, said in told for message in (Message("user", asked), Message("assistant", said))
@@ -45,8 +56,21 @@ def conversation_for(question: str, history: Sequence[Exchange]) -> Conversation
     }
     best = sorted((place for place in weights if weights[place]), key=lambda place: (-weights[place], -place))
     older = tuple(history[place] for place in sorted(best[:MOST_OLDER]))
-    return Conversation(older, tuple(history[begin:]), begin - len(older))
+    rest = [one for one in history[:begin] if one not in older]
+    return Conversation(older, tuple(history[begin:]), len(rest), _condensed(rest))
 
 
-def _shortened(answer: str) -> str:
-    return answer if len(answer) <= LONGEST_OLDER else f"{answer[:LONGEST_OLDER].rsplit(' ', 1)[0]} …"
+def _condensed(exchanges: Sequence[Exchange]) -> str:
+    """As many of them as there is room for, the newest."""
+    lines, room = list[str](), CONDENSED_CHARACTERS
+    for one in reversed([one for one in exchanges if one.intent is not Intent.CHAT]):
+        first = next((one.answer[span.start : span.end] for span in split_sentences(one.answer)), "")
+        line = f"- {flat(one.question)}: {_shortened(flat(first), LONGEST_FACT)}"
+        if (room := room - len(line)) < 0:
+            break
+        lines.insert(0, line)
+    return "\n".join(lines)
+
+
+def _shortened(answer: str, longest: int = LONGEST_OLDER) -> str:
+    return answer if len(answer) <= longest else f"{answer[:longest].rsplit(' ', 1)[0]} …"

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from core.domain.errors import IndexMismatchError, ModelUnavailableError
 from core.domain.ports import Embedder, KeywordIndex, PassageIndex, Vectors
 from core.domain.search import SearchPlan
-from core.text.terms import content_terms
+from core.text.terms import FUNCTION_WORDS, content_terms, words
 
 SEARCH_DEPTH = 60
 """Results asked of each index per wording."""
@@ -30,6 +30,8 @@ class Rankings:
     dense: list[Ranking]
     trouble: str
     """Why there was no search by meaning, if there was none."""
+    absent: Sequence[str] = ()
+    """Words of the question that stand nowhere in what was searched."""
 
     def best_scores(self) -> dict[str, dict[str, float]]:
         """The best score of each passage, by index."""
@@ -66,6 +68,8 @@ class RunIndexes:
         keyword = [by_words(text, narrow) for text in _different_words(own)]
         keyword += [by_words(own[0], scope) for scope in wide]
         expanded = [by_words(text, narrow) for text in printed]
+        said = [word for word in words(plan.standalone_question) if word.lower() not in FUNCTION_WORDS]
+        absent = self._pool.submit(self._keywords.absent, said, document_ids=ids)
         dense, trouble = list[Ranking](), ""
         try:
             vectors = self._embedder.embed_queries(own)
@@ -73,7 +77,8 @@ class RunIndexes:
             dense += [self._by_meaning(vectors[0], scope) for scope in wide]
         except (ModelUnavailableError, IndexMismatchError) as error:
             dense, trouble = [], str(error)
-        return Rankings([found.result() for found in keyword], [found.result() for found in expanded], dense, trouble)
+        by_word, by_printed = ([one.result() for one in found] for found in (keyword, expanded))
+        return Rankings(by_word, by_printed, dense, trouble, absent.result())
 
     def _by_meaning(self, vector: Vectors, scope: Sequence[str]) -> Ranking:
         spread = SPREADS.get(self._embedder.name, 1.0)

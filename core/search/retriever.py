@@ -96,6 +96,7 @@ class Retriever:
             score_floor=floor,
             notes=tuple(dict.fromkeys(f"The question names {names[at]}." for one in found for at in one.named)),
             notices=tuple(dict.fromkeys(told for one in found for told in one.notices)),
+            absent=tuple(found[0].rankings.absent) if len(found) == 1 else (),
         )
 
     def _look(self, plan: SearchPlan, scope: Sequence[str], documents: Mapping[str, Document]) -> _Look | None:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 from core.domain.documents import Passage
 from core.store.database import Database
-from core.text.terms import STOP_WORDS, UNRAISED
+from core.text.terms import STOP_WORDS, UNRAISED, root, stem
 
 CONTEXT_WEIGHT = 0.5
 COMMON_SHARE = 0.15
@@ -33,6 +33,7 @@ _ARABIC_LETTERS = str.maketrans("أإآٱىة", "اااايه")
 _ARABIC_ARTICLE = re.compile(r"^(?:وال|بال|كال|فال|ال|لل)(?=\w{3})")
 _ARABIC = re.compile(r"[\u0600-\u06ff]")
 _CYRILLIC = re.compile(r"[\u0400-\u04ff]")
+_LATIN = re.compile(r"[\dA-Za-zÀ-ɏ'’]+")
 _CYRILLIC_STEM = 6
 """Cyrillic words are cut to this many letters, which drops most inflected endings."""
 
@@ -81,11 +82,7 @@ class Fts5Index:
         expression = self._expression(query)
         if not expression:
             return []
-        scope, values = "", list[str]()
-        if document_ids:
-            # The plus keeps FTS5 from running the whole query again for each row of the scope.
-            scope = f"AND +rowid IN (SELECT number FROM passages WHERE document_id IN ({_marks(document_ids)}))"
-            values = list(document_ids)
+        scope, values = _within(document_ids)
         rows = self._database.connection.execute(
             f"""SELECT passages.id, found.score FROM (
                   SELECT rowid, -bm25(passage_words, {CONTEXT_WEIGHT}, 1.0) AS score FROM passage_words
@@ -94,6 +91,14 @@ class Fts5Index:
             (expression, *values, limit),
         )
         return [(row["id"], row["score"]) for row in rows]
+
+    def absent(self, words: Sequence[str], *, document_ids: Sequence[str]) -> list[str]:
+        scope, values = _within(document_ids)
+        sql = f"SELECT 1 FROM passage_words WHERE passage_words MATCH ? {scope} LIMIT 1"
+        of_word = {word: list(index_terms(word)) for word in words if _LATIN.fullmatch(word)}
+        begun = {word: f'"{root(stem(terms[0]))}"*' for word, terms in of_word.items() if len(terms) == 1}
+        found = self._database.connection.execute
+        return [word for word, beginning in begun.items() if found(sql, (beginning, *values)).fetchone() is None]
 
     def remove_document(self, document_id: str) -> None:
         with self._database.transaction() as connection:
@@ -133,6 +138,14 @@ class Fts5Index:
             (term, MOST_SCORED + 1),
         ).fetchone()[0]
         return counted
+
+
+def _within(document_ids: Sequence[str]) -> tuple[str, Sequence[str]]:
+    """What limits a query to the passages of these documents, if any are given."""
+    if not document_ids:
+        return "", ()
+    # The plus keeps FTS5 from running the whole query again for each row of the scope.
+    return f"AND +rowid IN (SELECT number FROM passages WHERE document_id IN ({_marks(document_ids)}))", document_ids
 
 
 def _marks(values: Sequence[str]) -> str:

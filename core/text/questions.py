@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from core.text.terms import FUNCTION_WORDS, STOP_WORDS, content_terms, words
+from core.text.terms import FUNCTION_WORDS, STOP_WORDS, content_terms, specificity, stem, words
 
 _FIGURE = re.compile(r"\d[\d.,]*")
 _TURNING = re.compile(
@@ -61,6 +61,8 @@ _COURTESY = frozenset(content_terms("please tell give show"))
 PARTS = ("section", "clause", "chapter", "article", "paragraph", "appendix", "annex", "schedule")
 """Of a document, that have titles."""
 NOT_FOUND = "I found no answer in these documents."
+TELLING, MOST_TOLD = 0.8, 2
+"""From this specificity on it is worth telling that a word occurs nowhere, and of how many."""
 
 
 def is_english(question: str) -> bool:
@@ -78,6 +80,14 @@ def in_english(question: str, texts: Sequence[str]) -> bool:
 def in_another_language(question: str, texts: Sequence[str]) -> bool:
     """Whether the question is English and most of the texts are not, or the other way round."""
     return bool(texts) and is_english(question) != (2 * sum(map(is_english, texts)) >= len(texts))
+
+
+def occur_nowhere(absent: Sequence[str]) -> str:
+    """That the documents hold none of these words, of which the most telling are named; empty where none tells much."""
+    worth = {word: specificity(stem(word)) for word in absent}
+    telling = sorted((word for word in worth if worth[word] >= TELLING), key=lambda word: -worth[word])[:MOST_TOLD]
+    named = " and ".join(f"“{word}”" for word in worth if word in telling)
+    return f"{named} occur{'s' if len(telling) == 1 else ''} nowhere in the documents." if named else ""
 
 
 def asks_for_list(question: str) -> bool:

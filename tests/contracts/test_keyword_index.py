@@ -131,6 +131,15 @@ def test_word_that_nearly_all_passages_have_does_not_hide_the_rare_one(fill: Fil
     assert found(index, "company mill")[0] == 200
 
 
+def test_a_word_is_absent_only_where_nothing_begins_as_it_does(fill: Fill) -> None:
+    fill("The penguins of Köln", document_id=TWO)
+    index = fill("Volcanoes erupted in 1998", "小さい火山")
+    asked = ["volcano", "eruption", "Köln", "1998", "Mongolia", "1997", "penguin", "地震"]
+    assert index.absent(asked, document_ids=()) == ["Mongolia", "1997"], "of scripts without spaces nothing is said"
+    assert index.absent(asked, document_ids=(ONE,)) == ["Köln", "Mongolia", "1997", "penguin"]
+    assert index.absent(asked, document_ids=(TWO,)) == ["volcano", "eruption", "1998", "Mongolia", "1997"]
+
+
 def test_removed_document_is_found_no_more(fill: Fill) -> None:
     fill("rent one")
     index = fill("rent two", document_id=TWO)

@@ -19,7 +19,7 @@ from core.store.collections import Collections
 from core.store.database import Database
 from core.store.sessions import Sessions
 from core.store.turns import Turns
-from core.text.terms import content_terms
+from core.text.terms import content_terms, words
 
 CONTRACT = (
     "7.3 Late payment. Overdue amounts bear interest at 1.5 % per month from the due date.",
@@ -92,6 +92,8 @@ class WordSearch:
             ranked.append((max(len(query & terms) / max(len(query), 1) for query in queries), passage))
         ranked.sort(key=lambda pair: -pair[0])
         kept = [(score, passage) for score, passage in ranked if score >= floor]
+        said = {term for _, passage in ranked for term in content_terms(passage.text)}
+        asked = [word for word in words(plan.standalone_question) if content_terms(word)]
         return SearchResult(
             evidence=tuple(
                 Evidence(number, passage, self.shelf.names[passage.document_id], self._scores(score, passage, plan))
@@ -100,6 +102,7 @@ class WordSearch:
             rankings={"reranked": tuple(Candidate(passage, {"words": score}) for score, passage in ranked)},
             reranker="words",
             score_floor=floor,
+            absent=tuple(word for word in asked if not said.issuperset(content_terms(word))),
         )
 
     @staticmethod

@@ -11,9 +11,10 @@ from core.domain.search import Evidence, Intent
 from core.domain.turns import SURE
 from core.models import quoting
 from core.models.lists import NAMED_WHOLE
-from core.models.quoting import DOUBTED, Quoting, part_by_part, quotes
+from core.models.quoting import COMES_NEAREST, DOUBTED, Quoting, part_by_part, quotes
 from core.models.selection import OF_ANOTHER, Selection, answers_with_heading, is_of_another, is_of_another_year, select
 from core.models.units import signed, units_of
+from core.text.questions import NOT_FOUND
 
 TEXT = "The handrail is 110 centimetres high. A visit outside the hours of the help desk costs 260 euros."
 EVIDENCE = (Evidence(1, Passage("d:0:0", "d", 0, "1", TEXT, 0, len(TEXT)), "d.pdf", {"reranked": 1.0, "dense": 0.8}),)
@@ -43,6 +44,16 @@ def test_a_part_without_an_answer_is_said_to_be_open(monkeypatch: pytest.MonkeyP
     *answered, last = part_by_part(_pieces(HEIGHT, PRICE))
     assert "110 centimetres" in answered[0].text
     assert last.kind is PartKind.DECLINE and last.text == "I found no answer to “what does a visit cost?”."
+
+
+def test_a_decline_names_what_occurs_nowhere_and_quotes_nothing_where_all_of_it_does() -> None:
+    none = Selection(select(PRICE, EVIDENCE).scored, answered=0.2)
+    (first, *nearest) = quotes("What does a helicopter cost?", none, ("helicopter",))
+    assert first.text == f"{NOT_FOUND} “helicopter” occurs nowhere in the documents. {COMES_NEAREST}" and nearest
+    (alone,) = quotes("Which helicopters hover?", none, ("helicopters", "hover"))
+    assert alone.text == f"{NOT_FOUND} “helicopters” and “hover” occur nowhere in the documents."
+    (german, *_) = quotes("Was kostet ein Hubschrauber?", none, ("kostet", "Hubschrauber"))
+    assert german.text == f"{NOT_FOUND} {COMES_NEAREST}", "a page in another language has other words for it"
 
 
 def test_what_several_documents_say_stands_under_their_names(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,8 +3,9 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
+from core.domain.search import Intent
 from core.domain.turns import Exchange
-from core.search.conversation import HISTORY_CHARACTERS, MOST_OLDER, conversation_for
+from core.search.conversation import CONDENSED_CHARACTERS, HISTORY_CHARACTERS, MOST_OLDER, conversation_for
 
 BRIDGE = Exchange("2", "How long is the Harrow Bridge?", "The Harrow Bridge is 412 m long.")
 FILLER = tuple(
@@ -15,8 +16,19 @@ FILLER = tuple(
 def test_what_was_said_of_a_thing_long_before_is_told_again() -> None:
     told = conversation_for("When was the Harrow Bridge opened?", (BRIDGE, *FILLER))
     assert told.older == (BRIDGE,) and told.newest == FILLER[-len(told.newest) :]
-    assert [message.text for message in told.messages[:2]] == [BRIDGE.question, BRIDGE.answer]
+    assert [message.text for message in told.messages[2:4]] == [BRIDGE.question, BRIDGE.answer]
     assert told.left_out == 1 + len(FILLER) - 1 - len(told.newest)
+
+
+def test_what_is_left_out_is_told_in_short_within_its_share_and_small_talk_is_not() -> None:
+    hello = Exchange("0", "Hello!", "Hello, ask me about your documents.", intent=Intent.CHAT)
+    told = conversation_for("Who signed?", (hello, BRIDGE, *FILLER[:12]))
+    lines = told.condensed.splitlines()
+    assert lines[0] == "- How long is the Harrow Bridge?: The Harrow Bridge is 412 m long."
+    assert len(lines) == told.left_out - 1, "the greeting is left out, and not told in short"
+    assert told.messages[0].text.endswith(told.condensed)
+    many = conversation_for("Who signed?", (BRIDGE, *FILLER * 3))
+    assert len(many.condensed) <= CONDENSED_CHARACTERS + many.condensed.count("\n") and "Bridge" not in many.condensed
 
 
 def test_of_a_last_answer_that_is_too_long_the_beginning_is_told() -> None:

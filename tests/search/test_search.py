@@ -53,6 +53,12 @@ def test_the_fault_is_found_by_its_number(retriever: Retriever) -> None:
     assert places(search(retriever, "What does error 189 mean?"))[0] == (id_of("coffee_manual.pdf"), 1)
 
 
+def test_the_words_that_occur_nowhere_are_told_of_what_was_searched(retriever: Retriever) -> None:
+    asked = "Which tablets descale the moped?"
+    assert search(retriever, asked).absent == ("moped",)
+    assert search(retriever, asked, "NORTHWIND_2021_10K.pdf").absent == ("tablets", "descale", "moped")
+
+
 def test_a_ratio_is_looked_up_where_its_parts_stand(retriever: Retriever) -> None:
     found = places(search(retriever, "What is the FY2021 operating cash flow ratio?", "NORTHWIND_2021_10K.pdf"))
     assert {page for _, page in found[:2]} == {2, 3}

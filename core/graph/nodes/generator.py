@@ -73,7 +73,7 @@ def generator(state: TurnState, runtime: Runtime[TurnContext]) -> TurnState:
         read={"engine": engine.name, "evidence": [item.number for item in request.evidence], "usage": to_plain(usage),
               "critique": list(request.critique), "hint": request.hint,
               "conversation": [message.text for message in request.history],
-              "exchanges not told": len(context.history) - len(request.history) // 2},
+              "exchanges not told in full": conversation_for(state.asked, context.history).left_out},
         returned={"draft": cited.text, "evidence": [item.passage.id for item in evidence],
                   "citations": [to_plain(citation) for citation in cited.citations],
                   "removed markers": removed} | ({"thoughts": thoughts} if thoughts else {}),
@@ -192,6 +192,7 @@ def _request(state: TurnState, context: TurnContext) -> AnswerRequest:
         hint=state.hint,
         stated=_stated(state.stated, state.evidence),
         library_is_empty=not context.documents,
+        absent=state.absent,
         read_otherwise=_read_otherwise(state),
         pieces=tuple(_pieces(state, state.evidence)),
     )

@@ -114,6 +114,7 @@ def _search(state: TurnState, context: TurnContext, searched: Sequence[Document]
             "reranker": result.reranker,
             "left out": list(result.left_out),
             "notes": list(result.notes),
+            "words that occur nowhere": list(result.absent),
         },
         returned=described(result),
     )
@@ -121,6 +122,7 @@ def _search(state: TurnState, context: TurnContext, searched: Sequence[Document]
         state,
         evidence=result.evidence,
         nearest=() if result.evidence else _nearest(result, {document.id: document for document in searched}),
+        absent=() if holes else result.absent,
         notices=tuple(dict.fromkeys([*state.notices, *result.notices, *holes])),
     )
 
