@@ -53,6 +53,8 @@ class AnswerRequest:
     """Words of the question that stand nowhere in the documents."""
     read_otherwise: str = ""
     """How else a follow-up is read: by itself, where ``question`` is it joined with the question before, or joined."""
+    draws: bool = False
+    """It asks for a chart."""
     pieces: tuple["AskedPiece", ...] = ()
     """The separate questions of one that asks several things; empty where it asks one."""
 

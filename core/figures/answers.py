@@ -65,20 +65,29 @@ def analyse(
     known: Iterable[str] = (),
     kin: Mapping[str, str] | None = None,
     formulas: Formulas | None = None,
+    draws: bool = False,
 ) -> Analysis:
-    """State the cell that is asked for, and what follows from cells by the question's form or by a trade's formula."""
+    """State the cell that is asked for, and what follows from cells by the question's form or by a trade's formula.
+
+    ``draws``: a chart is asked for, so that a row over its periods or a column is looked for first.
+    """
     formulas, known = formulas or shipped_formulas(), tuple(known)
     asked_as = asking(question)
     question = as_printed(asked_as, tables, formulas)
-    of_form = computed(question, tables, known=known, kin=kin)
+    of_form = computed(question, tables, known=known, kin=kin, draws=draws)
     if asks_yes_or_no(question):
         return Analysis(tuple(filter(None, [of_form.stated])), of_form.missing)
-    if of_form.stated and of_form.stated.computation is None:
-        return Analysis((of_form.stated,))
+    series = of_form.stated if of_form.stated and of_form.stated.computation is None else None
+    if series and (series.probability >= SURE or not draws):
+        return Analysis((series,))
     most_or_least = extreme(asked_as, tables)
     if most_or_least and not _of_other_years(years_of(asked_as), most_or_least.figures):
         return Analysis((most_or_least,))
-    of_all = (column_sum if asks_for_sum(asked_as) else whole_column)(asked_as, tables, UNWEIGHED)
+    of_all = (
+        column_sum(asked_as, tables, UNWEIGHED)
+        if asks_for_sum(asked_as)
+        else whole_column(asked_as, tables, UNWEIGHED, by_head=draws)
+    )
     if of_all and not _of_other_years(years_of(asked_as), of_all.figures):
         return Analysis((of_all,))
     of_trade = named(asked_as, tables, OF_A_TRADE, formulas)

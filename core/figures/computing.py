@@ -57,12 +57,15 @@ def computed(
     kin: Mapping[str, str] | None = None,
     weights: Weights | None = None,
     gates: Gates | None = None,
+    draws: bool = False,
 ) -> Computed:
-    """Compute what the question's form wants, from cells of the tables.
+    """Compute what the question's form wants, from cells of the tables; where it ``draws``, a row over its periods.
 
     ``kin``: by document id what it shares with those that say the same of another year: "report # of Acme".
     """
     asked = wanted_of(question, tables)
+    if asked is None and draws:
+        asked = Wanted(Form.SERIES, (question,), tuple(dates_of(question)), whole_range=True)
     if asked is None:
         return Computed()
     gates, printed, known = gates or shipped_gates(), tuple(printed), tuple(known)

@@ -110,12 +110,12 @@ def column_sum(question: str, tables: Sequence[Table], probability: float) -> St
     return found[0] if len(found) == 1 else None
 
 
-def whole_column(question: str, tables: Sequence[Table], probability: float) -> Stated | None:
-    """Every row of the column that is named together with what its rows are, and with nothing else."""
+def whole_column(question: str, tables: Sequence[Table], probability: float, *, by_head: bool = False) -> Stated | None:
+    """Every row of the column that is named together with what its rows are, and with nothing else; or by its head."""
     found: list[Stated] = []
     for column in _named_columns(question, tables) if not has_turning_words(question) else ():
         figures = tuple(figure for table, cell in column.all if (figure := figure_of(table, cell)) is not None)
-        named = column.all_said and column.features["column named"] and column.features["label"]
+        named = column.features["column named"] and (by_head or (column.all_said and column.features["label"]))
         if named and len(figures) <= MOST_OPERANDS and len({figure.label for figure in figures}) == len(column.all):
             found.append(Stated(statement(figures), figures, probability))
     return found[0] if len(found) == 1 else None

@@ -30,6 +30,8 @@ class TurnState:
     """It is read as if nothing had been said before."""
     everywhere: bool = False
     """What documents it names narrows nothing."""
+    draws: bool = False
+    """It asks for a chart."""
     targets: tuple[str, ...] = ()
     """Documents that were @mentioned."""
     standalone: str = ""

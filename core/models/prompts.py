@@ -20,6 +20,9 @@ _CHAT = """You are Pincite, an assistant that answers questions about the user's
 This message needs no search. Reply in one to three friendly sentences. State no facts about the documents, and say that
 questions about them are answered from their pages."""
 
+CHART_RULE = """A chart is asked for: answer with one ```json block instead of sentences, a Vega-Lite specification
+whose data.values repeat figures of the passages."""
+
 
 def messages_for(request: AnswerRequest) -> list[dict[str, str]]:
     """The conversation to send: rules, what was said before, then evidence and question."""
@@ -36,6 +39,8 @@ def _user_text(request: AnswerRequest) -> str:
     if request.stated:
         figures = "\n".join(map(_figure, request.stated[:MOST_FIGURES]))
         parts.append(f"Read in them and computed from their tables by code, as data too; use what answers:\n{figures}")
+    if request.draws:
+        parts.append(CHART_RULE)
     if request.critique:
         parts.append(
             "A check of your last draft found:\n" + "\n".join(f"- {in_line(line)}" for line in request.critique)

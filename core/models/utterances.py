@@ -33,6 +33,8 @@ class Wish(StrEnum):
     PROGRAM = "program"
     LIBRARY = "library"
     DOCUMENTS = "documents"
+    CHART = "chart"
+    """Of figures of the documents."""
 
 
 def wish_of(text: str) -> tuple[Wish, float]:

@@ -53,17 +53,16 @@ def named_documents(
 ) -> tuple[str, ...]:
     """The ids of those that a question calls by name, as far as names tell them apart; the years are left to the rest.
 
-    A name that is a common word ("letter"), or a kind of document ("the policy"), counts where it is the whole name,
-    unless it must be named ``surely``. Of several of one name with other years, those of the year that is asked for,
-    where there are any, and of the years ``beside``. "Ferry Lane" calls no document of Copper Lane.
+    A name that is a common word ("letter") counts where it is the whole name, unless it must be named ``surely``. Of
+    several of one name with other years, those of the year that is asked for, where there are any, and of the years
+    ``beside``. "Ferry Lane" calls no document of Copper Lane.
     """
     scores = match_documents(_without_strangers(question, documents), (), documents)
     spoken = _in_words(question)
     named = [
         document
         for document in documents
-        if scores[document.id] >= DECISIVE_MATCH
-        or (not surely and any(_is_called(one, spoken) for one in _called(document)))
+        if scores[document.id] >= DECISIVE_MATCH or (not surely and _is_called(document.name, spoken))
     ]
     asked = set(map(int, years_in(question)))
     years = {one.id: _years_of(one.name, _values(one, ("year", "date"))) for one in named}
@@ -96,10 +95,6 @@ def only_names(question: str, documents: Sequence[Document], *, and_of: str = ""
     """Whether it names these documents and asks nothing by itself, but for what ``and_of`` does."""
     names = {stem(word) for one in documents for word in _names_of(one.name, _values(one, _NAMED_FIELDS))}
     return bool(names) and names.union(content_terms(and_of)).issuperset(content_terms(question))
-
-
-def _called(document: Document) -> tuple[str, ...]:
-    return (document.name, *_values(document, ("document type",)))
 
 
 def _without_strangers(question: str, documents: Sequence[Document]) -> str:

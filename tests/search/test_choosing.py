@@ -133,9 +133,6 @@ def test_a_document_called_by_its_whole_name_is_named_however_common_the_word() 
     assert named_documents("What does the support contract say?", library) == ("support-contract.pdf",)
     assert named_documents("Who signed the contract?", library) == ()
     assert named_documents("Who signed the letter?", library, surely=True) == ()
-    kinds = [document("a7.pdf", document_type="policy"), document("b9.pdf", document_type="invoice"), document("c.pdf")]
-    assert named_documents("What does the policy say of theft?", kinds) == ("a7.pdf",)
-    assert named_documents("What does the policy say of theft?", kinds, surely=True) == ()
     little = [document("a.pdf"), document("report.pdf"), document("12.pdf")]
     assert named_documents("What is a berth, in the report of 12 May?", little) == ()
 

@@ -31,19 +31,21 @@ def analyst(state: TurnState, runtime: Runtime[TurnContext]) -> TurnState:
     """State what tables say; no model has a part in it."""
     context = runtime.context
     context.progress.step("Reading tables…")
-    pages = _best_pages(state.evidence)
+    read = tables_near(state.evidence, context)
     called = {item.passage.document_id: (item.document_name, *item.called) for item in state.evidence}
-    tables = of_what_is_called(state.asked, _tables(pages, context), called)
+    tables = of_what_is_called(state.asked, read, called)
     kin = {document_id: _YEAR.sub("#", name) for document_id, (name, *_) in called.items()}
     names = [name for own in called.values() for name in own]
     if gone_on := _gone_on(state, context, tables):
         state, analysis = gone_on
     else:
-        analysis = analyse(core_question(state.asked), tables, known=names, kin=kin, formulas=context.formulas)
+        analysis = analyse(
+            core_question(state.asked), tables, known=names, kin=kin, formulas=context.formulas, draws=state.draws
+        )
         if state.plan and state.plan.pieces:
             state, analysis = _of_pieces(state, analysis, tables, names, context)
     context.note(
-        read={"pages": [f"{document_id}, {page_index + 1}" for document_id, page_index in pages]},
+        read={"pages": [f"{document_id}, {page_index + 1}" for document_id, page_index in _best_pages(state.evidence)]},
         decided={"tables": len(tables), "missing": analysis.missing}
         | ({"read as": state.asked, "because": "it names a place in the last answer's table"} if gone_on else {}),
         returned={"stated": [_line(stated) for stated in analysis.stated]},
@@ -110,8 +112,9 @@ def _best_pages(evidence: Sequence[Evidence]) -> list[PageKey]:
     return sorted(list(pages)[:MOST_PAGES])
 
 
-def _tables(pages: Sequence[PageKey], context: TurnContext) -> list[Table]:
-    """The tables of these pages, whole: with the pages from which they go on, and to which they do."""
+def tables_near(evidence: Sequence[Evidence], context: TurnContext) -> list[Table]:
+    """The tables of the best passages' pages, whole: with the pages from which they go on, and to which they do."""
+    pages = _best_pages(evidence)
     counts = {document.id: document.page_count for document in context.documents}
     found: list[Table] = []
     for document_id in dict.fromkeys(document_id for document_id, _ in pages):

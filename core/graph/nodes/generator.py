@@ -20,8 +20,12 @@ from core.domain.errors import StoppedError
 from core.domain.figures import Stated
 from core.domain.ports import AnswerRequest, AskedPiece, ChatModel
 from core.domain.search import Evidence, Intent, Reason, piece_score
+from core.domain.tables import Table
 from core.figures.answers import parts_of
+from core.figures.proposed import split_chart
 from core.graph.context import TurnContext
+from core.graph.nodes.analyst import tables_near
+from core.graph.nodes.drawn import drawn_of
 from core.graph.state import TurnState, critique_of
 from core.judge.citations import CitedAnswer, cite, read_typed, renumbered
 from core.judge.claims import without_filler
@@ -43,19 +47,24 @@ def generator(state: TurnState, runtime: Runtime[TurnContext]) -> TurnState:
     """Write one draft; in chat intent it is the answer."""
     context = runtime.context
     chat = state.intent is Intent.CHAT
-    engine, silence = context.stand_in if state.by_code else context.model, []
+    engine, silence, tables = context.stand_in if state.by_code else context.model, list[str](), list[Table]()
     request = whole = _request(state, context)
     if engine.writes_prose and not chat:
         whole = _counted_as_sent(request, _quoted_by_code(request, context))
         whole = replace(whole, pieces=tuple(_pieces(state, whole.evidence)))
+        tables = tables_near(whole.evidence, context)
         request = replace(whole, evidence=_readable(whole.evidence, engine.readable_characters))
     verb = "Writing" if engine.writes_prose else "Selecting quotations"
     passages = f"{len(request.evidence)} passage{'' if len(request.evidence) == 1 else 's'}"
     context.progress.step(f"{verb}…" if chat else f"{verb} from {passages}…")
-    parts, removed, thoughts = _written(engine, request, context)
+    parts, removed, thoughts, proposed = _written(engine, request, context)
+    left_out = ""
+    if engine.writes_prose and not chat:
+        drawn, left_out = drawn_of(proposed, request.stated, tables, whole.evidence, engine)
+        parts = (*parts, *drawn)
     if not parts and engine.writes_prose:
         engine, silence = context.stand_in, [_silence(context)]
-        parts, removed, _ = _written(engine, whole, context)
+        parts, removed, *_ = _written(engine, whole, context)
     give_up = "The answer reached its time limit." if context.out_of_time and not (chat or state.by_code) else ""
     found = (
         CitedAnswer(parts, ())
@@ -90,14 +99,16 @@ def generator(state: TurnState, runtime: Runtime[TurnContext]) -> TurnState:
         usage=usage,
         give_up=give_up,
         suspect=state.suspect or bool(give_up),
-        notices=tuple(dict.fromkeys([*state.notices, *silence, *otherwise, *engine.notices])),
+        notices=tuple(
+            dict.fromkeys([*state.notices, *silence, *otherwise, *filter(None, [left_out]), *engine.notices])
+        ),
     )
 
 
 def _written(
     engine: ChatModel, request: AnswerRequest, context: TurnContext
-) -> tuple[tuple[AnswerPart, ...], int, str]:
-    """What an engine writes, as parts, how many of its markers point to no evidence, and what it thought aloud.
+) -> tuple[tuple[AnswerPart, ...], int, str, str]:
+    """What an engine writes, as parts, how many of its markers point to no evidence, its thoughts, and its chart.
 
     Prose is read here, once.
 
@@ -105,13 +116,14 @@ def _written(
     """
     halted = context.halted if engine.writes_prose else context.stopped
     whole: list[AnswerPart] = []
-    reply = prose = thoughts = ""
+    reply = prose = thoughts = chart = ""
     context.progress.draft(())
     for piece in engine.answer(request, halted):
         if isinstance(piece, str):
             reply += storable(piece)
             thought_before = bool(thoughts)
             thoughts, prose = split_thinking(reply)
+            prose, chart = split_chart(prose)
             if thoughts and not thought_before:
                 context.progress.step(f"{engine.name} is thinking…")
         else:
@@ -124,7 +136,7 @@ def _written(
     prose = mended(prose, request)
     read, removed = read_typed(without_filler(prose) if request.evidence else prose, request.evidence)
     parts = (*whole, *read)
-    return parts, removed, thoughts
+    return parts, removed, thoughts, chart
 
 
 def _quoted_by_code(request: AnswerRequest, context: TurnContext) -> list[AnswerPart]:
@@ -193,6 +205,7 @@ def _request(state: TurnState, context: TurnContext) -> AnswerRequest:
         stated=_stated(state.stated, state.evidence),
         library_is_empty=not context.documents,
         absent=state.absent,
+        draws=state.draws,
         read_otherwise=_read_otherwise(state),
         pieces=tuple(_pieces(state, state.evidence)),
     )

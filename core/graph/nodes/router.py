@@ -55,6 +55,7 @@ _READS_LIKE = {
     Wish.PROGRAM: "a question about the program",
     Wish.LIBRARY: "a question about the library",
     Wish.DOCUMENTS: "a question to the documents",
+    Wish.CHART: "a wish for a chart",
 }
 _INTENTS = {Wish.CHAT: Intent.CHAT, Wish.PROGRAM: Intent.ABOUT, Wish.LIBRARY: Intent.ABOUT}
 
@@ -93,6 +94,7 @@ def router(state: TurnState, runtime: Runtime[TurnContext]) -> TurnState:
         state,
         intent=intent,
         standalone=text,
+        draws=wish_of(text)[0] is Wish.CHART,
         targets=mentioned,
         notices=notices,
     )
@@ -100,6 +102,7 @@ def router(state: TurnState, runtime: Runtime[TurnContext]) -> TurnState:
         decided={
             "intent": intent,
             "because": why,
+            "draws": routed.draws,
             "mentioned": [d.name for d in documents if d.id in mentioned],
         }
     )
@@ -220,7 +223,7 @@ def _by_wish(text: str, documents: Sequence[Document]) -> tuple[Intent | None, s
     told = f"it reads like {_READS_LIKE[wish]}, {sure:.0%} sure"
     if wish is not Wish.CHAT and _SURVEY.search(text) and not _LISTING.search(text) and not _topic(text, documents):
         return Intent.SURVEY, "the question is about whole documents", wish
-    if wish is Wish.DOCUMENTS or (wish is not Wish.CHAT and sure < SURE):
+    if wish in (Wish.DOCUMENTS, Wish.CHART) or (wish is not Wish.CHAT and sure < SURE):
         return Intent.DOCUMENT_SEARCH, told, Wish.DOCUMENTS
     # small talk names no document: "And Bexton?" asks the one of that name
     topic = asked_beside(text, "") if wish is Wish.CHAT else _topic(text, documents)

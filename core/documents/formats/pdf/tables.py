@@ -90,9 +90,9 @@ def _table(lines: Sequence[Line], start: int, end: int) -> dict[int, TableRow]:
     rows = {index: TableRow() for index in range(start_of_heads, first)}
     for index in range(first, end):
         line = lines[index]
-        if index > first and _begins_anew(line):
+        if index > first and (_begins_anew(line) or (_is_title(lines[index - 1], data) and _names_columns(line))):
             return rows | _table(lines, index, end)
-        if len(line.segments) > 1 or line.size < 1.1 * data.size:
+        if not _is_title(line, data):
             rows[index] = TableRow(heads, _tabs(line.segments, columns))
     return rows
 
@@ -114,6 +114,15 @@ def _begins_anew(line: Line) -> bool:
     """Heads in the middle of a table: cells with years, and no figures."""
     dated = any(_IN_YEAR.search(cell.text) for cell in line.segments[1:])
     return len(line.segments) > 1 and dated and not _data(line)
+
+
+def _is_title(line: Line, data: Line) -> bool:
+    """One cell in larger letters than the table's rows."""
+    return len(line.segments) == 1 and line.size >= 1.1 * data.size
+
+
+def _names_columns(line: Line) -> bool:
+    return _is_row(line) and not any(map(_figure, line.segments[1:]))
 
 
 def _start_of_heads(lines: Sequence[Line], start: int) -> int:

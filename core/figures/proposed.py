@@ -1,0 +1,79 @@
+"""A chart that a language model proposes: read out of its reply, and drawn from the cells that print its data, or not.
+
+The proposal is Vega-Lite with inline data. Which figures belong together is all that is taken from it.
+"""
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from decimal import Decimal
+from typing import Any
+
+from core.domain.figures import Figure
+from core.domain.tables import Table
+from core.figures.cells import figure_of
+from core.text.measures import printed_figure
+from core.text.stating import FEWEST_OF_A_SERIES, MOST_OPERANDS, series_of
+from core.text.terms import content_terms
+
+_BLOCK = re.compile(r"\n?```[\w+-]{0,20}\s{0,9}(?P<json>\{.*?)(?:\n?```|\Z)", re.DOTALL)
+
+
+class NotDrawnError(ValueError):
+    """Why a proposal is not drawn, as what follows "the chart was left out: "."""
+
+
+def split_chart(reply: str) -> tuple[str, str]:
+    """A reply, or as much of it as has come, without a block of JSON that holds a chart, and that block."""
+    for block in _BLOCK.finditer(reply):
+        if '"data"' in block["json"] or not block.group().rstrip().endswith("```"):
+            return f"{reply[: block.start()]}{reply[block.end() :]}".strip(), block["json"]
+    return reply, ""
+
+
+def charted(proposal: Mapping[str, Any], tables: Sequence[Table]) -> tuple[Figure, ...]:
+    """The cells of one row or column that print the proposal's data, in its order. Raises NotDrawnError."""
+    data = proposal.get("data")
+    rows = data.get("values") if isinstance(data, dict) else None
+    if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
+        raise NotDrawnError("it has no data.values with one object for each bar or point")
+    if not FEWEST_OF_A_SERIES <= len(rows) <= MOST_OPERANDS:
+        raise NotDrawnError(f"it has {len(rows)} bars or points, and {FEWEST_OF_A_SERIES} to {MOST_OPERANDS} are drawn")
+    cells = [figure for table in tables for cell in table.body if (figure := figure_of(table, cell))]
+    found = [list(_printed_in(row, cells)) for row in rows]
+    for row, figures in zip(rows, found, strict=True):
+        if not figures:
+            raise NotDrawnError(f"no table of the passages prints {json.dumps(row, ensure_ascii=False)[:120]}")
+    for first in found[0]:
+        for together in ("label", "column"):
+            of_one = [[one for one in figures if _shares(one, first, together)] for figures in found]
+            chosen = tuple(figures[0] for figures in of_one if figures)
+            if len(chosen) == len(rows) and series_of(chosen):
+                return chosen
+    raise NotDrawnError("its figures do not stand in one row or one column of a table")
+
+
+def _shares(one: Figure, other: Figure, name: str) -> bool:
+    same_table = (one.document_id, one.unit, one.scale) == (other.document_id, other.unit, other.scale)
+    return same_table and getattr(one, name) == getattr(other, name)
+
+
+def _printed_in(row: Mapping[str, Any], cells: Sequence[Figure]) -> Iterator[Figure]:
+    """The cells that hold one of the row's figures, where row and head of the cell say all else in it."""
+    for name, value in row.items():
+        amount = _amount(value)
+        if amount is None:
+            continue
+        beside = " ".join(str(other) for key, other in row.items() if key != name and not isinstance(other, float))
+        terms = frozenset(content_terms(beside))
+        for cell in cells:
+            said = content_terms(f"{cell.label} {cell.column} {cell.period}")
+            if amount in (cell.value, cell.amount) and terms and terms.issubset(said):
+                yield cell
+
+
+def _amount(value: object) -> Decimal | None:
+    if isinstance(value, str):
+        printed = printed_figure(value)
+        return printed.value if printed else None
+    return Decimal(str(value)) if isinstance(value, int | float) and not isinstance(value, bool) else None

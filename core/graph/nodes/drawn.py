@@ -1,0 +1,75 @@
+"""What of a draft is drawn: the figures of several periods that code found, or the chart that a model proposes.
+
+A proposal is held against the cells of the evidence's tables, and the model may mend it; why it is left out is told.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from core.domain.answers import AnswerPart, PartKind
+from core.domain.figures import Stated
+from core.domain.ports import ChatModel
+from core.domain.search import Evidence
+from core.domain.tables import Table
+from core.figures.answers import parts_of
+from core.figures.proposed import NotDrawnError, charted
+from core.models.client import strict_json
+from core.text.stating import series_of, statement
+
+DRAWN_FROM = 0.5
+"""From this probability on what code found is drawn without being asked for."""
+MOST_MENDED = 2
+BETWEEN = AnswerPart("\n\n")
+CHART_SCHEMA: Mapping[str, Any] = {
+    "type": "object",
+    "properties": {
+        "data": {
+            "type": "object",
+            "properties": {"values": {"type": "array", "items": {"type": "object"}}},
+            "required": ["values"],
+        }
+    },
+    "required": ["data"],
+}
+
+
+def drawn_of(
+    proposed: str,
+    stated: Sequence[AnswerPart],
+    tables: Sequence[Table],
+    evidence: Sequence[Evidence],
+    engine: ChatModel,
+) -> tuple[tuple[AnswerPart, ...], str]:
+    """Parts that state what is drawn, and what is told where a proposal is left out.
+
+    What code found likely to be asked for needs no proposal.
+    """
+    found = next((part for part in stated if part.kind is PartKind.FIGURE), None)
+    if found and found.computation is None and series_of(found.figures) and (found.probability or 0.0) >= DRAWN_FROM:
+        return (BETWEEN, replace(found, probability=None)), ""
+    if not proposed:
+        return (), ""
+    proposal, why = _read(proposed), ""
+    for left in reversed(range(MOST_MENDED + 1)):
+        try:
+            figures = charted(proposal, tables)
+        except NotDrawnError as refused:
+            why = str(refused)
+        else:
+            drawn = parts_of(Stated(statement(figures), figures, 1.0), evidence)
+            if drawn:
+                return (BETWEEN, *(replace(part, probability=None) for part in drawn)), ""
+            why = "its figures stand on pages that were not found for this question"
+        if left:
+            asked = f"The chart was not drawn: {why}. Give its Vega-Lite specification again, as JSON."
+            proposal = engine.of_last_answer(asked, CHART_SCHEMA) or {}
+    return (), f"The chart that {engine.name} proposed was left out: {why}."
+
+
+def _read(proposed: str) -> Mapping[str, Any]:
+    try:
+        value = strict_json(proposed)
+    except ValueError:
+        return {}
+    return value if isinstance(value, dict) else {}
