@@ -116,6 +116,26 @@ def test_a_table_of_other_columns_on_the_next_page_is_one_of_its_own(read: Read,
     assert not second.continued and [column.label for column in second.columns] == ["", ""]
 
 
+def test_a_title_within_a_page_parts_two_tables(read: Read, tmp_path: Path) -> None:
+    income = [("Income", "2020", "2019"), ("Sales", "10", "20"), ("Rents", "4", "5")]
+    staff = [("Region", "Staff", "Boats"), ("North", "12", "3"), ("South", "9", "1")]
+    document = FPDF()
+    document.add_page()
+    for title, rows in (("Income of the harbour", income), ("Staff by region", staff)):
+        document.set_font("helvetica", size=14)
+        document.cell(0, 8, title, new_x="LMARGIN", new_y="NEXT")
+        document.set_font("helvetica", size=10)
+        for row in rows:
+            for text in row:
+                document.cell(50, 6, text)
+            document.ln(6)
+    document.output(str(tmp_path / "two.pdf"))
+    first, second = find_tables("made", read(tmp_path / "two.pdf"))
+    assert [column.label for column in first.columns] == ["Income", "2020", "2019"]
+    assert [column.label for column in second.columns] == ["Region", "Staff", "Boats"]
+    assert second.caption == "Staff by region" and len(first.rows) == 3
+
+
 def test_pages_without_tables_have_none(read: Read, tmp_path: Path) -> None:
     document = FPDF()
     document.add_page()

@@ -37,6 +37,16 @@ def test_the_chart_holds_the_figures_of_the_cells_in_order_of_time_and_fits_the_
     assert chart["encoding"]["y"]["title"] == "EUR thousand"
 
 
+def test_where_a_chart_is_asked_for_a_row_or_a_column_is_enough() -> None:
+    regions = table_of(REGIONS, "Sales and staff (EUR thousand)")
+    drawn = analyse("Plot the staff as bars", [regions], draws=True).stated[0]
+    assert [(figure.label, figure.text) for figure in drawn.figures] == [("North", "12"), ("South", "9"), ("East", "4")]
+    assert chart_of(drawn.figures) is not None
+    assert not any(chart_of(one.figures) for one in analyse("Plot the staff as bars", [regions]).stated)
+    (row,) = analyse("chart crane hire", [table_of()], draws=True).stated
+    assert [figure.text for figure in row.figures] == ["380", "402", "310"]
+
+
 def test_what_is_no_series_is_not_drawn() -> None:
     (stated,) = analyse("How did crane hire develop?", [table_of()]).stated
     one, two, three = stated.figures

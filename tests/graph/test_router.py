@@ -17,6 +17,7 @@ INTENTS = {
     Wish.PROGRAM: {Intent.ABOUT},
     Wish.LIBRARY: {Intent.ABOUT},
     Wish.DOCUMENTS: {Intent.DOCUMENT_SEARCH, Intent.SURVEY},
+    Wish.CHART: {Intent.DOCUMENT_SEARCH},
 }
 
 

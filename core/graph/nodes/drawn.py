@@ -47,23 +47,24 @@ def drawn_of(
     """
     found = next((part for part in stated if part.kind is PartKind.FIGURE), None)
     if found and found.computation is None and series_of(found.figures) and (found.probability or 0.0) >= DRAWN_FROM:
-        return (BETWEEN, replace(found, probability=None)), ""
+        return (replace(found, probability=None),), ""
     if not proposed:
         return (), ""
-    proposal, why = _read(proposed), ""
+    proposal: Mapping[str, Any] | None = _read(proposed)
     for left in reversed(range(MOST_MENDED + 1)):
         try:
-            figures = charted(proposal, tables)
+            figures = charted(proposal or {}, tables)
         except NotDrawnError as refused:
             why = str(refused)
         else:
             drawn = parts_of(Stated(statement(figures), figures, 1.0), evidence)
             if drawn:
-                return (BETWEEN, *(replace(part, probability=None) for part in drawn)), ""
+                return tuple(replace(part, probability=None) for part in drawn), ""
             why = "its figures stand on pages that were not found for this question"
-        if left:
-            asked = f"The chart was not drawn: {why}. Give its Vega-Lite specification again, as JSON."
-            proposal = engine.of_last_answer(asked, CHART_SCHEMA) or {}
+        asked = f"The chart was not drawn: {why}. Give its Vega-Lite specification again, as JSON."
+        proposal = engine.of_last_answer(asked, CHART_SCHEMA) if left else None
+        if proposal is None:
+            break
     return (), f"The chart that {engine.name} proposed was left out: {why}."
 
 

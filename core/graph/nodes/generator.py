@@ -25,7 +25,7 @@ from core.figures.answers import parts_of
 from core.figures.proposed import split_chart
 from core.graph.context import TurnContext
 from core.graph.nodes.analyst import tables_near
-from core.graph.nodes.drawn import drawn_of
+from core.graph.nodes.drawn import BETWEEN, drawn_of
 from core.graph.state import TurnState, critique_of
 from core.judge.citations import CitedAnswer, cite, read_typed, renumbered
 from core.judge.claims import without_filler
@@ -61,7 +61,7 @@ def generator(state: TurnState, runtime: Runtime[TurnContext]) -> TurnState:
     left_out = ""
     if engine.writes_prose and not chat:
         drawn, left_out = drawn_of(proposed, request.stated, tables, whole.evidence, engine)
-        parts = (*parts, *drawn)
+        parts = (*parts, *((BETWEEN,) if parts and drawn else ()), *drawn)
     if not parts and engine.writes_prose:
         engine, silence = context.stand_in, [_silence(context)]
         parts, removed, *_ = _written(engine, whole, context)
