@@ -259,7 +259,7 @@ def quotes(
             sure = min(sure, UNSURE_OF_NOTHING)  # they may be there, uncounted
         near = sure < QUITE_SURE and not frozenset(content_terms(question)).issubset(map(stem, absent))
         nearest = [quotation_of(one.unit) for one in selection.scored[:1] if near]
-        told = filter(None, [NOT_FOUND, occur_nowhere(absent), COMES_NEAREST if nearest else ""])
+        told = filter(None, [NOT_FOUND, occur_nowhere(absent, "them"), COMES_NEAREST if nearest else ""])
         return [AnswerPart(" ".join(told), kind=PartKind.DECLINE, probability=sure), *nearest]
     if asks_for_list(question) and (items := listed(selection.scored[0].unit)):
         return [

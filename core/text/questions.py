@@ -82,12 +82,12 @@ def in_another_language(question: str, texts: Sequence[str]) -> bool:
     return bool(texts) and is_english(question) != (2 * sum(map(is_english, texts)) >= len(texts))
 
 
-def occur_nowhere(absent: Sequence[str]) -> str:
+def occur_nowhere(absent: Sequence[str], of: str = "the documents") -> str:
     """That the documents hold none of these words, of which the most telling are named; empty where none tells much."""
     worth = {word: specificity(stem(word)) for word in absent}
     telling = sorted((word for word in worth if worth[word] >= TELLING), key=lambda word: -worth[word])[:MOST_TOLD]
     named = " and ".join(f"“{word}”" for word in worth if word in telling)
-    return f"{named} occur{'s' if len(telling) == 1 else ''} nowhere in the documents." if named else ""
+    return f"{named} occur{'s' if len(telling) == 1 else ''} nowhere in {of}." if named else ""
 
 
 def asks_for_list(question: str) -> bool:

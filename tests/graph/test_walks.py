@@ -92,7 +92,7 @@ def test_nothing_found_goes_to_review_without_generator_or_judge(world: Any) -> 
     turn = world(ScriptedModel()).ask("Which zebra won the lottery?").turn
     assert turn.status is TurnStatus.FLAGGED
     assert turn.path == ("router", "rewriter", "retriever", "review")
-    assert turn.answer == f"{NOT_FOUND} “zebra” and “lottery” occur nowhere in the documents."
+    assert turn.answer == f"{NOT_FOUND} “zebra” and “lottery” occur nowhere in them."
     assert turn.question_back and not turn.citations
     assert turn.verdict.declined and 0.5 < turn.verdict.confidence < 1
     assert turn.evidence and turn.evidence[0].reason == "below the score floor"

@@ -28,7 +28,7 @@ def review(state: TurnState, runtime: Runtime[TurnContext]) -> TurnState:
     if best is None:
         reviewed = replace(
             reviewed,
-            parts=(AnswerPart(f"{NOT_FOUND} {occur_nowhere(state.absent)}".strip(), kind=PartKind.DECLINE),),
+            parts=(AnswerPart(f"{NOT_FOUND} {occur_nowhere(state.absent, 'them')}".strip(), kind=PartKind.DECLINE),),
             citations=(),
             verdict=declined_verdict(
                 1 - chance_of_answer(state.asked, state.nearest), context.settings.review_threshold
