@@ -13,6 +13,7 @@ MOST_BARS = 8
 """More periods are drawn as a line."""
 _HEIGHT, _STEP = 260, 32
 """Pixels: of the chart, and of a row where rows stand one below the other."""
+_TICKS = 6
 _SCALES = {1000: "thousand", 10**6: "million", 10**9: "billion", 10**12: "trillion"}
 
 
@@ -47,7 +48,8 @@ def _specification(figures: Sequence[Figure], title: str, names: Sequence[str]) 
     measure = " ".join(filter(None, [first.unit, _SCALES.get(first.scale, "")]))
     bars = not of_a_row or len(values) <= MOST_BARS
     along = {"field": "Of", "type": "ordinal", "sort": None, "title": None}
-    amount = {"field": "Value", "type": "quantitative", "title": measure or None, "scale": {"zero": bars}}
+    axis = {"title": measure or None, "format": ",~f", "tickCount": _TICKS}
+    amount = {"field": "Value", "type": "quantitative", "axis": axis, "scale": {"zero": bars}}
     mark = {"type": "bar", "cornerRadiusEnd": 3, **({"size": 40} if of_a_row else {})}
     return {
         "$schema": altair.SCHEMA_URL,

@@ -34,7 +34,7 @@ def test_the_chart_holds_the_figures_of_the_cells_in_order_of_time_and_fits_the_
     altair.Chart.from_dict(chart, validate=True)
     drawn = [(row["Of"], row["Value"], row["Page"]) for row in chart["data"]["values"]]
     assert drawn == [("2019", 380.0, 5), ("2020", 402.0, 5), ("2021", 310.0, 5)]
-    assert chart["encoding"]["y"]["title"] == "EUR thousand"
+    assert chart["encoding"]["y"]["axis"]["title"] == "EUR thousand"
 
 
 def test_where_a_chart_is_asked_for_a_row_or_a_column_is_enough() -> None:
