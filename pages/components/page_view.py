@@ -16,13 +16,14 @@ from core.services.bootstrap import Pincite
 from core.text.orders import orders_in
 from pages.components.collections import id_for_a_new_session
 from pages.components.controls import button, download, quiet, row
-from pages.components.facade import pincite, safely, tell
+from pages.components.facade import errors_told, pincite, safely, tell
 from pages.components.layout import HEAD
 from pages.components.page_words import PICTURE, draw_page_tools
 from pages.components.words import chip_label, escape, shorten
 
 PICTURE_WIDTH, LARGE_WIDTH = 1100, 1800
 """Pixels; the larger one is for who has zoomed in."""
+THUMBNAIL, PAGES_NEAR = 110, 3
 _TURNED = "page_turned"
 HIDDEN = "This text is in the file but not visible on the page. It is never searched, quoted or given to a model."
 SET_APART = (
@@ -78,18 +79,10 @@ def quotations(group: Sequence[Citation]) -> str:
 def passages_found(turn: Turn) -> list[Citation]:
     """What the search found, as places to look at where nothing is cited; they are framed and not marked."""
     return [
-        Citation(
-            number=item.number,
-            document_id=item.passage.document_id,
-            document_name=item.document_name,
-            page_index=item.passage.page_index,
-            page_label=item.passage.page_label,
-            quotation=shorten(item.passage.text, 200),
-            start=item.passage.start,
-            end=item.passage.start,
-        )
-        for item in turn.evidence
-    ]
+        Citation(item.number, of.document_id, item.document_name, of.page_index, of.page_label, shorten(of.text, 200),
+                 of.start, of.start)
+        for item in turn.evidence for of in [item.passage]
+    ]  # fmt: skip
 
 
 def draw_chips(citations: Sequence[Citation], names: Mapping[str, str], slot: str, key: str) -> None:
@@ -185,8 +178,24 @@ def draw_pager(app: Pincite, document: Document, shown: ShownPage, slot: str) ->
     label = receipt.page_label if receipt else ""
     printed = "" if label in ("", str(shown.page_index + 1)) else f", printed as “{escape(label)}”"
     _turn_button(shown, document, slot, -1)
-    st.markdown(f"Page {shown.page_index + 1} of {document.page_count}{printed}", width="content")
+    here = f"Page {shown.page_index + 1} of {document.page_count}{printed}"
+    with st.popover(here, type="tertiary", key=f"{slot}_pages", on_change="rerun", help="Other pages") as pages:
+        if pages.open:
+            _draw_thumbnails(document, shown, slot)
     _turn_button(shown, document, slot, +1)
+
+
+def _draw_thumbnails(document: Document, shown: ShownPage, slot: str) -> None:
+    """The pages around this one and those that are cited, small and with their marks; a press opens one."""
+    cited = {one.page_index for one in shown.citations if one.document_id == document.id}
+    near = range(max(0, shown.page_index - PAGES_NEAR), min(document.page_count, shown.page_index + PAGES_NEAR + 1))
+    with row():
+        for at in sorted(cited.union(near)):
+            there = replace(shown, page_index=at)
+            with st.container(width=THUMBNAIL, gap="xsmall"), errors_told():
+                st.image(page_picture(document.id, at, 2 * THUMBNAIL, there.marks), alt=f"Page {at + 1}")
+                quiet(f"{at + 1}", "format_quote" if at in cited else "description", show_page, slot, there,
+                      key=f"{slot}_page_{at}", disabled=at == shown.page_index)  # fmt: skip
 
 
 def _turn_button(shown: ShownPage, document: Document, slot: str, step: int) -> None:

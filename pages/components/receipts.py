@@ -15,24 +15,23 @@ from pages.components.words import count, escape, page_name, shorten
 
 def draw_hidden(app: Pincite, document: Document, receipts: Sequence[PageReceipt], slot: str) -> None:
     """Say on which pages the file holds text that nobody sees, or that is set apart."""
-    _draw_apart(document, receipts, slot, seen=False)
-    _draw_apart(document, receipts, slot, seen=True)
+    for seen in (False, True):
+        kept = {one.page_index: [item for item in one.hidden if (item.reason in SEEN) is seen] for one in receipts}
+        found = [receipt for receipt in receipts if kept[receipt.page_index]]
+        if not found:
+            continue
+        title, icon = ("Excluded text", "format_strikethrough") if seen else ("Hidden text", "visibility_off")
+        with st.expander(f"{title} on {count(len(found), 'page')}", icon=f":material/{icon}:"):
+            st.caption(SET_APART if seen else HIDDEN)
+            for receipt in found[:50]:
+                with row(gap="xsmall"):
+                    _page_button(document, receipt, slot, f"apart_{seen}")
+                    st.caption(escape(hidden_summary(kept[receipt.page_index])))
 
 
-def _draw_apart(document: Document, receipts: Sequence[PageReceipt], slot: str, *, seen: bool) -> None:
-    kept = {one.page_index: [item for item in one.hidden if (item.reason in SEEN) is seen] for one in receipts}
-    found = [receipt for receipt in receipts if kept[receipt.page_index]]
-    if not found:
-        return
-    title, icon = ("Excluded text", "format_strikethrough") if seen else ("Hidden text", "visibility_off")
-    with st.expander(f"{title} on {count(len(found), 'page')}", icon=f":material/{icon}:"):
-        st.caption(SET_APART if seen else HIDDEN)
-        for receipt in found[:50]:
-            with row(gap="xsmall"):
-                name = escape(page_name(receipt.page_label, receipt.page_index))
-                place = ShownPage(document.id, receipt.page_index)
-                quiet(name, "find_in_page", show_page, slot, place, key=f"apart_{seen}_{receipt.page_index}")
-                st.caption(escape(hidden_summary(kept[receipt.page_index])))
+def _page_button(document: Document, receipt: PageReceipt, slot: str, key: str) -> None:
+    name, place = page_name(receipt.page_label, receipt.page_index), ShownPage(document.id, receipt.page_index)
+    quiet(escape(name), "find_in_page", show_page, slot, place, key=f"{key}_{receipt.page_index}")
 
 
 @st.cache_data(max_entries=48, show_spinner="Checking for instructions to an AI…")
@@ -68,7 +67,5 @@ def draw_troubles(app: Pincite, document: Document, troubled: Sequence[PageRecei
         button("Read all again", "refresh", app.ingest.retry, document.id, again, key="retry_all")
         for receipt in troubled[:50]:
             with row(gap="xsmall"):
-                name = escape(page_name(receipt.page_label, receipt.page_index))
-                place = ShownPage(document.id, receipt.page_index)
-                quiet(name, "find_in_page", show_page, slot, place, key=f"open_{receipt.page_index}")
+                _page_button(document, receipt, slot, "open")
                 st.caption(escape(f"{receipt.status.capitalize()}: {receipt.reason}"))

@@ -25,12 +25,7 @@ _HEADING = re.compile(r"^#{1,6}[ \t]++(.*)$", re.MULTILINE)
 
 def plain_headings(markdown: str) -> str:
     """Show headings inside an answer as bold lines."""
-    return _HEADING.sub(_bold, markdown)
-
-
-def _bold(heading: re.Match[str]) -> str:
-    title = heading[1].rstrip().rstrip("#").rstrip()
-    return f"**{title}**" if title else heading[0]
+    return _HEADING.sub(lambda heading: f"**{said}**" if (said := heading[1].rstrip(" \t#")) else heading[0], markdown)
 
 
 def shorten(text: str, length: int) -> str:

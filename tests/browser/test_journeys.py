@@ -71,7 +71,7 @@ def test_upload_ask_citation_page_trace_review(quoting_app: str, new_page: NewPa
     expect(picture).to_be_visible()
     assert picture.evaluate("image => image.decode().then(() => image.naturalWidth)") > 500
     page.locator(".st-key-chat_page_next button").first.click()
-    expect(page.get_by_text("Page 3 of 4")).to_be_visible()
+    expect(page.get_by_role("button", name="Page 3 of 4")).to_be_visible()
 
     page.get_by_role("button", name="Why this answer?").click()
     dialog = page.get_by_role("dialog")

@@ -78,6 +78,7 @@ class Screen:
         labels = [
             str(element.label) for kind in ("expander", "button", "status") for element in getattr(self.test, kind)
         ]
+        labels += [block.proto.popover.label for block in self.test.get("popover")]
         return re.sub(r"\\([^\w\s])", r"\1", "\n".join([*values, *labels])).replace("\u2060", "")
 
     def press(self, label: str) -> None:
