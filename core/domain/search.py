@@ -112,6 +112,7 @@ class Reason(StrEnum):
     COUNTED = "page of what was counted"
     NAMED = "place that the question names"
     BELOW_FLOOR = "below the score floor"
+    EXCERPT = "sentence of a passage that did not fit"
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,7 @@
 
 from core.domain.answers import AnswerPart
 from core.domain.ports import AnswerRequest
-from core.domain.search import Evidence, Intent
+from core.domain.search import Evidence, Intent, Reason
 from core.text.foreign import defused, in_line
 from core.text.marks import veiled
 from core.text.orders import without_orders
@@ -56,7 +56,8 @@ def _user_text(request: AnswerRequest) -> str:
 
 def _passage(item: Evidence) -> str:
     passage = item.passage
-    where = " › ".join([item.document_name, *passage.heading_path, f"page {passage.page_label}"])
+    cut = ["one sentence of it"] if item.reason is Reason.EXCERPT else []
+    where = " › ".join([item.document_name, *passage.heading_path, f"page {passage.page_label}", *cut])
     text = veiled(defused(without_orders(passage.text)))
     return f"<passage>\n[{item.number}] ({veiled(in_line(where))})\n{text}\n</passage>"
 

@@ -8,7 +8,7 @@ import re
 import zlib
 from collections.abc import Iterable, Sequence
 from enum import StrEnum
-from functools import cache
+from functools import cache, lru_cache
 from importlib.resources import files
 from itertools import pairwise
 
@@ -37,6 +37,7 @@ class Wish(StrEnum):
     """Of figures of the documents."""
 
 
+@lru_cache(maxsize=256)
 def wish_of(text: str) -> tuple[Wish, float]:
     """What a message wants, likeliest, and how likely."""
     weights, biases = _shipped()

@@ -132,14 +132,14 @@ def claim_line(claim: Claim) -> str:
     """One claim with its verdict, the reason, and the best quotation with its page."""
     mark, color = claim_mark(claim)
     status = claim.status if mark == CLAIM_MARKS[claim.status][0] else "not cited"
-    text = tame(" ".join(claim.text.lstrip("-*•# ").split()))
+    text = tame(BETWEEN_CELLS.join(map(flat, claim.text.lstrip("-*•# ").split("\t"))))
     reason = f" — {escape(claim.reason)}" if claim.reason else ""
     line = f"- :{color}-badge[{mark} {status}] {text}{reason}"
-    if claim.quotation is None:
+    if (cited := claim.quotation) is None:
         return line
-    page = page_name(claim.quotation.page_label, claim.quotation.page_index)
-    where = f"{escape(claim.quotation.document_name)}, {escape(page)}"
-    return f"{line}  \n  :small[“{escape(claim.quotation.quotation)}” · {where}]"
+    page = escape(page_name(cited.page_label, cited.page_index))
+    quoted = BETWEEN_CELLS.join(map(escape, cited.quotation.split("\t")))
+    return f"{line}  \n  :small[“{quoted}” · {escape(cited.document_name)}, {page}]"
 
 
 def draw_evaluation(turn: Turn) -> None:

@@ -10,6 +10,7 @@ import pytest
 
 from commands.questions import turn_as_text
 from core.domain.answers import AnswerPart, Citation, ClaimStatus, PartKind, Usage
+from core.domain.search import Reason
 from core.domain.turns import TurnStatus
 from core.models.prompts import messages_for
 from core.models.quoting import Quoting
@@ -177,6 +178,26 @@ def test_a_slow_model_is_sent_the_strongest_passages_and_what_code_would_answer_
     assert RATE in sent[0].passage.text and sum(len(item.passage.text) for item in sent) <= 200
     assert turn.usage == Usage(600, 4_096, 7.0, passages=len(sent), left_out=len(turn.evidence) - len(sent))
     assert turn.usage.left_out > 0 and turn.citations[0].quotation.startswith(RATE)
+
+
+def test_of_what_does_not_fit_a_model_reads_the_likeliest_sentence_marked_as_such(ask: Any) -> None:
+    padding = "The parties met in spring and agreed upon all other terms of it in writing. " * 2
+    pages = [f"Interest of contract {number} is 4 percent. {padding}" for number in range(4)]
+    model = ScriptedModel(f"{RATE}. [1]")
+    model.readable_characters = 200
+    model.usage = Usage(600, 4_096, 7.0)
+    turn = ask(model, shelf=Shelf({"contract.pdf": [*pages, f"{RATE}."]}), floor=0.0)
+    first, *excerpts = model.requests[0].evidence
+    assert RATE in first.passage.text and first.reason is Reason.SEARCH
+    assert excerpts and all(one.reason is Reason.EXCERPT for one in excerpts)
+    assert all("is 4 percent." in one.passage.text and "spring" not in one.passage.text for one in excerpts)
+    assert all(
+        pages[one.passage.page_index][one.passage.start : one.passage.end] == one.passage.text for one in excerpts
+    )
+    assert sum(len(item.passage.text) for item in model.requests[0].evidence) <= 200
+    assert turn.usage and (turn.usage.passages, turn.usage.left_out) == (1, len(turn.evidence) - 1)
+    prompt = messages_for(model.requests[0])[-1]["content"]
+    assert prompt.count("one sentence of it") == len(excerpts)
 
 
 def test_parts_are_quoted_from_their_own_pages_where_a_model_writes_nothing(ask: Any) -> None:

@@ -30,6 +30,8 @@ from core.graph.state import TurnState, critique_of
 from core.judge.citations import CitedAnswer, cite, read_typed, renumbered
 from core.judge.claims import without_filler
 from core.models.replies import mended
+from core.models.selection import select
+from core.models.units import Unit
 from core.search.conversation import conversation_for
 from core.search.follow_up import points_back
 from core.search.plan import is_joined
@@ -52,8 +54,8 @@ def generator(state: TurnState, runtime: Runtime[TurnContext]) -> TurnState:
     if engine.writes_prose and not chat:
         whole = _counted_as_sent(request, _quoted_by_code(request, context))
         whole = replace(whole, pieces=tuple(_pieces(state, whole.evidence)))
+        request = replace(whole, evidence=_readable(whole, engine.readable_characters))
         tables = tables_near(whole.evidence, context)
-        request = replace(whole, evidence=_readable(whole.evidence, engine.readable_characters))
     verb = "Writing" if engine.writes_prose else "Selecting quotations"
     passages = f"{len(request.evidence)} passage{'' if len(request.evidence) == 1 else 's'}"
     context.progress.step(f"{verb}…" if chat else f"{verb} from {passages}…")
@@ -74,12 +76,12 @@ def generator(state: TurnState, runtime: Runtime[TurnContext]) -> TurnState:
     cited, evidence = renumbered(found, whole.evidence)
     writes = engine.writes_prose and not chat
     otherwise = _told_otherwise(cited.parts, request.stated) if writes and cited.parts else []
-    usage = engine.usage and replace(
-        engine.usage, passages=len(request.evidence), left_out=len(whole.evidence) - len(request.evidence)
-    )
+    in_full = [item.number for item in request.evidence if item.reason is not Reason.EXCERPT]
+    usage = engine.usage and replace(engine.usage, passages=len(in_full), left_out=len(whole.evidence) - len(in_full))
     context.progress.draft(cited.parts)
     context.note(
-        read={"engine": engine.name, "evidence": [item.number for item in request.evidence], "usage": to_plain(usage),
+        read={"engine": engine.name, "evidence": in_full, "usage": to_plain(usage),
+              "one sentence each of": [item.number for item in request.evidence if item.number not in in_full],
               "critique": list(request.critique), "hint": request.hint,
               "conversation": [message.text for message in request.history],
               "exchanges not told in full": conversation_for(state.asked, context.history).left_out},
@@ -162,10 +164,25 @@ def _counted_as_sent(request: AnswerRequest, quoted: Sequence[AnswerPart]) -> An
     return replace(request, evidence=evidence, stated=counted.parts[: len(told)])
 
 
-def _readable(evidence: tuple[Evidence, ...], characters: int) -> tuple[Evidence, ...]:
-    """As many as the model reads soon enough, and the first in any case."""
-    read = accumulate(len(item.passage.text) for item in evidence)
-    return evidence[: max(bisect_right(list(read), characters), 1)]
+def _readable(whole: AnswerRequest, characters: int) -> tuple[Evidence, ...]:
+    """As many passages as the model reads soon enough, one in any case; of those that do not fit a sentence each."""
+    lengths = list(accumulate(len(item.passage.text) for item in whole.evidence))
+    read = max(bisect_right(lengths, characters), 1)
+    rest, room = whole.evidence[read:], characters - max(lengths[:read], default=0)
+    return (*whole.evidence[:read], *_excerpts(whole.question, rest, room))
+
+
+def _excerpts(question: str, passages: Sequence[Evidence], room: int) -> Iterator[Evidence]:
+    """Of each passage the sentence that likeliest answers, as far as there is room for it."""
+    best: dict[int, Unit] = {}
+    for one in select(question, passages).scored if passages and room > 0 else ():
+        best.setdefault(one.unit.item.number, one.unit)
+    for item in passages:
+        unit, passage = best.get(item.number), item.passage
+        if unit is not None and len(unit.quoted) <= room:
+            room -= len(unit.quoted)
+            start, end = passage.start + unit.start, passage.start + unit.end
+            yield replace(item, passage=replace(passage, text=unit.quoted, start=start, end=end), reason=Reason.EXCERPT)
 
 
 def _told_otherwise(parts: Sequence[AnswerPart], stated: Sequence[AnswerPart]) -> list[str]:
