@@ -21,6 +21,7 @@ from core.figures.named import as_printed, named
 from core.text.questions import asks_for_date, asks_how_many, asks_yes_or_no
 from core.text.sentences import split_sentences
 from core.text.stating import statement
+from core.text.terms import content_terms
 from core.text.years import years_of
 
 MOST_RIVALS = 2
@@ -75,9 +76,12 @@ def analyse(
     asked_as = asking(question)
     question = as_printed(asked_as, tables, formulas)
     of_form = computed(question, tables, known=known, kin=kin, draws=draws)
-    if asks_yes_or_no(question):
+    if asks_yes_or_no(question) and not draws:
         return Analysis(tuple(filter(None, [of_form.stated])), of_form.missing)
     series = of_form.stated if of_form.stated and of_form.stated.computation is None else None
+    label = series.figures[0].label.rpartition(": ")[2] if series else ""
+    if series and draws and set(content_terms(label)).issubset(content_terms(asked_as)):
+        series = replace(series, probability=max(series.probability, UNWEIGHED))  # its row is named whole
     if series and (series.probability >= SURE or not draws):
         return Analysis((series,))
     most_or_least = extreme(asked_as, tables)

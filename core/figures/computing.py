@@ -64,7 +64,7 @@ def computed(
     ``kin``: by document id what it shares with those that say the same of another year: "report # of Acme".
     """
     asked = wanted_of(question, tables)
-    if asked is None and draws:
+    if draws and (asked is None or asked.sign):
         asked = Wanted(Form.SERIES, (question,), tuple(dates_of(question)), whole_range=True)
     if asked is None:
         return Computed()

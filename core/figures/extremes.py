@@ -111,14 +111,19 @@ def column_sum(question: str, tables: Sequence[Table], probability: float) -> St
 
 
 def whole_column(question: str, tables: Sequence[Table], probability: float, *, by_head: bool = False) -> Stated | None:
-    """Every row of the column that is named together with what its rows are, and with nothing else; or by its head."""
-    found: list[Stated] = []
+    """Every row of the column that is named together with what its rows are, and with nothing else; or by its head.
+
+    Of several columns of one head the one whose table the question covers best.
+    """
+    found: list[tuple[float, Stated]] = []
     for column in _named_columns(question, tables) if not has_turning_words(question) else ():
         figures = tuple(figure for table, cell in column.all if (figure := figure_of(table, cell)) is not None)
         named = column.features["column named"] and (by_head or (column.all_said and column.features["label"]))
         if named and len(figures) <= MOST_OPERANDS and len({figure.label for figure in figures}) == len(column.all):
-            found.append(Stated(statement(figures), figures, probability))
-    return found[0] if len(found) == 1 else None
+            found.append((column.features["covered"] * by_head, Stated(statement(figures), figures, probability)))
+    found.sort(key=lambda one: -one[0])
+    clear = len(found) == 1 or (len(found) > 1 and found[0][0] > found[1][0])
+    return found[0][1] if clear else None
 
 
 def _named_columns(question: str, tables: Sequence[Table]) -> Iterator[Column]:

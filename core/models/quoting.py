@@ -41,6 +41,7 @@ from core.text.questions import (
     occur_nowhere,
 )
 from core.text.sentences import ITEM_MARK
+from core.text.stating import series_of
 from core.text.terms import content_terms, stem
 
 FEW_QUOTES, FEW_WORDS = 2, 60
@@ -118,6 +119,9 @@ def _parts(request: AnswerRequest) -> list[AnswerPart]:
         return lead_quotes(request.evidence) or [AnswerPart(NOT_FOUND, kind=PartKind.DECLINE)]
     if request.pieces:
         return part_by_part(request.pieces)
+    first = next(iter(request.stated), None)
+    if first and request.draws and series_of(first.figures) and (first.probability or 0.0) >= DOUBTED:
+        return [first]
     selection = select(request.question, request.evidence)
     if request.read_otherwise:
         selection = _doubted(selection, select(request.read_otherwise, request.evidence))

@@ -45,6 +45,16 @@ def test_where_a_chart_is_asked_for_a_row_or_a_column_is_enough() -> None:
     assert not any(chart_of(one.figures) for one in analyse("Plot the staff as bars", [regions]).stated)
     (row,) = analyse("chart crane hire", [table_of()], draws=True).stated
     assert [figure.text for figure in row.figures] == ["380", "402", "310"]
+    spent = analyse("Can you plot the dredging?", [table_of()], draws=True).stated[0]
+    assert [figure.text for figure in spent.figures] == ["(600)", "(580)", "(620)"] and spent.probability >= 0.5
+
+
+def test_of_two_columns_of_one_head_that_is_drawn_whose_table_the_question_covers_best() -> None:
+    visits = table_of((("Town", "2021", "2020"), ("Aln", "3", "2"), ("Bex", "5", "4"), ("Col", "9", "8")), "Visits")
+    staff = table_of((("Museum", "2021", "2020"), ("Dun", "1", "1"), ("Eck", "2", "2"), ("Far", "4", "3")), "Staff")
+    asked = "bar chart of the visits by town in 2021"
+    (drawn,) = analyse(asked, [visits, replace(staff, page_index=9)], draws=True).stated[:1]
+    assert [figure.text for figure in drawn.figures] == ["3", "5", "9"]
 
 
 def test_what_is_no_series_is_not_drawn() -> None:

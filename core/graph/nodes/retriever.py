@@ -20,6 +20,7 @@ from core.search.overview import documents_meant, overview
 from core.search.pack import evidence_of
 from core.search.plan import is_joined
 from core.text.plain import counted, flat
+from core.text.questions import is_english
 
 WHICH_ONE = "Which one do you mean?"
 NOTHING_NEW = "Searching further found nothing new."
@@ -122,7 +123,7 @@ def _search(state: TurnState, context: TurnContext, searched: Sequence[Document]
         state,
         evidence=result.evidence,
         nearest=() if result.evidence else _nearest(result, {document.id: document for document in searched}),
-        absent=() if holes else result.absent,
+        absent=() if holes or state.draws or not is_english(state.standalone) else result.absent,
         notices=tuple(dict.fromkeys([*state.notices, *result.notices, *holes])),
     )
 
@@ -183,7 +184,8 @@ def after_retriever(state: TurnState) -> Literal["analyst", "generator", "judge"
         return "judge"  # several places answer, or there is no such place: nothing is to be written
     if state.give_up or not state.evidence:
         return "review"
-    return "analyst" if state.intent is not Intent.SURVEY and may_ask_for_figure(state.asked) else "generator"
+    asks_for_figure = state.draws or may_ask_for_figure(state.asked)
+    return "analyst" if state.intent is not Intent.SURVEY and asks_for_figure else "generator"
 
 
 def described(result: SearchResult) -> dict[str, object]:
