@@ -80,6 +80,15 @@ def test_the_cell_comes_first_and_is_cited_with_its_heads(world: World) -> None:
     assert all(page[one.start : one.end] == one.quotation for one in turn.citations)
 
 
+@pytest.mark.parametrize("wish", ["and as a chart?", "show this in a graph please", "Draw a chart of crane hire"])
+def test_a_chart_is_drawn_of_the_row_that_is_named_or_that_the_last_answer_came_from(world: World, wish: str) -> None:
+    _asked(world, "What were the berth fees in 2020?")
+    turn = _asked(world, wish)
+    row = "Crane hire" if "crane" in wish else "Berth fees"
+    assert [(part.kind, len(part.figures)) for part in turn.parts] == [(PartKind.FIGURE, 3)]
+    assert {figure.label for figure in turn.parts[0].figures} == {f"Income: {row}"}
+
+
 def test_what_is_computed_is_stored_with_its_operands_and_told_with_its_formula(world: World) -> None:
     turn = _asked(world, "What was the change in berth fees from 2020 to 2021?")
     stored = world.turns.get(turn.id).parts[0]

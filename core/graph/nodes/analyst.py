@@ -12,14 +12,15 @@ from core.domain.figures import Stated
 from core.domain.search import Evidence
 from core.domain.tables import Table
 from core.figures.answers import SURE, Analysis, analyse
+from core.figures.computing import UNWEIGHED
 from core.figures.followed import followed
 from core.graph.context import TurnContext
 from core.graph.state import TurnState
 from core.search.follow_up import leans_on_the_last
 from core.search.plan import core_question
 from core.text.questions import OF_DOCUMENTS
+from core.text.stating import series_of, statement
 from core.text.stating import state as state_figure
-from core.text.stating import statement
 from core.text.terms import content_terms
 
 _YEAR = re.compile(r"(?<!\d)(?:19|20)\d\d(?!\d)")
@@ -44,6 +45,8 @@ def analyst(state: TurnState, runtime: Runtime[TurnContext]) -> TurnState:
         )
         if state.plan and state.plan.pieces:
             state, analysis = _of_pieces(state, analysis, tables, names, context)
+        if state.draws and not any(series_of(one.figures) and one.probability >= SURE for one in analysis.stated):
+            analysis = _last_drawn(context, tables) or analysis
     context.note(
         read={"pages": [f"{document_id}, {page_index + 1}" for document_id, page_index in _best_pages(state.evidence)]},
         decided={"tables": len(tables), "missing": analysis.missing}
@@ -80,6 +83,16 @@ def _gone_on(state: TurnState, context: TurnContext, tables: Sequence[Table]) ->
         return None
     plan = replace(state.plan, standalone_question=f"{figure.label}, {figure.column}", pieces=())
     return replace(state, plan=plan), Analysis((Stated(statement((figure,)), (figure,), last.probability),))
+
+
+def _last_drawn(context: TurnContext, tables: Sequence[Table]) -> Analysis | None:
+    """The row of the figure that the last answer stated, where a chart is asked for and the question names none."""
+    last = context.history[-1].stated if context.history else None
+    if last is None or last.probability is None:
+        return None
+    found = analyse(last.figures[0].label.rpartition(": ")[2], tables, draws=True).stated[:1]
+    own = [one for one in found if series_of(one.figures) and one.figures[0].label == last.figures[0].label]
+    return Analysis((replace(own[0], probability=min(last.probability, UNWEIGHED)),)) if own else None
 
 
 def _of_pieces(
