@@ -50,7 +50,7 @@ class AnswerRequest:
     stated: tuple[AnswerPart, ...] = ()
     """What code found in tables of the evidence's pages, or computed: FIGURE parts, likeliest first."""
     absent: tuple[str, ...] = ()
-    """Words of the question that stand nowhere in the documents."""
+    """Words of the question that are in no passage searched."""
     read_otherwise: str = ""
     """How else a follow-up is read: by itself, where ``question`` is it joined with the question before, or joined."""
     draws: bool = False
@@ -158,7 +158,7 @@ class KeywordIndex(Protocol):
         """(passage id, BM25 score, larger is better), best first; any of the query's words may match."""
 
     def absent(self, words: Sequence[str], *, document_ids: Sequence[str]) -> list[str]:
-        """Those of the words that surely stand nowhere in the documents: nothing there begins as they do."""
+        """Those of the words, in Latin letters, with whose beginning no word of these documents' passages begins."""
 
     def remove_document(self, document_id: str) -> None: ...
 

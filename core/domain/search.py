@@ -142,4 +142,4 @@ class SearchResult:
     notices: tuple[str, ...] = ()
     """What people are told of this search: what it could not do, and how the question was taken."""
     absent: tuple[str, ...] = ()
-    """Words of the question that stand nowhere in the documents searched; of several questions none are told."""
+    """Words of the question that are in no passage searched; none where it asks several things."""

@@ -72,7 +72,7 @@ def extreme(question: str, tables: Sequence[Table], weights: ExtremeWeights | No
     ``tables``: those of one page behind those of the page before.
     """
     found: list[tuple[float, Place]] = []
-    for whole in _wholes(tables):
+    for whole in wholes(tables):
         column = asked_column(question, whole)
         if column is None or column.contested:
             continue
@@ -128,7 +128,7 @@ def whole_column(question: str, tables: Sequence[Table], probability: float, *, 
 
 def _named_columns(question: str, tables: Sequence[Table]) -> Iterator[Column]:
     """Of each table the column that the question agrees with best, where it names no row and no other column."""
-    columns = (asked_column(question, whole) for whole in _wholes(tables))
+    columns = (asked_column(question, whole) for whole in wholes(tables))
     return (column for column in columns if column and not column.contested and not column.of_a_row)
 
 
@@ -196,7 +196,7 @@ def _comparable(places: Sequence[Place]) -> bool:
     return len({table.measure(cell)[0] for table, cell in places}) == 1
 
 
-def _wholes(tables: Sequence[Table]) -> Iterator[list[Table]]:
+def wholes(tables: Sequence[Table]) -> Iterator[list[Table]]:
     """Tables with those that go on with them."""
     whole: list[Table] = []
     for table in tables:

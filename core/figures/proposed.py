@@ -7,11 +7,13 @@ import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from decimal import Decimal
+from operator import attrgetter
 from typing import Any
 
 from core.domain.figures import Figure
 from core.domain.tables import Table
 from core.figures.cells import figure_of
+from core.figures.extremes import wholes
 from core.text.measures import printed_figure
 from core.text.stating import FEWEST_OF_A_SERIES, MOST_OPERANDS, series_of
 from core.text.terms import content_terms
@@ -39,27 +41,27 @@ def charted(proposal: Mapping[str, Any], tables: Sequence[Table]) -> tuple[Figur
         raise NotDrawnError("it has no data.values with one object for each bar or point")
     if not FEWEST_OF_A_SERIES <= len(rows) <= MOST_OPERANDS:
         raise NotDrawnError(f"it has {len(rows)} bars or points, and {FEWEST_OF_A_SERIES} to {MOST_OPERANDS} are drawn")
-    cells = [figure for table in tables for cell in table.body if (figure := figure_of(table, cell))]
-    found = [list(_printed_in(row, cells)) for row in rows]
-    for row, figures in zip(rows, found, strict=True):
-        if not figures:
-            raise NotDrawnError(f"no table of the passages prints {json.dumps(row, ensure_ascii=False)[:120]}")
-    for first in found[0]:
-        for together in ("label", "column"):
-            of_one = [[one for one in figures if _shares(one, first, together)] for figures in found]
-            chosen = tuple(figures[0] for figures in of_one if figures)
-            if len(chosen) == len(rows) and series_of(chosen):
-                return chosen
-    raise NotDrawnError("its figures do not stand in one row or one column of a table")
-
-
-def _shares(one: Figure, other: Figure, name: str) -> bool:
-    same_table = (one.document_id, one.unit, one.scale) == (other.document_id, other.unit, other.scale)
-    return same_table and getattr(one, name) == getattr(other, name)
+    unprinted = rows
+    for whole in wholes(tables):
+        cells = [figure for table in whole for cell in table.body if (figure := figure_of(table, cell))]
+        found = [list(_printed_in(row, cells)) for row in rows]
+        unprinted = [row for row, figures in zip(rows, found, strict=True) if not figures and row in unprinted]
+        for first in found[0]:
+            for shared in (attrgetter("label"), attrgetter("column")):
+                of_one = [[one for one in figures if shared(one) == shared(first)] for figures in found]
+                chosen = tuple(figures[0] for figures in of_one if figures)
+                if len(chosen) == len(rows) and series_of(chosen):
+                    return chosen
+    if unprinted:
+        raise NotDrawnError(f"no table of the passages prints {json.dumps(unprinted[0], ensure_ascii=False)[:120]}")
+    raise NotDrawnError("its figures are not in one row or one column of a table")
 
 
 def _printed_in(row: Mapping[str, Any], cells: Sequence[Figure]) -> Iterator[Figure]:
-    """The cells that hold one of the row's figures, where row and head of the cell say all else in it."""
+    """The cells that hold one of the row's figures, where row and head of the cell say all else in it.
+
+    Another fraction beside it is another measure of the same thing, and says nothing of where it is printed.
+    """
     for name, value in row.items():
         amount = _amount(value)
         if amount is None:

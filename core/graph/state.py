@@ -44,7 +44,7 @@ class TurnState:
     nearest: tuple[Evidence, ...] = ()
     """Where nothing was good enough: what came closest."""
     absent: tuple[str, ...] = ()
-    """Words of an English question that stand nowhere in the documents, all of which were read."""
+    """Words of an English question that are in no passage searched, where all pages were read."""
     stated: tuple[Stated, ...] = ()
     """What the analyst found in tables of the evidence's pages, or computed, likeliest first."""
     parts: tuple[AnswerPart, ...] = ()

@@ -38,10 +38,10 @@ from core.text.questions import (
     asks_openly,
     asks_yes_or_no,
     in_another_language,
-    occur_nowhere,
+    missing_words,
 )
 from core.text.sentences import ITEM_MARK
-from core.text.stating import series_of
+from core.text.stating import is_drawn
 from core.text.terms import content_terms, stem
 
 FEW_QUOTES, FEW_WORDS = 2, 60
@@ -120,7 +120,7 @@ def _parts(request: AnswerRequest) -> list[AnswerPart]:
     if request.pieces:
         return part_by_part(request.pieces)
     first = next(iter(request.stated), None)
-    if first and request.draws and series_of(first.figures) and (first.probability or 0.0) >= DOUBTED:
+    if first and request.draws and is_drawn(first):
         return [first]
     selection = select(request.question, request.evidence)
     if request.read_otherwise:
@@ -261,9 +261,10 @@ def quotes(
             if alike := family(question, selection.scored):
                 return alike
             sure = min(sure, UNSURE_OF_NOTHING)  # they may be there, uncounted
-        near = sure < QUITE_SURE and not frozenset(content_terms(question)).issubset(map(stem, absent))
+        strange = bool(absent) and frozenset(content_terms(question)).issubset(map(stem, absent))
+        near = sure < QUITE_SURE and not strange
         nearest = [quotation_of(one.unit) for one in selection.scored[:1] if near]
-        told = filter(None, [NOT_FOUND, occur_nowhere(absent, "them"), COMES_NEAREST if nearest else ""])
+        told = filter(None, [NOT_FOUND, missing_words(absent), COMES_NEAREST if nearest else ""])
         return [AnswerPart(" ".join(told), kind=PartKind.DECLINE, probability=sure), *nearest]
     if asks_for_list(question) and (items := listed(selection.scored[0].unit)):
         return [

@@ -45,7 +45,8 @@ def conversation_for(question: str, history: Sequence[Exchange]) -> Conversation
     last = history[-1:]
     if last and len(last[0].question) + len(last[0].answer) > HISTORY_CHARACTERS:
         kept = max(0, HISTORY_CHARACTERS - len(last[0].question))
-        return Conversation(newest=(replace(last[0], answer=last[0].answer[:kept]),), left_out=len(history) - 1)
+        newest = (replace(last[0], answer=last[0].answer[:kept]),)
+        return Conversation((), newest, len(history) - 1, _condensed(history[:-1]))
     room, begin = HISTORY_CHARACTERS, len(history)
     while begin and (room := room - len(history[begin - 1].question) - len(history[begin - 1].answer)) >= 0:
         begin -= 1
@@ -56,7 +57,7 @@ def conversation_for(question: str, history: Sequence[Exchange]) -> Conversation
     }
     best = sorted((place for place in weights if weights[place]), key=lambda place: (-weights[place], -place))
     older = tuple(history[place] for place in sorted(best[:MOST_OLDER]))
-    rest = [one for one in history[:begin] if one not in older]
+    rest = [history[place] for place in range(begin) if place not in best[:MOST_OLDER]]
     return Conversation(older, tuple(history[begin:]), len(rest), _condensed(rest))
 
 

@@ -31,7 +31,7 @@ class Rankings:
     trouble: str
     """Why there was no search by meaning, if there was none."""
     absent: Sequence[str] = ()
-    """Words of the question that stand nowhere in what was searched."""
+    """Words of the question that are in no passage searched."""
 
     def best_scores(self) -> dict[str, dict[str, float]]:
         """The best score of each passage, by index."""

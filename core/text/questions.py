@@ -61,8 +61,10 @@ _COURTESY = frozenset(content_terms("please tell give show"))
 PARTS = ("section", "clause", "chapter", "article", "paragraph", "appendix", "annex", "schedule")
 """Of a document, that have titles."""
 NOT_FOUND = "I found no answer in these documents."
-TELLING, MOST_TOLD = 0.8, 2
-"""From this specificity on it is worth telling that a word occurs nowhere, and of how many."""
+TELLING = 0.8
+"""The specificity from which on a missing word is worth a mention."""
+MOST_MISSING = 2
+"""Missing words that are mentioned."""
 
 
 def is_english(question: str) -> bool:
@@ -82,12 +84,15 @@ def in_another_language(question: str, texts: Sequence[str]) -> bool:
     return bool(texts) and is_english(question) != (2 * sum(map(is_english, texts)) >= len(texts))
 
 
-def occur_nowhere(absent: Sequence[str], of: str = "the documents") -> str:
-    """That the documents hold none of these words, of which the most telling are named; empty where none tells much."""
+def missing_words(absent: Sequence[str]) -> str:
+    """One sentence that names the most telling of the words that no passage has; empty where none tells much.
+
+    Running heads and text that is set apart are in no passage, so that it must not say "in no document".
+    """
     worth = {word: specificity(stem(word)) for word in absent}
-    telling = sorted((word for word in worth if worth[word] >= TELLING), key=lambda word: -worth[word])[:MOST_TOLD]
+    telling = sorted((word for word in worth if worth[word] >= TELLING), key=lambda word: -worth[word])[:MOST_MISSING]
     named = " and ".join(f"“{word}”" for word in worth if word in telling)
-    return f"{named} occur{'s' if len(telling) == 1 else ''} nowhere in {of}." if named else ""
+    return f"{named} occur{'s' if len(telling) == 1 else ''} in no passage searched." if named else ""
 
 
 def asks_for_list(question: str) -> bool:

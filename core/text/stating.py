@@ -12,11 +12,14 @@ from decimal import Decimal, DecimalException, localcontext
 from functools import lru_cache
 from string import ascii_lowercase
 
-from core.domain.figures import Computation, Figure
+from core.domain.answers import AnswerPart
+from core.domain.figures import Computation, Figure, Stated
 from core.text.measures import printed_figure
 
 MOST_OPERANDS = len(ascii_lowercase)
 FEWEST_OF_A_SERIES = 3
+DRAWN_FROM = 0.5
+"""The probability from which on a series is drawn that code found."""
 _LONGEST_EXPRESSION = 400
 _SCALES = {1000: "thousand", 10**6: "million", 10**9: "billion", 10**12: "trillion"}
 _SIGNS = {"USD": "$", "EUR": "€", "GBP": "£", "JPY": "¥", "CNY": "¥", "INR": "₹"}
@@ -121,6 +124,11 @@ def series_of(figures: Sequence[Figure]) -> tuple[str, tuple[str, ...]] | None:
         if len(set(together)) == 1 and len(set(apart)) == len(figures) >= FEWEST_OF_A_SERIES:
             return short(together[0]), apart
     return None
+
+
+def is_drawn(one: AnswerPart | Stated) -> bool:
+    """Whether it states a row over its periods, or a column, that is likely enough what is asked for."""
+    return one.computation is None and (one.probability or 0.0) >= DRAWN_FROM and series_of(one.figures) is not None
 
 
 def relation(computation: Computation) -> str:

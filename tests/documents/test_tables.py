@@ -1,6 +1,6 @@
 """Tables are read as tables: each figure keeps its row, groups, column, period, unit and scale, and its place."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -28,6 +28,14 @@ def read(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Read]:
 def _grid(*rows: tuple[str, ...], caption: str = "") -> Table:
     cells = [Cell(row, column, text) for row, texts in enumerate(rows) for column, text in enumerate(texts) if text]
     return read_grid(cells, caption=caption)
+
+
+def _print(document: FPDF, rows: Sequence[tuple[str, ...]]) -> None:
+    document.set_font("helvetica", size=10)
+    for row in rows:
+        for text in row:
+            document.cell(50, 6, text)
+        document.ln(6)
 
 
 def test_the_page_says_where_the_heads_end_and_days_name_no_row() -> None:
@@ -105,11 +113,7 @@ def test_a_table_of_other_columns_on_the_next_page_is_one_of_its_own(read: Read,
     document = FPDF()
     for rows in ([("", "2020", "2019"), ("Sales", "10", "20"), ("Costs", "4", "5")], [("Hall", "3"), ("Barn", "4")]):
         document.add_page()
-        document.set_font("helvetica", size=10)
-        for row in rows:
-            for text in row:
-                document.cell(50, 6, text)
-            document.ln(6)
+        _print(document, rows)
     document.output(str(tmp_path / "two.pdf"))
     first, second = find_tables("made", read(tmp_path / "two.pdf"))
     assert [column.label for column in first.columns] == ["", "2020", "2019"]
@@ -124,11 +128,7 @@ def test_a_title_within_a_page_parts_two_tables(read: Read, tmp_path: Path) -> N
     for title, rows in (("Income of the harbour", income), ("Staff by region", staff)):
         document.set_font("helvetica", size=14)
         document.cell(0, 8, title, new_x="LMARGIN", new_y="NEXT")
-        document.set_font("helvetica", size=10)
-        for row in rows:
-            for text in row:
-                document.cell(50, 6, text)
-            document.ln(6)
+        _print(document, rows)
     document.output(str(tmp_path / "two.pdf"))
     first, second = find_tables("made", read(tmp_path / "two.pdf"))
     assert [column.label for column in first.columns] == ["Income", "2020", "2019"]

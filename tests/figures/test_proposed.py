@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -10,7 +11,7 @@ from core.domain.answers import AnswerPart, PartKind
 from core.domain.documents import Passage
 from core.domain.search import Evidence
 from core.figures.proposed import NotDrawnError, charted, split_chart
-from core.graph.nodes.drawn import MOST_MENDED, drawn_of
+from core.graph.nodes.drawn import MOST_MENDED, drawn_of, with_chart
 from core.text.charting import chart_of
 from tests.figures.harbour import table_of
 from tests.graph.world import ScriptedModel
@@ -61,7 +62,7 @@ def test_a_column_is_drawn_row_by_row() -> None:
      (values({"year": 2019, "fee": 1105}, *FEES["data"]["values"][1:]), "no table of the passages prints"),
      (values({"fee": 1000}, {"fee": 1105}, {"fee": 1240}), "no table of the passages prints"),
      (values({"of": "Berth fees 2019", "n": 1000}, {"of": "Crane hire 2020", "n": 402},
-             {"of": "Dredging 2021", "n": -620}), "do not stand in one row or one column")],
+             {"of": "Dredging 2021", "n": -620}), "are not in one row or one column")],
 )  # fmt: skip
 def test_what_no_line_of_a_table_prints_is_refused_with_the_reason(proposal: Mapping[str, Any], why: str) -> None:
     with pytest.raises(NotDrawnError, match=why):
@@ -85,6 +86,22 @@ def test_a_chart_that_stays_wrong_is_left_out_and_told() -> None:
     model.replies = [None]
     parts, told = drawn_of(json.dumps(FEES), (), [TABLE], (), model)
     assert parts == () and "pages that were not found for this question" in told
+
+
+def test_figures_of_two_tables_are_no_chart() -> None:
+    rows = [{"of": "Berth fees", "n": 1240}, {"of": "Crane hire", "n": 310}, {"of": "Mill", "n": 7}]
+    other = replace(table_of((("", "2021"), ("Mill", "7"), ("Barn", "8"), ("Hall", "9"))), page_index=9)
+    with pytest.raises(NotDrawnError, match="not in one row or one column"):
+        charted(values(*rows), [TABLE, other])
+
+
+def test_prose_that_declines_stands_beside_no_chart() -> None:
+    says, no = (AnswerPart("Fees grew."),), (AnswerPart("These documents do not say."),)
+    drawn = (AnswerPart(TOLD, (1,), PartKind.FIGURE),)
+    assert with_chart(says, drawn, asked_for=False)[-1:] == drawn
+    assert with_chart(no, drawn, asked_for=True) == drawn
+    assert with_chart(no, drawn, asked_for=False) == no
+    assert with_chart((), drawn, asked_for=True) == drawn and with_chart(says, (), asked_for=True) == says
 
 
 def test_what_code_found_needs_no_proposal() -> None:

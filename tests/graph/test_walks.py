@@ -92,7 +92,7 @@ def test_nothing_found_goes_to_review_without_generator_or_judge(world: Any) -> 
     turn = world(ScriptedModel()).ask("Which zebra won the lottery?").turn
     assert turn.status is TurnStatus.FLAGGED
     assert turn.path == ("router", "rewriter", "retriever", "review")
-    assert turn.answer == f"{NOT_FOUND} “zebra” and “lottery” occur nowhere in them."
+    assert turn.answer == f"{NOT_FOUND} “zebra” and “lottery” occur in no passage searched."
     assert turn.question_back and not turn.citations
     assert turn.verdict.declined and 0.5 < turn.verdict.confidence < 1
     assert turn.evidence and turn.evidence[0].reason == "below the score floor"
@@ -101,10 +101,10 @@ def test_nothing_found_goes_to_review_without_generator_or_judge(world: Any) -> 
 def test_of_a_declining_model_it_is_told_beside_it_which_words_occur_nowhere(world: Any) -> None:
     asked, says_not = "Which telescope did Ada Moreno buy?", "These documents do not say."
     turn = world(ScriptedModel(*[says_not] * 3)).ask(asked).turn
-    assert "“telescope” and “buy” occur nowhere in the documents." in turn.notices
+    assert "“telescope” and “buy” occur in no passage searched." in turn.notices
     unread = Shelf({"report.pdf": REPORT}, coverage=0.5)
     turn = world(ScriptedModel(*[says_not] * 3), shelf=unread).ask(asked).turn
-    assert not any("nowhere" in notice for notice in turn.notices), "it may stand on the page that was not read"
+    assert not any("in no passage" in notice for notice in turn.notices), "it may stand on the page that was not read"
 
 
 def test_a_question_about_a_whole_document_is_answered_from_its_sections(world: Any) -> None:

@@ -34,7 +34,7 @@ def test_what_is_left_out_is_told_in_short_within_its_share_and_small_talk_is_no
 def test_of_a_last_answer_that_is_too_long_the_beginning_is_told() -> None:
     long = Exchange("9", "Why?", "Because the bridge is old. " * 100)
     told = conversation_for("And why is that so?", (BRIDGE, long))
-    (_, answer) = told.messages
+    (*_, answer) = told.messages
     assert answer.text and long.answer.startswith(answer.text) and told.left_out == 1
 
 

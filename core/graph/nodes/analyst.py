@@ -19,7 +19,7 @@ from core.graph.state import TurnState
 from core.search.follow_up import leans_on_the_last
 from core.search.plan import core_question
 from core.text.questions import OF_DOCUMENTS
-from core.text.stating import series_of, statement
+from core.text.stating import is_drawn, series_of, statement
 from core.text.stating import state as state_figure
 from core.text.terms import content_terms
 
@@ -32,9 +32,9 @@ def analyst(state: TurnState, runtime: Runtime[TurnContext]) -> TurnState:
     """State what tables say; no model has a part in it."""
     context = runtime.context
     context.progress.step("Reading tables…")
-    read = tables_near(state.evidence, context)
+    pages = best_pages(state.evidence)
     called = {item.passage.document_id: (item.document_name, *item.called) for item in state.evidence}
-    tables = of_what_is_called(state.asked, read, called)
+    tables = of_what_is_called(state.asked, tables_on(pages, context), called)
     kin = {document_id: _YEAR.sub("#", name) for document_id, (name, *_) in called.items()}
     names = [name for own in called.values() for name in own]
     if gone_on := _gone_on(state, context, tables):
@@ -45,10 +45,10 @@ def analyst(state: TurnState, runtime: Runtime[TurnContext]) -> TurnState:
         )
         if state.plan and state.plan.pieces:
             state, analysis = _of_pieces(state, analysis, tables, names, context)
-        if state.draws and not any(series_of(one.figures) and one.probability >= SURE for one in analysis.stated):
+        if state.draws and not any(map(is_drawn, analysis.stated)):
             analysis = _last_drawn(context, tables) or analysis
     context.note(
-        read={"pages": [f"{document_id}, {page_index + 1}" for document_id, page_index in _best_pages(state.evidence)]},
+        read={"pages": [f"{document_id}, {page_index + 1}" for document_id, page_index in pages]},
         decided={"tables": len(tables), "missing": analysis.missing}
         | ({"read as": state.asked, "because": "it names a place in the last answer's table"} if gone_on else {}),
         returned={"stated": [_line(stated) for stated in analysis.stated]},
@@ -118,16 +118,15 @@ def _with_what_lacks(notices: Iterable[str], analysis: Analysis) -> tuple[str, .
     return tuple(dict.fromkeys([*notices, *filter(None, [analysis.missing])]))
 
 
-def _best_pages(evidence: Sequence[Evidence]) -> list[PageKey]:
+def best_pages(evidence: Sequence[Evidence]) -> list[PageKey]:
     """The pages of the best passages, in the order of their documents."""
     ranked = sorted(evidence, key=lambda item: -item.scores.get("reranked", 0.0))
     pages = dict.fromkeys((item.passage.document_id, item.passage.page_index) for item in ranked)
     return sorted(list(pages)[:MOST_PAGES])
 
 
-def tables_near(evidence: Sequence[Evidence], context: TurnContext) -> list[Table]:
-    """The tables of the best passages' pages, whole: with the pages from which they go on, and to which they do."""
-    pages = _best_pages(evidence)
+def tables_on(pages: Sequence[PageKey], context: TurnContext) -> list[Table]:
+    """The tables of these pages, whole: with the pages from which they go on, and to which they do."""
     counts = {document.id: document.page_count for document in context.documents}
     found: list[Table] = []
     for document_id in dict.fromkeys(document_id for document_id, _ in pages):

@@ -14,13 +14,13 @@ from core.domain.search import Evidence
 from core.domain.tables import Table
 from core.figures.answers import parts_of
 from core.figures.proposed import NotDrawnError, charted
+from core.judge.claims import declines
 from core.models.client import strict_json
-from core.text.stating import series_of, statement
+from core.text.marks import plain_text
+from core.text.sentences import split_sentences
+from core.text.stating import is_drawn, statement
 
-DRAWN_FROM = 0.5
-"""From this probability on what code found is drawn without being asked for."""
 MOST_MENDED = 2
-BETWEEN = AnswerPart("\n\n")
 CHART_SCHEMA: Mapping[str, Any] = {
     "type": "object",
     "properties": {
@@ -46,7 +46,7 @@ def drawn_of(
     What code found likely to be asked for needs no proposal.
     """
     found = next((part for part in stated if part.kind is PartKind.FIGURE), None)
-    if found and found.computation is None and series_of(found.figures) and (found.probability or 0.0) >= DRAWN_FROM:
+    if found and is_drawn(found):
         return (replace(found, probability=None),), ""
     if not proposed:
         return (), ""
@@ -66,6 +66,18 @@ def drawn_of(
         if proposal is None:
             break
     return (), f"The chart that {engine.name} proposed was left out: {why}."
+
+
+def with_chart(
+    prose: tuple[AnswerPart, ...], drawn: tuple[AnswerPart, ...], *, asked_for: bool
+) -> tuple[AnswerPart, ...]:
+    """The prose, and what is drawn behind it; where the prose declines, only the one or the other."""
+    if not (prose and drawn):
+        return prose or drawn
+    said = plain_text(prose)
+    if all(declines(said[one.start : one.end]) for one in split_sentences(said)):
+        return drawn if asked_for else prose
+    return (*prose, AnswerPart("\n\n"), *drawn)
 
 
 def _read(proposed: str) -> Mapping[str, Any]:

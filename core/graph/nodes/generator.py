@@ -20,19 +20,18 @@ from core.domain.errors import StoppedError
 from core.domain.figures import Stated
 from core.domain.ports import AnswerRequest, AskedPiece, ChatModel
 from core.domain.search import Evidence, Intent, Reason, piece_score
-from core.domain.tables import Table
 from core.figures.answers import parts_of
 from core.figures.proposed import split_chart
 from core.graph.context import TurnContext
-from core.graph.nodes.analyst import tables_near
-from core.graph.nodes.drawn import BETWEEN, drawn_of
+from core.graph.nodes.analyst import best_pages, tables_on
+from core.graph.nodes.drawn import drawn_of, with_chart
 from core.graph.state import TurnState, critique_of
 from core.judge.citations import CitedAnswer, cite, read_typed, renumbered
 from core.judge.claims import without_filler
 from core.models.replies import mended
 from core.models.selection import select
 from core.models.units import Unit
-from core.search.conversation import conversation_for
+from core.search.conversation import Conversation, conversation_for
 from core.search.follow_up import points_back
 from core.search.plan import is_joined
 from core.text.marks import plain_text
@@ -49,21 +48,22 @@ def generator(state: TurnState, runtime: Runtime[TurnContext]) -> TurnState:
     """Write one draft; in chat intent it is the answer."""
     context = runtime.context
     chat = state.intent is Intent.CHAT
-    engine, silence, tables = context.stand_in if state.by_code else context.model, list[str](), list[Table]()
-    request = whole = _request(state, context)
+    engine, silence = context.stand_in if state.by_code else context.model, list[str]()
+    conversation = conversation_for(state.asked, context.history)
+    request = whole = _request(state, context, conversation)
     if engine.writes_prose and not chat:
         whole = _counted_as_sent(request, _quoted_by_code(request, context))
         whole = replace(whole, pieces=tuple(_pieces(state, whole.evidence)))
         request = replace(whole, evidence=_readable(whole, engine.readable_characters))
-        tables = tables_near(whole.evidence, context)
     verb = "Writing" if engine.writes_prose else "Selecting quotations"
     passages = f"{len(request.evidence)} passage{'' if len(request.evidence) == 1 else 's'}"
     context.progress.step(f"{verb}…" if chat else f"{verb} from {passages}…")
     parts, removed, thoughts, proposed = _written(engine, request, context)
     left_out = ""
     if engine.writes_prose and not chat:
+        tables = tables_on(best_pages(whole.evidence), context) if proposed else []
         drawn, left_out = drawn_of(proposed, request.stated, tables, whole.evidence, engine)
-        parts = (*parts, *((BETWEEN,) if parts and drawn else ()), *drawn)
+        parts = with_chart(parts, drawn, asked_for=state.draws)
     if not parts and engine.writes_prose:
         engine, silence = context.stand_in, [_silence(context)]
         parts, removed, *_ = _written(engine, whole, context)
@@ -84,7 +84,7 @@ def generator(state: TurnState, runtime: Runtime[TurnContext]) -> TurnState:
               "one sentence each of": [item.number for item in request.evidence if item.number not in in_full],
               "critique": list(request.critique), "hint": request.hint,
               "conversation": [message.text for message in request.history],
-              "exchanges not told in full": conversation_for(state.asked, context.history).left_out},
+              "exchanges not told in full": conversation.left_out},
         returned={"draft": cited.text, "evidence": [item.passage.id for item in evidence],
                   "citations": [to_plain(citation) for citation in cited.citations],
                   "removed markers": removed} | ({"thoughts": thoughts} if thoughts else {}),
@@ -211,12 +211,12 @@ def after_generator(state: TurnState) -> Literal["judge", "__end__"]:
     return "__end__" if state.intent is Intent.CHAT else "judge"
 
 
-def _request(state: TurnState, context: TurnContext) -> AnswerRequest:
+def _request(state: TurnState, context: TurnContext, conversation: Conversation) -> AnswerRequest:
     return AnswerRequest(
         question=state.asked,
         intent=state.intent,
         evidence=state.evidence,
-        history=conversation_for(state.asked, context.history).messages,
+        history=conversation.messages,
         critique=critique_of(state.verdict),
         hint=state.hint,
         stated=_stated(state.stated, state.evidence),

@@ -23,7 +23,7 @@ from core.judge.verdict import held_against_pictures, judged_question, verdict_o
 from core.models.selection import select
 from core.search.follow_up import points_back
 from core.text.orders import orders_in
-from core.text.questions import occur_nowhere
+from core.text.questions import missing_words
 from core.text.terms import content_terms
 
 SHOWS_OTHERWISE = "The page image shows different words from the file's text."
@@ -59,7 +59,7 @@ def judge(state: TurnState, runtime: Runtime[TurnContext]) -> TurnState:
         judged = replace(judged, give_up="" if by_code else why, by_code=by_code)
     elif state.by_code and state.attempts:
         judged = replace(judged, notices=(*state.notices, quoted_instead(context.model.name)))
-    if verdict.declined and _is_prose(state, context) and (told := occur_nowhere(state.absent)):
+    if verdict.declined and _is_prose(state, context) and (told := missing_words(state.absent)):
         judged = replace(judged, notices=tuple(dict.fromkeys([*judged.notices, told])))
     decision = _DECISIONS[after_judge(judged)]
     context.note(

@@ -115,7 +115,7 @@ def _search(state: TurnState, context: TurnContext, searched: Sequence[Document]
             "reranker": result.reranker,
             "left out": list(result.left_out),
             "notes": list(result.notes),
-            "words that occur nowhere": list(result.absent),
+            "words in no passage": list(result.absent),
         },
         returned=described(result),
     )

@@ -11,7 +11,7 @@ from core.graph.state import TurnState
 from core.judge.verdict import declined_verdict
 from core.models.quoting import chance_of_answer
 from core.text.marks import marked_text
-from core.text.questions import NOT_FOUND, occur_nowhere
+from core.text.questions import NOT_FOUND, missing_words
 
 NOTHING_FOUND_REASON = "No passage was found to answer the question."
 
@@ -28,7 +28,7 @@ def review(state: TurnState, runtime: Runtime[TurnContext]) -> TurnState:
     if best is None:
         reviewed = replace(
             reviewed,
-            parts=(AnswerPart(f"{NOT_FOUND} {occur_nowhere(state.absent, 'them')}".strip(), kind=PartKind.DECLINE),),
+            parts=(AnswerPart(f"{NOT_FOUND} {missing_words(state.absent)}".strip(), kind=PartKind.DECLINE),),
             citations=(),
             verdict=declined_verdict(
                 1 - chance_of_answer(state.asked, state.nearest), context.settings.review_threshold
