@@ -25,11 +25,11 @@ from core.domain.documents import Page, Passage, embedded_text
 from core.domain.errors import DocumentError
 from core.domain.ports import Embedder
 from core.domain.settings import Settings
-from core.domain.stores import PendingPassages, Stores
 from core.ingest.pipeline import Ingest
+from core.ingest.stages import Stores
 from core.models.registry import make_embedder
 from core.store.database import Database
-from core.store.indexes import Indexes
+from core.store.indexes import Indexes, PendingPassages
 from core.store.jobs import Jobs
 from core.store.keywords import Fts5Index
 from core.store.library import Library

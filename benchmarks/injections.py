@@ -20,7 +20,7 @@ from fpdf import FPDF
 from core.documents.passages import split_pages
 from core.documents.reader import ProcessReader
 from core.domain.documents import Coverage, Document, DocumentStatus, Page, Passage
-from core.domain.ports import AnswerRequest, ChatModel, DocumentStore
+from core.domain.ports import AnswerRequest, ChatModel
 from core.domain.search import Evidence, Intent, Mode, SearchPlan, SearchResult
 from core.domain.settings import Settings
 from core.graph.build import build_graph
@@ -29,6 +29,7 @@ from core.graph.state import TurnState
 from core.models.prompts import messages_for
 from core.models.quoting import Quoting
 from core.models.registry import choose_engine
+from core.store.library import Library
 from core.text.marks import plain_text
 from core.text.orders import orders_in
 
@@ -142,7 +143,7 @@ def _asked(settings: Settings, model: ChatModel, page: Page) -> TurnState:
     world = World(page)
     context = TurnContext(
         settings=settings,
-        library=cast(DocumentStore, world),
+        library=cast(Library, world),
         searcher=world,
         choose_engine=lambda asked: Quoting(),
         model=model,

@@ -3,7 +3,7 @@
 A port's contract suite, run on every adapter, is in tests/contracts.
 """
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
@@ -11,19 +11,14 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from core.domain.answers import AnswerPart, Citation, Usage
+from core.domain.answers import AnswerPart, Usage
 from core.domain.documents import (
-    Coverage,
-    Document,
-    MetadataField,
     OutlineEntry,
     Page,
     PageKey,
-    PageReceipt,
     Passage,
 )
 from core.domain.search import Candidate, Evidence, Intent, SearchPlan
-from core.domain.turns import Exchange, Recalled, Session, TraceStep, Turn, TurnFilter, TurnLine
 
 Vectors = NDArray[np.float32]
 
@@ -139,9 +134,6 @@ class PassageIndex(Protocol):
     def search(self, vector: Vectors, *, document_ids: Sequence[str], limit: int) -> list[tuple[str, float]]:
         """(passage id, cosine similarity), best first."""
 
-    def count(self, document_id: str | None = None) -> int:
-        """Passages with a vector."""
-
     def lacking(self, document_ids: Sequence[str]) -> int:
         """Passages without a vector, which no search by meaning finds."""
 
@@ -159,8 +151,6 @@ class KeywordIndex(Protocol):
 
     def absent(self, words: Sequence[str], *, document_ids: Sequence[str]) -> list[str]:
         """Those of the words, in Latin letters, with whose beginning no word of these documents' passages begins."""
-
-    def remove_document(self, document_id: str) -> None: ...
 
 
 class Reranker(Protocol):
@@ -219,87 +209,3 @@ class PageReader(Protocol):
 
     def decrypt(self, path: Path, password: str, target: Path) -> None:
         """Write a copy that opens without the password. Raises PasswordNeededError for a wrong one."""
-
-
-class DocumentStore(Protocol):
-    """The documents and what was read from them. See store/library.py."""
-
-    def list(self) -> list[Document]: ...
-    def within(self, document_ids: Collection[str]) -> "DocumentStore":
-        """The same with these documents alone in its list."""
-
-    def get(self, document_id: str) -> Document: ...
-    def given_name(self, document_id: str) -> str: ...
-    def file_path(self, document_id: str) -> Path: ...
-    def file_is_sound(self, document_id: str) -> bool: ...
-    def files_missing(self) -> Sequence[str]: ...
-    def page(self, document_id: str, page_index: int) -> Page: ...
-    def page_text(self, document_id: str, page_index: int) -> str: ...
-    def pages_labelled(self, document_id: str, label: str) -> Sequence[int]: ...
-    def coverage(self, document_id: str) -> Coverage: ...
-    def receipts(self, document_id: str) -> Sequence[PageReceipt]: ...
-    def outline(self, document_id: str) -> tuple[OutlineEntry, ...]: ...
-    def passages(self, ids: Sequence[str]) -> Sequence[Passage]: ...
-    def passages_of_pages(self, pages: Sequence[PageKey]) -> Sequence[Passage]: ...
-    def opening_passages(self, document_id: str, limit: int) -> Sequence[Passage]: ...
-    def located(self, citation: Citation) -> Citation | None: ...
-    def stands(self, citation: Citation) -> bool: ...
-    def set_metadata(self, document_id: str, fields: Iterable[MetadataField]) -> None: ...
-    def corrected(self, document_id: str) -> Sequence[MetadataField]: ...
-
-
-class TurnStore(Protocol):
-    """The turns, saved as they go. What finds none of an id raises TurnError."""
-
-    def create(self, turn: Turn) -> Turn:
-        """Store a new turn at the end of its session. Raises TurnError while another one of it is running."""
-
-    def take_up(self, turn: Turn) -> Turn:
-        """Run an interrupted turn on in this process. Raises TurnError as ``create`` does."""
-
-    def save(self, turn: Turn) -> None:
-        """Write everything but the trace."""
-
-    def add_step(self, turn_id: str, position: int, step: TraceStep) -> None: ...
-
-    def get(self, turn_id: str) -> Turn: ...
-
-    def without_trace(self, turn_id: str) -> Turn: ...
-
-    def of_session(self, session_id: str) -> Sequence[Turn]: ...
-
-    def lines(self, wanted: TurnFilter, *, most: int) -> Sequence[TurnLine]:
-        """The newest first."""
-
-    def exchanges(self, session_id: str, *, before: int = 2**62) -> tuple[Exchange, ...]:
-        """The conversation up to a position, oldest first."""
-
-    def mark_interrupted(self, lost: Collection[str] = ()) -> Sequence[str]:
-        """Turns whose process is gone, or that are ``lost``, read ``interrupted`` from now on."""
-
-
-class SessionStore(Protocol):
-    def create(self, title: str, *, collection_id: str = "") -> Session: ...
-
-    def get(self, session_id: str) -> Session:
-        """Raises TurnError when there is no such session."""
-
-    def title_after(self, session_id: str, question: str) -> None:
-        """Name a session that nobody named after its first question."""
-
-    def delete(self, session_id: str) -> None: ...
-
-    def to_scrub(self) -> Sequence[str]:
-        """Ids of deleted sessions whose text may still stand in unused parts of the files."""
-
-    def scrubbed(self, session_ids: Sequence[str]) -> None: ...
-
-
-class ReviewStore(Protocol):
-    """The decisions, as they are learned from and repeated."""
-
-    def decision_times(self) -> tuple[tuple[str, str], ...]:
-        """Ids of the turns whose latest decision holds, newest first, and when it was made."""
-
-    def reviewed_match(self, question: str, document_ids: Sequence[str]) -> Recalled | None:
-        """The reviewed answer to a question that means the same, from documents of the scope."""

@@ -3,16 +3,13 @@
 Both books know no uploaded file; each is cited as an unpublished document (Bluebook, rule 17.2; OSCOLA, section 3.4).
 """
 
+from calendar import month_name
 from collections.abc import Iterator, Sequence
 from enum import StrEnum
 from pathlib import PurePath
 
 from core.export.manifest import PinCite, SourceFile
 
-_MONTHS = (
-    "January", "February", "March", "April", "May", "June",
-    "July", "August", "September", "October", "November", "December",
-)  # fmt: skip
 _KEPT_WHOLE = ("May", "June", "July")
 """Months that the Bluebook does not shorten (table 12)."""
 
@@ -86,14 +83,14 @@ def _short(source: SourceFile) -> str:
 
 def _american(date: str) -> str:
     year, month, day = _read(date)
-    name = _MONTHS[month - 1] if month else ""
+    name = month_name[month]
     shortened = name if not name or name in _KEPT_WHOLE else f"{name[: 4 if name == 'September' else 3]}."
     return " ".join(filter(None, (shortened, f"{day}," if day else "", year))) or "n.d."
 
 
 def _british(date: str) -> str:
     year, month, day = _read(date)
-    return " ".join(filter(None, (str(day or ""), _MONTHS[month - 1] if month else "", year)))
+    return " ".join(filter(None, (str(day or ""), month_name[month], year)))
 
 
 def _read(date: str) -> tuple[str, int, int]:

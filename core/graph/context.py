@@ -3,17 +3,20 @@
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from core.domain.answers import AnswerPart, Citation, Likeness, ReadBack
 from core.domain.documents import Document
-from core.domain.ports import ChatModel, DocumentStore
+from core.domain.ports import ChatModel
 from core.domain.search import SearchPlan, SearchResult
 from core.domain.settings import Settings
 from core.domain.turns import Exchange, Recalled, TraceStep
 from core.figures.formulas import Formulas, shipped_formulas
 from core.judge.verdict import Thresholds
 from core.search.lexicon import Lexicon, shipped_lexicon
+
+if TYPE_CHECKING:
+    from core.store.library import Library
 
 
 class Searcher(Protocol):
@@ -64,7 +67,7 @@ class Equipment:
     """What a turn works with; settled when it starts, so that changed settings wait for the next one."""
 
     settings: Settings
-    library: DocumentStore
+    library: "Library"
     searcher: Searcher
     choose_engine: Callable[[str | None], ChatModel]
     recall: Memory = nothing_recalled

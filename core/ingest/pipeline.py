@@ -27,9 +27,8 @@ from core.domain.documents import (
 from core.domain.errors import DocumentError, FullDiskError
 from core.domain.ports import PageReader
 from core.domain.settings import Settings
-from core.domain.stores import Describe, Stores
 from core.ingest.intake import clear_partials, copy_in, new_partial, open_copy
-from core.ingest.stages import READING, Stages
+from core.ingest.stages import READING, Describe, Stages, Stores
 from core.text.plain import storable
 
 log = logging.getLogger(__name__)

@@ -9,16 +9,25 @@ import threading
 import time
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import closing
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import chain, islice
+from typing import TYPE_CHECKING, TypeAlias
 
 from core.documents.passages import Splitter
-from core.domain.documents import Job, JobStage, JobStatus, Page, PageStatus, Passage
+from core.domain.documents import Job, JobStage, JobStatus, MetadataField, Page, PageStatus, Passage
 from core.domain.errors import FullDiskError, PinciteError, StoppedError
-from core.domain.ports import PageReader
+from core.domain.ports import PageReader, PdfInfo
 from core.domain.settings import Settings
-from core.domain.stores import Describe, Stores
 from core.models.client import stoppable
+
+if TYPE_CHECKING:
+    from core.store.indexes import Indexes
+    from core.store.jobs import Jobs
+    from core.store.library import Library
+    from core.store.shelf import Shelf
+
+Describe: TypeAlias = Callable[[PdfInfo, Sequence[Page], str], tuple[MetadataField, ...]]
+"""What a file's own fields, its first pages and its name say of it."""
 
 READING = (JobStage.PARSE, JobStage.KEYWORDS)
 """Until these are over, a document cannot be searched as a whole."""
@@ -38,6 +47,16 @@ BATCH_PASSAGES = 256
 
 class JobStoppedError(Exception):
     """The job was cancelled or removed, or the process is closing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stores:
+    """What ingest reads and writes."""
+
+    library: "Library"
+    shelf: "Shelf"
+    jobs: "Jobs"
+    vectors: "Indexes"
 
 
 class Stages:

@@ -1,11 +1,11 @@
 """The sources of an answer, prepared once so that every claim can be held against them quickly."""
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from itertools import pairwise
 
-from core.text.numbers import MEASURES, Quantity, quantities, stated_scales
+from core.text.numbers import Quantity, quantities, stated_scales
 from core.text.quotations import NormalizedText
 from core.text.sentences import split_sentences
 from core.text.terms import FUNCTION_WORDS, content_terms, root, specificity, stem, words
@@ -17,12 +17,6 @@ _ACRONYM = re.compile(r"\b(?:[A-Z]\.?){2,6}(?![a-z])")
 _OF_A_PLACE = re.compile(r"(?:ain|i?ans?|ish|ese|i?a|o)$")
 _YEAR_HEAD = re.compile(r"\b(?:19|20)\d\d\b")
 _BETWEEN_CELLS = re.compile(r"[)%]{0,2}[\s|]{1,40}[\s|$€£¥(—–-]{0,40}|[)%\s]{0,9}\|[\s|$€£¥(—–-]{0,40}")
-_MEASURES = frozenset(map(stem, MEASURES))
-
-
-def wording(terms: Iterable[str]) -> frozenset[str]:
-    """Return the terms that are no figures or units."""
-    return frozenset(term for term in terms if term not in _MEASURES and not any(map(str.isdigit, term)))
 
 
 class Sentence:
@@ -38,11 +32,6 @@ class Sentence:
         self.terms = frozenset(
             stemmed for stemmed, word in zip(self.stems, spoken, strict=True) if word.lower() not in FUNCTION_WORDS
         )
-
-    @cached_property
-    def wording(self) -> frozenset[str]:
-        """Return its terms without figures and their units: what the figures are said of."""
-        return wording(self.terms)
 
     @cached_property
     def quantities(self) -> tuple[Quantity, ...]:

@@ -11,6 +11,7 @@ from core.domain.errors import ModelUnavailableError
 from core.domain.ports import Embedder, Vectors
 from core.models.client import ServerTrouble
 
+EMBED_SECONDS = 120.0
 FEW_TEXTS = 16
 """Up to this many texts are a query's, answered ahead of the bulk work of an ingest."""
 REMEMBERED_QUERIES = 256

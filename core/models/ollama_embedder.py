@@ -9,7 +9,7 @@ from core.domain.errors import ModelUnavailableError, SettingsError
 from core.domain.ports import Vectors
 from core.domain.settings import Settings
 from core.models.client import ServerTrouble, ask, ollama_at
-from core.models.embed import ServedEmbedder, unit_vectors
+from core.models.embed import EMBED_SECONDS, ServedEmbedder, unit_vectors
 from core.models.ollama import context_length, host_of
 from core.models.served import LOOK_SECONDS
 
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     import ollama
 
 MOST_OLLAMA_TOKENS = 2048
-EMBED_SECONDS = 120.0
 Done = TypeVar("Done")
 
 

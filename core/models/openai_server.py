@@ -1,6 +1,5 @@
 """Servers that speak OpenAI's protocol (vLLM, LM Studio, llama.cpp, gateways), through the ``openai`` client."""
 
-import re
 from collections.abc import AsyncIterator, Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from functools import cached_property
@@ -21,8 +20,9 @@ from core.models.client import (
     stream,
     trouble_of,
 )
-from core.models.embed import ServedEmbedder, unit_vectors
+from core.models.embed import EMBED_SECONDS, ServedEmbedder, unit_vectors
 from core.models.keys import CHAT_KEY, EMBEDDING_KEY, key_for
+from core.models.ollama import MODEL_NAME
 from core.models.served import (
     ANSWER_SECONDS,
     ANSWER_TOKENS,
@@ -43,10 +43,8 @@ if TYPE_CHECKING:
 MOST_MODELS = 500
 UNSAID_CONTEXT = 4_096
 """Tokens, where the server does not say how many it reads."""
-EMBED_SECONDS = 120.0
 MOST_CHARACTERS = 1_500
 """Of a text that is embedded: servers refuse what is longer than their model reads, and most read 512 tokens."""
-_NAME = re.compile(r"[\w./:@+-]{1,200}", re.ASCII)
 
 
 class _Reply(BaseModel):
@@ -175,7 +173,7 @@ def _listed(address: str, key: str) -> dict[str, dict[str, Any]]:
 
     told = ask(openai_at(address, key), listed, seconds=LOOK_SECONDS)
     names = ((entry.get("id"), entry) for entry in (told.data or ())[:MOST_MODELS])
-    return {name: entry for name, entry in names if isinstance(name, str) and _NAME.fullmatch(name)}
+    return {name: entry for name, entry in names if isinstance(name, str) and MODEL_NAME.fullmatch(name)}
 
 
 class OpenAiChat(ServedChat):

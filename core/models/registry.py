@@ -4,7 +4,6 @@ A model is named ``provider:model``, or by its provider alone where that has one
 """
 
 from collections.abc import Callable, Mapping
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Protocol
 
@@ -13,7 +12,7 @@ from core.domain.ports import ChatModel, Embedder, Reranker
 from core.domain.settings import Settings, is_this_machine
 from core.models.e5 import E5Embedder
 from core.models.embed import RememberedEmbedder, sends_to
-from core.models.flash import FlashReranker
+from core.models.flash import FlashReranker, is_cached
 from core.models.minilm import MiniLmEmbedder
 from core.models.ollama import OllamaProvider
 from core.models.ollama_embedder import OllamaEmbedder
@@ -64,11 +63,6 @@ EMBEDDERS: dict[str, Callable[[Settings, str], Embedder]] = {
     "openai": OpenAiEmbedder.open,
 }
 """Made of the settings and the model's name; SettingsError where it has none such."""
-RERANKERS: dict[str, Callable[[Settings], Reranker]] = {
-    "flashrank": lambda settings: FlashReranker(settings.models_dir),
-    "built-in": lambda settings: BuiltInReranker(),
-}
-"""The best first; what is not on this machine raises ModelUnavailableError."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,10 +125,7 @@ def make_embedder(name: str, settings: Settings) -> Embedder:
 
 def make_reranker(settings: Settings) -> Reranker:
     """The best that is on this machine."""
-    for make in list(RERANKERS.values())[:-1]:
-        with suppress(ModelUnavailableError):
-            return make(settings)
-    return list(RERANKERS.values())[-1](settings)
+    return FlashReranker(settings.models_dir) if is_cached(settings.models_dir) else BuiltInReranker()
 
 
 def _first(settings: Settings) -> EngineState:

@@ -5,11 +5,15 @@ For questions about documents as such ("summarise the contract"), whose words st
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from core.domain.documents import Document, Passage
-from core.domain.ports import DocumentStore
 from core.domain.search import Evidence, Reason
 from core.search.matching import match_documents
+
+if TYPE_CHECKING:
+    from core.store.library import Library
 
 MOST_PASSAGES = 5_000
 """Of a longer document, its beginning."""
@@ -31,7 +35,7 @@ def documents_meant(question: str, documents: Sequence[Document]) -> list[Docume
     return [document for document in documents if scores[document.id] == max(scores.values())]
 
 
-def overview(documents: Sequence[Document], library: DocumentStore, *, context_characters: int) -> tuple[Evidence, ...]:
+def overview(documents: Sequence[Document], library: "Library", *, context_characters: int) -> tuple[Evidence, ...]:
     """Passages that stand for the documents, an equal share of the room for each, in reading order."""
     evidence: list[Evidence] = []
     for document in documents:
@@ -50,10 +54,7 @@ def overview(documents: Sequence[Document], library: DocumentStore, *, context_c
         ]
         if sum(len(item.passage.text) for item in evidence) >= context_characters:
             break
-    return tuple(
-        Evidence(number, item.passage, item.document_name, item.scores, item.reason)
-        for number, item in enumerate(evidence, start=1)
-    )
+    return tuple(replace(item, number=number) for number, item in enumerate(evidence, start=1))
 
 
 def _telling(passages: Sequence[Passage]) -> Mapping[str, tuple[int, int]]:

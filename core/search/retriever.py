@@ -3,9 +3,10 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, zip_longest
+from typing import TYPE_CHECKING
 
 from core.domain.documents import Document, DocumentStatus, PageKey, Passage, document_of, page_of
-from core.domain.ports import DocumentStore, Embedder, KeywordIndex, PassageIndex, Reranker
+from core.domain.ports import Embedder, KeywordIndex, PassageIndex, Reranker
 from core.domain.search import PIECE, Candidate, Reason, SearchPlan, SearchResult, SubQuery, piece_score
 from core.domain.settings import Settings
 from core.search.fuse import fuse_rankings
@@ -14,6 +15,9 @@ from core.search.pack import Chosen, fill_budget, keep_best, to_evidence
 from core.search.places import years_in
 from core.search.plan import plans_of
 from core.search.rankings import Ranking, Rankings, RunIndexes
+
+if TYPE_CHECKING:
+    from core.store.library import Library
 
 MOST_OPENED_TARGETS = 3
 """With more targets than this their openings would crowd out what was found."""
@@ -46,7 +50,7 @@ class Retriever:
     def __init__(
         self,
         *,
-        library: DocumentStore,
+        library: "Library",
         keywords: KeywordIndex,
         vectors: PassageIndex,
         embedder: Embedder,

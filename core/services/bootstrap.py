@@ -7,10 +7,10 @@ from core.documents.reader import ProcessReader
 from core.domain.errors import IndexMismatchError, ModelUnavailableError, TurnError
 from core.domain.ports import Embedder, PassageIndex
 from core.domain.settings import Settings, load_settings
-from core.domain.stores import Stores
 from core.domain.turns import TurnStatus
 from core.figures.formulas import users_formulas
 from core.ingest.pipeline import Ingest
+from core.ingest.stages import Stores
 from core.models.registry import check_engine, choose_engine, make_embedder
 from core.search.lexicon import users_lexicon
 from core.services.health import Health
@@ -182,7 +182,7 @@ class Pincite:
             none = NoMeaning(error)
             return none, none
 
-    def _scrub(self, *, words: bool, most_bytes: int | None) -> bool:
+    def _scrub(self, words: bool, most_bytes: int | None) -> bool:
         self._forget_runs()
         self._copies.forget()
         with self._checkpointer.lock:

@@ -2,18 +2,15 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol
+from typing import TYPE_CHECKING
 
-from core.domain.ports import SessionStore
 from core.services.turns import CLOSING_SECONDS, TurnRunner
+
+if TYPE_CHECKING:
+    from core.store.sessions import Sessions
 
 AT_ONCE_BYTES = 32 * 2**20
 """Size up to which the database is written anew with every deleted session; a larger one is when Pincite closes."""
-
-
-class Scrub(Protocol):
-    def __call__(self, *, words: bool, most_bytes: int | None) -> bool:
-        """Write the files anew; False where another process is in the way, or they are larger."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,13 +25,16 @@ class Deletion:
     def __init__(
         self,
         runner: TurnRunner,
-        sessions: SessionStore,
-        scrub: Scrub,
+        sessions: "Sessions",
+        scrub: Callable[[bool, int | None], bool],
         *,
         remove_turn: Callable[[str], None],
         remove_with_answers: Callable[[str], int],
     ) -> None:
-        """``remove_with_answers`` takes a document and what quotes it away and counts the answers."""
+        """``scrub`` (words of the index too, most bytes) writes the files anew; False where that was not possible.
+
+        ``remove_with_answers`` takes a document and what quotes it away and counts the answers.
+        """
         self._runner = runner
         self._sessions = sessions
         self._scrub = scrub
@@ -70,7 +70,7 @@ class Deletion:
         deleted = self._sessions.to_scrub()
         if not deleted and not words:
             return True
-        scrubbed = self._scrub(words=words, most_bytes=most_bytes)
+        scrubbed = self._scrub(words, most_bytes)
         if scrubbed:
             self._sessions.scrubbed(deleted)
         return scrubbed

@@ -3,16 +3,20 @@
 from collections.abc import Sequence
 from dataclasses import replace
 from enum import StrEnum
+from typing import TYPE_CHECKING
 
 from core.domain.documents import Document, PageKey
 from core.domain.errors import DocumentError, PinciteError, TurnError
-from core.domain.ports import DocumentStore, TurnStore
 from core.domain.turns import Turn, TurnFilter, TurnStatus
 from core.export.binder import bind
 from core.export.manifest import Exhibit, as_json, manifest_of
 from core.export.marks import marked_copy
 from core.services.reviews import Verdicts
 from core.services.settings import SettingsInForce
+
+if TYPE_CHECKING:
+    from core.store.library import Library
+    from core.store.turns import Turns
 
 FINISHED = (TurnStatus.ANSWERED, TurnStatus.FLAGGED, TurnStatus.REVIEWED)
 MOST_TURNS = 10_000
@@ -27,7 +31,7 @@ class ExportForm(StrEnum):
 
 
 class Exports:
-    def __init__(self, settings: SettingsInForce, library: DocumentStore, turns: TurnStore, verdicts: Verdicts) -> None:
+    def __init__(self, settings: SettingsInForce, library: "Library", turns: "Turns", verdicts: Verdicts) -> None:
         self._settings, self._library, self._turns, self._verdicts = settings, library, turns, verdicts
 
     def of(self, turns: Sequence[Turn], form: ExportForm = ExportForm.BINDER, style: str = "") -> bytes:

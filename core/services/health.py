@@ -2,39 +2,33 @@
 
 import shutil
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 from core.domain.documents import DocumentStatus
 from core.domain.errors import PinciteError
-from core.domain.health import HealthCheck
-from core.domain.ports import DocumentStore
 from core.domain.settings import Settings
 from core.figures.formulas import users_formulas
 from core.models.flash import LICENCE, SIZE_MB, is_cached
 from core.models.registry import AUTO, QUOTING, EngineState, make_embedder
 from core.search.lexicon import users_lexicon
 
+if TYPE_CHECKING:
+    from core.store.condition import Condition
+    from core.store.library import Library
+
 LEAST_FREE_MIB = 500
 
 
-class StoreHealth(Protocol):
-    """What a look at the stores finds, without changing a byte in them."""
+@dataclass(frozen=True, slots=True)
+class HealthCheck:
+    """One line of `pincite doctor` and of the settings page."""
 
-    quarantine: Path
-
-    def database_is_sound(self) -> bool: ...
-
-    def embedder_name(self) -> str: ...
-
-    def vectors(self) -> tuple[int, list[str]]:
-        """How many there are, and what is wrong with them, a sentence each."""
-
-    def unknown_files(self) -> list[Path]:
-        """PDFs that are none of the library's documents."""
-
-    def damaged_records(self) -> list[str]:
-        """Counts of what cannot be read, by where it stands."""
+    part: str
+    ok: bool
+    detail: str
+    hint: str = ""
 
 
 class Health:
@@ -43,8 +37,8 @@ class Health:
     def __init__(
         self,
         settings: Callable[[], Settings],
-        library: DocumentStore,
-        stores: StoreHealth,
+        library: "Library",
+        stores: "Condition",
         engines: Callable[[], EngineState],
     ) -> None:
         self._current = settings

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from core.documents.marking import mark_words, show_hidden
 from core.documents.read_back import read_back
@@ -10,9 +11,11 @@ from core.documents.reader import ProcessReader
 from core.domain.answers import Citation, Likeness, ReadBack
 from core.domain.documents import DocumentStatus, PageKey
 from core.domain.errors import DocumentError, PinciteError
-from core.domain.ports import DocumentStore
 from core.domain.settings import Settings
 from core.ingest.pipeline import Ingest
+
+if TYPE_CHECKING:
+    from core.store.library import Library
 
 OF_READING = ("ocr", "max_file_mib", "max_pages", "page_seconds", "reader_memory_mib")
 """The settings with which reader and ingest are opened."""
@@ -26,7 +29,7 @@ class Documents:
     def __init__(
         self,
         settings: Settings,
-        library: DocumentStore,
+        library: "Library",
         open_ingest: Callable[[Settings, ProcessReader], Ingest],
         quarantined: Callable[[], list[Path]],
     ) -> None:

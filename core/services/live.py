@@ -5,12 +5,15 @@ import time
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from core.domain.answers import AnswerPart
 from core.domain.errors import StorageError
-from core.domain.ports import TurnStore
 from core.domain.turns import TraceStep, Turn, TurnSnapshot, TurnStatus, now
 from core.text.marks import marked_text
+
+if TYPE_CHECKING:
+    from core.store.turns import Turns
 
 SECONDS_BETWEEN_DRAFTS = 1.0
 """What is streamed is stored that often, so that a killed process loses no more of it."""
@@ -19,7 +22,7 @@ SECONDS_BETWEEN_DRAFTS = 1.0
 class LiveTurn:
     """A running turn: what is published of it, and the event that stops it. It is the nodes' ``Progress``."""
 
-    def __init__(self, turn: Turn, turns: TurnStore) -> None:
+    def __init__(self, turn: Turn, turns: "Turns") -> None:
         self._turns = turns
         self._lock = threading.Lock()
         self._snapshot = TurnSnapshot(turn, draft=turn.parts)

@@ -2,14 +2,20 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from core.domain.ports import DocumentStore, ReviewStore, SessionStore, TurnStore
 from core.domain.turns import ReviewDecision, Turn, TurnStatus
 from core.services.scope import scope_of
 from core.services.turns import TurnRunner
 from core.text.marks import plain_text
 from core.text.numbers import quantities, same
 from core.text.plain import flat
+
+if TYPE_CHECKING:
+    from core.store.library import Library
+    from core.store.reviews import Reviews
+    from core.store.sessions import Sessions
+    from core.store.turns import Turns
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,10 +30,10 @@ class Reanswered:
 @dataclass(frozen=True, slots=True)
 class Regression:
     runner: TurnRunner
-    turns: TurnStore
-    sessions: SessionStore
-    reviews: ReviewStore
-    library: DocumentStore
+    turns: "Turns"
+    sessions: "Sessions"
+    reviews: "Reviews"
+    library: "Library"
 
     def run(self) -> Iterator[Reanswered]:
         """Ask every reviewed question again, each in a session of its own that is gone afterwards."""

@@ -2,9 +2,9 @@
 
 from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from core.domain.answers import AnswerKind, AnswerPart, Citation, Claim, ClaimStatus, Verdict
-from core.domain.ports import DocumentStore, ReviewStore, TurnStore
 from core.domain.turns import Recalled, ReviewDecision, Turn
 from core.judge.citations import CitedAnswer, cite_typed
 from core.judge.confidence import Recalibration, ThresholdEffect
@@ -21,11 +21,16 @@ from core.models.reader import large_reader
 from core.models.selection import measured
 from core.services.settings import SettingsInForce
 
+if TYPE_CHECKING:
+    from core.store.library import Library
+    from core.store.reviews import Reviews
+    from core.store.turns import Turns
+
 
 class Verdicts:
     """Judges by rule, as a turn's own draft was judged."""
 
-    def __init__(self, settings: SettingsInForce, turns: TurnStore, library: DocumentStore) -> None:
+    def __init__(self, settings: SettingsInForce, turns: "Turns", library: "Library") -> None:
         self._settings = settings
         self._turns = turns
         self._library = library
@@ -60,7 +65,10 @@ class Verdicts:
         review = turn.review
         if review is None or review.decision is ReviewDecision.REJECTED:
             return None
-        return self._standing(self._of_final(turn, review.parts, review.citations), review.citations)[0]
+        verdict = self._of_final(turn, review.parts, review.citations)
+        if verdict and review.parts != turn.parts:
+            verdict = replace(verdict, calibrated=False)  # fitted on drafts, and says nothing of a reviewer's words
+        return self._standing(verdict, review.citations)[0]
 
     def recall(self, found: Recalled | None) -> Recalled | None:
         """A reviewed answer as it can be repeated; an edited one with a verdict of its own, not the draft's."""
@@ -121,9 +129,7 @@ class ConfidenceMeasured:
 class Confidence:
     """How far the confidence can be trusted, and its correction by the user's own reviews."""
 
-    def __init__(
-        self, settings: SettingsInForce, turns: TurnStore, reviews: ReviewStore, library: DocumentStore
-    ) -> None:
+    def __init__(self, settings: SettingsInForce, turns: "Turns", reviews: "Reviews", library: "Library") -> None:
         self._settings = settings
         self._turns = turns
         self._reviews = reviews

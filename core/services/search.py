@@ -3,9 +3,10 @@
 import threading
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from core.domain.documents import Document
-from core.domain.ports import DocumentStore, Embedder, KeywordIndex, PassageIndex
+from core.domain.ports import Embedder, KeywordIndex, PassageIndex
 from core.domain.search import SearchPlan, SearchResult
 from core.domain.settings import Settings
 from core.models.e5 import E5Embedder, e5_is_here
@@ -17,6 +18,9 @@ from core.search.lexicon import users_lexicon
 from core.search.plan import plan_question
 from core.search.retriever import Retriever
 from core.services.settings import SettingsInForce
+
+if TYPE_CHECKING:
+    from core.store.library import Library
 
 ENGLISH_EMBEDDER, MULTILINGUAL_EMBEDDER = MiniLmEmbedder.name, E5Embedder.name
 
@@ -43,7 +47,7 @@ class Search:
     def __init__(
         self,
         settings: SettingsInForce,
-        library: DocumentStore,
+        library: "Library",
         keywords: KeywordIndex,
         meaning: Callable[[], tuple[Embedder, PassageIndex]],
     ) -> None:

@@ -2,32 +2,19 @@
 
 import threading
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from core.domain.errors import PinciteError
 from core.domain.settings import Settings, save_choices
 
-
-class EmbeddingIndexes(Protocol):
-    """What the choice of an embedder is put to."""
-
-    @property
-    def wanted_name(self) -> str:
-        """Which embedder was chosen last."""
-
-    def use(self, settings: Settings) -> None: ...
-
-    def switch_to(self, embedder_name: str) -> None:
-        """Raises ModelUnavailableError."""
-
-    def roll_back(self) -> bool:
-        """False when there is nothing to go back to."""
+if TYPE_CHECKING:
+    from core.store.indexes import Indexes
 
 
 class SettingsInForce:
     """``current`` is replaced as a whole; whoever works with it keeps what it began with."""
 
-    def __init__(self, settings: Settings, indexes: EmbeddingIndexes, *, changed: Callable[[], None]) -> None:
+    def __init__(self, settings: Settings, indexes: "Indexes", *, changed: Callable[[], None]) -> None:
         """``changed`` is called once something else holds."""
         self.current = settings
         self._indexes = indexes

@@ -7,12 +7,12 @@ import uuid
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, islice, zip_longest
+from typing import TYPE_CHECKING
 
 from core.documents.tables import find_tables
 from core.domain.answers import AnswerPart
 from core.domain.documents import Document
 from core.domain.errors import PinciteError
-from core.domain.ports import DocumentStore
 from core.domain.search import Mode
 from core.domain.turns import Tier, TraceStep, Turn, TurnStatus, now
 from core.graph.build import build_graph
@@ -23,6 +23,9 @@ from core.search.stretches import title_of
 from core.services.turns import CLOSING_SECONDS, answered, context_of
 from core.text.marks import plain_text
 from core.text.plain import flat
+
+if TYPE_CHECKING:
+    from core.store.library import Library
 
 logger = logging.getLogger(__name__)
 
@@ -158,7 +161,7 @@ class Suggestions:
         return bool(whole) and at_place and any(holds.search(flat(text).casefold()) for text in said)
 
 
-def _candidates(document: Document, library: DocumentStore) -> Iterator[_Candidate]:
+def _candidates(document: Document, library: "Library") -> Iterator[_Candidate]:
     """Of each kind in turn."""
     english = any(field.name == "language" and field.value.startswith("en") for field in document.metadata)
     kinds = [_of_tables(document, library)]
@@ -171,7 +174,7 @@ def _candidates(document: Document, library: DocumentStore) -> Iterator[_Candida
             yield candidate
 
 
-def _of_tables(document: Document, library: DocumentStore) -> Iterator[_Candidate]:
+def _of_tables(document: Document, library: "Library") -> Iterator[_Candidate]:
     """A cell of each table, by the words of its row and its column."""
     pages = [library.page(document.id, at) for at in range(min(document.page_count, MOST_PAGES))]
     for table in find_tables(document.id, pages):
@@ -185,14 +188,14 @@ def _of_tables(document: Document, library: DocumentStore) -> Iterator[_Candidat
         yield from told[:: max(1, len(told) // MOST_OF_A_TABLE)][:MOST_OF_A_TABLE]
 
 
-def _of_terms(document: Document, library: DocumentStore) -> Iterator[_Candidate]:
+def _of_terms(document: Document, library: "Library") -> Iterator[_Candidate]:
     """What stands in quotation marks at the beginning of a sentence."""
     for passage in library.opening_passages(document.id, MOST_PASSAGES):
         for term in _TERM.findall(passage.text):
             yield _Candidate(f"What does “{term}” mean?", term)
 
 
-def _of_headings(document: Document, library: DocumentStore) -> Iterator[_Candidate]:
+def _of_headings(document: Document, library: "Library") -> Iterator[_Candidate]:
     """Sections by their titles."""
     pages = dict[str, int]()
     for passage in library.opening_passages(document.id, MOST_PASSAGES):

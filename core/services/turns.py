@@ -6,13 +6,14 @@ import time
 import uuid
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, replace
+from typing import TYPE_CHECKING
 
 from langchain_core.runnables import RunnableConfig
 from langgraph.errors import GraphRecursionError
 
 from core.domain.documents import Collection, Document
 from core.domain.errors import PinciteError, StoppedError, StorageError, TurnError
-from core.domain.ports import ChatModel, SessionStore, TurnStore
+from core.domain.ports import ChatModel
 from core.domain.search import Mode
 from core.domain.turns import Exchange, TraceStep, Turn, TurnSnapshot, TurnStatus, now
 from core.graph.build import TurnGraph
@@ -24,6 +25,10 @@ from core.services.live import LiveTurn
 from core.services.scope import scope_of
 from core.text.marks import marked_text
 from core.text.plain import storable
+
+if TYPE_CHECKING:
+    from core.store.sessions import Sessions
+    from core.store.turns import Turns
 
 logger = logging.getLogger(__name__)
 
@@ -53,8 +58,8 @@ class TurnRunner:
     def __init__(
         self,
         *,
-        turns: TurnStore,
-        sessions: SessionStore,
+        turns: "Turns",
+        sessions: "Sessions",
         graph: TurnGraph,
         equipment: Callable[[], Equipment],
         settle: Callable[[], None],

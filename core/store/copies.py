@@ -25,16 +25,21 @@ def copies_in(data_dir: Path) -> list[Path]:
     return sorted((data_dir / FOLDER).glob("*.db"), key=lambda path: path.stat().st_mtime, reverse=True)
 
 
+def copy_whole(source: sqlite3.Connection, target: Path) -> str:
+    """Copy a database while it may be written to; says "ok", or what is wrong with the copy. Raises sqlite3.Error."""
+    with closing(sqlite3.connect(target)) as copy:
+        source.backup(copy)
+        copy.execute("PRAGMA journal_mode = DELETE")
+        return str(copy.execute("PRAGMA quick_check(1)").fetchone()[0])
+
+
 def copy_database(source: sqlite3.Connection, data_dir: Path, name: str) -> None:
     """Copy a database while it may be written to; a copy with a fault replaces none. Raises OSError, sqlite3.Error."""
     folder = data_dir / FOLDER
     folder.mkdir(mode=0o700, exist_ok=True)
     partial = folder / f"{name}.{os.getpid()}.partial"
     try:
-        with closing(sqlite3.connect(partial)) as copy:
-            source.backup(copy)
-            copy.execute("PRAGMA journal_mode = DELETE")
-        if not _is_sound(partial):
+        if copy_whole(source, partial) != "ok":
             raise sqlite3.DatabaseError("the copy is damaged, as the database is")
         partial.replace(folder / f"{name}.db")
     finally:
@@ -77,8 +82,3 @@ class DailyCopy:
                 old.unlink()
         except (OSError, sqlite3.Error):
             logger.warning("The automatic backup could not be written", exc_info=True)
-
-
-def _is_sound(path: Path) -> bool:
-    with closing(sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro&immutable=1", uri=True)) as copy:
-        return bool(copy.execute("PRAGMA quick_check(1)").fetchone()[0] == "ok")

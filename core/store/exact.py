@@ -49,9 +49,6 @@ class NoMeaning:
     def search(self, vector: Vectors, *, document_ids: Sequence[str], limit: int) -> Ranking:
         return []
 
-    def count(self, document_id: str | None = None) -> int:
-        return 0
-
     def lacking(self, document_ids: Sequence[str]) -> int:
         return 0
 
@@ -79,9 +76,9 @@ class MeaningIndex:
         found = self._approximate(vector, frozenset(document_ids), limit) if wide else None
         return self._exact(vector, document_ids, limit) if found is None else found
 
-    def count(self, document_id: str | None = None) -> int:
+    def count(self) -> int:
         """Passages with a vector."""
-        return sum(len(matrix.passage_ids) for matrix in self._load([document_id] if document_id else []))
+        return sum(len(matrix.passage_ids) for matrix in self._load([]))
 
     def lacking(self, document_ids: Sequence[str]) -> int:
         """Passages without a vector."""

@@ -6,7 +6,7 @@ and keeps Chroma's copy of them in step for approximate search.
 
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -16,7 +16,6 @@ from core.domain.documents import embedded_text
 from core.domain.errors import IndexMismatchError, ModelUnavailableError
 from core.domain.ports import Embedder, Vectors
 from core.domain.settings import Settings
-from core.domain.stores import PendingPassages
 from core.store.chroma import Chroma
 from core.store.database import Database
 from core.store.exact import MeaningIndex
@@ -30,6 +29,15 @@ _LACKS = "NOT EXISTS (SELECT 1 FROM embeddings WHERE key = passages.embedding_ke
 _READY = "SELECT id FROM documents WHERE status IN ('ready', 'recognising')"
 PAUSE_SECONDS = 60.0
 """How long after an embedder failed only new documents are tried with it."""
+
+
+@dataclass(frozen=True, slots=True)
+class PendingPassages:
+    """Texts that the index ``index_id`` lacks a vector of, by embedding key, and the documents that they stand in."""
+
+    index_id: int
+    texts: Mapping[bytes, str]
+    document_ids: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)

@@ -100,13 +100,6 @@ class Fts5Index:
         found = self._database.connection.execute
         return [word for word, beginning in begun.items() if found(sql, (beginning, *values)).fetchone() is None]
 
-    def remove_document(self, document_id: str) -> None:
-        with self._database.transaction() as connection:
-            connection.execute(
-                "DELETE FROM passage_words WHERE rowid IN (SELECT number FROM passages WHERE document_id = ?)",
-                (document_id,),
-            )
-
     def _expression(self, query: str) -> str:
         """Any of the query's terms, each quoted so that nothing in it is read as syntax."""
         terms = list(dict.fromkeys(term for term in index_terms(query) if term))

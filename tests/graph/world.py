@@ -7,7 +7,7 @@ from typing import Any, cast
 
 from core.domain.answers import Usage
 from core.domain.documents import Coverage, Document, DocumentStatus, Page, PageStatus, Passage
-from core.domain.ports import AnswerRequest, ChatModel, DocumentStore
+from core.domain.ports import AnswerRequest, ChatModel
 from core.domain.search import Candidate, Evidence, SearchPlan, SearchResult, piece_score
 from core.domain.settings import Settings
 from core.domain.turns import Recalled, TurnSnapshot
@@ -17,6 +17,7 @@ from core.models.quoting import Quoting
 from core.services.turns import TurnRunner
 from core.store.collections import Collections
 from core.store.database import Database
+from core.store.library import Library
 from core.store.sessions import Sessions
 from core.store.turns import Turns
 from core.text.terms import content_terms, words
@@ -185,7 +186,7 @@ class World:
         self.session = (self.sessions.list() or [self.sessions.create()])[0]
 
     def _equipment(self) -> Equipment:
-        return Equipment(self.settings, cast(DocumentStore, self.shelf), self.search, self._choose_engine, self.recall)
+        return Equipment(self.settings, cast(Library, self.shelf), self.search, self._choose_engine, self.recall)
 
     def _choose_engine(self, asked: str | None) -> ChatModel:
         return Quoting() if asked == "quoting" else self.model

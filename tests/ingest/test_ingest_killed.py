@@ -35,7 +35,7 @@ def _state(shop: Workshop) -> tuple[object, ...]:
     passages = connection.execute("SELECT id, heading_path, context FROM passages ORDER BY id").fetchall()
     pages = connection.execute("SELECT document_id, page_index, status, text FROM pages ORDER BY 1, 2").fetchall()
     found = sorted(shop.found("matter5 part17 Bremen Ghent"))
-    vectors = {document.id: shop.indexes.active()[1].count(document.id) for document in shop.library.list()}
+    vectors = {document.id: shop.indexes.active()[1].lacking([document.id]) for document in shop.library.list()}
     return [tuple(row) for row in passages], [tuple(row) for row in pages], found, vectors, shop.rows()
 
 

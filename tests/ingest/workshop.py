@@ -11,8 +11,8 @@ from fpdf import FPDF
 from core.domain.documents import MetadataField, MetadataSource, Page
 from core.domain.ports import Embedder, PageReader, PdfInfo
 from core.domain.settings import Settings
-from core.domain.stores import Describe, Stores
 from core.ingest.pipeline import Ingest
+from core.ingest.stages import Describe, Stores
 from core.models.registry import make_embedder
 from core.store.database import Database
 from core.store.indexes import Indexes

@@ -9,7 +9,7 @@ from typing import Any, cast
 import pytest
 
 from core.domain.documents import Coverage, Document, DocumentStatus, Page, PageStatus, Passage
-from core.domain.ports import AnswerRequest, DocumentStore
+from core.domain.ports import AnswerRequest
 from core.domain.search import Evidence, Mode, SearchPlan, SearchResult
 from core.domain.settings import Settings
 from core.domain.turns import ReviewDecision
@@ -94,7 +94,7 @@ class World:
             graph=build_graph(self.checkpointer),
             equipment=lambda: Equipment(
                 settings,
-                cast(DocumentStore, shelf),
+                cast(Library, shelf),
                 shelf,
                 lambda asked: Model(),
                 lambda question, ids: verdicts.recall(self.reviews.reviewed_match(question, ids)),

@@ -2,13 +2,12 @@
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from langgraph.runtime import Runtime
 
 from core.domain.answers import AnswerPart, PartKind
 from core.domain.documents import Document, DocumentStatus
-from core.domain.ports import DocumentStore
 from core.domain.search import Candidate, Evidence, Intent, Reason, SearchResult
 from core.figures.answers import may_ask_for_figure
 from core.graph.context import TurnContext
@@ -21,6 +20,9 @@ from core.search.pack import evidence_of
 from core.search.plan import is_joined
 from core.text.plain import counted, flat
 from core.text.questions import is_english
+
+if TYPE_CHECKING:
+    from core.store.library import Library
 
 WHICH_ONE = "Which one do you mean?"
 NOTHING_NEW = "Searching further found nothing new."
@@ -232,7 +234,7 @@ def _nearest(result: SearchResult, documents: Mapping[str, Document]) -> tuple[E
     )
 
 
-def holes_of(searched: Sequence[Document], library: DocumentStore, drawn_on: Collection[str]) -> list[str]:
+def holes_of(searched: Sequence[Document], library: "Library", drawn_on: Collection[str]) -> list[str]:
     """What is missing of each document that the answer draws on, and how many of the others lack something."""
     notices = []
     near = [document for document in searched if document.id in drawn_on or len(searched) <= FEW_DOCUMENTS]
@@ -242,7 +244,7 @@ def holes_of(searched: Sequence[Document], library: DocumentStore, drawn_on: Col
     return [*filter(None, (_hole(document, library) for document in near)), *notices]
 
 
-def _hole(document: Document, library: DocumentStore) -> str:
+def _hole(document: Document, library: "Library") -> str:
     """What of a document could not be searched; empty: nothing."""
     if document.status in (DocumentStatus.QUEUED, DocumentStatus.READING) and not document.searchable:
         return f"“{document.name}” is still being read; this answer covers what was read so far."

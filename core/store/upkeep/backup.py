@@ -22,6 +22,7 @@ from typing import IO
 
 from core.domain.errors import FullDiskError, StorageError
 from core.domain.settings import Settings
+from core.store.copies import copy_whole
 from core.store.data_dir import LOCK, STAMP, alone, check_ours
 from core.store.database import ReadOnlyDatabase
 from core.store.witness import check_whole
@@ -131,13 +132,8 @@ def _copied(path: Path, copy: Path) -> Path | None:
     if not path.is_file():
         return None
     try:
-        with (
-            closing(sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True, timeout=30)) as source,
-            closing(sqlite3.connect(copy)) as target,
-        ):
-            source.backup(target)
-            target.execute("PRAGMA journal_mode = DELETE")
-            sound = target.execute("PRAGMA quick_check(1)").fetchone()[0]
+        with closing(sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True, timeout=30)) as source:
+            sound = copy_whole(source, copy)
     except sqlite3.DatabaseError as error:
         if error.sqlite_errorcode & 0xFF in (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR):
             hint = "Free some space, or choose another place for the backup."

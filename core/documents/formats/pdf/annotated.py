@@ -14,11 +14,10 @@ import pypdfium2.raw as pdfium_c
 from numpy.typing import NDArray
 
 from core.documents.formats.pdf.layout import COMMENT, Line, Segment
-from core.documents.formats.pdf.pdfium_text import PageWords, display_of
+from core.documents.formats.pdf.pdfium_text import PageWords, annotations, display_of
 from core.documents.formats.pdf.visibility import without
 from core.domain.documents import TICKED, UNTICKED
 
-MOST_LOOKED_AT = 1_000
 MOST_CHARACTERS = 2_000
 """Of a comment."""
 OFF = "Off"
@@ -49,24 +48,18 @@ class Annotated:
 def annotated(page: pdfium.PdfPage) -> list[Annotated]:
     """The boxes of a page and its comments, in the file's order."""
     found: list[tuple[tuple[str, ...], tuple[float, float, float, float], bool]] = []
-    for number in range(min(pdfium_c.FPDFPage_GetAnnotCount(page), MOST_LOOKED_AT)):
-        annotation = pdfium_c.FPDFPage_GetAnnot(page, number)
-        if not annotation:
+    for annotation, kind in annotations(page):
+        rect = pdfium_c.FS_RECTF()
+        words: tuple[str, ...] = ()
+        if pdfium_c.FPDFAnnot_GetFlags(annotation) & _UNSEEN:
             continue
-        try:
-            kind, rect = pdfium_c.FPDFAnnot_GetSubtype(annotation), pdfium_c.FS_RECTF()
-            words: tuple[str, ...] = ()
-            if pdfium_c.FPDFAnnot_GetFlags(annotation) & _UNSEEN:
-                continue
-            if kind == pdfium_c.FPDF_ANNOT_WIDGET:
-                words = _state(annotation)
-            elif kind in _COMMENTING:
-                words = _comment(annotation)
-            if words and pdfium_c.FPDFAnnot_GetRect(annotation, ctypes.byref(rect)):
-                bounds = (rect.left, rect.top, rect.right, rect.bottom)
-                found.append((words, bounds, kind != pdfium_c.FPDF_ANNOT_WIDGET))
-        finally:
-            pdfium_c.FPDFPage_CloseAnnot(annotation)
+        if kind == pdfium_c.FPDF_ANNOT_WIDGET:
+            words = _state(annotation)
+        elif kind in _COMMENTING:
+            words = _comment(annotation)
+        if words and pdfium_c.FPDFAnnot_GetRect(annotation, ctypes.byref(rect)):
+            bounds = (rect.left, rect.top, rect.right, rect.bottom)
+            found.append((words, bounds, kind != pdfium_c.FPDF_ANNOT_WIDGET))
     if not found:
         return []
     places = display_of(page)(np.array([place for _, place, _ in found], dtype=np.float64))

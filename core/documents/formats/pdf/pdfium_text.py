@@ -8,7 +8,7 @@ import re
 import unicodedata
 from bisect import bisect_right
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise, repeat
 from typing import Any
@@ -35,6 +35,7 @@ _TOKEN = re.compile(f"[{_SPACELESS}]|[^{_SPACES}{_SPACELESS}]+")
 """Every character of a script that is written without spaces is one by itself."""
 _BREAK = re.compile(f"[\n{HYPHEN_AT_LINE_END}]")
 _NAME_BYTES = 80
+MOST_ANNOTATIONS = 1_000
 _FEWEST_IN_A_RUN = 3
 """Characters without space between them that say which way their line runs."""
 _SYMBOLS = {chr(0xF700 + code): chr(code).upper() for code in range(0x20, 0x80)} | dict(
@@ -216,6 +217,16 @@ def _is_bold(font: Any) -> bool:
     name = ctypes.create_string_buffer(_NAME_BYTES)
     _font_name(font, ctypes.addressof(name), _NAME_BYTES)
     return _weight(font) >= 600 or bool(_BOLD.search(name.value))
+
+
+def annotations(page: pdfium.PdfPage) -> Iterator[tuple[Any, int]]:
+    """The page's first annotations, each with its subtype; a handle is open until the next one is asked for."""
+    for number in range(min(pdfium_c.FPDFPage_GetAnnotCount(page), MOST_ANNOTATIONS)):
+        if annotation := pdfium_c.FPDFPage_GetAnnot(page, number):
+            try:
+                yield annotation, pdfium_c.FPDFAnnot_GetSubtype(annotation)
+            finally:
+                pdfium_c.FPDFPage_CloseAnnot(annotation)
 
 
 def fold(word: str) -> str:

@@ -11,7 +11,7 @@ import pypdfium2 as pdfium
 import pypdfium2.raw as pdfium_c
 from numpy.typing import NDArray
 
-from core.documents.formats.pdf.pdfium_text import PageWords, display_of
+from core.documents.formats.pdf.pdfium_text import PageWords, annotations, display_of
 
 THICKEST = 0.3
 """Of the em: a thicker bar blacks words out. pdfium counts a hair's width around a line to it."""
@@ -61,13 +61,11 @@ def _covered(words: PageWords, boxes: NDArray[np.float64]) -> NDArray[np.bool_]:
 def _annotated(page: pdfium.PdfPage) -> Iterator[tuple[float, float, float, float]]:
     """What strike-out annotations lie on, in page space."""
     points = pdfium_c.FS_QUADPOINTSF()
-    for number in range(pdfium_c.FPDFPage_GetAnnotCount(page)):
-        annotation = pdfium_c.FPDFPage_GetAnnot(page, number)
-        if pdfium_c.FPDFAnnot_GetSubtype(annotation) == pdfium_c.FPDF_ANNOT_STRIKEOUT:
+    for annotation, subtype in annotations(page):
+        if subtype == pdfium_c.FPDF_ANNOT_STRIKEOUT:
             for at in range(pdfium_c.FPDFAnnot_CountAttachmentPoints(annotation)):
                 if pdfium_c.FPDFAnnot_GetAttachmentPoints(annotation, at, ctypes.byref(points)):
                     across, down = (
                         [getattr(points, f"{axis}{corner}") for corner in range(1, 5)] for axis in ("x", "y")
                     )
                     yield min(across), min(down), max(across), max(down)
-        pdfium_c.FPDFPage_CloseAnnot(annotation)

@@ -15,7 +15,14 @@ import pypdfium2.raw as pdfium_c
 from numpy.typing import NDArray
 
 from core.documents.formats.pdf.drawn import Drawn, Statements, Style, set_active, text_objects
-from core.documents.formats.pdf.pdfium_text import PageWords, character_boxes, display_of, fold, text_object
+from core.documents.formats.pdf.pdfium_text import (
+    PageWords,
+    annotations,
+    character_boxes,
+    display_of,
+    fold,
+    text_object,
+)
 from core.domain.documents import HiddenReason
 
 Picture = NDArray[np.uint8]
@@ -131,13 +138,7 @@ def _any_cause(page: pdfium.PdfPage, words: PageWords, drawn: Drawn) -> bool:
 
 
 def _has_covering_annotation(page: pdfium.PdfPage) -> bool:
-    for number in range(pdfium_c.FPDFPage_GetAnnotCount(page)):
-        annotation = pdfium_c.FPDFPage_GetAnnot(page, number)
-        subtype = pdfium_c.FPDFAnnot_GetSubtype(annotation)
-        pdfium_c.FPDFPage_CloseAnnot(annotation)
-        if subtype not in _HARMLESS_ANNOTATIONS:
-            return True
-    return False
+    return any(subtype not in _HARMLESS_ANNOTATIONS for _, subtype in annotations(page))
 
 
 def _too_small(words: PageWords, boxes: NDArray[np.float64], texts: Sequence[str]) -> NDArray[np.bool_]:
