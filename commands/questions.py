@@ -185,7 +185,11 @@ def turn_as_text(turn: "Turn") -> str:
 
 
 def _sure(verdict: "Verdict") -> str:
-    return f"Confidence {verdict.confidence:.0%}" if verdict.calibrated else "Not calibrated for this kind of answer"
+    return (
+        f"Confidence {verdict.confidence:.0%}"
+        if verdict.calibrated
+        else "No confidence is known for this kind of answer"
+    )
 
 
 def _flat(text: str) -> str:

@@ -20,7 +20,7 @@ from pages.components.page_view import draw_page_panel, shown_page
 from pages.components.scope import add_to_scope, chosen_documents, draw_lost_scope, draw_scope, draw_sources
 from pages.components.sessions import draw_session_list, draw_session_menu, open_session
 from pages.components.turn import draw_actions, draw_answer, draw_live, draw_question
-from pages.components.uploads import begin, draw_intake, draw_jobs, intake, open_jobs, take_in
+from pages.components.uploads import begin, draw_intake, draw_progress, intake, open_jobs, take_in
 from pages.components.words import count, escape, escape_lines, shorten
 
 SLOT = "chat_page"
@@ -75,6 +75,7 @@ def draw_conversation(app: Pincite, session: Session | None, names: dict[str, st
         if (earlier := app.turns.count(session.id) - len(turns)) > 0:  # a long conversation opens with its end
             more = count(earlier, "more question")
             offer_more(f"Show earlier ({more})", session.id, TURNS_A_PAGE, icon="expand_less")
+    known: set[str] = set()
     for turn in turns:
         draw_question(app, turn, names)
         with st.chat_message("assistant", avatar=":material/fact_check:"):
@@ -82,8 +83,9 @@ def draw_conversation(app: Pincite, session: Session | None, names: dict[str, st
                 st.fragment(watch, run_every=0.3)(app, turn.id)
             else:
                 with st.container(key=f"answer_{turn.id}"):
-                    draw_answer(app, turn, names, SLOT)
+                    draw_answer(app, turn, names, SLOT, known)
                 draw_actions(app, turn)
+        known.update(turn.notices)
     if session and waiting:
         st.fragment(draw_waiting, run_every=0.5)(app, session.id, waiting)
     return turns
@@ -110,20 +112,12 @@ def draw_waiting(app: Pincite, session_id: str, waiting: tuple[str, ...]) -> Non
     quiet("Cancel", "close", app.runner.withdraw, session_id, key=f"withdraw_{session_id}")
 
 
-def draw_reading(app: Pincite) -> None:
-    """What is being read, until all of it is."""
-    if not (jobs := open_jobs(app)):
-        st.rerun()
-    draw_jobs(app, jobs, most=4)
-
-
 def draw_files(app: Pincite) -> None:
     """What became of the files that were dropped, beside the box they were dropped into."""
     if open_jobs(app) or intake().waits:
         with st.container(key=FILES, gap="xsmall"):
             draw_intake(app)
-            if open_jobs(app):
-                st.fragment(draw_reading, run_every=0.7)(app)
+            draw_progress(app)
 
 
 def draw_suggestions(app: Pincite, session: Session | None, documents: Sequence[Document], watched: bool) -> None:

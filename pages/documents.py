@@ -26,11 +26,12 @@ from pages.components.page_view import (
 from pages.components.receipts import draw_hidden, draw_orders, draw_troubles
 from pages.components.sessions import begin_with
 from pages.components.table import follow_choices
-from pages.components.uploads import draw_intake, draw_jobs, intake, open_jobs, take_in
+from pages.components.uploads import draw_intake, draw_progress, intake, take_in
 from pages.components.words import count, escape, moment, parse_time, size, status_in_words
 
 SLOT = "documents_page"
 TABLE, SEVERAL = "documents", "several_documents"
+FEW_LISTED = 5  # more are found by their names
 METADATA_NAMES = ("title", "author", "date", "language", "document type", "company", "year")
 
 
@@ -45,8 +46,7 @@ def draw(app: Pincite) -> None:
                    "searched. Add the same file again to see its pages.", icon=":material/warning:")  # fmt: skip
     draw_language_offer(app)
     draw_outdated(app)
-    if open_jobs(app):
-        st.fragment(draw_progress, run_every=0.7)(app)
+    draw_progress(app)
     documents = sorted(documents_of(app, collection), key=lambda document: document.added_at, reverse=True)
     if not documents:
         st.info("No documents yet. Drop PDFs above; you can ask about a document as soon as its text has been read.",
@@ -136,21 +136,14 @@ def draw_language_offer(app: Pincite) -> None:
                 st.rerun()
 
 
-def draw_progress(app: Pincite) -> None:
-    """What is being read right now; the whole page is drawn anew when a stage ends."""
-    jobs = open_jobs(app)
-    known = st.session_state.get("jobs_seen")
-    st.session_state["jobs_seen"] = seen = frozenset((job.document_id, job.stage) for job in jobs)
-    if not jobs or (known is not None and known - seen):
-        st.session_state.pop("jobs_seen", None)
-        st.rerun()
-    with st.container(border=True, gap="xsmall"):
-        draw_jobs(app, jobs, most=6, can_cancel=True)
-
-
 def draw_table(app: Pincite, documents: Sequence[Document]) -> list[Document]:
     """The chosen ones; the only one there is need not be chosen."""
-    several = len(documents) > 1 and st.toggle("Choose several", key="choose_several")
+    with row():
+        several = len(documents) > 1 and st.toggle("Choose several", key="choose_several")
+        if len(documents) > FEW_LISTED:
+            part = st.text_input("Find", type="search", live=True, placeholder="Find by name", width=220,
+                                 label_visibility="collapsed", key="find_document")  # fmt: skip
+            documents = [one for one in documents if (part or "").casefold() in one.name.casefold()]
     table = SEVERAL if several else TABLE
     follow_choices(table, [document.id for document in documents])
     rows = [
@@ -170,7 +163,7 @@ def draw_table(app: Pincite, documents: Sequence[Document]) -> list[Document]:
         selection_mode="multi-row" if several else "single-row",
         height="content" if len(rows) <= 8 else 320,
         column_config={
-            "Document": st.column_config.TextColumn(width=240),
+            "Document": st.column_config.TextColumn(width=320),
             "Status": st.column_config.TextColumn(width=120),
             "Pages": st.column_config.NumberColumn(width=60),
             "Text found": st.column_config.ProgressColumn(

@@ -20,13 +20,7 @@ ENGINES = {
     "quoting": "Quoting: no model; answers quote the documents word for word",
 }
 
-PROMISES = {
-    0.0: "Show answers that reach the review threshold",
-    0.05: "Show only answers that are wrong at most 1 time in 20",
-    0.1: "Show only answers that are wrong at most 1 time in 10",
-    0.2: "Show only answers that are wrong at most 1 time in 5",
-    0.3: "Show only answers that are wrong at most 3 times in 10",
-}
+PROMISES = (0.0, 0.05, 0.1, 0.2, 0.3)
 STYLES = {
     "plain": "Plain: Agreement.pdf, page 3 of the file",
     "bluebook": "Bluebook: Meridian Works, Services Agreement 3 (Mar. 1, 2024) …",
@@ -237,16 +231,13 @@ def draw_reranker(app: Pincite) -> None:
         return
     st.markdown(
         f"The built-in scorer ranks the passages. FlashRank ({escape(state.name)}) is better but slower. Its "
-        f"weights are a {state.size_mb} MB download (licence: {escape(state.licence)}). Nothing is downloaded unasked."
+        f"weights are a {state.size_mb} MB download (licence: {escape(state.licence)}). Nothing is downloaded unless "
+        "you ask."
     )
     if button("Download FlashRank", "download"):
         bar = st.progress(0.0, text="Downloading…")
-
-        def tell_progress(share: float) -> None:
-            bar.progress(min(share, 1.0), text="Downloading…")
-
         with errors_told():
-            app.search.fetch_reranker(tell_progress)
+            app.search.fetch_reranker(lambda share: bar.progress(min(share, 1.0), text="Downloading…"))
             st.rerun()
 
 
@@ -254,7 +245,7 @@ def draw_checking(app: Pincite) -> None:
     measured, settings = app.confidence.measured(), app.settings.current
     with st.spinner("Rechecking your reviewed answers…"):
         own = app.confidence.own_reviews()
-    risks = [*PROMISES, *({settings.promised_risk} - PROMISES.keys())]
+    risks = list(dict.fromkeys([*PROMISES, settings.promised_risk]))
     risk = draw_setting(settings, "promised_risk", few=risks, format_func=_promise_in_words)
     values: dict[str, object] = {"promised_risk": risk}
     if risk:
@@ -311,7 +302,8 @@ def _basis(kept: Promise, own: bool) -> str:
 
 
 def _promise_in_words(risk: float) -> str:
-    return PROMISES.get(risk, f"Show only answers that are wrong at most {risk:.0%} of the time")
+    shown = f"Show only answers that are wrong at most {risk:.0%} of the time"
+    return shown if risk else "Show answers that reach the review threshold"
 
 
 def draw_own_reviews(app: Pincite, own: OwnReviews) -> None:

@@ -300,12 +300,4 @@ def _in_the_middle(
 
 
 def _around(cells: Iterable[Cell]) -> Box | None:
-    boxes = [cell.box for cell in cells if cell.box]
-    if not boxes:
-        return None
-    return Box(
-        min(box.left for box in boxes),
-        min(box.top for box in boxes),
-        max(box.right for box in boxes),
-        max(box.bottom for box in boxes),
-    )
+    return Box.around(cell.box for cell in cells if cell.box)

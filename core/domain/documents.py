@@ -3,7 +3,7 @@
 import hashlib
 import re
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import PurePath
@@ -21,6 +21,12 @@ class Box:
     top: float
     right: float
     bottom: float
+
+    @classmethod
+    def around(cls, boxes: Iterable["Box"]) -> "Box | None":
+        """The smallest that holds them all; None around nothing."""
+        edges = list(zip(*((box.left, box.top, box.right, box.bottom) for box in boxes), strict=True))
+        return cls(min(edges[0]), min(edges[1]), max(edges[2]), max(edges[3])) if edges else None
 
 
 @dataclass(frozen=True, slots=True)

@@ -45,7 +45,9 @@ class Choices(BaseModel):
         description="As given in its documentation, such as http://127.0.0.1:8000/v1. If empty, none is used. Its key "
         "is kept in this machine's keyring, or in the variable PINCITE_OPENAI_KEY.",
     )
-    openai_model: Storable = Field(default="", title="Model on that server", description="If empty, its first model.")
+    openai_model: Storable = Field(
+        default="", title="Model on that server", description="If empty, the server's first model is used."
+    )
     embedding_model: Storable = Field(
         default="minilm",
         title="Embedding model",
@@ -91,7 +93,9 @@ class Choices(BaseModel):
     kept: int = Field(
         default=10, ge=1, le=50, title="Passages kept", description="At most this many are used for an answer."
     )
-    retry_kept: int = Field(default=20, ge=1, le=100, title="Kept in a retry", description="A retry searches wider.")
+    retry_kept: int = Field(
+        default=20, ge=1, le=100, title="Kept in a retry", description="A retry uses more passages."
+    )
     context_characters: int = Field(
         default=12_000,
         ge=1_000,

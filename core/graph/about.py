@@ -73,11 +73,11 @@ def about_program(model: ChatModel) -> str:
     engine = f"Answers are written by {model.name}" if model.writes_prose else "No model is connected, so I quote"
     return (
         "I am Pincite. I answer questions about your PDFs, and every sentence of an answer is backed by a quotation "
-        "checked on the page it names. If I find no answer, I say so.\n\n"
+        "checked against its page. If I find no answer, I say so.\n\n"
         f"{engine}. Nothing leaves this machine unless you connect a model that runs elsewhere.\n\n"
         "- Type @ and a document's name to search only that document.\n"
         "- Documents: add PDFs; choose one in the list to rename, download or delete it, or to see what was read.\n"
-        "- Review: approve, edit or reject the answers that I was not sure of.\n"
+        "- Review: approve, edit or reject answers I was unsure about.\n"
         "- Settings: choose the language model and how sure an answer must be.\n"
         "- “Why this answer?” under an answer shows each step that led to it; More exports, reviews or deletes it.\n"
         "- The menu above a conversation renames, exports or deletes it."

@@ -129,7 +129,7 @@ class _Limits:
         try:
             while not task.done():
                 if self._stopped():
-                    raise StoppedError("It was stopped.")
+                    raise StoppedError("Stopped.")
                 if time.monotonic() >= self._deadline:
                     raise ServerTrouble(f"did not answer in full within {self._seconds:.0f} seconds")
                 if time.monotonic() >= silent_at:

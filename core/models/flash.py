@@ -63,7 +63,7 @@ def download(
     *,
     model: str = MODEL,
     source: str = SOURCE,
-    progress: Callable[[float], None] = lambda share: None,
+    progress: Callable[[float], object] = lambda share: None,
 ) -> None:
     """Fetch the weights, whole or not at all; ``progress`` is told the share done. Raises ModelUnavailableError."""
     import httpx  # loaded only where somebody asks for the weights

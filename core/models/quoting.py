@@ -70,8 +70,8 @@ ALL_ASKED = 0.4
 DOUBTED = 0.5
 """What a follow-up can reach that finds something else by itself than with the question before it, and what a row of
 several cells can that is quoted."""
-COMES_NEAREST = "This comes nearest:"
-NEAREST = f"I found no answer that can be relied on. {COMES_NEAREST}"
+COMES_NEAREST = "The closest passage:"
+NEAREST = f"I found no reliable answer. {COMES_NEAREST}"
 QUITE_SURE = 0.9
 """That nothing answers: with less what comes nearest is quoted below."""
 UNREAD = 0.5

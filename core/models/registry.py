@@ -23,7 +23,7 @@ from core.models.rerank import BuiltInReranker
 AUTO, QUOTING = "auto", "quoting"
 LEAST_PARAMETERS = 1_000_000_000
 """A smaller model says much that its evidence does not: ``auto`` chooses none, who names one gets it."""
-QUOTING_IS_CHOSEN = "No language model is used."
+QUOTING_IS_CHOSEN = "Language models are turned off."
 
 
 class ChatProvider(Protocol):

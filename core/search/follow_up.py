@@ -119,7 +119,7 @@ def read_after(question: str, history: Sequence[Exchange]) -> FollowUp:
     last, before = earlier[-1], _shortened(earlier[-1].understood, MOST_WORDS_CARRIED)
     joined = f"{before} {question.strip()}"
     if last.asked_back and len(words(question)) <= MOST_WORDS_OF_AN_ITEM and not _asks_by_itself(question):
-        return FollowUp(joined, note="Taken as the reply to Pincite's question.")
+        return FollowUp(joined, note="Read as the reply to Pincite's question.")
     if pointed := _pointed_at(question, last):
         return FollowUp(pointed, note=FROM_THE_ANSWER)
     if corrected := _corrected(question, before):
@@ -132,7 +132,7 @@ def read_after(question: str, history: Sequence[Exchange]) -> FollowUp:
     asked_so_far = _shortened(" ".join(one.question.strip() for one in earlier), MOST_WORDS_SO_FAR)
     readings = dict.fromkeys([question, joined, f"{asked_so_far} {question.strip()}"])
     standalone = joined if leans else question
-    note = "Joined with the previous question, which it refers to." if leans else ""
+    note = "Combined with the previous question, which it refers to." if leans else ""
     return FollowUp(standalone, tuple(reading for reading in readings if reading != standalone), note)
 
 

@@ -158,7 +158,7 @@ class Retriever:
     def _not_searched(self, rankings: Rankings, searched: Sequence[Document]) -> tuple[str, ...]:
         """What the search by meaning left out, but for documents of which their status says so."""
         if rankings.trouble:
-            return (f"Only words were searched, not meaning: {rankings.trouble}",)
+            return (f"Only keyword search was used: {rankings.trouble}",)
         whole = [document.id for document in searched if document.status not in _NOT_INDEXED_YET]
         lacking = self._vectors.lacking(whole) if whole else 0
         return (f"Passages searched by words only, while indexing continues: {lacking:,}.",) if lacking else ()

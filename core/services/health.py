@@ -82,7 +82,7 @@ class Health:
             embedder = make_embedder(self._stores.embedder_name(), self._current())
             length = embedder.embed(["A test of the embedder."]).shape[1]
         except PinciteError as error:
-            detail = f"{error.message} Questions are searched by words only."
+            detail = f"{error.message} Only keyword search is available."
             return HealthCheck("embeddings", False, detail, error.hint)
         count, troubles = self._stores.vectors()
         detail = " ".join([f"{embedder.name}, {length} dimensions, {count:,} vectors.", *troubles])
@@ -113,7 +113,7 @@ class Health:
         unread = ", ".join(document.name for document in failed if not document.searchable)
         words_only = ", ".join(document.name for document in failed if document.searchable)
         detail = f"{len(documents)} stored" + (f", not read: {unread}" if unread else "")
-        detail += f", searched by words alone: {words_only}" if words_only else ""
+        detail += f", found by keywords only: {words_only}" if words_only else ""
         return HealthCheck("documents", not failed, detail, "Retry them on the documents page.")
 
     def _files(self) -> HealthCheck:

@@ -111,6 +111,6 @@ class Search:
     def reranker_state(self) -> RerankerState:
         return RerankerState(MODEL, is_cached(self._settings.current.models_dir), SIZE_MB, LICENCE)
 
-    def fetch_reranker(self, progress: Callable[[float], None]) -> None:
+    def fetch_reranker(self, progress: Callable[[float], object]) -> None:
         """Download FlashRank's weights because a person asked for it. Raises ModelUnavailableError."""
         download(self._settings.current.models_dir, progress=progress)

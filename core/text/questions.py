@@ -92,7 +92,7 @@ def missing_words(absent: Sequence[str]) -> str:
     worth = {word: specificity(stem(word)) for word in absent}
     telling = sorted((word for word in worth if worth[word] >= TELLING), key=lambda word: -worth[word])[:MOST_MISSING]
     named = " and ".join(f"“{word}”" for word in worth if word in telling)
-    return f"{named} occur{'s' if len(telling) == 1 else ''} in no passage searched." if named else ""
+    return f"{named} do{'es' if len(telling) == 1 else ''} not appear in any passage searched." if named else ""
 
 
 def asks_for_list(question: str) -> bool:

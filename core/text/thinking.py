@@ -1,22 +1,34 @@
-"""What a reasoning model thinks first stands between <think> and </think>; it is never part of the answer."""
+"""What a reasoning model thinks first stands between marks such as <think> and </think>; it is never in the answer."""
 
 import re
 
 OPENING, CLOSING = "<think>", "</think>"
-_OPENS = re.compile(r"<think(?:ing)?>", re.IGNORECASE)
-_CLOSES = re.compile(r"</think(?:ing)?>", re.IGNORECASE)
+_TAG = "(?:think(?:ing)?|thought|reasoning)"
+_CHANNEL = r"(?:<\|start\|>assistant)?<\|channel\|>"
+"""Of gpt-oss, where a server passes its channels on; Magistral and Kimi have marks of their own."""
+_OPENS = re.compile(rf"<{_TAG}>|\[THINK\]|◁think▷|{_CHANNEL}(?:analysis|commentary)<\|message\|>", re.IGNORECASE)
+_CLOSES = re.compile(rf"</{_TAG}>|\[/THINK\]|◁/think▷|(?:<\|end\|>)?{_CHANNEL}final<\|message\|>", re.IGNORECASE)
+_BEGINNINGS = ("<thinking>", "<thought>", "<reasoning>", "[think]", "◁think▷",
+               *(f"{start}<|channel|>{name}<|message|>" for start in ("", "<|start|>assistant")
+                 for name in ("analysis", "commentary", "final")))  # fmt: skip
 
 
-def split_thinking(text: str) -> tuple[str, str]:
+def split_thinking(text: str, *, alone: bool = True) -> tuple[str, str]:
     """Thoughts and answer of a reply, or of as much of it as has come.
 
-    Some servers swallow the opening tag, so that the closing one alone tells.
+    Some servers swallow the opening mark, so that the closing one alone tells; not so without ``alone``.
     """
-    opened = _OPENS.match(text, len(text) - len(text.lstrip()))
-    closed = next(reversed(list(_CLOSES.finditer(text))), None)
+    bare = text.lstrip()
+    opened = _OPENS.match(bare)
+    closed = _CLOSES.search(bare) if opened or alone else None
     if closed:
-        return text[opened.end() if opened else 0 : closed.start()].strip(), text[closed.end() :].lstrip()
+        return bare[opened.end() if opened else 0 : closed.start()].strip(), bare[closed.end() :].lstrip()
     if opened:
-        return text[opened.end() :].strip(), ""
-    begun = text.strip().lower()
-    return ("", "") if begun and "<thinking>".startswith(begun) else ("", text)
+        return bare[opened.end() :].strip(), ""
+    begun = bare.rstrip().lower()
+    return ("", "") if begun and any(whole.startswith(begun) for whole in _BEGINNINGS) else ("", text)
+
+
+def holds_a_closing_mark(text: str) -> bool:
+    """A document may speak of such marks, and an answer quote it."""
+    return bool(_CLOSES.search(text))

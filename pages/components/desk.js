@@ -137,6 +137,14 @@ function focusWithSlash() {
     box().focus()
   })
 }
+// The first thing that Tab reaches.
+function offerQuestion() {
+  const app = document.querySelector(".stApp")
+  if (!app || app.querySelector(".pincite-skip")) return
+  const link = Object.assign(document.createElement("button"), { className: "pincite-skip", textContent: "Skip to question" })
+  link.addEventListener("click", () => box()?.focus())
+  app.prepend(link)
+}
 
 const hideCard = () => document.querySelector(".pincite-card")?.remove()
 
@@ -144,6 +152,7 @@ export default function ({ data, setTriggerValue }) {
   keepTyped()
   takeDrops()
   focusWithSlash()
+  offerQuestion()
   names = data.names
   offerNames()
   const pane = document.querySelector(`.st-key-${data.pane}`)

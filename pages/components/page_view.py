@@ -25,7 +25,7 @@ PICTURE_WIDTH, LARGE_WIDTH = 1100, 1800
 """Pixels; the larger one is for who has zoomed in."""
 THUMBNAIL, PAGES_NEAR = 110, 3
 _TURNED = "page_turned"
-HIDDEN = "This text is in the file but not visible on the page. It is never searched, quoted or given to a model."
+HIDDEN = "This text is in the file but not visible on the page. It is never searched, quoted or sent to a model."
 SET_APART = (
     "This is on the page but not part of its text: struck-out words, footnote marks or line numbers. Never quoted."
 )
@@ -216,6 +216,8 @@ def draw_neighbours(shown: ShownPage, slot: str) -> None:
         quiet("", "arrow_back" if step < 0 else "arrow_forward", show_page, slot,
               cited_page(target, shown.citations, shown.turn_id), key=f"{slot}_cited_{key}",
               shortcut=key, help=f"{label} ({key})")  # fmt: skip
+    if here is not None:
+        st.caption(f"{here + 1} of {len(cited)}", width="content")
 
 
 def draw_file_button(app: Pincite, document: Document, *, key: str) -> None:

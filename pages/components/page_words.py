@@ -68,18 +68,9 @@ def draw_page_tools(
 
 def _shape(box: Box, text: str | None = None) -> Shape:
     """Left, top, width and height as fractions of the page, and what stands there."""
-    edges: Shape = [
-        round(box.left, 4),
-        round(box.top, 4),
-        round(box.right - box.left, 4),
-        round(box.bottom - box.top, 4),
-    ]
+    edges: Shape = [round(at, 4) for at in (box.left, box.top, box.right - box.left, box.bottom - box.top)]
     return edges if text is None else [*edges, text]
 
 
 def _around(page: Page, span: tuple[int, int]) -> Box | None:
-    boxes = [word.box for word in page.words if word.start < span[1] and word.end > span[0]]
-    if not boxes:
-        return None
-    lefts, tops, rights, bottoms = zip(*((box.left, box.top, box.right, box.bottom) for box in boxes), strict=True)
-    return Box(min(lefts), min(tops), max(rights), max(bottoms))
+    return Box.around(word.box for word in page.words if word.start < span[1] and word.end > span[0])

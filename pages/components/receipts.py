@@ -51,7 +51,7 @@ def draw_orders(document: Document, receipts: Sequence[PageReceipt], slot: str) 
     if not found:
         return
     with st.expander(f"Instructions to an AI on {count(len(found), 'page')}", icon=":material/smart_toy:"):
-        st.caption("No model sees them, and answers that cite these pages wait for review.")
+        st.caption("They are never sent to a model, and answers that cite these pages wait for review.")
         for page_index, said in list(found.items())[:50]:
             with row(gap="xsmall"):
                 place = ShownPage(document.id, page_index)

@@ -12,7 +12,7 @@ from core.domain.errors import PinciteError
 from core.domain.search import Mode
 from core.domain.turns import Session
 from core.services.bootstrap import Pincite
-from pages.components.controls import quiet
+from pages.components.controls import quiet, row
 from pages.components.facade import safely
 from pages.components.words import count, escape, shorten, status_in_words
 
@@ -81,8 +81,13 @@ def draw_sources(app: Pincite, session: Session | None, documents: Sequence[Docu
         for document in documents[:MOST_LISTED]:
             key = f"source_{session_id}_{document.id}"
             st.session_state[key] = not chosen or document.id in chosen
-            st.checkbox(_source(document), key=key, disabled=here == [document.id],
-                        on_change=safely, args=(_tick, app, session_id, document.id, every))  # fmt: skip
+            alone = here == [document.id]
+            with row(gap=None, key=f"row_{key}"):
+                st.checkbox(_source(document), key=key, disabled=alone, width="stretch",
+                            on_change=safely, args=(_tick, app, session_id, document.id, every))  # fmt: skip
+                quiet("", "done_all" if alone else "filter_center_focus", _keep, app, session_id,
+                      () if alone else (document.id,), key=f"only_{key}",
+                      help="Search all documents" if alone else "Search only this document")  # fmt: skip
         if len(documents) > MOST_LISTED:
             st.caption(f"and {len(documents) - MOST_LISTED} more. Choose them above the question box.")
 

@@ -74,12 +74,7 @@ def draw_timeline(steps: Sequence[TraceStep]) -> None:
         for number, step in enumerate(steps, start=1)
     ]
     bars = alt.Chart(alt.Data(values=rows)).encode(
-        y=alt.Y(
-            "Step:N",
-            sort=None,
-            title=None,
-            axis=alt.Axis(ticks=False, domain=False, labelLimit=140, labelOverlap=False),
-        ),
+        y=alt.Y("Step:N", sort=None, title=None, axis=alt.Axis(ticks=False, domain=False, labelLimit=140)),
         tooltip=["Step:N", "Attempt:N", "Took:N"],
     )
     spans = bars.mark_bar(cornerRadius=2, height=11, minBandSize=3).encode(

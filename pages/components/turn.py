@@ -1,19 +1,16 @@
 """One question and its answer, live or finished: the same drawing serves both, so that nothing jumps at the end."""
 
+from collections.abc import Collection
 from dataclasses import replace
 from datetime import UTC, datetime
 
 import streamlit as st
 
-from core.domain.answers import ClaimStatus
+from core.domain.answers import ClaimStatus, PartKind
 from core.domain.search import Intent, Mode
 from core.domain.turns import FeedbackKind, ReviewDecision, Tier, Turn, TurnSnapshot, TurnStatus, to_check
 from core.services.bootstrap import Pincite
-from pages.components.answer import (
-    answer_markdown,
-    draw_charts,
-    draw_evaluation,
-)
+from pages.components.answer import answer_markdown, draw_charts, draw_evaluation
 from pages.components.controls import button, confirm_deletion, download, link_to_trace, quiet, row
 from pages.components.facade import errors_told, safely
 from pages.components.page_view import draw_chips, passages_found
@@ -83,8 +80,13 @@ def draw_live(snapshot: TurnSnapshot, attempts: int) -> None:
         st.badge(f"Checking again ({again} of {attempts})", icon=":material/refresh:", color="gray")
 
 
-def draw_answer(app: Pincite, turn: Turn, document_names: dict[str, str], slot: str) -> None:
-    """Draw a finished turn: how sure it is, the answer, its sources, and what is to be known of it."""
+def draw_answer(
+    app: Pincite, turn: Turn, document_names: dict[str, str], slot: str, known: Collection[str] = ()
+) -> None:
+    """Draw a finished turn: how sure it is, the answer, its sources, and what is to be known of it.
+
+    Of the notices those that are ``known`` from answers before it are left out where they are about a document.
+    """
     turn = app.verdicts.as_it_stands(turn)
     review, own = turn.review, app.verdicts.of_review(turn)
     _draw_headline(app, replace(turn, verdict=own or turn.verdict))
@@ -106,8 +108,10 @@ def draw_answer(app: Pincite, turn: Turn, document_names: dict[str, str], slot: 
         st.caption("Closest passages found:")
         draw_chips(passages_found(turn)[:3], document_names, slot, turn.id)
     _draw_state(turn)
-    if turn.notices:
-        st.caption("  \n".join(f":material/info: {escape(notice)}" for notice in turn.notices))
+    names = [f"“{name}”" for name in document_names.values()]
+    news = [one for one in turn.notices if one not in known or not any(name in one for name in names)]
+    if news:
+        st.caption("  \n".join(f":material/info: {escape(notice)}" for notice in news))
 
 
 def _searched(turn: Turn) -> str:
@@ -296,7 +300,9 @@ def _keep_feedback(app: Pincite, turn_id: str) -> None:
 
 
 def _timing(turn: Turn) -> str:
+    """What wrote the words that are shown, and how long it took."""
+    quoted = turn.final_parts and not any(part.kind is PartKind.PROSE for part in turn.final_parts)
+    writer = "quoting" if quoted else escape(turn.engine)
     if not turn.finished_at:
-        return escape(turn.engine)
-    seconds = (parse_time(turn.finished_at) - parse_time(turn.started_at)).total_seconds()
-    return f"{escape(turn.engine)} · {duration(seconds)}"
+        return writer
+    return f"{writer} · {duration((parse_time(turn.finished_at) - parse_time(turn.started_at)).total_seconds())}"

@@ -17,6 +17,8 @@ from pages.components.facade import errors_told, safely
 from pages.components.scope import NEW, chosen_documents
 from pages.components.words import about, count, escape
 
+MOST_JOBS = 8
+
 
 @dataclass(frozen=True, slots=True)
 class Locked:
@@ -170,22 +172,39 @@ def _draw_password(app: Pincite, file: Locked) -> None:
         st.rerun()
 
 
-def draw_job(job: Job, name: str) -> None:
-    """One document's progress: what is being done, how far it is, how long it will take."""
-    share = min(job.done / job.total, 1.0) if job.total else 0.0
-    st.progress(share, text=f"**{escape(name)}** · {job_in_words(job)}")
+def draw_progress(app: Pincite) -> None:
+    """What is being read right now."""
+    if open_jobs(app):
+        st.fragment(_watch_jobs, run_every=0.7)(app)
 
 
-def draw_jobs(app: Pincite, jobs: Sequence[Job], *, most: int, can_cancel: bool = False) -> None:
+def _watch_jobs(app: Pincite) -> None:
+    """One line for all, each document's below it; the whole page is drawn anew when a stage ends."""
+    jobs = open_jobs(app)
+    known = st.session_state.get("jobs_seen")
+    st.session_state["jobs_seen"] = seen = frozenset((job.document_id, job.stage) for job in jobs)
+    if not jobs or (known is not None and known - seen):
+        st.session_state.pop("jobs_seen", None)
+        st.rerun()
+    if len(jobs) == 1:
+        return _draw_jobs(app, jobs)
+    left = sum(job.seconds_left or 0.0 for job in jobs)
+    with row():
+        st.caption(f"Reading {count(len(jobs), 'document')}{f' · {about(left)} left' if left >= 1 else ''}")
+        with st.popover("Show each", type="tertiary", key="each_job"):
+            _draw_jobs(app, jobs[:MOST_JOBS])
+            if len(jobs) > MOST_JOBS:
+                st.caption(f"and {count(len(jobs) - MOST_JOBS, 'more document')}")
+
+
+def _draw_jobs(app: Pincite, jobs: Sequence[Job]) -> None:
+    """Each document's progress: what is being done, how far it is, how long it will take."""
     names = {document.id: document.name for document in app.library.list()}
-    for job in jobs[:most]:
+    for job in jobs:
+        name = escape(names.get(job.document_id, "A document"))
         with row(vertical_alignment="bottom"):
-            with st.container():
-                draw_job(job, names.get(job.document_id, "A document"))
-            if can_cancel:
-                quiet("Cancel", "cancel", app.ingest.cancel, job.document_id, key=f"cancel_{job.document_id}")
-    if len(jobs) > most:
-        st.caption(f"and {count(len(jobs) - most, 'more document')}")
+            st.progress(min(job.done / job.total, 1.0) if job.total else 0.0, text=f"**{name}** · {job_in_words(job)}")
+            quiet("Cancel", "cancel", app.ingest.cancel, job.document_id, key=f"cancel_{job.document_id}")
 
 
 def job_in_words(job: Job) -> str:

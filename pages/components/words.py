@@ -132,7 +132,7 @@ def _claims_counted(verdict: Verdict) -> str:
     return ", ".join(parts)
 
 
-NOT_CALIBRATED = "Not calibrated for this kind of answer"
+NOT_CALIBRATED = "No confidence is known for this kind of answer"
 STATUS_WORDS: dict[TurnStatus, str] = {
     TurnStatus.RUNNING: "Answering",
     TurnStatus.ANSWERED: "Answered",

@@ -67,7 +67,7 @@ def test_no_model_is_shown_an_order_and_whoever_cites_its_page_waits_for_review(
     for model in (ScriptedModel(f"{RATE} [1]"), Quoting()):
         turn = world(model, shelf=shelf, search=WordSearch(shelf, floor=0.0)).ask(PENALTY).turn
         assert turn.status is TurnStatus.FLAGGED
-        assert any("has instructions to an AI" in reason and "Ignore all" in reason for reason in turn.reasons)
+        assert any("contains instructions to an AI" in reason and "Ignore all" in reason for reason in turn.reasons)
         assert turn.path.count("generator") == 1, "trying again would change nothing"
         if isinstance(model, ScriptedModel):
             sent = messages_for(model.requests[0])[-1]["content"]

@@ -92,7 +92,7 @@ def test_nothing_found_goes_to_review_without_generator_or_judge(world: Any) -> 
     turn = world(ScriptedModel()).ask("Which zebra won the lottery?").turn
     assert turn.status is TurnStatus.FLAGGED
     assert turn.path == ("router", "rewriter", "retriever", "review")
-    assert turn.answer == f"{NOT_FOUND} “zebra” and “lottery” occur in no passage searched."
+    assert turn.answer == f"{NOT_FOUND} “zebra” and “lottery” do not appear in any passage searched."
     assert turn.question_back and not turn.citations
     assert turn.verdict.declined and 0.5 < turn.verdict.confidence < 1
     assert turn.evidence and turn.evidence[0].reason == "below the score floor"
@@ -101,7 +101,7 @@ def test_nothing_found_goes_to_review_without_generator_or_judge(world: Any) -> 
 def test_of_a_declining_model_it_is_told_beside_it_which_words_occur_nowhere(world: Any) -> None:
     asked, says_not = "Which telescope did Ada Moreno buy?", "These documents do not say."
     turn = world(ScriptedModel(*[says_not] * 3)).ask(asked).turn
-    assert "“telescope” and “buy” occur in no passage searched." in turn.notices
+    assert "“telescope” and “buy” do not appear in any passage searched." in turn.notices
     unread = Shelf({"report.pdf": REPORT}, coverage=0.5)
     turn = world(ScriptedModel(*[says_not] * 3), shelf=unread).ask(asked).turn
     assert not any("in no passage" in notice for notice in turn.notices), "it may stand on the page that was not read"
@@ -494,10 +494,28 @@ def test_what_a_model_thinks_is_kept_apart_and_judged_by_nobody(world: Any) -> N
     assert step.returned["thoughts"] == turn.thoughts and step.returned["removed markers"] == 0
 
 
-@pytest.mark.parametrize("swallowed", ["Let me see: 9 %.</think>", "<thinking>Let me see: 9 %.</thinking>"])
+@pytest.mark.parametrize(
+    "swallowed",
+    [
+        "Let me see: 9 %.</think>",
+        "<thinking>Let me see: 9 %.</thinking>",
+        " <thought>Let me see: 9 %.</thought>\n\n",
+        "<reasoning>\nLet me see: 9 %.\n</reasoning>",
+        "[THINK]Let me see: 9 %.[/THINK]",
+        "◁think▷Let me see: 9 %.◁/think▷",
+        "<|channel|>analysis<|message|>Let me see: 9 %.<|end|><|start|>assistant<|channel|>final<|message|>",
+    ],
+)
 def test_thoughts_are_told_by_their_end_alone(world: Any, swallowed: str) -> None:
     turn = world(ScriptedModel(swallowed + RIGHT)).ask(PENALTY).turn
     assert turn.thoughts == "Let me see: 9 %." and "9 %" not in turn.answer
+
+
+def test_a_mark_that_a_document_speaks_of_ends_no_thoughts(world: Any) -> None:
+    page = "Each prompt of the rotor controller closes with </think> and a blank line."
+    shelf = Shelf({"manual.pdf": [page]})
+    turn = world(ScriptedModel(f"{page} [1]"), shelf=shelf).ask("What closes each prompt of the rotor controller?").turn
+    assert turn.answer.startswith("Each prompt") and not turn.thoughts
 
 
 def test_a_model_that_only_thinks_leaves_the_word_to_quotations(world: Any) -> None:

@@ -49,9 +49,11 @@ def test_a_part_without_an_answer_is_said_to_be_open(monkeypatch: pytest.MonkeyP
 def test_a_decline_names_what_occurs_nowhere_and_quotes_nothing_where_all_of_it_does() -> None:
     none = Selection(select(PRICE, EVIDENCE).scored, answered=0.2)
     (first, *nearest) = quotes("What does a helicopter cost?", none, ("helicopter",))
-    assert first.text == f"{NOT_FOUND} “helicopter” occurs in no passage searched. {COMES_NEAREST}" and nearest
+    assert (
+        first.text == f"{NOT_FOUND} “helicopter” does not appear in any passage searched. {COMES_NEAREST}" and nearest
+    )
     (alone,) = quotes("Which helicopters hover?", none, ("helicopters", "hover"))
-    assert alone.text == f"{NOT_FOUND} “helicopters” and “hover” occur in no passage searched."
+    assert alone.text == f"{NOT_FOUND} “helicopters” and “hover” do not appear in any passage searched."
     (_, *nearest) = quotes("Why?", none)
     assert nearest, "a question without a telling word has none that is missing"
     (german, *_) = quotes("Was kostet ein Hubschrauber?", none, ("kostet", "Hubschrauber"))

@@ -282,7 +282,22 @@ def test_the_sources_in_the_sidebar_are_what_is_searched(app: Pincite, contract:
     source(second).check().run()
     source(contract.id).check().run()
     assert app.sessions.get(session.id).document_ids == () and _scope(screen) == "All 3 documents"
+    only = f"only_source_{session.id}_{second}"
+    screen.test.button(key=only).click().run()
+    assert app.sessions.get(session.id).document_ids == (second,) and not source(third).value
+    screen.test.button(key=only).click().run()
+    assert app.sessions.get(session.id).document_ids == (), "the same button searches all again"
     screen.assert_sound()
+
+
+def test_what_is_true_of_a_document_is_told_once_in_a_conversation(app: Pincite, contract: Document, ask: Ask) -> None:
+    turn = ask()
+    hole, lost = f"Could not be read, so not searched: 1 of 4 pages of “{contract.name}”.", "m wrote nothing."
+    again = app.runner.wait(app.runner.ask(turn.session_id, "Which law governs it?"), SECONDS).turn
+    for one in (turn, again):
+        app.turns.save(replace(one, notices=(hole, lost)))
+    words = Screen("chat", session=turn.session_id).words()
+    assert (words.count("Could not be read, so not searched"), words.count(lost)) == (1, 2)
 
 
 def test_the_scope_is_chosen_by_what_is_known_of_the_documents(app: Pincite, contract: Document) -> None:
@@ -463,7 +478,8 @@ def test_a_reviewed_answer_shows_the_final_text_and_who_decided(app: Pincite, co
 def test_an_edited_answer_carries_its_marks_and_a_rejection_none(app: Pincite, contract: Document, ask: Ask) -> None:
     turn = ask()
     app.reviews.decide(turn.id, ReviewDecision.EDITED, final_answer="The penalty is 9 % of the overdue amount. [1]")
-    assert "badge[✗ 1]" in Screen("chat", session=turn.session_id).words()
+    screen = Screen("chat", session=turn.session_id)
+    assert "badge[✗ 1]" in screen.words() and "Confidence in this draft: no confidence is known" in screen.words()
     app.reviews.undo(turn.id)
     app.reviews.discard_draft(turn.id)
     app.reviews.decide(turn.id, ReviewDecision.REJECTED)

@@ -305,3 +305,13 @@ def test_several_documents_are_asked_and_deleted_together(app: Pincite) -> None:
     screen.test.button(key="confirm_delete").click().run()
     assert [document.name for document in app.library.list()] == ["offer.pdf"]
     screen.assert_sound()
+
+
+def test_a_document_is_found_by_its_name(app: Pincite) -> None:
+    for number in range(6):
+        app.ingest.add(prose([f"Letter {number} of the harbour."]), f"Letter {number}.pdf")
+    assert app.ingest.wait(timeout_seconds=SECONDS)
+    screen = Screen("documents")
+    screen.test.text_input(key="find_document").set_value("LETTER 4").run()
+    assert list(screen.test.dataframe[0].value["Document"]) == ["Letter 4.pdf"] and "Ask about it" in screen.words()
+    screen.assert_sound()

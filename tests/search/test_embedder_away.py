@@ -56,7 +56,7 @@ def test_question_is_answered_by_words_where_the_embedder_cannot_be_reached(tmp_
         assert app.library.get(document.id).status is DocumentStatus.FAILED
         turn = asked(app, QUESTION)
         assert turn.status is TurnStatus.ANSWERED and "nine percent" in turn.answer
-        assert any("Only words were searched" in notice and "Ollama" in notice for notice in turn.notices)
+        assert any("Only keyword search was used" in notice and "Ollama" in notice for notice in turn.notices)
     finally:
         app.close()
 
@@ -73,7 +73,7 @@ def test_vectors_that_are_none_are_refused_and_words_searched(app: Pincite, tmp_
     app.indexes._embedders["minilm"] = embedder
     embedder.answer = answer.astype(np.float32)
     turn = asked(app, QUESTION)
-    assert turn.status is TurnStatus.ANSWERED and any("Only words" in notice for notice in turn.notices)
+    assert turn.status is TurnStatus.ANSWERED and any("Only keyword search" in notice for notice in turn.notices)
     added = app.ingest.add(make_pdf(tmp_path / "more.pdf", ["Dogs are kept on a lead."]), "more.pdf").document
     assert app.ingest.wait(timeout_seconds=LONG_SECONDS)
     document = app.library.get(added.id)

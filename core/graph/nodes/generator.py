@@ -38,7 +38,7 @@ from core.text.marks import plain_text
 from core.text.numbers import quantities, same
 from core.text.plain import storable
 from core.text.terms import content_terms
-from core.text.thinking import split_thinking
+from core.text.thinking import holds_a_closing_mark, split_thinking
 
 TOLD_FROM = 0.5
 """From this probability on a figure that a model's prose does not state is told beside it."""
@@ -112,19 +112,18 @@ def _written(
 ) -> tuple[tuple[AnswerPart, ...], int, str, str]:
     """What an engine writes, as parts, how many of its markers point to no evidence, its thoughts, and its chart.
 
-    Prose is read here, once.
-
-    Quoting takes no time worth limiting.
+    Prose is read here, once. Quoting takes no time worth limiting.
     """
     halted = context.halted if engine.writes_prose else context.stopped
     whole: list[AnswerPart] = []
     reply = prose = thoughts = chart = ""
     context.progress.draft(())
+    alone = not any(holds_a_closing_mark(item.passage.text) for item in request.evidence)
     for piece in engine.answer(request, halted):
         if isinstance(piece, str):
             reply += storable(piece)
             thought_before = bool(thoughts)
-            thoughts, prose = split_thinking(reply)
+            thoughts, prose = split_thinking(reply, alone=alone)
             prose, chart = split_chart(prose)
             if thoughts and not thought_before:
                 context.progress.step(f"{engine.name} is thinking…")

@@ -145,7 +145,7 @@ def _orders(citations: Sequence[Citation], context: TurnContext) -> list[str]:
         for span in orders_in(text)[:1]:
             said = " ".join(text[span.start : span.end].split())
             told[citation.page] = (
-                f"Page {citation.page_label} of {citation.document_name}, which it cites, has instructions to an AI: "
+                f"Page {citation.page_label} of {citation.document_name}, cited here, contains instructions to an AI: "
                 f"“{said}” They were not followed."
             )
     return list(told.values())
@@ -172,7 +172,7 @@ def _why_no_further(state: TurnState, context: TurnContext) -> str:
     if context.out_of_time:
         return "The answer reached its time limit."
     if state.options:
-        return "Several places answer, each differently."
+        return "Several places give different answers."
     if state.attempt >= context.settings.max_retries or (state.by_code and state.attempts):
         return f"No reliable answer after {state.attempt + 1} attempt{'s' if state.attempt else ''}."
     return ""

@@ -74,7 +74,7 @@ def _asking_back(state: TurnState, context: TurnContext) -> TurnState:
     context.note(decided={"options": list(names)})
     if not found:
         return state
-    parts = [AnswerPart(f"{len(found)} places answer that, each differently. {WHICH_ONE}", kind=PartKind.NOTE)]
+    parts = [AnswerPart(f"{len(found)} places give different answers. {WHICH_ONE}", kind=PartKind.NOTE)]
     for name, quoted in found:
         parts += [AnswerPart("\n\n"), AnswerPart(f"{name}:", kind=PartKind.NOTE), AnswerPart("\n\n"), quoted]
     cited, evidence = renumbered(cite(parts, state.evidence, context.library.page_text), state.evidence)
