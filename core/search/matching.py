@@ -3,7 +3,7 @@
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 
 from rapidfuzz import process
@@ -29,6 +29,8 @@ WORTH_OF_A_WORD = 0.3
 LIKENESS_OF_NAMES = 0.9
 """By Jaro and Winkler, who give weight to the beginning: "Activision" is like "activisionblizzard"."""
 SHORTEST_LIKE = 5
+FEW_CALLED = 5
+"""Of so many documents the first words are read, to tell a name from a common word."""
 DECISIVE_MATCH = 0.6
 """From here on a document counts as named by the question."""
 
@@ -69,6 +71,25 @@ def named_documents(
     if any(asked & own for own in years.values()):
         named = [one for one in named if (asked | beside) & years[one.id]]
     return tuple(document.id for document in named)
+
+
+def with_capitals(question: str, documents: Sequence[Document], opening: Callable[[str], str]) -> str:
+    """The question with a capital for each name of a document that was typed without ("orlan" of "Orlan 2023.pdf").
+
+    ``opening``: the first words of a document, which tell a name from a common word: they have it with a capital only.
+    """
+    names = {one.id: {stem(word) for word in _names_of(one.name, _values(one, _NAMED_FIELDS))} for one in documents}
+
+    def as_written(match: re.Match[str]) -> str:
+        word, bare = match.group(), stem(match.group())
+        if not word.islower() or len(word) < SHORTEST_LIKE - 1 or word in FUNCTION_WORDS:
+            return word
+        called = [document_id for document_id, own in names.items() if bare in own][:FEW_CALLED]
+        texts = " ".join(map(opening, called))
+        forms = {form for form in _WORDS.findall(texts) if stem(form) == bare}
+        return word.capitalize() if forms and not any(map(str.islower, forms)) else word
+
+    return _WORDS.sub(as_written, question)
 
 
 def named_apart(question: str, documents: Sequence[Document]) -> tuple[tuple[str, ...], ...]:

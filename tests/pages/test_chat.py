@@ -18,6 +18,7 @@ from core.domain.search import Mode
 from core.domain.turns import ReviewDecision, Turn, TurnStatus
 from core.models.registry import EngineState
 from core.services.bootstrap import Pincite
+from core.services.exports import ExportForm
 from core.services.live import LiveTurn
 from tests.graph.world import ScriptedModel
 from tests.pages.conftest import PENALTIES, SECONDS, WRONG, Ask, Screen
@@ -441,6 +442,14 @@ def test_failed_says_why_and_offers_to_run_again(app: Pincite, contract: Documen
     assert "This answer failed." in screen.words() and "lost in mid-answer" in screen.words()
     assert "Run again with quoting" in screen.words()
     screen.assert_sound()
+
+
+def test_an_answer_is_saved_with_its_pages_and_for_word(app: Pincite, contract: Document, ask: Ask) -> None:
+    turn = ask()
+    screen = Screen("chat", session=turn.session_id)
+    offered = [one.proto.label for one in screen.test.get("download_button")]
+    assert {"Save evidence", "Save as Word"} <= set(offered)
+    assert app.exports.of_turn(turn.id, ExportForm.WORD)[:2] == b"PK"
 
 
 def test_done_shows_sources_and_opens_the_page(app: Pincite, contract: Document, ask: Ask) -> None:

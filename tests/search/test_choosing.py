@@ -4,7 +4,7 @@ from core.domain.documents import Document, DocumentStatus, MetadataField, Metad
 from core.domain.search import Candidate
 from core.domain.turns import Exchange
 from core.search.fuse import fuse_rankings
-from core.search.matching import DECISIVE_MATCH, match_documents, named_documents
+from core.search.matching import DECISIVE_MATCH, match_documents, named_documents, with_capitals
 from core.search.pack import fill_budget, keep_best, to_evidence
 from core.search.plan import in_documents, plan_question, plans_of
 
@@ -26,6 +26,19 @@ def test_fusion_prefers_what_several_rankings_agree_on() -> None:
     assert [identity for identity, _ in fused] == ["b", "a", "d", "c"]
     assert fuse_rankings([(["x", "y"], 1.0), (["y", "x"], 1.0)])[0][0] == "x"
     assert fuse_rankings([(["x"], 1.0), (["y"], 3.0)])[0][0] == "y"
+
+
+def test_a_name_typed_in_small_letters_gets_its_capital_and_a_common_word_none() -> None:
+    opening = {
+        "marrow-2023.pdf": "MARROW plc. Annual report. Marrow sold more timber. The lease of the yard ends.",
+        "lease.pdf": "LEASE AGREEMENT. This lease is made between Tansy and the tenant.",
+    }
+    library = [document(name) for name in opening]
+    asked = "what were marrows sales, and what does the lease say of them?"
+    read = with_capitals(asked, library, opening.__getitem__)
+    assert read == "what were Marrows sales, and what does the lease say of them?"
+    assert named_documents(asked, library, surely=True) == ()
+    assert named_documents(read, library, surely=True) == ("marrow-2023.pdf",)
 
 
 def test_the_named_company_and_year_come_first() -> None:

@@ -20,6 +20,7 @@ from core.graph.state import TurnState
 from core.models.quoting import LEAST_ANSWERED, chance_of_answer
 from core.models.utterances import Wish, wish_of
 from core.search.follow_up import read_after
+from core.search.matching import with_capitals
 from core.search.places import numbered_in, pages_in
 from core.search.plan import plan_question
 from core.text.questions import asked_beside
@@ -36,6 +37,7 @@ INTENT_SCHEMA: Mapping[str, Any] = {
 }
 MOST_MENTIONS = 20
 LONGEST_NAME = 300
+OPENING_PASSAGES = 4
 _SURVEY = re.compile(
     r"\b(?:summar(?:y|ise|ize)|overview|give me the gist|tl;?dr)\b|\bwhat (?:is|are) (?:this|these|the) (?:document|"
     r"documents|file|files|paper|report|pdfs?)\b.{0,12}\babout\b|\b(?:list|which|how many|name) (?:of )?(?:all )?"
@@ -66,7 +68,7 @@ def router(state: TurnState, runtime: Runtime[TurnContext]) -> TurnState:
     context.progress.step("Reading the question…")
     documents = context.documents
     text, mentioned, notices = resolve_mentions(state.question, documents)
-    text = without_greeting(text)
+    text = with_capitals(without_greeting(text), documents, lambda id_: _opening(id_, context))
     scope = mentioned or state.document_ids
     in_scope = [document for document in documents if not scope or document.id in scope]
     context.note(read={"question": state.question, "mode": state.mode, "documents": [d.name for d in in_scope]})
@@ -125,6 +127,10 @@ def router(state: TurnState, runtime: Runtime[TurnContext]) -> TurnState:
         verdict=recalled.verdict,
         notices=(*notices, said),
     )
+
+
+def _opening(document_id: str, context: TurnContext) -> str:
+    return " ".join(passage.text for passage in context.library.opening_passages(document_id, OPENING_PASSAGES))
 
 
 def after_router(state: TurnState) -> Literal["rewriter", "generator", "__end__"]:
