@@ -73,8 +73,9 @@ def draw_conversation(app: Pincite, session: Session | None, names: dict[str, st
     if session and turns:
         draw_session_menu(app, session, turns)
         if (earlier := app.turns.count(session.id) - len(turns)) > 0:  # a long conversation opens with its end
-            more = count(earlier, "more question")
-            offer_more(f"Show earlier ({more})", session.id, TURNS_A_PAGE, icon="expand_less")
+            offer_more(
+                f"Show earlier ({count(earlier, 'more question')})", session.id, TURNS_A_PAGE, icon="expand_less"
+            )
     known: set[str] = set()
     for turn in turns:
         draw_question(app, turn, names)
@@ -146,8 +147,7 @@ def draw_welcome(
     )
     engine = app.engines.state()
     if engine.name == "quoting":
-        words = f"Answers quote your documents word for word. {escape(engine.message)}"
-        st.info(words, icon=":material/format_quote:")
+        st.info(f"Answers quote your documents word for word. {escape(engine.message)}", icon=":material/format_quote:")
     chosen = chosen_documents(session)
     searched = [one for one in documents if one.searchable and (not chosen or one.id in chosen)]
     for document in searched[:MOST_CARDS]:

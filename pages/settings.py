@@ -41,11 +41,14 @@ def draw(app: Pincite) -> None:
         with answers:
             draw_answers(app)
         with search:
-            draw_form(app, "search", ["score_floor"], ["retry_score_floor"], ["candidates", "kept", "retry_kept"])
             draw_embeddings(app)
             draw_reranker(app)
+            with st.expander("Advanced"):
+                draw_form(app, "search", ["score_floor"], ["retry_score_floor"], ["candidates", "kept", "retry_kept"])
         with reading:
-            draw_form(app, "reading", ["ocr"], ["max_file_mib", "max_pages"], ["page_seconds", "reader_memory_mib"])
+            draw_form(app, "reading", ["ocr"])
+            with st.expander("Advanced"):
+                draw_form(app, "limits", ["max_file_mib", "max_pages"], ["page_seconds", "reader_memory_mib"])
         with state:
             draw_state(app)
         with checking:  # last: it may have many answers to judge again
@@ -332,8 +335,7 @@ def draw_own_reviews(app: Pincite, own: OwnReviews) -> None:
 def draw_state(app: Pincite) -> None:
     checks = app.health.checks()
     failed = sum(not check.ok for check in checks)
-    need = "needs" if failed == 1 else "need"
-    st.markdown(f"**{failed} of {len(checks)} parts {need} attention**" if failed else "**Everything works**")
+    st.markdown(f"**Needs attention: {failed} of {len(checks)} parts**" if failed else "**Everything works**")
     rows = [f"| {'✓ Works' if check.ok else '✗ Problem'} | {escape(check.part)} | {escape(check.detail)} "
             f"{'' if check.ok else f'**{escape(check.hint)}**'} |" for check in checks]  # fmt: skip
     st.markdown("\n".join(["| | Part | State |", "|:--|:--|:--|", *rows]))

@@ -8,7 +8,7 @@ import streamlit as st
 
 from core.domain.answers import Attempt
 from core.domain.search import SearchPlan
-from core.domain.turns import Turn, TurnFilter, TurnLine
+from core.domain.turns import Turn, TurnFilter
 from core.services.bootstrap import Pincite
 from pages.components.answer import answer_markdown, claim_line, confidence_history, draw_evaluation
 from pages.components.controls import download, link_to_conversation, offer_more, row, shown_of
@@ -70,7 +70,8 @@ def choose_turn(app: Pincite) -> str:
                               label_visibility="collapsed", key="trace_words")  # fmt: skip
         lines = {line.id: line for line in app.turns.lines(TurnFilter(words=words or ""), most=most + 1)}
         further = len(lines) > most
-        titles = {turn_id: _title(line) for turn_id, line in list(lines.items())[:most]}
+        titles = {id_: f"{shorten(line.question, 90)}  ·  {STATUS_WORDS[line.status]}, {moment(line.started_at)}"
+                  for id_, line in list(lines.items())[:most]}  # fmt: skip
         wanted = st.query_params.get("turn", "")
         if wanted and wanted not in titles and not words:
             titles[wanted] = "An earlier question"
@@ -86,10 +87,6 @@ def choose_turn(app: Pincite) -> str:
         if further:
             offer_more("Show earlier", "traces", TURNS_A_PAGE, icon="history")
     return chosen or ""
-
-
-def _title(turn: TurnLine) -> str:
-    return f"{shorten(turn.question, 90)}  ·  {STATUS_WORDS[turn.status]}, {moment(turn.started_at)}"
 
 
 def draw_search(turn: Turn) -> None:

@@ -34,19 +34,19 @@ _LOWER = re.compile(r"[a-zà-öø-ÿ]")
 
 
 @dataclass(slots=True)
-class _Row:
+class _RowOfCells:
     cells: list[Cell]
     heads: str
 
 
 @dataclass(slots=True)
-class _Draft:
+class _TableDraft:
     """Rows that stand under each other, and the lines above them."""
 
     caption: list[str]
     opening: list[Cell] | None = None
     """Where it opens the page: the cells of a heading before it, which may be a group of a table that goes on."""
-    rows: list[_Row] = field(default_factory=list)
+    rows: list[_RowOfCells] = field(default_factory=list)
 
 
 def find_tables(document_id: str, pages: Iterable[Page]) -> tuple[Table, ...]:
@@ -68,17 +68,17 @@ def find_tables(document_id: str, pages: Iterable[Page]) -> tuple[Table, ...]:
     return tuple(found)
 
 
-def _drafts(page: Page) -> Iterator[_Draft]:
+def _drafts(page: Page) -> Iterator[_TableDraft]:
     """Runs of table rows; other heads begin a new table, the same heads go on with the last."""
     body = [block for block in page.blocks if block.kind not in _FURNITURE]
     places = _Places(page)
     lines: list[Block] = []
-    draft: _Draft | None = None
+    draft: _TableDraft | None = None
     for number, block in enumerate(body):
         if block.kind is not BlockKind.TABLE_ROW:
             lines.append(block)
             continue
-        row = _Row(places.cells(block), block.column_heads)
+        row = _RowOfCells(places.cells(block), block.column_heads)
         last = draft.rows[-1] if draft else None
         goes_on = last is not None and (row.heads == last.heads or not last.heads) and (not lines or row.heads)
         if draft is None or not goes_on:
@@ -113,21 +113,23 @@ def _right_edges(table: Table) -> dict[int, float]:
     return {column: median(edges) for column, edges in ends.items()}
 
 
-def _opened(page: Page, places: "_Places", lines: Sequence[Block], row: _Row, opening: list[Cell] | None) -> _Draft:
+def _opened(
+    page: Page, places: "_Places", lines: Sequence[Block], row: _RowOfCells, opening: list[Cell] | None
+) -> _TableDraft:
     """A table that begins: a line of periods among those above, and what stands below it, are its first rows."""
     above = lines[-_MOST_LINES_ABOVE:]
     texts = [page.text[line.start : line.end] for line in above]
     heads = [at for at, text in enumerate(texts) if _over(text, row)] if not row.heads else []
     if not heads:
-        return _Draft(_caption([page.text[line.start : line.end] for line in lines]), opening)
-    draft = _Draft(
+        return _TableDraft(_caption([page.text[line.start : line.end] for line in lines]), opening)
+    draft = _TableDraft(
         _caption([page.text[line.start : line.end] for line in lines[: len(lines) - len(above) + heads[-1]]])
     )
-    draft.rows += [_Row(places.cells(line), "") for line in above[heads[-1] :]]
+    draft.rows += [_RowOfCells(places.cells(line), "") for line in above[heads[-1] :]]
     return draft
 
 
-def _over(text: str, row: _Row) -> bool:
+def _over(text: str, row: _RowOfCells) -> bool:
     """Whether a line gives a period for each figure of the row below."""
     figures = sum(printed_figure(cell.text) is not None for cell in row.cells)
     cells = [cell.group() for cell in _CELL.finditer(text)]
@@ -175,7 +177,7 @@ class _Places:
         return Box(left, top, right, bottom)
 
 
-def _table(draft: _Draft, above: Table | None) -> Table | None:
+def _table(draft: _TableDraft, above: Table | None) -> Table | None:
     """None where the rows have no columns after all, or their places are not known."""
     rows = [row.cells for row in draft.rows]
     if any(cell.box is None for cells in rows for cell in cells) or sum(len(cells) > 1 for cells in rows) < 2:

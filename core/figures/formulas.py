@@ -91,7 +91,7 @@ class Formulas:
 
 
 @dataclass(frozen=True, slots=True)
-class _File:
+class _FormulasFile:
     operands: dict[str, Operand] = field(default_factory=dict)
     formulas: dict[str, Formula] = field(default_factory=dict)
 
@@ -118,7 +118,7 @@ def users_formulas(data_dir: Path) -> Formulas:
 def read_formulas(*folders: Path) -> Formulas:
     """Read every file of the folders; later ones win by name, and what cannot be used is told of and left out."""
     operands, formulas, problems = dict[str, Operand](), dict[str, Formula](), list[str]()
-    for path, found in read_edited(_File, folders, problems):
+    for path, found in read_edited(_FormulasFile, folders, problems):
         operands |= found.operands
         for name, formula in found.formulas.items():
             if wrong := _wrong(formula, operands):

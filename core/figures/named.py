@@ -35,7 +35,7 @@ class Named:
 
 
 @dataclass(frozen=True, slots=True)
-class _Row:
+class _RowOfOperand:
     table: Table
     row: int
     likeness: float
@@ -170,17 +170,17 @@ def _operand(
     return None
 
 
-def _rows(tables: Sequence[Table], operand: Operand) -> Iterator[_Row]:
+def _rows(tables: Sequence[Table], operand: Operand) -> Iterator[_RowOfOperand]:
     for table in tables:
         for number, heading in enumerate(table.rows):
             above = " ".join(heading.groups).lower()
             if number < table.head_rows or any(words in above for words in operand.not_under):
                 continue
-            if (alike := _likeness(_label(_Row(table, number, 0)), operand.printed)) >= LEAST_LIKE:
-                yield _Row(table, number, alike)
+            if (alike := _likeness(_label(_RowOfOperand(table, number, 0)), operand.printed)) >= LEAST_LIKE:
+                yield _RowOfOperand(table, number, alike)
 
 
-def _label(row: _Row) -> str:
+def _label(row: _RowOfOperand) -> str:
     """What a row is called; a total without a name is called as its group."""
     heading = row.table.rows[row.row]
     return heading.label or (heading.groups[-1] if heading.total and heading.groups else "")

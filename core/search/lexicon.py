@@ -63,7 +63,7 @@ class Lexicon:
 
 
 @dataclass(frozen=True, slots=True)
-class _File:
+class _LexiconFile:
     terms: dict[str, Term] = field(default_factory=dict)
     sections: dict[str, Section] = field(default_factory=dict)
 
@@ -87,7 +87,7 @@ def users_lexicon(data_dir: Path) -> Lexicon:
 def read_lexicon(*folders: Path) -> Lexicon:
     """Read every file of the folders; later ones win by name, and one that cannot be used is told of and skipped."""
     terms, sections, problems = dict[str, Term](), dict[str, Section](), list[str]()
-    for _, found in read_edited(_File, folders, problems):
+    for _, found in read_edited(_LexiconFile, folders, problems):
         terms |= found.terms
         sections |= found.sections
     return Lexicon(terms, sections, tuple(problems))

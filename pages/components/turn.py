@@ -109,9 +109,9 @@ def draw_answer(
         st.caption("Closest passages found:")
         draw_chips(passages_found(turn)[:3], document_names, slot, turn.id)
     _draw_state(turn)
+    declined = turn.verdict is not None and turn.verdict.declined  # what was not read may hold the answer
     names = [f"“{name}”" for name in document_names.values()]
-    news = [one for one in turn.notices if one not in known or not any(name in one for name in names)]
-    if news:
+    if news := [one for one in turn.notices if declined or one not in known or not any(name in one for name in names)]:
         st.caption("  \n".join(f":material/info: {escape(notice)}" for notice in news))
 
 

@@ -58,7 +58,7 @@ class PageText:
 
 
 @dataclass(slots=True)
-class _Draft:
+class _BlockDraft:
     kind: BlockKind
     lines: list[int]
     level: int = 0
@@ -115,7 +115,7 @@ class _Known:
         return detect_language(" ".join(self._texts)) or "en"
 
 
-def _between(draft: _Draft, line: Line, cell: int) -> str:
+def _between(draft: _BlockDraft, line: Line, cell: int) -> str:
     """What stands before a cell of a row: tabs, one for each column it lies further on; a space in running text."""
     if draft.row.tabs:
         return "\t" * draft.row.tabs[cell]
@@ -159,7 +159,7 @@ def _keeps_hyphen(left: str, right: str, known: "_Known") -> bool:
     return known.language not in _SOLID and not belong_together(stem, rest, known.language)
 
 
-def _drafts(lines: Sequence[Line], running: Mapping[int, BlockKind], gaps: NDArray[np.int8]) -> list[_Draft]:
+def _drafts(lines: Sequence[Line], running: Mapping[int, BlockKind], gaps: NDArray[np.int8]) -> list[_BlockDraft]:
     rows = find_tables(lines)
     body = _body_size(lines)
     mostly_bold = 2 * sum(line.segments[0].bold for line in lines) > len(lines)
@@ -169,23 +169,23 @@ def _drafts(lines: Sequence[Line], running: Mapping[int, BlockKind], gaps: NDArr
         left, right = edges.get(line.zone, (line.left, line.right))
         edges[line.zone] = (min(left, line.left), max(right, line.right))
     alone = _lines_alone(lines, edges)
-    drafts: list[_Draft] = []
+    drafts: list[_BlockDraft] = []
     previous: Line | None = None
     for index, line in enumerate(lines):
         if index in running:
-            drafts.append(_Draft(running[index], [index]))
+            drafts.append(_BlockDraft(running[index], [index]))
             previous = None
             continue
         if line.zone == COMMENT:
-            drafts.append(_Draft(BlockKind.COMMENT, [index]))
+            drafts.append(_BlockDraft(BlockKind.COMMENT, [index]))
             previous = None
             continue
         if index in rows and (len(line.segments) > 1 or previous is None):
-            drafts.append(_Draft(BlockKind.TABLE_ROW, [index], row=rows[index]))
+            drafts.append(_BlockDraft(BlockKind.TABLE_ROW, [index], row=rows[index]))
             previous = None
             continue
         if len(line.segments) > 1 and not (_flows(line) and line.segments[0].text not in (TICKED, UNTICKED)):
-            drafts.append(_Draft(BlockKind.PARAGRAPH, [index]))
+            drafts.append(_BlockDraft(BlockKind.PARAGRAPH, [index]))
             previous = None
             continue
         level = _heading_level(line, body, mostly_bold) if line.zone != STRAY else 0
@@ -213,7 +213,7 @@ def _drafts(lines: Sequence[Line], running: Mapping[int, BlockKind], gaps: NDArr
             drafts[-1].kind, drafts[-1].level = BlockKind.PARAGRAPH, 0
             drafts[-1].lines.append(index)
         else:
-            drafts.append(_Draft(kind, [index], level))
+            drafts.append(_BlockDraft(kind, [index], level))
         previous = line
     return drafts
 
@@ -275,7 +275,7 @@ def _heading_level(line: Line, body: float, mostly_bold: bool) -> int:
     return 0
 
 
-def _goes_on_from_bold(previous: Line, line: Line, draft: _Draft, leading: float) -> bool:
+def _goes_on_from_bold(previous: Line, line: Line, draft: _BlockDraft, leading: float) -> bool:
     """What looked like a heading is the beginning of a longer bold text."""
     close = -line.size < line.top - previous.bottom <= leading + 0.4 * line.size and line.zone == previous.zone
     alike = line.segments[0].bold == previous.segments[0].bold and abs(line.size / previous.size - 1) < 0.05
@@ -283,7 +283,13 @@ def _goes_on_from_bold(previous: Line, line: Line, draft: _Draft, leading: float
 
 
 def _continues(
-    previous: Line, line: Line, draft: _Draft, kind: BlockKind, level: int, leading: float, edges: tuple[float, float]
+    previous: Line,
+    line: Line,
+    draft: _BlockDraft,
+    kind: BlockKind,
+    level: int,
+    leading: float,
+    edges: tuple[float, float],
 ) -> bool:
     """The line goes on with the block that the previous line belongs to."""
     if line.zone == previous.zone == STRAY:
