@@ -66,11 +66,20 @@ def named_documents(
         for document in documents
         if scores[document.id] >= DECISIVE_MATCH or (not surely and _is_called(document.name, spoken))
     ]
+    if named and (others := _other_names(question, named)):  # however many documents these call
+        ids = {one.id for one in named}
+        named = [one for one in documents if one.id in ids or others & _names_of(one.name, _values(one, _NAMED_FIELDS))]
     asked = set(map(int, years_in(question)))
     years = {one.id: _years_of(one.name, _values(one, ("year", "date"))) for one in named}
     if any(asked & own for own in years.values()):
         named = [one for one in named if (asked | beside) & years[one.id]]
     return tuple(document.id for document in named)
+
+
+def _other_names(question: str, named: Sequence[Document]) -> set[str]:
+    """Names in the question that none of these documents has: "Orlan and Bexton" does not call Bexton's alone."""
+    said = {word for word, worth in _spoken_forms(question).items() if worth == WORTH_OF_A_NAME}
+    return said.difference(*(_names_of(one.name, _values(one, _NAMED_FIELDS)) for one in named))
 
 
 def with_capitals(question: str, documents: Sequence[Document], opening: Callable[[str], str]) -> str:

@@ -129,6 +129,8 @@ def test_the_documents_that_a_question_names_are_told_by_name_and_by_year() -> N
     both = named_documents("Compare the revenue of Marrow and Tansy in 2024.", library)
     assert both == ("marrow-2024.pdf", "tansy-2024.pdf")
     assert named_documents("What was the net income in 2023?", library) == ()
+    many = [*library, *(document(f"marrow-{year}.pdf") for year in range(2015, 2023))]
+    assert named_documents("Compare the revenue of Marrow and Tansy in 2024.", many) == both, "most are of one name"
     grown = named_documents("By how much did Tansy's revenue grow in 2024?", library, beside=frozenset({2023}))
     assert grown == ("tansy-2023.pdf", "tansy-2024.pdf")
 
