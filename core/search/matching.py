@@ -15,6 +15,8 @@ from core.text.terms import FUNCTION_WORDS, content_terms, stem
 
 _PARTS = re.compile(r"[A-Z]{2,}(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|\d+[A-Za-z]{1,2}\b|\d+|[^\W\d_]+")
 _WORDS = re.compile(r"[^\W_]+")
+_OF_PROSE = re.compile(r"(?<![\w@./-])[^\W_]+(?![\w@/]|\.\w)")
+"""Words but for those of an e-mail's or a site's address, which are in small letters whatever they name."""
 _NUMBER = re.compile(r" \(\d{1,4}\)$")
 _YEAR = re.compile(r"(?<!\d)(?:19|20)\d{2}(?!\d)")
 _NAME_OF_SEVERAL = re.compile(r"(?<![.?!] )(?<!^)(?<![\w-])[A-Z][\w-]{0,40}+(?:(?: & | )[A-Z][\w-]{0,40}+){1,8}")
@@ -95,7 +97,7 @@ def with_capitals(question: str, documents: Sequence[Document], opening: Callabl
             return word
         called = [document_id for document_id, own in names.items() if bare in own][:FEW_CALLED]
         texts = " ".join(map(opening, called))
-        forms = {form for form in _WORDS.findall(texts) if stem(form) == bare}
+        forms = {form for form in _OF_PROSE.findall(texts) if stem(form) == bare}
         return word.capitalize() if forms and not any(map(str.islower, forms)) else word
 
     return _WORDS.sub(as_written, question)

@@ -30,7 +30,8 @@ def test_fusion_prefers_what_several_rankings_agree_on() -> None:
 
 def test_a_name_typed_in_small_letters_gets_its_capital_and_a_common_word_none() -> None:
     opening = {
-        "marrow-2023.pdf": "MARROW plc. Annual report. Marrow sold more timber. The lease of the yard ends.",
+        "marrow-2023.pdf": "MARROW plc. Annual report. Marrow sold more timber. Write to info@marrow.example. "
+        "The lease of the yard ends.",
         "lease.pdf": "LEASE AGREEMENT. This lease is made between Tansy and the tenant.",
     }
     library = [document(name) for name in opening]

@@ -4,6 +4,7 @@ import re
 import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import islice
 from typing import Any, Literal
 
@@ -68,7 +69,9 @@ def router(state: TurnState, runtime: Runtime[TurnContext]) -> TurnState:
     context.progress.step("Reading the question…")
     documents = context.documents
     text, mentioned, notices = resolve_mentions(state.question, documents)
-    text = with_capitals(without_greeting(text), documents, lambda id_: _opening(id_, context))
+    text = without_greeting(text)
+    as_named = partial(with_capitals, documents=documents, opening=lambda id_: _opening(id_, context))
+    text, named = as_named(text), as_named(text.lower()) != text.lower()
     scope = mentioned or state.document_ids
     in_scope = [document for document in documents if not scope or document.id in scope]
     context.note(read={"question": state.question, "mode": state.mode, "documents": [d.name for d in in_scope]})
@@ -87,7 +90,7 @@ def router(state: TurnState, runtime: Runtime[TurnContext]) -> TurnState:
     intent, why = _by_rule(text, state.mode, mentioned, in_scope)
     wish = Wish.DOCUMENTS
     if intent is None:
-        intent, why, wish = _by_wish(text, in_scope)
+        intent, why, wish = _by_wish(text, in_scope, named=named)
     if intent not in (Intent.CHAT, Intent.ABOUT) and not any(document.searchable for document in in_scope):
         raise _nothing_to_search(in_scope)
     if intent is None:
@@ -221,7 +224,7 @@ def _by_rule(
     return None, ""
 
 
-def _by_wish(text: str, documents: Sequence[Document]) -> tuple[Intent | None, str, Wish]:
+def _by_wish(text: str, documents: Sequence[Document], *, named: bool = False) -> tuple[Intent | None, str, Wish]:
     """What the message wants; None where it may as well be of the documents, which are then asked for the like."""
     if pages_in(text) or numbered_in(text):
         return Intent.DOCUMENT_SEARCH, "it names a page or a section", Wish.DOCUMENTS
@@ -234,6 +237,8 @@ def _by_wish(text: str, documents: Sequence[Document]) -> tuple[Intent | None, s
     # small talk names no document: "And Bexton?" asks the one of that name
     topic = asked_beside(text, "") if wish is Wish.CHAT else _topic(text, documents)
     may_be_of_documents = any(document.searchable for document in documents) and bool(topic)
+    if wish is Wish.CHAT and named:
+        return Intent.DOCUMENT_SEARCH, "it names a document", Wish.DOCUMENTS
     # "With what sign does every message close?" reads like one about the program, though less so than those that are
     return (_INTENTS[wish] if sure >= (CERTAIN if may_be_of_documents else SURE) else None), told, wish
 
