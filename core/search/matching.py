@@ -89,13 +89,13 @@ def with_capitals(question: str, documents: Sequence[Document], opening: Callabl
 
     ``opening``: the first words of a document, which tell a name from a common word: they have it with a capital only.
     """
-    names = {one.id: {stem(word) for word in _names_of(one.name, _values(one, _NAMED_FIELDS))} for one in documents}
+    names = {one.id: _names_of(one.name, _values(one, _NAMED_FIELDS)) for one in documents}
 
     def as_written(match: re.Match[str]) -> str:
         word, bare = match.group(), stem(match.group())
         if not word.islower() or len(word) < SHORTEST_LIKE - 1 or word in FUNCTION_WORDS:
             return word
-        called = [document_id for document_id, own in names.items() if bare in own][:FEW_CALLED]
+        called = [document_id for document_id, own in names.items() if not own.isdisjoint((word, bare))][:FEW_CALLED]
         texts = " ".join(map(opening, called))
         forms = {form for form in _OF_PROSE.findall(texts) if stem(form) == bare}
         return word.capitalize() if forms and not any(map(str.islower, forms)) else word

@@ -95,3 +95,14 @@ def test_a_greeting_before_a_question_is_no_part_of_it() -> None:
 @pytest.mark.parametrize("asked", ["multiply 14 by 9", "what is 200 divided by 16", "what's 33 minus 8"])
 def test_a_sum_is_small_talk(asked: str) -> None:
     assert wish_of(asked)[0] is Wish.CHAT
+
+
+def test_a_message_that_names_a_document_is_searched_however_short(world: Any) -> None:
+    pages = [
+        "Torvi gives a warranty of five years.",
+        "Questions: help@torvi.example. Every Torvi kettle holds 1.2 litres.",
+    ]
+    home = world(shelf=Shelf({"warranty-torvi.pdf": pages, "letter.pdf": ["Dear tenant, thank you for your letter."]}))
+    turn = home.ask("torvi email").turn
+    assert turn.intent is Intent.DOCUMENT_SEARCH and turn.plan.standalone_question == "Torvi email"
+    assert home.ask("hello there").turn.intent is Intent.CHAT
