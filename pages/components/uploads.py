@@ -188,7 +188,8 @@ def _watch_jobs(app: Pincite) -> None:
         st.rerun()
     if len(jobs) == 1:
         return _draw_jobs(app, jobs)
-    left = sum(job.seconds_left or 0.0 for job in jobs)
+    known_times = [job.seconds_left for job in jobs if job.seconds_left]
+    left = sum(known_times) if len(known_times) == len(jobs) else 0.0
     with row():
         st.caption(f"Reading {count(len(jobs), 'document')}{f' · {about(left)} left' if left >= 1 else ''}")
         with st.popover("Show each", type="tertiary", key="each_job"):

@@ -7,6 +7,7 @@ stands behind the page's text, with its author's name, as a block of its own.
 import ctypes
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 
 import numpy as np
 import pypdfium2 as pdfium
@@ -18,6 +19,7 @@ from core.documents.formats.pdf.pdfium_text import PageWords, annotations, displ
 from core.documents.formats.pdf.visibility import without
 from core.domain.documents import TICKED, UNTICKED
 
+MOST_LOOKED_AT = 1_000
 MOST_CHARACTERS = 2_000
 """Of a comment."""
 OFF = "Off"
@@ -48,7 +50,7 @@ class Annotated:
 def annotated(page: pdfium.PdfPage) -> list[Annotated]:
     """The boxes of a page and its comments, in the file's order."""
     found: list[tuple[tuple[str, ...], tuple[float, float, float, float], bool]] = []
-    for annotation, kind in annotations(page):
+    for annotation, kind in islice(annotations(page), MOST_LOOKED_AT):
         rect = pdfium_c.FS_RECTF()
         words: tuple[str, ...] = ()
         if pdfium_c.FPDFAnnot_GetFlags(annotation) & _UNSEEN:

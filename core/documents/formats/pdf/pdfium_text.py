@@ -35,7 +35,6 @@ _TOKEN = re.compile(f"[{_SPACELESS}]|[^{_SPACES}{_SPACELESS}]+")
 """Every character of a script that is written without spaces is one by itself."""
 _BREAK = re.compile(f"[\n{HYPHEN_AT_LINE_END}]")
 _NAME_BYTES = 80
-MOST_ANNOTATIONS = 1_000
 _FEWEST_IN_A_RUN = 3
 """Characters without space between them that say which way their line runs."""
 _SYMBOLS = {chr(0xF700 + code): chr(code).upper() for code in range(0x20, 0x80)} | dict(
@@ -220,8 +219,8 @@ def _is_bold(font: Any) -> bool:
 
 
 def annotations(page: pdfium.PdfPage) -> Iterator[tuple[Any, int]]:
-    """The page's first annotations, each with its subtype; a handle is open until the next one is asked for."""
-    for number in range(min(pdfium_c.FPDFPage_GetAnnotCount(page), MOST_ANNOTATIONS)):
+    """The page's annotations, each with its subtype; a handle is open until the next one is asked for."""
+    for number in range(pdfium_c.FPDFPage_GetAnnotCount(page)):
         if annotation := pdfium_c.FPDFPage_GetAnnot(page, number):
             try:
                 yield annotation, pdfium_c.FPDFAnnot_GetSubtype(annotation)
