@@ -31,7 +31,7 @@ from pages.components.words import count, escape, moment, parse_time, size, stat
 
 SLOT = "documents_page"
 TABLE, SEVERAL = "documents", "several_documents"
-FEW_LISTED = 5  # more are found by their names
+LISTED_WITHOUT_FIND = 5
 METADATA_NAMES = ("title", "author", "date", "language", "document type", "company", "year")
 
 
@@ -140,7 +140,7 @@ def draw_table(app: Pincite, documents: Sequence[Document]) -> list[Document]:
     """The chosen ones; the only one there is need not be chosen."""
     with row():
         several = len(documents) > 1 and st.toggle("Choose several", key="choose_several")
-        if len(documents) > FEW_LISTED:
+        if len(documents) > LISTED_WITHOUT_FIND:
             part = st.text_input("Find", type="search", live=True, placeholder="Find by name", width=220,
                                  label_visibility="collapsed", key="find_document")  # fmt: skip
             documents = [one for one in documents if (part or "").casefold() in one.name.casefold()]
