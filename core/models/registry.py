@@ -11,7 +11,7 @@ from core.domain.errors import ModelUnavailableError, SettingsError
 from core.domain.ports import ChatModel, Embedder, Reranker
 from core.domain.settings import Settings, is_this_machine
 from core.models.e5 import E5Embedder
-from core.models.embed import RememberedEmbedder, sends_to
+from core.models.embed import sends_to
 from core.models.flash import FlashReranker, is_cached
 from core.models.minilm import MiniLmEmbedder
 from core.models.ollama import OllamaProvider
@@ -116,11 +116,11 @@ def check_engine(engine: str) -> None:
 
 
 def make_embedder(name: str, settings: Settings) -> Embedder:
-    """``provider`` or ``provider:model``, remembering its latest queries. Raises SettingsError for no known one."""
+    """``provider`` or ``provider:model``. Raises SettingsError for no known one."""
     provider, _, model = name.partition(":")
     if provider not in EMBEDDERS:
         raise SettingsError(f"The embedding model {name!r} is not known.", hint=f"Use one of: {', '.join(EMBEDDERS)}.")
-    return RememberedEmbedder(EMBEDDERS[provider](settings, model))
+    return EMBEDDERS[provider](settings, model)
 
 
 def make_reranker(settings: Settings) -> Reranker:

@@ -59,7 +59,7 @@ def named_documents(
 
     A name that is a common word ("letter") counts where it is the whole name, unless it must be named ``surely``. Of
     several of one name with other years, those of the year that is asked for, where there are any, and of the years
-    ``beside``. "Ferry Lane" calls no document of Copper Lane.
+    ``beside``. "Ferry Lane" calls no document of Copper Lane, "Ash Hill Nursery" none of another nursery.
     """
     scores = match_documents(_without_strangers(question, documents), (), documents)
     spoken = _in_words(question)
@@ -68,20 +68,17 @@ def named_documents(
         for document in documents
         if scores[document.id] >= DECISIVE_MATCH or (not surely and _is_called(document.name, spoken))
     ]
-    if named and (others := _other_names(question, named)):  # however many documents these call
+    said = {word for word, worth in _spoken_forms(question).items() if worth == WORTH_OF_A_NAME}
+    called = {one.id: said & _names_of(one.name, _values(one, _NAMED_FIELDS)) for one in documents}
+    if named and (others := said.difference(*(called[one.id] for one in named))):  # however many documents these call
         ids = {one.id for one in named}
-        named = [one for one in documents if one.id in ids or others & _names_of(one.name, _values(one, _NAMED_FIELDS))]
+        named = [one for one in documents if one.id in ids or others & called[one.id]]
+    named = [one for one in named if not any(called[one.id] < called[other.id] for other in named)]
     asked = set(map(int, years_in(question)))
     years = {one.id: _years_of(one.name, _values(one, ("year", "date"))) for one in named}
     if any(asked & own for own in years.values()):
         named = [one for one in named if (asked | beside) & years[one.id]]
     return tuple(document.id for document in named)
-
-
-def _other_names(question: str, named: Sequence[Document]) -> set[str]:
-    """Names in the question that none of these documents has: "Orlan and Bexton" does not call Bexton's alone."""
-    said = {word for word, worth in _spoken_forms(question).items() if worth == WORTH_OF_A_NAME}
-    return said.difference(*(_names_of(one.name, _values(one, _NAMED_FIELDS)) for one in named))
 
 
 def with_capitals(question: str, documents: Sequence[Document], opening: Callable[[str], str]) -> str:

@@ -121,7 +121,7 @@ def scope_in_words(chosen: Sequence[str], names: dict[str, str], mode: Mode) -> 
     here = [id_ for id_ in chosen if id_ in names]
     if mode is Mode.CHAT:
         return "No documents searched"
-    if not chosen and len(names) > 1:
+    if len(names) > 1 and len(here if chosen else names) == len(names):
         return f"All {count(len(names), 'document')}"
     if not chosen:
         return next((shorten(name, LONGEST_NAME) for name in names.values()), "No documents yet")

@@ -9,11 +9,10 @@ import numpy as np
 import pytest
 
 from core.domain.errors import ModelUnavailableError, SettingsError
-from core.domain.ports import AnswerRequest, ChatModel, Vectors
+from core.domain.ports import AnswerRequest, ChatModel
 from core.domain.search import Intent
 from core.domain.settings import PACKAGE_ROOT, Settings
 from core.models import registry
-from core.models.embed import FEW_TEXTS, RememberedEmbedder
 from core.models.registry import choose_engine, look_for_engines, make_embedder
 
 GUIDE = PACKAGE_ROOT / "CONTRIBUTING.md"
@@ -84,47 +83,3 @@ def test_a_provider_that_is_not_known_is_named(engine: str, tmp_path: Path) -> N
 
 def replace_engine(tmp_path: Path, engine: str) -> Settings:
     return Settings(data_dir=tmp_path, engine=engine)
-
-
-# ------------------------------------------------------------ queries are embedded once
-
-
-class Counted:
-    """An embedder that notes what it is asked to embed."""
-
-    name, version, dimensions = "counted", "1", 2
-
-    def __init__(self) -> None:
-        self.asked: list[tuple[str, ...]] = []
-
-    def embed(self, texts: Sequence[str]) -> Vectors:
-        raise AssertionError("a query is no passage")
-
-    def embed_queries(self, texts: Sequence[str]) -> Vectors:
-        self.asked.append(tuple(texts))
-        return np.array([[1.0, 0.0]] * len(texts), dtype=np.float32)
-
-
-@pytest.mark.parametrize("name", ["minilm", "ollama:some-model", "counted"])
-def test_every_embedder_embeds_a_query_once(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    counted = Counted()
-    monkeypatch.setitem(registry.EMBEDDERS, name.partition(":")[0], lambda settings, model: counted)
-    embedder = make_embedder(name, Settings(data_dir=tmp_path))
-    first = embedder.embed_queries(["late fees", "interest"])
-    first[:] = 0
-    assert embedder.embed_queries(["interest", "late fees", "notice"])[0].tolist() == [1, 0]
-    assert counted.asked == [("late fees", "interest"), ("notice",)]
-
-
-def test_what_is_remembered_has_a_limit_and_passages_are_not() -> None:
-    counted = Counted()
-    embedder = RememberedEmbedder(counted)
-    for number in range(400):
-        embedder.embed_queries([f"query {number}"])
-    embedder.embed_queries(["query 399"])
-    embedder.embed_queries(["query 0"])
-    assert len(counted.asked) == 401
-    passages = [f"passage {number}" for number in range(FEW_TEXTS + 1)]
-    embedder.embed_queries(passages)
-    embedder.embed_queries(passages)
-    assert len(counted.asked) == 403

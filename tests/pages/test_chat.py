@@ -384,7 +384,7 @@ def test_an_unlocked_file_joins_the_conversation_it_was_dropped_into(
     (opened,) = [document.id for document in app.library.list() if document.name == "secret.pdf"]
     scopes = [kept.document_ids for kept in app.sessions.list()]
     assert scopes == [(contract.id, opened) if begun else (opened,)]
-    assert _scope(screen) == ("2 of 2 documents" if begun else "secret.pdf")
+    assert _scope(screen) == ("All 2 documents" if begun else "secret.pdf")
     screen.assert_sound()
 
 

@@ -143,6 +143,16 @@ def test_a_word_in_another_name_calls_no_document() -> None:
     assert named_documents("What does delivery cost at Coper Lane?", library) == ("copper-lane.pdf",)
 
 
+def test_what_a_name_calls_by_fewer_words_than_another_document_is_not_meant() -> None:
+    library = [document("ash-hill-nursery.pdf"), document("brook-nursery.pdf"), document("fees.pdf")]
+    assert named_documents("Which phone has Ash Hill Nursery?", library) == ("ash-hill-nursery.pdf",)
+    assert named_documents("Which phone has Brook Nursery?", library) == ("brook-nursery.pdf",)
+    both = {"ash-hill-nursery.pdf", "brook-nursery.pdf"}
+    assert set(named_documents("Is Ash Hill dearer than Brook?", library)) == both
+    yearly = [document("Tarn annual 2020.pdf"), document("Tarn annual 2021.pdf")]
+    assert len(named_documents("What did Tarn earn?", [*yearly, *library])) == len(yearly)
+
+
 def test_a_document_called_by_its_whole_name_is_named_however_common_the_word() -> None:
     library = [document("letter.pdf"), document("support-contract.pdf")]
     assert named_documents("Who signed the letter?", library) == ("letter.pdf",)
