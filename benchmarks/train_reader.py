@@ -41,8 +41,15 @@ class Course:
     epochs: float
 
 
-COURSES = (Course(4e-4, 0.9, 1.75), Course(4e-4, 0.9, 1.25), Course(6e-4, 0.85, 1.9))
-"""The mean of what they end with reads kinds of documents that none has seen better than any of them."""
+COURSES = (
+    Course(4e-4, 0.9, 1.4),
+    Course(5e-4, 0.88, 1.4),
+    Course(4e-4, 0.9, 1.4),
+    Course(6e-4, 0.85, 1.4),
+    Course(5e-4, 0.9, 1.4),
+)
+"""The mean of what they end with reads kinds of documents that none has seen better than any of them; each has its own
+order."""
 WARMUP, WEIGHT_DECAY = 0.06, 0.01
 TOKENS_AT_ONCE = 16_384
 """Of one step, padding included."""
@@ -57,6 +64,7 @@ LICENCES = {
     "contract-nli": "CC BY 4.0",
     "covid-qa": "Apache-2.0, of papers under CC BY",
     "cuad": "CC BY 4.0",
+    "ordinary (written for this)": "Apache-2.0",
     "qamr": "MIT",
     "qed": "CC BY-SA 3.0",
     "squad": "CC BY-SA 4.0",
@@ -92,8 +100,8 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
     options.output.mkdir(parents=True, exist_ok=True)
     training = examples.load(options.data, "train", wording, seed=SEED)
     until, ended = time.monotonic() + options.minutes * 60, []
-    for number, course in enumerate(COURSES, start=1):
-        reader, done, steps = _train(training, course, options.output / f"course-{number}.pt", until, options)
+    for number in range(1, len(COURSES) + 1):
+        reader, done, steps = _train(training, number, options.output / f"course-{number}.pt", until, options)
         if done < steps:
             return {"finished": False, "course": number, "steps": done, "of": steps}
         ended.append(reader)
@@ -105,13 +113,14 @@ def _e5() -> E5File:
 
 
 def _train(
-    training: Sequence[Example], course: Course, checkpoint: Path, until: float, options: argparse.Namespace
+    training: Sequence[Example], number: int, checkpoint: Path, until: float, options: argparse.Namespace
 ) -> "tuple[Reader, int, int]":
     """The reader, the steps done and the steps that it takes; it goes on from the checkpoint."""
     import torch
 
     from benchmarks.reader.network import start_from_e5, start_from_minilm
 
+    course = COURSES[number - 1]
     torch.manual_seed(SEED)
     reader = start_from_e5(_e5()) if options.languages else start_from_minilm(verified_file(*MODEL_FILE))
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
@@ -123,7 +132,7 @@ def _train(
         for part, rate in zip([reader.head, *reversed(reader.layers)], [course.rate, *rates], strict=True)
     ]
     optimizer = torch.optim.AdamW(groups, weight_decay=WEIGHT_DECAY)
-    batches = list(_batches(training, course.epochs))
+    batches = list(_batches(training, course.epochs, SEED + number))
     steps, done = len(batches), 0
     if checkpoint.exists():
         kept = torch.load(checkpoint, map_location=device, weights_only=True)
@@ -132,6 +141,7 @@ def _train(
             optimizer.load_state_dict(kept["optimizer"])
             done = kept["done"]
     reader.train()
+    torch.manual_seed(SEED + number)
     recent: list[torch.Tensor] = []
     while done < steps and time.monotonic() < until:
         for group in optimizer.param_groups:
@@ -167,9 +177,9 @@ def _mean(readers: "Sequence[Reader]") -> "Reader":
     return readers[0]
 
 
-def _batches(training: Sequence[Example], epochs: float) -> Iterator[list[Example]]:
+def _batches(training: Sequence[Example], epochs: float, seed: int) -> Iterator[list[Example]]:
     """Of about TOKENS_AT_ONCE each, in an order that the seed settles, so that a stopped run goes on in it."""
-    chance = random.Random(SEED)
+    chance = random.Random(seed)
     left = round(epochs * len(training))
     while left > 0:
         order = chance.sample(training, min(left, len(training)))

@@ -36,6 +36,11 @@ FORMS = (" | ", "  ", RECORDS)
 MOST_TABLE_CHARACTERS = 1400
 FILES = ("reading.jsonl.gz", "reading.contracts.jsonl.gz", "tables.jsonl.gz")
 OF_LANGUAGES = ("reading.languages.jsonl.gz", "reading.japanese.jsonl.gz")
+OF_OUR_OWN = Path(__file__).parent / "ordinary.jsonl.gz"
+"""Leases, leaflets, minutes, price lists and the like, invented for this, a line a passage; two by two they are of one
+kind and of different parties."""
+OFTEN = 2
+"""How often they are learned from, while all else is once."""
 MOST_OF_A_LANGUAGE = 3_000
 """Of each source in another language than English."""
 
@@ -108,10 +113,11 @@ def load(folder: Path, part: str, wording: Wording, *, seed: int, shipped: bool 
         for row in _rows(folder / name, shipped)
         if not shipped or part_of(row.key) == part
     ]
+    own = [row for row in _own_rows() if shipped and part_of(row.key) == part] * (OFTEN if part == "train" else 1)
     chance = random.Random(seed)
     if wording.most_of_a_language is not None:
         rows = _fewer(rows, wording.most_of_a_language, chance) + list(_crossed(rows))
-    rows += [*_elsewhere(rows, chance), *_cut(rows, chance)]
+    rows += [*_elsewhere(rows, chance), *own, *_cut([*rows, *own], chance)]
     examples = (example_of(row, wording, chance) for row in rows)
     return [example for example in examples if example is not None]
 
@@ -218,6 +224,26 @@ def _table_row(raw: Mapping[str, Any]) -> _Row | None:
             return None
         found = (at, at + len(wanted))
     return _Row(raw["source"], "en", raw["split_key"], raw["question"], text, found, True, True)
+
+
+def _own_rows() -> Iterator[_Row]:
+    """What is asked of a passage, before it, before it and what comes next to it, and before the document's others."""
+    with gzip.open(OF_OUR_OWN, "rt", encoding="utf-8") as lines:
+        passages = [json.loads(line) for line in lines]
+    for at, told in enumerate(passages):
+        document = told["doc"]
+        key = f"{document[0]}{(int(document[1:]) + 1) // 2}"
+        near = [one["text"] for one in passages[max(0, at - 2) : at + 3] if one["doc"] == document and one is not told]
+        for asked in told["questions"]:
+            row = _Row("ordinary", "en", key, asked["ask"], told["text"], None, False, None)
+            if asked["answer"] is None:
+                yield from (replace(row, context=text) for text in (told["text"], *near))
+                continue
+            start = told["text"].index(asked["answer"])
+            found = replace(row, answer=(start, start + len(asked["answer"])), answerable=True, bears=True)
+            yield found
+            yield from (replace(found, context=f"{told['text']}\n{text}") for text in near[-1:])
+            yield from (replace(row, context=text, bears=False) for text in near if asked["answer"] not in text)
 
 
 def _laid_out(

@@ -18,6 +18,15 @@ def wording() -> Wording:
     return examples.english()
 
 
+@pytest.fixture(autouse=True)
+def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A file of passages of our own, without any."""
+    path = tmp_path / "own.jsonl.gz"
+    path.write_bytes(gzip.compress(b""))
+    monkeypatch.setattr(examples, "OF_OUR_OWN", path)
+    return path
+
+
 def _write(folder: Path, **files: list[dict[str, Any]]) -> None:
     for name in examples.FILES:
         with gzip.open(folder / name, "wt", encoding="utf-8") as out:
@@ -100,6 +109,34 @@ def test_parts_share_no_document(tmp_path: Path, wording: Wording) -> None:
     }
     assert sum(map(len, parts.values())) == len(rows)
     assert len(parts["train"]) > len(parts["test"]) > 0
+
+
+def test_what_is_asked_of_a_passage_is_also_put_to_its_document(tmp_path: Path, wording: Wording, own: Path) -> None:
+    _write(tmp_path)
+    number = next(n for n in range(1, 40, 2) if examples.part_of(f"t{(n + 1) // 2}") == "train")
+    asked = [{"ask": "When is rent due?", "answer": "on the third"}, {"ask": "Who cleans?", "answer": None}]
+    others = {f"t{number}": "Pets are welcome in the yard.", f"t{number + 1}": "The twin: rent is due on the ninth."}
+    passages = [
+        {"doc": f"t{number}", "text": "Rent is due on the third of a month.", "questions": asked},
+        *({"doc": document, "text": text, "questions": []} for document, text in others.items()),
+    ]
+    own.write_bytes(gzip.compress("\n".join(map(json.dumps, passages)).encode()))
+    found = examples.load(tmp_path, "train", wording, seed=1)
+    texts = [wording.tokenizer.decode(list(one.ids[one.question_tokens : -1])) for one in found]
+    assert {_answer(wording, one) for one in found if one.answerable} == {"on the third"}
+    assert any("third" in text and "pets" in text for text, one in zip(texts, found, strict=True) if one.answerable)
+    nothing = [text for text, one in zip(texts, found, strict=True) if not one.answerable]
+    assert any("pets" in text for text in nothing) and not any("twin" in text for text in texts)
+    assert examples.load(tmp_path, "test", wording, seed=1) == []
+
+
+def test_our_own_answers_stand_in_their_passages(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.undo()
+    with gzip.open(examples.OF_OUR_OWN, "rt", encoding="utf-8") as lines:
+        passages = [json.loads(line) for line in lines]
+    assert len({one["doc"] for one in passages}) == 600
+    for one in passages:
+        assert all(asked["answer"] is None or asked["answer"] in one["text"] for asked in one["questions"])
 
 
 def test_what_may_not_be_shipped_is_never_trained_on(tmp_path: Path, wording: Wording) -> None:
