@@ -7,6 +7,7 @@ cards.
 
 import hashlib
 import json
+import math
 import os
 import threading
 from collections.abc import Callable, Sequence
@@ -29,6 +30,9 @@ MOST_TOKENS, MOST_QUESTION_TOKENS = 224, 48
 OVERLAP = 64
 """Tokens that a window of a longer text has in common with the one before."""
 LONGEST_ANSWER = 48
+NEARLY = math.log(2)
+"""Log-odds: what is half as likely as the best, holds it and no other cell is taken for it: half an answer misleads. On
+documents left out .83 of the words that answer are then held (.78 without), and token F1 is as before."""
 CLS, SEP = 101, 102
 WIDTH = 384
 """Of E5's vectors of words."""
@@ -43,6 +47,8 @@ class Window:
     ends: Numbers
     offsets: NDArray[np.int64]
     """Shape (tokens, 2): characters of the text."""
+    cells: NDArray[np.int64]
+    """Shape (tokens,): how many cells of tables end before each."""
     answerable: float
     """Log-odds that any of it answers."""
 
@@ -97,7 +103,7 @@ class Reader:
             for first in range(0, last, room - OVERLAP):
                 cut = slice(first, first + room)
                 pieces.append((number, encoded.ids[cut], _without_space(text, encoded.offsets[cut])))
-        read = self._threads.map(lambda piece: _read(network, head, piece[1], piece[2]), pieces)
+        read = self._threads.map(lambda piece: _read(network, head, piece[1], piece[2], texts[piece[0]]), pieces)
         windows: list[list[Window]] = [[] for _ in texts]
         for (number, _, _), window in zip(pieces, read, strict=True):
             windows[number].append(window)
@@ -184,13 +190,13 @@ def _session(model: bytes) -> Any:
     return onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
 
 
-def _read(network: Network, head: Sequence[int], ids: Sequence[int], offsets: NDArray[np.int64]) -> Window:
+def _read(network: Network, head: Sequence[int], ids: Sequence[int], offsets: NDArray[np.int64], text: str) -> Window:
     numbers = network.numbers([*head, *ids, network.between], len(head))
     of_text = slice(len(head), len(head) + len(ids))
-    nothing = numbers[0]
-    return Window(
-        numbers[of_text, 0] - nothing[0], numbers[of_text, 1] - nothing[1], offsets.reshape(-1, 2), float(nothing[2])
-    )
+    starts, ends, answerable, _ = numbers[0]
+    cells = np.array([text.count("\t", 0, start) for start, _ in offsets], dtype=np.int64)
+    places = offsets.reshape(-1, 2)
+    return Window(numbers[of_text, 0] - starts, numbers[of_text, 1] - ends, places, cells, float(answerable))
 
 
 def _without_space(text: str, offsets: Sequence[tuple[int, int]]) -> NDArray[np.int64]:
@@ -206,6 +212,11 @@ def _best(window: Window, start: int, end: int) -> tuple[Span, float] | None:
     first, last = int(inside[0]), int(inside[-1]) + 1
     sums = window.starts[first:last, None] + window.ends[None, first:last]
     near = np.triu(np.ones_like(sums, dtype=bool)) & ~np.triu(np.ones_like(sums, dtype=bool), LONGEST_ANSWER)
-    begins, ends = np.unravel_index(int(np.argmax(np.where(near, sums, -np.inf))), sums.shape)
-    span = Span(int(window.offsets[first + begins, 0]), int(window.offsets[first + ends, 1]))
-    return span, float(sums[begins, ends])
+    odds = np.where(near, sums, -np.inf)
+    begins, ends = np.unravel_index(int(np.argmax(odds)), odds.shape)
+    cells = window.cells[first:last]
+    same = cells[ends:] - cells[: begins + 1, None] == cells[ends] - cells[begins]
+    held = np.argwhere(same & (odds[: begins + 1, ends:] >= odds[begins, ends] - NEARLY))
+    earlier, more = held[np.argmax(held[:, 1] - held[:, 0])]
+    span = Span(int(window.offsets[first + earlier, 0]), int(window.offsets[first + ends + more, 1]))
+    return span, float(odds[begins, ends])

@@ -347,8 +347,14 @@ def test_unread_pages_are_told(world: Any) -> None:
 
 def test_not_found_is_worth_less_where_a_page_was_not_read(world: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("core.graph.nodes.judge.UNSURE_OF_NOTHING", 0.4)
+    told = (
+        "The turbine stands on the north pier and was built by Orlan Marine. It reached an efficiency of 41.7 percent "
+        "in the second trial. Visitors keep to the marked paths, and children enter the pier with an adult only."
+    )
     whole, partly = (
-        world(Quoting(), shelf=Shelf({"report.pdf": REPORT}, coverage=share)).ask("Who owns the turbine?").turn.verdict
+        world(Quoting(), shelf=Shelf({"report.pdf": (told, told)}, coverage=share))
+        .ask("How heavy is the turbine?")
+        .turn.verdict
         for share in (1.0, 0.5)
     )
     assert whole.declined and partly.declined and whole.confidence > partly.confidence == 0.4

@@ -273,7 +273,7 @@ def test_a_follow_up_whose_own_words_find_something_else_is_never_sure() -> None
     alone = replace(joined, read_otherwise="")
     sure = [next(part for part in Quoting().answer(one, lambda: False)).probability or 0 for one in (joined, alone)]
     assert sure[0] == DOUBTED < SURE <= sure[1]
-    agreeing = replace(joined, read_otherwise="Since when is the mooring fee higher?")
+    agreeing = replace(joined, read_otherwise="How much is the mooring fee?")
     assert next(part for part in Quoting().answer(agreeing, lambda: False)).probability == sure[1]
 
 

@@ -41,7 +41,14 @@ def test_it_reads_the_words_that_answer(shipped: Reader, question: str, expected
 
 def test_an_answer_far_down_a_long_text_is_found(shipped: Reader) -> None:
     text = "The weather was fine on that day and the harbour was quiet. " * 60 + TEXT
-    assert answer(shipped, "When must the crane be delivered?", text) == "14 March 2025"
+    assert answer(shipped, "When must the crane be delivered?", text) == "by 14 March 2025"
+
+
+def test_half_an_answer_is_given_whole_but_no_other_cell(shipped: Reader) -> None:
+    bring = "What to bring Each child needs a costume without buttons, a towel, a swimming cap and a bottle of water."
+    assert "costume without buttons, a towel, a swimming cap" in answer(shipped, "what to pack for swimming", bring)
+    row = "Stop\tFirst bus\tLast bus\nMarket Street\t05:52\t23:22\nVale Road\t06:01\t23:31"
+    assert answer(shipped, "When does the last bus leave Vale Road?", row) == "23:31"
 
 
 def test_what_answers_is_told_from_what_does_not(shipped: Reader) -> None:
