@@ -3,11 +3,13 @@
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
 import pytest
 
+from core.domain.answers import Span
 from core.domain.errors import StorageError
 from core.models import reader
-from core.models.reader import Reader
+from core.models.reader import Reader, Reading, Window
 
 TEXT = (
     "The Supplier shall deliver the crane by 14 March 2025 at berth 9 of the Port of Odense. Overdue amounts bear "
@@ -47,8 +49,11 @@ def test_an_answer_far_down_a_long_text_is_found(shipped: Reader) -> None:
 def test_half_an_answer_is_given_whole_but_no_other_cell(shipped: Reader) -> None:
     bring = "What to bring Each child needs a costume without buttons, a towel, a swimming cap and a bottle of water."
     assert "costume without buttons, a towel, a swimming cap" in answer(shipped, "what to pack for swimming", bring)
-    row = "Stop\tFirst bus\tLast bus\nMarket Street\t05:52\t23:22\nVale Road\t06:01\t23:31"
-    assert answer(shipped, "When does the last bus leave Vale Road?", row) == "23:31"
+    starts, ends = np.array([2.0, 1.6, -9.0], np.float32), np.array([-9.0, 2.0, 1.6], np.float32)
+    places = np.array([(0, 2), (3, 6), (7, 9)])
+    for cells, whole in (([0, 0, 0], Span(0, 9)), ([0, 0, 1], Span(0, 6))):
+        window = Window(starts, ends, places, np.array(cells), 0.0)
+        assert Reading((window,)).best(0, 9) == (whole, 4.0)
 
 
 def test_what_answers_is_told_from_what_does_not(shipped: Reader) -> None:
