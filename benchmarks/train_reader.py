@@ -23,7 +23,7 @@ from benchmarks.reader.examples import Example, Wording
 from core.models.e5_file import FILE as E5_FILE
 from core.models.e5_file import E5File
 from core.models.minilm import MODEL_FILE
-from core.models.reader import Network, english_network, languages_network
+from core.models.reader import Network, english_network, languages_network, likeliest
 from core.text.installed import verified_file
 
 if TYPE_CHECKING:
@@ -39,25 +39,24 @@ class Course:
     lower: float
     """Each layer's rate in the measure of the one above it."""
     epochs: float
+    order: int
+    """Which one of the examples."""
 
 
 COURSES = (
-    Course(4e-4, 0.9, 1.4),
-    Course(5e-4, 0.88, 1.4),
-    Course(4e-4, 0.9, 1.4),
-    Course(6e-4, 0.85, 1.4),
-    Course(5e-4, 0.9, 1.4),
+    Course(4e-4, 0.9, 1.4, 1),
+    Course(5e-4, 0.88, 1.4, 2),
+    Course(4e-4, 0.9, 1.4, 3),
+    Course(6e-4, 0.85, 1.4, 4),
+    Course(5e-4, 0.9, 1.4, 5),
 )
-"""The mean of what they end with reads kinds of documents that none has seen better than any of them; each has its own
-order."""
+"""The mean of what they end with reads kinds of documents that none has seen better than any of them."""
 WARMUP, WEIGHT_DECAY = 0.06, 0.01
 TOKENS_AT_ONCE = 16_384
 """Of one step, padding included."""
 SHUFFLED_TOGETHER = 200
 """Batches' worth of examples among which those of a like length are put together."""
 SAVED_EVERY = 100
-LONGEST_ANSWER = 48
-"""Tokens of a span that is read off, when it is measured."""
 SEED = 20261122
 LICENCES = {
     "afriqa": "CC BY 4.0",
@@ -92,6 +91,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("output", type=Path, help="where checkpoints and the finished reader go")
     parser.add_argument("--minutes", type=float, default=float("inf"), help="stop after this long; go on another time")
     parser.add_argument("--languages", action="store_true", help="a reader of many languages, from multilingual E5")
+    parser.add_argument("--card", type=Path, metavar="ONNX", help="write the card of this reader, and train none")
     parser.add_argument("--measure", type=int, default=4_000, help="examples of a part to measure on, at most")
 
 
@@ -99,13 +99,15 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
     wording = examples.many_languages(_e5()) if options.languages else examples.english()
     options.output.mkdir(parents=True, exist_ok=True)
     training = examples.load(options.data, "train", wording, seed=SEED)
+    if options.card:
+        return _card(options.card, training, wording, options)
     until, ended = time.monotonic() + options.minutes * 60, []
-    for number in range(1, len(COURSES) + 1):
-        reader, done, steps = _train(training, number, options.output / f"course-{number}.pt", until, options)
+    for course in COURSES:
+        reader, done, steps = _train(training, course, options.output / f"course-{course.order}.pt", until, options)
         if done < steps:
-            return {"finished": False, "course": number, "steps": done, "of": steps}
+            return {"finished": False, "course": course.order, "steps": done, "of": steps}
         ended.append(reader)
-    return _finish(_mean(ended), training, wording, options)
+    return _card(_exported(_mean(ended), options), training, wording, options)
 
 
 def _e5() -> E5File:
@@ -113,14 +115,13 @@ def _e5() -> E5File:
 
 
 def _train(
-    training: Sequence[Example], number: int, checkpoint: Path, until: float, options: argparse.Namespace
+    training: Sequence[Example], course: Course, checkpoint: Path, until: float, options: argparse.Namespace
 ) -> "tuple[Reader, int, int]":
     """The reader, the steps done and the steps that it takes; it goes on from the checkpoint."""
     import torch
 
     from benchmarks.reader.network import start_from_e5, start_from_minilm
 
-    course = COURSES[number - 1]
     torch.manual_seed(SEED)
     reader = start_from_e5(_e5()) if options.languages else start_from_minilm(verified_file(*MODEL_FILE))
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
@@ -132,7 +133,7 @@ def _train(
         for part, rate in zip([reader.head, *reversed(reader.layers)], [course.rate, *rates], strict=True)
     ]
     optimizer = torch.optim.AdamW(groups, weight_decay=WEIGHT_DECAY)
-    batches = list(_batches(training, course.epochs, SEED + number))
+    batches = list(_batches(training, course.epochs, SEED + course.order))
     steps, done = len(batches), 0
     if checkpoint.exists():
         kept = torch.load(checkpoint, map_location=device, weights_only=True)
@@ -141,7 +142,7 @@ def _train(
             optimizer.load_state_dict(kept["optimizer"])
             done = kept["done"]
     reader.train()
-    torch.manual_seed(SEED + number)
+    torch.manual_seed(SEED + course.order)
     recent: list[torch.Tensor] = []
     while done < steps and time.monotonic() < until:
         for group in optimizer.param_groups:
@@ -237,30 +238,36 @@ def _loss(reader: "Reader", batch: Sequence[Example]) -> "torch.Tensor":
     return total
 
 
-def _finish(
-    reader: "Reader", training: Sequence[Example], wording: Wording, options: argparse.Namespace
-) -> dict[str, Any]:
+def _exported(reader: "Reader", options: argparse.Namespace) -> Path:
     from benchmarks.reader.network import export_e5, export_minilm
 
-    name = "reader_languages" if options.languages else "reader"
-    target = options.output / f"{name}.onnx"
+    target: Path = options.output / f"{_name(options)}.onnx"
     if options.languages:
         export_e5(reader, target)
-        network = languages_network(target.read_bytes(), _e5())
     else:
         export_minilm(reader, verified_file(*MODEL_FILE), target)
-        network = english_network(target.read_bytes())
+    return target
+
+
+def _name(options: argparse.Namespace) -> str:
+    return "reader_languages" if options.languages else "reader"
+
+
+def _card(target: Path, training: Sequence[Example], wording: Wording, options: argparse.Namespace) -> dict[str, Any]:
+    """What it was taught with and how it reads, also written into the output folder."""
+    model = target.read_bytes()
+    network = languages_network(model, _e5()) if options.languages else english_network(model)
     chance = random.Random(SEED)
     left_out = examples.load(options.data, "test", wording, seed=SEED)
     unseen = examples.load(options.data, "", wording, seed=SEED, shipped=False)
     card = {
-        "sha256": sha256(target.read_bytes()).hexdigest(),
+        "sha256": sha256(model).hexdigest(),
         "licences": {**(OF_E5 if options.languages else OF_MINILM), **LICENCES},
         "trained_on": dict(sorted(_counts(training).items())),
         "left_out_keys": _measure(network, chance.sample(left_out, min(options.measure, len(left_out)))),
         "unseen_sources": _measure(network, chance.sample(unseen, min(options.measure, len(unseen)))),
     }
-    (options.output / f"{name}.json").write_text(json.dumps(card, indent=2) + "\n", encoding="utf-8")
+    (options.output / f"{_name(options)}.json").write_text(json.dumps(card, indent=2) + "\n", encoding="utf-8")
     return card
 
 
@@ -273,7 +280,9 @@ def _measure(network: Network, rows: Sequence[Example]) -> dict[str, dict[str, f
     measured: dict[str, list[tuple[Example, float, float, float, float]]] = {}
     for example in rows:
         numbers = network.numbers(list(example.ids), example.question_tokens)
-        start, end = best_span(numbers[:, 0], numbers[:, 1], example.question_tokens)
+        text = numbers[example.question_tokens : -1]
+        first, last, _ = likeliest(text[:, 0], text[:, 1], np.zeros(len(text), np.int64))
+        start, end = first + example.question_tokens, last + example.question_tokens
         truth = set(range(example.start or 0, (example.end or 0) + 1))
         found = 2 * len(truth & set(range(start, end + 1))) / (end - start + 1 + len(truth))
         exact = float((start, end) == (example.start, example.end))
@@ -296,11 +305,3 @@ def _summary(entries: Sequence[tuple[Example, float, float, float, float]]) -> d
         if len({value for value, _ in told}) == 2:
             summary[f"{name}_auroc"] = round(float(roc_auc_score(*zip(*told, strict=True))), 3)
     return summary
-
-
-def best_span(starts: Any, ends: Any, first: int) -> tuple[int, int]:
-    """The start and end in the context, which begins at ``first``, in this order and not too far apart."""
-    sums = starts[first:-1, None] + ends[None, first:-1]
-    near = np.triu(np.ones_like(sums, dtype=bool)) & ~np.triu(np.ones_like(sums, dtype=bool), LONGEST_ANSWER)
-    start, end = np.unravel_index(int(np.argmax(np.where(near, sums, -np.inf))), sums.shape)
-    return int(start) + first, int(end) + first
