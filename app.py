@@ -13,6 +13,7 @@ from pages.components.layout import apply_layout
 from pages.components.printing import apply_print_style
 from serve import serving, the_door
 from web.door import Doorkeeper
+from web.pictures import picture_routes
 
 DRAWINGS = Path(__file__).parent / "pages" / "components"
 ICON = (DRAWINGS / "icon.svg").read_text(encoding="utf-8")
@@ -47,4 +48,5 @@ if runtime.exists():
     draw()
 else:
     # `streamlit run app.py` and uvicorn look for this name; the server then runs the file again, for each page.
-    app = st.App(__file__, middleware=[Middleware(Doorkeeper, the_door)], lifespan=serving)
+    routes = picture_routes(pincite)
+    app = st.App(__file__, routes=routes, middleware=[Middleware(Doorkeeper, the_door)], lifespan=serving)

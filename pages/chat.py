@@ -15,12 +15,12 @@ from pages.components.controls import button, offer_more, quiet, row, shown_of
 from pages.components.desk import draw_desk, follow_address
 from pages.components.facade import errors_told, show
 from pages.components.layout import BESIDE, CONVERSATION, FILES
-from pages.components.notes import draw_notes
-from pages.components.page_view import draw_page_panel, shown_page
+from pages.components.notes import draw_notes_button, draw_notes_panel
+from pages.components.page_view import draw_page_panel, shown_notes, shown_page
 from pages.components.scope import add_to_scope, chosen_documents, draw_lost_scope, draw_scope, draw_sources
 from pages.components.sessions import draw_session_list, draw_session_menu, open_session
 from pages.components.turn import draw_actions, draw_answer, draw_live, draw_question
-from pages.components.uploads import begin, draw_intake, draw_progress, intake, open_jobs, take_in
+from pages.components.uploads import ask_password, begin, draw_intake, draw_progress, intake, open_jobs, take_in
 from pages.components.words import count, escape, escape_lines, shorten
 
 SLOT = "chat_page"
@@ -39,7 +39,8 @@ def draw(app: Pincite) -> None:
     draw_sources(app, session, documents)
     follow_address(app, SLOT)
     shown = shown_page(SLOT)
-    beside = shown is not None and shown.document_id in names
+    notes = shown_notes(SLOT) if session else None
+    beside = notes is not None or (shown is not None and shown.document_id in names)
     # The same nesting with and without a page beside it: the conversation keeps its scroll position.
     widths = [9, 11] if beside else [1]
     columns = st.columns(widths, gap="medium")
@@ -52,9 +53,12 @@ def draw(app: Pincite) -> None:
         draw_lost_scope(session, documents, collection)
         if not turns:
             draw_welcome(app, session, documents, collection)
-    if shown and beside:
+    if beside:
         with columns[1], st.container(key=BESIDE, height=640, border=False, autoscroll=False):
-            draw_page_panel(app, shown, SLOT)
+            if session and notes:
+                draw_notes_panel(app, session, SLOT, notes)
+            elif shown:
+                draw_page_panel(app, shown, SLOT)
     with (
         st.bottom.columns(widths, gap="medium")[0],
         st.container(horizontal_alignment="center"),
@@ -115,7 +119,8 @@ def draw_waiting(app: Pincite, session_id: str, waiting: tuple[str, ...]) -> Non
 
 def draw_files(app: Pincite) -> None:
     """What became of the files that were dropped, beside the box they were dropped into."""
-    if open_jobs(app) or intake().waits:
+    ask_password(app)
+    if open_jobs(app) or intake().tells:
         with st.container(key=FILES, gap="xsmall"):
             draw_intake(app)
             draw_progress(app)
@@ -198,7 +203,7 @@ def draw_input(
             label_visibility="collapsed", help="Auto decides for each question whether to search the documents.",
         )  # fmt: skip
         draw_scope(app, session, documents, mode or Mode.AUTO)
-        draw_notes(app, session, SLOT)
+        draw_notes_button(app, session, SLOT)
         draw_engine(app)
     value = st.chat_input(
         "Ask a question, type @ to name a document, or drop PDFs here",

@@ -26,8 +26,9 @@ from pages.components.page_view import (
 from pages.components.receipts import draw_hidden, draw_orders, draw_troubles
 from pages.components.sessions import begin_with
 from pages.components.table import follow_choices
-from pages.components.uploads import draw_intake, draw_progress, intake, take_in
+from pages.components.uploads import ask_password, draw_intake, draw_progress, intake, take_in
 from pages.components.words import count, escape, moment, parse_time, size, status_in_words
+from web.pictures import page_address
 
 SLOT = "documents_page"
 TABLE, SEVERAL = "documents", "several_documents"
@@ -40,6 +41,7 @@ def draw(app: Pincite) -> None:
     collection = draw_collections(app)
     draw_uploader(app, collection)
     draw_intake(app)
+    ask_password(app)
     draw_quarantine(app)
     if missing := app.library.files_missing():
         st.warning(f"PDF missing or changed: {escape(', '.join(missing))}. The text already read can still be "
@@ -148,6 +150,7 @@ def draw_table(app: Pincite, documents: Sequence[Document]) -> list[Document]:
     follow_choices(table, [document.id for document in documents])
     rows = [
         {
+            "Page": page_address(document.id),
             "Document": document.name,
             "Status": status_in_words(document),
             "Pages": document.page_count,
@@ -161,8 +164,9 @@ def draw_table(app: Pincite, documents: Sequence[Document]) -> list[Document]:
     event = st.dataframe(
         rows, hide_index=True, key=table, on_select="rerun",
         selection_mode="multi-row" if several else "single-row",
-        height="content" if len(rows) <= 8 else 320,
+        height="content" if len(rows) <= 6 else 360, row_height=48,
         column_config={
+            "Page": st.column_config.ImageColumn("", width=40),
             "Document": st.column_config.TextColumn(width=320),
             "Status": st.column_config.TextColumn(width=120),
             "Pages": st.column_config.NumberColumn(width=60),

@@ -3,7 +3,7 @@
 import io
 from collections.abc import Iterable, Sequence
 
-from PIL import Image, ImageChops, ImageDraw, ImageFont
+from PIL import Image, ImageChops, ImageDraw, ImageFont, ImageOps
 
 from core.domain.documents import Box, HiddenText, Page
 
@@ -11,8 +11,11 @@ MARK = (255, 226, 89)
 """Yellow, multiplied in, so that the words under it stay readable."""
 HIDDEN, HIDDEN_INK = (255, 224, 224), (178, 24, 24)
 """Red on pale red: nothing of it stands on the page."""
+_EDGE = (170, 176, 177)
 _LEAST_SIDE = 9.0
 """Pixels that hidden words are shown at least, so that tiny ones can be read."""
+_LEAST_WIDTH, _MOST_HEIGHT, _BESIDE, _ABOVE = 0.5, 0.2, 0.015, 0.003
+"""Shares of a page's width or height that a cut shows, of the words and of what is around them."""
 SAME_LINE = 0.5
 """Share of a word's height that must overlap for it to continue a line's mark."""
 
@@ -28,6 +31,30 @@ def mark_words(image: bytes, page: Page, spans: Sequence[tuple[int, int]]) -> by
             draw.rectangle((bar.left * width, bar.top * height, bar.right * width, bar.bottom * height), fill=MARK)
     out = io.BytesIO()
     ImageChops.multiply(picture, layer).save(out, "PNG")
+    return out.getvalue()
+
+
+def framed(image: bytes) -> bytes:
+    """Return the PNG with an edge, so that a white page shows on white."""
+    out = io.BytesIO()
+    ImageOps.expand(Image.open(io.BytesIO(image)).convert("RGB"), border=2, fill=_EDGE).save(out, "PNG")
+    return out.getvalue()
+
+
+def lines_of(image: bytes, page: Page, span: tuple[int, int]) -> bytes:
+    """Cut the stretch of lines with a span of characters out of the page's PNG, at most a fifth of the page's height."""
+    boxes = (word.box for word in page.words if word.start < span[1] and word.end > span[0])
+    if (around := Box.around(boxes)) is None:
+        return image
+    left, top = min(around.left, 1 - _LEAST_WIDTH) - _BESIDE, around.top - _ABOVE
+    right = max(around.right, around.left + _LEAST_WIDTH) + _BESIDE
+    bottom = min(around.bottom, around.top + _MOST_HEIGHT) + _ABOVE
+    picture = Image.open(io.BytesIO(image))
+    width, height = picture.size
+    cut = (max(0, round(left * width)), max(0, round(top * height)),
+           min(width, round(right * width)), min(height, round(bottom * height)))  # fmt: skip
+    out = io.BytesIO()
+    picture.crop(cut).save(out, "PNG")
     return out.getvalue()
 
 

@@ -5,7 +5,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from core.documents.marking import mark_words, show_hidden
+from core.documents.marking import framed, lines_of, mark_words, show_hidden
 from core.documents.read_back import read_back
 from core.documents.reader import ProcessReader
 from core.domain.answers import Citation, Likeness, ReadBack
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 OF_READING = ("ocr", "max_file_mib", "max_pages", "page_seconds", "reader_memory_mib")
 """The settings with which reader and ingest are opened."""
+THUMBNAIL_WIDTH, LINES_WIDTH = 80, 1100
+"""Pixels of the whole page."""
 MOST_SEEN = 10_000
 """Quotations whose pictures are remembered."""
 
@@ -70,6 +72,16 @@ class Documents:
         page = self._library.page(document_id, page_index)
         marked = mark_words(image, page, marks) if marks else image
         return show_hidden(marked, page.hidden) if hidden else marked
+
+    def small_image(self, document_id: str, page_index: int, span: tuple[int, int] | None = None) -> bytes:
+        """A PNG of the page at a thumbnail's size, or of the lines of this span of its text, marked.
+
+        Raises a DocumentError.
+        """
+        if span is None:
+            return framed(self.page_image(document_id, page_index, width=THUMBNAIL_WIDTH))
+        image = self.page_image(document_id, page_index, width=LINES_WIDTH, marks=[span])
+        return lines_of(image, self._library.page(document_id, page_index), span)
 
     def find(self, document_id: str, words: str) -> list[PageKey]:
         """The pages of a document on which these words stand, whatever their case and line breaks."""

@@ -116,9 +116,17 @@ function showCard(badge, told) {
   const words = Object.assign(document.createElement("span"), { textContent: `“${told.quotation}”` })
   const verdict = Object.assign(document.createElement("em"), { textContent: told.verdict })
   card.replaceChildren(place, words, ...(told.verdict ? [verdict] : []))
-  const [at, height] = [badge.getBoundingClientRect(), card.offsetHeight]
-  card.style.left = `${Math.max(8, Math.min(at.left, innerWidth - card.offsetWidth - 8))}px`
-  card.style.top = `${at.bottom + height + 12 < innerHeight ? at.bottom + 6 : at.top - height - 6}px`
+  const at = badge.getBoundingClientRect()
+  const stand = () => {
+    const height = card.offsetHeight
+    card.style.left = `${Math.max(8, Math.min(at.left, innerWidth - card.offsetWidth - 8))}px`
+    card.style.top = `${at.bottom + height + 12 < innerHeight ? at.bottom + 6 : at.top - height - 6}px`
+  }
+  stand()
+  // Of who only passes over the mark, no picture is asked.
+  const lines = Object.assign(document.createElement("img"), { alt: "" })
+  lines.addEventListener("load", () => { card.append(lines); stand() })
+  setTimeout(() => words.isConnected && (lines.src = told.picture), 150)
 }
 
 // For screen readers, in words, what changed in the open session.

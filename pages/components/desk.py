@@ -15,6 +15,7 @@ from core.services.bootstrap import Pincite
 from pages.components.layout import CONVERSATION, asset
 from pages.components.page_view import ShownPage, cited_page, show_page, shown_page
 from pages.components.words import count, page_name, shorten
+from web.pictures import quotation_address
 
 NAMED = ("document", "page", "citation")
 _ADDRESSED = "addressed_page"
@@ -63,7 +64,8 @@ def _place_shown(place: Citation, turn: Turn) -> dict[str, str]:
     found = dict.fromkeys(": ".join(filter(None, [claim.status.capitalize(), claim.reason])) for claim in claims
                           if place.number in claim.citations)  # fmt: skip
     return {"place": f"{place.document_name}, {page}", "quotation": shorten(place.quotation, LONGEST_QUOTATION),
-            "verdict": shorten(". ".join(found), LONGEST_QUOTATION)}  # fmt: skip
+            "verdict": shorten(". ".join(found), LONGEST_QUOTATION),
+            "picture": quotation_address(place)}  # fmt: skip
 
 
 def _open(app: Pincite, slot: str, name: str | None) -> None:

@@ -1,4 +1,4 @@
-"""The notes of a conversation, behind a button beside the box to ask in: pinned quotations, and words of one's own."""
+"""The notes of a conversation, beside it: pinned quotations, and words of one's own."""
 
 import streamlit as st
 
@@ -6,37 +6,49 @@ from core.domain.turns import Session
 from core.services.bootstrap import Pincite
 from pages.components.controls import button, download, quiet, row
 from pages.components.facade import safely
-from pages.components.page_view import ShownPage, show_page
+from pages.components.layout import HEAD
+from pages.components.page_view import ShownNotes, ShownPage, show_page, shown_notes, shown_page
 from pages.components.words import chip_label, escape, escape_lines, shorten
 
 EMPTY = "Nothing is pinned yet. Use *Pin to notes* under an answer, or select words on a page."
 
 
-def draw_notes(app: Pincite, session: Session | None, slot: str) -> None:
+def draw_notes_button(app: Pincite, session: Session | None, slot: str) -> None:
+    """Opens the notes in the place of the page, and the page again."""
     if session is None:
         return
+    pins, shown = app.notes.of_session(session.id).pins, shown_notes(slot)
+    label = f"Notes ({len(pins)})" if pins else "Notes"
+    then = shown.page if shown else ShownNotes(shown_page(slot))
+    button(label, "sticky_note_2", show_page, slot, then, key="notes_button", help="Close the notes" if shown else None)
+
+
+def draw_notes_panel(app: Pincite, session: Session, slot: str, shown: ShownNotes) -> None:
     notes = app.notes.of_session(session.id)
-    label = f"Notes ({len(notes.pins)})" if notes.pins else "Notes"
-    with st.popover(label, icon=":material/sticky_note_2:", width="content"):
-        for number, pin in enumerate(notes.pins, start=1):
-            found = app.library.located(pin.citation)
-            place, gone = found or pin.citation, found is None
-            st.markdown(f"> {escape_lines(' '.join(place.quotation.split()))}")
-            with row(gap="xsmall"):
-                named = f"{number} · {chip_label([place]).partition(' · ')[2]}" + (" · source removed" if gone else "")
-                shown = ShownPage(place.document_id, place.page_index, (place,))
-                button(named, "link_off" if gone else "find_in_page", show_page, slot, shown, key=f"pin_{pin.id}",
-                       disabled=gone)  # fmt: skip
-                quiet("Remove", "delete", app.notes.unpin, session.id, pin.id, key=f"unpin_{pin.id}")
-        if not notes.pins:
-            st.caption(EMPTY)
-        if notes.removed:
-            words = escape(shorten(" ".join(notes.removed.citation.quotation.split()), 40))
-            quiet(f"Undo: restore “{words}”", "undo", app.notes.bring_back, session.id, key=f"undo_{session.id}")
-        _draw_text(app, session.id, notes.text)
-        if notes.pins or notes.text:
-            download("Export as Markdown", lambda: app.notes.export_markdown(session.id),
-                     f"{session.title[:60]} (notes).md", "text/markdown", key=f"notes_export_{session.id}")  # fmt: skip
+    with row(gap="xsmall", key=HEAD):
+        st.markdown("**Notes**", width="stretch")
+        if shown.page:
+            quiet("Back to the page", "find_in_page", show_page, slot, shown.page, key=f"{slot}_back")
+        quiet("", "close", show_page, slot, None, key=f"{slot}_close", help="Close the notes")
+    for number, pin in enumerate(notes.pins, start=1):
+        found = app.library.located(pin.citation)
+        place, gone = found or pin.citation, found is None
+        st.markdown(f"> {escape_lines(' '.join(place.quotation.split()))}")
+        with row(gap="xsmall"):
+            named = f"{number} · {chip_label([place]).partition(' · ')[2]}" + (" · source removed" if gone else "")
+            page = ShownPage(place.document_id, place.page_index, (place,))
+            button(named, "link_off" if gone else "find_in_page", show_page, slot, page, key=f"pin_{pin.id}",
+                   disabled=gone)  # fmt: skip
+            quiet("Remove", "delete", app.notes.unpin, session.id, pin.id, key=f"unpin_{pin.id}")
+    if not notes.pins:
+        st.caption(EMPTY)
+    if notes.removed:
+        words = escape(shorten(" ".join(notes.removed.citation.quotation.split()), 40))
+        quiet(f"Undo: restore “{words}”", "undo", app.notes.bring_back, session.id, key=f"undo_{session.id}")
+    _draw_text(app, session.id, notes.text)
+    if notes.pins or notes.text:
+        download("Export as Markdown", lambda: app.notes.export_markdown(session.id),
+                 f"{session.title[:60]} (notes).md", "text/markdown", key=f"notes_export_{session.id}")  # fmt: skip
 
 
 def _draw_text(app: Pincite, session_id: str, stored: str) -> None:
@@ -45,7 +57,7 @@ def _draw_text(app: Pincite, session_id: str, stored: str) -> None:
     if key not in st.session_state or st.session_state.get(f"{key}_seen") != stored:
         st.session_state[key] = stored
     st.session_state[f"{key}_seen"] = stored
-    st.text_area("Your notes (Markdown)", key=key, height=140, on_change=safely, args=(_keep, app, session_id))
+    st.text_area("Your notes (Markdown)", key=key, height=260, on_change=safely, args=(_keep, app, session_id))
 
 
 def _keep(app: Pincite, session_id: str) -> None:

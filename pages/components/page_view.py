@@ -50,12 +50,24 @@ class ShownPage:
         return tuple((citation.start, citation.end) for citation in self.here if citation.end > citation.start)
 
 
+@dataclass(frozen=True, slots=True)
+class ShownNotes:
+    """The notes stand beside the conversation, where this page was."""
+
+    page: ShownPage | None
+
+
 def shown_page(slot: str) -> ShownPage | None:
     shown = st.session_state.get(slot)
     return shown if isinstance(shown, ShownPage) else None
 
 
-def show_page(slot: str, shown: ShownPage | None) -> None:
+def shown_notes(slot: str) -> ShownNotes | None:
+    shown = st.session_state.get(slot)
+    return shown if isinstance(shown, ShownNotes) else None
+
+
+def show_page(slot: str, shown: ShownPage | ShownNotes | None) -> None:
     st.session_state[slot] = shown
 
 

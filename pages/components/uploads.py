@@ -43,8 +43,8 @@ class Intake:
     refused: list[tuple[str, str]] = field(default_factory=list)
 
     @property
-    def waits(self) -> bool:
-        return bool(self.known or self.replacing or self.locked or self.refused)
+    def tells(self) -> bool:
+        return bool(self.known or self.replacing or self.refused)
 
     def dismiss(self) -> None:
         self.refused.clear()
@@ -93,7 +93,7 @@ def take_in_one(app: Pincite, file: Locked, password: str | None = None) -> Docu
         outcome = app.ingest.add(content, name, password=password)
     except PasswordNeededError as error:
         if file not in kept.locked:
-            kept.locked.append(file)
+            kept.locked.insert(0 if password else len(kept.locked), file)  # a wrong one is asked for again
         if password:
             st.session_state[f"wrong_{_password_key(file)}"] = str(error)
         return None
@@ -112,10 +112,9 @@ def take_in_one(app: Pincite, file: Locked, password: str | None = None) -> Docu
 def draw_intake(app: Pincite) -> None:
     """Tell what became of the files, and ask where an answer is needed."""
     kept = intake()
-    for file in kept.locked:
-        _draw_password(app, file)
     for name, reason in kept.refused:
-        st.error(f"**{escape(name)}** was not added. {escape(reason)}", icon=":material/error:")
+        told = reason if name in reason else f"{name}: {reason}"
+        st.error(f"**Not added.** {escape(told)}", icon=":material/error:")
     for document in kept.known:
         known = f"**{escape(document.name)}** is already in the library, with the same content."
         st.info(known, icon=":material/info:")
@@ -155,21 +154,29 @@ def _join(app: Pincite, session_id: str | None, document: Document) -> None:
         begin(app, document.id)
 
 
-def _draw_password(app: Pincite, file: Locked) -> None:
-    key, name = _password_key(file), file.name
-    with st.form(key, border=True):
-        st.markdown(f":material/lock: **{escape(name)}** is protected. The password is used once and not stored.")
-        if wrong := st.session_state.pop(f"wrong_{key}", ""):
+def ask_password(app: Pincite) -> None:
+    """Open a dialog for the first file that waits for its password; who closes it goes without that file."""
+    if not (locked := intake().locked):
+        return
+    file, key = locked[0], _password_key(locked[0])
+
+    @st.dialog("Password needed", icon=":material/lock:", on_dismiss=lambda: locked.remove(file))
+    def ask() -> None:
+        st.markdown(f"**{escape(file.name)}** is protected. The password is used once and not stored.")
+        if wrong := st.session_state.get(f"wrong_{key}", ""):
             st.error(escape(wrong))
-        password = st.text_input("Password", type="password", autocomplete="off")
-        with row():
-            opened = st.form_submit_button("Open", type="primary")
-            skipped = st.form_submit_button("Skip")
-    if (opened and password) or skipped:
-        intake().locked.remove(file)
-        if not skipped and (document := take_in_one(app, file, password)):
-            _join(app, file.session_id, document)
-        st.rerun()
+        with st.form(key, border=False):
+            password = st.text_input("Password", type="password", autocomplete="off")
+            with row():
+                opened = st.form_submit_button("Open", type="primary")
+                skipped = st.form_submit_button("Skip this file")
+        if (opened and password) or skipped:
+            locked.remove(file)
+            if not skipped and (document := take_in_one(app, file, password)):
+                _join(app, file.session_id, document)
+            st.rerun()
+
+    ask()
 
 
 def draw_progress(app: Pincite) -> None:

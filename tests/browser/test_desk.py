@@ -129,6 +129,7 @@ def test_words_are_found_on_every_page_and_a_mark_tells_what_it_quotes(quoting_a
     mark.hover()
     expect(page.locator(".pincite-card")).to_contain_text("service-contract.pdf, p. 2")
     expect(page.locator(".pincite-card")).to_contain_text("Supported")
+    page.wait_for_function("document.querySelector('.pincite-card img')?.naturalWidth > 500")
     mark.click()
     expect(page.locator(".pincite-card")).to_have_count(0)
     find = page.get_by_label("Find in this document")

@@ -27,7 +27,7 @@ def test_what_is_pinned_is_kept_exported_and_brought_back(quoting_app: str, new_
     more = page.get_by_role("button", name=f"Notes ({before + 1})")
     expect(more).to_be_visible()
     more.click()
-    panel = page.get_by_test_id("stPopoverBody")
+    panel = page.locator(".st-key-page_panel")
     expect(panel.get_by_text("6.2 The Supplier may also charge")).to_be_visible()
     panel.get_by_label("Your notes (Markdown)").fill("Ask the *supplier*.")
     panel.get_by_label("Your notes (Markdown)").blur()

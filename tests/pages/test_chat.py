@@ -213,7 +213,7 @@ def test_dropped_files_are_told_beside_the_box_in_a_row_each(app: Pincite, sampl
     box.run()
     assert "notes.pdf" in screen.words() and "secret.pdf" in screen.words() and not screen.test.main.error
     (told,) = screen.test.error
-    assert "was not added" in told.value
+    assert "Not added." in told.value
     screen.assert_sound()
 
 
@@ -524,7 +524,7 @@ def test_files_dropped_into_the_question_are_read_and_a_bad_one_stops_no_other(a
     box.upload("notes.pdf", b"no pdf at all", "application/pdf")
     box.upload("contract.pdf", content, "application/pdf")
     box.set_value(PENALTIES).run()
-    assert "notes.pdf" in screen.words() and "was not added" in screen.words()
+    assert "notes.pdf" in screen.words() and "Not added." in screen.words()
     assert [document.name for document in app.library.list()] == ["contract.pdf"]
     screen.assert_sound()
 

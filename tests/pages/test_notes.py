@@ -10,6 +10,7 @@ def test_an_answers_quotations_are_pinned_and_say_when_their_source_is_gone(
 ) -> None:
     turn = ask()
     screen = Screen("chat")
+    screen.press("Notes")
     assert "Nothing is pinned yet" in screen.words()
     screen.press("Pin to notes")
     screen.assert_sound()
@@ -27,6 +28,16 @@ def test_an_answers_quotations_are_pinned_and_say_when_their_source_is_gone(
 def test_what_is_written_is_kept(app: Pincite, ask: Ask) -> None:
     turn = ask()
     screen = Screen("chat")
+    screen.press("Notes")
     screen.test.text_area(key=f"notes_{turn.session_id}").set_value("Mine").run()
     screen.assert_sound()
     assert app.notes.of_session(turn.session_id).text == "Mine"
+
+
+def test_notes_take_the_place_of_the_page_and_give_it_back(contract: Document, ask: Ask) -> None:
+    screen = Screen("chat", session=ask().session_id, document=contract.id, page="2")
+    assert screen.test.button(key="chat_page_next")
+    screen.press("Notes")
+    assert "Nothing is pinned yet" in screen.words()
+    screen.press("Back to the page")
+    assert screen.test.button(key="chat_page_next") and "Nothing is pinned yet" not in screen.words()
