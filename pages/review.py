@@ -8,34 +8,22 @@ import streamlit as st
 from core.domain.errors import PinciteError
 from core.domain.turns import ReviewDecision, ReviewDraft, ReviewedLine, Turn, TurnFilter, TurnLine, TurnStatus
 from core.services.bootstrap import Pincite
+from pages.components import deciding
 from pages.components.answer import answer_markdown, claim_line, draw_evaluation
-from pages.components.controls import button, link_to_conversation, link_to_trace, offer_more, quiet, row, shown_of
-from pages.components.deciding import (
-    EDITING,
-    LAST,
-    QUEUE,
-    SLOT,
-    decide,
-    discard,
-    edit,
-    editor_key,
-    keep_draft,
-    move_to,
-    reviewer_name,
-    save,
-    undo,
+from pages.components.controls import (
+    button,
+    icon_button,
+    link_to_session,
+    link_to_trace,
+    offer_more,
+    quiet,
+    row,
+    shown_of,
 )
 from pages.components.facade import errors_told, safely, show
 from pages.components.layout import BAR, CASE, LAST_DECISION
 from pages.components.live_text import live_text_area
-from pages.components.page_view import (
-    cited_page,
-    draw_chips,
-    draw_pager,
-    draw_picture,
-    passages_found,
-    shown_page,
-)
+from pages.components.page_view import cited_page, draw_chips, draw_pager, draw_picture, passages_found, shown_page
 from pages.components.table import choose_row, follow_choice
 from pages.components.trace_view import draw_rows, evidence_rows
 from pages.components.words import escape, escape_lines, moment, parse_time, shorten
@@ -65,12 +53,12 @@ def draw(app: Pincite) -> None:
 def draw_last_decision(app: Pincite) -> None:
     """What became of it, with the way back, in a line that is there before anything was decided."""
     with row(key=LAST_DECISION):
-        if (last := st.session_state.get(LAST)) is None:
+        if (last := st.session_state.get(deciding.LAST)) is None:
             return
         turn_id, decision, question = last
         words = f"**{decision.capitalize()}:** {escape(shorten(question, 90))}"
         st.markdown(f"{DECIDED_ICONS[decision]} {words}", width="stretch", wrap=False)
-        quiet("Undo", "undo", undo, app, turn_id, key=f"undo_{turn_id}")
+        quiet("Undo", "undo", deciding.undo, app, turn_id, key=f"undo_{turn_id}")
 
 
 def draw_waiting(app: Pincite, flagged: int) -> None:
@@ -91,7 +79,7 @@ def draw_waiting(app: Pincite, flagged: int) -> None:
     tallest = st.session_state[TALLEST] = max(len(lines), st.session_state.get(TALLEST, 0))
     st.dataframe(
         [_cells(line, drafted=line.id in drafted) for line in lines],
-        hide_index=True, key=QUEUE, on_select="rerun", selection_mode="single-row-required",
+        hide_index=True, key=deciding.QUEUE, on_select="rerun", selection_mode="single-row-required",
         height=38 + 35 * min(tallest, 6),
         column_config={
             "Question": st.column_config.TextColumn(width=330),
@@ -120,18 +108,18 @@ def _cells(line: TurnLine, *, drafted: bool) -> dict[str, object]:
 
 def _position(app: Pincite, lines: Sequence[TurnLine]) -> int:
     """Where the chosen case stands now; the one in its place where it was decided meanwhile."""
-    rows = (st.session_state.get(QUEUE) or {}).get("selection", {}).get("rows", [])
-    position, case = follow_choice(QUEUE, [line.id for line in lines])
+    rows = (st.session_state.get(deciding.QUEUE) or {}).get("selection", {}).get("rows", [])
+    position, case = follow_choice(deciding.QUEUE, [line.id for line in lines])
     if position is None:
         position = min(rows[0] if rows else 0, len(lines) - 1)
         if case:
             _tell_decided_elsewhere(app, case)
-    choose_row(QUEUE, position)
+    choose_row(deciding.QUEUE, position)
     return position
 
 
 def _tell_decided_elsewhere(app: Pincite, turn_id: str) -> None:
-    last = st.session_state.get(LAST)
+    last = st.session_state.get(deciding.LAST)
     if last is not None and last[0] == turn_id:
         return
     try:
@@ -157,7 +145,7 @@ def draw_filters(names: dict[str, str]) -> TurnFilter:
 
 def draw_case(app: Pincite, turn: Turn, position: int, last: int, names: dict[str, str]) -> None:
     draft = app.reviews.draft(turn.id)
-    editing = draft is not None or st.session_state.get(EDITING) == turn.id
+    editing = draft is not None or st.session_state.get(deciding.EDITING) == turn.id
     with st.container(key=BAR, gap="xsmall"):
         st.markdown(f"**{escape_lines(shorten(turn.question, LONGEST_QUESTION))}**")
         with row():
@@ -166,10 +154,10 @@ def draw_case(app: Pincite, turn: Turn, position: int, last: int, names: dict[st
             else:
                 draw_deciding_bar(app, turn)
             st.space("stretch")
-            quiet("", "arrow_upward", move_to, position - 1, key="previous", shortcut="K", help="Previous answer",
-                  disabled=position == 0)  # fmt: skip
-            quiet("", "arrow_downward", move_to, position + 1, key="next", shortcut="J", help="Next answer",
-                  disabled=position == last)  # fmt: skip
+            icon_button("Previous answer", "arrow_upward", deciding.move_to, position - 1, key="previous", shortcut="K",
+                        disabled=position == 0)  # fmt: skip
+            icon_button("Next answer", "arrow_downward", deciding.move_to, position + 1, key="next", shortcut="J",
+                        disabled=position == last)  # fmt: skip
     with st.container(key=CASE):
         left, right = st.columns([11, 9], gap="medium")
     with left:
@@ -178,7 +166,9 @@ def draw_case(app: Pincite, turn: Turn, position: int, last: int, names: dict[st
             draw_editor(app, turn, draft)
         with row(vertical_alignment="bottom"):
             st.text_input("Note", key=f"note_{turn.id}", placeholder="Optional: reason for your decision")
-            st.text_input("Reviewer", value=reviewer_name(), key="reviewer", persist_state="session", width=140)
+            st.text_input(
+                "Reviewer", value=deciding.reviewer_name(), key="reviewer", persist_state="session", width=140
+            )
         with st.expander("How this draft was checked", icon=":material/fact_check:"):
             draw_evaluation(turn)
         link_to_trace(turn, "Open the trace")
@@ -189,16 +179,18 @@ def draw_case(app: Pincite, turn: Turn, position: int, last: int, names: dict[st
 
 def draw_deciding_bar(app: Pincite, turn: Turn) -> None:
     """Each button is this case's own: a press that comes late can decide no other."""
-    button("Approve", "check", decide, app, turn.id, ReviewDecision.APPROVED, key=f"approve_{turn.id}",
+    button("Approve", "check", deciding.decide, app, turn.id, ReviewDecision.APPROVED, key=f"approve_{turn.id}",
            type="primary", shortcut="A", disabled=not turn.answer.strip())  # fmt: skip
-    button("Edit", "edit", edit, turn.id, key=f"open_{turn.id}", shortcut="E")
-    button("Reject", "block", decide, app, turn.id, ReviewDecision.REJECTED, key=f"reject_{turn.id}", shortcut="X")
+    button("Edit", "edit", deciding.edit, turn.id, key=f"open_{turn.id}", shortcut="E")
+    button(
+        "Reject", "block", deciding.decide, app, turn.id, ReviewDecision.REJECTED, key=f"reject_{turn.id}", shortcut="X"
+    )
 
 
 def draw_editing_bar(app: Pincite, turn: Turn, draft: ReviewDraft | None) -> None:
     """No shortcut decides here, and nothing here approves the original by mistake."""
-    button("Save and approve", "save", save, app, turn.id, key=f"save_{turn.id}", type="primary")
-    button("Discard", "delete_history", discard, app, turn.id, key=f"discard_{turn.id}")
+    button("Save and approve", "save", deciding.save, app, turn.id, key=f"save_{turn.id}", type="primary")
+    button("Discard", "delete_history", deciding.discard, app, turn.id, key=f"discard_{turn.id}")
     if draft and draft.text.strip() != turn.answer.strip():
         st.badge("Edited, not saved", icon=":material/edit_note:", color="orange",
                  help=f"Draft from {moment(draft.updated_at)}. It stays until you save or discard it.")  # fmt: skip
@@ -220,12 +212,12 @@ def draw_draft(turn: Turn, *, editing: bool) -> None:
 
 def draw_editor(app: Pincite, turn: Turn, draft: ReviewDraft | None) -> None:
     """The text, checked again each time the reviewer pauses."""
-    key = editor_key(turn.id)
+    key = deciding.editor_key(turn.id)
     if st.session_state.get(key) is None:
         st.session_state[key] = draft.text if draft else turn.answer
     text = live_text_area(
         "Final answer (write [2] to cite passage 2)", height=160, key=key,
-        on_change=lambda: safely(keep_draft, app, turn.id),
+        on_change=lambda: safely(deciding.keep_draft, app, turn.id),
     )  # fmt: skip
     verdict = app.verdicts.of_edit(turn.id, text)
     with st.container(border=True):
@@ -253,14 +245,14 @@ def draw_evidence(app: Pincite, turn: Turn, names: dict[str, str], *, editing: b
         what = "The documents it cites are no longer in the library." if places else "No pages are cited."
         st.info(f"{what} The trace shows what was searched.", icon=":material/search_off:")
         return
-    draw_chips(citations[:12], names, SLOT, turn.id)
-    shown = shown_page(SLOT)
+    draw_chips(citations[:12], names, deciding.SLOT, turn.id)
+    shown = shown_page(deciding.SLOT)
     if shown is None or shown.document_id not in {citation.document_id for citation in citations}:
         shown = cited_page(citations[0], citations, turn.id)
     document = app.library.get(shown.document_id)
     with row(gap="xsmall"):
-        draw_pager(app, document, shown, SLOT)
-    draw_picture(document, shown, SLOT)
+        draw_pager(app, document, shown, deciding.SLOT)
+    draw_picture(document, shown, deciding.SLOT)
 
 
 def draw_decided(app: Pincite, count: int) -> None:
@@ -289,9 +281,9 @@ def draw_decision(app: Pincite, line: ReviewedLine, *, drafted: bool) -> None:
     if drafted:
         st.caption("This answer has an unsaved edit. Undo the decision to continue editing.")
     with row():
-        link_to_conversation(line.session_id)
+        link_to_session(line.session_id)
         if line.status is TurnStatus.REVIEWED:
-            quiet("Undo decision", "undo", undo, app, line.turn_id, key=f"take_back_{line.turn_id}")
+            quiet("Undo decision", "undo", deciding.undo, app, line.turn_id, key=f"take_back_{line.turn_id}")
 
 
 show(draw)

@@ -11,7 +11,7 @@ from core.domain.search import SearchPlan
 from core.domain.turns import Turn, TurnFilter
 from core.services.bootstrap import Pincite
 from pages.components.answer import answer_markdown, claim_line, confidence_history, draw_evaluation
-from pages.components.controls import download, link_to_conversation, offer_more, row, shown_of
+from pages.components.controls import download, link_to_session, offer_more, row, shown_of
 from pages.components.facade import errors_told, show
 from pages.components.trace_view import candidate_rows, draw_path, draw_rows, draw_steps, draw_timeline, evidence_rows
 from pages.components.words import STATUS_WORDS, count, escape, moment, shorten
@@ -38,7 +38,7 @@ def draw_turn(app: Pincite) -> None:
     turn = app.verdicts.as_it_stands(turn)
     with row():
         st.markdown(f"{STATUS_WORDS[turn.status]} · {escape(turn.engine)} · {moment(turn.started_at)}", width="content")
-        link_to_conversation(turn.session_id)
+        link_to_session(turn.session_id)
         download("Download as JSON", lambda: json.dumps(asdict(turn), indent=2, ensure_ascii=False),
                  f"trace-{turn.id[:8]}.json", "application/json")  # fmt: skip
     if turn.error:

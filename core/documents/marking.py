@@ -42,7 +42,7 @@ def framed(image: bytes) -> bytes:
 
 
 def lines_of(image: bytes, page: Page, span: tuple[int, int]) -> bytes:
-    """Cut the stretch of lines with a span of characters out of the page's PNG, at most a fifth of the page's height."""
+    """Cut the lines of a span of characters out of the page's PNG, at most a fifth of the page's height."""
     boxes = (word.box for word in page.words if word.start < span[1] and word.end > span[0])
     if (around := Box.around(boxes)) is None:
         return image

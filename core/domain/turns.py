@@ -131,6 +131,8 @@ class Pin:
 
     id: int
     citation: Citation
+    pinned_at: str
+    """UTC, ISO 8601; what was pinned together has one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,6 +142,14 @@ class Notes:
     text: str = ""
     pins: tuple[Pin, ...] = ()
     removed: Pin | None = None
+
+    @property
+    def groups(self) -> list[list[Pin]]:
+        """What was pinned together of one page."""
+        groups: dict[tuple[object, ...], list[Pin]] = {}
+        for pin in self.pins:
+            groups.setdefault((pin.pinned_at, pin.citation.page), []).append(pin)
+        return list(groups.values())
 
 
 @dataclass(frozen=True, slots=True)

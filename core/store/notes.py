@@ -24,26 +24,27 @@ class NoteStore:
 
     def of_session(self, session_id: str) -> Notes:
         rows = self._database.connection.execute(
-            "SELECT id, citation, removed FROM pins WHERE session_id = ? ORDER BY id", (session_id,)
+            "SELECT id, citation, pinned_at, removed FROM pins WHERE session_id = ? ORDER BY id", (session_id,)
         ).fetchall()
         read = [(row, readable(Citation, row["citation"])) for row in rows]
-        pins = [Pin(row["id"], citation) for row, citation in read if citation and not row["removed"]]
-        removed = [Pin(row["id"], citation) for row, citation in read if citation and row["removed"]]
+        pins = [(Pin(row["id"], citation, row["pinned_at"]), row["removed"]) for row, citation in read if citation]
+        removed = [pin for pin, gone in pins if gone]
         text = self._database.connection.execute(
             "SELECT text FROM notes WHERE session_id = ?", (session_id,)
         ).fetchone()
-        return Notes(text["text"] if text else "", tuple(pins), removed[-1] if removed else None)
+        kept = tuple(pin for pin, gone in pins if not gone)
+        return Notes(text["text"] if text else "", kept, removed[-1] if removed else None)
 
     def pin(self, session_id: str, citations: Sequence[Citation]) -> None:
-        """Keep these quotations; one that is kept already is not kept twice."""
-        kept = {_place(pin.citation) for pin in self.of_session(session_id).pins}
+        """Keep these quotations together; one that is kept already, or is part of another of them, is left out."""
+        kept, stamp = {_place(pin.citation) for pin in self.of_session(session_id).pins}, now()
         with self._database.transaction() as connection:
             for citation in citations:
-                if _place(citation) not in kept:
+                if _place(citation) not in kept and not any(_holds(other, citation) for other in citations):
                     kept.add(_place(citation))
                     connection.execute(
                         "INSERT INTO pins (session_id, document_id, citation, pinned_at) VALUES (?, ?, ?, ?)",
-                        (session_id, citation.document_id, to_json(citation), now()),
+                        (session_id, citation.document_id, to_json(citation), stamp),
                     )
 
     def pin_words(self, session_id: str, document_id: str, page_index: int, words: str) -> None:
@@ -57,11 +58,12 @@ class NoteStore:
         self.pin(session_id, [Citation(0, document_id, name, page_index, page.page_label, quotation,
                                        span.start, span.end)])  # fmt: skip
 
-    def unpin(self, session_id: str, pin_id: int) -> None:
-        """Take one away; until the next is taken away it can be brought back."""
+    def unpin(self, session_id: str, *pin_ids: int) -> None:
+        """Take these away; until others are taken away they can be brought back."""
+        gone = [(session_id, pin_id) for pin_id in pin_ids]
         with self._database.transaction() as connection:
             connection.execute("DELETE FROM pins WHERE session_id = ? AND removed = 1", (session_id,))
-            connection.execute("UPDATE pins SET removed = 1 WHERE session_id = ? AND id = ?", (session_id, pin_id))
+            connection.executemany("UPDATE pins SET removed = 1 WHERE session_id = ? AND id = ?", gone)
 
     def bring_back(self, session_id: str) -> None:
         with self._database.transaction() as connection:
@@ -83,6 +85,12 @@ class NoteStore:
         parts = [f"# Notes: {escape(title['title'] if title else '')}", notes.text.strip(),
                  "\n".join(citation_line(citation, self._library.stands(citation)) for citation in cited)]  # fmt: skip
         return shown("\n\n".join(part for part in parts if part) + "\n", lines=True)
+
+
+def _holds(outer: Citation, inner: Citation) -> bool:
+    """Whether one quotation is a part of another, longer one of its page."""
+    around = outer.page == inner.page and outer.start <= inner.start and inner.end <= outer.end
+    return around and outer.end - outer.start > inner.end - inner.start
 
 
 def _place(citation: Citation) -> tuple[str, int, int, int]:

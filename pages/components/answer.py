@@ -5,17 +5,7 @@ from itertools import groupby
 
 import streamlit as st
 
-from core.domain.answers import (
-    AnswerPart,
-    Attempt,
-    Citation,
-    Claim,
-    ClaimStatus,
-    Likeness,
-    PartKind,
-    Usage,
-    Verdict,
-)
+from core.domain.answers import AnswerPart, Attempt, Citation, Claim, ClaimStatus, Likeness, PartKind, Usage, Verdict
 from core.domain.turns import Turn
 from core.text.charting import chart_of
 from core.text.plain import flat

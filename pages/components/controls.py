@@ -29,6 +29,11 @@ def quiet(label: str, icon: str, do: Callback | None = None, *args: object, **op
     return button(label, icon, do, *args, type="tertiary", **options)
 
 
+def icon_button(name: str, icon: str, do: Callback, *args: object, key: str, **options: Any) -> bool:
+    """One that shows its icon alone; its name is a tip, and read out."""
+    return quiet(name, icon, do, *args, key=f"icon_{key}", **({"help": name} | options))
+
+
 def download(label: str, data: Callable[[], bytes | str], file_name: str, mime: str, **options: Any) -> None:
     """Offer a file that is made only when it is asked for."""
     st.download_button(label, data=data, file_name=file_name, mime=mime, icon=":material/download:", type="tertiary",
@@ -68,6 +73,6 @@ def link_to_trace(turn: Turn, label: str) -> None:
     st.page_link("pages/traces.py", label=label, icon=":material/account_tree:", query_params={"turn": turn.id})
 
 
-def link_to_conversation(session_id: str) -> None:
+def link_to_session(session_id: str) -> None:
     st.page_link("pages/chat.py", label="Open the session", icon=":material/forum:",
                  query_params={"session": session_id})  # fmt: skip

@@ -4,11 +4,11 @@ import streamlit as st
 
 from core.domain.turns import Session
 from core.services.bootstrap import Pincite
-from pages.components.controls import button, download, quiet, row
+from pages.components.controls import button, download, icon_button, quiet, row
 from pages.components.facade import safely
 from pages.components.layout import HEAD
 from pages.components.page_view import ShownNotes, ShownPage, show_page, shown_notes, shown_page
-from pages.components.words import chip_label, escape, escape_lines, shorten
+from pages.components.words import chip_label, escape, shorten
 
 EMPTY = "Nothing is pinned yet. Use *Pin to notes* under an answer, or select words on a page."
 
@@ -17,8 +17,8 @@ def draw_notes_button(app: Pincite, session: Session | None, slot: str) -> None:
     """Opens the notes in the place of the page, and the page again."""
     if session is None:
         return
-    pins, shown = app.notes.of_session(session.id).pins, shown_notes(slot)
-    label = f"Notes ({len(pins)})" if pins else "Notes"
+    kept, shown = app.notes.of_session(session.id).groups, shown_notes(slot)
+    label = f"Notes ({len(kept)})" if kept else "Notes"
     then = shown.page if shown else ShownNotes(shown_page(slot))
     button(label, "sticky_note_2", show_page, slot, then, key="notes_button", help="Close the notes" if shown else None)
 
@@ -29,17 +29,18 @@ def draw_notes_panel(app: Pincite, session: Session, slot: str, shown: ShownNote
         st.markdown("**Notes**", width="stretch")
         if shown.page:
             quiet("Back to the page", "find_in_page", show_page, slot, shown.page, key=f"{slot}_back")
-        quiet("", "close", show_page, slot, None, key=f"{slot}_close", help="Close the notes")
-    for number, pin in enumerate(notes.pins, start=1):
-        found = app.library.located(pin.citation)
-        place, gone = found or pin.citation, found is None
-        st.markdown(f"> {escape_lines(' '.join(place.quotation.split()))}")
+        icon_button("Close the notes", "close", show_page, slot, None, key=f"{slot}_close")
+    for number, group in enumerate(notes.groups, start=1):
+        found = [app.library.located(pin.citation) for pin in group]
+        places = tuple(place or pin.citation for place, pin in zip(found, group, strict=True))
+        (place, *_), gone, first = places, not all(found), group[0].id
+        st.markdown(f"> {escape(' … '.join(' '.join(one.quotation.split()) for one in places))}")
         with row(gap="xsmall"):
             named = f"{number} · {chip_label([place]).partition(' · ')[2]}" + (" · source removed" if gone else "")
-            page = ShownPage(place.document_id, place.page_index, (place,))
-            button(named, "link_off" if gone else "find_in_page", show_page, slot, page, key=f"pin_{pin.id}",
+            page = ShownPage(place.document_id, place.page_index, places)
+            button(named, "link_off" if gone else "find_in_page", show_page, slot, page, key=f"pin_{first}",
                    disabled=gone)  # fmt: skip
-            quiet("Remove", "delete", app.notes.unpin, session.id, pin.id, key=f"unpin_{pin.id}")
+            quiet("Remove", "delete", app.notes.unpin, session.id, *(pin.id for pin in group), key=f"unpin_{first}")
     if not notes.pins:
         st.caption(EMPTY)
     if notes.removed:

@@ -15,7 +15,7 @@ from core.domain.turns import Turn
 from core.services.bootstrap import Pincite
 from core.text.orders import orders_in
 from pages.components.collections import id_for_a_new_session
-from pages.components.controls import button, download, quiet, row
+from pages.components.controls import button, download, icon_button, quiet, row
 from pages.components.facade import errors_told, pincite, safely, tell
 from pages.components.layout import HEAD
 from pages.components.page_words import PICTURE, draw_page_tools
@@ -213,8 +213,8 @@ def _draw_thumbnails(document: Document, shown: ShownPage, slot: str) -> None:
 def _turn_button(shown: ShownPage, document: Document, slot: str, step: int) -> None:
     way, icon = ("next", "chevron_right") if step > 0 else ("previous", "chevron_left")
     target = shown.page_index + step
-    quiet("", icon, show_page, slot, replace(shown, page_index=target), key=f"{slot}_{way}",
-          help=f"{way.capitalize()} page", disabled=not 0 <= target < document.page_count)  # fmt: skip
+    icon_button(f"{way.capitalize()} page", icon, show_page, slot, replace(shown, page_index=target),
+                key=f"{slot}_{way}", disabled=not 0 <= target < document.page_count)  # fmt: skip
 
 
 def draw_neighbours(shown: ShownPage, slot: str) -> None:
@@ -225,16 +225,16 @@ def draw_neighbours(shown: ShownPage, slot: str) -> None:
         return
     for label, key, step in (("Previous citation", "P", -1), ("Next citation", "N", +1)):
         target = cited[((here if here is not None else -max(step, 0)) + step) % len(cited)]
-        quiet("", "arrow_back" if step < 0 else "arrow_forward", show_page, slot,
-              cited_page(target, shown.citations, shown.turn_id), key=f"{slot}_cited_{key}",
-              shortcut=key, help=f"{label} ({key})")  # fmt: skip
+        icon_button(label, "arrow_back" if step < 0 else "arrow_forward", show_page, slot,
+                    cited_page(target, shown.citations, shown.turn_id), key=f"{slot}_cited_{key}",
+                    shortcut=key, help=f"{label} ({key})")  # fmt: skip
     if here is not None:
         st.caption(f"{here + 1} of {len(cited)}", width="content")
 
 
 def draw_file_button(app: Pincite, document: Document, *, key: str) -> None:
-    download("", lambda: app.library.file_path(document.id).read_bytes(), document.name, "application/pdf", key=key,
-             help="Download the PDF")  # fmt: skip
+    download("Download the PDF", lambda: app.library.file_path(document.id).read_bytes(), document.name,
+             "application/pdf", key=f"icon_{key}", help="Download the PDF")  # fmt: skip
 
 
 def draw_page_panel(app: Pincite, shown: ShownPage, slot: str) -> None:
@@ -245,7 +245,7 @@ def draw_page_panel(app: Pincite, shown: ShownPage, slot: str) -> None:
         draw_pager(app, document, shown, slot)
         draw_neighbours(shown, slot)
         draw_file_button(app, document, key=f"{slot}_file")
-        quiet("", "close", show_page, slot, None, key=f"{slot}_close", help="Close the page")
+        icon_button("Close the page", "close", show_page, slot, None, key=f"{slot}_close")
     if len(shown.here) == len(shown.marks) == 1:
         st.caption(quotations(shown.here))
     draw_picture(document, shown, slot, receipt_of(app, shown))

@@ -12,7 +12,7 @@ from core.domain.errors import PinciteError
 from core.domain.search import Mode
 from core.domain.turns import Session
 from core.services.bootstrap import Pincite
-from pages.components.controls import quiet, row
+from pages.components.controls import icon_button, quiet, row
 from pages.components.facade import safely
 from pages.components.words import count, escape, shorten, status_in_words
 
@@ -20,6 +20,8 @@ NEW = "new_scope"
 LONGEST_NAME = 32
 FEW, MOST_LISTED = 20, 40
 SOURCES = "sources"
+ALL_SEARCHED = ("Search all documents", "done_all")
+ONE_SEARCHED = ("Search only this document", "filter_center_focus")
 
 
 def chosen_documents(session: Session | None) -> tuple[str, ...]:
@@ -85,9 +87,8 @@ def draw_sources(app: Pincite, session: Session | None, documents: Sequence[Docu
             with row(gap=None, key=f"row_{key}"):
                 st.checkbox(_source(document), key=key, disabled=alone, width="stretch",
                             on_change=safely, args=(_tick, app, session_id, document.id, every))  # fmt: skip
-                quiet("", "done_all" if alone else "filter_center_focus", _keep, app, session_id,
-                      () if alone else (document.id,), key=f"only_{key}",
-                      help="Search all documents" if alone else "Search only this document")  # fmt: skip
+                name, icon = ALL_SEARCHED if alone else ONE_SEARCHED
+                icon_button(name, icon, _keep, app, session_id, () if alone else (document.id,), key=f"only_{key}")
         if len(documents) > MOST_LISTED:
             st.caption(f"and {len(documents) - MOST_LISTED} more. Choose them above the question box.")
 

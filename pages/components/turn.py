@@ -3,6 +3,7 @@
 from collections.abc import Collection
 from dataclasses import replace
 from datetime import UTC, datetime
+from functools import partial
 
 import streamlit as st
 
@@ -54,7 +55,8 @@ def draw_question(app: Pincite, turn: Turn, document_names: dict[str, str]) -> N
         if _narrowed(turn) and turn.plan:
             only = ", ".join(document_names.get(id_, "a removed document") for id_ in turn.plan.document_ids[:2])
             more = f" and {len(turn.plan.document_ids) - 2} more" if len(turn.plan.document_ids) > 2 else ""
-            quiet(f"Only {escape(only)}{more}", "close", _elsewhere, app, turn.id, key=f"only_{turn.id}",
+            everywhere = partial(app.runner.run_again, turn.id, everywhere=True)
+            quiet(f"Only {escape(only)}{more}", "close", everywhere, key=f"only_{turn.id}",
                   help="Limited to what the question names. Click to search all documents.")  # fmt: skip
 
 
@@ -195,20 +197,23 @@ def draw_actions(app: Pincite, turn: Turn) -> None:
 
 def _draw_ways_on(app: Pincite, turn: Turn) -> None:
     """What an answer leaves to decide: which place is meant, where else to look, whether to try again."""
+    again = partial(app.runner.run_again, turn.id)
     with row(gap="xsmall"):
         if turn.status in (TurnStatus.FAILED, TurnStatus.INTERRUPTED, TurnStatus.STOPPED):
             if app.runner.can_continue(turn):
                 button("Continue", "play_arrow", app.runner.continue_turn, turn.id, key=f"continue_{turn.id}",
                        help="Continue from the step where it was interrupted")  # fmt: skip
-            button("Run again", "refresh", app.runner.run_again, turn.id, key=f"again_{turn.id}")
+            button("Run again", "refresh", again, key=f"again_{turn.id}")
             if turn.engine != "quoting":
-                button("Run again with quoting", "format_quote", _quote, app, turn.id, key=f"quoting_{turn.id}")
+                button(
+                    "Run again with quoting", "format_quote", partial(again, engine="quoting"), key=f"quoting_{turn.id}"
+                )
         if turn.verdict and turn.verdict.declined and not turn.review and (turn.scope or _narrowed(turn)):
-            button("Search all documents", "travel_explore", _elsewhere, app, turn.id, key=f"wide_{turn.id}")
+            button("Search all documents", "travel_explore", partial(again, everywhere=True), key=f"wide_{turn.id}")
         for name in turn.options:
             button(name, "subdirectory_arrow_right", _choose, app, turn, name, key=f"option_{name}_{turn.id}")
         if turn.options and turn.engine != "quoting":  # which could but repeat one of them
-            button("Answer anyway", "done", app.runner.run_again, turn.id, key=f"anyway_{turn.id}")
+            button("Answer anyway", "done", again, key=f"anyway_{turn.id}")
         if turn.intent is Intent.ABOUT:
             st.page_link("pages/documents.py", label="Documents", icon=":material/description:")
             st.page_link("pages/settings.py", label="Settings", icon=":material/settings:")
@@ -225,9 +230,8 @@ def _draw_quiet_actions(app: Pincite, turn: Turn) -> None:
                       key=f"pin_all_{turn.id}", help="Add this answer's quotations to the notes")  # fmt: skip
         if quiet("Why this answer?", "account_tree", key=f"why_{turn.id}"):
             draw_why(app, turn)
-        with st.popover(
-            "More", icon=":material/more_horiz:", type="tertiary", key=f"also_{turn.id}_{turn.status.name}"
-        ):
+        key = f"also_{turn.id}_{turn.status.name}"
+        with st.popover("More", icon=":material/more_horiz:", type="tertiary", key=key):
             _draw_more(app, turn)
         st.caption(_timing(turn), width="content")
 
@@ -254,7 +258,9 @@ def _draw_more(app: Pincite, turn: Turn) -> None:
     if turn.status is TurnStatus.ANSWERED:
         quiet("Send to review", "rate_review", app.reviews.send, turn.id, key=f"review_{turn.id}")
     if turn.plan and turn.plan.standalone_question != turn.plan.question:
-        quiet("Ask on its own", "chat_bubble", _alone, app, turn.id, key=f"alone_{turn.id}")
+        quiet(
+            "Ask on its own", "chat_bubble", partial(app.runner.run_again, turn.id, alone=True), key=f"alone_{turn.id}"
+        )
     elif turn.plan and turn.plan.readings:
         quiet("Ask as a follow-up", "forum", _joined, app, turn, key=f"joined_{turn.id}")
     if turn.plan:
@@ -271,18 +277,6 @@ def _delete(app: Pincite, turn: Turn) -> None:
     session = app.sessions.get(turn.session_id)
     app.deletion.turn(turn.id)
     leave_if_gone(app, session)
-
-
-def _quote(app: Pincite, turn_id: str) -> None:
-    app.runner.run_again(turn_id, engine="quoting")
-
-
-def _elsewhere(app: Pincite, turn_id: str) -> None:
-    app.runner.run_again(turn_id, everywhere=True)
-
-
-def _alone(app: Pincite, turn_id: str) -> None:
-    app.runner.run_again(turn_id, alone=True)
 
 
 def _joined(app: Pincite, turn: Turn) -> None:

@@ -62,7 +62,7 @@ def test_panes_fill_the_window_and_nothing_lies_over_what_is_clicked(quoting_app
     page.get_by_role("button", name="Try it with the sample contract").click()
     page.get_by_role("button", name=re.compile(r"^Open service-contract\.pdf, p\. 2")).first.click()
     expect(page.locator(".st-key-page_panel img")).to_be_visible()
-    close = page.locator(".st-key-chat_page_close button").first
+    close = page.locator(".st-key-icon_chat_page_close button").first
     for width, height in ((1440, 900), (1024, 768), (800, 900)):
         page.set_viewport_size({"width": width, "height": height})
         page.wait_for_function(FITS)

@@ -70,7 +70,7 @@ def test_upload_ask_citation_page_trace_review(quoting_app: str, new_page: NewPa
     picture = page.locator(".st-key-page_panel img")
     expect(picture).to_be_visible()
     assert picture.evaluate("image => image.decode().then(() => image.naturalWidth)") > 500
-    page.locator(".st-key-chat_page_next button").first.click()
+    page.locator(".st-key-icon_chat_page_next button").first.click()
     expect(page.get_by_role("button", name="Page 3 of 4")).to_be_visible()
 
     page.get_by_role("button", name="Why this answer?").click()

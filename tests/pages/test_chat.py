@@ -176,9 +176,9 @@ def test_turning_the_pages_loses_no_mark_and_the_address_opens_the_same_page(
     screen.press("service-contract · p")
     shown = screen.test.session_state["chat_page"]
     assert shown.marks
-    screen.test.button(key="chat_page_next").click().run()
+    screen.test.button(key="icon_chat_page_next").click().run()
     assert not screen.test.session_state["chat_page"].marks, "nothing is cited there"
-    screen.test.button(key="chat_page_previous").click().run()
+    screen.test.button(key="icon_chat_page_previous").click().run()
     assert screen.test.session_state["chat_page"].marks == shown.marks
     address = {name: screen.test.query_params[name] for name in ("session", "document", "page", "citation")}
     assert address["page"] == str(cited.page_index + 1) and address["document"] == contract.id
@@ -283,7 +283,7 @@ def test_the_sources_in_the_sidebar_are_what_is_searched(app: Pincite, contract:
     source(second).check().run()
     source(contract.id).check().run()
     assert app.sessions.get(session.id).document_ids == () and _scope(screen) == "All 3 documents"
-    only = f"only_source_{session.id}_{second}"
+    only = f"icon_only_source_{session.id}_{second}"
     screen.test.button(key=only).click().run()
     assert app.sessions.get(session.id).document_ids == (second,) and not source(third).value
     screen.test.button(key=only).click().run()

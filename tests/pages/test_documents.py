@@ -134,7 +134,7 @@ def test_done_shows_every_page_its_picture_and_its_text(app: Pincite, contract: 
     assert f"Usable text on **{contract.page_count}** of {contract.page_count} pages" in screen.words()
     assert "**T** text 4" in screen.words()
     assert len(screen.test.image) == 1
-    next(button for button in screen.test.button if button.key == "documents_page_next").click().run()
+    next(button for button in screen.test.button if button.key == "icon_documents_page_next").click().run()
     assert f"Page 2 of {contract.page_count}" in screen.words()
     next(view for view in screen.test.segmented_control if view.key == "page_or_text").set_value("Text").run()
     assert "Late payment" in screen.test.code[0].value
@@ -148,7 +148,7 @@ def test_a_page_without_a_receipt_takes_no_label_from_another(
     monkeypatch.setattr(app.library, "receipts", lambda document_id: rest)
     screen = Screen("documents")
     assert f"Page 1 of {contract.page_count}" in screen.words() and "printed" not in screen.words()
-    screen.test.button(key="documents_page_next").click().run()
+    screen.test.button(key="icon_documents_page_next").click().run()
     assert f"Page 2 of {contract.page_count}, printed as “iv”" in screen.words()
     screen.assert_sound()
 

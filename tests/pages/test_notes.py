@@ -36,8 +36,8 @@ def test_what_is_written_is_kept(app: Pincite, ask: Ask) -> None:
 
 def test_notes_take_the_place_of_the_page_and_give_it_back(contract: Document, ask: Ask) -> None:
     screen = Screen("chat", session=ask().session_id, document=contract.id, page="2")
-    assert screen.test.button(key="chat_page_next")
+    assert screen.test.button(key="icon_chat_page_next")
     screen.press("Notes")
     assert "Nothing is pinned yet" in screen.words()
     screen.press("Back to the page")
-    assert screen.test.button(key="chat_page_next") and "Nothing is pinned yet" not in screen.words()
+    assert screen.test.button(key="icon_chat_page_next") and "Nothing is pinned yet" not in screen.words()

@@ -145,9 +145,9 @@ def test_a_draft_survives_another_case(app: Pincite, flagged: Turn, ask: Ask, sp
     second = ask()
     screen = Screen("review")
     _edit(screen)
-    screen.test.button(key="next").click().run()
+    screen.test.button(key="icon_next").click().run()
     assert not screen.test.text_area and app.turns.get(second.id).status is TurnStatus.FLAGGED
-    screen.test.button(key="previous").click().run()
+    screen.test.button(key="icon_previous").click().run()
     assert screen.test.text_area[0].value == RIGHT
     screen.assert_sound()
 

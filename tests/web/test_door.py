@@ -20,7 +20,8 @@ ROUTES = (
     *("/", "/documents", "/index.html", "/favicon.png", "/nothing/here", "/static/index.html", "/static/nothing.js"),
     *("/_stcore/health", "/_stcore/host-config", "/_stcore/metrics", "/_stcore/script-health-check", "/_stcore/stream"),
     *("/_stcore/upload_file/session/file", "/_stcore/bidi-components/a/b", "/_stcore/agent/openapi.json"),
-    *("/media/picture.png", "/component/a/b.html", "/app/static/a", "/pictures/a/0", "/auth/login", "/oauth2callback", "/healthz"),
+    *("/media/picture.png", "/component/a/b.html", "/app/static/a", "/auth/login", "/oauth2callback", "/healthz"),
+    "/pictures/a/0",
     *("/..%2f..%2fetc%2fpasswd", "/%00", "/\\elsewhere", "/_stcore/%68ealth", "/media/..%2f..%2fapp.py"),
 )
 METHODS = ("GET", "HEAD", "OPTIONS", "PUT", "POST", "DELETE", "PATCH", "TRACE", "PROPFIND")
