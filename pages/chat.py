@@ -152,7 +152,11 @@ def draw_welcome(
     )
     engine = app.engines.state()
     if engine.name == "quoting":
-        st.info(f"Answers quote your documents word for word. {escape(engine.message)}", icon=":material/format_quote:")
+        chosen_one = app.settings.current.engine not in ("auto", "quoting")  # and why it is not used is to be told
+        why = (
+            escape(engine.message) if chosen_one else "For answers in prose, connect a language model in the settings."
+        )
+        st.info(f"Answers quote your documents word for word. {why}", icon=":material/format_quote:")
     chosen = chosen_documents(session)
     searched = [one for one in documents if one.searchable and (not chosen or one.id in chosen)]
     for document in searched[:MOST_CARDS]:

@@ -19,13 +19,12 @@ from pages.components.page_view import (
     draw_pager,
     draw_picture,
     page_picture,
-    receipt_of,
     show_page,
     shown_page,
 )
 from pages.components.receipts import draw_hidden, draw_orders, draw_troubles
 from pages.components.sessions import begin_with
-from pages.components.table import follow_choices
+from pages.components.table import choose_pressed_row, follow_choices
 from pages.components.uploads import ask_password, draw_intake, draw_progress, intake, take_in
 from pages.components.words import count, escape, moment, parse_time, size, status_in_words
 from web.pictures import page_address
@@ -162,9 +161,9 @@ def draw_table(app: Pincite, documents: Sequence[Document]) -> list[Document]:
         for document in documents
     ]
     event = st.dataframe(
-        rows, hide_index=True, key=table, on_select="rerun",
-        selection_mode="multi-row" if several else "single-row",
-        height="content" if len(rows) <= 6 else 360, row_height=48,
+        rows, hide_index=True, key=table, on_select=lambda: choose_pressed_row(table, several=bool(several)),
+        selection_mode=["multi-row" if several else "single-row", "single-cell"],
+        height="content" if len(rows) <= 10 else 518, row_height=48,
         column_config={
             "Page": st.column_config.ImageColumn("", width=40),
             "Document": st.column_config.TextColumn(width=320),
@@ -203,7 +202,7 @@ def draw_deleting(app: Pincite, documents: Sequence[Document]) -> None:
     if quiet("Delete", "delete"):
         confirm_deletion(
             f"Delete {this}?",
-            f"{named} will be deleted with {its}, text, index entries and page images. "
+            f"{named} will be deleted with {its}, text and page images. "
             "Answers that cite what is deleted keep their wording and show “source removed”.",
             *(_delete, app, documents),
         )
@@ -289,7 +288,7 @@ def draw_open_page(app: Pincite, document: Document, shown: ShownPage) -> None:
         as_text = st.segmented_control("View", ["Page", "Text"], default="Page", required=True, key="page_or_text",
                                        label_visibility="collapsed") == "Text"  # fmt: skip
     if not as_text:
-        draw_picture(document, shown, SLOT, receipt_of(app, shown))
+        draw_picture(document, shown, SLOT)
         return
     with errors_told():
         text = app.library.page_text(document.id, shown.page_index)

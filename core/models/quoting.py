@@ -70,7 +70,7 @@ ALL_ASKED = 0.4
 DOUBTED = 0.5
 """What a follow-up can reach that finds something else by itself than with the question before it, and what a row of
 several cells can that is quoted."""
-COMES_NEAREST = "The closest passage:"
+COMES_NEAREST = "What comes closest:"
 NEAREST = f"I found no reliable answer. {COMES_NEAREST}"
 QUITE_SURE = 0.9
 """That nothing answers: with less what comes nearest is quoted below."""

@@ -1,6 +1,6 @@
 """Taking documents in and showing their pages, with the settings of reading that hold now."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -9,7 +9,7 @@ from core.documents.marking import framed, lines_of, mark_words, show_hidden
 from core.documents.read_back import read_back
 from core.documents.reader import ProcessReader
 from core.domain.answers import Citation, Likeness, ReadBack
-from core.domain.documents import DocumentStatus, PageKey
+from core.domain.documents import DocumentStatus, HiddenReason, PageKey
 from core.domain.errors import DocumentError, PinciteError
 from core.domain.settings import Settings
 from core.ingest.pipeline import Ingest
@@ -63,15 +63,19 @@ class Documents:
         *,
         width: int = 900,
         marks: Sequence[tuple[int, int]] = (),
-        hidden: bool = False,
+        hidden: Collection[HiddenReason] = (),
     ) -> bytes:
-        """A PNG of the page with these spans of its text marked, or what is hidden on it. Raises a DocumentError."""
+        """A PNG of the page with these spans of its text marked, and what is hidden on it for these reasons.
+
+        Raises a DocumentError.
+        """
         image = self._reader.render(self._library.file_path(document_id), page_index, width=width)
         if not marks and not hidden:
             return image
         page = self._library.page(document_id, page_index)
         marked = mark_words(image, page, marks) if marks else image
-        return show_hidden(marked, page.hidden) if hidden else marked
+        apart = [item for item in page.hidden if item.reason in hidden]
+        return show_hidden(marked, apart) if apart else marked
 
     def small_image(self, document_id: str, page_index: int, span: tuple[int, int] | None = None) -> bytes:
         """A PNG of the page at a thumbnail's size, or of the lines of this span of its text, marked.

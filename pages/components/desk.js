@@ -90,6 +90,22 @@ function takeDrops() {
   })
 }
 
+// Files are read as soon as they are there, where no question is being typed with them.
+function sendFiles() {
+  const input = box()?.closest('[data-testid="stChatInput"]')
+  if (!input || input.dataset.sends) return
+  input.dataset.sends = "yes"
+  const send = () => {
+    const button = input.querySelector('[data-testid="stChatInputSubmitButton"]')
+    if (input.querySelector('[data-testid="stFileChip"]') && !box()?.value.trim() && !button.disabled) button.click()
+  }
+  let waiting
+  new MutationObserver(() => {
+    clearTimeout(waiting)
+    waiting = setTimeout(send, 250)
+  }).observe(input, { childList: true, subtree: true, attributeFilter: ["disabled"] })
+}
+
 function showQuestion(pane, turn, tries) {
   if (pane.dataset.begun === turn) return
   const end = pane.scrollHeight
@@ -159,6 +175,7 @@ const hideCard = () => document.querySelector(".pincite-card")?.remove()
 export default function ({ data, setTriggerValue }) {
   keepTyped()
   takeDrops()
+  sendFiles()
   focusWithSlash()
   offerQuestion()
   names = data.names

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 import streamlit as st
 
 from core.domain.answers import Citation
-from core.domain.documents import SEEN, Document, PageReceipt, hidden_summary
+from core.domain.documents import SEEN, BlockKind, Document, HiddenReason, HiddenText, Page, hidden_summary
 from core.domain.errors import PinciteError
 from core.domain.turns import Turn
 from core.services.bootstrap import Pincite
@@ -29,6 +29,8 @@ HIDDEN = "This text is in the file but not visible on the page. It is never sear
 SET_APART = (
     "This is on the page but not part of its text: struck-out words, footnote marks or line numbers. Never quoted."
 )
+COMMENTS = "comments"
+LAYERS = {HIDDEN: "Hidden text", SET_APART: "Excluded text", COMMENTS: "Comments"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,27 +114,29 @@ def draw_chips(citations: Sequence[Citation], names: Mapping[str, str], slot: st
 
 @st.cache_data(max_entries=48, show_spinner=False)
 def page_picture(
-    document_id: str, page_index: int, width: int, marks: tuple[tuple[int, int], ...], hidden: bool = False
+    document_id: str,
+    page_index: int,
+    width: int,
+    marks: tuple[tuple[int, int], ...],
+    hidden: tuple[HiddenReason, ...] = (),
 ) -> bytes:
     return pincite().documents.page_image(document_id, page_index, width=width, marks=marks, hidden=hidden)
 
 
 @st.fragment
-def draw_picture(document: Document, shown: ShownPage, slot: str, receipt: PageReceipt | None = None) -> None:
-    """The page with its marks; where its file holds text that nobody sees, with the choice to look at that."""
-    said = hidden_summary(receipt.hidden) if receipt else ""
-    unseen = receipt and any(item.reason not in SEEN for item in receipt.hidden)
-    hidden = bool(said) and st.toggle(
-        f"Show {said}", key=f"hidden_{document.id}_{shown.page_index}", help=HIDDEN if unseen else SET_APART
-    )
+def draw_picture(document: Document, shown: ShownPage, slot: str) -> None:
+    """The page with its marks."""
     try:
         page = pincite().library.page(document.id, shown.page_index)
+        hidden = _choose_layers(document, page)
         for span in orders_in(page.text)[:1]:
             said = escape(" ".join(page.text[span.start : span.end].split()))
             st.caption(f":material/smart_toy: This page contains instructions to an AI: “{said}” No model sees them.")
         key = f"{document.id} {shown.page_index} {shown.marks}"
+        if found := _found(shown):
+            st.caption("Dotted frames: what the search found here. None of it is cited.")
         large = draw_page_tools(page, document.name, document.page_count, key=key,
-                                cited=shown.marks, found=_found(shown), pin=lambda words: _pin(shown, words),
+                                cited=shown.marks, found=found, pin=lambda words: _pin(shown, words),
                                 go=lambda at: _go(shown, slot, at),
                                 find=lambda words: [at for _, at in pincite().documents.find(document.id, words)],
                                 )  # fmt: skip
@@ -146,6 +150,25 @@ def draw_picture(document: Document, shown: ShownPage, slot: str, receipt: PageR
         return
     with st.container(key=PICTURE):
         st.image(picture, width="stretch", alt=f"Page {shown.page_index + 1} of {document.name}")
+
+
+def _choose_layers(document: Document, page: Page) -> tuple[HiddenReason, ...]:
+    """What of a page is not its text can be shown on its picture; its comments are told above that."""
+    layers: dict[str, Sequence[HiddenText]] = {
+        HIDDEN: [item for item in page.hidden if item.reason not in SEEN],
+        SET_APART: [item for item in page.hidden if item.reason in SEEN],
+    }
+    comments = [page.text[one.start : one.end] for one in page.blocks if one.kind is BlockKind.COMMENT]
+    offered = [why for why, held in layers.items() if held] + [COMMENTS] * bool(comments)
+    if not offered:
+        return ()
+    chosen = st.pills("Also show", offered, format_func=LAYERS.__getitem__, selection_mode="multi",
+                      key=f"layers_{document.id}_{page.page_index}", label_visibility="collapsed")  # fmt: skip
+    told = [f"{hidden_summary(layers[why])}. {why}" for why in chosen if why in layers]
+    told += [f":material/comment: {escape(one)}" for one in comments] if COMMENTS in chosen else []
+    if told:
+        st.caption("  \n".join(told))
+    return tuple(dict.fromkeys(item.reason for why in chosen for item in layers.get(why, ())))
 
 
 def _pin(shown: ShownPage, words: str) -> None:
@@ -179,15 +202,10 @@ def _found(shown: ShownPage) -> list[tuple[int, int]]:
     return spans
 
 
-def receipt_of(app: Pincite, shown: ShownPage) -> PageReceipt | None:
-    receipts = app.library.receipts(shown.document_id)
-    return next((receipt for receipt in receipts if receipt.page_index == shown.page_index), None)
-
-
 def draw_pager(app: Pincite, document: Document, shown: ShownPage, slot: str) -> None:
     """Draw "‹ Page 3 of 20 ›" in the row at hand."""
-    receipt = receipt_of(app, shown)
-    label = receipt.page_label if receipt else ""
+    receipts = app.library.receipts(document.id)
+    label = next((receipt.page_label for receipt in receipts if receipt.page_index == shown.page_index), "")
     printed = "" if label in ("", str(shown.page_index + 1)) else f", printed as “{escape(label)}”"
     _turn_button(shown, document, slot, -1)
     here = f"Page {shown.page_index + 1} of {document.page_count}{printed}"
@@ -248,4 +266,4 @@ def draw_page_panel(app: Pincite, shown: ShownPage, slot: str) -> None:
         icon_button("Close the page", "close", show_page, slot, None, key=f"{slot}_close")
     if len(shown.here) == len(shown.marks) == 1:
         st.caption(quotations(shown.here))
-    draw_picture(document, shown, slot, receipt_of(app, shown))
+    draw_picture(document, shown, slot)

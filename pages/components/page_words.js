@@ -221,7 +221,11 @@ function draw(data, tools, image, setStateValue, trigger) {
     if (step) setStateValue("sharp", steps[now] >= 2)
   }
   asked.oninput = typed
-  asked.onkeydown = (event) => event.key === "Enter" && (event.preventDefault(), next(event.shiftKey ? -1 : 1))
+  asked.onkeydown = (event) => {
+    if (event.key !== "Enter") return // a handler that gives false back would swallow the key
+    event.preventDefault()
+    next(event.shiftKey ? -1 : 1)
+  }
   before.onclick = () => next(-1)
   after.onclick = () => next(1)
   out.onclick = () => zoom(-1)

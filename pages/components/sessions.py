@@ -98,8 +98,7 @@ def _draw_sessions(sessions: Sequence[Session], current: Session | None) -> None
 def draw_session_menu(app: Pincite, session: Session, turns: Sequence[Turn]) -> None:
     with row(key="session_head"):
         st.markdown(f"**{escape(session.title)}**", width="stretch", wrap=False)
-        with st.popover("Session menu", icon=":material/more_horiz:", type="tertiary", key="icon_session_menu",
-                        help="Rename, export or delete this session"):  # fmt: skip
+        with st.popover("Session menu", icon=":material/more_horiz:", type="tertiary", key="icon_session_menu"):
             # by its title: once a session is named anew, what stood here before is no wish to name it so again
             key = f"title_{session.id}_{session.title}"
             title = st.text_input("Title", value=session.title, key=key, max_chars=120)

@@ -13,6 +13,13 @@ def _choose_rows(table: str, positions: Sequence[int]) -> None:
     st.session_state[table] = {"selection": {"rows": list(positions)}}
 
 
+def choose_pressed_row(table: str, *, several: bool) -> None:
+    """Who presses anywhere in a row means the row; with ``several`` the others stay chosen."""
+    chosen = st.session_state[table]["selection"]
+    if pressed := {row for row, _ in chosen["cells"]}:
+        _choose_rows(table, sorted(pressed ^ set(chosen["rows"])) if several else [*pressed])
+
+
 def follow_choices(table: str, ids: Sequence[str]) -> list[str]:
     """What was chosen, also what is gone since; call it before the table of these entries is drawn."""
     before = st.session_state.get(f"{table}_ids", ids)

@@ -70,6 +70,6 @@ def _doubts(turn: Turn) -> Iterator[str]:
     elif turn.status is TurnStatus.FLAGGED:
         yield from map(escape, turn.reasons)
     elif turn.verdict and turn.verdict.claims and not turn.error:
-        yield f"None. Every claim matches its page. Pincite is {turn.verdict.confidence:.0%} sure that this answers it."
+        yield f"Every claim matches its page. Pincite is {turn.verdict.confidence:.0%} sure that this is the answer."
     elif not turn.error:
         yield "The answer makes no claims about documents, so nothing was checked."

@@ -10,6 +10,7 @@ from core.domain.turns import SURE, TurnStatus
 from core.text.markdown import escape as escape
 from core.text.markdown import escape_lines as escape_lines
 from core.text.markdown import tame as tame
+from core.text.plain import counted
 
 CLAIM_MARKS: dict[ClaimStatus, tuple[str, str]] = {
     ClaimStatus.SUPPORTED: ("✓", "green"),
@@ -19,6 +20,8 @@ CLAIM_MARKS: dict[ClaimStatus, tuple[str, str]] = {
     ClaimStatus.SOURCE_REMOVED: ("–", "gray"),
 }
 """A sign that reads without its colour, and Streamlit's name for the colour."""
+
+count = counted
 
 _HEADING = re.compile(r"^#{1,6}[ \t]++(.*)$", re.MULTILINE)
 
@@ -34,10 +37,6 @@ def shorten(text: str, length: int) -> str:
         return text
     tail = length // 3
     return f"{text[: length - tail - 1]}…{text[-tail:]}"
-
-
-def count(number: int, noun: str) -> str:
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def status_in_words(document: Document) -> str:

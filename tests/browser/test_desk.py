@@ -133,7 +133,7 @@ def test_words_are_found_on_every_page_and_a_mark_tells_what_it_quotes(quoting_a
     mark.click()
     expect(page.locator(".pincite-card")).to_have_count(0)
     find = page.get_by_label("Find in this document")
-    find.fill("month")
+    find.press_sequentially("month")
     pages = page.locator(".pincite-places button")
     expect(pages.first).to_be_visible()
     found = [int(number) for number in pages.all_inner_texts()]
@@ -143,6 +143,12 @@ def test_words_are_found_on_every_page_and_a_mark_tells_what_it_quotes(quoting_a
     expect(page.get_by_role("button", name=f"Page {other} of 4")).to_be_visible()
     expect(find).to_have_value("month")
     expect(page.locator(".pincite-count")).to_have_text(re.compile(r"^1 of \d"))
+    find.press("Control+a")
+    find.press("Backspace")
+    expect(page.locator(".pincite-hit")).to_have_count(0)
+    page.get_by_role("button", name="Next page").click()
+    expect(page.get_by_role("button", name=f"Page {other + 1} of 4")).to_be_visible()
+    expect(find).to_have_value("")
 
 
 def test_a_half_typed_question_outlives_another_page_and_files_may_be_dropped_anywhere(

@@ -37,7 +37,7 @@ def test_what_is_pinned_is_kept_exported_and_brought_back(quoting_app: str, new_
     expect(more).to_be_visible()
     told = downloaded(page, panel.get_by_role("button", name="Export as Markdown")).read_text(encoding="utf-8")
     assert "Ask the *supplier*." in told
-    assert re.search(r"- \[\d\] service\\-contract\.pdf, page 2: “`?6\.2 The Supplier may also charge", told), told
+    assert re.search(r"- \[\d\] service-contract\.pdf, page 2: “`?6\.2 The Supplier may also charge", told), told
     page.reload()
     more.click()
     expect(panel.get_by_label("Your notes (Markdown)")).to_have_value("Ask the *supplier*.")

@@ -7,10 +7,10 @@ import pytest
 from fpdf import FPDF
 from streamlit.testing.v1.element_tree import TextInput
 
-from core.domain.documents import Document, MetadataSource
+from core.domain.documents import Document, HiddenReason, MetadataSource
 from core.domain.errors import PinciteError
 from core.services.bootstrap import Pincite
-from pages.components.page_view import PICTURE_WIDTH, page_picture
+from pages.components.page_view import HIDDEN, PICTURE_WIDTH, page_picture
 from tests.pages.conftest import SECONDS, Screen
 from tests.support.hidden_pdfs import attacks
 from tests.support.pdfs import prose
@@ -258,12 +258,16 @@ def test_hidden_text_is_said_and_shown_only_when_asked(app: Pincite) -> None:
     screen = Screen("documents")
     _choose(screen)
     assert "hidden characters: white on white" in screen.words()
-    toggle = next(toggle for toggle in screen.test.toggle if "hidden characters" in toggle.label)
-    assert not toggle.value
-    toggle.set_value(True).run()
+    (layers,) = screen.test.pills
+    assert layers.options == ["Hidden text"] and layers.value == []
+    layers.set_value([HIDDEN]).run()
+    assert HIDDEN in screen.words()
     screen.assert_sound()
-    shown, plain = (app.documents.page_image(document.id, 0, width=400, hidden=hidden) for hidden in (True, False))
-    assert shown != plain
+    shown, other, plain = (
+        app.documents.page_image(document.id, 0, width=400, hidden=hidden)
+        for hidden in ([HiddenReason.WHITE], [HiddenReason.STRUCK], [])
+    )
+    assert shown != plain == other
 
 
 def test_pages_that_give_orders_to_a_machine_are_listed(app: Pincite) -> None:

@@ -57,7 +57,9 @@ def test_words_that_the_page_does_not_have_are_not_pinned(app: Pincite, contract
     assert app.notes.of_session(session.id).pins == ()
 
 
-def test_an_answers_quotations_are_pinned_once_as_one_note_without_parts_of_each_other(app: Pincite, contract: Document) -> None:
+def test_an_answers_quotations_are_pinned_once_as_one_note_without_parts_of_each_other(
+    app: Pincite, contract: Document
+) -> None:
     session = app.sessions.create()
     turn_id = app.runner.ask(session.id, "What is the penalty for late payment?")
     app.runner.wait(turn_id, SECONDS)
@@ -94,7 +96,7 @@ def test_notes_are_exported_with_their_citations_and_say_which_source_was_remove
     app.notes.pin_words(session.id, contract.id, 1, words)
     app.notes.write(session.id, "## Mine\n\nSee below.")
     told = app.notes.export_markdown(session.id)
-    assert told.startswith("# Notes: Late payments\n\n## Mine\n\nSee below.\n\n- [1] service\\-contract.pdf, page 2")
+    assert told.startswith("# Notes: Late payments\n\n## Mine\n\nSee below.\n\n- [1] service-contract.pdf, page 2")
     assert "source removed" not in told
     app.ingest.remove(contract.id)
     assert "(source removed)" in app.notes.export_markdown(session.id)

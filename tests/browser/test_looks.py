@@ -1,0 +1,33 @@
+"""No screen looks otherwise than it did when somebody last looked at it and made its picture anew."""
+
+import pytest
+from PIL import Image, ImageChops
+
+from tests.browser.looks import KEPT, THEMES, WIDTHS, looks
+from tests.browser.test_journeys import NewPage
+
+SAME = 24
+"""Levels of grey, of 256, by which a point may differ."""
+MOST = 0.01
+"""Share of points that may differ by more."""
+
+
+def differing(one: Image.Image, other: Image.Image) -> float:
+    """The share of points that differ; all of them where the sizes do."""
+    if one.size != other.size:
+        return 1.0
+    levels = ImageChops.difference(one, other).histogram()
+    return sum(levels[SAME + 1 :]) / sum(levels)
+
+
+def test_every_screen_looks_as_it_should(quoting_app: str, new_page: NewPage) -> None:
+    """`python -m tests.browser.looks` makes the kept pictures anew; look at them before you commit them."""
+    found = {name: differing(look, Image.open(KEPT / f"{name}.png")) for name, look in looks(new_page(), quoting_app)}
+    assert len(found) == 10 * len(WIDTHS) * len(THEMES)
+    assert {name: share for name, share in found.items() if share > MOST} == {}
+
+
+@pytest.mark.parametrize("moved", [(12, 0), (0, 12)])
+def test_what_stands_elsewhere_is_seen(moved: tuple[int, int]) -> None:
+    answered = Image.open(KEPT / "answered-1440-light.png")
+    assert differing(ImageChops.offset(answered, *moved), answered) > MOST
