@@ -10,7 +10,6 @@ from core.domain.errors import PinciteError
 from pages import PAGES, PageEntry
 from pages.components.facade import pincite, tell
 from pages.components.layout import apply_layout
-from pages.components.printing import apply_print_style
 from serve import serving, the_door
 from web.door import Doorkeeper
 from web.pictures import picture_routes
@@ -25,7 +24,6 @@ def draw() -> None:
     st.set_page_config(page_title="Pincite", page_icon=ICON, layout="wide")
     st.logo(LOGO, size="large", icon_image=ICON)
     apply_layout()
-    apply_print_style()
     problem, waiting = None, dict.fromkeys(PAGES, 0)
     try:
         app = pincite()

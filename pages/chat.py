@@ -16,7 +16,7 @@ from pages.components.desk import draw_desk, follow_address
 from pages.components.facade import errors_told, show
 from pages.components.layout import BESIDE, CONVERSATION, FILES
 from pages.components.notes import draw_notes_button, draw_notes_panel
-from pages.components.page_view import draw_page_panel, shown_notes, shown_page
+from pages.components.page_view import NOTES, draw_page_panel, shown_page
 from pages.components.scope import add_to_scope, chosen_documents, draw_lost_scope, draw_scope, draw_sources
 from pages.components.sessions import draw_session_list, draw_session_menu, open_session
 from pages.components.turn import draw_actions, draw_answer, draw_live, draw_question
@@ -39,8 +39,8 @@ def draw(app: Pincite) -> None:
     draw_sources(app, session, documents)
     follow_address(app, SLOT)
     shown = shown_page(SLOT)
-    notes = shown_notes(SLOT) if session else None
-    beside = notes is not None or (shown is not None and shown.document_id in names)
+    notes = session is not None and st.session_state.get(NOTES, False)
+    beside = notes or (shown is not None and shown.document_id in names)
     # The same nesting with and without a page beside it: the conversation keeps its scroll position.
     widths = [9, 11] if beside else [1]
     columns = st.columns(widths, gap="medium")
@@ -56,7 +56,7 @@ def draw(app: Pincite) -> None:
     if beside:
         with columns[1], st.container(key=BESIDE, height=640, border=False, autoscroll=False):
             if session and notes:
-                draw_notes_panel(app, session, SLOT, notes)
+                draw_notes_panel(app, session, SLOT)
             elif shown:
                 draw_page_panel(app, shown, SLOT)
     with (
@@ -207,7 +207,7 @@ def draw_input(
             label_visibility="collapsed", help="Auto decides for each question whether to search the documents.",
         )  # fmt: skip
         draw_scope(app, session, documents, mode or Mode.AUTO)
-        draw_notes_button(app, session, SLOT)
+        draw_notes_button(app, session)
         draw_engine(app)
     value = st.chat_input(
         "Ask a question, type @ to name a document, or drop PDFs here",

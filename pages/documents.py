@@ -87,11 +87,9 @@ def draw_quarantine(app: Pincite) -> None:
             icon=":material/folder_special:",
         )
         st.code(str(found[0].parent), language=None)
-        button(f"Add {them}", "add", _add_quarantined, app)
-
-
-def _add_quarantined(app: Pincite) -> None:
-    intake().refused += [(name, str(error)) for name, error in app.documents.add_quarantined()]
+        if button(f"Add {them}", "add"):
+            intake().refused += [(name, str(error)) for name, error in app.documents.add_quarantined()]
+            st.rerun()
 
 
 def draw_outdated(app: Pincite) -> None:
@@ -156,7 +154,6 @@ def draw_table(app: Pincite, documents: Sequence[Document]) -> list[Document]:
             "Text found": app.library.coverage(document.id).found * 100,
             "Added": parse_time(document.added_at).astimezone(),
             "Size": size(document.byte_size),
-            "Passages": document.passage_count,
         }
         for document in documents
     ]

@@ -5,28 +5,20 @@ from datetime import UTC, datetime, timedelta
 
 import streamlit as st
 
+from core.domain.answers import ClaimStatus
 from core.domain.errors import PinciteError
 from core.domain.turns import ReviewDecision, ReviewDraft, ReviewedLine, Turn, TurnFilter, TurnLine, TurnStatus
 from core.services.bootstrap import Pincite
-from pages.components import deciding
+from pages.components import controls, deciding
 from pages.components.answer import answer_markdown, claim_line, draw_evaluation
-from pages.components.controls import (
-    button,
-    icon_button,
-    link_to_session,
-    link_to_trace,
-    offer_more,
-    quiet,
-    row,
-    shown_of,
-)
+from pages.components.controls import button, icon_button, offer_more, quiet, row, shown_of
 from pages.components.facade import errors_told, safely, show
 from pages.components.layout import BAR, CASE, LAST_DECISION
 from pages.components.live_text import live_text_area
 from pages.components.page_view import cited_page, draw_chips, draw_pager, draw_picture, passages_found, shown_page
-from pages.components.table import choose_row, follow_choice
+from pages.components.table import choose_rows, follow_choice
 from pages.components.trace_view import draw_rows, evidence_rows
-from pages.components.words import escape, escape_lines, moment, parse_time, shorten
+from pages.components.words import count, escape, escape_lines, moment, parse_time, shorten
 
 AGES = {"Any age": 0, "Last day": 1, "Last 7 days": 7, "Last 30 days": 30}
 LINES_A_PAGE = 50
@@ -114,7 +106,7 @@ def _position(app: Pincite, lines: Sequence[TurnLine]) -> int:
         position = min(rows[0] if rows else 0, len(lines) - 1)
         if case:
             _tell_decided_elsewhere(app, case)
-    choose_row(deciding.QUEUE, position)
+    choose_rows(deciding.QUEUE, [position])
     return position
 
 
@@ -171,7 +163,7 @@ def draw_case(app: Pincite, turn: Turn, position: int, last: int, names: dict[st
             )
         with st.expander("How this draft was checked", icon=":material/fact_check:"):
             draw_evaluation(turn)
-        link_to_trace(turn, "Open the trace")
+        controls.link_to_trace(turn, "Open the trace")
         draw_hint(app, turn)
     with right:
         draw_evidence(app, turn, names, editing=editing)
@@ -192,7 +184,10 @@ def draw_editing_bar(app: Pincite, turn: Turn, draft: ReviewDraft | None) -> Non
     button("Save and approve", "save", deciding.save, app, turn.id, key=f"save_{turn.id}", type="primary")
     button("Discard", "delete_history", deciding.discard, app, turn.id, key=f"discard_{turn.id}")
     if draft and draft.text.strip() != turn.answer.strip():
-        st.badge("Edited, not saved", icon=":material/edit_note:", color="orange",
+        claims = app.verdicts.of_edit(turn.id, draft.text).claims
+        doubtful = sum(claim.status is not ClaimStatus.SUPPORTED for claim in claims)
+        told = f": {count(doubtful, 'claim')} not supported" if doubtful else ""
+        st.badge(f"Edited, not saved{told}", icon=":material/edit_note:", color="orange",
                  help=f"Draft from {moment(draft.updated_at)}. It stays until you save or discard it.")  # fmt: skip
 
 
@@ -281,7 +276,7 @@ def draw_decision(app: Pincite, line: ReviewedLine, *, drafted: bool) -> None:
     if drafted:
         st.caption("This answer has an unsaved edit. Undo the decision to continue editing.")
     with row():
-        link_to_session(line.session_id)
+        controls.link_to_session(line.session_id)
         if line.status is TurnStatus.REVIEWED:
             quiet("Undo decision", "undo", deciding.undo, app, line.turn_id, key=f"take_back_{line.turn_id}")
 

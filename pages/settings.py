@@ -279,7 +279,8 @@ def draw_promise(app: Pincite, risk: float) -> None:
         answers = count(sum(len(rows) for rows, _ in labelled.values()), "answer")
         st.warning(f"**No confidence level keeps this promise** for any kind of answer, based on {answers} labelled "
                    "right or wrong. Every answer would wait for review.", icon=":material/rule:")  # fmt: skip
-    lines = [f"| {kind} | {_kept_in_words(kept)} | {_basis(kept, labelled[kind][1])} |"
+    based = {kind: "your own {:,} reviews" if own else "{:,} labelled answers" for kind, (_, own) in labelled.items()}
+    lines = [f"| {kind} | {_kept_in_words(kept)} | {based[kind].format(kept.answers)} |"
              for kind, kept in promises.items()]  # fmt: skip
     lines.append(f"| {AnswerKind.OTHER} | all wait for review | none labelled |")
     st.markdown("\n".join(["| Kind of answer | Shown | Based on |", "|:--|:--|:--|", *lines]))
@@ -298,10 +299,6 @@ def _kept_in_words(kept: Promise) -> str:
     if kept.threshold is None:
         return "all wait for review"
     return f"**{kept.threshold:.0%}** confidence or more: {kept.coverage:.0%} of them, at most {kept.bound:.0%} wrong"
-
-
-def _basis(kept: Promise, own: bool) -> str:
-    return f"your own {kept.answers:,} reviews" if own else f"{kept.answers:,} labelled answers"
 
 
 def _promise_in_words(risk: float) -> str:

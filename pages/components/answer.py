@@ -1,5 +1,6 @@
 """An answer as Markdown: every claim followed by its mark and the numbers of its sources, everything else harmless."""
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 
@@ -23,6 +24,7 @@ from pages.components.words import (
 )
 
 BETWEEN_CELLS = "\u2003\u2003"
+COMPARED = {Likeness.AGREES: "the same", Likeness.DIFFERS: "different", Likeness.UNKNOWN: "unreadable"}
 _WRITTEN = (PartKind.PROSE, PartKind.DECLINE, PartKind.NOTE)
 
 
@@ -160,20 +162,10 @@ def draw_scores(verdict: Verdict) -> None:
 
 
 def read_back_in_words(citations: Sequence[Citation]) -> str:
-    """For example "Read back from the pictures of their pages: 4 quotations agree, 1 could not be read."."""
-    kinds = [citation.read_back.likeness for citation in citations if citation.read_back]
-    told = [
-        f"{count(number, 'quotation')} {verb}"
-        for likeness, one, several in (
-            (Likeness.AGREES, "agrees", "agree"),
-            (Likeness.DIFFERS, "differs", "differ"),
-            (Likeness.UNKNOWN, "could not be read", "could not be read"),
-        )
-        for number in [kinds.count(likeness)]
-        for verb in [one if number == 1 else several]
-        if number
-    ]
-    return f"Compared with the page images: {', '.join(told)}." if told else ""
+    """For example "Quotations compared with the page images: 4 the same, 1 unreadable."."""
+    found = Counter(citation.read_back.likeness for citation in citations if citation.read_back)
+    told = [f"{found[likeness]} {word}" for likeness, word in COMPARED.items() if found[likeness]]
+    return f"Quotations compared with the page images: {', '.join(told)}." if told else ""
 
 
 def usage_in_words(usage: Usage, engine: str) -> str:

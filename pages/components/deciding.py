@@ -6,14 +6,14 @@ import streamlit as st
 
 from core.domain.turns import ReviewDecision
 from core.services.bootstrap import Pincite
-from pages.components.table import choose_row
+from pages.components.table import choose_rows
 
 SLOT, QUEUE = "review_page", "review_queue"
 EDITING, LAST, NAME = "editing", "last_decision", "reviewer_name"
 
 
 def move_to(position: int) -> None:
-    choose_row(QUEUE, position)
+    choose_rows(QUEUE, [position])
     st.session_state.pop(EDITING, None)
     st.session_state[SLOT] = None
 

@@ -20,6 +20,7 @@ from web.pictures import quotation_address
 NAMED = ("document", "page", "citation")
 _ADDRESSED = "addressed_page"
 LONGEST_QUOTATION, MOST_NAMES = 400, 500
+LOST = ":material/link_off:"
 
 _desk = st.components.v2.component("pincite_desk", js=asset("desk.js"))
 
@@ -97,16 +98,12 @@ def follow_address(app: Pincite, slot: str) -> None:
     document = next((one for one in app.library.list() if one.id == named.get("document")), None)
     page = int(named["page"]) if named.get("page", "").isdecimal() else 1
     if document is None or not 1 <= page <= document.page_count:
-        _say("The page in this link was not found. Its document was removed or has no such page.")
+        st.warning("The page in this link was not found. Its document was removed or has no such page.", icon=LOST)
         return
     if "citation" in named and cited is None:
-        _say("The citation in this link was not found. Its page is shown without highlights.")
+        st.warning("The citation in this link was not found. Its page is shown without highlights.", icon=LOST)
     citations, turn_id = (cited.citations, cited.turn_id) if cited else ((), "")
     show_page(slot, ShownPage(document.id, page - 1, citations, turn_id))
-
-
-def _say(words: str) -> None:
-    st.warning(words, icon=":material/link_off:")
 
 
 def write_address(session: Session | None, slot: str) -> None:

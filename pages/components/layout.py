@@ -24,4 +24,5 @@ def asset(name: str) -> str:
 
 def apply_layout() -> None:
     """Narrow windows show the page above the conversation, or below the case to review, instead of beside it."""
-    st.html(_HERE / "layout.css")
+    for style in ("layout.css", "printing.css"):
+        st.html(_HERE / style)

@@ -7,29 +7,27 @@ from core.services.bootstrap import Pincite
 from pages.components.controls import button, download, icon_button, quiet, row
 from pages.components.facade import safely
 from pages.components.layout import HEAD
-from pages.components.page_view import ShownNotes, ShownPage, show_page, shown_notes, shown_page
+from pages.components.page_view import NOTES, ShownPage, show_page
 from pages.components.words import chip_label, escape, shorten
 
 EMPTY = "Nothing is pinned yet. Use *Pin to notes* under an answer, or select words on a page."
 
 
-def draw_notes_button(app: Pincite, session: Session | None, slot: str) -> None:
+def draw_notes_button(app: Pincite, session: Session | None) -> None:
     """Opens the notes in the place of the page, and the page again."""
     if session is None:
         return
-    kept, shown = app.notes.of_session(session.id).groups, shown_notes(slot)
+    kept, shown = app.notes.of_session(session.id).groups, st.session_state.get(NOTES, False)
     label = f"Notes ({len(kept)})" if kept else "Notes"
-    then = shown.page if shown else ShownNotes(shown_page(slot))
-    button(label, "sticky_note_2", show_page, slot, then, key="notes_button", help="Close the notes" if shown else None)
+    button(label, "sticky_note_2", st.session_state.update, {NOTES: not shown}, key="notes_button")
 
 
-def draw_notes_panel(app: Pincite, session: Session, slot: str, shown: ShownNotes) -> None:
+def draw_notes_panel(app: Pincite, session: Session, slot: str) -> None:
     notes = app.notes.of_session(session.id)
     with row(gap="xsmall", key=HEAD):
         st.markdown("**Notes**", width="stretch")
-        if shown.page:
-            quiet("Back to the page", "find_in_page", show_page, slot, shown.page, key=f"{slot}_back")
-        icon_button("Close the notes", "close", show_page, slot, None, key=f"{slot}_close")
+        icon_button("Close the notes", "close", st.session_state.update, {NOTES: False}, key=f"{slot}_close",
+                    shortcut="Escape")  # fmt: skip
     for number, group in enumerate(notes.groups, start=1):
         found = [app.library.located(pin.citation) for pin in group]
         places = tuple(place or pin.citation for place, pin in zip(found, group, strict=True))

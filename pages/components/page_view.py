@@ -25,10 +25,9 @@ PICTURE_WIDTH, LARGE_WIDTH = 1100, 1800
 """Pixels; the larger one is for who has zoomed in."""
 THUMBNAIL, PAGES_NEAR = 110, 3
 _TURNED = "page_turned"
+NOTES = "notes_stand_where_the_page_would"
 HIDDEN = "This text is in the file but not visible on the page. It is never searched, quoted or sent to a model."
-SET_APART = (
-    "This is on the page but not part of its text: struck-out words, footnote marks or line numbers. Never quoted."
-)
+SET_APART = "This is on the page but not in its text: struck-out words, footnote marks, line numbers. Never quoted."
 COMMENTS = "comments"
 LAYERS = {HIDDEN: "Hidden text", SET_APART: "Excluded text", COMMENTS: "Comments"}
 
@@ -52,25 +51,13 @@ class ShownPage:
         return tuple((citation.start, citation.end) for citation in self.here if citation.end > citation.start)
 
 
-@dataclass(frozen=True, slots=True)
-class ShownNotes:
-    """The notes stand beside the conversation, where this page was."""
-
-    page: ShownPage | None
-
-
 def shown_page(slot: str) -> ShownPage | None:
     shown = st.session_state.get(slot)
     return shown if isinstance(shown, ShownPage) else None
 
 
-def shown_notes(slot: str) -> ShownNotes | None:
-    shown = st.session_state.get(slot)
-    return shown if isinstance(shown, ShownNotes) else None
-
-
-def show_page(slot: str, shown: ShownPage | ShownNotes | None) -> None:
-    st.session_state[slot] = shown
+def show_page(slot: str, shown: ShownPage | None) -> None:
+    st.session_state.update({slot: shown, NOTES: False})
 
 
 def by_page(citations: Sequence[Citation]) -> list[list[Citation]]:
@@ -218,6 +205,13 @@ def draw_pager(app: Pincite, document: Document, shown: ShownPage, slot: str) ->
 def _draw_thumbnails(document: Document, shown: ShownPage, slot: str) -> None:
     """The pages around this one and those that are cited, small and with their marks; a press opens one."""
     cited = {one.page_index for one in shown.citations if one.document_id == document.id}
+    if document.page_count > PAGES_NEAR:
+        wanted = st.number_input(
+            "Go to page", 1, document.page_count, shown.page_index + 1, key=f"{slot}_goto_{shown.page_index}"
+        )
+        if wanted != shown.page_index + 1:
+            show_page(slot, replace(shown, page_index=wanted - 1))
+            st.rerun()
     near = range(max(0, shown.page_index - PAGES_NEAR), min(document.page_count, shown.page_index + PAGES_NEAR + 1))
     with row():
         for at in sorted(cited.union(near)):
@@ -263,7 +257,7 @@ def draw_page_panel(app: Pincite, shown: ShownPage, slot: str) -> None:
         draw_pager(app, document, shown, slot)
         draw_neighbours(shown, slot)
         draw_file_button(app, document, key=f"{slot}_file")
-        icon_button("Close the page", "close", show_page, slot, None, key=f"{slot}_close")
+        icon_button("Close the page", "close", show_page, slot, None, key=f"{slot}_close", shortcut="Escape")
     if len(shown.here) == len(shown.marks) == 1:
         st.caption(quotations(shown.here))
     draw_picture(document, shown, slot)

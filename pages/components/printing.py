@@ -5,16 +5,11 @@ The list of citations is for paper alone: on the screen the quotations stand on 
 
 from collections.abc import Mapping, Sequence
 from html import escape
-from pathlib import Path
 
 import streamlit as st
 
 from core.domain.answers import Citation
 from pages.components.words import page_name
-
-
-def apply_print_style() -> None:
-    st.html(Path(__file__).with_name("printing.css"))
 
 
 def draw_printed_citations(citations: Sequence[Citation], names: Mapping[str, str]) -> None:

@@ -52,10 +52,10 @@ def draw_orders(document: Document, receipts: Sequence[PageReceipt], slot: str) 
         return
     with st.expander(f"Instructions to an AI on {count(len(found), 'page')}", icon=":material/smart_toy:"):
         st.caption("They are never sent to a model, and answers that cite these pages wait for review.")
+        pages = {receipt.page_index: receipt for receipt in receipts}
         for page_index, said in list(found.items())[:50]:
             with row(gap="xsmall"):
-                place = ShownPage(document.id, page_index)
-                quiet(f"p. {page_index + 1}", "find_in_page", show_page, slot, place, key=f"orders_at_{page_index}")
+                _page_button(document, pages[page_index], slot, "orders_at")
                 st.caption(f"“{escape(shorten(said, 120))}”")
 
 

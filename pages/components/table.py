@@ -5,11 +5,7 @@ from collections.abc import Sequence
 import streamlit as st
 
 
-def choose_row(table: str, position: int | None) -> None:
-    _choose_rows(table, [] if position is None else [position])
-
-
-def _choose_rows(table: str, positions: Sequence[int]) -> None:
+def choose_rows(table: str, positions: Sequence[int]) -> None:
     st.session_state[table] = {"selection": {"rows": list(positions)}}
 
 
@@ -17,7 +13,7 @@ def choose_pressed_row(table: str, *, several: bool) -> None:
     """Who presses anywhere in a row means the row; with ``several`` the others stay chosen."""
     chosen = st.session_state[table]["selection"]
     if pressed := {row for row, _ in chosen["cells"]}:
-        _choose_rows(table, sorted(pressed ^ set(chosen["rows"])) if several else [*pressed])
+        choose_rows(table, sorted(pressed ^ set(chosen["rows"])) if several else [*pressed])
 
 
 def follow_choices(table: str, ids: Sequence[str]) -> list[str]:
@@ -27,7 +23,7 @@ def follow_choices(table: str, ids: Sequence[str]) -> list[str]:
     rows = (st.session_state.get(table) or {}).get("selection", {}).get("rows", [])
     chosen = [before[row] for row in rows if row < len(before)]
     if rows and before != ids:
-        _choose_rows(table, [ids.index(one) for one in chosen if one in ids])
+        choose_rows(table, [ids.index(one) for one in chosen if one in ids])
     return chosen
 
 

@@ -211,7 +211,7 @@ def _draw_ways_on(app: Pincite, turn: Turn) -> None:
         if turn.verdict and turn.verdict.declined and not turn.review and (turn.scope or _narrowed(turn)):
             button("Search all documents", "travel_explore", partial(again, everywhere=True), key=f"wide_{turn.id}")
         for name in turn.options:
-            button(name, "subdirectory_arrow_right", _choose, app, turn, name, key=f"option_{name}_{turn.id}")
+            button(name, "subdirectory_arrow_right", _ask, app, turn, name, key=f"option_{name}_{turn.id}")
         if turn.options and turn.engine != "quoting":  # which could but repeat one of them
             button("Answer anyway", "done", again, key=f"anyway_{turn.id}")
         if turn.intent is Intent.ABOUT:
@@ -262,7 +262,7 @@ def _draw_more(app: Pincite, turn: Turn) -> None:
             "Ask on its own", "chat_bubble", partial(app.runner.run_again, turn.id, alone=True), key=f"alone_{turn.id}"
         )
     elif turn.plan and turn.plan.readings:
-        quiet("Ask as a follow-up", "forum", _joined, app, turn, key=f"joined_{turn.id}")
+        quiet("Ask as a follow-up", "forum", _ask, app, turn, turn.plan.readings[0].text, True, key=f"joined_{turn.id}")
     if turn.plan:
         link_to_trace(turn, "Full trace")
     if quiet("Delete answer…", "delete", key=f"delete_{turn.id}"):
@@ -279,16 +279,8 @@ def _delete(app: Pincite, turn: Turn) -> None:
     leave_if_gone(app, session)
 
 
-def _joined(app: Pincite, turn: Turn) -> None:
-    """As the last question goes on in it."""
-    if turn.plan:
-        app.runner.ask(
-            turn.session_id, turn.plan.readings[0].text, mode=turn.mode, document_ids=turn.scope or (), fresh=True
-        )
-
-
-def _choose(app: Pincite, turn: Turn, name: str) -> None:
-    app.runner.ask(turn.session_id, name, mode=turn.mode, document_ids=turn.scope or ())
+def _ask(app: Pincite, turn: Turn, question: str, fresh: bool = False) -> None:
+    app.runner.ask(turn.session_id, question, mode=turn.mode, document_ids=turn.scope or (), fresh=fresh)
 
 
 def _keep_feedback(app: Pincite, turn_id: str) -> None:

@@ -1,6 +1,7 @@
 """Words for people: sizes, times, pages and verdicts as one reads them, beside foreign text made harmless."""
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 from datetime import UTC, datetime
 
@@ -96,13 +97,11 @@ def page_name(page_label: str, page_index: int) -> str:
 
 
 def chip_label(group: Sequence[Citation]) -> str:
-    """For example "2, 7 · service-contract · p. iv (6)", for the citations of one page."""
+    """For example "2, 7 · service-contract · p. iv (page 6 of the file)", for the citations of one page."""
     citation = group[0]
     numbers = ", ".join(str(number) for number in sorted({citation.number for citation in group}))
     name = shorten(bare_name(citation.document_name), 30)
-    differs = citation.page_label and citation.page_label != str(citation.page_index + 1)
-    page = f"{citation.page_label} ({citation.page_index + 1})" if differs else str(citation.page_index + 1)
-    return f"{numbers} · {escape(name)} · p. {escape(page)}"
+    return f"{numbers} · {escape(name)} · {escape(page_name(citation.page_label, citation.page_index))}"
 
 
 def confidence(verdict: Verdict, threshold: float) -> str:
@@ -114,21 +113,13 @@ def confidence(verdict: Verdict, threshold: float) -> str:
 
 
 def claims_in_words(parts: Sequence[AnswerPart], verdict: Verdict) -> str:
-    """For example "Quoted word for word", "3 claims supported, 1 unsupported"."""
-    supported = all(claim.status is ClaimStatus.SUPPORTED for claim in verdict.claims)
+    """For example "Quoted word for word", "Claims: 3 supported, 1 unsupported"."""
+    found = Counter(claim.status for claim in verdict.claims)
     said = [part for part in parts if part.text.strip() and part.kind is not PartKind.NOTE]
-    if verdict.claims and supported and all(part.verbatim for part in said):
+    if set(found) == {ClaimStatus.SUPPORTED} and all(part.verbatim for part in said):
         return "Quoted word for word"
-    return _claims_counted(verdict)
-
-
-def _claims_counted(verdict: Verdict) -> str:
-    parts: list[str] = []
-    for status in ClaimStatus:
-        number = sum(claim.status is status for claim in verdict.claims)
-        if number:
-            parts.append(f"{count(number, 'claim') if not parts else number} {status}")
-    return ", ".join(parts)
+    told = [f"{found[status]} {status}" for status in ClaimStatus if found[status]]
+    return f"Claims: {', '.join(told)}" if told else ""
 
 
 NOT_CALIBRATED = "No confidence is known for this kind of answer"

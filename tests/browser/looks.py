@@ -1,4 +1,4 @@
-"""Ten screens as they should look, small and in grey, at two widths and in both themes; run as a module, make them anew."""
+"""Ten screens as they should look, small and in grey, at two widths and in both themes; run it to make them anew."""
 
 import io
 import os

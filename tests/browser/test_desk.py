@@ -151,6 +151,28 @@ def test_words_are_found_on_every_page_and_a_mark_tells_what_it_quotes(quoting_a
     expect(find).to_have_value("")
 
 
+def test_files_are_read_as_they_come_the_wheel_turns_pages_and_escape_closes_them(
+    quoting_app: str, new_page: NewPage, samples: Path
+) -> None:
+    page = new_page()
+    page.goto(quoting_app)
+    page.wait_for_function("document.querySelector('[data-testid=stChatInput]')?.dataset.sends")
+    page.locator('[data-testid="stChatInput"] input[type="file"]').set_input_files(samples / "service-contract.pdf")
+    expect(page.locator(".st-key-controls").get_by_text("service-contract.pdf")).to_be_visible()
+    ask(page, "What is the penalty for late payment?")
+    page.get_by_role("button", name=re.compile(r"^Open service-contract\.pdf, p\. 2")).first.click()
+    page.locator(".pincite-words").hover()
+    later = page.get_by_role("button", name="Page 3 of 4")
+    for _ in range(30):
+        if later.is_visible():
+            break
+        page.mouse.wheel(0, 400)
+        page.wait_for_timeout(100)
+    expect(later).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(page.locator(".st-key-page_panel")).to_have_count(0)
+
+
 def test_a_half_typed_question_outlives_another_page_and_files_may_be_dropped_anywhere(
     quoting_app: str, new_page: NewPage
 ) -> None:

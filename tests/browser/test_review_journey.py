@@ -48,6 +48,7 @@ def test_a_reviewed_answer_outlives_a_restart_answers_again_and_goes_stale(tmp_p
         editor.fill(WRONG)
         expect(page.get_by_text("9 % does not occur in the evidence")).to_be_visible()
         expect(page.get_by_text("Edited, not saved").filter(visible=True)).to_have_count(1)
+        expect(page.get_by_text("1 claim not supported").filter(visible=True)).to_have_count(1)
         page.reload()
         expect(editor).to_have_value(WRONG)
         page.get_by_role("heading", name="Review").click()

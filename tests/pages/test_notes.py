@@ -39,5 +39,5 @@ def test_notes_take_the_place_of_the_page_and_give_it_back(contract: Document, a
     assert screen.test.button(key="icon_chat_page_next")
     screen.press("Notes")
     assert "Nothing is pinned yet" in screen.words()
-    screen.press("Back to the page")
+    screen.press("Close the notes")
     assert screen.test.button(key="icon_chat_page_next") and "Nothing is pinned yet" not in screen.words()
