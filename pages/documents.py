@@ -305,9 +305,7 @@ def draw_metadata(app: Pincite, document: Document) -> None:
         for row, before in zip(edited, rows, strict=True)
         if (value := (row["Value"] or "").strip())
     ]
-    st.markdown(
-        f"{size(document.byte_size)} · {count(document.passage_count, 'passage')} · added {moment(document.added_at)}"
-    )
+    st.markdown(f"{size(document.byte_size)} · added {moment(document.added_at)}")
     if tuple(fields) != document.metadata and st.button("Save changes", type="primary"):
         app.ingest.set_metadata(document.id, fields)
         st.rerun()

@@ -125,9 +125,7 @@ def _tell_decided_elsewhere(app: Pincite, turn_id: str) -> None:
 
 def draw_filters(names: dict[str, str]) -> TurnFilter:
     with row(vertical_alignment="bottom"):
-        words = st.text_input(
-            "Search", type="search", live=True, placeholder="Words in the question or reason", key="review_words"
-        )
+        words = st.text_input("Search", type="search", live=True, placeholder="Question or reason", key="review_words")
         document = st.selectbox("Document", ["", *names], format_func=lambda id_: names.get(id_, "Any document"))
         days = AGES[st.selectbox("Age", list(AGES), width=150)]
         most = st.slider("Confidence up to", 0, 100, 100, step=5, format="%d%%", width=200)

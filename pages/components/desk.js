@@ -205,6 +205,8 @@ export default function ({ data, setTriggerValue }) {
     }
   }
   const open = (event) => {
+    const copy = event.type === "click" && event.target.closest?.('[class*="st-key-icon_copy_"]')
+    if (copy) navigator.clipboard.writeText(data.copied[copy.className.match(/st-key-icon_copy_(\w+)/)[1]])
     const badge = event.target.closest?.('.stMarkdownBadge[role="button"]')
     if (!badge || (event.type === "keydown" && !["Enter", " "].includes(event.key))) return
     event.preventDefault()

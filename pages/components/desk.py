@@ -14,6 +14,7 @@ from core.domain.turns import Session, Tier, Turn, TurnStatus
 from core.services.bootstrap import Pincite
 from pages.components.layout import CONVERSATION, asset
 from pages.components.page_view import ShownPage, cited_page, show_page, shown_page
+from pages.components.printing import as_text
 from pages.components.words import count, page_name, shorten
 from web.pictures import quotation_address
 
@@ -39,6 +40,7 @@ def draw_desk(
             "status": _status(app, session, turns),
             "names": [bare_name(document.name) for document in documents[:MOST_NAMES]],
             "session": session.id if session else "",
+            "copied": {turn.id: as_text(turn, here) for turn in turns},
             "asked": f"{turns[-1].id} {len(waiting)}" if turns else "",
             "cited": {turn.id: {str(place.number): _place_shown(place, turn) for place in turn.final_citations
                                 if place.document_id in here} for turn in turns},

@@ -135,9 +135,15 @@ function bring(mark, pane, window_too) {
 }
 
 // Scrolling that begins at the end of a page, and goes on, turns to the next one; at its beginning, to the one before.
-function turnAtEnds(data, pane, words, trigger) {
+function turnAtEnds(data, pane, words, trigger, zoom) {
   let last = 0, past = 0
   pane.onwheel = (event) => {
+    if (event.ctrlKey) {
+      event.preventDefault()
+      if (event.timeStamp - last > REST) zoom(-Math.sign(event.deltaY))
+      last = event.timeStamp
+      return
+    }
     const scrolls = scroller(words), step = Math.sign(event.deltaY), target = data.page + step
     const fresh = event.timeStamp - last > REST
     last = event.timeStamp
@@ -239,7 +245,7 @@ function draw(data, tools, image, setStateValue, trigger) {
     setTimeout(() => bring(mark, pane, false), 50)
   }
   Object.assign(pane.dataset, { shown: data.key, turned: "" })
-  turnAtEnds(data, pane, words, trigger)
+  turnAtEnds(data, pane, words, trigger, zoom)
   const selected = () => setTimeout(() => offer(data, words, (text) => trigger("pin", text)), 10)
   words.onmouseup = words.onkeyup = selected
   words.oncopy = (event) => {

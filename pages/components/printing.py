@@ -1,25 +1,33 @@
-"""What the browser prints of a conversation: all that is shown of it, black on white, each answer with its citations.
+"""What is printed or copied of a conversation, each answer with its citations.
 
-The list of citations is for paper alone: on the screen the quotations stand on the buttons that open their pages.
+On the screen the quotations stand on the buttons that open their pages.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Sequence
 from html import escape
 
 import streamlit as st
 
 from core.domain.answers import Citation
+from core.domain.turns import Turn
+from core.text.marks import marked_text
 from pages.components.words import page_name
 
 
-def draw_printed_citations(citations: Sequence[Citation], names: Mapping[str, str]) -> None:
+def as_text(turn: Turn, documents: Container[str]) -> str:
+    """An answer to paste elsewhere: its words with their numbers, and what these quote."""
+    cited = "\n".join(_line(place, documents) for place in turn.final_citations)
+    return f"{marked_text(turn.final_parts)}\n\n{cited}".strip()
+
+
+def draw_printed_citations(citations: Sequence[Citation], names: Container[str]) -> None:
     """List what the chips open, for paper; nothing of it is on the screen."""
     if citations:
         told = (escape(_line(place, names)) for place in citations)
         st.html("".join(f'<div class="pincite-printed" data-cited="{words}"></div>' for words in told))
 
 
-def _line(place: Citation, names: Mapping[str, str]) -> str:
+def _line(place: Citation, names: Container[str]) -> str:
     gone = "" if place.document_id in names else " (source removed)"
     page = page_name(place.page_label, place.page_index)
     return f"[{place.number}] {place.document_name}, {page}{gone}: “{' '.join(place.quotation.split())}”"

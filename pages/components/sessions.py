@@ -114,9 +114,7 @@ def draw_session_menu(app: Pincite, session: Session, turns: Sequence[Turn]) -> 
             if (asked := app.turns.count(session.id)) > len(turns):
                 quiet("Show everything, for printing", "print", show_more, session.id, asked, key=f"all_{session.id}")
             if quiet("Delete…", "delete"):
-                words = (
-                    f"**{escape(session.title)}** and its answers, traces and reviews will be deleted. Documents stay."
-                )
+                words = f"**{escape(session.title)}** and its answers and reviews will be deleted. Documents stay."
                 confirm_deletion("Delete this session?", words, _delete, app, session)
 
 

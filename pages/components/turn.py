@@ -13,7 +13,7 @@ from core.domain.turns import FeedbackKind, ReviewDecision, Tier, Turn, TurnSnap
 from core.services.bootstrap import Pincite
 from core.services.exports import ExportForm
 from pages.components.answer import answer_markdown, draw_charts, draw_evaluation
-from pages.components.controls import button, confirm_deletion, download, link_to_trace, quiet, row
+from pages.components.controls import button, confirm_deletion, download, icon_button, link_to_trace, quiet, row
 from pages.components.facade import errors_told, safely
 from pages.components.page_view import draw_chips, passages_found
 from pages.components.printing import draw_printed_citations
@@ -225,6 +225,7 @@ def _draw_quiet_actions(app: Pincite, turn: Turn) -> None:
             given = {FeedbackKind.GOOD: 1, FeedbackKind.BAD: 0}.get(turn.feedback) if turn.feedback else None
             st.feedback("thumbs", key=f"feedback_{turn.id}", default=given,
                         on_change=safely, args=(_keep_feedback, app, turn.id))  # fmt: skip
+            icon_button("Copy the answer with its citations", "content_copy", st.toast, "Copied", key=f"copy_{turn.id}")
             if turn.final_citations:
                 quiet("Pin to notes", "keep", app.notes.pin, turn.session_id, turn.final_citations,
                       key=f"pin_all_{turn.id}", help="Add this answer's quotations to the notes")  # fmt: skip

@@ -126,6 +126,11 @@ def test_words_are_found_on_every_page_and_a_mark_tells_what_it_quotes(quoting_a
     page.goto(quoting_app)
     page.get_by_role("button", name="Try it with the sample contract").click()
     mark = page.get_by_role("button", name=re.compile(r"^Open service-contract\.pdf, p\. 2")).first
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    page.get_by_role("button", name="Copy the answer with its citations").click()
+    expect(page.get_by_text("Copied")).to_be_visible()
+    copied = page.evaluate("navigator.clipboard.readText()")
+    assert "1.5 % of the overdue amount" in copied and "\n\n[1] service-contract.pdf, p. 2: “" in copied
     mark.hover()
     expect(page.locator(".pincite-card")).to_contain_text("service-contract.pdf, p. 2")
     expect(page.locator(".pincite-card")).to_contain_text("Supported")
