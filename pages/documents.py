@@ -162,7 +162,7 @@ def draw_table(app: Pincite, documents: Sequence[Document]) -> list[Document]:
         selection_mode=["multi-row" if several else "single-row", "single-cell"],
         height="content" if len(rows) <= 10 else 518, row_height=48,
         column_config={
-            "Page": st.column_config.ImageColumn("", width=40),
+            "Page": st.column_config.ImageColumn(width=56),
             "Document": st.column_config.TextColumn(width=320),
             "Status": st.column_config.TextColumn(width=120),
             "Pages": st.column_config.NumberColumn(width=60),

@@ -174,8 +174,13 @@ def test_files_are_read_as_they_come_the_wheel_turns_pages_and_escape_closes_the
         page.mouse.wheel(0, 400)
         page.wait_for_timeout(100)
     expect(later).to_be_visible()
-    page.keyboard.press("Escape")
-    expect(page.locator(".st-key-page_panel")).to_have_count(0)
+    panel = page.locator(".st-key-page_panel")
+    for _ in range(30):  # a key that meets a page in mid-redraw is lost
+        page.keyboard.press("Escape")
+        page.wait_for_timeout(1000)
+        if not panel.count():
+            break
+    expect(panel).to_have_count(0)
 
 
 def test_a_half_typed_question_outlives_another_page_and_files_may_be_dropped_anywhere(
