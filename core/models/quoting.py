@@ -261,6 +261,8 @@ def quotes(
             if alike := family(question, selection.scored):
                 return alike
             sure = min(sure, UNSURE_OF_NOTHING)  # they may be there, uncounted
+        if asks_yes_or_no(question):  # what decides it may have none of its words
+            sure = min(sure, UNSURE_OF_NOTHING)
         strange = bool(absent) and frozenset(content_terms(question)).issubset(map(stem, absent))
         near = sure < QUITE_SURE and not strange
         nearest = [quotation_of(one.unit) for one in selection.scored[:1] if near]

@@ -17,8 +17,9 @@ function keepTyped() {
   for (const event of ["keyup", "click"]) document.addEventListener(event, () => setTimeout(save, 300))
 }
 
-// The documents whose names hold what is typed behind an @, to be chosen with the arrows, Enter or the pointer.
-let names = []
+// What has a name with the words typed behind an @, to be chosen with the arrows, Enter or the pointer: a document is
+// named in the question, a session is opened.
+let names = [], openSession
 function offerNames() {
   const area = box()
   if (!area || area.dataset.names) return
@@ -26,9 +27,14 @@ function offerNames() {
   let list = null
   const close = () => { list?.remove(); list = null }
   const typed = () => area.value.slice(0, area.selectionStart).match(/(?:^|[\s(])@([^@\n]{0,80})$/)?.[1]
-  const choose = (name) => {
+  const choose = ({ name, session }) => {
     const [end, part] = [area.selectionStart, typed() ?? ""]
     const before = area.value.slice(0, end - part.length)
+    if (session) {
+      write(area, before.slice(0, -1) + area.value.slice(end))
+      close()
+      return openSession(session)
+    }
     write(area, `${before}${name} ${area.value.slice(end)}`)
     area.setSelectionRange(before.length + name.length + 1, before.length + name.length + 1)
     close()
@@ -39,14 +45,15 @@ function offerNames() {
   }
   const draw = () => {
     const part = typed()
-    const fits = part === undefined ? [] : names.filter((name) => name.toLowerCase().includes(part.toLowerCase()))
+    const fits = part === undefined ? [] : names.filter(({ name }) => name.toLowerCase().includes(part.toLowerCase()))
     close()
     if (!fits.length) return
     list = area.closest(".stApp").appendChild(document.createElement("div"))
-    Object.assign(list, { className: "pincite-names", role: "listbox", ariaLabel: "Documents" })
-    list.append(...fits.slice(0, 8).map((name) => {
-      const option = Object.assign(document.createElement("div"), { textContent: name, role: "option" })
-      option.addEventListener("pointerdown", (event) => { event.preventDefault(); choose(name) })
+    Object.assign(list, { className: "pincite-names", role: "listbox", ariaLabel: "Documents and sessions" })
+    list.append(...fits.slice(0, 8).map((one) => {
+      const option = Object.assign(document.createElement("div"), { role: "option", one })
+      option.textContent = one.session ? `Session: ${one.name}` : one.name
+      option.addEventListener("pointerdown", (event) => { event.preventDefault(); choose(one) })
       return option
     }))
     select(list.firstChild)
@@ -61,8 +68,8 @@ function offerNames() {
     const act = {
       ArrowDown: () => select(chosen.nextSibling ?? list.firstChild),
       ArrowUp: () => select(chosen.previousSibling ?? list.lastChild),
-      Enter: () => choose(chosen.textContent),
-      Tab: () => choose(chosen.textContent),
+      Enter: () => choose(chosen.one),
+      Tab: () => choose(chosen.one),
       Escape: close,
     }[event.key]
     if (!act) return
@@ -178,7 +185,8 @@ export default function ({ data, setTriggerValue }) {
   sendFiles()
   focusWithSlash()
   offerQuestion()
-  names = data.names
+  names = [...data.names.map((name) => ({ name })), ...data.sessions.map(([session, name]) => ({ session, name }))]
+  openSession = (session) => setTriggerValue("session", session)
   offerNames()
   const pane = document.querySelector(`.st-key-${data.pane}`)
   if (!pane) return

@@ -15,6 +15,7 @@ from core.services.bootstrap import Pincite
 from pages.components.layout import CONVERSATION, asset
 from pages.components.page_view import ShownPage, cited_page, show_page, shown_page
 from pages.components.printing import as_text
+from pages.components.sessions import choose_session
 from pages.components.words import count, page_name, shorten
 from web.pictures import quotation_address
 
@@ -39,6 +40,7 @@ def draw_desk(
             "pane": CONVERSATION,
             "status": _status(app, session, turns),
             "names": [bare_name(document.name) for document in documents[:MOST_NAMES]],
+            "sessions": [(one.id, one.title) for one in app.sessions.list(most=MOST_NAMES) if one != session],
             "session": session.id if session else "",
             "copied": {turn.id: as_text(turn, here) for turn in turns},
             "asked": f"{turns[-1].id} {len(waiting)}" if turns else "",
@@ -46,6 +48,7 @@ def draw_desk(
                                 if place.document_id in here} for turn in turns},
         },
         on_open_change=lambda: _open(app, slot, st.session_state["desk"].open),
+        on_session_change=lambda: choose_session(st.session_state["desk"].session or ""),
     )  # fmt: skip
 
 

@@ -52,7 +52,7 @@ def _newest(app: Pincite, collection_id: str | None = None) -> str:
     return next((session.id for session in app.sessions.list(most=1, collection_id=collection_id)), "")
 
 
-def _choose(session_id: str) -> None:
+def choose_session(session_id: str) -> None:
     st.session_state["session_id"] = session_id
     st.session_state["chat_page"] = None
 
@@ -61,7 +61,7 @@ def _enter(app: Pincite, collection_id: str) -> None:
     """Open the newest session of the collection, or a new one where it has none."""
     use_collection(collection_id)
     st.session_state.pop(NEW, None)  # what was chosen in the other collection
-    _choose(_newest(app, collection_id))
+    choose_session(_newest(app, collection_id))
 
 
 def draw_session_list(app: Pincite, current: Session | None) -> Collection | None:
@@ -70,7 +70,7 @@ def draw_session_list(app: Pincite, current: Session | None) -> Collection | Non
     with st.sidebar:
         if app.collections.list():
             choose_collection(app, collection, "collection_on_chat", partial(_enter, app))
-        button("New session", "add_comment", _choose, "", width="stretch", disabled=current is None)
+        button("New session", "add_comment", choose_session, "", width="stretch", disabled=current is None)
         wanted = st.text_input("Search sessions", type="search", live=True, placeholder="Search sessions",
                                label_visibility="collapsed")  # fmt: skip
         most = shown_of("sessions", SESSIONS_A_PAGE)
@@ -92,7 +92,8 @@ def _draw_sessions(sessions: Sequence[Session], current: Session | None) -> None
     for session in sessions:
         title = escape(session.title)
         label = f":primary[**{title}**]" if current and session.id == current.id else title
-        quiet(label, "chat_bubble", _choose, session.id, key=f"session_{session.id}", width="stretch", wrap=False)
+        key = f"session_{session.id}"
+        quiet(label, "chat_bubble", choose_session, session.id, key=key, width="stretch", wrap=False)
 
 
 def draw_session_menu(app: Pincite, session: Session, turns: Sequence[Turn]) -> None:
@@ -121,7 +122,7 @@ def draw_session_menu(app: Pincite, session: Session, turns: Sequence[Turn]) -> 
 def leave_if_gone(app: Pincite, session: Session) -> None:
     """Open another session of its collection where this one is not there any more."""
     if app.sessions.find(session.id) is None:
-        _choose(_newest(app, session.collection_id))
+        choose_session(_newest(app, session.collection_id))
 
 
 def _delete(app: Pincite, session: Session) -> None:
