@@ -222,8 +222,7 @@ def draw_document(app: Pincite, document: Document, collection: Collection | Non
         draw_file_button(app, document, key="document_file")
         if app.turns.lines(TurnFilter(document_id=document.id), most=1):
             download("Marked copy", lambda: app.exports.marked(document), f"{bare_name(document.name)} (marked).pdf",
-                     "application/pdf", key="marked_file",
-                     help="A copy of this PDF with every cited passage marked")  # fmt: skip
+                     key="marked_file", help="A copy of this PDF with every cited passage marked")  # fmt: skip
         draw_deleting(app, [document])
     if document.message and document.status in (DocumentStatus.FAILED, DocumentStatus.CANCELLED):
         st.error(escape(document.message), icon=":material/error:")

@@ -40,7 +40,7 @@ def draw_turn(app: Pincite) -> None:
         st.markdown(f"{STATUS_WORDS[turn.status]} · {escape(turn.engine)} · {moment(turn.started_at)}", width="content")
         link_to_session(turn.session_id)
         download("Download as JSON", lambda: json.dumps(asdict(turn), indent=2, ensure_ascii=False),
-                 f"trace-{turn.id[:8]}.json", "application/json")  # fmt: skip
+                 f"trace-{turn.id[:8]}.json")  # fmt: skip
     if turn.error:
         st.error(escape(turn.error), icon=":material/error:")
     draw_path(turn)

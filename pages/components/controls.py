@@ -1,6 +1,7 @@
 """What all pages draw alike: a row, a quiet button, a list that grows when asked, a question before a deletion."""
 
 from collections.abc import Callable
+from mimetypes import guess_type
 from typing import Any
 
 import streamlit as st
@@ -34,8 +35,9 @@ def icon_button(name: str, icon: str, do: Callback, *args: object, key: str, **o
     return quiet(name, icon, do, *args, key=f"icon_{key}", **({"help": name} | options))
 
 
-def download(label: str, data: Callable[[], bytes | str], file_name: str, mime: str, **options: Any) -> None:
+def download(label: str, data: Callable[[], bytes | str], file_name: str, **options: Any) -> None:
     """Offer a file that is made only when it is asked for."""
+    mime = guess_type(file_name)[0] or "application/octet-stream"
     st.download_button(label, data=data, file_name=file_name, mime=mime, icon=":material/download:", type="tertiary",
                        on_click="ignore", **options)  # fmt: skip
 

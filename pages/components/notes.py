@@ -47,7 +47,7 @@ def draw_notes_panel(app: Pincite, session: Session, slot: str) -> None:
     _draw_text(app, session.id, notes.text)
     if notes.pins or notes.text:
         download("Export as Markdown", lambda: app.notes.export_markdown(session.id),
-                 f"{session.title[:60]} (notes).md", "text/markdown", key=f"notes_export_{session.id}")  # fmt: skip
+                 f"{session.title[:60]} (notes).md", key=f"notes_export_{session.id}")  # fmt: skip
 
 
 def _draw_text(app: Pincite, session_id: str, stored: str) -> None:

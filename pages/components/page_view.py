@@ -246,7 +246,7 @@ def draw_neighbours(shown: ShownPage, slot: str) -> None:
 
 def draw_file_button(app: Pincite, document: Document, *, key: str) -> None:
     download("Download the PDF", lambda: app.library.file_path(document.id).read_bytes(), document.name,
-             "application/pdf", key=f"icon_{key}", help="Download the PDF")  # fmt: skip
+             key=f"icon_{key}", help="Download the PDF")  # fmt: skip
 
 
 def draw_page_panel(app: Pincite, shown: ShownPage, slot: str) -> None:

@@ -19,7 +19,6 @@ from pages.components.words import count, escape, shorten, status_in_words
 NEW = "new_scope"
 LONGEST_NAME = 32
 FEW, MOST_LISTED = 20, 40
-SOURCES = "sources"
 ALL_SEARCHED = ("Search all documents", "done_all")
 ONE_SEARCHED = ("Search only this document", "filter_center_focus")
 
@@ -79,7 +78,7 @@ def draw_sources(app: Pincite, session: Session | None, documents: Sequence[Docu
     chosen, session_id = set(chosen_documents(session)), session.id if session else ""
     here = [document.id for document in documents if document.id in chosen]
     # always the same label: with another one it would close when a source is ticked
-    with st.sidebar, st.expander("Sources", expanded=len(documents) <= FEW), st.container(key=SOURCES, gap=None):
+    with st.sidebar, st.expander("Sources", expanded=len(documents) <= FEW), st.container(key="sources", gap=None):
         for document in documents[:MOST_LISTED]:
             key = f"source_{session_id}_{document.id}"
             st.session_state[key] = not chosen or document.id in chosen

@@ -18,12 +18,9 @@ from pages.components.words import escape
 SESSIONS_A_PAGE = 15
 MOST_NEAR = 5
 EXPORTS = {
-    ExportForm.BINDER: ("Export with the cited pages (PDF)", "application/pdf"),
-    ExportForm.WORD: (
-        "Export for Word, with footnotes",
-        "application/vnd.openxmlformats-officedocument.wordprocessingml.document",
-    ),
-    ExportForm.JSON: ("Export for programs (JSON)", "application/json"),
+    ExportForm.BINDER: "Export with the cited pages (PDF)",
+    ExportForm.WORD: "Export for Word, with footnotes",
+    ExportForm.JSON: "Export for programs (JSON)",
 }
 
 
@@ -106,12 +103,11 @@ def draw_session_menu(app: Pincite, session: Session, turns: Sequence[Turn]) -> 
             if title and title.strip() != session.title:
                 app.sessions.rename(session.id, title.strip())
                 st.rerun()
-            download("Export as Markdown", lambda: app.sessions.export_markdown(session.id),
-                     f"{session.title[:60]}.md", "text/markdown")  # fmt: skip
+            download("Export as Markdown", lambda: app.sessions.export_markdown(session.id), f"{session.title[:60]}.md")
             if any(turn.final_citations for turn in turns):
-                for form, (label, mime) in EXPORTS.items():
+                for form, label in EXPORTS.items():
                     download(label, partial(app.exports.of_session, session.id, form), f"{session.title[:60]}{form}",
-                             mime, key=f"export_{form}")  # fmt: skip
+                             key=f"export_{form}")  # fmt: skip
             if (asked := app.turns.count(session.id)) > len(turns):
                 quiet("Show everything, for printing", "print", show_more, session.id, asked, key=f"all_{session.id}")
             if quiet("Delete…", "delete"):

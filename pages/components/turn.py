@@ -17,7 +17,7 @@ from pages.components.controls import button, confirm_deletion, download, icon_b
 from pages.components.facade import errors_told, safely
 from pages.components.page_view import draw_chips, passages_found
 from pages.components.printing import draw_printed_citations
-from pages.components.sessions import EXPORTS, leave_if_gone
+from pages.components.sessions import leave_if_gone
 from pages.components.why import draw_why
 from pages.components.words import (
     STATUS_WORDS,
@@ -252,10 +252,10 @@ def _ask_what_is_wrong(app: Pincite, turn: Turn) -> None:
 def _draw_more(app: Pincite, turn: Turn) -> None:
     """What is seldom done with an answer."""
     if turn.final_citations:
-        download("Save evidence", lambda: app.exports.of_turn(turn.id), f"{turn.question[:60]}.pdf", "application/pdf",
+        download("Save evidence", lambda: app.exports.of_turn(turn.id), f"{turn.question[:60]}.pdf",
                  key=f"binder_{turn.id}", help="This answer with the pages it cites, as a sealed PDF")  # fmt: skip
         download("Save as Word", lambda: app.exports.of_turn(turn.id, ExportForm.WORD), f"{turn.question[:60]}.docx",
-                 EXPORTS[ExportForm.WORD][1], key=f"word_{turn.id}")  # fmt: skip
+                 key=f"word_{turn.id}")  # fmt: skip
     if turn.status is TurnStatus.ANSWERED:
         quiet("Send to review", "rate_review", app.reviews.send, turn.id, key=f"review_{turn.id}")
     if turn.plan and turn.plan.standalone_question != turn.plan.question:
