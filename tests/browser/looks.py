@@ -4,8 +4,9 @@ import io
 import os
 import re
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Literal
 
 from PIL import Image
 from playwright.sync_api import Page, sync_playwright
@@ -14,10 +15,11 @@ from tests.browser.conftest import ARGUMENTS, PATIENCE_MS
 from tests.serving import free_port, running_app
 
 KEPT = Path(__file__).with_suffix("")
-WIDTHS, THEMES, HEIGHT = (1440, 1024), ("light", "dark"), 900
+WIDTHS, HEIGHT = (1440, 1024), 900
+THEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
 SMALLER = 5
 """Times that a kept picture is smaller: words are stripes, and what a clock or another font changes is hardly seen."""
-SETTLE_MS = 900
+SETTLE_MS, TRIES = 900, 15
 
 
 def main() -> None:
@@ -36,20 +38,28 @@ def main() -> None:
         browser.close()
 
 
-def looks(page: Page, entrance: str) -> Iterator[tuple[str, Image.Image]]:
-    """Each screen at each width and in each theme, by its name."""
+def looks(
+    page: Page, entrance: str, drawn: Callable[[str, Image.Image], bool] = lambda name, look: True
+) -> Iterator[tuple[str, Image.Image]]:
+    """Each screen at each width and in each theme, by its name; a busy machine is given time until it is ``drawn``."""
     for screen in _screens(page, entrance):
         for width in WIDTHS:
             page.set_viewport_size({"width": width, "height": HEIGHT})
             for theme in THEMES:
                 page.emulate_media(color_scheme=theme)
-                page.wait_for_timeout(SETTLE_MS)
-                shot = Image.open(io.BytesIO(page.screenshot())).convert("L")
-                yield (
-                    f"{screen}-{width}-{theme}",
-                    shot.resize((width // SMALLER, HEIGHT // SMALLER), Image.Resampling.BOX),
-                )
+                name = f"{screen}-{width}-{theme}"
+                for _ in range(TRIES):
+                    page.wait_for_timeout(SETTLE_MS)
+                    look = _small(page.screenshot())
+                    if drawn(name, look):
+                        break
+                yield name, look
         page.set_viewport_size({"width": WIDTHS[0], "height": HEIGHT})
+
+
+def _small(shot: bytes) -> Image.Image:
+    picture = Image.open(io.BytesIO(shot)).convert("L")
+    return picture.resize((picture.width // SMALLER, picture.height // SMALLER), Image.Resampling.BOX)
 
 
 def _screens(page: Page, entrance: str) -> Iterator[str]:
