@@ -19,7 +19,7 @@ function keepTyped() {
 
 // What has a name with the words typed behind an @, to be chosen with the arrows, Enter or the pointer: a document is
 // named in the question, a session is opened.
-let names = [], openSession
+let names = [], openSession, drawNames
 function offerNames() {
   const area = box()
   if (!area || area.dataset.names) return
@@ -60,6 +60,7 @@ function offerNames() {
     const at = area.getBoundingClientRect()
     Object.assign(list.style, { left: `${at.left}px`, bottom: `${innerHeight - at.top + 8}px` })
   }
+  drawNames = draw
   area.addEventListener("input", draw)
   area.addEventListener("blur", close)
   document.addEventListener("keydown", (event) => {
@@ -186,6 +187,9 @@ export default function ({ data, setTriggerValue }) {
   focusWithSlash()
   offerQuestion()
   names = [...data.names.map((name) => ({ name })), ...data.sessions.map(([session, name]) => ({ session, name }))]
+  const listed = JSON.stringify(names)
+  if (box()?.dataset.listed !== listed) drawNames?.()
+  if (box()) box().dataset.listed = listed
   openSession = (session) => setTriggerValue("session", session)
   offerNames()
   const pane = document.querySelector(`.st-key-${data.pane}`)

@@ -20,6 +20,11 @@ THEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
 SMALLER = 5
 """Times that a kept picture is smaller: words are stripes, and what a clock or another font changes is hardly seen."""
 SETTLE_MS, TRIES = 900, 15
+TO_THE_TOP = """for (const one of document.querySelectorAll(".st-key-page_panel, :has(> .st-key-page_panel)"))
+  one.scrollTop = 0"""
+"""How far an opened page is scrolled to its mark hangs on when its picture came."""
+ALONE = {"PINCITE_ENGINE": "quoting", "PINCITE_OLLAMA_HOST": "http://127.0.0.1:9"}
+"""No model server shows in the pictures, whatever runs on this machine."""
 
 
 def main() -> None:
@@ -27,7 +32,7 @@ def main() -> None:
     KEPT.mkdir(exist_ok=True)
     with (
         tempfile.TemporaryDirectory() as work,
-        running_app(Path(work), port=free_port(), environment={**os.environ, "PINCITE_ENGINE": "quoting"}) as app,
+        running_app(Path(work), port=free_port(), environment={**os.environ, **ALONE}) as app,
         sync_playwright() as playwright,
     ):
         browser = playwright.chromium.launch(executable_path="/usr/bin/chromium", args=ARGUMENTS)
@@ -49,6 +54,7 @@ def looks(
                 page.emulate_media(color_scheme=theme)
                 name = f"{screen}-{width}-{theme}"
                 for _ in range(TRIES):
+                    page.evaluate(TO_THE_TOP)
                     page.wait_for_timeout(SETTLE_MS)
                     look = _small(page.screenshot())
                     if drawn(name, look):

@@ -1,10 +1,14 @@
 """No screen looks otherwise than it did when somebody last looked at it and made its picture anew."""
 
+from pathlib import Path
+
 import pytest
 from PIL import Image, ImageChops
 
-from tests.browser.looks import KEPT, THEMES, WIDTHS, looks
+from tests.browser.conftest import environment
+from tests.browser.looks import ALONE, KEPT, THEMES, WIDTHS, looks
 from tests.browser.test_journeys import NewPage
+from tests.serving import free_port, running_app
 
 SAME = 24
 """Levels of grey, of 256, by which a point may differ."""
@@ -20,14 +24,15 @@ def differing(one: Image.Image, other: Image.Image) -> float:
     return sum(levels[SAME + 1 :]) / sum(levels)
 
 
-def test_every_screen_looks_as_it_should(quoting_app: str, new_page: NewPage) -> None:
+def test_every_screen_looks_as_it_should(tmp_path: Path, new_page: NewPage) -> None:
     """`python -m tests.browser.looks` makes the kept pictures anew; look at them before you commit them."""
 
     def apart(name: str, look: Image.Image) -> float:
         return differing(look, Image.open(KEPT / f"{name}.png"))
 
-    shown = looks(new_page(), quoting_app, lambda name, look: apart(name, look) <= MOST)
-    found = {name: apart(name, look) for name, look in shown}
+    with running_app(tmp_path, port=free_port(), environment=environment(**ALONE)) as app:
+        shown = looks(new_page(), app.entrance, lambda name, look: apart(name, look) <= MOST)
+        found = {name: apart(name, look) for name, look in shown}
     assert len(found) == 10 * len(WIDTHS) * len(THEMES)
     assert {name: share for name, share in found.items() if share > MOST} == {}
 
