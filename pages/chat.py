@@ -28,6 +28,7 @@ MODES = {Mode.AUTO: "Auto", Mode.DOCUMENTS: "Documents", Mode.CHAT: "Chat"}
 TURNS_A_PAGE = 20
 MOST_CARDS = 3
 LONGEST_MODEL = 24
+TO_PROSE = "For answers in prose, connect a language model in the settings."
 SAMPLE_QUESTION = "What is the penalty for late payment?"
 
 
@@ -152,10 +153,7 @@ def draw_welcome(
     )
     engine = app.engines.state()
     if engine.name == "quoting":
-        chosen_one = app.settings.current.engine not in ("auto", "quoting")  # and why it is not used is to be told
-        why = (
-            escape(engine.message) if chosen_one else "For answers in prose, connect a language model in the settings."
-        )
+        why = TO_PROSE if app.settings.current.engine in ("auto", "quoting") else escape(engine.message)
         st.info(f"Answers quote your documents word for word. {why}", icon=":material/format_quote:")
     chosen = chosen_documents(session)
     searched = [one for one in documents if one.searchable and (not chosen or one.id in chosen)]

@@ -257,11 +257,9 @@ def quotes(
         sure = 1 - selection.answered
         if in_another_language(question, [one.unit.item.passage.text for one in selection.scored]):
             sure, absent = min(sure, UNREAD), ()
-        if asks_how_many(question):
-            if alike := family(question, selection.scored):
-                return alike
-            sure = min(sure, UNSURE_OF_NOTHING)  # they may be there, uncounted
-        if asks_yes_or_no(question):  # what decides it may have none of its words
+        if asks_how_many(question) and (alike := family(question, selection.scored)):
+            return alike
+        if asks_how_many(question) or asks_yes_or_no(question):
             sure = min(sure, UNSURE_OF_NOTHING)
         strange = bool(absent) and frozenset(content_terms(question)).issubset(map(stem, absent))
         near = sure < QUITE_SURE and not strange

@@ -105,7 +105,9 @@ function sendFiles() {
   input.dataset.sends = "yes"
   const send = () => {
     const button = input.querySelector('[data-testid="stChatInputSubmitButton"]')
-    if (input.querySelector('[data-testid="stFileChip"]') && !box()?.value.trim() && !button.disabled) button.click()
+    const files = [...input.querySelectorAll('[data-testid="stFileChip"]')]
+    const sound = files.length && files.every((file) => file.ariaInvalid !== "true") // else their message would go, too
+    if (sound && !box()?.value.trim() && !button.disabled) button.click()
   }
   let waiting
   new MutationObserver(() => {
@@ -178,6 +180,15 @@ function offerQuestion() {
   app.prepend(link)
 }
 
+// Over plain HTTP from another machine a page has no clipboard, and what is selected is copied.
+function copyAnswer(text) {
+  if (navigator.clipboard) return navigator.clipboard.writeText(text)
+  const area = document.body.appendChild(Object.assign(document.createElement("textarea"), { value: text }))
+  area.select()
+  document.execCommand("copy")
+  area.remove()
+}
+
 const hideCard = () => document.querySelector(".pincite-card")?.remove()
 
 export default function ({ data, setTriggerValue }) {
@@ -218,7 +229,7 @@ export default function ({ data, setTriggerValue }) {
   }
   const open = (event) => {
     const copy = event.type === "click" && event.target.closest?.('[class*="st-key-icon_copy_"]')
-    if (copy) navigator.clipboard.writeText(data.copied[copy.className.match(/st-key-icon_copy_(\w+)/)[1]])
+    if (copy) copyAnswer(data.copied[copy.className.match(/st-key-icon_copy_(\w+)/)[1]])
     const badge = event.target.closest?.('.stMarkdownBadge[role="button"]')
     if (!badge || (event.type === "keydown" && !["Enter", " "].includes(event.key))) return
     event.preventDefault()

@@ -205,9 +205,8 @@ def _draw_ways_on(app: Pincite, turn: Turn) -> None:
                        help="Continue from the step where it was interrupted")  # fmt: skip
             button("Run again", "refresh", again, key=f"again_{turn.id}")
             if turn.engine != "quoting":
-                button(
-                    "Run again with quoting", "format_quote", partial(again, engine="quoting"), key=f"quoting_{turn.id}"
-                )
+                quoting = partial(again, engine="quoting")
+                button("Run again with quoting", "format_quote", quoting, key=f"quoting_{turn.id}")
         if turn.verdict and turn.verdict.declined and not turn.review and (turn.scope or _narrowed(turn)):
             button("Search all documents", "travel_explore", partial(again, everywhere=True), key=f"wide_{turn.id}")
         for name in turn.options:
@@ -259,9 +258,8 @@ def _draw_more(app: Pincite, turn: Turn) -> None:
     if turn.status is TurnStatus.ANSWERED:
         quiet("Send to review", "rate_review", app.reviews.send, turn.id, key=f"review_{turn.id}")
     if turn.plan and turn.plan.standalone_question != turn.plan.question:
-        quiet(
-            "Ask on its own", "chat_bubble", partial(app.runner.run_again, turn.id, alone=True), key=f"alone_{turn.id}"
-        )
+        alone = partial(app.runner.run_again, turn.id, alone=True)
+        quiet("Ask on its own", "chat_bubble", alone, key=f"alone_{turn.id}")
     elif turn.plan and turn.plan.readings:
         quiet("Ask as a follow-up", "forum", _ask, app, turn, turn.plan.readings[0].text, True, key=f"joined_{turn.id}")
     if turn.plan:

@@ -172,6 +172,7 @@ def ask_password(app: Pincite) -> None:
                 skipped = st.form_submit_button("Skip this file")
         if (opened and password) or skipped:
             locked.remove(file)
+            st.session_state.pop(f"wrong_{key}", None)
             if not skipped and (document := take_in_one(app, file, password)):
                 _join(app, file.session_id, document)
             st.rerun()

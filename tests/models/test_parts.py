@@ -8,7 +8,7 @@ from core.domain.answers import AnswerPart, PartKind, Span
 from core.domain.documents import Passage
 from core.domain.ports import AnswerRequest, AskedPiece
 from core.domain.search import Evidence, Intent
-from core.domain.turns import SURE
+from core.domain.turns import SURE, UNSURE_OF_NOTHING
 from core.models import quoting
 from core.models.lists import NAMED_WHOLE
 from core.models.quoting import COMES_NEAREST, DOUBTED, Quoting, part_by_part, quotes
@@ -56,6 +56,11 @@ def test_a_decline_names_what_occurs_nowhere_and_quotes_nothing_where_all_of_it_
     assert alone.text == f"{NOT_FOUND} “helicopters” and “hover” do not appear in any passage searched."
     (_, *nearest) = quotes("Why?", none)
     assert nearest, "a question without a telling word has none that is missing"
+    sure = Selection(none.scored, answered=0.05)
+    (declined, *_), (asked, *_) = quotes("What does a visit cost?", sure), quotes("Is a visit free?", sure)
+    assert (declined.probability, asked.probability) == (pytest.approx(0.95), UNSURE_OF_NOTHING), (
+        "other words may decide it"
+    )
     (german, *_) = quotes("Was kostet ein Hubschrauber?", none, ("kostet", "Hubschrauber"))
     assert german.text == f"{NOT_FOUND} {COMES_NEAREST}", "a page in another language has other words for it"
 
