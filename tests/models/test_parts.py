@@ -57,7 +57,7 @@ def test_a_decline_names_what_occurs_nowhere_and_quotes_nothing_where_all_of_it_
     (_, *nearest) = quotes("Why?", none)
     assert nearest, "a question without a telling word has none that is missing"
     sure = Selection(none.scored, answered=0.05)
-    (declined, *_), (asked, *_) = quotes("What does a visit cost?", sure), quotes("Is a visit free?", sure)
+    (declined, *_), (asked, *_) = quotes("What does a helicopter cost?", sure), quotes("Is a helicopter free?", sure)
     assert declined.probability == pytest.approx(0.95)
     assert asked.probability == UNSURE_OF_NOTHING, "other words may decide it"
     (german, *_) = quotes("Was kostet ein Hubschrauber?", none, ("kostet", "Hubschrauber"))
