@@ -111,11 +111,13 @@ def _run_turn(pincite: "Pincite", session: "Session", question: str, document_id
 
 
 def _tell_turn(turn: "Turn", *, as_json: bool) -> int:
+    from core.domain.keys import in_words
     from core.domain.turns import TurnStatus
 
     if turn.status not in (TurnStatus.ANSWERED, TurnStatus.REVIEWED, TurnStatus.FLAGGED):
         unstored = "The answer could not be stored. Check that the disk has space, then ask again."
-        complain(turn.error or (unstored if turn.status is TurnStatus.RUNNING else f"The question was {turn.status}."))
+        ended = unstored if turn.status is TurnStatus.RUNNING else f"The question was {in_words(turn.status)}."
+        complain(turn.error or ended)
         return FAILED
     tell(json.dumps(turn_as_json(turn), ensure_ascii=False, indent=2) if as_json else turn_as_text(turn), lines=True)
     return FLAGGED if turn.status is TurnStatus.FLAGGED else ANSWERED

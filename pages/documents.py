@@ -26,7 +26,7 @@ from pages.components.receipts import draw_hidden, draw_orders, draw_troubles
 from pages.components.sessions import begin_with
 from pages.components.table import choose_pressed_row, follow_choices
 from pages.components.uploads import ask_password, draw_intake, draw_progress, intake, take_in
-from pages.components.words import count, escape, moment, parse_time, size, status_in_words
+from pages.components.words import count, escape, in_words, moment, parse_time, size, status_in_words
 from web.pictures import page_address
 
 SLOT = "documents_page"
@@ -294,7 +294,7 @@ def draw_open_page(app: Pincite, document: Document, shown: ShownPage) -> None:
 def draw_metadata(app: Pincite, document: Document) -> None:
     st.caption("Questions can be limited to a company, year or type. Your changes here are kept and marked as yours.")
     known = {field.name: field for field in document.metadata}
-    rows = [{"Fact": field.name, "Value": field.value, "From": str(field.source)} for field in known.values()]
+    rows = [{"Fact": field.name, "Value": field.value, "From": in_words(field.source)} for field in known.values()]
     rows += [{"Fact": name, "Value": "", "From": ""} for name in METADATA_NAMES if name not in known]
     edited = st.data_editor(rows, hide_index=True, disabled=["Fact", "From"], key=f"metadata_{document.id}")
     fields = [

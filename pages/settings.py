@@ -11,7 +11,7 @@ from pages.components.agreement import CORRECTED, SHIPPED, draw_agreement, draw_
 from pages.components.controls import button, confirm_deletion, quiet, row
 from pages.components.facade import errors_told, show
 from pages.components.setting import draw_setting
-from pages.components.words import count, escape, size
+from pages.components.words import count, escape, in_words, size
 
 ENGINES = {
     "auto": "Automatic: a connected model if one is available, otherwise quoting",
@@ -131,7 +131,7 @@ def draw_models(app: Pincite, fetching: bool) -> None:
     st.subheader("Models in Ollama", anchor=False)
     for model in kept:
         with row():
-            st.markdown(f"**{escape(model.name)}**  \n{escape(in_words(model))}", width="stretch")
+            st.markdown(f"**{escape(model.name)}**  \n{escape(model_in_words(model))}", width="stretch")
             if model.loaded:
                 st.badge("Loaded", color="green")
             quiet("Remove", "delete", confirm_deletion, f"Remove {escape(model.name)}?",
@@ -155,7 +155,7 @@ def draw_models(app: Pincite, fetching: bool) -> None:
                 st.rerun()
 
 
-def in_words(model: KeptModel) -> str:
+def model_in_words(model: KeptModel) -> str:
     """For example "1.1 GB · 1.8B parameters, Q4_K_M · reads up to 32,768 tokens"."""
     built = f"{model.parameters} parameters, {model.quantisation}".strip(" ,") if model.parameters else ""
     reads = f"reads up to {model.context_tokens:,} tokens" if model.context_tokens else ""
@@ -280,9 +280,9 @@ def draw_promise(app: Pincite, risk: float) -> None:
         st.warning(f"**No confidence level keeps this promise** for any kind of answer, based on {answers} labelled "
                    "right or wrong. Every answer would wait for review.", icon=":material/rule:")  # fmt: skip
     based = {kind: "your own {:,} reviews" if own else "{:,} labelled answers" for kind, (_, own) in labelled.items()}
-    lines = [f"| {kind} | {_kept_in_words(kept)} | {based[kind].format(kept.answers)} |"
+    lines = [f"| {in_words(kind)} | {_kept_in_words(kept)} | {based[kind].format(kept.answers)} |"
              for kind, kept in promises.items()]  # fmt: skip
-    lines.append(f"| {AnswerKind.OTHER} | all wait for review | none labelled |")
+    lines.append(f"| {in_words(AnswerKind.OTHER)} | all wait for review | none labelled |")
     st.markdown("\n".join(["| Kind of answer | Shown | Based on |", "|:--|:--|:--|", *lines]))
     st.caption(
         "For each kind shown, at most the promised share is wrong, with 95% certainty. This holds for questions and "

@@ -171,7 +171,7 @@ def test_what_a_model_copies_keeps_its_brackets_and_what_it_cites_is_found(
     cited = {number for part in turn.parts for number in part.numbers}
     assert cited <= set(items)
     for claim in turn.verdict.claims if turn.verdict else ():
-        assert claim.status not in ("supported", "partly supported") or claim.quotation is not None
+        assert claim.status not in ("supported", "partly_supported") or claim.quotation is not None
 
 
 PAPER = (

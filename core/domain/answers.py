@@ -6,6 +6,7 @@ from enum import StrEnum
 
 from core.domain.documents import PageKey
 from core.domain.figures import Computation, Figure
+from core.domain.keys import Key
 from core.domain.search import Evidence, SearchPlan
 
 
@@ -15,14 +16,14 @@ class Span:
     end: int
 
 
-class PartKind(StrEnum):
+class PartKind(Key):
     PROSE = "prose"
     """Written by a model or a person."""
     HEADLINE = "headline"
     """The few words of a page that answer, copied like VERBATIM; what follows proves them."""
     VERBATIM = "verbatim"
     """Copied from a page, character for character, white space included."""
-    YES_NO = "yes or no"
+    YES_NO = "yes_or_no"
     """In answers that are stored from earlier versions; none is written any more."""
     FIGURE = "figure"
     """Said by code of the ``figures`` that it carries: the cell of a table in words, or what is computed from some."""
@@ -60,12 +61,12 @@ def engine_declines(parts: Sequence[AnswerPart]) -> bool:
     return bool(parts) and parts[0].kind is PartKind.DECLINE and parts[0].probability is not None
 
 
-class Likeness(StrEnum):
+class Likeness(Key):
     """Whether a page's picture shows the words that its file says."""
 
     AGREES = "agrees"
     DIFFERS = "differs"
-    UNKNOWN = "could not be read"
+    UNKNOWN = "could_not_be_read"
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,22 +115,22 @@ class Usage:
 class AnswerKind(StrEnum):
     """Answers whose confidence comes of one model; what is promised of one kind says nothing of another."""
 
-    QUOTED = "Quoted, in English"
-    QUOTED_ELSE = "Quoted, in other languages"
-    NOT_FOUND = "“Not found”, in English"
-    NOT_FOUND_ELSE = "“Not found”, in other languages"
-    FIGURE = "A figure from a table"
-    COMPUTED = "A figure computed from tables"
-    OTHER = "Prose, summaries, yes or no, counts"
+    QUOTED = "quoted"
+    QUOTED_ELSE = "quoted_else"
+    NOT_FOUND = "not_found"
+    NOT_FOUND_ELSE = "not_found_else"
+    FIGURE = "figure_of_a_table"
+    COMPUTED = "computed"
+    OTHER = "other"
     """No such answers to questions of the training data were labelled right or wrong."""
 
 
-class ClaimStatus(StrEnum):
+class ClaimStatus(Key):
     SUPPORTED = "supported"
-    PARTLY_SUPPORTED = "partly supported"
+    PARTLY_SUPPORTED = "partly_supported"
     UNSUPPORTED = "unsupported"
     CONTRADICTED = "contradicted"
-    SOURCE_REMOVED = "source removed"
+    SOURCE_REMOVED = "source_removed"
     """Only ever derived when an answer is shown: what it quotes no longer stands where it stood."""
 
 

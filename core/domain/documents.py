@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import PurePath
 
+from core.domain.keys import Key, in_words
+
 ENDING = ".pdf"
 READER = 2
 """The version of how pages are read, kept with each page: raised by whatever makes them come out otherwise."""
@@ -42,11 +44,11 @@ TICKED, UNTICKED = "[ticked]", "[unticked]"
 """What stands in a page's text for a box."""
 
 
-class BlockKind(StrEnum):
+class BlockKind(Key):
     HEADING = "heading"
     PARAGRAPH = "paragraph"
-    LIST_ITEM = "list item"
-    TABLE_ROW = "table row"
+    LIST_ITEM = "list_item"
+    TABLE_ROW = "table_row"
     HEADER = "header"
     FOOTER = "footer"
     COMMENT = "comment"
@@ -75,33 +77,33 @@ class PageStatus(StrEnum):
     FAILED = "failed"
 
 
-class PageReason(StrEnum):
-    """Why a page is empty, where something depends on it; the words are stored, and what people are told."""
+class PageReason(Key):
+    """Why a page is empty, where something depends on it."""
 
-    BLANK = "blank page"
+    BLANK = "blank_page"
     """It shows nothing, so that nothing is missing of it."""
-    PICTURE = "a picture without text"
-    MOSTLY_PICTURE = "a picture with hardly any text"
+    PICTURE = "a_picture_without_text"
+    MOSTLY_PICTURE = "a_picture_with_hardly_any_text"
 
 
-class HiddenReason(StrEnum):
-    """Why a reader of a page does not see words that its file holds; the words are what people are told."""
+class HiddenReason(Key):
+    """Why a reader of a page does not see words that its file holds."""
 
-    WHITE = "white on white"
-    SAME_COLOR = "in the colour of what lies behind"
-    INVISIBLE = "drawn without ink"
+    WHITE = "white_on_white"
+    SAME_COLOR = "in_the_colour_of_what_lies_behind"
+    INVISIBLE = "drawn_without_ink"
     TRANSPARENT = "transparent"
-    SMALL = "too small to be read"
-    OUTSIDE = "outside the page"
-    CLIPPED = "cut off"
-    COVERED = "covered by a picture or a shape"
-    SWITCHED = "on a layer that is not shown"
-    NO_MARK = "leaving no mark on the page"
-    NOT_SHOWN = "not what the picture shows"
+    SMALL = "too_small_to_be_read"
+    OUTSIDE = "outside_the_page"
+    CLIPPED = "cut_off"
+    COVERED = "covered_by_a_picture_or_a_shape"
+    SWITCHED = "on_a_layer_that_is_not_shown"
+    NO_MARK = "leaving_no_mark_on_the_page"
+    NOT_SHOWN = "not_what_the_picture_shows"
     """An OCR layer that says other words than its scan."""
-    STRUCK = "struck out"
-    MARK = "footnote marks"
-    LINE_NUMBER = "line numbers in the margin"
+    STRUCK = "struck_out"
+    MARK = "footnote_marks"
+    LINE_NUMBER = "line_numbers_in_the_margin"
 
 
 SEEN = frozenset({HiddenReason.STRUCK, HiddenReason.MARK, HiddenReason.LINE_NUMBER})
@@ -128,7 +130,7 @@ def hidden_summary(hidden: Sequence[HiddenText]) -> str:
     ):
         if items:
             count = sum(len(item.text) for item in items)
-            reasons = ", ".join(dict.fromkeys(item.reason.value for item in items))
+            reasons = ", ".join(dict.fromkeys(in_words(item.reason) for item in items))
             told.append(f"{count:,} {what.format('' if count == 1 else 's')}: {reasons}")
     return "; ".join(told)
 
@@ -202,10 +204,10 @@ class OutlineEntry:
     level: int
 
 
-class MetadataSource(StrEnum):
-    PDF = "PDF fields"
-    FIRST_PAGES = "first pages"
-    FILE_NAME = "file name"
+class MetadataSource(Key):
+    PDF = "pdf_fields"
+    FIRST_PAGES = "first_pages"
+    FILE_NAME = "file_name"
     USER = "user"
 
 
@@ -345,11 +347,11 @@ def page_of(passage_id: str) -> PageKey:
     return document_id, int(page_index)
 
 
-class JobStage(StrEnum):
-    PARSE = "reading pages"
-    KEYWORDS = "indexing words"
+class JobStage(Key):
+    PARSE = "reading_pages"
+    KEYWORDS = "indexing_words"
     EMBED = "embedding"
-    OCR = "recognising scanned pages"
+    OCR = "recognising_scanned_pages"
 
 
 class JobStatus(StrEnum):

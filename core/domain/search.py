@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 from core.domain.documents import Passage
+from core.domain.keys import Key
 
 
 class Intent(StrEnum):
@@ -101,18 +102,18 @@ class Candidate:
         return replace(self, scores={**self.scores, **scores})
 
 
-class Reason(StrEnum):
+class Reason(Key):
     """Why a passage was taken for an answer."""
 
     SEARCH = "search"
     NEIGHBOUR = "neighbour"
-    OPENING = "opening of a targeted document"
+    OPENING = "opening_of_a_targeted_document"
     SUMMARY = "summary"
-    SECTION = "beginning of a section"
-    COUNTED = "page of what was counted"
-    NAMED = "place that the question names"
-    BELOW_FLOOR = "below the score floor"
-    EXCERPT = "sentence of a passage that did not fit"
+    SECTION = "beginning_of_a_section"
+    COUNTED = "page_of_what_was_counted"
+    NAMED = "place_that_the_question_names"
+    BELOW_FLOOR = "below_the_score_floor"
+    EXCERPT = "sentence_of_a_passage_that_did_not_fit"
 
 
 @dataclass(frozen=True, slots=True)

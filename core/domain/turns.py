@@ -7,6 +7,7 @@ from enum import StrEnum
 from typing import Any
 
 from core.domain.answers import AnswerPart, Attempt, Citation, ClaimStatus, Usage, Verdict
+from core.domain.keys import Key
 from core.domain.search import Evidence, Intent, Mode, SearchPlan
 
 
@@ -41,10 +42,10 @@ class TraceStep:
     error: str = ""
 
 
-class TurnStatus(StrEnum):
+class TurnStatus(Key):
     RUNNING = "running"
     ANSWERED = "answered"
-    FLAGGED = "flagged for review"
+    FLAGGED = "flagged_for_review"
     REVIEWED = "reviewed"
     STOPPED = "stopped"
     FAILED = "failed"

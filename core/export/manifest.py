@@ -18,6 +18,7 @@ from core.domain.answers import AnswerPart, Citation
 from core.domain.codec import from_json, to_json
 from core.domain.documents import Document, Page, PageKey
 from core.domain.errors import DocumentError
+from core.domain.keys import in_words
 from core.domain.turns import Tier, Turn, TurnStatus, now, to_check
 from core.text.stating import formula
 
@@ -184,11 +185,11 @@ def _finding(turn: Turn) -> str:
     if turn.status is TurnStatus.FLAGGED:
         return f"Not to be relied on yet; it waits for review: {' '.join(turn.reasons)}"
     if turn.verdict is None:
-        return f"Not checked ({turn.status})."
+        return f"Not checked ({in_words(turn.status)})."
     counts = dict.fromkeys(dict.fromkeys(claim.status for claim in turn.verdict.claims), 0)
     for claim in turn.verdict.claims:
         counts[claim.status] += 1
-    claims = ", ".join(f"{number} {status}" for status, number in counts.items()) or "none"
+    claims = ", ".join(f"{number} {in_words(status)}" for status, number in counts.items()) or "none"
     known = f"Probability that it is right: {turn.verdict.confidence:.0%}"
     sure = known if turn.verdict.calibrated else "How likely it is right is not known for this kind of answer"
     check = f"{to_check(turn)} " if turn.tier is Tier.CHECK else ""

@@ -24,8 +24,8 @@ _IS = r"(?:is|are|was|were|does|do|did|comes?|came|has|have|had)"
 
 
 class Form(StrEnum):
-    COMPOUND_GROWTH = "compound annual growth rate"
-    GROWTH = "percentage change"
+    COMPOUND_GROWTH = "compound_annual_growth_rate"
+    GROWTH = "percentage_change"
     SHARE = "share"
     RATIO = "ratio"
     AVERAGE = "average"

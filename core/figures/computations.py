@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from core.domain.figures import Computation, Figure
+from core.domain.keys import in_words
 from core.figures.asked import Form, Wanted, dates_of
 from core.text.stating import short
 
@@ -46,7 +47,7 @@ def _name(form: Form, figures: Sequence[Figure], *, two: bool) -> str:
             case Form.RATIO:
                 return f"Ratio of {one} to {other}{when}"
         return f"{one} less {other}{when}"
-    title = {Form.COMPOUND_GROWTH: "Compound annual growth rate"}.get(form, str(form).capitalize())
+    title = in_words(form).capitalize()
     of = "in" if form in (Form.CHANGE, Form.GROWTH) else "of"
     joint = " to " if form in (Form.CHANGE, Form.GROWTH, Form.COMPOUND_GROWTH) else " and "
     return f"{title} {of} {_thing(first)}, {joint.join(_when(figure) for figure in figures)}"

@@ -11,6 +11,7 @@ from functools import lru_cache
 from itertools import product
 
 from core.domain.figures import Figure, Stated
+from core.domain.keys import in_words
 from core.domain.tables import Cell, Table
 from core.figures.agreement import Place, Question
 from core.figures.asked import Date, Form, Wanted, dates_of, wanted_of
@@ -355,7 +356,8 @@ def _missing(asked: Wanted, tables: Sequence[Table]) -> str:
     if not lacking or not there:
         return ""
     verb = "is" if len(lacking) == 1 else "are"
-    return f"{' and '.join(lacking)} {verb} not in the tables that were found, so the {asked.form} was not computed."
+    absent = f"{' and '.join(lacking)} {verb} not in the tables that were found"
+    return f"{absent}, so the {in_words(asked.form)} was not computed."
 
 
 def _years_of(table: Table) -> Iterator[Date]:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from core.documents.passages import Splitter
 from core.domain.documents import Job, JobStage, JobStatus, MetadataField, Page, PageStatus, Passage
 from core.domain.errors import FullDiskError, PinciteError, StoppedError
+from core.domain.keys import in_words
 from core.domain.ports import PageReader, PdfInfo
 from core.domain.settings import Settings
 from core.models.client import stoppable
@@ -303,5 +304,5 @@ def _cut_off(page: Page, text: str) -> Page:
         blocks=tuple(
             replace(block, end=min(block.end, LONGEST_PAGE)) for block in page.blocks if block.start < LONGEST_PAGE
         ),
-        reason="; ".join(part for part in (page.reason, said) if part),
+        reason="; ".join(part for part in (in_words(page.reason), said) if part),
     )

@@ -17,7 +17,7 @@ from core.text.terms import content_terms
 class FindingKind(StrEnum):
     FIGURE = "figure"
     """A figure or date that is nowhere in the evidence."""
-    OTHER_FIGURE = "other figure"
+    OTHER_FIGURE = "other_figure"
     """The same, and the evidence gives another one there."""
     NAME = "name"
     """A name or quoted term that is nowhere in the evidence."""

@@ -6,6 +6,7 @@ from dataclasses import replace
 from core.domain.answers import AnswerPart, Citation
 from core.domain.codec import to_json
 from core.domain.errors import TurnError
+from core.domain.keys import in_words
 from core.domain.turns import (
     FeedbackKind,
     Recalled,
@@ -228,7 +229,9 @@ class Reviews:
         if turn.status is TurnStatus.RUNNING:
             raise TurnError("This answer is still being written.", hint="Wait until it is finished.")
         if turn.status not in (TurnStatus.ANSWERED, TurnStatus.FLAGGED):
-            raise TurnError(f"This answer was never finished ({turn.status}).", hint="Run the question again first.")
+            raise TurnError(
+                f"This answer was never finished ({in_words(turn.status)}).", hint="Run the question again first."
+            )
         if decision is ReviewDecision.EDITED:
             return turn
         if decision is ReviewDecision.APPROVED and not turn.answer.strip():

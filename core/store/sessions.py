@@ -10,6 +10,7 @@ from core.domain.answers import AnswerPart, Citation
 from core.domain.codec import readable, to_json
 from core.domain.documents import NOTHING
 from core.domain.errors import TurnError
+from core.domain.keys import in_words
 from core.domain.turns import Session, Tier, Turn, TurnStatus, now, to_check
 from core.store.database import Database
 from core.store.turns import Turns, containing
@@ -135,7 +136,7 @@ def title_of(question: str) -> str:
 def _turn_markdown(turn: Turn, stands: Callable[[Citation], bool]) -> list[str]:
     review = turn.review if turn.status is TurnStatus.REVIEWED else None
     said, citations = (review.parts, review.citations) if review else (turn.parts, turn.citations)
-    told = _answer_markdown(said) or f"*{turn.status.capitalize()}.* {escape(turn.error)}".strip()
+    told = _answer_markdown(said) or f"*{in_words(turn.status).capitalize()}.* {escape(turn.error)}".strip()
     parts = [f"## {escape(turn.question)}", told]
     if review:
         parts.append(f"*Reviewed ({review.decision}) by {escape(review.reviewer)}, {review.decided_at[:10]}.*")

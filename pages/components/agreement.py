@@ -6,6 +6,7 @@ import altair as alt
 import streamlit as st
 
 from core.domain.answers import AnswerKind
+from core.domain.keys import in_words
 from core.services.reviews import Labelled, ReliabilityBin, area_under, risk_coverage
 
 FEWEST_DRAWN = 20
@@ -42,7 +43,7 @@ def draw_agreement(series: Mapping[str, Sequence[ReliabilityBin]]) -> None:
 def draw_risk_coverage(labelled: Mapping[AnswerKind, Labelled], promised: float) -> None:
     """How much of what is shown is wrong, by how much is shown; the dashed line is what was promised."""
     curves = {kind: risk_coverage(rows) for kind, rows in labelled.items()}
-    names = {kind: f"{kind} (AURC {area_under(curve):.3f})" for kind, curve in curves.items()}
+    names = {kind: f"{in_words(kind)} (AURC {area_under(curve):.3f})" for kind, curve in curves.items()}
     rows = [
         {"Kind": names[kind], "Shown": shown, "Wrong": wrong}
         for kind, curve in curves.items()

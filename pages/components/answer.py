@@ -18,6 +18,7 @@ from pages.components.words import (
     duration,
     escape,
     escape_lines,
+    in_words,
     page_name,
     plain_headings,
     tame,
@@ -109,9 +110,9 @@ def badge(claim: Claim, numbers: Sequence[int], *, quoted: bool = False) -> str:
     mark, color = claim_mark(claim)
     if quoted and mark == "✓":
         mark = ":material/format_quote:"
-    said = " ".join(map(str, numbers)) or ("" if color == "green" else str(claim.status))
+    said = " ".join(map(str, numbers)) or ("" if color == "green" else in_words(claim.status))
     if claim.status is ClaimStatus.SOURCE_REMOVED:
-        said = f"{said} {claim.status}" if numbers else said
+        said = f"{said} {in_words(claim.status)}" if numbers else said
     return f":{color}-badge[{mark} {said}]".replace(" ]", "]")
 
 
@@ -123,7 +124,7 @@ def claim_mark(claim: Claim) -> tuple[str, str]:
 def claim_line(claim: Claim) -> str:
     """One claim with its verdict, the reason, and the best quotation with its page."""
     mark, color = claim_mark(claim)
-    status = claim.status if mark == CLAIM_MARKS[claim.status][0] else "not cited"
+    status = in_words(claim.status) if mark == CLAIM_MARKS[claim.status][0] else "not cited"
     text = tame(BETWEEN_CELLS.join(map(flat, claim.text.lstrip("-*•# ").split("\t"))))
     reason = f" — {escape(claim.reason)}" if claim.reason else ""
     line = f"- :{color}-badge[{mark} {status}] {text}{reason}"

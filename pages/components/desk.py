@@ -16,7 +16,7 @@ from pages.components.layout import CONVERSATION, asset
 from pages.components.page_view import ShownPage, cited_page, show_page, shown_page
 from pages.components.printing import as_text
 from pages.components.sessions import choose_session
-from pages.components.words import count, page_name, shorten
+from pages.components.words import count, in_words, page_name, shorten
 from web.pictures import quotation_address
 
 NAMED = ("document", "page", "citation")
@@ -67,8 +67,8 @@ def _place_shown(place: Citation, turn: Turn) -> dict[str, str]:
     """Where a mark leads, what is quoted there, and what the checks made of the claims that cite it."""
     page = page_name(place.page_label, place.page_index)
     claims = turn.verdict.claims if turn.verdict and not turn.review else ()
-    found = dict.fromkeys(": ".join(filter(None, [claim.status.capitalize(), claim.reason])) for claim in claims
-                          if place.number in claim.citations)  # fmt: skip
+    found = dict.fromkeys(": ".join(filter(None, [in_words(claim.status).capitalize(), claim.reason]))
+                          for claim in claims if place.number in claim.citations)  # fmt: skip
     return {"place": f"{place.document_name}, {page}", "quotation": shorten(place.quotation, LONGEST_QUOTATION),
             "verdict": shorten(". ".join(found), LONGEST_QUOTATION),
             "picture": quotation_address(place)}  # fmt: skip

@@ -7,7 +7,7 @@ import altair as alt
 import streamlit as st
 
 from core.domain.documents import PageReceipt, PageStatus, hidden_summary
-from pages.components.words import count, page_name
+from pages.components.words import count, in_words, page_name
 
 LOOKS: dict[PageStatus, tuple[str, str, str]] = {
     PageStatus.TEXT: ("T", "#3d8f7a", "text"),
@@ -49,7 +49,7 @@ def draw_page_map(receipts: Sequence[PageReceipt], *, key: str) -> int | None:
                 "Status": _look(receipt)[2],
                 "Page": page_name(receipt.page_label, receipt.page_index),
                 "Read": count(receipt.characters, "character"),
-                "Reason": receipt.reason or "–",
+                "Reason": in_words(receipt.reason) or "–",
                 "Hidden": hidden_summary(receipt.hidden) or "–",
             }
             for receipt in receipts

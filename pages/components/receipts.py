@@ -10,7 +10,7 @@ from core.text.orders import orders_in
 from pages.components.controls import button, quiet, row
 from pages.components.facade import pincite
 from pages.components.page_view import HIDDEN, SET_APART, ShownPage, show_page
-from pages.components.words import count, escape, page_name, shorten
+from pages.components.words import count, escape, in_words, page_name, shorten
 
 
 def draw_hidden(app: Pincite, document: Document, receipts: Sequence[PageReceipt], slot: str) -> None:
@@ -68,4 +68,4 @@ def draw_troubles(app: Pincite, document: Document, troubled: Sequence[PageRecei
         for receipt in troubled[:50]:
             with row(gap="xsmall"):
                 _page_button(document, receipt, slot, "open")
-                st.caption(escape(f"{receipt.status.capitalize()}: {receipt.reason}"))
+                st.caption(escape(f"{receipt.status.capitalize()}: {in_words(receipt.reason)}"))

@@ -11,7 +11,7 @@ import streamlit as st
 from core.domain.search import Candidate, Evidence
 from core.domain.turns import TraceStep, Turn, TurnStatus
 from core.graph.build import build_graph
-from pages.components.words import duration, escape, page_name, parse_time
+from pages.components.words import duration, escape, in_words, page_name, parse_time
 
 START, END = "__start__", "__end__"
 LONG_TEXT = 160
@@ -157,7 +157,7 @@ def evidence_rows(evidence: Sequence[Evidence]) -> list[dict[str, Any]]:
             "Page": page_name(item.passage.page_label, item.passage.page_index),
             "Passage": item.passage.text,
             **{stage: round(score, 4) for stage, score in item.scores.items()},
-            "Why included": item.reason,
+            "Why included": in_words(item.reason),
         }
         for item in evidence
     ]

@@ -15,7 +15,7 @@ from pages.components.collections import id_for_a_new_session
 from pages.components.controls import quiet, row
 from pages.components.facade import errors_told, safely
 from pages.components.scope import NEW, chosen_documents
-from pages.components.words import about, count, escape
+from pages.components.words import about, count, escape, in_words
 
 MOST_JOBS = 8
 
@@ -221,7 +221,7 @@ def job_in_words(job: Job) -> str:
         return "waiting for its turn"
     amount = f" · {job.done:,} of {job.total:,}" if job.total else ""
     left = f" · {about(job.seconds_left)} left" if job.seconds_left and job.seconds_left >= 1 else ""
-    return f"{job.stage}{amount}{left}"
+    return f"{in_words(job.stage)}{amount}{left}"
 
 
 def open_jobs(app: Pincite) -> list[Job]:

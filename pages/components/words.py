@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 
 from core.domain.answers import AnswerPart, Citation, ClaimStatus, PartKind, Verdict
 from core.domain.documents import Document, DocumentStatus, bare_name
+from core.domain.keys import in_words as in_words
 from core.domain.turns import SURE, TurnStatus
 from core.text.markdown import escape as escape
 from core.text.markdown import escape_lines as escape_lines
@@ -118,7 +119,7 @@ def claims_in_words(parts: Sequence[AnswerPart], verdict: Verdict) -> str:
     said = [part for part in parts if part.text.strip() and part.kind is not PartKind.NOTE]
     if set(found) == {ClaimStatus.SUPPORTED} and all(part.verbatim for part in said):
         return "Quoted word for word"
-    told = [f"{found[status]} {status}" for status in ClaimStatus if found[status]]
+    told = [f"{found[status]} {in_words(status)}" for status in ClaimStatus if found[status]]
     return f"Claims: {', '.join(told)}" if told else ""
 
 

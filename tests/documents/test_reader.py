@@ -164,8 +164,8 @@ def test_leaving_in_the_middle_of_a_document_leaves_the_reader_usable(reader: Pr
 def test_blank_pages_and_pictures_are_told_apart(reader: ProcessReader, tmp_path: Path) -> None:
     blank = next(reader.read(_file(tmp_path, pdfs.prose([""])), [0]))
     picture = next(reader.read(_file(tmp_path, pdfs.scanned("A letter."), "scan.pdf"), [0]))
-    assert (blank.status, blank.reason) == (PageStatus.EMPTY, "blank page")
-    assert (picture.status, picture.reason) == (PageStatus.EMPTY, "a picture without text")
+    assert (blank.status, blank.reason) == (PageStatus.EMPTY, "blank_page")
+    assert (picture.status, picture.reason) == (PageStatus.EMPTY, "a_picture_without_text")
 
 
 def test_opening_a_long_document_anew_changes_no_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

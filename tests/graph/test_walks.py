@@ -95,7 +95,7 @@ def test_nothing_found_goes_to_review_without_generator_or_judge(world: Any) -> 
     assert turn.answer == f"{NOT_FOUND} “zebra” and “lottery” do not appear in any passage searched."
     assert turn.question_back and not turn.citations
     assert turn.verdict.declined and 0.5 < turn.verdict.confidence < 1
-    assert turn.evidence and turn.evidence[0].reason == "below the score floor"
+    assert turn.evidence and turn.evidence[0].reason == "below_the_score_floor"
 
 
 def test_of_a_declining_model_it_is_told_beside_it_which_words_occur_nowhere(world: Any) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pypdfium2
 import pypdfium2.raw
 
-from core.domain.documents import Page, PageStatus
+from core.domain.documents import Page, PageReason, PageStatus
 from core.domain.errors import NotAPdfError, PasswordNeededError
 from core.domain.ports import PdfInfo
 
@@ -44,7 +44,7 @@ class PdfiumReader:
                 document = _document(path)
                 text = document[index].get_textpage().get_text_range().replace("\r\n", "\n")
             status = PageStatus.TEXT if text.strip() else PageStatus.EMPTY
-            yield Page(index, str(index + 1), text, (), (), status, "" if text.strip() else "a picture without text")
+            yield Page(index, str(index + 1), text, (), (), status, "" if text.strip() else PageReason.PICTURE)
 
     def recognise(self, path: Path, page_indexes: Sequence[int]) -> Iterator[Page]:
         for index in page_indexes:

@@ -119,7 +119,7 @@ def test_evidence_has_the_strongest_at_both_ends_with_neighbours_beside_them() -
         "text 0", "text 2", "title page", "text 3", "before", "text 1", "after",
     ]  # fmt: skip
     assert [item.number for item in evidence] == list(range(1, 8))
-    assert {item.reason for item in evidence} == {"search", "neighbour", "opening of a targeted document"}
+    assert {item.reason for item in evidence} == {"search", "neighbour", "opening_of_a_targeted_document"}
     assert evidence[2].document_name == "B.pdf"
 
 

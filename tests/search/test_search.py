@@ -104,7 +104,7 @@ def test_a_targeted_document_opens_the_evidence_for_its_question(retriever: Retr
 
     plan = replace(plan_question("How long do leases run?"), document_ids=(id_of("NORTHWIND_2019_10K.pdf"),))
     result = retriever.search(plan, context_characters=6000)
-    assert "opening of a targeted document" in {item.reason for item in result.evidence}
+    assert "opening_of_a_targeted_document" in {item.reason for item in result.evidence}
 
 
 def test_every_retry_is_looser_than_the_one_before(tmp_path: Path) -> None:

@@ -10,6 +10,8 @@ from core.domain.documents import (
     Block,
     BlockKind,
     Box,
+    HiddenReason,
+    HiddenText,
     MetadataField,
     MetadataSource,
     OutlineEntry,
@@ -117,7 +119,7 @@ def test_receipts_and_coverage_tell_what_became_of_each_page(shelf: Shelf, libra
     ]
     assert receipts[0].characters == len(TEXT) and receipts[1].reason == "crashed"
     assert library.coverage(ONE).read == 0.5 and library.coverage(TWO).read == library.coverage("gone").read == 0
-    for reason, coverage in (("a picture without text", (0.5, 0.5)), (PageReason.BLANK, (0.75, 2 / 3))):
+    for reason, coverage in ((PageReason.PICTURE, (0.5, 0.5)), (PageReason.BLANK, (0.75, 2 / 3))):
         empty = Page(3, "4", "", (), (), PageStatus.EMPTY, reason=reason)
         shelf.put_pages(ONE, [empty], [])
         covered = library.coverage(ONE)
@@ -192,3 +194,27 @@ def test_a_fact_that_was_taken_away_is_kept_as_that(shelf: Shelf, library: Libra
     library.set_metadata(ONE, [MetadataField("title", "Lease", MetadataSource.PDF), taken_away])
     assert [field.name for field in library.get(ONE).metadata] == ["title"]
     assert library.corrected(ONE) == [taken_away]
+
+
+def test_words_that_earlier_versions_stored_are_read_as_keys(
+    shelf: Shelf, library: Library, database: Database, settings: Settings
+) -> None:
+    hidden = (HiddenText("gone", Box(0, 0, 0.1, 0.1), HiddenReason.STRUCK),)
+    blank = Page(1, "2", "", (), (), PageStatus.EMPTY, reason=PageReason.BLANK)
+    title = MetadataField("title", "Vertrag", MetadataSource.FIRST_PAGES)
+    shelf.put_pages(ONE, [replace(PAGE, hidden=hidden), blank], [PASSAGE])
+    library.set_metadata(ONE, [title])
+    before = [library.page(ONE, 0), library.page(ONE, 1)]
+    with database.transaction() as connection:
+        for statement in (
+            "UPDATE pages SET reason = 'blank page' WHERE reason = 'blank_page'",
+            "UPDATE pages SET hidden = replace(hidden, 'struck_out', 'struck out') WHERE hidden LIKE '%struck_out%'",
+            "UPDATE metadata SET source = 'first pages'",
+        ):
+            assert connection.execute(statement).rowcount == 1
+        connection.execute("PRAGMA user_version = 14")
+    database.close()
+
+    opened = Library(Database(settings.database_path), settings)
+    assert [opened.page(ONE, 0), opened.page(ONE, 1)] == before and opened.get(ONE).metadata == (title,)
+    assert opened.coverage(ONE).blank == 1

@@ -1,9 +1,11 @@
 """What older versions stored still opens: their markers are read once, and claims find their place without them."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
-from core.domain.turns import ReviewDecision
+from core.domain.answers import ClaimStatus
+from core.domain.turns import ReviewDecision, TurnStatus
 from core.store.turns import SHARED
 from core.text.marks import plain_text
 from tests.graph.world import ScriptedModel, World
@@ -55,4 +57,25 @@ def test_what_an_attempt_and_its_turn_have_in_common_is_stored_once(tmp_path: Pa
     assert body["evidence"] and turn.attempts[0].evidence == turn.evidence
     assert not body["attempts"][0].keys() & {"evidence", "citations", "verdict"}
     assert world.turns.get(turn.id).attempts == turn.attempts
+    world.close()
+
+
+def test_a_turn_whose_states_were_words_is_as_it_was(tmp_path: Path) -> None:
+    world = World(tmp_path, ScriptedModel(RIGHT), max_retries=0)
+    turn = world.ask("What interest do overdue amounts bear?").turn
+    assert turn.verdict is not None
+    claims = [replace(claim, status=ClaimStatus.PARTLY_SUPPORTED) for claim in turn.verdict.claims]
+    flagged = replace(turn, status=TurnStatus.FLAGGED, verdict=replace(turn.verdict, claims=tuple(claims)))
+    world.turns.save(flagged)
+    with world.database.transaction() as connection:
+        words = (
+            "replace(replace(body, 'partly_supported', 'partly supported'), 'flagged_for_review', 'flagged for review')"
+        )
+        connection.execute(f"UPDATE turns SET status = 'flagged for review', body = {words}")
+        connection.execute("PRAGMA user_version = 14")
+    world.close()
+
+    world = World(tmp_path)
+    old = world.turns.get(turn.id)
+    assert (old.status, old.verdict) == (TurnStatus.FLAGGED, flagged.verdict) and world.turns.count_flagged() == 1
     world.close()

@@ -1,0 +1,29 @@
+"""Enums that are stored: their values are keys, and ``in_words`` says them to people."""
+
+from enum import StrEnum
+
+
+class Key(StrEnum):
+    """Values are written with underscores; libraries of earlier versions hold them with spaces."""
+
+    @classmethod
+    def _missing_(cls, value: object) -> "Key | None":
+        key = str(value).replace(" ", "_").lower()
+        return next((one for one in cls if one == key), None)
+
+
+def in_words(key: str) -> str:
+    """What people read for a key; what is words already stays. A table of another language would stand here."""
+    return _WORDS.get(key) or (key if " " in key else key.replace("_", " "))
+
+
+_WORDS: dict[str, str] = {
+    "pdf_fields": "PDF fields",
+    "quoted": "Quoted, in English",
+    "quoted_else": "Quoted, in other languages",
+    "not_found": "“Not found”, in English",
+    "not_found_else": "“Not found”, in other languages",
+    "figure_of_a_table": "A figure from a table",
+    "computed": "A figure computed from tables",
+    "other": "Prose, summaries, yes or no, counts",
+}
