@@ -25,6 +25,7 @@ from pages.components.words import count, escape, escape_lines, shorten
 
 SLOT = "chat_page"
 MODES = {Mode.AUTO: "Auto", Mode.DOCUMENTS: "Documents", Mode.CHAT: "Chat"}
+WHEN = {Mode.AUTO: "When a question asks for it", Mode.DOCUMENTS: "Always", Mode.CHAT: "Never"}
 TURNS_A_PAGE = 20
 MOST_CARDS = 3
 LONGEST_MODEL = 24
@@ -42,6 +43,7 @@ def draw(app: Pincite) -> None:
     shown = shown_page(SLOT)
     notes = session is not None and st.session_state.get(NOTES, False)
     beside = notes or (shown is not None and shown.document_id in names)
+    st.set_page_config(initial_sidebar_state="collapsed" if beside else "auto")
     # The same nesting with and without a page beside it: the conversation keeps its scroll position.
     widths = [9, 11] if beside else [1]
     columns = st.columns(widths, gap="medium")
@@ -191,43 +193,41 @@ def about_document(app: Pincite, document: Document) -> str:
 def draw_input(
     app: Pincite, session: Session | None, documents: Sequence[Document], collection: Collection | None
 ) -> None:
-    """The choice of mode and documents, and the box to type in."""
-    key = session.id if session else "new"
-    engine = app.engines.state()
+    """The choices of how to answer and of documents, and the box to type in."""
     if documents:
         app.engines.warm()
-    modes = [mode for mode in MODES if engine.name != "quoting" or mode is not Mode.CHAT]
-    if st.session_state.get(f"mode_{key}") not in modes:
-        st.session_state.pop(f"mode_{key}", None)  # the model went away, and chatting with it
     with row(key="controls"):
-        mode = st.segmented_control(
-            "Mode", modes, format_func=lambda value: MODES[value], default=Mode.AUTO, required=True, key=f"mode_{key}",
-            label_visibility="collapsed", help="Auto decides for each question whether to search the documents.",
-        )  # fmt: skip
-        draw_scope(app, session, documents, mode or Mode.AUTO)
+        mode = draw_mode(app, f"mode_{session.id if session else 'new'}")
+        draw_scope(app, session, documents, mode)
         draw_notes_button(app, session)
-        draw_engine(app)
     value = st.chat_input(
         "Ask a question, type @ to name a document, or drop PDFs here",
         key="chat_input", accept_file="multiple", file_type="pdf", max_upload_size=app.settings.current.max_file_mib,
     )  # fmt: skip
     if isinstance(value, ChatInputValue):
-        receive(app, session, value, mode or Mode.AUTO, collection)
+        receive(app, session, value, mode, collection)
 
 
-def draw_engine(app: Pincite) -> None:
-    """What writes the answers, and the choice where there are models."""
+def draw_mode(app: Pincite, key: str) -> Mode:
+    """The choice whether to search, and of what writes the answers."""
     engine = app.engines.state()
     models = [f"{engine.provider}:{model}" for model in engine.models]
-    label = escape(shorten(engine.model or engine.name, LONGEST_MODEL))
-    with st.container(key="engine", width="content"):
-        if not models or variable_of("engine"):
-            st.caption(label, width="content")
-        elif chosen := st.menu_button(label, [*models, "quoting"], format_func=escape, type="tertiary",
-                                      help="What writes the answers"):  # fmt: skip
-            with errors_told():
-                app.settings.change(engine=chosen)
-                st.rerun()
+    writer = f"{engine.provider}:{engine.model}" if engine.model else "quoting"
+    writers = list(dict.fromkeys([*models, writer, "quoting"]))
+    modes = [mode for mode in MODES if writer != "quoting" or mode is not Mode.CHAT]
+    if st.session_state.get(key) not in modes:
+        st.session_state[key] = Mode.AUTO  # also where the model went away, and chatting with it
+    chosen = MODES[st.session_state[key]]
+    with st.popover(f"{chosen} · {escape(shorten(engine.model or 'quoting', LONGEST_MODEL))}", key="mode"):
+        mode = st.radio("Search the documents", modes, format_func=lambda one: MODES[one], key=key,
+                        captions=[WHEN[one] for one in modes])  # fmt: skip
+        written = st.radio("Written by", writers, writers.index(writer), format_func=escape,
+                           disabled=bool(variable_of("engine")))  # fmt: skip
+    if written != writer:
+        with errors_told():
+            app.settings.change(engine=written)
+            st.rerun()
+    return mode
 
 
 def receive(

@@ -4,6 +4,8 @@ const MOST_PAGES = 60
 // Of the wheel: pixels past the end of a page that turn it, and milliseconds after which it moves anew.
 const PAST_END = 150
 const REST = 200
+// Milliseconds for which the first mark is kept in sight while a page opens and the panes take their width.
+const SETTLES = 800
 const make = (tag, name, more) => Object.assign(document.createElement(tag), { className: name, ...more })
 const flat = (text) => text.replace(/\s+/g, " ").trim()
 
@@ -170,7 +172,6 @@ function draw(data, tools, image, setStateValue, trigger) {
     words = Object.assign(layer(data, image), { made })
     image.after(words)
   }
-  const base = pane.clientWidth
   const { left, steps } = sizes(data)
   let hits = [], at = 0
   const show = (step) => {
@@ -216,6 +217,7 @@ function draw(data, tools, image, setStateValue, trigger) {
   const zooms = (window.pinciteZooms ??= {}), place = `${location.pathname} ${data.key.split(" ")[0]}`
   const zoom = (step) => {
     const now = Math.max(0, Math.min(steps.length - 1, (zooms[place] ?? steps.length - 3) + step))
+    const base = pane.clientWidth
     if (step) zooms[place] = now
     pane.style.overflowX = now ? "auto" : ""
     for (let part = holder; part !== pane; part = part.parentElement)
@@ -236,14 +238,17 @@ function draw(data, tools, image, setStateValue, trigger) {
   after.onclick = () => next(1)
   out.onclick = () => zoom(-1)
   larger.onclick = () => zoom(1)
-  zoom(0)
   typed()
-  if (pane.dataset.shown !== data.key) {
-    const from = Number(pane.dataset.turned) < 0 ? 1 : 0
-    const mark = frame([0, data.first ?? from, 0, 0], "pincite-first")
-    words.append(mark)
-    setTimeout(() => bring(mark, pane, false), 50)
-  }
+  const mark = frame([0, data.first ?? (Number(pane.dataset.turned) < 0 ? 1 : 0), 0, 0], "pincite-first")
+  words.querySelector(".pincite-first")?.remove()
+  words.append(mark)
+  if (pane.dataset.shown !== data.key) pane.pinciteUntil = performance.now() + SETTLES
+  pane.pinciteResized?.disconnect()
+  pane.pinciteResized = new ResizeObserver(() => { // called at once, and when the pane is wider or narrower
+    zoom(0)
+    if (performance.now() < pane.pinciteUntil) setTimeout(() => bring(mark, pane, false), 50)
+  })
+  pane.pinciteResized.observe(pane)
   Object.assign(pane.dataset, { shown: data.key, turned: "" })
   turnAtEnds(data, pane, words, trigger, zoom)
   const selected = () => setTimeout(() => offer(data, words, (text) => trigger("pin", text)), 10)

@@ -237,10 +237,9 @@ def test_the_box_stays_live_in_mid_answer_and_the_next_question_comes_into_view(
     page.set_viewport_size({"width": 800, "height": 900})
     page.wait_for_function(FITS)
     page.set_viewport_size({"width": 1440, "height": 900})
-    writes = page.locator(".st-key-engine")
-    writes.get_by_role("button", name="slow:latest").click()
-    page.get_by_role("menuitem", name="quoting").click()
-    expect(writes.get_by_role("button", name="quoting")).to_be_visible()
+    page.get_by_role("button", name="Auto · slow:latest").click()
+    page.get_by_text("quoting", exact=True).click()
+    expect(page.get_by_role("button", name="Auto · quoting")).to_be_visible()
 
 
 def test_back_closes_the_page_of_a_citation_and_names_are_offered_behind_an_at_sign(

@@ -227,13 +227,13 @@ def test_chatting_is_offered_where_a_model_can(
     app: Pincite, contract: Document, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     screen = Screen("chat")
-    assert "Chat" not in screen.test.segmented_control[0].options
+    assert "Chat" not in screen.test.radio[0].options
     _connect(app, monkeypatch)
     screen.test.run()
-    assert "Chat" in screen.test.segmented_control[0].set_value(Mode.CHAT).run().segmented_control[0].options
+    assert "Chat" in screen.test.radio[0].set_value(Mode.CHAT).run().radio[0].options
     monkeypatch.undo()
     screen.test.run()
-    assert screen.test.segmented_control[0].value is Mode.AUTO
+    assert screen.test.radio[0].value is Mode.AUTO
     screen.assert_sound()
 
 
@@ -261,7 +261,7 @@ def test_the_scope_says_what_is_searched_and_adding_adds(
     assert app.sessions.get(session.id).document_ids == (second, third) and _scope(screen) == "2 of 3 documents"
     screen.test.button(key=f"scope_{session.id}_all").click().run()
     assert app.sessions.get(session.id).document_ids == () and _scope(screen) == "All 3 documents"
-    screen.test.segmented_control[0].set_value(Mode.CHAT).run()
+    screen.test.radio[0].set_value(Mode.CHAT).run()
     assert _scope(screen) == "No documents searched"
     screen.assert_sound()
 
