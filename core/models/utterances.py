@@ -33,6 +33,8 @@ class Wish(StrEnum):
     PROGRAM = "program"
     LIBRARY = "library"
     DOCUMENTS = "documents"
+    OVERVIEW = "overview"
+    """What whole documents say: a summary, the gist, a comparison."""
     CHART = "chart"
     """Of figures of the documents."""
 

@@ -17,6 +17,7 @@ INTENTS = {
     Wish.PROGRAM: {Intent.ABOUT},
     Wish.LIBRARY: {Intent.ABOUT},
     Wish.DOCUMENTS: {Intent.DOCUMENT_SEARCH, Intent.SURVEY},
+    Wish.OVERVIEW: {Intent.SURVEY},
     Wish.CHART: {Intent.DOCUMENT_SEARCH},
 }
 
@@ -27,7 +28,7 @@ def _told(file: str) -> list[tuple[str, str, bool]]:
     return [(text, wish, wish_of(text)[0] == wish) for wish, text in pairs]
 
 
-@pytest.mark.parametrize(("file", "least"), [("utterances.tsv", 0.95), ("utterances_unseen.tsv", 0.9)])
+@pytest.mark.parametrize(("file", "least"), [("utterances.tsv", 0.95), ("utterances_unseen.tsv", 0.9), ("utterances_overview.tsv", 0.8)])
 def test_messages_are_told_apart(file: str, least: float) -> None:
     told = _told(file)
     wrong = [(text, wish, wish_of(text)) for text, wish, right in told if not right]
@@ -42,8 +43,10 @@ def test_in_mode_documents_everything_is_searched_and_in_chat_nothing(question: 
     assert _by_rule(question, Mode.AUTO, (), ())[0] is None
 
 
-def test_a_summary_of_the_documents_is_a_survey() -> None:
-    assert _by_wish("Summarise the documents", ())[0] is Intent.SURVEY
+@pytest.mark.parametrize("question", ["Summarise the documents", "What is this about?", "Worum geht es hier?"])
+def test_a_summary_of_the_documents_is_a_survey(question: str) -> None:
+    assert _by_wish(question, ())[0] is Intent.SURVEY
+    assert _by_rule(question, Mode.DOCUMENTS, (), ())[0] is Intent.SURVEY
 
 
 def test_questions_about_the_library_are_answered_from_what_is_known(world: Any) -> None:

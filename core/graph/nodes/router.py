@@ -39,25 +39,18 @@ INTENT_SCHEMA: Mapping[str, Any] = {
 MOST_MENTIONS = 20
 LONGEST_NAME = 300
 OPENING_PASSAGES = 4
-_SURVEY = re.compile(
-    r"\b(?:summar(?:y|ise|ize)|overview|give me the gist|tl;?dr)\b|\bwhat (?:is|are) (?:this|these|the) (?:document|"
-    r"documents|file|files|paper|report|pdfs?)\b.{0,12}\babout\b|\b(?:list|which|how many|name) (?:of )?(?:all )?"
-    r"(?:the |my )?(?:documents|files|pdfs)\b|\bin each (?:document|file|report)\b|"
-    r"\bcompare (?:all|the|these) (?:documents|files)\b",
-    re.IGNORECASE,
-)
 _BEGINS_QUESTION = re.compile(r"[\s,;:]{1,20}+(?!(?:and|or|vs|versus|und|oder|et|ou|y|o)\b|&)\w", re.IGNORECASE)
 SURE = 0.75
 """How likely a message must want what it seems to. What is less likely about the program or the library is searched;
 of what is less likely small talk the documents are asked whether they hold the like."""
 CERTAIN = 0.99
 """The same of a message with a topic that documents may have."""
-_LISTING = re.compile(r"\b(?:list|which|how many|name)\b", re.IGNORECASE)
 _READS_LIKE = {
     Wish.CHAT: "small talk or a request that no document answers",
     Wish.PROGRAM: "a question about the program",
     Wish.LIBRARY: "a question about the library",
     Wish.DOCUMENTS: "a question to the documents",
+    Wish.OVERVIEW: "a question about whole documents",
     Wish.CHART: "a wish for a chart",
 }
 _INTENTS = {Wish.CHAT: Intent.CHAT, Wish.PROGRAM: Intent.ABOUT, Wish.LIBRARY: Intent.ABOUT}
@@ -217,10 +210,14 @@ def _by_rule(
     if mode is Mode.CHAT and not mentioned:
         return Intent.CHAT, "the mode is chat"
     if mentioned or mode is Mode.DOCUMENTS:
-        survey = _SURVEY.search(text) and not _topic(text, documents)
         why = "a document was @mentioned" if mentioned else "the mode is documents"
         search = Intent.TARGETED_SEARCH if mentioned else Intent.DOCUMENT_SEARCH
-        return (Intent.SURVEY, "the question is about whole documents") if survey else (search, why)
+        for name in (bare_name(document.name) for document in documents if document.id in mentioned):
+            text = text.replace(name, "the document")
+        wish, sure = wish_of(text)
+        if wish is Wish.OVERVIEW and sure >= SURE:
+            return Intent.SURVEY, f"{why}, and it reads like {_READS_LIKE[wish]}"
+        return search, why
     return None, ""
 
 
@@ -230,9 +227,9 @@ def _by_wish(text: str, documents: Sequence[Document], *, named: bool = False) -
         return Intent.DOCUMENT_SEARCH, "it names a page or a section", Wish.DOCUMENTS
     wish, sure = wish_of(text)
     told = f"it reads like {_READS_LIKE[wish]}, {sure:.0%} sure"
-    if wish is not Wish.CHAT and _SURVEY.search(text) and not _LISTING.search(text) and not _topic(text, documents):
-        return Intent.SURVEY, "the question is about whole documents", wish
-    if wish in (Wish.DOCUMENTS, Wish.CHART) or (wish is not Wish.CHAT and sure < SURE):
+    if wish is Wish.OVERVIEW and sure >= SURE:
+        return Intent.SURVEY, told, wish
+    if wish in (Wish.DOCUMENTS, Wish.OVERVIEW, Wish.CHART) or (wish is not Wish.CHAT and sure < SURE):
         return Intent.DOCUMENT_SEARCH, told, Wish.DOCUMENTS
     # small talk names no document: "And Bexton?" asks the one of that name
     topic = asked_beside(text, "") if wish is Wish.CHAT else _topic(text, documents)
