@@ -28,7 +28,10 @@ def _told(file: str) -> list[tuple[str, str, bool]]:
     return [(text, wish, wish_of(text)[0] == wish) for wish, text in pairs]
 
 
-@pytest.mark.parametrize(("file", "least"), [("utterances.tsv", 0.95), ("utterances_unseen.tsv", 0.9), ("utterances_overview.tsv", 0.8)])
+@pytest.mark.parametrize(
+    ("file", "least"),
+    [("utterances.tsv", 0.95), ("utterances_unseen.tsv", 0.9), ("utterances_overview.tsv", 0.8)],
+)
 def test_messages_are_told_apart(file: str, least: float) -> None:
     told = _told(file)
     wrong = [(text, wish, wish_of(text)) for text, wish, right in told if not right]
