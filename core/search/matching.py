@@ -31,6 +31,8 @@ WORTH_OF_A_WORD = 0.3
 LIKENESS_OF_NAMES = 0.9
 """By Jaro and Winkler, who give weight to the beginning: "Activision" is like "activisionblizzard"."""
 SHORTEST_LIKE = 5
+SHORTEST_NUMBER = 4
+"""Of a form, an invoice or a file, that is a name; years are none."""
 FEW_CALLED = 5
 """Of so many documents the first words are read, to tell a name from a common word."""
 DECISIVE_MATCH = 0.6
@@ -85,6 +87,7 @@ def with_capitals(question: str, documents: Sequence[Document], opening: Callabl
     """The question with a capital for each name of a document that was typed without ("orlan" of "Orlan 2023.pdf").
 
     ``opening``: the first words of a document, which tell a name from a common word: they have it with a capital only.
+    All in capitals it tells nothing ("PURSUANT TO SECTION 13"), unless the file is called by it ("BASF 2023.pdf").
     """
     names = {one.id: _names_of(one.name, _values(one, _NAMED_FIELDS)) for one in documents}
 
@@ -95,6 +98,8 @@ def with_capitals(question: str, documents: Sequence[Document], opening: Callabl
         called = [document_id for document_id, own in names.items() if not own.isdisjoint((word, bare))][:FEW_CALLED]
         texts = " ".join(map(opening, called))
         forms = {form for form in _OF_PROSE.findall(texts) if stem(form) == bare}
+        if not any(word in _names_of(one.name, ()) for one in documents if one.id in called):
+            forms = {form for form in forms if not form.isupper()}
         return word.capitalize() if forms and not any(map(str.islower, forms)) else word
 
     return _WORDS.sub(as_written, question)
@@ -204,7 +209,9 @@ def _names_of(name: str, values: tuple[str, ...]) -> frozenset[str]:
     return frozenset(
         word
         for word in words - _GENERIC - FUNCTION_WORDS
-        if not word.isdigit() and 2 <= len(word) <= 24 and (len(word) > 2 or any(map(str.isdigit, word)))
+        if 2 <= len(word) <= 24
+        and (len(word) > 2 or any(map(str.isdigit, word)))
+        and not (word.isdigit() and (len(word) < SHORTEST_NUMBER or _YEAR.fullmatch(word)))
     )
 
 
