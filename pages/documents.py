@@ -142,7 +142,11 @@ def draw_table(app: Pincite, documents: Sequence[Document]) -> list[Document]:
         if len(documents) > LISTED_WITHOUT_FIND:
             part = st.text_input("Find", type="search", live=True, placeholder="Find by name", width=220,
                                  label_visibility="collapsed", key="find_document")  # fmt: skip
-            documents = [one for one in documents if (part or "").casefold() in one.name.casefold()]
+            words = (part or "").replace("_", " ").casefold()
+            documents = [one for one in documents if words in one.name.replace("_", " ").casefold()]
+            if not documents:
+                st.caption("No document has this in its name.")
+                return []
     table = SEVERAL if several else TABLE
     follow_choices(table, [document.id for document in documents])
     rows = [

@@ -20,7 +20,8 @@ from pages.components.table import choose_rows, follow_choice
 from pages.components.trace_view import draw_rows, evidence_rows
 from pages.components.words import count, escape, escape_lines, moment, parse_time, shorten
 
-AGES = {"Any age": 0, "Last day": 1, "Last 7 days": 7, "Last 30 days": 30}
+EVERYTHING = TurnFilter(TurnStatus.FLAGGED)
+AGES = {"Any time": 0, "Last day": 1, "Last 7 days": 7, "Last 30 days": 30}
 LINES_A_PAGE = 50
 TALLEST = "review_queue_lines"
 LONGEST_QUESTION = 300
@@ -43,10 +44,8 @@ def draw(app: Pincite) -> None:
 
 
 def draw_last_decision(app: Pincite) -> None:
-    """What became of it, with the way back, in a line that is there before anything was decided."""
-    with row(key=LAST_DECISION):
-        if (last := st.session_state.get(deciding.LAST)) is None:
-            return
+    """What became of it, with the way back, in the row at hand."""
+    if (last := st.session_state.get(deciding.LAST)) is not None:
         turn_id, decision, question = last
         words = f"**{decision.capitalize()}:** {escape(shorten(question, 90))}"
         st.markdown(f"{DECIDED_ICONS[decision]} {words}", width="stretch", wrap=False)
@@ -54,13 +53,16 @@ def draw_last_decision(app: Pincite) -> None:
 
 
 def draw_waiting(app: Pincite, flagged: int) -> None:
-    draw_last_decision(app)
+    names = {document.id: document.name for document in app.library.list()}
+    with row(key=LAST_DECISION):  # there before anything was decided, so that nothing below it moves
+        wanted = draw_filters(names) if flagged else EVERYTHING
+        if wanted != EVERYTHING:
+            st.caption(f"{app.turns.count_lines(wanted):,} of {flagged:,} match the filter.", width="content")
+        draw_last_decision(app)
     if not flagged:
         st.success("Nothing is waiting for review. Answers with low confidence, and those sent to review, appear here.",
                    icon=":material/task_alt:")  # fmt: skip
         return
-    names = {document.id: document.name for document in app.library.list()}
-    wanted = draw_filters(names)
     lines = app.turns.lines(wanted, most=shown_of("waiting", LINES_A_PAGE))
     if not lines:
         st.caption("No waiting answers match these filters.")
@@ -72,7 +74,7 @@ def draw_waiting(app: Pincite, flagged: int) -> None:
     st.dataframe(
         [_cells(line, drafted=line.id in drafted) for line in lines],
         hide_index=True, key=deciding.QUEUE, on_select="rerun", selection_mode="single-row-required",
-        height=38 + 35 * min(tallest, 6),
+        height=38 + 35 * min(tallest, 5),
         column_config={
             "Question": st.column_config.TextColumn(width=330),
             "Why": st.column_config.TextColumn(width=260),
@@ -83,9 +85,8 @@ def draw_waiting(app: Pincite, flagged: int) -> None:
     )  # fmt: skip
     if (more := app.turns.count_lines(wanted) - len(lines)) > 0:
         offer_more(f"Show more ({more:,} waiting)", "waiting", LINES_A_PAGE)
-    draw_case(
-        app, app.verdicts.as_it_stands(app.turns.without_trace(lines[position].id)), position, len(lines) - 1, names
-    )
+    turn = app.verdicts.as_it_stands(app.turns.without_trace(lines[position].id))
+    draw_case(app, turn, position, len(lines) - 1, names)
 
 
 def _cells(line: TurnLine, *, drafted: bool) -> dict[str, object]:
@@ -124,11 +125,11 @@ def _tell_decided_elsewhere(app: Pincite, turn_id: str) -> None:
 
 
 def draw_filters(names: dict[str, str]) -> TurnFilter:
-    with row(vertical_alignment="bottom"):
+    with st.popover("Filter", icon=":material/filter_list:"):
         words = st.text_input("Search", type="search", live=True, placeholder="Question or reason", key="review_words")
         document = st.selectbox("Document", ["", *names], format_func=lambda id_: names.get(id_, "Any document"))
-        days = AGES[st.selectbox("Age", list(AGES), width=150)]
-        most = st.slider("Confidence up to", 0, 100, 100, step=5, format="%d%%", width=200)
+        days = AGES[st.selectbox("Asked", list(AGES))]
+        most = st.slider("Confidence at most", 0, 100, 100, step=5, format="%d%%")
     since = (datetime.now(UTC) - timedelta(days=days)).isoformat() if days else ""
     return TurnFilter(TurnStatus.FLAGGED, words or "", document or "", since, most / 100)
 
@@ -156,9 +157,7 @@ def draw_case(app: Pincite, turn: Turn, position: int, last: int, names: dict[st
             draw_editor(app, turn, draft)
         with row(vertical_alignment="bottom"):
             st.text_input("Note", key=f"note_{turn.id}", placeholder="Optional: reason for your decision")
-            st.text_input(
-                "Reviewer", value=deciding.reviewer_name(), key="reviewer", persist_state="session", width=140
-            )
+            st.text_input("Reviewer", deciding.reviewer_name(), key="reviewer", persist_state="session", width=140)
         with st.expander("How this draft was checked", icon=":material/fact_check:"):
             draw_evaluation(turn)
         controls.link_to_trace(turn, "Open the trace")
@@ -172,9 +171,8 @@ def draw_deciding_bar(app: Pincite, turn: Turn) -> None:
     button("Approve", "check", deciding.decide, app, turn.id, ReviewDecision.APPROVED, key=f"approve_{turn.id}",
            type="primary", shortcut="A", disabled=not turn.answer.strip())  # fmt: skip
     button("Edit", "edit", deciding.edit, turn.id, key=f"open_{turn.id}", shortcut="E")
-    button(
-        "Reject", "block", deciding.decide, app, turn.id, ReviewDecision.REJECTED, key=f"reject_{turn.id}", shortcut="X"
-    )
+    button("Reject", "block", deciding.decide, app, turn.id, ReviewDecision.REJECTED, key=f"reject_{turn.id}",
+           shortcut="X")  # fmt: skip
 
 
 def draw_editing_bar(app: Pincite, turn: Turn, draft: ReviewDraft | None) -> None:

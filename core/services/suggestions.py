@@ -29,9 +29,12 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
+ABOUT = "What is this document about?"
 WANTED = 3
 MOST_TRIED = 9
 """Questions a document; each takes about a second of one processor."""
+LONG = 4
+"""So many pages have a cover."""
 MOST_PAGES = 40
 MOST_PASSAGES = 400
 MOST_OF_A_TABLE = 3
@@ -90,7 +93,8 @@ class Suggestions:
             if self._wanted and self._thread is None and not self._stop.is_set():
                 self._thread = threading.Thread(target=self._look, name="suggestions", daemon=True)
                 self._thread.start()
-        return tuple(islice((one for one in chain.from_iterable(zip_longest(*own)) if one), WANTED))
+        mixed = [one for one in chain.from_iterable(zip_longest(*own)) if one]
+        return tuple({one.question: one for one in reversed(mixed)}.values())[::-1][:WANTED]  # each asked once
 
     def known(self, documents: Sequence[Document]) -> bool:
         """Whether all of them were looked through as they are now."""
@@ -162,13 +166,12 @@ class Suggestions:
 
 
 def _candidates(document: Document, library: "Library") -> Iterator[_Candidate]:
-    """Of each kind in turn."""
+    """What it is about, then sections and terms in turn, and cells of tables where there are few of these."""
     english = any(field.name == "language" and field.value.startswith("en") for field in document.metadata)
-    kinds = [_of_tables(document, library)]
-    if english:  # what asks for a term or a section is understood in English only
-        kinds += [_of_terms(document, library), _of_headings(document, library)]
+    # what asks for a term or a section is understood in English only
+    kinds = [_of_headings(document, library), _of_terms(document, library)] if english else []
     seen = set[str]()
-    for candidate in chain.from_iterable(zip_longest(*kinds)):
+    for candidate in chain([_Candidate(ABOUT, "")], *zip_longest(*kinds), _of_tables(document, library)):
         if candidate is not None and candidate.question not in seen:
             seen.add(candidate.question)
             yield candidate
@@ -196,12 +199,15 @@ def _of_terms(document: Document, library: "Library") -> Iterator[_Candidate]:
 
 
 def _of_headings(document: Document, library: "Library") -> Iterator[_Candidate]:
-    """Sections by their titles."""
-    pages = dict[str, int]()
+    """Sections by their titles: those of the outline, or else of a long document none that stands on its cover."""
+    pages, outline = dict[str, int](), {flat(entry.title) for entry in library.outline(document.id)}
+    cover = 0 if document.page_count >= LONG else -1
     for passage in library.opening_passages(document.id, MOST_PASSAGES):
         if len(passage.heading_path) > 1 or passage.heading_path[:1] not in ((), (document.title,)):
             pages.setdefault(passage.heading_path[-1], passage.page_index)
     for heading, page_index in pages.items():
+        if (flat(heading) not in outline) if outline else page_index == cover:
+            continue
         if _fits(name := title_of(heading)):
             yield _Candidate(f"What does the section “{name}” say?", "", page_index)
 

@@ -166,7 +166,7 @@ function focusWithSlash() {
   if (document.body.dataset.slash) return
   document.body.dataset.slash = "yes"
   document.addEventListener("keydown", (event) => {
-    if (event.key !== "/" || event.target.closest("input, textarea, select, [contenteditable]") || !box()) return
+    if (event.key !== "/" || event.target.closest("input:not([type=checkbox], [type=radio]), textarea, select, [contenteditable]") || !box()) return
     event.preventDefault()
     box().focus()
   })

@@ -115,18 +115,18 @@ def draw_picture(document: Document, shown: ShownPage, slot: str) -> None:
     """The page with its marks."""
     try:
         page = pincite().library.page(document.id, shown.page_index)
-        hidden = _choose_layers(document, page)
-        for span in orders_in(page.text)[:1]:
-            said = escape(" ".join(page.text[span.start : span.end].split()))
-            st.caption(f":material/smart_toy: This page contains instructions to an AI: “{said}” No model sees them.")
-        key = f"{document.id} {shown.page_index} {shown.marks}"
-        if found := _found(shown):
-            st.caption("Dotted frames: what the search found here. None of it is cited.")
+        key, found = f"{document.id} {shown.page_index} {shown.marks}", _found(shown)
+        with st.container():  # on every page, so that the tools below it stay the same ones, with what is typed in them
+            hidden = _choose_layers(document, page)
+            for span in orders_in(page.text)[:1]:
+                said = escape(" ".join(page.text[span.start : span.end].split()))
+                st.caption(f":material/smart_toy: This page has instructions to an AI: “{said}” No model sees them.")
+            if found:
+                st.caption("Dotted frames mark what the search found here. None of it is cited.")
         large = draw_page_tools(page, document.name, document.page_count, key=key,
                                 cited=shown.marks, found=found, pin=lambda words: _pin(shown, words),
                                 go=lambda at: _go(shown, slot, at),
-                                find=lambda words: [at for _, at in pincite().documents.find(document.id, words)],
-                                )  # fmt: skip
+                                find=lambda words: [at for _, at in pincite().documents.find(document.id, words)])  # fmt: skip
         if st.session_state.pop(_TURNED, False):
             st.rerun()  # the notes and the pager are drawn outside
         with st.skeleton(height=600):
@@ -258,6 +258,4 @@ def draw_page_panel(app: Pincite, shown: ShownPage, slot: str) -> None:
         draw_neighbours(shown, slot)
         draw_file_button(app, document, key=f"{slot}_file")
         icon_button("Close the page", "close", show_page, slot, None, key=f"{slot}_close", shortcut="Escape")
-    if len(shown.here) == len(shown.marks) == 1:
-        st.caption(quotations(shown.here))
     draw_picture(document, shown, slot)

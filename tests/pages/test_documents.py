@@ -277,7 +277,7 @@ def test_pages_that_give_orders_to_a_machine_are_listed(app: Pincite) -> None:
     _choose(screen)
     assert "Instructions to an AI on 1 page" in [expander.label for expander in screen.test.expander]
     screen.test.button(key="orders_at_1").click().run()
-    assert "This page contains instructions to an AI" in screen.words()
+    assert "This page has instructions to an AI" in screen.words()
     screen.assert_sound()
 
 
