@@ -80,9 +80,7 @@ def draw_conversation(app: Pincite, session: Session | None, names: dict[str, st
     if session and turns:
         draw_session_menu(app, session, turns)
         if (earlier := app.turns.count(session.id) - len(turns)) > 0:  # a long conversation opens with its end
-            offer_more(
-                f"Show earlier ({count(earlier, 'more question')})", session.id, TURNS_A_PAGE, icon="expand_less"
-            )
+            offer_more(f"Show {count(earlier, 'earlier question')}", session.id, TURNS_A_PAGE, icon="expand_less")
     known: set[str] = set()
     for turn in turns:
         draw_question(app, turn, names)

@@ -35,9 +35,7 @@ EMBEDDERS = {
 def draw(app: Pincite) -> None:
     st.header("Settings", anchor=False)
     with st.container(width=900):
-        answers, search, checking, reading, state = st.tabs(
-            ["Answers", "Search", "Checking", "Reading PDFs", "Health and storage"]
-        )
+        answers, search, checks, pdfs, state = st.tabs(["Answers", "Search", "Checking", "PDFs", "Health and storage"])
         with answers:
             draw_answers(app)
         with search:
@@ -45,13 +43,13 @@ def draw(app: Pincite) -> None:
             draw_reranker(app)
             with st.expander("Advanced"):
                 draw_form(app, "search", ["score_floor"], ["retry_score_floor"], ["candidates", "kept", "retry_kept"])
-        with reading:
+        with pdfs:
             draw_form(app, "reading", ["ocr"])
             with st.expander("Advanced"):
                 draw_form(app, "limits", ["max_file_mib", "max_pages"], ["page_seconds", "reader_memory_mib"])
         with state:
             draw_state(app)
-        with checking:  # last: it may have many answers to judge again
+        with checks:  # last: it may have many answers to judge again
             draw_checking(app)
 
 

@@ -44,9 +44,7 @@ def draw_turn(app: Pincite) -> None:
     if turn.error:
         st.error(escape(turn.error), icon=":material/error:")
     draw_path(turn)
-    steps, search, answer, attempts = st.tabs(
-        ["Steps", "Search and evidence", "Answer and claims", "Attempts side by side"]
-    )
+    steps, search, answer, attempts = st.tabs(["Steps", "Search and evidence", "Answer and claims", "Attempts"])
     with steps:
         draw_timeline(turn.trace)
         draw_steps(turn.trace)
@@ -97,7 +95,7 @@ def draw_search(turn: Turn) -> None:
         st.markdown("**Passages used for the answer, with the score from each stage**")
         draw_rows(evidence_rows(turn.evidence), key="evidence")
     elif not plan:
-        st.caption("Nothing was searched for this answer.")
+        st.caption("No passages are kept with this answer.")
 
 
 def draw_plan(plan: SearchPlan) -> None:

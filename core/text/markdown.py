@@ -2,7 +2,7 @@
 
 import re
 
-_SYNTAX = re.compile(r"([\\`*_{}\[\]()#+!|<>~$^=&]|:(?=[^\W\d]|:)|(?<![^\W_])-|-(?![^\W_]))")
+_SYNTAX = re.compile(r"([\\`*{}\[\]()#+!|<>~$^=&]|:(?=[^\W\d]|:)|(?<![^\W_])[_-]|[_-](?![^\W_]))")
 _ACTIVE = re.compile(r"([\\\[\]<$!]|&(?=#?\w+;)|:(?=[^\W\d]|:))")
 _SOUGHT_IN_TEXT = re.compile(r"(?<=:)(?=//|[\w+\-/]+:)|(?<=www)(?=\.)|(?<=[\w.+\-])(?=@[\w\-])", re.IGNORECASE)
 """Inside icon codes and addresses: they are looked for in the parsed text, where no backslash is left to stop it."""

@@ -126,7 +126,8 @@ def draw_picture(document: Document, shown: ShownPage, slot: str) -> None:
         large = draw_page_tools(page, document.name, document.page_count, key=key,
                                 cited=shown.marks, found=found, pin=lambda words: _pin(shown, words),
                                 go=lambda at: _go(shown, slot, at),
-                                find=lambda words: [at for _, at in pincite().documents.find(document.id, words)])  # fmt: skip
+                                find=lambda words: [at for _, at in pincite().documents.find(document.id, words)],
+                                )  # fmt: skip
         if st.session_state.pop(_TURNED, False):
             st.rerun()  # the notes and the pager are drawn outside
         with st.skeleton(height=600):

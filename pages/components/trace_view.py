@@ -91,7 +91,9 @@ def draw_steps(steps: Sequence[TraceStep]) -> None:
     for number, step in enumerate(steps, start=1):
         attempt = f" · attempt {step.attempt + 1}" if step.attempt else ""
         label = f"**{number} {step.node}**{attempt} · {duration(step.seconds)}"
-        gist = " · ".join(f"{name}: {value}" for name, value in step.decided.items() if isinstance(value, str))
+        gist = " · ".join(
+            f"{name}: {value}" for name, value in step.decided.items() if isinstance(value, str) and value
+        )
         label = f"{label} · {escape(gist[:140])}" if gist else label
         with st.expander(label, icon=":material/error:" if step.error else None):
             if step.error:

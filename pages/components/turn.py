@@ -149,9 +149,8 @@ def _draw_headline(app: Pincite, turn: Turn) -> None:
     elif verdict.declined:
         label = f":material/do_not_disturb_on: No answer found · {verdict.confidence:.0%} sure"
     else:
-        label = (
-            f":material/check_circle: {claims_in_words(turn.parts, verdict) or 'No claims to check'} · {sure.lower()}"
-        )
+        claims = claims_in_words(turn.parts, verdict) or "No claims to check"
+        label = f":material/check_circle: {claims} · {sure.lower()}"
     with st.expander(label, type="compact"):
         draw_evaluation(turn)
 

@@ -50,6 +50,10 @@ class Intake:
         self.refused.clear()
         self.known.clear()
 
+    def leave(self, file: Locked) -> None:
+        self.locked.remove(file)
+        self.refused.append((file.name, "It needs its password. To give it, drop the file again."))
+
     def belong_to(self, session_id: str) -> None:
         """The conversation that the waiting files were dropped into has begun."""
         self.locked = [replace(file, session_id=session_id) if file.session_id == "" else file for file in self.locked]
@@ -116,8 +120,7 @@ def draw_intake(app: Pincite) -> None:
         told = reason if name in reason else f"{name}: {reason}"
         st.error(f"**Not added.** {escape(told)}", icon=":material/error:")
     for document in kept.known:
-        known = f"**{escape(document.name)}** is already in the library, with the same content."
-        st.info(known, icon=":material/info:")
+        st.info(f"**{escape(document.name)}** is already here, with the same content.", icon=":material/info:")
     for old, new in kept.replacing:
         _draw_replacement(app, old, new)
     if kept.refused or kept.known:
@@ -156,11 +159,11 @@ def _join(app: Pincite, session_id: str | None, document: Document) -> None:
 
 def ask_password(app: Pincite) -> None:
     """Open a dialog for the first file that waits for its password; who closes it goes without that file."""
-    if not (locked := intake().locked):
+    if not (kept := intake()).locked:
         return
-    file, key = locked[0], _password_key(locked[0])
+    file, key = kept.locked[0], _password_key(kept.locked[0])
 
-    @st.dialog("Password needed", icon=":material/lock:", on_dismiss=lambda: locked.remove(file))
+    @st.dialog("Password needed", icon=":material/lock:", on_dismiss=lambda: kept.leave(file))
     def ask() -> None:
         st.markdown(f"**{escape(file.name)}** is protected. The password is used once and not stored.")
         if wrong := st.session_state.get(f"wrong_{key}", ""):
@@ -171,7 +174,7 @@ def ask_password(app: Pincite) -> None:
                 opened = st.form_submit_button("Open", type="primary")
                 skipped = st.form_submit_button("Skip this file")
         if (opened and password) or skipped:
-            locked.remove(file)
+            (kept.leave if skipped else kept.locked.remove)(file)
             st.session_state.pop(f"wrong_{key}", None)
             if not skipped and (document := take_in_one(app, file, password)):
                 _join(app, file.session_id, document)

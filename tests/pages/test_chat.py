@@ -403,11 +403,11 @@ def test_a_long_conversation_opens_with_its_end_and_decodes_no_turn_twice(
     monkeypatch.setattr("core.store.turns.readable", counted)
     screen = Screen("chat", session=turn.session_id)
     assert "Question 200?" in screen.words() and "Question 181?" in screen.words()
-    assert "Question 180?" not in screen.words() and "Show earlier (181 more questions)" in screen.words()
+    assert "Question 180?" not in screen.words() and "Show 181 earlier questions" in screen.words()
     assert len(decoded) == 20
     screen.test.run()
     assert len(decoded) == 20, "what has not changed is not read again"
-    screen.press("Show earlier")
+    screen.press("Show 181 earlier questions")
     assert "Question 161?" in screen.words() and len(decoded) == 40
     screen.assert_sound()
 

@@ -105,6 +105,7 @@ def test_protected_files_of_one_name_are_asked_for_one_by_one(app: Pincite) -> N
     (second,) = _passwords(screen)
     assert second.form_id != first.form_id and not screen.test.error
     screen.press("Skip this file")
+    assert "It needs its password" in screen.test.error[0].value
     assert not _passwords(screen) and len(app.library.list()) == 1
     screen.assert_sound()
 
@@ -119,7 +120,7 @@ def test_the_same_bytes_are_recognised_and_a_new_version_is_offered(
             ("service-contract.pdf", (samples / "technical-report.pdf").read_bytes(), "application/pdf"),
         ]
     ).run()
-    assert "already in the library, with the same content" in screen.words()
+    assert "already here, with the same content" in screen.words()
     assert "Is this a new version?" in screen.words()
     screen.press("Replace the old version")
     assert app.ingest.wait(timeout_seconds=SECONDS)
