@@ -34,7 +34,8 @@ def measure_claims(answer: str | Sequence[AnswerPart], sources: Sources) -> tupl
 
 
 def _measure(claim: ClaimText, sources: Sources) -> ClaimMeasure:
-    if claim.made:  # made again elsewhere from what it carries: its words leave nothing to doubt
+    # Made again elsewhere from what it carries, or copied: its words leave nothing to doubt.
+    if claim.made or (claim.verbatim and any(claim.text in source.text for source in sources.sources)):
         return ClaimMeasure(claim, (), dict.fromkeys(_SURE, 1.0) | dict.fromkeys(_UNKNOWN, 0.0))
     findings = check_claim(claim.bare, sources)
     terms = frozenset(content_terms(claim.bare))

@@ -15,7 +15,7 @@ FEWEST_LEAD_WORDS, MOST_LEAD_WORDS = 6, 60
 
 
 def lead_quotes(evidence: Sequence[Evidence]) -> list[AnswerPart]:
-    """The first whole sentence of each passage, summaries first, taking the documents in turn."""
+    """The first whole sentence of passages, of summaries first and of the documents in turn, in reading order."""
     by_document: dict[str, list[Evidence]] = {}
     for item in sorted(evidence, key=lambda item: item.reason is not Reason.SUMMARY):
         by_document.setdefault(item.passage.document_id, []).append(item)
@@ -27,7 +27,7 @@ def lead_quotes(evidence: Sequence[Evidence]) -> list[AnswerPart]:
             leads.append(quotation_of(sentences[0]))
         if len(leads) >= max(MOST_LEADS, len(by_document)):
             break
-    return leads
+    return sorted(leads, key=lambda lead: lead.numbers)
 
 
 def opening(item: Evidence) -> AnswerPart:

@@ -67,11 +67,11 @@ def _telling(passages: Sequence[Passage]) -> Mapping[str, tuple[int, int]]:
     openings = {passage.heading_path: passage for passage in reversed(said)}.values()
     sections = openings if len(openings) >= FEWEST_SECTIONS else said
     opening_ids = {passage.id for passage in sections}
-    summaries = [p for p in said if p.heading_path and _SUMMARY_HEADING.match(p.heading_path[-1])][:MOST_SUMMARIES]
+    summaries = [p for p in reversed(openings) if p.heading_path and _SUMMARY_HEADING.match(p.heading_path[-1])]
     order = [passage for passage in said if passage.id in opening_ids]
     keys = {order[place].id: (2, rank) for rank, place in enumerate(_spread(len(order)))}
     keys |= {passage.id: (1, 0) for passage in said[:1]}
-    return keys | {passage.id: (0, rank) for rank, passage in enumerate(summaries)}
+    return keys | {passage.id: (0, rank) for rank, passage in enumerate(summaries[:MOST_SUMMARIES])}
 
 
 def _spread(count: int) -> list[int]:

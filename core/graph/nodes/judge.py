@@ -11,7 +11,7 @@ from langgraph.runtime import Runtime
 
 from core.domain.answers import Citation, Likeness, Verdict
 from core.domain.codec import to_plain
-from core.domain.search import Intent
+from core.domain.search import Intent, Reason
 from core.domain.settings import Settings
 from core.domain.turns import SURE, UNSURE_OF_NOTHING
 from core.graph.context import TurnContext
@@ -173,6 +173,8 @@ def _why_no_further(state: TurnState, context: TurnContext) -> str:
         return "The answer reached its time limit."
     if state.options:
         return "Several places give different answers."
+    if state.evidence and all(item.reason is Reason.NAMED for item in state.evidence):
+        return "It is what stands at the place that the question names."
     if state.attempt >= context.settings.max_retries or (state.by_code and state.attempts):
         return f"No reliable answer after {state.attempt + 1} attempt{'s' if state.attempt else ''}."
     return ""

@@ -27,6 +27,8 @@ _BULLET = re.compile(r"^[•▪▫➢✓■●❖◦‣∙·\-–—*o]$|^\(?(?:
 _NUMBERED_HEADING = re.compile(
     r"^(?:(?:item|part|section|chapter|article|note|annex|appendix)\s+\w+|\d+(?:\.\d+)*\.?\s+\S)", re.I
 )
+_SECTION_NUMBER = re.compile(r"\d{1,2}(?:\.\d{1,2}){0,4}\.?")
+"""Before a title, however wide the gap to it."""
 _LETTERS = re.compile(r"[^\W\d_]+")
 _CJK = re.compile("[\u2e80-\u303f\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\uff01-\uff9f]")
 _SENTENCE_END = (".", "!", "?", ":", ";", "。", "！", "？", "؟")
@@ -184,11 +186,13 @@ def _drafts(lines: Sequence[Line], running: Mapping[int, BlockKind], gaps: NDArr
             drafts.append(_BlockDraft(BlockKind.TABLE_ROW, [index], row=rows[index]))
             previous = None
             continue
-        if len(line.segments) > 1 and not (_flows(line) and line.segments[0].text not in (TICKED, UNTICKED)):
+        level = _heading_level(line, body, mostly_bold) if line.zone != STRAY else 0
+        titled = level > 0 and len(line.segments) == 2 and _SECTION_NUMBER.fullmatch(line.segments[0].text)
+        flows = _flows(line) and line.segments[0].text not in (TICKED, UNTICKED)
+        if len(line.segments) > 1 and not flows and not titled:
             drafts.append(_BlockDraft(BlockKind.PARAGRAPH, [index]))
             previous = None
             continue
-        level = _heading_level(line, body, mostly_bold) if line.zone != STRAY else 0
         kind = (
             BlockKind.HEADING
             if level
