@@ -63,6 +63,7 @@ def test_panes_fill_the_window_and_nothing_lies_over_what_is_clicked(quoting_app
     page.get_by_role("button", name=re.compile(r"^Open service-contract\.pdf, p\. 2")).first.click()
     expect(page.locator(".st-key-page_panel img")).to_be_visible()
     close = page.locator(".st-key-icon_chat_page_close button").first
+    expect(page.get_by_test_id("stExpandSidebarButton")).to_be_visible()  # the page has the width of the sidebar
     for width, height in ((1440, 900), (1024, 768), (800, 900)):
         page.set_viewport_size({"width": width, "height": height})
         page.wait_for_function(FITS)
@@ -77,6 +78,7 @@ def test_panes_fill_the_window_and_nothing_lies_over_what_is_clicked(quoting_app
     page.set_viewport_size({"width": 1024, "height": 768})
     close.click()
     expect(close).to_have_count(0)
+    expect(page.get_by_test_id("stExpandSidebarButton")).to_have_count(0)
     page.wait_for_function(FITS)
     page.locator(".st-key-session_head button").first.click(trial=True)
 
@@ -256,6 +258,8 @@ def test_back_closes_the_page_of_a_citation_and_names_are_offered_behind_an_at_s
     page.go_back()
     expect(panel).to_have_count(0)
     expect(mark).to_be_visible()
+    page.get_by_role("button", name="Auto · quoting").click()
+    page.get_by_role("radio", name="Auto").focus()
     page.keyboard.press("/")
     box = page.get_by_test_id("stChatInputTextArea")
     expect(box).to_be_focused()

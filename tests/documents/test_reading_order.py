@@ -112,6 +112,13 @@ def test_headings_are_told_from_text_by_their_type(read: Read) -> None:
     assert _blocks(page, BlockKind.PARAGRAPH) == [LEFT, RIGHT]
 
 
+def test_a_title_far_behind_its_number_is_a_heading_and_a_figure_is_none(read: Read) -> None:
+    body = ["We ask the model for the principles", "before it answers, and it reads them."]
+    lines = [(72, 700, body[0]), (72, 686, body[1]), (72, 650, "4"), (120, 650, "STEM TASKS"), (72, 620, body[0])]
+    page = read(pdfs.glyphs([*lines, (72, 606, body[1]), (72, 570, "4"), (120, 570, "boxes")]))[0]
+    assert [" ".join(text.split()) for text in _blocks(page, BlockKind.HEADING)] == ["4 STEM TASKS"]
+
+
 def test_repeated_heads_and_feet_are_set_apart(read: Read) -> None:
     texts = [f"{sentence} Entry {number}." for number, sentence in enumerate(pdfs.SENTENCES)]
     for page in read(pdfs.prose(texts, header="Harbour Rules 2024", footer="Page {number} of 4")):

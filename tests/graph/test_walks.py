@@ -538,6 +538,8 @@ def test_a_page_that_is_asked_for_is_quoted_and_one_that_is_not_there_is_said_no
     assert nowhere.tier is Tier.ANSWERED and nowhere.path == ("router", "rewriter", "retriever", "judge")
     written = world(ScriptedModel()).ask("What does page 2 of the contract say?").turn
     assert written.parts == turn.parts, "a model has no part in it"
+    doubted = world(Quoting(), review_threshold=0.99).ask("What does page 2 of the contract say?").turn
+    assert doubted.tier is Tier.DO_NOT_RELY and len(doubted.attempts) == 1 and doubted.parts == turn.parts
     section = world(Quoting()).ask("What does section 44 say?").turn
     assert section.answer == "I found no section 44 in these documents."
 

@@ -1,6 +1,7 @@
 """The judge's promises: a mark per claim, citations that must hold, and caps no critic can lift."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -68,6 +69,18 @@ def test_a_sentence_quoted_word_for_word_is_supported_whatever_its_words() -> No
     source = "A head\nNot one of the 17 Xylo-\nphone players may, or shall, rise above €5 or fall below 3 %. More text."
     answer = "Not one of the 17 Xylophone players may, or shall, rise above €5 or fall below 3 %. [1]"
     assert statuses(answer, source, LEASE) == [ClaimStatus.SUPPORTED]
+
+
+def test_what_is_copied_is_not_doubted_however_long_it_is() -> None:
+    rows = "\n".join(
+        f"Model {number} + Step (ours)\t{number}.4% (0.{number}%)\t7{number}.9% (1.{number}%)" for number in range(9)
+    )
+    source = f"{LEASE}\n{rows}\nsolving this task?”. {REPORT}"
+    whole, short = (AnswerPart(text, (1,), PartKind.VERBATIM) for text in (source, LEASE))
+    sure = [judge_parts("What does it say?", [part], [source]).confidence for part in (whole, short)]
+    assert sure[0] == sure[1] > 0.9
+    prose = replace(whole, kind=PartKind.PROSE)
+    assert judge_parts("What does it say?", [prose], [source]).confidence < sure[0]
 
 
 def test_an_invented_citation_number_is_counted_and_caps_faithfulness() -> None:

@@ -40,6 +40,17 @@ def test_a_name_typed_in_small_letters_gets_its_capital_and_a_common_word_none()
     assert read == "what were Marrows sales, and what does the lease say of them?"
     assert named_documents(asked, library, surely=True) == ()
     assert named_documents(read, library, surely=True) == ("marrow-2023.pdf",)
+    opening["lease.pdf"] = "LEASE AGREEMENT"
+    assert with_capitals(asked, library, opening.__getitem__) == read.replace("lease", "Lease"), "a file's name"
+    titled = [document("statement.pdf", title="REPORT PURSUANT TO SECTION 13")]
+    asked = "what does the section on fees say?"
+    assert with_capitals(asked, titled, {"statement.pdf": "REPORT PURSUANT TO SECTION 13"}.__getitem__) == asked
+
+
+def test_a_number_in_a_files_name_is_a_name_and_a_year_is_none() -> None:
+    library = [document("form 20418.pdf"), document("form 2023.pdf"), document("letter.pdf")]
+    assert named_documents("What is the total of number 20418?", library) == ("form 20418.pdf",)
+    assert named_documents("What was the total of 2023?", library) == ()
 
 
 def test_the_named_company_and_year_come_first() -> None:
