@@ -93,7 +93,7 @@ def test_lists_tables_and_emphasis_of_a_model_survive() -> None:
 
 
 def test_document_text_is_shown_exactly() -> None:
-    assert escape("1 * 2_3 # x") == r"1 \* 2\_3 \# x"
+    assert escape("1 * 2_3 # x") == r"1 \* 2_3 \# x" and escape("_x_ y_") == r"\_x\_ y\_"
     quoted = AnswerPart("# Not a heading\n\n1. item [11]", (1,), PartKind.VERBATIM)
     assert answer_markdown((quoted,), None) == "\\# Not a heading  \n1\\. item \\[11\\] :gray-badge[1]"
 
@@ -154,7 +154,7 @@ def test_a_figure_is_bold_with_its_formula_beneath_and_none_of_its_words_are_mar
     change = Computation("Change in fees_of *ships*", "(b - a) / a * 100", "%")
     part = AnswerPart("Change in fees_of *ships*: 25%", (1,), PartKind.FIGURE, figures=figures, computation=change)
     shown = answer_markdown((part,), None)
-    assert shown.startswith("**Change in fees\\_of \\*ships\\*: 25%** :gray-badge[1]")
+    assert shown.startswith("**Change in fees_of \\*ships\\*: 25%** :gray-badge[1]")
     assert shown.rstrip().endswith(r"$$\frac{5 - 4}{4} \times 100 = \text{25\%}$$")
     stated = AnswerPart("Fees, 2021: $5", (1,), PartKind.FIGURE, figures=figures[1:])
     assert answer_markdown((stated,), None) == r"**Fees, 2021: \$5** :gray-badge[1]"
