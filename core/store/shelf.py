@@ -231,7 +231,8 @@ class Shelf:
         """
         with self._database.transaction() as connection:
             connection.executemany(
-                """UPDATE pages SET recognise = 0, reason = iif(reason = '', ?1, replace(reason, '_', ' ') || '; ' || ?1),
+                """UPDATE pages SET recognise = 0,
+                   reason = iif(reason = '', ?1, replace(reason, '_', ' ') || '; ' || ?1),
                    status = iif(?2 AND status = 'empty', 'failed', status)
                    WHERE document_id = ?3 AND page_index = ?4""",
                 [(reason, failed, document_id, page_index) for page_index in page_indexes],
