@@ -8,7 +8,7 @@ from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from core.domain.documents import Block, BlockKind, OutlineEntry, Page, Passage
+from core.domain.documents import FURNITURE, Block, BlockKind, OutlineEntry, Page, Passage
 
 TARGET_CHARACTERS = 700
 MOST_CHARACTERS = 900
@@ -23,7 +23,6 @@ _NUMBERED = re.compile(r"^\W*\d+(?:\.\d+)*\.?\s+")
 _NUMBERING = re.compile(r"(?:chapter|section|part|appendix|annex|item|article|note)?(?:\d{0,6}|[ivxlc]{1,6}|[a-z])")
 _LINE_END = re.compile(r"\n+")
 _SENTENCE_END = re.compile(r"(?<=[.!?…。！？؟])[\"'”’)\]]*\s+|(?<=[。！？])")
-_FURNITURE = (BlockKind.HEADER, BlockKind.FOOTER)
 
 
 @dataclass(slots=True)
@@ -91,6 +90,7 @@ def _split_page(
     headings_from_blocks: bool,
 ) -> Iterator[Passage]:
     pieces = list(_pieces(page))
+    contents = [block for block in page.blocks if block.kind is BlockKind.CONTENTS]
     due = deque(_placed(entries, page.text, pieces))
     group: list[_Piece] = []
     path = trail.path
@@ -100,6 +100,7 @@ def _split_page(
         opens = heads and not (group and group[-1].kind is BlockKind.HEADING)
         length = piece.end - group[0].start if group else 0
         full = length > MOST_CHARACTERS or (group and group[-1].end - group[0].start >= TARGET_CHARACTERS)
+        full = full or any(listed.start < piece.start <= listed.end + 1 for listed in contents)
         if group and (full or (opens and group[-1].end - group[0].start >= FEWEST_CHARACTERS)):
             yield _passage(page, group, document_id, title, path, number)
             number += 1
@@ -144,11 +145,12 @@ def _letters(text: str) -> str:
 
 
 def _pieces(page: Page) -> Iterator[_Piece]:
-    """The page's blocks without running heads and feet (unless there is nothing else), cut where they are too long."""
+    """The page's blocks without what states nothing (unless nothing else is there), cut where they are too long."""
     blocks: Sequence[Block] = page.blocks or [
         Block(start, end, BlockKind.PARAGRAPH) for start, end in _spans(page.text, 0, len(page.text), _LINE_END)
     ]
-    body = [block for block in blocks if block.kind not in _FURNITURE] or blocks
+    listed = [block for block in blocks if block.kind is not BlockKind.CONTENTS]
+    body = [block for block in listed if block.kind not in FURNITURE] or listed
     for block in body:
         for start, end in _cut(page.text, block.start, block.end):
             yield _Piece(start, end, block.kind, block.level, block.column_heads)

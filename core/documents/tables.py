@@ -13,12 +13,11 @@ from statistics import median
 import numpy as np
 
 from core.documents.grids import period_of, read_grid
-from core.domain.documents import Block, BlockKind, Box, Page
+from core.domain.documents import FURNITURE, Block, BlockKind, Box, Page
 from core.domain.page_layout import PackedWords
 from core.domain.tables import Cell, Table
 from core.text.measures import printed_figure
 
-_FURNITURE = (BlockKind.HEADER, BlockKind.FOOTER)
 _MOST_CAPTION_LINES = 3
 _LONGEST_CAPTION_LINE = 200
 _SAME_COLUMN = 0.02
@@ -70,7 +69,7 @@ def find_tables(document_id: str, pages: Iterable[Page]) -> tuple[Table, ...]:
 
 def _drafts(page: Page) -> Iterator[_TableDraft]:
     """Runs of table rows; other heads begin a new table, the same heads go on with the last."""
-    body = [block for block in page.blocks if block.kind not in _FURNITURE]
+    body = [block for block in page.blocks if block.kind not in FURNITURE]
     places = _Places(page)
     lines: list[Block] = []
     draft: _TableDraft | None = None

@@ -53,6 +53,12 @@ class BlockKind(Key):
     FOOTER = "footer"
     COMMENT = "comment"
     """What somebody wrote on the page: it stands behind the page's text, and its picture does not show it."""
+    CONTENTS = "contents"
+    """A line of a table of contents."""
+
+
+FURNITURE = (BlockKind.HEADER, BlockKind.FOOTER, BlockKind.CONTENTS)
+"""What states nothing by itself."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from core.domain.documents import Block, BlockKind, Page
+from core.domain.documents import FURNITURE, Block, BlockKind, Page
 from core.domain.spreads import halves
 
 CAPTIONED = ("tab", "fig", "chart", "exh", "equ", "alg")
@@ -26,7 +26,6 @@ _BEFORE_A_TITLE = re.compile(
     re.IGNORECASE,
 )
 _STRUCTURAL = (BlockKind.HEADING, BlockKind.LIST_ITEM)
-_MARGINAL = (BlockKind.HEADER, BlockKind.FOOTER)
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,8 +109,8 @@ def opens_a_line(name: str, pages: Sequence[Page]) -> bool:
 
 
 def _places(pages: Sequence[Page]) -> Iterator[tuple[Page, Block]]:
-    """Every block in reading order, but for headers and footers."""
-    return ((page, block) for page in pages for block in page.blocks if block.kind not in _MARGINAL)
+    """Every block in reading order, but for headers, footers and tables of contents."""
+    return ((page, block) for page in pages for block in page.blocks if block.kind not in FURNITURE)
 
 
 def _is_called(kind: str, number: str, page: Page, block: Block) -> bool:

@@ -14,6 +14,7 @@ import pypdfium2 as pdfium
 import pypdfium2.raw as pdfium_c
 from numpy.typing import NDArray
 
+from core.documents.contents import with_contents
 from core.documents.contract import Announce, Stopped
 from core.documents.formats.pdf import labels, opening
 from core.documents.formats.pdf.annotated import annotated, with_annotated, without_signs
@@ -298,9 +299,8 @@ class OpenPdf:
         size = np.maximum(np.array([words.width, words.height] * 2), 1.0)
         spans = np.array([composed.starts, composed.ends], dtype="<u4").T.tobytes()
         packed = PackedWords(spans, pack_boxes(words.boxes[composed.order] / size))
-        page = self._page(
-            page_index, status, reason, started, edges, text=composed.text, words=packed, blocks=composed.blocks
-        )
+        blocks = with_contents(composed.text, composed.blocks, page_index, self._page_count)
+        page = self._page(page_index, status, reason, started, edges, text=composed.text, words=packed, blocks=blocks)
         return replace(page, page_label="–".join(printed)) if (printed := halves(page)) else page
 
     def _page(

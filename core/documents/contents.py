@@ -1,0 +1,40 @@
+"""Tables of contents: they name places and state nothing, so that they are neither searched nor tables of figures."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import pairwise
+
+from core.domain.documents import FURNITURE, Block, BlockKind
+
+FEWEST_PAGES, LAST_PLACE = 8, 20
+"""Of a document that has one, and pages at its beginning that it may stand on."""
+FEWEST_ENTRIES, SHARE, RISING = 6, 0.5, 0.9
+FRONT_MATTER = 30
+"""Pages that are counted apart, so that a page's number and its place in the file differ."""
+_ENTRY = re.compile(r"[^\W\d][^\n]*?(?:\t|(?:[.…]\s?){3,})\s?(\d{1,3})$")
+_FIGURE = re.compile(r"\t[^\t\w]*\d[\d.,]*[^\t\w]*\t")
+
+
+def with_contents(text: str, blocks: Sequence[Block], page_index: int, page_count: int) -> tuple[Block, ...]:
+    """Blocks of a page, with those of a table of contents marked: lines that each end with a page."""
+    body = [at for at, block in enumerate(blocks) if block.kind not in FURNITURE]
+    pages = {at: int(found[1]) for at in body if (found := _entry(text[blocks[at].start : blocks[at].end]))}
+    rising = sum(one <= other for one, other in pairwise(pages.values()))
+    if (
+        page_count < FEWEST_PAGES
+        or page_index >= LAST_PLACE
+        or len(pages) < FEWEST_ENTRIES
+        or rising < RISING * (len(pages) - 1)
+        or not len(set(pages.values())) > FEWEST_ENTRIES // 2
+        or max(pages.values()) > page_count + FRONT_MATTER
+    ):
+        return tuple(blocks)
+    listed = [at for at in body if min(pages) <= at <= max(pages)]
+    if len(pages) < SHARE * len(listed):
+        return tuple(blocks)
+    return tuple(replace(one, kind=BlockKind.CONTENTS) if at in listed else one for at, one in enumerate(blocks))
+
+
+def _entry(line: str) -> re.Match[str] | None:
+    return None if _FIGURE.search(line) else _ENTRY.search(line)
