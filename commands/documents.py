@@ -72,7 +72,7 @@ def add_one(pincite: "Pincite", path: Path, password: str | None) -> str:
     try:
         outcome = pincite.ingest.add(path, path.name, password=password)
     except PasswordNeededError as error:
-        error.hint = "Give the password with --password; it is used only to open the file and is not stored."
+        error.hint = "Pass the password with --password; it is used once and not stored."
         raise
     if outcome.known and outcome.document.status is not DocumentStatus.READY:
         tell(f"{path.name} was added before but not finished; continuing with it.", file=sys.stderr)

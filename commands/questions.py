@@ -188,9 +188,7 @@ def turn_as_text(turn: "Turn") -> str:
 
 def _sure(verdict: "Verdict") -> str:
     return (
-        f"Confidence {verdict.confidence:.0%}"
-        if verdict.calibrated
-        else "No confidence is known for this kind of answer"
+        f"Confidence {verdict.confidence:.0%}" if verdict.calibrated else "Confidence unknown for this kind of answer"
     )
 
 

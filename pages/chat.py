@@ -178,9 +178,9 @@ def draw_welcome(
 
 def about_document(app: Pincite, document: Document) -> str:
     """Its type, its length, and what of it was not read."""
-    kind = next((field.value.capitalize() for field in document.metadata if field.name == "document type"), "")
+    kind = next((field.value for field in document.metadata if field.name == "document type"), "")
     covered = app.library.coverage(document.id)
-    told = [kind, count(document.page_count, "page")]
+    told = [kind[:1].upper() + kind[1:], count(document.page_count, "page")]
     if lost := covered.unread - covered.waiting:
         told.append(f"{count(lost, 'page')} without text")
     if covered.waiting:

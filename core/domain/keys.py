@@ -19,6 +19,7 @@ def in_words(key: str) -> str:
 
 _WORDS: dict[str, str] = {
     "pdf_fields": "PDF fields",
+    "embedding": "indexing by meaning",
     "quoted": "Quoted, in English",
     "quoted_else": "Quoted, in other languages",
     "not_found": "“Not found”, in English",

@@ -129,7 +129,7 @@ def verdict_of(
         scores = (findings.faithfulness, findings.citation_validity, findings.completeness)
         weak = [score.reason for score in scores if score.value < _WEAK]
         reasons += [f"{reason[0].upper()}{reason[1:]}." for reason in weak]
-        reasons = reasons or [f"Pincite is only {confidence:.0%} sure that this is what was asked for."]
+        reasons = reasons or [f"Pincite is only {confidence:.0%} sure that this answers the question."]
     verdict = Verdict(
         claims=claims,
         faithfulness=faithfulness,
@@ -261,11 +261,11 @@ def _kept(findings: AnswerFindings, claims: Sequence[Claim]) -> Score:
 
 def _question_back(findings: AnswerFindings) -> str:
     if findings.gaps:
-        return f"I found little on “{findings.gaps[0].rstrip('?. ')}”. Which document or section might have it?"
+        return f"I found little about “{findings.gaps[0].rstrip('?. ')}”. Which document or section might cover it?"
     doubtful = next((checked for checked in findings.claims if checked.status in _BAD), None)
     if doubtful is not None:
         return f"Can you tell me where it says “{_short(doubtful.claim.told)}”, or should I look for something else?"
-    return "Is this what you meant, or which part matters most to you?"
+    return "Is this what you meant? Which part matters most?"
 
 
 def _short(text: str) -> str:

@@ -46,8 +46,7 @@ class Recall:
             self._make(embedder, stamp)
         except (ModelUnavailableError, IndexMismatchError):
             return []
-        found = filter(None, map(self._sessions.find, self._nearest(asked, stamp)))
-        return [one for one in found if collection_id in (None, one.collection_id)][:most]
+        return [one for id_ in self._nearest(asked, stamp, collection_id)[:most] if (one := self._sessions.find(id_))]
 
     def _make(self, embedder: Embedder, stamp: IndexStamp) -> None:
         """Make vectors that are missing, but keep none of a turn that is deleted meanwhile."""
@@ -68,12 +67,14 @@ class Recall:
                 vectors,
             )
 
-    def _nearest(self, vector: Vectors, stamp: IndexStamp) -> list[str]:
-        """The ids of all sessions that have a vector, the one with the turn nearest in meaning first."""
+    def _nearest(self, vector: Vectors, stamp: IndexStamp, collection_id: str | None) -> list[str]:
+        """The ids of sessions with a turn near in meaning, nearest first, down to midway from the best to the mean."""
         rows = self._database.connection.execute(
-            "SELECT session_id, vector FROM turn_vectors JOIN turns ON turns.id = turn_id WHERE model = ?",
-            (stamp.model,),
+            "SELECT session_id, vector FROM turn_vectors JOIN turns ON turns.id = turn_id "
+            "JOIN sessions ON sessions.id = session_id WHERE model = ? AND collection_id = ifnull(?, collection_id)",
+            (stamp.model, collection_id),
         )
         read = [(row["session_id"], read_vector(row["vector"], stamp)) for row in rows]
-        sound = [(session_id, float(np.dot(found, vector))) for session_id, found in read if found is not None]
-        return list(dict.fromkeys(session_id for session_id, _ in sorted(sound, key=lambda pair: -pair[1])))
+        sound = sorted(((float(np.dot(found, vector)), id_) for id_, found in read if found is not None), reverse=True)
+        least = (sound[0][0] + np.mean([likeness for likeness, _ in sound])) / 2 if sound else 0.0
+        return list(dict.fromkeys(session_id for likeness, session_id in sound if likeness >= least))

@@ -25,7 +25,7 @@ from pages.components.words import (
 )
 
 BETWEEN_CELLS = "\u2003\u2003"
-COMPARED = {Likeness.AGREES: "the same", Likeness.DIFFERS: "different", Likeness.UNKNOWN: "unreadable"}
+COMPARED = {Likeness.AGREES: "match", Likeness.DIFFERS: "differ", Likeness.UNKNOWN: "cannot be compared"}
 _WRITTEN = (PartKind.PROSE, PartKind.DECLINE, PartKind.NOTE)
 
 
@@ -163,10 +163,10 @@ def draw_scores(verdict: Verdict) -> None:
 
 
 def read_back_in_words(citations: Sequence[Citation]) -> str:
-    """For example "Quotations compared with the page images: 4 the same, 1 unreadable."."""
+    """For example "Quotations against the page images: 4 match, 1 cannot be compared."."""
     found = Counter(citation.read_back.likeness for citation in citations if citation.read_back)
     told = [f"{found[likeness]} {word}" for likeness, word in COMPARED.items() if found[likeness]]
-    return f"Quotations compared with the page images: {', '.join(told)}." if told else ""
+    return f"Quotations against the page images: {', '.join(told)}." if told else ""
 
 
 def usage_in_words(usage: Usage, engine: str) -> str:

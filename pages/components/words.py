@@ -45,8 +45,8 @@ def status_in_words(document: Document) -> str:
     if document.status is DocumentStatus.READY:
         return "Ready"
     if document.searchable and document.passage_count:
-        return f"Ready to ask, still {document.status}"
-    return str(document.status).capitalize()
+        return f"Ready to ask, still {in_words(document.status)}"
+    return in_words(document.status).capitalize()
 
 
 def size(byte_count: int) -> str:
@@ -123,7 +123,7 @@ def claims_in_words(parts: Sequence[AnswerPart], verdict: Verdict) -> str:
     return f"Claims: {', '.join(told)}" if told else ""
 
 
-NOT_CALIBRATED = "No confidence is known for this kind of answer"
+NOT_CALIBRATED = "Confidence unknown for this kind of answer"
 STATUS_WORDS: dict[TurnStatus, str] = {
     TurnStatus.RUNNING: "Answering",
     TurnStatus.ANSWERED: "Answered",

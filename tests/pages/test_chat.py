@@ -488,7 +488,7 @@ def test_an_edited_answer_carries_its_marks_and_a_rejection_none(app: Pincite, c
     turn = ask()
     app.reviews.decide(turn.id, ReviewDecision.EDITED, final_answer="The penalty is 9 % of the overdue amount. [1]")
     screen = Screen("chat", session=turn.session_id)
-    assert "badge[✗ 1]" in screen.words() and "Confidence in this draft: no confidence is known" in screen.words()
+    assert "badge[✗ 1]" in screen.words() and "Confidence in this draft: confidence unknown" in screen.words()
     app.reviews.undo(turn.id)
     app.reviews.discard_draft(turn.id)
     app.reviews.decide(turn.id, ReviewDecision.REJECTED)

@@ -16,7 +16,7 @@ from core.domain.errors import DocumentError, NotAPdfError, PasswordNeededError,
 SIGNATURE = b"%PDF"
 _HEAD_BYTES = 1024
 _MOST_OUTLINE_ENTRIES = 5000
-_PASSWORD_HINT = "Give the password; it is used to open the file and not kept."
+_PASSWORD_HINT = "Enter its password; it is used once and not stored."
 _DAMAGED_HINT = "Ask for a new copy, or open it in another program and save it as a new PDF."
 _MENDED = "The file is damaged; what could be recovered was read."
 _FIELDS = {
