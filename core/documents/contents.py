@@ -12,8 +12,8 @@ FEWEST_PAGES, LAST_PLACE = 8, 20
 FEWEST_ENTRIES, SHARE, RISING = 6, 0.5, 0.9
 FRONT_MATTER = 30
 """Pages that are counted apart, so that a page's number and its place in the file differ."""
-_ENTRY = re.compile(r"[^\W\d][^\n]*?(?:\t|(?:[.…]\s?){3,})\s?(\d{1,3})$")
-_FIGURE = re.compile(r"\t[^\t\w]*\d[\d.,]*[^\t\w]*\t")
+_PAGE = re.compile(r"(?:\t|(?:[.…]\s?){3}) ?(\d{1,3})$")
+_FIGURE = re.compile(r"\t[^\t\w]*+\d[\d.,]*+[^\t\w]*+\t")
 
 
 def with_contents(text: str, blocks: Sequence[Block], page_index: int, page_count: int) -> tuple[Block, ...]:
@@ -37,4 +37,6 @@ def with_contents(text: str, blocks: Sequence[Block], page_index: int, page_coun
 
 
 def _entry(line: str) -> re.Match[str] | None:
-    return None if _FIGURE.search(line) else _ENTRY.search(line)
+    """The page at the end of a line that has words and no figure of its own."""
+    named = any(map(str.isalpha, line)) and not _FIGURE.search(line)
+    return _PAGE.search(line) if named else None
