@@ -144,3 +144,8 @@ class SearchResult:
     """What people are told of this search: what it could not do, and how the question was taken."""
     absent: tuple[str, ...] = ()
     """Words of the question that are in no passage searched; none where it asks several things."""
+
+
+def spread(count: int) -> list[int]:
+    """0 to ``count`` - 1 so that every beginning of the list lies evenly over the whole (van der Corput's order)."""
+    return sorted(range(count), key=lambda number: int(f"{number:032b}"[::-1], 2))

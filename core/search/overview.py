@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from core.domain.documents import Document, Passage
-from core.domain.search import Evidence, Reason
+from core.domain.search import Evidence, Reason, spread
 from core.search.matching import match_documents
 
 if TYPE_CHECKING:
@@ -69,11 +69,6 @@ def _telling(passages: Sequence[Passage]) -> Mapping[str, tuple[int, int]]:
     opening_ids = {passage.id for passage in sections}
     summaries = [p for p in reversed(openings) if p.heading_path and _SUMMARY_HEADING.match(p.heading_path[-1])]
     order = [passage for passage in said if passage.id in opening_ids]
-    keys = {order[place].id: (2, rank) for rank, place in enumerate(_spread(len(order)))}
+    keys = {order[place].id: (2, rank) for rank, place in enumerate(spread(len(order)))}
     keys |= {passage.id: (1, 0) for passage in said[:1]}
     return keys | {passage.id: (0, rank) for rank, passage in enumerate(summaries[:MOST_SUMMARIES])}
-
-
-def _spread(count: int) -> list[int]:
-    """0 to ``count`` - 1 so that every beginning of the list lies evenly over the whole (van der Corput's order)."""
-    return sorted(range(count), key=lambda number: int(f"{number:032b}"[::-1], 2))
