@@ -13,7 +13,6 @@ FEWEST_ENTRIES, SHARE, RISING = 6, 0.5, 0.9
 FRONT_MATTER = 30
 """Pages that are counted apart, so that a page's number and its place in the file differ."""
 _PAGE = re.compile(r"(?:\t|(?:[.…]\s?){3}) ?(\d{1,3})$")
-_FIGURE = re.compile(r"\t[^\t\w]*+\d[\d.,]*+[^\t\w]*+\t")
 
 
 def with_contents(text: str, blocks: Sequence[Block], page_index: int, page_count: int) -> tuple[Block, ...]:
@@ -26,7 +25,7 @@ def with_contents(text: str, blocks: Sequence[Block], page_index: int, page_coun
         or page_index >= LAST_PLACE
         or len(pages) < FEWEST_ENTRIES
         or rising < RISING * (len(pages) - 1)
-        or not len(set(pages.values())) > FEWEST_ENTRIES // 2
+        or len(set(pages.values())) <= FEWEST_ENTRIES // 2
         or max(pages.values()) > page_count + FRONT_MATTER
     ):
         return tuple(blocks)
@@ -37,6 +36,6 @@ def with_contents(text: str, blocks: Sequence[Block], page_index: int, page_coun
 
 
 def _entry(line: str) -> re.Match[str] | None:
-    """The page at the end of a line that has words and no figure of its own."""
-    named = any(map(str.isalpha, line)) and not _FIGURE.search(line)
-    return _PAGE.search(line) if named else None
+    """The page at the end of a line that has words, and between its first and its last cell no figure."""
+    figures = (any(map(str.isdigit, cell)) and not any(map(str.isalpha, cell)) for cell in line.split("\t")[1:-1])
+    return _PAGE.search(line) if any(map(str.isalpha, line)) and not any(figures) else None

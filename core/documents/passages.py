@@ -149,8 +149,8 @@ def _pieces(page: Page) -> Iterator[_Piece]:
     blocks: Sequence[Block] = page.blocks or [
         Block(start, end, BlockKind.PARAGRAPH) for start, end in _spans(page.text, 0, len(page.text), _LINE_END)
     ]
-    listed = [block for block in blocks if block.kind is not BlockKind.CONTENTS]
-    body = [block for block in listed if block.kind not in FURNITURE] or listed
+    body = [block for block in blocks if block.kind not in FURNITURE]
+    body = body or [block for block in blocks if block.kind is not BlockKind.CONTENTS]
     for block in body:
         for start, end in _cut(page.text, block.start, block.end):
             yield _Piece(start, end, block.kind, block.level, block.column_heads)

@@ -115,13 +115,13 @@ class Usage:
 class AnswerKind(StrEnum):
     """Answers whose confidence comes of one model; what is promised of one kind says nothing of another."""
 
-    QUOTED = "quoted"
-    QUOTED_ELSE = "quoted_else"
-    NOT_FOUND = "not_found"
-    NOT_FOUND_ELSE = "not_found_else"
-    FIGURE = "figure_of_a_table"
-    COMPUTED = "computed"
-    OTHER = "other"
+    QUOTED = "quoted_answer"
+    QUOTED_ELSE = "quoted_answer_else"
+    NOT_FOUND = "no_answer"
+    NOT_FOUND_ELSE = "no_answer_else"
+    FIGURE = "figure_answer"
+    COMPUTED = "computed_answer"
+    OTHER = "other_answer"
     """No such answers to questions of the training data were labelled right or wrong."""
 
 

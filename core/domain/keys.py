@@ -20,11 +20,11 @@ def in_words(key: str) -> str:
 _WORDS: dict[str, str] = {
     "pdf_fields": "PDF fields",
     "embedding": "indexing by meaning",
-    "quoted": "Quoted, in English",
-    "quoted_else": "Quoted, in other languages",
-    "not_found": "“Not found”, in English",
-    "not_found_else": "“Not found”, in other languages",
-    "figure_of_a_table": "A figure from a table",
-    "computed": "A figure computed from tables",
-    "other": "Prose, summaries, yes or no, counts",
+    "quoted_answer": "Quoted, in English",
+    "quoted_answer_else": "Quoted, in other languages",
+    "no_answer": "“Not found”, in English",
+    "no_answer_else": "“Not found”, in other languages",
+    "figure_answer": "A figure from a table",
+    "computed_answer": "A figure computed from tables",
+    "other_answer": "Prose, summaries, yes or no, counts",
 }

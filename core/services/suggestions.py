@@ -93,8 +93,10 @@ class Suggestions:
             if self._wanted and self._thread is None and not self._stop.is_set():
                 self._thread = threading.Thread(target=self._look, name="suggestions", daemon=True)
                 self._thread.start()
-        mixed = [one for one in chain.from_iterable(zip_longest(*own)) if one]
-        return tuple({one.question: one for one in reversed(mixed)}.values())[::-1][:WANTED]  # each asked once
+        found = dict[str, Suggestion]()
+        for one in filter(None, chain.from_iterable(zip_longest(*own))):
+            found.setdefault(one.question, one)
+        return tuple(found.values())[:WANTED]
 
     def known(self, documents: Sequence[Document]) -> bool:
         """Whether all of them were looked through as they are now."""
