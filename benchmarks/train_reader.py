@@ -44,13 +44,12 @@ class Course:
 
 
 COURSES = (
-    Course(4e-4, 0.9, 1.4, 1),
-    Course(5e-4, 0.88, 1.4, 2),
-    Course(4e-4, 0.9, 1.4, 3),
-    Course(6e-4, 0.85, 1.4, 4),
-    Course(5e-4, 0.9, 1.4, 5),
+    Course(4e-4, 0.9, 1.2, 1),
+    Course(5e-4, 0.88, 1.2, 2),
+    Course(4e-4, 0.9, 1.2, 3),
+    Course(6e-4, 0.85, 1.2, 4),
 )
-"""The mean of what they end with reads kinds of documents that none has seen better than any of them."""
+"""The mean of what they end with reads better than any of them, but for one (5e-4, 0.9) that ended elsewhere."""
 WARMUP, WEIGHT_DECAY = 0.06, 0.01
 TOKENS_AT_ONCE = 16_384
 """Of one step, padding included."""

@@ -51,6 +51,8 @@ class AnswerRequest:
     draws: bool = False
     """It asks for a chart."""
     pieces: tuple["AskedPiece", ...] = ()
+    of_each: bool = False
+    """The pieces ask documents that the question does not name: those that do not answer may not be meant."""
     """The separate questions of one that asks several things; empty where it asks one."""
 
 

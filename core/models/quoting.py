@@ -117,8 +117,8 @@ def _parts(request: AnswerRequest) -> list[AnswerPart]:
         return [AnswerPart(_small_talk(request))]
     if request.intent is Intent.SURVEY:
         return lead_quotes(request.evidence) or [AnswerPart(NOT_FOUND, kind=PartKind.DECLINE)]
-    if request.pieces:
-        return part_by_part(request.pieces)
+    if request.pieces and (told := part_by_part(request.pieces, of_each=request.of_each)):
+        return told
     first = next(iter(request.stated), None)
     if first and request.draws and is_drawn(first):
         return [first]
@@ -143,25 +143,38 @@ def _meet(one: Scored, other: Scored) -> bool:
     return first.start < second.end and second.start < first.end
 
 
-def part_by_part(pieces: Sequence[AskedPiece]) -> list[AnswerPart]:
-    """Each of several questions answered by itself, or said to be open; how likely all of it is right goes with it."""
+def part_by_part(pieces: Sequence[AskedPiece], *, of_each: bool = False) -> list[AnswerPart]:
+    """Each of several questions answered by itself, or said to be open; how likely all of it is right goes with it.
+
+    Nothing where one was asked ``of_each`` document and fewer than two answer: it was no question to several.
+    """
     answers = [led_by_figure(_likeliest(one.readings, one.evidence), one.stated, one.evidence) for one in pieces]
-    if all(answer[0].kind is PartKind.DECLINE for answer in answers):
-        return answers[0]
+    answering = [at for at, answer in enumerate(answers) if answer[0].kind is not PartKind.DECLINE]
+    if of_each and len(answering) < 2:
+        return []
+    if not answering:
+        decline, *nearest = answers[0]
+        all_open = math.prod(answer[0].probability or 1.0 for answer in answers)
+        return [replace(decline, probability=decline.probability and all_open), *nearest]
     told: list[AnswerPart] = []
+    nothing_in: dict[str, list[str]] = {}
     several = len({piece.asked for piece in pieces}) > 1
     for piece, answer in zip(pieces, answers, strict=True):
-        of = f" to “{piece.asked}”" if several or not piece.name else ""
         if answer[0].kind is PartKind.DECLINE:
-            where = f"{piece.name}: " if piece.name else ""
-            told.append(AnswerPart(f"{where}I found no answer{of}.", kind=PartKind.DECLINE))
+            of = f" to “{piece.asked}”" if several or not piece.name else ""
+            nothing_in.setdefault(of, []).append(piece.name)
             continue
         if piece.name:
             told.append(AnswerPart(f"{piece.name}{f', “{piece.asked}”' if several else ''}:", kind=PartKind.NOTE))
         said = [replace(one, probability=None) for one in _figures(answer) or answer[:MOST_OF_A_PART]]
         told += [part for part in said if piece.name or part.kind is PartKind.NOTE or part not in told]
-    first = next(at for at, part in enumerate(told) if part.kind not in (PartKind.DECLINE, PartKind.NOTE))
-    return [*told[:first], replace(told[first], probability=_all_right(pieces, answers)), *told[first + 1 :]]
+    for of, names in nothing_in.items():
+        where = f"{', '.join(filter(None, names))}: " if any(names) else ""
+        told.append(AnswerPart(f"{where}I found no answer{of}.", kind=PartKind.DECLINE))
+    first = next(at for at, part in enumerate(told) if part.kind is not PartKind.NOTE)
+    counted = answering if of_each else range(len(pieces))
+    sure = _all_right([pieces[at] for at in counted], [answers[at] for at in counted])
+    return [*told[:first], replace(told[first], probability=sure), *told[first + 1 :]]
 
 
 def _all_right(pieces: Sequence[AskedPiece], answers: Sequence[Sequence[AnswerPart]]) -> float:

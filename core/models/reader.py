@@ -25,6 +25,8 @@ from core.domain.errors import StorageError
 from core.models.e5_file import E5File, installed_e5
 from core.text.installed import TOKENIZER_FILE, verified_file
 
+CELL_BORDER = " | "
+"""What a table's cells are read with between them; tokens do not tell a tab from a space."""
 MOST_TOKENS, MOST_QUESTION_TOKENS = 224, 48
 """Of a window, and of the question in it, as in training."""
 OVERLAP = 64
@@ -97,11 +99,11 @@ class Reader:
         room = MOST_TOKENS - len(head) - 1
         pieces = []
         for number, text in enumerate(texts):
-            encoded = network.tokenizer.encode(text, add_special_tokens=False)
-            last = max(len(encoded.ids) - OVERLAP, 1)
-            for first in range(0, last, room - OVERLAP):
+            encoded = network.tokenizer.encode(text.replace("\t", CELL_BORDER), add_special_tokens=False)
+            places = _places(text, encoded.offsets)
+            for first in range(0, max(len(encoded.ids) - OVERLAP, 1), room - OVERLAP):
                 cut = slice(first, first + room)
-                pieces.append((number, encoded.ids[cut], _without_space(text, encoded.offsets[cut])))
+                pieces.append((number, encoded.ids[cut], places[cut]))
         read = self._threads.map(lambda piece: _read(network, head, piece[1], piece[2], texts[piece[0]]), pieces)
         windows: list[list[Window]] = [[] for _ in texts]
         for (number, _, _), window in zip(pieces, read, strict=True):
@@ -194,14 +196,17 @@ def _read(network: Network, head: Sequence[int], ids: Sequence[int], offsets: ND
     of_text = slice(len(head), len(head) + len(ids))
     starts, ends, answerable, _ = numbers[0]
     cells = np.array([text.count("\t", 0, start) for start, _ in offsets], dtype=np.int64)
-    places = offsets.reshape(-1, 2)
-    return Window(numbers[of_text, 0] - starts, numbers[of_text, 1] - ends, places, cells, float(answerable))
+    return Window(numbers[of_text, 0] - starts, numbers[of_text, 1] - ends, offsets, cells, float(answerable))
 
 
-def _without_space(text: str, offsets: Sequence[tuple[int, int]]) -> NDArray[np.int64]:
-    """E5's pieces begin with the space before them."""
-    bare = [(end - len(text[start:end].lstrip()), end) for start, end in offsets]
-    return np.array(bare, dtype=np.int64)
+def _places(text: str, offsets: Sequence[tuple[int, int]]) -> NDArray[np.int64]:
+    """Where tokens stand in a text, of shape (tokens, 2), that was read with CELL_BORDER for each tab.
+
+    E5's tokens begin with the space before them; what is left of a border is empty.
+    """
+    of_text = [at for at, character in enumerate(text) for _ in (CELL_BORDER if character == "\t" else character)]
+    begun = ((of_text[start], of_text[end - 1] + 1) for start, end in offsets)
+    return np.array([(end - len(text[start:end].lstrip()), end) for start, end in begun], dtype=np.int64).reshape(-1, 2)
 
 
 def _best(window: Window, start: int, end: int) -> tuple[Span, float] | None:

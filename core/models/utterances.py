@@ -1,4 +1,4 @@
-"""What a message wants, by a small logistic model over its vector and its letters: shipped as utterances.json.
+"""What a message wants, by small logistic models over its vector and its letters: shipped as utterances.json.
 
 ``python -m benchmarks fit-routing`` fits it on messages of our own and on open questions about documents.
 """
@@ -21,8 +21,11 @@ BUCKETS = 1024
 """For runs of letters, and again for words."""
 LONGEST_RUN = 4
 """Letters of a run, within a word and its borders."""
+LONG = 20
+"""Words of a message; more tell no more."""
 MOST_CHARACTERS = 300
 """Longer messages are judged by their beginning."""
+COMPARISON = "comparison"
 _WORD = re.compile(r"[^\W_]+|[?!.¿？؟]")
 Matrix = NDArray[np.float64]
 
@@ -42,11 +45,18 @@ class Wish(StrEnum):
 @lru_cache(maxsize=256)
 def wish_of(text: str) -> tuple[Wish, float]:
     """What a message wants, likeliest, and how likely."""
-    weights, biases = _shipped()
+    weights, biases = _shipped(*Wish)
     sums = (described([text]) @ weights.T + biases)[0]
     shares = np.exp(sums - sums.max())
     best = int(np.argmax(shares))
     return list(Wish)[best], float(shares[best] / shares.sum())
+
+
+@lru_cache(maxsize=256)
+def asks_of_each(text: str) -> bool:
+    """Whether it is asked what each of several documents says of one thing: a question, whatever else it wants."""
+    weights, biases = _shipped(COMPARISON)
+    return float((described([text]) @ weights.T + biases)[0, 0]) > 0.0
 
 
 def described(texts: Sequence[str]) -> Matrix:
@@ -72,7 +82,7 @@ def _words(text: str) -> Matrix:
 
 def _form(text: str) -> Matrix:
     words = _WORD.findall(text)
-    said = (len(words) / 10, text.endswith("?"), any(map(str.isdigit, text)), len(words) <= 2)
+    said = (min(len(words), LONG) / 10, text.endswith("?"), any(map(str.isdigit, text)), len(words) <= 2)
     return 0.5 * np.array(said, dtype=np.float64)
 
 
@@ -94,7 +104,7 @@ def _embedder() -> MiniLmEmbedder:
 
 
 @cache
-def _shipped() -> tuple[Matrix, Matrix]:
-    """Weights, shape (wishes, measures), and biases."""
+def _shipped(*names: str) -> tuple[Matrix, Matrix]:
+    """Weights, shape (names, measures), and biases."""
     data = json.loads(files("core.models").joinpath("utterances.json").read_text(encoding="utf-8"))
-    return np.array([data["weights"][wish] for wish in Wish]), np.array([data["biases"][wish] for wish in Wish])
+    return np.array([data["weights"][name] for name in names]), np.array([data["biases"][name] for name in names])

@@ -41,7 +41,7 @@ def draw_path(turn: Turn) -> None:
     ]
     for node in dict.fromkeys(node for edge in topology() for node in edge):
         label = names.get(node, node) + (f" ×{visits[node]}" if visits[node] > 1 else "")
-        failed = any(step.node == node and step.error for step in turn.trace)
+        failed = turn.status is TurnStatus.FAILED and any(step.node == node and step.error for step in turn.trace)
         fill, ink, edge = ("#2b8a89", "white", "#2b8a89") if visits[node] else ("#88888822", "#8a9497", "#808a8daa")
         fill = "#c4484a" if failed else fill
         lines.append(f'"{node}" [label="{label}" fillcolor="{fill}" fontcolor="{ink}" color="{edge}"]')

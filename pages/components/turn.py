@@ -227,8 +227,8 @@ def _draw_quiet_actions(app: Pincite, turn: Turn) -> None:
             if turn.final_citations:
                 quiet("Pin to notes", "keep", app.notes.pin, turn.session_id, turn.final_citations,
                       key=f"pin_all_{turn.id}", help="Add this answer's quotations to the notes")  # fmt: skip
-        if quiet("Why this answer?", "account_tree", key=f"why_{turn.id}"):
-            draw_why(app, turn)
+            if quiet("Why this answer?", "account_tree", key=f"why_{turn.id}"):
+                draw_why(app, turn)
         key = f"also_{turn.id}_{turn.status.name}"
         with st.popover("More", icon=":material/more_horiz:", type="tertiary", key=key):
             _draw_more(app, turn)

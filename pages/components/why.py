@@ -63,13 +63,11 @@ def _found(turn: Turn) -> Iterator[str]:
 
 
 def _doubts(turn: Turn) -> Iterator[str]:
-    if turn.error:
-        yield escape(turn.error)
     if turn.tier is Tier.CHECK:
         yield escape(to_check(turn))
     elif turn.status is TurnStatus.FLAGGED:
         yield from map(escape, turn.reasons)
-    elif turn.verdict and turn.verdict.claims and not turn.error:
+    elif turn.verdict and turn.verdict.claims:
         yield f"Every claim matches its page. Pincite is {turn.verdict.confidence:.0%} sure that this is the answer."
-    elif not turn.error:
+    else:
         yield "The answer makes no claims about documents, so nothing was checked."

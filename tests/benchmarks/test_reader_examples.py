@@ -9,6 +9,7 @@ import pytest
 
 from benchmarks.reader import examples
 from benchmarks.reader.examples import Wording
+from core.models.reader import CELL_BORDER
 
 LONG = " ".join(f"Clause {number} speaks of matter {number}." for number in range(200))
 
@@ -134,9 +135,12 @@ def test_our_own_answers_stand_in_their_passages(monkeypatch: pytest.MonkeyPatch
     monkeypatch.undo()
     with gzip.open(examples.OF_OUR_OWN, "rt", encoding="utf-8") as lines:
         passages = [json.loads(line) for line in lines]
-    assert len({one["doc"] for one in passages}) == 600
+    assert len({one["doc"] for one in passages}) == 1_100
     for one in passages:
         assert all(asked["answer"] is None or asked["answer"] in one["text"] for asked in one["questions"])
+    rows = list(examples._own_rows())
+    assert sum(CELL_BORDER in row.context for row in rows) > 20_000, "tables are read as the product reads them"
+    assert not any(row.answer and row.context[slice(*row.answer)].strip(" |") == "" for row in rows)
 
 
 def test_what_may_not_be_shipped_is_never_trained_on(tmp_path: Path, wording: Wording) -> None:

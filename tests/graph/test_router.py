@@ -9,8 +9,9 @@ import pytest
 from core.domain.search import Intent, Mode
 from core.domain.turns import TurnStatus
 from core.graph.nodes.router import _by_rule, _by_wish, without_greeting
-from core.models.utterances import Wish, wish_of
-from tests.graph.world import ScriptedModel, Shelf
+from core.models.quoting import Quoting
+from core.models.utterances import Wish, asks_of_each, wish_of
+from tests.graph.world import ScriptedModel, Shelf, WordSearch
 
 INTENTS = {
     Wish.CHAT: {Intent.CHAT},
@@ -37,6 +38,23 @@ def test_messages_are_told_apart(file: str, least: float) -> None:
     wrong = [(text, wish, wish_of(text)) for text, wish, right in told if not right]
     assert len(told) >= 100
     assert 1 - len(wrong) / len(told) >= least, (Counter(wish for _, wish, _ in wrong), wrong)
+
+
+def test_a_question_to_each_of_several_documents_is_told_from_one_to_one_of_them() -> None:
+    lines = Path(__file__).with_name("utterances_comparison.tsv").read_text(encoding="utf-8").splitlines()
+    told = Counter((kind, asks_of_each(text)) for kind, text in (line.split("\t") for line in lines))
+    assert told["comparison", True] >= 0.7 * 120 and told["documents", True] <= 0.03 * 120, told
+
+
+def test_what_several_documents_say_of_one_thing_is_asked_of_each(world: Any) -> None:
+    shelf = Shelf({"elm.pdf": ["The rent is 925 euros a month."], "oak.pdf": ["The rent is 1,140 euros a month."]})
+    one = world(Quoting(), shelf=shelf, search=WordSearch(shelf, floor=0.1))
+    turn = one.ask("Which of the two flats has the higher rent?").turn
+    assert [(piece.name, piece.query.document_ids) for piece in turn.plan.pieces] == [
+        ("elm.pdf", ("id-elm.pdf",)),
+        ("oak.pdf", ("id-oak.pdf",)),
+    ]
+    assert "elm.pdf:" in turn.answer and "925" in turn.answer and "1,140" in turn.answer
 
 
 @pytest.mark.parametrize("question", ["capital of France", "How many documents are there?", "Thanks!", "Write a poem"])

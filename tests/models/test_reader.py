@@ -56,6 +56,14 @@ def test_half_an_answer_is_given_whole_but_no_other_cell(shipped: Reader) -> Non
         assert Reading((window,)).best(0, 9) == (whole, 4.0)
 
 
+def test_the_borders_of_cells_are_read_and_places_are_those_of_the_text(shipped: Reader) -> None:
+    table = "Ticket\tAdults\tChildren\nDay\t12 euros\t8 euros\nYear\t\t90 euros"
+    (reading,) = shipped.read("What does a year cost?", [table])
+    said = [table[start:end] for start, end in reading.windows[0].offsets]
+    assert "".join(said).replace(" ", "") == "".join(table.split())
+    assert said.count("") == table.count("\t")
+
+
 def test_what_answers_is_told_from_what_does_not(shipped: Reader) -> None:
     question = "What interest do overdue amounts bear?"
     there, elsewhere = shipped.read(question, [TEXT, "The harbour of Odense lies at the end of a canal."])

@@ -211,6 +211,7 @@ def after_generator(state: TurnState) -> Literal["judge", "__end__"]:
 
 
 def _request(state: TurnState, context: TurnContext, conversation: Conversation) -> AnswerRequest:
+    pieces = tuple(_pieces(state, state.evidence))
     return AnswerRequest(
         question=state.asked,
         intent=state.intent,
@@ -223,7 +224,8 @@ def _request(state: TurnState, context: TurnContext, conversation: Conversation)
         absent=state.absent,
         draws=state.draws,
         read_otherwise=_read_otherwise(state),
-        pieces=tuple(_pieces(state, state.evidence)),
+        pieces=pieces,
+        of_each=all(piece.name for piece in pieces) and not (state.plan and state.plan.document_ids),
     )
 
 
@@ -250,4 +252,6 @@ def _pieces(state: TurnState, counted: Sequence[Evidence]) -> Iterator[AskedPiec
             and (one.passage.document_id in asked_of or not asked_of)
         )
         stated = _stated((one for one in state.stated if one.piece == number), counted)
-        yield AskedPiece(piece.asked.strip(), piece.readings, own, stated, piece.name)
+        # what a follow-up asks of several documents is read as what it asks of one
+        whole = state.plan is not None and piece.asked == state.plan.question
+        yield AskedPiece(piece.asked.strip(), (state.asked,) if whole else piece.readings, own, stated, piece.name)

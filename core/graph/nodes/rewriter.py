@@ -10,6 +10,7 @@ from core.domain.codec import to_plain
 from core.figures.asked import years_compared_with
 from core.graph.context import TurnContext
 from core.graph.state import TurnState
+from core.models.utterances import asks_of_each
 from core.search.matching import named_documents
 from core.search.plan import in_documents, is_joined, plan_question
 
@@ -60,8 +61,10 @@ def rewriter(state: TurnState, runtime: Runtime[TurnContext]) -> TurnState:
     )
     named = next(filter(None, by_name), ())
     plan = replace(plan, document_ids=state.targets or named)
+    of_each = tuple(one.id for one in scope) if called and not named and asks_of_each(plan.standalone_question) else ()
     if not state.everywhere:
-        plan = in_documents(plan, documents if state.targets else scope, targets=state.targets, surely=attempt > 0)
+        among, targets = (documents, state.targets) if state.targets else (scope, of_each)
+        plan = in_documents(plan, among, targets=targets, surely=attempt > 0)
     context.note(
         read={
             "question": state.standalone,

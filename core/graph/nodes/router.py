@@ -229,7 +229,7 @@ def _by_wish(text: str, documents: Sequence[Document], *, named: bool = False) -
     told = f"it reads like {_READS_LIKE[wish]}, {sure:.0%} sure"
     if wish is Wish.OVERVIEW and sure >= SURE:
         return Intent.SURVEY, told, wish
-    if wish in (Wish.DOCUMENTS, Wish.OVERVIEW, Wish.CHART) or (wish is not Wish.CHAT and sure < SURE):
+    if wish not in _INTENTS or (wish is not Wish.CHAT and sure < SURE):
         return Intent.DOCUMENT_SEARCH, told, Wish.DOCUMENTS
     # small talk names no document: "And Bexton?" asks the one of that name
     topic = asked_beside(text, "") if wish is Wish.CHAT else _topic(text, documents)
