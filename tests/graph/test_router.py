@@ -13,6 +13,7 @@ from core.models.quoting import Quoting
 from core.models.utterances import Wish, asks_of_each, wish_of
 from tests.graph.world import ScriptedModel, Shelf, WordSearch
 
+FLATS = {"elm.pdf": ["The rent is 925 euros a month."], "oak.pdf": ["The rent is 1,140 euros a month."]}
 INTENTS = {
     Wish.CHAT: {Intent.CHAT},
     Wish.PROGRAM: {Intent.ABOUT},
@@ -47,7 +48,7 @@ def test_a_question_to_each_of_several_documents_is_told_from_one_to_one_of_them
 
 
 def test_what_several_documents_say_of_one_thing_is_asked_of_each(world: Any) -> None:
-    shelf = Shelf({"elm.pdf": ["The rent is 925 euros a month."], "oak.pdf": ["The rent is 1,140 euros a month."]})
+    shelf = Shelf(FLATS)
     one = world(Quoting(), shelf=shelf, search=WordSearch(shelf, floor=0.1))
     turn = one.ask("Which of the two flats has the higher rent?").turn
     assert [(piece.name, piece.query.document_ids) for piece in turn.plan.pieces] == [
@@ -55,6 +56,10 @@ def test_what_several_documents_say_of_one_thing_is_asked_of_each(world: Any) ->
         ("oak.pdf", ("id-oak.pdf",)),
     ]
     assert "elm.pdf:" in turn.answer and "925" in turn.answer and "1,140" in turn.answer
+    many = Shelf(FLATS | {f"kettle{number}.pdf": ["It boils quickly."] for number in range(5)})
+    one = world(Quoting(), shelf=many, search=WordSearch(many, floor=0.1))
+    among_many = one.ask("Which of the two flats has the higher rent?").turn
+    assert [piece.name for piece in among_many.plan.pieces] == ["elm.pdf", "oak.pdf"], "where the best is found"
 
 
 @pytest.mark.parametrize("question", ["capital of France", "How many documents are there?", "Thanks!", "Write a poem"])
