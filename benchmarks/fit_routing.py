@@ -28,12 +28,11 @@ OPEN_QUESTIONS = {
     "reading.japanese.jsonl.gz": 40,
 }
 OF_ORDINARY = 800
-"""Questions to ordinary documents."""
+"""Questions to one ordinary document, that comparisons of several are told from."""
 STRENGTH = 30.0
 """Inverse of the penalty."""
 OPEN_COUNTS_FOR = 0.1
 """Of a message of our own: open questions are many, alike, and long."""
-ORDINARY_COUNT_FOR = 0.5
 FOLDS = 5
 DIGITS = 2
 
@@ -54,13 +53,13 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
     wishes = np.array([wish for wish, _ in own] + [Wish.DOCUMENTS] * (len(texts) - len(own)))
     rows = described(texts)
     counts = np.repeat([1.0, OPEN_COUNTS_FOR], [len(own), len(opened)])
-    told = np.isin(texts, comparisons)
+    of_several = np.isin(texts, comparisons)
     compared = (
         np.vstack([rows, described(ordinary)]),
-        np.append(told, [False] * len(ordinary)),
-        np.append(counts, [ORDINARY_COUNT_FOR] * len(ordinary)),
+        np.append(of_several, [False] * len(ordinary)),
+        np.ones(len(texts) + len(ordinary)),
     )
-    counts = np.where(told, OPEN_COUNTS_FOR, counts)
+    counts = np.where(of_several, OPEN_COUNTS_FOR, counts)
     result = {
         "messages": len(own),
         "open questions": len(texts) - len(own),

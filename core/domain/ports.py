@@ -51,9 +51,9 @@ class AnswerRequest:
     draws: bool = False
     """It asks for a chart."""
     pieces: tuple["AskedPiece", ...] = ()
+    """The separate questions of one that asks several things; empty where it asks one."""
     of_each: bool = False
     """The pieces ask documents that the question does not name: those that do not answer may not be meant."""
-    """The separate questions of one that asks several things; empty where it asks one."""
 
 
 @dataclass(frozen=True, slots=True)

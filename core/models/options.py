@@ -11,8 +11,8 @@ from core.text.terms import content_terms
 
 NEAR = 3.0
 """Log-odds of the reader that a place may lie behind the best one and fit as well."""
-AS_LIKELY = 1 / 3
-"""Of the likeliest place's probability: one that is less than a third as likely is not meant as well."""
+AS_LIKELY = 0.4
+"""Of the likeliest place's probability: one that is less likely than that is not meant as well."""
 LEAST = 0.6
 """The probability that the evidence answers at all, below which there is nothing to choose from."""
 MOST_OPTIONS, MOST_OWN_TERMS = 4, 3

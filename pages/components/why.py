@@ -34,7 +34,9 @@ def draw_why(app: Pincite, turn: Turn) -> None:
 def _understood(turn: Turn) -> Iterator[str]:
     plan = turn.plan
     yield f"“{escape(plan.standalone_question if plan else turn.asked or turn.question)}”"
-    if plan and plan.pieces:
+    if plan and len({one.asked for one in plan.pieces}) == 1:
+        yield "Asked of each by itself: " + ", ".join(escape(one.name) for one in plan.pieces)
+    elif plan and plan.pieces:
         asked = (f"“{escape(one.asked)}”" + (f" of {escape(one.name)}" if one.name else "") for one in plan.pieces)
         yield "Answered part by part: " + "; ".join(asked)
 

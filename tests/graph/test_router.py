@@ -57,9 +57,7 @@ def test_what_several_documents_say_of_one_thing_is_asked_of_each(world: Any) ->
     ]
     assert "elm.pdf:" in turn.answer and "925" in turn.answer and "1,140" in turn.answer
     many = Shelf(FLATS | {f"kettle{number}.pdf": ["It boils quickly."] for number in range(5)})
-    one = world(Quoting(), shelf=many, search=WordSearch(many, floor=0.1))
-    among_many = one.ask("Which of the two flats has the higher rent?").turn
-    assert [piece.name for piece in among_many.plan.pieces] == ["elm.pdf", "oak.pdf"], "where the best is found"
+    assert not world(shelf=many).ask("Which of the two flats has the higher rent?").turn.plan.pieces, "which are meant?"
 
 
 @pytest.mark.parametrize("question", ["capital of France", "How many documents are there?", "Thanks!", "Write a poem"])

@@ -72,6 +72,7 @@ def test_working_shows_steps_draft_and_a_way_to_stop(app: Pincite, held: Scripte
     assert app.runner.wait(turn_id, SECONDS).turn.status is TurnStatus.STOPPED
     screen.test.run()
     assert "Stopped" in screen.words() and "Run again" in screen.words()
+    assert not any("Why this answer?" in one.label for one in screen.test.button), "there is none"
     screen.assert_sound()
 
 

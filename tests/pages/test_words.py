@@ -1,15 +1,19 @@
 """Foreign text cannot become Markdown, and figures read as people write them."""
 
 import re
+from dataclasses import replace
 from decimal import Decimal
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from core.domain.answers import AnswerPart, Citation, Claim, ClaimStatus, PartKind, Score, Verdict
 from core.domain.figures import Computation, Figure
+from core.domain.search import Piece, SearchPlan, SubQuery
 from core.text.marks import read_marks
 from pages.components.answer import answer_markdown, claim_line
+from pages.components.why import _understood
 from pages.components.words import about, duration, escape, escape_lines, page_name, shorten, size, tame
 
 QUOTED = Citation(1, "d", "rates.pdf", 0, "1", "It is 5 %.", 0, 10)
@@ -18,6 +22,15 @@ QUOTED = Citation(1, "d", "rates.pdf", 0, "1", "It is 5 %.", 0, 10)
 def verdict(*claims: Claim) -> Verdict:
     score = Score(1.0, "")
     return Verdict(claims, score, score, score, score, 0.9, True)
+
+
+def test_why_names_the_documents_that_one_question_is_put_to() -> None:
+    rent = "Which has the higher rent?"
+    pieces = tuple(Piece(rent, SubQuery(rent), name) for name in ("elm.pdf", "oak.pdf"))
+    turn: Any = SimpleNamespace(plan=SearchPlan(rent, rent, (), pieces=pieces))
+    assert list(_understood(turn))[1:] == ["Asked of each by itself: elm.pdf, oak.pdf"]
+    turn.plan = replace(turn.plan, pieces=(*pieces, Piece("Who signed?", SubQuery("Who signed?"))))
+    assert list(_understood(turn))[1].startswith("Answered part by part: “Which has the higher rent?” of elm.pdf; ")
 
 
 @pytest.mark.parametrize(

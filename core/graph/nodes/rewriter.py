@@ -1,19 +1,18 @@
 """The rewriter: makes a search plan of the question and its conversation; on a retry it works in what was missing."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
 from langgraph.runtime import Runtime
 
 from core.domain.codec import to_plain
-from core.domain.search import SearchPlan
 from core.figures.asked import years_compared_with
 from core.graph.context import TurnContext
 from core.graph.state import TurnState
 from core.models.utterances import asks_of_each
 from core.search.matching import named_documents
-from core.search.plan import MOST_SUB_QUERIES, in_documents, is_joined, plan_question
+from core.search.plan import in_documents, is_joined, plan_question
 
 WORDING_INSTRUCTIONS = (
     "Word the question in other ways, each as a document that answers it might print it. "
@@ -63,10 +62,9 @@ def rewriter(state: TurnState, runtime: Runtime[TurnContext]) -> TurnState:
     named = next(filter(None, by_name), ())
     plan = replace(plan, document_ids=state.targets or named)
     each = called and not named and asks_of_each(plan.standalone_question)
-    of_each = _asked_of([one.id for one in scope], plan, context) if each else ()
+    targets = tuple(one.id for one in scope) if each else state.targets
     if not state.everywhere:
-        among, targets = (documents, state.targets) if state.targets else (scope, of_each)
-        plan = in_documents(plan, among, targets=targets, surely=attempt > 0)
+        plan = in_documents(plan, documents if state.targets else scope, targets=targets, surely=attempt > 0)
     context.note(
         read={
             "question": state.standalone,
@@ -77,20 +75,12 @@ def rewriter(state: TurnState, runtime: Runtime[TurnContext]) -> TurnState:
             "attempt": attempt,
             "because": list(plan.notes),
             "named documents": list(named),
+            "asked of each": list(targets) if each else [],
             "other wordings": wordings,
         },
         returned={"plan": to_plain(plan)},
     )
     return replace(state, plan=plan, attempt=attempt)
-
-
-def _asked_of(scope: Sequence[str], plan: SearchPlan, context: TurnContext) -> tuple[str, ...]:
-    """The documents that one question is put to, each by itself: of many those in which the best of it is found."""
-    if len(scope) <= MOST_SUB_QUERIES:
-        return tuple(scope)
-    result = context.searcher.search(plan, context_characters=context.model.context_characters, scope=scope)
-    found = sorted(result.evidence, key=lambda item: -item.scores.get("reranked", 0.0))
-    return tuple(dict.fromkeys(item.passage.document_id for item in found))[:MOST_SUB_QUERIES]
 
 
 def _wordings(question: str, context: TurnContext) -> list[str]:
