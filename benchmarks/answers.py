@@ -188,7 +188,7 @@ def best_sentence(corpus: Corpus, question: Question, gold: str) -> Answered:
     chosen = [corpus.ids[name] for name in question.documents]
     started = time.perf_counter()
     plan = plan_question(question.text)
-    result = corpus.retriever.search(plan, context_characters=corpus.context_characters, scope=chosen)
+    result = corpus.retriever.search(plan, corpus.documents, context_characters=corpus.context_characters, scope=chosen)
     ranked = [candidate.passage for candidate in result.rankings.get("packed", ())]
     ranked = ranked or [item.passage for item in result.evidence]
     found = best_quotation(question.text, [ranked[0].text]) if ranked else None

@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 import platformdirs
 
+from core.domain.documents import Document
 from core.domain.ports import Vectors
 from core.domain.settings import Settings
 from core.search.retriever import Retriever
@@ -36,9 +37,13 @@ class Corpus:
         return self.app.settings.current.context_characters
 
     @property
+    def documents(self) -> list[Document]:
+        return self.app.library.list()
+
+    @property
     def page_texts(self) -> dict[str, list[str]]:
         """Every page's text by file name."""
-        counts = {document.id: document.page_count for document in self.app.library.list()}
+        counts = {document.id: document.page_count for document in self.documents}
         return {
             name: [self.app.library.page_text(identity, index) for index in range(counts[identity])]
             for name, identity in self.ids.items()

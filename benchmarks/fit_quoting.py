@@ -154,7 +154,7 @@ def ask(
     """Search in the question's document as the graph does, ``moved``: in all others; None where nothing is found."""
     scope = [identity for name, identity in corpus.ids.items() if (name in question.documents) is not moved]
     plan = plan_question(question.text)
-    result = corpus.retriever.search(plan, context_characters=corpus.context_characters, scope=scope)
+    result = corpus.retriever.search(plan, corpus.documents, context_characters=corpus.context_characters, scope=scope)
     measured = measure_units(question.text, result.evidence, reader_of(skill))
     if not measured:
         return None

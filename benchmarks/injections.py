@@ -196,7 +196,7 @@ class World:
     def opening_passages(self, document_id: str, limit: int) -> Sequence[Passage]:
         return []
 
-    def search(self, plan: SearchPlan, *, context_characters: int, scope: Sequence[str] = ()) -> SearchResult:
+    def search(self, plan: SearchPlan, library: object, **how: object) -> SearchResult:
         passages = split_pages([self._page], document_id="d", title="offer")
         found = (Evidence(at, passage, "offer.pdf", {"reranked": 0.9}) for at, passage in enumerate(passages, 1))
         return SearchResult(tuple(found))

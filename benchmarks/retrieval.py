@@ -67,7 +67,7 @@ def search_one(corpus: Corpus, question: Question, scope: str, change: Change = 
     chosen = [corpus.ids[name] for name in question.documents if name in corpus.ids] if scope == "document" else []
     started = time.perf_counter()
     plan = change(plan_question(question.text))
-    result = corpus.retriever.search(plan, context_characters=corpus.context_characters, scope=chosen)
+    result = corpus.retriever.search(plan, corpus.documents, context_characters=corpus.context_characters, scope=chosen)
     elapsed = time.perf_counter() - started
     pages = {stage: pages_of(corpus, result.rankings.get(stage, ())) for stage in STAGES}
     return Found(question, pages, elapsed * 1000)

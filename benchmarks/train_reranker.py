@@ -81,7 +81,8 @@ def collect(directory: Path) -> list[Sample]:
     for question in select(read_questions(directory)):
         for scope in ("document",) if ONE_DOCUMENT in question.tags else ("document", "library"):
             chosen = [corpus.ids[name] for name in question.documents] if scope == "document" else []
-            result = corpus.retriever.search(plan_question(question.text), context_characters=1000, scope=chosen)
+            plan = plan_question(question.text)
+            result = corpus.retriever.search(plan, corpus.documents, context_characters=1000, scope=chosen)
             candidates = sorted(result.rankings["reranked"], key=lambda candidate: -candidate.scores["fused"])
             samples.append(
                 Sample(

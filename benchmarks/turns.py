@@ -21,7 +21,7 @@ from benchmarks.baselines import Bm25
 from benchmarks.corpus import cache_directory
 from benchmarks.measures import DEPTHS, mean, ndcg, recall
 from core.documents.passages import split_pages
-from core.domain.documents import Block, BlockKind, Page, PageKey, PageStatus
+from core.domain.documents import Block, BlockKind, Document, Page, PageKey, PageStatus
 from core.domain.ports import ChatModel, PdfInfo
 from core.domain.search import Intent, SearchPlan, SearchResult
 from core.domain.settings import Settings
@@ -145,8 +145,10 @@ class Listening:
         self._retriever = app.search.retriever
         self.found: SearchResult | None = None
 
-    def search(self, plan: SearchPlan, *, context_characters: int, scope: Sequence[str] = ()) -> SearchResult:
-        self.found = self._retriever.search(plan, context_characters=context_characters, scope=scope)
+    def search(
+        self, plan: SearchPlan, library: Iterable[Document], *, context_characters: int, scope: Sequence[str] = ()
+    ) -> SearchResult:
+        self.found = self._retriever.search(plan, library, context_characters=context_characters, scope=scope)
         return self.found
 
     def step(self, text: str) -> None: ...
@@ -229,10 +231,10 @@ def baselines(world: World, turns: Sequence[Labelled]) -> dict[str, Any]:
     asked = [turn for turn in turns if turn.relevant]
     search, bm25 = world.app.search.retriever, Bm25(world.texts)
     order = world.order
-    context_characters = world.app.settings.current.context_characters
+    context_characters, library = world.app.settings.current.context_characters, world.app.library.list()
 
     def by_search(query: str) -> Sequence[PageKey]:
-        return pages_of(search.search(plan_question(query), context_characters=context_characters))
+        return pages_of(search.search(plan_question(query), library, context_characters=context_characters))
 
     def by_bm25(query: str) -> Sequence[PageKey]:
         return [order[place] for place in (-bm25.scores(query)).argsort(kind="stable")[: max(DEPTHS)].tolist()]

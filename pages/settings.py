@@ -42,7 +42,7 @@ def draw(app: Pincite) -> None:
             draw_embeddings(app)
             draw_reranker(app)
             with st.expander("Advanced"):
-                draw_form(app, "search", ["score_floor"], ["retry_score_floor"], ["candidates", "kept", "retry_kept"])
+                draw_form(app, "search", ["score_floor"], ["candidates", "kept"])
         with pdfs:
             draw_form(app, "reading", ["ocr"])
             with st.expander("Advanced"):

@@ -118,9 +118,9 @@ def test_what_a_variable_sets_is_no_choice(tmp_path: Path, monkeypatch: pytest.M
     save_choices(tmp_path, {"kept": 12})
     assert load_settings(tmp_path).max_retries == 0
     monkeypatch.delenv("PINCITE_MAX_RETRIES")
-    save_choices(tmp_path, {"retry_kept": 30, "candidates": Settings(data_dir=tmp_path).candidates})
+    save_choices(tmp_path, {"max_pages": 30, "candidates": Settings(data_dir=tmp_path).candidates})
     loaded = load_settings(tmp_path)
-    assert (loaded.max_retries, loaded.kept, loaded.retry_kept) == (Settings(data_dir=tmp_path).max_retries, 12, 30)
+    assert (loaded.max_retries, loaded.kept, loaded.max_pages) == (Settings(data_dir=tmp_path).max_retries, 12, 30)
 
 
 @pytest.mark.parametrize("text", ["[]", "{", '{"kept": 12, "colour": 1}'])

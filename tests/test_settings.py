@@ -3,6 +3,7 @@
 ``python -m tests.test_settings`` writes the table of docs/settings.md anew.
 """
 
+import json
 import re
 from pathlib import Path
 
@@ -41,12 +42,17 @@ def test_every_setting_has_a_name_and_an_explanation_and_every_number_a_range() 
 def test_a_variable_comes_before_a_choice_and_a_choice_before_the_default(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    save_choices(tmp_path, {"kept": 12, "retry_kept": 30})
+    save_choices(tmp_path, {"kept": 12, "max_pages": 30})
     monkeypatch.setenv("PINCITE_KEPT", "7")
     monkeypatch.setenv("PINCITE_OCR", "no")
     loaded = load_settings(tmp_path)
-    assert (loaded.kept, loaded.retry_kept, loaded.ocr) == (7, 30, False)
+    assert (loaded.kept, loaded.max_pages, loaded.ocr) == (7, 30, False)
     assert loaded.candidates == Settings(data_dir=tmp_path).candidates
+
+
+def test_settings_that_are_no_more_are_left_aside(tmp_path: Path) -> None:
+    (tmp_path / "settings.json").write_text(json.dumps({"retry_kept": 30, "kept": 12}))
+    assert load_settings(tmp_path).kept == 12
 
 
 @pytest.mark.parametrize(

@@ -18,6 +18,8 @@ from core.domain.writing import write_whole
 PACKAGE_ROOT = Path(__file__).resolve().parents[2]
 VARIABLES = "PINCITE_"
 OLLAMA_PORT = 11434
+RETIRED = frozenset({"retry_score_floor", "retry_kept"})
+"""Settings of earlier versions, which a file of choices may still name."""
 EngineName = Annotated[str, Field(pattern=r"^[a-z][a-z0-9-]*(:\S+)?$")]
 Storable = Annotated[str, Field(pattern=r"^[^\x00]*$")]
 
@@ -73,15 +75,7 @@ class Choices(BaseModel):
         le=1,
         title="Score floor",
         description="Passages that score lower are not used. 0: the reranker's own floor (built-in: 0.60). Higher: "
-        "fewer, more certain passages, and more questions go unanswered.",
-    )
-    retry_score_floor: float = Field(
-        default=0,
-        ge=0,
-        le=1,
-        title="Score floor for retries",
-        description="A retry searches more widely, so keep this below the first floor. 0: the reranker's own floor "
-        "(built-in: 0.55).",
+        "fewer, more certain passages, and more questions go unanswered. A retry goes a little lower.",
     )
     candidates: int = Field(
         default=30,
@@ -91,10 +85,11 @@ class Choices(BaseModel):
         description="How many passages each ranking passes on. More is slower.",
     )
     kept: int = Field(
-        default=10, ge=1, le=50, title="Passages kept", description="At most this many are used for an answer."
-    )
-    retry_kept: int = Field(
-        default=20, ge=1, le=100, title="Kept in a retry", description="A retry uses more passages."
+        default=10,
+        ge=1,
+        le=50,
+        title="Passages kept",
+        description="At most this many are used for an answer, twice as many in a retry.",
     )
     context_characters: int = Field(
         default=12_000,
@@ -349,4 +344,4 @@ def _stored_choices(path: Path) -> dict[str, Any]:
         raise SettingsError(f"{path} cannot be read ({error}).", hint="Correct or delete it.") from error
     if not isinstance(chosen, dict):
         raise SettingsError(f"{path} does not contain settings.", hint="Correct or delete it.")
-    return chosen
+    return {name: value for name, value in chosen.items() if name not in RETIRED}

@@ -1,7 +1,7 @@
 """What nodes may reach beside their state: ports, settings, the clock, and where progress is told."""
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
@@ -20,7 +20,9 @@ if TYPE_CHECKING:
 
 
 class Searcher(Protocol):
-    def search(self, plan: SearchPlan, *, context_characters: int, scope: Sequence[str] = ()) -> SearchResult:
+    def search(
+        self, plan: SearchPlan, library: Iterable[Document], *, context_characters: int, scope: Sequence[str] = ()
+    ) -> SearchResult:
         """Empty evidence: nothing above the floor."""
 
 

@@ -63,21 +63,22 @@ class Retriever:
         self._settings = settings
         self._run_indexes = RunIndexes(keywords, vectors, embedder)
 
-    def search(self, plan: SearchPlan, *, context_characters: int, scope: Sequence[str] = ()) -> SearchResult:
-        """Find evidence among the plan's target documents, else the scope, else everything.
+    def search(
+        self, plan: SearchPlan, library: Iterable[Document], *, context_characters: int, scope: Sequence[str] = ()
+    ) -> SearchResult:
+        """Find evidence among the plan's target documents, else the scope, else everything in the library.
 
         Of several things that are asked each gets its share. Evidence is empty when nothing is above the score floor.
         """
-        documents = {document.id: document for document in self._library.list()}
+        documents = {document.id: document for document in library}
         looks = [self._look(one, scope, documents) for one in plans_of(plan)]
         numbers, found = [at for at, look in enumerate(looks) if look], [look for look in looks if look]
         if not found:
             return SearchResult((), notes=("None of the chosen documents is in the library.",))
         settings, retry = self._settings, plan.attempt  # each retry goes as far again as the first
         strict, loose = self._reranker.floors
-        strict, loose = settings.score_floor or strict, settings.retry_score_floor or loose
-        floor = strict * (loose / strict) ** retry
-        most = max(1, settings.kept + retry * (settings.retry_kept - settings.kept))
+        floor = (settings.score_floor or strict) * (loose / strict) ** retry
+        most = settings.kept * (1 + retry)
         share = max(most // len(found), min(most, FEWEST_OF_A_PIECE))
         kept_by_look = [keep_best(one.reranked, floor=floor, most=share, targets=one.targets) for one in found]
         by_piece = [_scored_for(at, kept, plan) for at, (kept, _) in zip(numbers, kept_by_look, strict=True)]

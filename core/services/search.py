@@ -83,7 +83,7 @@ class Search:
         settings = self._settings.current
         plan = plan_question(query, lexicon=users_lexicon(settings.data_dir))
         return plan, self.retriever.search(
-            plan, context_characters=settings.context_characters, scope=tuple(document_ids)
+            plan, self._library.list(), context_characters=settings.context_characters, scope=tuple(document_ids)
         )
 
     def facts(self, documents: Sequence[Document]) -> dict[str, list[str]]:

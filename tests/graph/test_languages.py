@@ -12,11 +12,10 @@ from core.graph.build import build_graph
 from core.graph.context import TurnContext
 from core.graph.state import TurnState
 from core.models.quoting import Quoting
-from core.search.retriever import Retriever
 from core.store.library import Library
 from core.text.marks import marked_text
 from core.text.questions import NOT_FOUND
-from tests.search.shelf import make_retriever
+from tests.search.shelf import Search, make_retriever
 
 DOCUMENTS = {
     "vertrag.pdf": "Rechnungen sind innerhalb von 30 Tagen zu bezahlen.\nDer Verzugszins beträgt 1,5 % pro Monat.",
@@ -29,7 +28,7 @@ DOCUMENTS = {
 }
 
 
-Opened = tuple[Settings, Retriever, Library]
+Opened = tuple[Settings, Search, Library]
 
 
 class Nobody:
@@ -46,12 +45,12 @@ class Nobody:
 def library(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Opened]:
     settings = Settings(data_dir=tmp_path_factory.mktemp("languages"))
     texts = {name: [text] for name, text in DOCUMENTS.items()}
-    retriever, library = make_retriever(settings.data_dir, texts, settings=settings)
-    yield settings, retriever, library
+    search, library = make_retriever(settings.data_dir, texts, settings=settings)
+    yield settings, search, library
 
 
 def answer_to(question: str, library: Opened) -> str:
-    settings, retriever, documents = library
+    settings, search, documents = library
     context = TurnContext(
         settings=settings,
         model=(engine := Quoting()),
@@ -59,7 +58,7 @@ def answer_to(question: str, library: Opened) -> str:
         choose_engine=lambda asked: engine,
         library=documents,
         documents=tuple(documents.list()),
-        searcher=retriever,
+        searcher=search.retriever,
         progress=Nobody(),
         stopped=lambda: False,
         deadline=time.monotonic() + 60,

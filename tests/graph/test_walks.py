@@ -126,7 +126,7 @@ def test_a_summary_of_a_topic_is_a_search(world: Any) -> None:
 
 def test_a_failing_node_leaves_a_visible_failed_turn(world: Any) -> None:
     class Broken(WordSearch):
-        def search(self, plan: SearchPlan, **how: Any) -> SearchResult:
+        def search(self, plan: SearchPlan, library: object, **how: Any) -> SearchResult:
             raise ZeroDivisionError("shelf collapsed")
 
     one = world(ScriptedModel(), search=Broken(Shelf({"report.pdf": REPORT})))
@@ -138,8 +138,8 @@ def test_a_failing_node_leaves_a_visible_failed_turn(world: Any) -> None:
 
 def test_a_note_that_cannot_be_stored_is_left_out_of_the_trace_and_not_the_turn(world: Any) -> None:
     class Odd(WordSearch):
-        def search(self, plan: SearchPlan, **how: Any) -> SearchResult:
-            return replace(super().search(plan, **how), reranker=object())  # type: ignore[arg-type]  # what a bug leaves
+        def search(self, plan: SearchPlan, library: object, **how: Any) -> SearchResult:
+            return replace(super().search(plan, library, **how), reranker=object())  # type: ignore[arg-type]  # what a bug leaves
 
     one = world(ScriptedModel(RIGHT), search=Odd(Shelf({"Service contract.pdf": CONTRACT})))
     turn = one.turns.get(one.ask(PENALTY).turn.id)

@@ -78,7 +78,9 @@ class WordSearch:
         self.floors = (floor, retry_floor)
         self.plans: list[SearchPlan] = []
 
-    def search(self, plan: SearchPlan, *, context_characters: int, scope: Sequence[str] = ()) -> SearchResult:
+    def search(
+        self, plan: SearchPlan, library: object, *, context_characters: int, scope: Sequence[str] = ()
+    ) -> SearchResult:
         self.plans.append(plan)
         floor = self.floors[min(plan.attempt, 1)]
         queries = [set(content_terms(query.text)) for query in plan.queries]

@@ -1,11 +1,13 @@
 """A small real library for search tests: SQLite, FTS5, Chroma and MiniLM over pages given as text."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from core.documents.passages import split_pages
 from core.domain.documents import Block, BlockKind, Page, PageStatus
 from core.domain.ports import PdfInfo, Reranker
+from core.domain.search import SearchPlan, SearchResult
 from core.domain.settings import Settings
 from core.models.registry import make_embedder
 from core.models.rerank import BuiltInReranker
@@ -29,6 +31,17 @@ def page(index: int, text: str, *, label: str = "") -> Page:
     return Page(index, label or str(index + 1), "\n".join(plain), (), tuple(blocks), PageStatus.TEXT)
 
 
+@dataclass(frozen=True)
+class Search:
+    """A retriever with the library that it searches."""
+
+    retriever: Retriever
+    library: Library
+
+    def search(self, plan: SearchPlan, *, context_characters: int, scope: Sequence[str] = ()) -> SearchResult:
+        return self.retriever.search(plan, self.library.list(), context_characters=context_characters, scope=scope)
+
+
 def make_retriever(
     directory: Path,
     documents: Mapping[str, Sequence[str]],
@@ -36,7 +49,7 @@ def make_retriever(
     settings: Settings | None = None,
     labels: Sequence[str] = (),
     reranker: Reranker | None = None,
-) -> tuple[Retriever, Library]:
+) -> tuple[Search, Library]:
     """Documents by name, each with its pages' texts; a document's id is its name's letters."""
     settings = settings or Settings(data_dir=directory)
     database = Database(settings.database_path)
@@ -64,7 +77,7 @@ def make_retriever(
         reranker=reranker or BuiltInReranker(),
         settings=settings,
     )
-    return retriever, library
+    return Search(retriever, library), library
 
 
 def id_of(name: str) -> str:

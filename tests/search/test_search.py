@@ -10,8 +10,7 @@ from core.domain.settings import Settings
 from core.models.rank_features import FEATURES
 from core.models.rerank import BuiltInReranker
 from core.search.plan import plan_question
-from core.search.retriever import Retriever
-from tests.search.shelf import id_of, make_retriever
+from tests.search.shelf import Search, id_of, make_retriever
 
 STATEMENTS = [
     "# Annual Report\nThis report describes the business of the company, its stores and its people.",
@@ -35,12 +34,12 @@ DOCUMENTS = {
 
 
 @pytest.fixture(scope="module")
-def retriever(tmp_path_factory: pytest.TempPathFactory) -> Retriever:
+def retriever(tmp_path_factory: pytest.TempPathFactory) -> Search:
     made, _ = make_retriever(tmp_path_factory.mktemp("library"), DOCUMENTS)
     return made
 
 
-def search(retriever: Retriever, question: str, *names: str, characters: int = 6000) -> SearchResult:
+def search(retriever: Search, question: str, *names: str, characters: int = 6000) -> SearchResult:
     scope = [id_of(name) for name in names]
     return retriever.search(plan_question(question), context_characters=characters, scope=scope)
 
@@ -49,39 +48,39 @@ def places(result: SearchResult, stage: str = "packed") -> list[tuple[str, int]]
     return [(c.passage.document_id, c.passage.page_index) for c in result.rankings[stage]]
 
 
-def test_the_fault_is_found_by_its_number(retriever: Retriever) -> None:
+def test_the_fault_is_found_by_its_number(retriever: Search) -> None:
     assert places(search(retriever, "What does error 189 mean?"))[0] == (id_of("coffee_manual.pdf"), 1)
 
 
-def test_the_words_that_occur_nowhere_are_told_of_what_was_searched(retriever: Retriever) -> None:
+def test_the_words_that_occur_nowhere_are_told_of_what_was_searched(retriever: Search) -> None:
     asked = "Which tablets descale the moped?"
     assert search(retriever, asked).absent == ("moped",)
     assert search(retriever, asked, "NORTHWIND_2021_10K.pdf").absent == ("tablets", "descale", "moped")
 
 
-def test_a_ratio_is_looked_up_where_its_parts_stand(retriever: Retriever) -> None:
+def test_a_ratio_is_looked_up_where_its_parts_stand(retriever: Search) -> None:
     found = places(search(retriever, "What is the FY2021 operating cash flow ratio?", "NORTHWIND_2021_10K.pdf"))
     assert {page for _, page in found[:2]} == {2, 3}
 
 
-def test_the_document_that_the_question_names_comes_first(retriever: Retriever) -> None:
+def test_the_document_that_the_question_names_comes_first(retriever: Search) -> None:
     found = places(search(retriever, "What was Northwind's capital expenditure in 2021?"))
     assert found[0] == (id_of("NORTHWIND_2021_10K.pdf"), 3)
 
 
-def test_nothing_comes_from_outside_the_scope(retriever: Retriever) -> None:
+def test_nothing_comes_from_outside_the_scope(retriever: Search) -> None:
     result = search(retriever, "What does error 189 mean?", "SOUTHGATE_2021_10K.pdf")
     for stage in result.rankings:
         assert {document for document, _ in places(result, stage)} <= {id_of("SOUTHGATE_2021_10K.pdf")}
     assert search(retriever, "Anything?", "removed.pdf").notes == ("None of the chosen documents is in the library.",)
 
 
-def test_a_page_that_the_question_names_is_a_candidate(retriever: Retriever) -> None:
+def test_a_page_that_the_question_names_is_a_candidate(retriever: Search) -> None:
     result = search(retriever, "What is said on page 5?", "NORTHWIND_2021_10K.pdf")
     assert places(result, "reranked")[0][1] == 4
 
 
-def test_evidence_obeys_floor_and_budget_and_shows_its_scores(retriever: Retriever) -> None:
+def test_evidence_obeys_floor_and_budget_and_shows_its_scores(retriever: Search) -> None:
     result = search(retriever, "What does error 189 mean?", characters=300)
     searched = [item for item in result.evidence if item.reason == "search"]
     assert all(item.scores["reranked"] >= result.score_floor for item in searched)
@@ -91,7 +90,7 @@ def test_evidence_obeys_floor_and_budget_and_shows_its_scores(retriever: Retriev
     assert result.reranker == "built-in" and result.left_out
 
 
-def test_neighbours_surround_what_was_found(retriever: Retriever) -> None:
+def test_neighbours_surround_what_was_found(retriever: Search) -> None:
     result = search(retriever, "What does error 189 mean?", "coffee_manual.pdf")
     texts = [item.passage.text.split("\n")[0] for item in result.evidence]
     at = texts.index("Faults")
@@ -99,7 +98,7 @@ def test_neighbours_surround_what_was_found(retriever: Retriever) -> None:
     assert set(texts[:at] + texts[at + 1 :]) >= {"Cleaning", "Service"}
 
 
-def test_a_targeted_document_opens_the_evidence_for_its_question(retriever: Retriever) -> None:
+def test_a_targeted_document_opens_the_evidence_for_its_question(retriever: Search) -> None:
     from dataclasses import replace
 
     plan = replace(plan_question("How long do leases run?"), document_ids=(id_of("NORTHWIND_2019_10K.pdf"),))
@@ -143,7 +142,7 @@ def test_nothing_good_enough_is_empty_evidence(tmp_path: Path) -> None:
     assert result.evidence == () and result.rankings["reranked"]
 
 
-def test_the_same_question_gets_the_same_ranking(retriever: Retriever) -> None:
+def test_the_same_question_gets_the_same_ranking(retriever: Search) -> None:
     first, second = (search(retriever, "How long do the leases of the stores run?") for _ in range(2))
     assert first.rankings["reranked"] == second.rankings["reranked"]
     assert first.evidence == second.evidence

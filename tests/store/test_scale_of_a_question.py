@@ -57,7 +57,7 @@ class Shelf:
     def opening_passages(self, document_id: str, limit: int) -> Sequence[Passage]:
         return []
 
-    def search(self, plan: SearchPlan, *, context_characters: int, scope: Sequence[str] = ()) -> SearchResult:
+    def search(self, plan: SearchPlan, library: object, **how: object) -> SearchResult:
         found = (Passage(f"d{n}-0", f"d{n}", 0, "1", PAGE, 0, len(PAGE)) for n in range(PASSAGES))
         return SearchResult(tuple(Evidence(n, passage, f"{n}.pdf") for n, passage in enumerate(found, start=1)))
 

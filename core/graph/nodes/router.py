@@ -266,7 +266,9 @@ def _by_probe(text: str, wish: Wish, state: TurnState, context: TurnContext) -> 
     if asked != text and wish_of(asked)[0] is Wish.DOCUMENTS:
         return Intent.DOCUMENT_SEARCH, f"with the question before it, it reads like {_READS_LIKE[Wish.DOCUMENTS]}"
     plan = plan_question(asked, lexicon=context.lexicon)
-    found = context.searcher.search(plan, context_characters=1_000, scope=state.document_ids).evidence
+    found = context.searcher.search(
+        plan, context.documents, context_characters=1_000, scope=state.document_ids
+    ).evidence
     if found and chance_of_answer(asked, found) >= (LEAST_ANSWERED + wish_of(text)[1]) / 2:
         return Intent.DOCUMENT_SEARCH, f"a search found {found[0].document_name}, page {found[0].passage.page_label}"
     if context.model.writes_prose:
