@@ -31,14 +31,12 @@ class Corpus:
     ids: Mapping[str, str]
     names: Mapping[str, str]
     retriever: Retriever
+    documents: Sequence[Document]
+    """Of the library that the retriever searches."""
 
     @property
     def context_characters(self) -> int:
         return self.app.settings.current.context_characters
-
-    @property
-    def documents(self) -> list[Document]:
-        return self.app.library.list()
 
     @property
     def page_texts(self) -> dict[str, list[str]]:
@@ -91,5 +89,6 @@ def open_corpus(directory: Path, *, whole: bool = True, embedder: str = "minilm"
     while whole and not app.ingest.wait(timeout_seconds=POLL_SECONDS):
         ready = sum(document.status == "ready" for document in app.library.list())
         print(f"Ingesting {directory.name}: {ready} of {len(files)} documents ready", file=sys.stderr, flush=True)
-    ids = {document.name: document.id for document in app.library.list()}
-    return Corpus(app, ids, {identity: name for name, identity in ids.items()}, app.search.retriever)
+    documents = app.library.list()
+    ids = {document.name: document.id for document in documents}
+    return Corpus(app, ids, {identity: name for name, identity in ids.items()}, app.search.retriever, documents)

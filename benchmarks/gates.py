@@ -17,8 +17,10 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import minimize
 from scipy.sparse import csr_matrix
+from sklearn.feature_extraction.text import CountVectorizer
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import roc_auc_score
 
 from benchmarks.measures import mean
 from benchmarks.tables import SOURCES, Asked, fit, said, table_of
@@ -236,14 +238,8 @@ def fit_gate(cases: Sequence[Case], names: Sequence[str]) -> LogisticModel:
 
 
 def _fitted(rows: csr_matrix, right: NDArray[np.bool_], strength: float) -> Rows:
-    turned = rows.T.tocsr()
-
-    def loss(weights: Rows) -> tuple[float, Rows]:
-        scores = rows @ weights
-        slope = turned @ (1 / (1 + np.exp(-scores)) - right) + 2 * strength * weights
-        return float(np.logaddexp(0, np.where(right, -scores, scores)).sum() + strength * weights @ weights), slope
-
-    return np.array(minimize(loss, np.zeros(rows.shape[1]), jac=True, method="L-BFGS-B").x)
+    found = LogisticRegression(C=1 / (2 * strength), fit_intercept=False, max_iter=1000, tol=1e-6).fit(rows, right)
+    return np.array(found.coef_[0])
 
 
 def _folded(cases: Sequence[Case], fitted: Callable[[Sequence[Case]], LogisticModel]) -> list[float]:
@@ -268,17 +264,11 @@ def measured(probabilities: Sequence[float], cases: Sequence[Case]) -> dict[str,
     return {
         "cases": len(right),
         "right": round(float(right.mean()), 3),
-        "auroc": round(auroc(told, right), 3),
+        "auroc": round(float(roc_auc_score(right, told)), 3),
         "ece": round(calibration_error(told, right), 3),
         "above": round(float(told[order][last]), 3) if last >= 0 else None,
         "of the right": round(float(kept.sum() / max(1, right.sum())), 3),
     }
-
-
-def auroc(told: Rows, right: NDArray[np.bool_]) -> float:
-    ranks = told.argsort().argsort() + 1
-    wins = ranks[right].sum() - right.sum() * (right.sum() + 1) / 2
-    return float(wins / max(1, right.sum() * (~right).sum()))
 
 
 def calibration_error(told: Rows, right: NDArray[np.bool_]) -> float:
@@ -309,17 +299,10 @@ def fit_kinds(directory: Path, questions: Mapping[str, Sequence[dict[str, Any]]]
 
 
 def _kinds_of(labelled: Sequence[tuple[str, str, bool]]) -> LogisticModel:
-    bags = [kind_words(question) for _, question, _ in labelled]
-    uses: dict[str, int] = {}
-    for bag in bags:
-        for word in bag:
-            uses[word] = uses.get(word, 0) + 1
-    vocabulary = {word: at for at, word in enumerate(sorted(w for w, count in uses.items() if count >= FEWEST_USES))}
-    pairs = [(at, vocabulary[word]) for at, bag in enumerate(bags) for word in bag if word in vocabulary]
-    coordinates = tuple(np.array(pairs, dtype=np.int64).T)
-    matrix = csr_matrix((np.ones(len(pairs)), coordinates), shape=(len(bags), len(vocabulary)))
+    counter = CountVectorizer(analyzer=kind_words, binary=True, min_df=FEWEST_USES)
+    matrix = counter.fit_transform([question for _, question, _ in labelled])
     weights = _fitted(matrix, np.array([figure for *_, figure in labelled]), KINDS_STRENGTH)
-    return LogisticModel(0.0, {word: float(weights[at]) for word, at in vocabulary.items()})
+    return LogisticModel(0.0, dict(zip(counter.get_feature_names_out(), weights.tolist(), strict=True)))
 
 
 def kinds_measured(directory: Path, questions: Mapping[str, Sequence[dict[str, Any]]]) -> dict[str, float]:
@@ -332,7 +315,7 @@ def kinds_measured(directory: Path, questions: Mapping[str, Sequence[dict[str, A
     right = np.array([figure for *_, figure in left])
     return {
         "questions": len(left),
-        "auroc": round(auroc(told, right), 3),
+        "auroc": round(float(roc_auc_score(right, told)), 3),
         "ece": round(calibration_error(told, right), 3),
         "below 0.2 of figures": mean((told[right] < 0.2).tolist()),
         "below 0.2 of others": mean((told[~right] < 0.2).tolist()),

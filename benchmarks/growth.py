@@ -74,7 +74,8 @@ def _measure(corpus: Corpus, questions: Sequence[Question], size: int) -> dict[s
             settings=settings,
         )
         names = {document.id: document.name for document in library.list()}
-        grown = replace(corpus, retriever=retriever, names=names, ids={name: key for key, name in names.items()})
+        ids = {name: key for key, name in names.items()}
+        grown = replace(corpus, retriever=retriever, names=names, ids=ids, documents=library.list())
         times = [found.milliseconds for found in search_all(grown, questions, "library")]
         indexes.close()
         database.close()

@@ -8,9 +8,8 @@ import argparse
 import gzip
 import hashlib
 import json
-import tempfile
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -22,15 +21,11 @@ from scipy.sparse import csr_matrix
 
 from benchmarks.measures import mean
 from core.documents.grids import read_grid
-from core.documents.reader import ProcessReader
-from core.documents.tables import find_tables
-from core.domain.settings import Settings
 from core.domain.tables import Cell, Table
 from core.figures.agreement import KINDS, NAMES, Matrix, Question, measure
 from core.figures.cells import FoundCell, Weights, finding, rank
 from core.text.measures import printed_figure
 from core.text.terms import words
-from tests.support.statements import Layout, write_statement
 
 SOURCES = {"aitqa": ("aitqa",), "tatqa": ("tatqa-dev", "tatqa-test"), "wtq": ("wtq-train", "wtq-test")}
 MAY_SHIP = ("tatqa", "wtq")
@@ -40,8 +35,6 @@ STRENGTH, WORDS_STRENGTH = 3.0, 15.0
 """Penalties of the weights of measures and of words."""
 KEPT = 0.05
 """Smaller weights of words are not written."""
-STATEMENTS = 10
-"""Of each layout."""
 ROUNDS = 60
 
 
@@ -72,7 +65,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> dict[str, Any]:
     asked = {name: read_questions(options.directory, name, options.limit) for name in SOURCES}
-    result: dict[str, Any] = {"generated": generated()}
+    result = dict[str, Any]()
     for name in SOURCES:
         weights = fit([one for other in MAY_SHIP if other != name for one in asked[other]])
         right = [is_right(one, found_in(one.question, [one.table], weights)) for one in asked[name]]
@@ -118,28 +111,6 @@ def is_right(asked: Asked, answers: Sequence[FoundCell]) -> bool:
 def said(text: str) -> str:
     figure = printed_figure(text)
     return f"{figure.value.normalize():f}" if figure else " ".join(text.lower().split()).strip(".,;: ")
-
-
-def generated() -> dict[str, float]:
-    """Every cell of made statements, read back by Pincite's own reader and asked for by row and year."""
-    result = {}
-    with tempfile.TemporaryDirectory() as folder:
-        reader = ProcessReader(Settings(data_dir=Path(folder) / "data"))
-        for layout in Layout:
-            right = [good for seed in range(STATEMENTS) for good in _asked_back(reader, Path(folder), layout, seed)]
-            result[layout.value] = mean(right)
-        reader.close()
-    return result
-
-
-def _asked_back(reader: ProcessReader, folder: Path, layout: Layout, seed: int) -> Iterator[bool]:
-    path = folder / f"{layout.name}-{seed}.pdf"
-    statement = write_statement(path, layout, seed)
-    tables = find_tables("made", list(reader.read(path, range(reader.open(path).page_count))))
-    for cell in statement.cells:
-        answers = found_in(f"What were the {cell.label.lower()} in {cell.year}?", tables)
-        figures = [found.figure for found in answers]
-        yield [figure.amount if figure else None for figure in figures] == [cell.amount]
 
 
 def fit(asked: Sequence[Asked]) -> Weights:
