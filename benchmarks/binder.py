@@ -79,8 +79,8 @@ class Remembering:
     def lines(self, path: Path, page_index: int, boxes: Sequence[Sequence[float]]) -> list[str]:
         return self._reader.lines(path, page_index, boxes)
 
-    def decrypt(self, path: Path, password: str, target: Path) -> None:
-        self._reader.decrypt(path, password, target)
+    def save_as_pdf(self, path: Path, password: str, target: Path) -> None:
+        self._reader.save_as_pdf(path, password, target)
 
     def close(self) -> None:
         self._reader.close()

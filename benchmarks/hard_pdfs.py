@@ -191,12 +191,12 @@ def _wrong_password(case: Case, outcome: str, reader: ProcessReader) -> str:
     with tempfile.TemporaryDirectory() as directory:
         copy = Path(directory) / "copy.pdf"
         try:
-            reader.decrypt(case.path, password, copy)
+            reader.save_as_pdf(case.path, password, copy)
             list(reader.read(copy, range(reader.open(copy).page_count)))
         except DocumentError as error:
             return f"the right password does not open it: {error}"
         try:
-            reader.decrypt(case.path, password + "x", copy)
+            reader.save_as_pdf(case.path, password + "x", copy)
         except PasswordNeededError:
             return ""
         except DocumentError as error:

@@ -37,17 +37,17 @@ def collection_named(pincite: "Pincite | Look", name: str) -> "Collection":
 
 
 @click.command(cls=Command)
-@click.argument("pdfs", nargs=-1, required=True, metavar="PDF...", type=click.Path(path_type=Path))
+@click.argument("files", nargs=-1, required=True, metavar="FILE...", type=click.Path(path_type=Path))
 @collection_option("Put them into this collection, which is made where it is new.")
 @password_option
-def add(pdfs: tuple[Path, ...], collection_name: str | None, password: str | None) -> int:
-    """Add PDFs and wait until they are indexed."""
+def add(files: tuple[Path, ...], collection_name: str | None, password: str | None) -> int:
+    """Add PDFs and Word files (.docx) and wait until they are indexed."""
     with opened(working_settings()) as pincite:
         collection = None
         if collection_name is not None:
             collection = pincite.collections.find(collection_name) or pincite.collections.create(collection_name)
         failed, added = 0, []
-        for path in pdfs:
+        for path in files:
             try:
                 added.append(add_one(pincite, path, password))
             except DocumentError as error:

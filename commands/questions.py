@@ -26,7 +26,7 @@ def engine_options(command: Callable[..., int]) -> Callable[..., int]:
 @click.command(
     cls=Command, epilog="Exit status: 0 answered, 3 flagged for review, 2 usage or input error, 1 the question failed."
 )
-@click.argument("words", nargs=-1, metavar="QUESTION [PDF]...")
+@click.argument("words", nargs=-1, metavar="QUESTION [FILE]...")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @engine_options
 @click.option(
@@ -35,7 +35,7 @@ def engine_options(command: Callable[..., int]) -> Callable[..., int]:
 @click.option("--company", multiple=True, metavar="NAME", help="Search only this company's documents; may be repeated.")
 @click.option("--year", multiple=True, metavar="YEAR", help="Search only documents of this year; may be repeated.")
 @click.option("--type", "kinds", multiple=True, metavar="TYPE", help="Search only this document type (contract, …).")
-@collection_option("Search only this collection. PDFs that are added go into it.")
+@collection_option("Search only this collection. Files that are added go into it.")
 @click.option("--session", "title", metavar="NAME", help="Continue this session, or start it.")
 @password_option
 def ask(
@@ -53,7 +53,7 @@ def ask(
 ) -> int:
     """Answer a question from the documents.
 
-    PDFs are added first, then searched. A continued session searches the same documents unless told otherwise.
+    Files are added first, then searched. A continued session searches the same documents unless told otherwise.
     """
     if not words or not words[0].strip():
         return complain("No question was given. Try: pincite ask 'What is the penalty for late payment?' contract.pdf")

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import streamlit as st
 from streamlit.typing import ChatInputValue
 
-from core.domain.documents import Collection, Document, DocumentStatus
+from core.domain.documents import ENDINGS, Collection, Document, DocumentStatus
 from core.domain.search import Mode
 from core.domain.settings import PACKAGE_ROOT, variable_of
 from core.domain.turns import Session, Turn
@@ -149,7 +149,7 @@ def draw_welcome(
     st.header(f"Ask {escape(collection.name)}" if collection else "Ask your documents", anchor=False)
     st.markdown(
         "Every sentence of an answer is backed by a quotation checked against the page it comes from. "
-        "Drop PDFs into the box below, then ask. Type **@** and a document's name to search only that document."
+        "Drop PDFs or Word files into the box below and ask. Type **@** and a document's name to search only that one."
     )
     engine = app.engines.state()
     if engine.name == "quoting":
@@ -199,8 +199,9 @@ def draw_input(
         draw_scope(app, session, documents, mode)
         draw_notes_button(app, session)
     value = st.chat_input(
-        "Ask a question, type @ to name a document, or drop PDFs here",
-        key="chat_input", accept_file="multiple", file_type="pdf", max_upload_size=app.settings.current.max_file_mib,
+        "Ask a question, type @ to name a document, or drop files here",
+        key="chat_input", accept_file="multiple", file_type=[*ENDINGS],
+        max_upload_size=app.settings.current.max_file_mib,
     )  # fmt: skip
     if isinstance(value, ChatInputValue):
         receive(app, session, value, mode, collection)

@@ -5,7 +5,7 @@ from contextlib import suppress
 
 import streamlit as st
 
-from core.domain.documents import Collection, Document, DocumentStatus, MetadataField, MetadataSource, bare_name
+from core.domain.documents import ENDINGS, Collection, Document, DocumentStatus, MetadataField, MetadataSource
 from core.domain.errors import UnknownDocumentError
 from core.domain.turns import TurnFilter
 from core.services.bootstrap import Pincite
@@ -50,7 +50,7 @@ def draw(app: Pincite) -> None:
     draw_progress(app)
     documents = sorted(documents_of(app, collection), key=lambda document: document.added_at, reverse=True)
     if not documents:
-        st.info("No documents yet. Drop PDFs above; you can ask about a document as soon as its text has been read.",
+        st.info("No documents yet. Drop PDFs or Word files above; ask about one as soon as its text has been read.",
                 icon=":material/upload_file:")  # fmt: skip
         return
     chosen = draw_table(app, documents)
@@ -66,8 +66,8 @@ def draw_uploader(app: Pincite, collection: Collection | None) -> None:
     """A fresh uploader after each batch, so that no file is taken in twice; the files go into the collection too."""
     batch = st.session_state.setdefault("upload_batch", 0)
     files = st.file_uploader(
-        "Add PDFs", type="pdf", accept_multiple_files=True, key=f"upload_{batch}", label_visibility="collapsed",
-        max_upload_size=app.settings.current.max_file_mib,
+        "Add PDFs or Word files", type=[*ENDINGS], accept_multiple_files=True, key=f"upload_{batch}",
+        label_visibility="collapsed", max_upload_size=app.settings.current.max_file_mib,
     )  # fmt: skip
     if files:
         take_in(app, files, collection)
@@ -225,7 +225,7 @@ def draw_document(app: Pincite, document: Document, collection: Collection | Non
                     st.rerun()
         draw_file_button(app, document, key="document_file")
         if app.turns.lines(TurnFilter(document_id=document.id), most=1):
-            download("Marked copy", lambda: app.exports.marked(document), f"{bare_name(document.name)} (marked).pdf",
+            download("Marked copy", lambda: app.exports.marked(document), f"Marked {document.pdf_name}",
                      key="marked_file", help="A copy of this PDF with every cited passage marked")  # fmt: skip
         draw_deleting(app, [document])
     if document.message and document.status in (DocumentStatus.FAILED, DocumentStatus.CANCELLED):

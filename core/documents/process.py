@@ -12,12 +12,14 @@ import time
 from collections.abc import Iterator, Mapping
 from dataclasses import astuple
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO
 
-from core.documents.contract import OpenDocument
 from core.domain.documents import Page
 from core.domain.errors import DocumentError
 from core.domain.page_layout import PackedWords
+
+if TYPE_CHECKING:
+    from core.documents.formats.pdf.reading import OpenPdf
 
 OVER_MEMORY = 77
 """The exit status of a reader that went over its memory limit."""
@@ -44,7 +46,10 @@ def main() -> None:
 
 def serve(requests: BinaryIO, channel: BinaryIO) -> None:
     """Answer requests until there are no more. The last document stays open: requests about one follow each other."""
-    from core.documents.formats import format_of  # the parsers: not for the application, which imports this module too
+    from core.documents.formats import (
+        save_as_pdf,  # the parsers: not for the application, which imports this module too
+    )
+    from core.documents.formats.pdf.reading import OpenPdf
 
     def send(*message: Any) -> None:
         channel.write(pickle.dumps(message, protocol=5))
@@ -52,7 +57,7 @@ def serve(requests: BinaryIO, channel: BinaryIO) -> None:
 
     send("ready")
     at_start = _resident_mib()
-    document: OpenDocument | None = None
+    document: OpenPdf | None = None
     identity: tuple[Any, ...] = ()
     while True:
         try:
@@ -61,14 +66,14 @@ def serve(requests: BinaryIO, channel: BinaryIO) -> None:
             return
         path: Path = request["path"]
         try:
-            if request["do"] == "decrypt":
-                format_of(path).decrypt(path, request["password"], request["target"])
+            if request["do"] == "save_as_pdf":
+                save_as_pdf(path, request["password"], request["target"])
             else:
                 if document is None or identity != _identity(path):
                     if document is not None:
                         document.close()
                     document, identity = None, _identity(path)
-                    document = format_of(path).open_document(path, lambda page_index, what: send(what, page_index))
+                    document = OpenPdf(path, lambda page_index, what: send(what, page_index))
                 for message in _answer(request, document):
                     send(*message)
             send("done", _resident_mib() - at_start)
@@ -81,7 +86,7 @@ def _identity(path: Path) -> tuple[Any, ...]:
     return (path, status.st_ino, status.st_size, status.st_mtime_ns)
 
 
-def _answer(request: Mapping[str, Any], document: OpenDocument) -> Iterator[Message]:
+def _answer(request: Mapping[str, Any], document: "OpenPdf") -> Iterator[Message]:
     """Plain values only (strings, numbers, bytes): the application trusts nothing else from here."""
     work = request["do"]
     if work == "open":

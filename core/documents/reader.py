@@ -166,14 +166,14 @@ class ProcessReader:
         return image
 
     def lines(self, path: Path, page_index: int, boxes: Sequence[Sequence[float]]) -> list[str]:
-        """What the page's picture says in each box (see OpenDocument). Raises a DocumentError."""
+        """What the page's picture says in each box (see PageReader). Raises a DocumentError."""
         plain = [[*map(float, box)] for box in boxes]
         lines: list[str] = self._single(path, "recognise", do="lines", page_index=page_index, boxes=plain)
         return lines
 
-    def decrypt(self, path: Path, password: str, target: Path) -> None:
-        """Write a copy that opens without a password. Raises a DocumentError."""
-        self._single(path, do="decrypt", password=password, target=target)
+    def save_as_pdf(self, path: Path, password: str, target: Path) -> None:
+        """Write a PDF that opens without a password. Raises a DocumentError."""
+        self._single(path, do="save_as_pdf", password=password, target=target)
 
     def close(self) -> None:
         with self._lock:

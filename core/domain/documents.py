@@ -10,7 +10,8 @@ from pathlib import PurePath
 
 from core.domain.keys import Key, in_words
 
-ENDING = ".pdf"
+ENDINGS = (".pdf", ".docx")
+"""Of the files that can be added."""
 READER = 2
 """The version of how pages are read, kept with each page: raised by whatever makes them come out otherwise."""
 
@@ -253,12 +254,12 @@ CONTRACT = "contract"
 
 def bare_name(name: str) -> str:
     """The name of a document without the ending of its format."""
-    return name[: -len(ENDING)] if name.casefold().endswith(ENDING) else name
+    return next((name[: -len(ending)] for ending in ENDINGS if name.casefold().endswith(ending)), name)
 
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """One uploaded PDF; ``id`` is the SHA-256 of its bytes, ``name`` is for display and may change."""
+    """One uploaded file; ``id`` is the SHA-256 of its bytes, ``name`` is for display and may change."""
 
     id: str
     name: str
@@ -280,6 +281,11 @@ class Document:
         """What it calls itself, else its name; it is indexed with each passage, and so has a limit."""
         own = next((field.value for field in self.metadata if field.name == "title"), "")
         return (own or PurePath(self.name).stem)[:LONGEST_TITLE]
+
+    @property
+    def pdf_name(self) -> str:
+        """Its name with the ending of what is kept of it."""
+        return f"{bare_name(self.name)}.pdf"
 
     @property
     def called(self) -> tuple[str, ...]:

@@ -209,5 +209,8 @@ class PageReader(Protocol):
         Empty where that cannot be told. Raises a DocumentError.
         """
 
-    def decrypt(self, path: Path, password: str, target: Path) -> None:
-        """Write a copy that opens without the password. Raises PasswordNeededError for a wrong one."""
+    def save_as_pdf(self, path: Path, password: str, target: Path) -> None:
+        """Write a PDF that opens without a password, of a locked PDF or a file of another format.
+
+        Raises a DocumentError: PasswordNeededError for a wrong password.
+        """

@@ -6,6 +6,7 @@ hash (RFC 6920), refined by the quoted words with what stands around them and by
 
 import base64
 import json
+import mimetypes
 import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -216,6 +217,7 @@ def as_json(manifest: Manifest) -> str:
 
 
 def _annotation(place: PinCite, answer: ToldAnswer, manifest: Manifest) -> dict[str, Any]:
+    kind, _ = mimetypes.guess_type(place.source.name)
     source = _NAMED_BY_HASH + base64.urlsafe_b64encode(bytes.fromhex(place.source.sha256)).decode().rstrip("=")
     borne_out = " ".join(part.text.strip() for part in answer.parts if place.number in part.citations)
     identity = f"{source}#{place.page_index}:{place.start}:{place.end}:{answer.asked_at}:{place.number}"
@@ -231,7 +233,12 @@ def _annotation(place: PinCite, answer: ToldAnswer, manifest: Manifest) -> dict[
         "body": {"type": "TextualBody", "value": borne_out, "format": "text/plain"},
         "target": {
             "type": "SpecificResource",
-            "source": {"id": source, "type": "Text", "format": "application/pdf", "label": place.source.name},
+            "source": {
+                "id": source,
+                "type": "Text",
+                "format": kind or "application/pdf",
+                "label": place.source.name,
+            },
             "selector": {
                 "type": "FragmentSelector",
                 "conformsTo": PAGE_FRAGMENTS,

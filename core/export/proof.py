@@ -18,7 +18,7 @@ from pypdfium2 import PdfDocument, PdfiumError
 
 from core.domain.answers import Likeness, PartKind
 from core.domain.documents import Box, Page, PageStatus
-from core.domain.errors import DocumentError, PinciteError
+from core.domain.errors import DocumentError, NotAPdfError, PinciteError
 from core.domain.ports import PageReader
 from core.export.binder import MANIFEST, SEAL, STRIP_POINTS, cover_of
 from core.export.manifest import Manifest, PinCite, ToldAnswer, from_manifest
@@ -49,21 +49,35 @@ def prove(file: Path, sources: Sequence[Path], reader: PageReader) -> Iterator[O
     if is_binder:
         yield _seal(content)
     manifest = from_manifest(_attached(content) if is_binder else content)
-    given = {hashlib.sha256(path.read_bytes()).hexdigest(): path for path in sources}
-    places = [place for answer in manifest.answers for place in answer.citations]
-    for digest, path in given.items():
-        if digest not in {place.source.sha256 for place in places}:
-            yield Outcome(False, f"{path.name} is not one of the documents cited here.")
-    for answer in manifest.answers:
-        yield from _agrees_with_itself(answer)
     read = cache(partial(_read, reader))
-    for place in places:
-        yield _in_source(place, given.get(place.source.sha256), read)
-    if is_binder:
-        with tempfile.TemporaryDirectory() as folder:
+    places = [place for answer in manifest.answers for place in answer.citations]
+    with tempfile.TemporaryDirectory() as folder:
+        given = {hashlib.sha256(path.read_bytes()).hexdigest(): _as_pdf(path, reader, Path(folder)) for path in sources}
+        for digest, path in given.items():
+            if digest not in {place.source.sha256 for place in places}:
+                yield Outcome(False, f"{path.name} is not one of the documents cited here.")
+        for answer in manifest.answers:
+            yield from _agrees_with_itself(answer)
+        for place in places:
+            yield _in_source(place, given.get(place.source.sha256), read)
+        if is_binder:
             copy = Path(folder) / "binder.pdf"
             copy.write_bytes(content.rpartition(SEAL)[0] or content)
             yield from _pages(manifest, copy, given, read)
+
+
+def _as_pdf(path: Path, reader: PageReader, folder: Path) -> Path:
+    """The source, or what is read of it where it is of another format than PDF."""
+    target = folder / path.name
+    try:
+        reader.open(path)
+    except NotAPdfError:
+        with suppress(DocumentError):
+            reader.save_as_pdf(path, "", target)
+            return target
+    except DocumentError:
+        pass  # what cannot be read is told of its pages
+    return path
 
 
 def _pages(manifest: Manifest, copy: Path, given: Mapping[str, Path], read: Read) -> Iterator[Outcome]:

@@ -7,7 +7,7 @@ import uuid
 from collections.abc import Iterator
 from pathlib import Path
 
-from core.domain.errors import EmptyFileError, PasswordNeededError, TooLargeError
+from core.domain.errors import EmptyFileError, NotAPdfError, PasswordNeededError, TooLargeError
 from core.domain.ports import PageReader, PdfInfo
 from core.domain.settings import Settings
 
@@ -47,15 +47,15 @@ def copy_in(source: Path | bytes, target: Path, name: str, settings: Settings) -
 
 
 def open_copy(copy: Path, name: str, password: str | None, reader: PageReader, settings: Settings) -> PdfInfo:
-    """Leave a file that opens without a password; the password itself is kept nowhere. Raises a DocumentError."""
+    """Leave a PDF that opens without a password; the password itself is kept nowhere. Raises a DocumentError."""
     try:
         info = reader.open(copy)
-    except PasswordNeededError:
-        if not password:
+    except (PasswordNeededError, NotAPdfError) as error:
+        if isinstance(error, PasswordNeededError) and not password:
             raise
         opened = copy.with_suffix(".opened.partial")
         try:
-            reader.decrypt(copy, password, opened)
+            reader.save_as_pdf(copy, password or "", opened)
             opened.replace(copy)
         finally:
             opened.unlink(missing_ok=True)

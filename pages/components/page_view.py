@@ -246,8 +246,8 @@ def draw_neighbours(shown: ShownPage, slot: str) -> None:
 
 
 def draw_file_button(app: Pincite, document: Document, *, key: str) -> None:
-    download("Download the PDF", lambda: app.library.file_path(document.id).read_bytes(), document.name,
-             key=f"icon_{key}", help="Download the PDF")  # fmt: skip
+    path, label = app.library.file_path(document.id), "Download the PDF"
+    download(label, path.read_bytes, document.pdf_name, key=f"icon_{key}", help=label)
 
 
 def draw_page_panel(app: Pincite, shown: ShownPage, slot: str) -> None:

@@ -1,89 +1,40 @@
-"""A format of documents is one module and one line: the reading process finds it by how a file begins."""
+"""A format of documents is one module and one line: its files are set as PDFs when they are added."""
 
-import io
-import pickle
-from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from core.documents import formats, process
-from core.documents.contract import Announce, OpenDocument, Stopped
-from core.domain.documents import Page, PageStatus
-from core.domain.errors import UnreadablePdfError
-from core.domain.ports import PdfInfo
+from core.documents import formats
+from core.documents.reader import ProcessReader
+from core.domain.errors import NotAPdfError
+from core.domain.settings import Settings
+from core.ingest.intake import open_copy
 from tests.support import pdfs
 
 
-class OpenNotes:
-    """Pages parted by form feeds."""
-
-    def __init__(self, path: Path) -> None:
-        self._pages = path.read_text().removeprefix("NOTES").split("\f")
-
-    def describe(self) -> PdfInfo:
-        return PdfInfo(len(self._pages), (), {"title": "Notes"})
-
-    def page(self, page_index: int, stopped: Stopped) -> Page:
-        return Page(page_index, str(page_index + 1), self._pages[page_index], (), (), PageStatus.TEXT)
-
-    def recognise(self, page_index: int, stopped: Stopped) -> Page:
-        return Page(page_index, str(page_index + 1), "", (), (), PageStatus.EMPTY, "notes have no pictures")
-
-    def image(self, page_index: int, width: int) -> bytes:
-        raise UnreadablePdfError("Notes have no pictures.")
-
-    def lines(self, page_index: int, boxes: Sequence[Sequence[float]]) -> list[str]:
-        raise UnreadablePdfError("Notes have no pictures.")
-
-    def close(self) -> None: ...
-
-
 class Notes:
-    def sniff(self, head: bytes) -> bool:
-        return head.startswith(b"NOTES")
+    """Plain text behind a signature."""
 
-    def open_document(self, path: Path, announce: Announce) -> OpenDocument:
-        return OpenNotes(path)
+    def is_one(self, path: Path) -> bool:
+        return path.read_bytes().startswith(b"NOTES")
 
-    def decrypt(self, path: Path, password: str, target: Path) -> None: ...
-
-
-def _answers(*requests: dict[str, Any]) -> list[tuple[Any, ...]]:
-    """What a reading process answers to these, after saying that it is ready."""
-    asked, answered = io.BytesIO(b"".join(map(pickle.dumps, requests))), io.BytesIO()
-    process.serve(asked, answered)
-    answered.seek(0)
-    messages = []
-    while answered.tell() < len(answered.getvalue()):
-        messages.append(pickle.load(answered))
-    return messages[1:]
+    def save_as_pdf(self, path: Path, target: Path) -> None:
+        target.write_bytes(pdfs.prose([path.read_text().removeprefix("NOTES")]))
 
 
-@pytest.fixture
-def notes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def test_a_new_format_is_set_as_a_pdf(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(formats, "FORMATS", [*formats.FORMATS, Notes()])
-    path = tmp_path / "anything.at.all"
-    path.write_text("NOTESThe first.\fThe second.")
-    return path
+    path, target = tmp_path / "anything.at.all", tmp_path / "set.pdf"
+    path.write_text("NOTESThe first and only page.")
+    formats.save_as_pdf(path, "", target)
+    assert target.read_bytes().startswith(b"%PDF")
 
 
-def test_a_new_format_is_opened_and_read(notes: Path) -> None:
-    opened, _, page, _ = _answers(
-        {"do": "open", "path": notes}, {"do": "read", "path": notes, "page_indexes": [1], "stopped": {}}
-    )
-    assert opened == ("info", (2, [], {"title": "Notes"}, ()))
-    assert page[0] == "page" and page[1][:3] == (1, "2", "The second.")
-
-
-def test_a_format_without_pictures_says_so(notes: Path) -> None:
-    [refused] = _answers({"do": "render", "path": notes, "page_index": 0, "width": 100})
-    assert refused == ("refused", "UnreadablePdfError", "Notes have no pictures.", "")
-
-
-def test_the_other_formats_are_found_as_before(notes: Path, tmp_path: Path) -> None:
-    path = tmp_path / "file.pdf"
-    path.write_bytes(b"junk before\n" + pdfs.prose(["One."]))
-    assert formats.format_of(path) is formats.pdf
-    assert isinstance(formats.format_of(notes), Notes)
+def test_what_is_of_no_format_is_refused_and_nothing_is_left(tmp_path: Path) -> None:
+    settings = Settings(data_dir=tmp_path / "data")
+    reader, copy = ProcessReader(settings), tmp_path / "copy.partial"
+    copy.write_bytes(b"PK\x03\x04 no package")
+    with pytest.raises(NotAPdfError, match="not a PDF or Word file"):
+        open_copy(copy, "notes.zip", None, reader, settings)
+    assert [path.name for path in tmp_path.iterdir()] == ["copy.partial"]
+    reader.close()

@@ -90,11 +90,11 @@ def test_the_right_password_opens_and_a_wrong_one_does_not(
 ) -> None:
     path = _file(tmp_path, pdfs.locked(pdfs.prose(["The secret is safe."]), password))
     copy = tmp_path / "copy.pdf"
-    reader.decrypt(path, password, copy)
+    reader.save_as_pdf(path, password, copy)
     assert reader.open(copy).page_count == 1
     assert "secret" in next(reader.read(copy, [0])).text
     with pytest.raises(PasswordNeededError, match="does not open"):
-        reader.decrypt(path, "another", tmp_path / "other.pdf")
+        reader.save_as_pdf(path, "another", tmp_path / "other.pdf")
     assert not (tmp_path / "other.pdf").exists()
     assert password.encode() not in copy.read_bytes()
 
@@ -196,7 +196,7 @@ def test_what_is_typed_into_form_fields_is_text_of_the_page(reader: ProcessReade
     places = {page.text[word.start : word.end]: word.box for word in page.words}
     assert places["tenant:"].bottom < places["Quist"].top
     copy = tmp_path / "copy.pdf"
-    reader.decrypt(path, "", copy)
+    reader.save_as_pdf(path, "", copy)
     assert b"Wilhelmina Quist" in copy.read_bytes(), "the copy keeps its fields"
 
 

@@ -1,21 +1,34 @@
-"""The formats of files that can become documents: a new one is a module of this folder and its line here."""
+"""What can become a document: PDFs, and files of the other formats here, which are set as PDFs when they are added.
+
+A format is a module of this folder, and its name in the list.
+"""
 
 from pathlib import Path
+from typing import Protocol
 
-from core.documents.contract import Format
-from core.documents.formats import pdf
-from core.domain.errors import EmptyFileError
+from core.documents.formats import word
+from core.documents.formats.pdf import opening
+
+
+class Format(Protocol):
+    """What it raises about a file are DocumentErrors."""
+
+    def is_one(self, path: Path) -> bool:
+        """Whether the file is of this format."""
+
+    def save_as_pdf(self, path: Path, target: Path) -> None:
+        """Write what it says as pages; the same file gives the same pages."""
+
 
 FORMATS: list[Format] = [
-    pdf,
+    word,
 ]
-_HEAD_BYTES = 1024
 
 
-def format_of(path: Path) -> Format:
-    """Return the format that knows the file by its first bytes; PDFs are known without them, where they are damaged."""
-    with path.open("rb") as file:
-        head = file.read(_HEAD_BYTES)
-    if not head:
-        raise EmptyFileError(f"{path.name} is empty.", hint="Choose a file that has something in it.")
-    return next((known for known in FORMATS if known.sniff(head)), pdf)
+def save_as_pdf(path: Path, password: str, target: Path) -> None:
+    """Write a PDF that opens without a password, of a locked PDF or a file of another format."""
+    known = next((one for one in FORMATS if one.is_one(path)), None)
+    if known:
+        known.save_as_pdf(path, target)
+    else:
+        opening.save_unlocked(path, password, target)

@@ -10,14 +10,19 @@ from pathlib import Path
 import pypdfium2 as pdfium
 import pypdfium2.raw as pdfium_c
 
+from core.documents.formats.word import PRODUCER, WITH_PAGES
 from core.domain.documents import OutlineEntry
-from core.domain.errors import DocumentError, NotAPdfError, PasswordNeededError, UnreadablePdfError
+from core.domain.errors import DocumentError, EmptyFileError, NotAPdfError, PasswordNeededError, UnreadablePdfError
 
 SIGNATURE = b"%PDF"
 _HEAD_BYTES = 1024
 _MOST_OUTLINE_ENTRIES = 5000
 _PASSWORD_HINT = "Enter its password; it is used once and not stored."
 _DAMAGED_HINT = "Ask for a new copy, or open it in another program and save it as a new PDF."
+_MADE_FROM_WORD = {
+    WITH_PAGES: ["This is the text of a Word file, on the pages that it had in Word; its pictures are not shown."],
+    PRODUCER: ["This is the text of a Word file; its page numbers are Pincite's own, and its pictures are not shown."],
+}
 _MENDED = "The file is damaged; what could be recovered was read."
 _FIELDS = {
     "title": "Title",
@@ -50,8 +55,14 @@ def open_document(path: Path, password: str | None = None) -> tuple[pdfium.PdfDo
             what = "The password does not open {}." if password else "{} is protected with a password."
             raise PasswordNeededError(what.format(path.name), hint=_PASSWORD_HINT) from error
         with path.open("rb") as file:
-            if SIGNATURE not in file.read(_HEAD_BYTES):
-                raise NotAPdfError(f"{path.name} is not a PDF.", hint="Choose a PDF file.") from error
+            head = file.read(_HEAD_BYTES)
+            if not head:
+                raise EmptyFileError(
+                    f"{path.name} is empty.", hint="Choose a file that has something in it."
+                ) from error
+            if SIGNATURE not in head:
+                hint = "Choose a PDF or a .docx file; save older or locked Word files as one of these."
+                raise NotAPdfError(f"{path.name} is not a PDF or Word file.", hint=hint) from error
         what = f"{path.name} is damaged: none of its pages can be opened."
         raise UnreadablePdfError(what, hint=_DAMAGED_HINT) from error
 
@@ -93,7 +104,7 @@ def fields(document: pdfium.PdfDocument) -> dict[str, str]:
 
 def notes(document: pdfium.PdfDocument, path: Path) -> list[str]:
     """Say plainly what of the document is not read."""
-    said = []
+    said = _MADE_FROM_WORD.get(document.get_metadata_value("Producer"), [])[:]
     if document.get_formtype() in (pdfium_c.FORMTYPE_XFA_FULL, pdfium_c.FORMTYPE_XFA_FOREGROUND):
         said.append("This is an XFA form: its fixed pages were read, but not what only Adobe's software draws.")
     attachments = document.count_attachments()

@@ -3,7 +3,7 @@
 import io
 import time
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -15,7 +15,6 @@ import pypdfium2.raw as pdfium_c
 from numpy.typing import NDArray
 
 from core.documents.contents import with_contents
-from core.documents.contract import Announce, Stopped
 from core.documents.formats.pdf import labels, opening
 from core.documents.formats.pdf.annotated import annotated, with_annotated, without_signs
 from core.documents.formats.pdf.blocks import compose
@@ -55,6 +54,12 @@ _PAGES_OF_ONE_OPENING = 200
 """pdfium keeps what it parsed until the document is closed; opening it again lets go of that."""
 _MOST_OPENINGS = 20
 """Finding a late page among 10,000 takes a fifth of a second after each opening."""
+
+
+Announce = Callable[[int, str], None]
+"""Told each page before it is touched, so that who dies of it can be named: "working", or "doubting" what was read."""
+Stopped = Mapping[int, str]
+"""Pages that stopped a reader before, and how; nothing where only doubting did, which is then left out."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,34 @@
+"""Word (.docx): set as a PDF when it is added, which is then read like any other."""
+
+import zipfile
+from pathlib import Path
+
+from core.domain.errors import UnreadablePdfError
+
+PRODUCER = "Pincite, from a Word file"
+WITH_PAGES = f"{PRODUCER} with its pages"
+"""Where the file says on which pages Word last showed it."""
+_DOCUMENT = "word/document.xml"
+
+
+def is_one(path: Path) -> bool:
+    """Whether the file is a Word file, by what the package holds."""
+    try:
+        with zipfile.ZipFile(path) as package:
+            return _DOCUMENT in package.namelist()
+    except (zipfile.BadZipFile, OSError, ValueError):
+        return False
+
+
+def save_as_pdf(path: Path, target: Path) -> None:
+    """Raises UnreadablePdfError."""
+    from core.documents.formats.word.reading import WordFile
+    from core.documents.formats.word.typeset import typeset
+
+    try:
+        typeset(WordFile(path), target, path.name)
+    except UnreadablePdfError:
+        raise
+    except Exception as error:  # whatever a damaged package makes the libraries raise
+        what = f"{path.name} is damaged, or no ordinary Word file ({type(error).__name__})."
+        raise UnreadablePdfError(what, hint="Save it as a PDF in the program that shows it, and add that.") from error

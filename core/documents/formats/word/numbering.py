@@ -1,0 +1,101 @@
+"""The numbers of a Word file's lists and headings: the file says how they are counted (ECMA-376, 17.9)."""
+
+import re
+from collections import defaultdict
+from dataclasses import dataclass
+
+from docx.oxml.ns import qn
+from docx.oxml.xmlchemy import BaseOxmlElement
+
+BULLET = "•"
+_PLACE = re.compile(r"%([1-9])")
+_ROMAN = ((1000, "m"), (900, "cm"), (500, "d"), (400, "cd"), (100, "c"), (90, "xc"), (50, "l"), (40, "xl"), (10, "x"),
+          (9, "ix"), (5, "v"), (4, "iv"), (1, "i"))  # fmt: skip
+_MOST = 4000
+"""Beyond this a number is written in figures, whatever the file says."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Level:
+    start: int
+    form: str
+    text: str
+
+
+class Numbering:
+    """Counts the numbered paragraphs of a document, which must be given in their order."""
+
+    def __init__(self, element: BaseOxmlElement | None) -> None:
+        kinds = list(element.iterchildren(qn("w:abstractNum"))) if element is not None else []
+        self._levels = {_value(kind, "w:abstractNumId"): _levels(kind) for kind in kinds}
+        self._of: dict[str, tuple[str, dict[int, _Level], dict[int, int]]] = {}
+        self._counts: dict[str, dict[int, int]] = defaultdict(dict)
+        self._begun = set[str]()
+        for number in element.iterchildren(qn("w:num")) if element is not None else ():
+            abstract = _child_value(number, "w:abstractNumId")
+            changed = list(number.iterchildren(qn("w:lvlOverride")))
+            starts = {_whole(_value(one, "w:ilvl")): _child_value(one, "w:startOverride") for one in changed}
+            own = {at: level for one in changed for at, level in _levels(one).items()}
+            levels = {**self._levels.get(abstract, {}), **own}
+            self._of[_value(number, "w:numId")] = abstract, levels, {at: _whole(n) for at, n in starts.items() if n}
+
+    def label(self, number_id: str, at: int) -> str:
+        """What stands before the next paragraph of this list on this level (0 = top); empty where nothing does."""
+        abstract, levels, starts = self._of.get(number_id, ("", {}, {}))
+        if at not in levels:
+            return ""
+        counts = self._counts[abstract]
+        if number_id not in self._begun:
+            self._begun.add(number_id)
+            counts.update({level: start - 1 for level, start in starts.items()})
+        for level in range(at):
+            counts.setdefault(level, levels[level].start if level in levels else 1)
+        counts[at] = counts.get(at, levels[at].start - 1) + 1
+        for deeper in [level for level in counts if level > at]:
+            del counts[deeper]
+        if levels[at].form == "bullet":
+            return BULLET
+        return _PLACE.sub(lambda place: _written(int(place[1]) - 1, counts, levels), levels[at].text).strip()
+
+
+def _written(at: int, counts: dict[int, int], levels: dict[int, _Level]) -> str:
+    count = counts.get(at, 1)
+    form = levels[at].form if at in levels else "decimal"
+    if form == "none":
+        return ""
+    if not 0 < count < _MOST:
+        return str(count)
+    written = str(count)
+    if form.endswith("Roman"):
+        written = ""
+        for value, sign in _ROMAN:
+            written, count = written + sign * (count // value), count % value
+    elif form.endswith("Letter"):
+        written = chr(ord("a") + (count - 1) % 26) * (1 + (count - 1) // 26)
+    elif form == "decimalZero":
+        written = f"{count:02}"
+    return written.upper() if form.startswith("upper") else written
+
+
+def _levels(element: BaseOxmlElement) -> dict[int, _Level]:
+    return {
+        _whole(_value(level, "w:ilvl")): _Level(
+            _whole(_child_value(level, "w:start"), 1),
+            _child_value(level, "w:numFmt") or "decimal",
+            _child_value(level, "w:lvlText"),
+        )
+        for level in element.iterchildren(qn("w:lvl"))
+    }
+
+
+def _value(element: BaseOxmlElement, name: str = "w:val") -> str:
+    return str(element.get(qn(name)) or "")
+
+
+def _child_value(element: BaseOxmlElement, name: str) -> str:
+    child = element.find(qn(name))
+    return _value(child) if child is not None else ""
+
+
+def _whole(text: str, otherwise: int = 0) -> int:
+    return int(text) if re.fullmatch(r"-?\d{1,6}", text) else otherwise

@@ -1,0 +1,194 @@
+"""A Word file's text as the pages of a PDF: its headings, paragraphs, lists and tables, plainly set.
+
+A page begins where Word's own did, and is called as Word's is, where the file keeps that; else where one is full.
+"""
+
+import io
+from collections.abc import Sequence
+from functools import cache
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+from unicodedata import bidirectional
+from xml.sax.saxutils import escape
+
+from pypdf import PdfWriter
+from reportlab.lib import colors
+from reportlab.lib.styles import ParagraphStyle
+from reportlab.pdfbase import pdfmetrics
+from reportlab.pdfbase.ttfonts import TTFError, TTFont
+from reportlab.platypus import BaseDocTemplate, Flowable, Frame, LongTable, PageBreak, PageTemplate, TableStyle
+from reportlab.platypus import Paragraph as Set
+
+from core.documents.formats.word import PRODUCER, WITH_PAGES
+from core.documents.formats.word.reading import Cell, Item, PageStart, Paragraph, Run, Table, WordFile
+from core.domain.errors import UnreadablePdfError
+
+_FONT = "Vera"
+_OTHERS = ("DejaVuSans", "NotoSans-Regular", "arial", "Arial", "Arial Unicode", "LiberationSans-Regular")
+"""Fonts of the system, for signs that reportlab's own lacks."""
+_UNKNOWN_SIGN = "◊"
+_NARROWER = 0.82
+"""Of the file's letter sizes: the font is wider than those of most files, and a page should hold what Word's did."""
+_HEADING_SIZES = (1.6, 1.35, 1.2, 1.1)
+_LEAST_POINTS, _MOST_POINTS = 6.0, 14.0
+_INDENT = 14.0
+_LEAST_SIDE = 200.0
+
+
+def typeset(word: WordFile, target: Path, name: str) -> None:
+    """Write the PDF. Raises UnreadablePdfError where no font here has the letters of its language."""
+    items = list(word.items())
+    out = io.BytesIO()
+    pages = _Pages(out, word)
+    pages.build(_flowables(items, _Styles(word), name) or [Set("", ParagraphStyle("empty"))])
+    writer = PdfWriter(clone_from=io.BytesIO(out.getvalue()))
+    properties = word.document.core_properties
+    told = {
+        "/Title": properties.title,
+        "/Author": properties.author,
+        "/Producer": WITH_PAGES if word.has_pages else PRODUCER,
+    }
+    if properties.created:
+        told["/CreationDate"] = properties.created.strftime("D:%Y%m%d%H%M%SZ")
+    writer.metadata = {key: value for key, value in told.items() if value}
+    if word.has_pages:
+        for at, label in enumerate(pages.labels):
+            writer.set_page_label(at, at, prefix=str(label))
+    writer.write(target)
+
+
+class _Pages(BaseDocTemplate):  # type: ignore[misc]  # reportlab ships no types
+    """Notes the headings for the outline, and which of Word's pages each page is a part of."""
+
+    def __init__(self, out: io.BytesIO, word: WordFile) -> None:
+        section = word.document.sections[0] if len(word.document.sections) else None
+        width, height = (_points(section, "page_width", 595.0), _points(section, "page_height", 842.0))
+        sides = [_points(section, f"{side}_margin", 72.0, 0.0) for side in ("left", "right", "top", "bottom")]
+        left, right, top, bottom = (min(max(side, 24.0), 0.2 * min(width, height)) for side in sides)
+        super().__init__(out, pagesize=(width, height), invariant=True)
+        frame = Frame(left, bottom, width - left - right, height - top - bottom, 0, 0, 0, 0)
+        self.addPageTemplates(PageTemplate(frames=[frame]))
+        self.labels: list[int] = []
+        self._word_page = 1
+        self._level = -1
+
+    def afterPage(self) -> None:  # reportlab's name
+        self.labels.append(self._word_page)
+
+    def afterFlowable(self, flowable: Flowable) -> None:
+        if isinstance(flowable, PageBreak):
+            self._word_page += 1
+        level = getattr(flowable, "heading_level", 0)
+        if level:
+            self._level = min(level - 1, self._level + 1)  # an outline leaves no level out
+            key = f"heading-{self.canv.getPageNumber()}-{id(flowable)}"
+            self.canv.bookmarkPage(key)
+            self.canv.addOutlineEntry(flowable.getPlainText(), key, level=self._level)
+
+
+class _Styles:
+    def __init__(self, word: WordFile) -> None:
+        size = word.document.styles["Normal"].font.size if "Normal" in word.document.styles else None
+        points = min(max(float(size.pt if size else 11.0), _LEAST_POINTS), _MOST_POINTS) * _NARROWER
+        self._body = _style(None, points, fontName=_FONT, spaceAfter=0.5 * points)
+
+    def of(self, paragraph: Paragraph) -> ParagraphStyle:
+        points = self._body.fontSize
+        if paragraph.level:
+            points *= _HEADING_SIZES[min(paragraph.level, len(_HEADING_SIZES)) - 1]
+            return _style(self._body, points, fontName="VeraBd", spaceBefore=points, keepWithNext=1)
+        if paragraph.note:
+            return _style(self._body, 0.85 * points)
+        return _style(self._body, points, leftIndent=_INDENT * min(paragraph.depth + 1, 8) if paragraph.label else 0)
+
+    @property
+    def cell(self) -> ParagraphStyle:
+        return _style(self._body, self._body.fontSize, spaceAfter=0)
+
+
+def _style(parent: ParagraphStyle | None, points: float, **more: object) -> ParagraphStyle:
+    return ParagraphStyle("style", parent=parent, fontSize=points, leading=1.35 * points, **more)
+
+
+def _flowables(items: Sequence[Item], styles: _Styles, name: str) -> list[Flowable]:
+    made = list[Flowable]()
+    for item in items:
+        if isinstance(item, PageStart):
+            made.append(PageBreak())
+        elif isinstance(item, Table):
+            made.append(_table(item, styles, name))
+        else:
+            flowable = Set(_marked_up(item, name), styles.of(item))
+            flowable.heading_level = item.level
+            made.append(flowable)
+    return made
+
+
+def _table(table: Table, styles: _Styles, name: str) -> Flowable:
+    width = max(sum(cell.columns for cell in row) for row in table.rows)
+    rows, spans = list[list[Any]](), list[tuple[Any, ...]]()
+    for number, row in enumerate(table.rows):
+        cells = list[Any]()
+        for cell in row:
+            if cell.columns > 1:
+                spans.append(("SPAN", (len(cells), number), (len(cells) + cell.columns - 1, number)))
+            cells += [_cell(cell, styles, name), *[""] * (cell.columns - 1)]
+        rows.append(cells + [""] * (width - len(cells)))
+    style = [("GRID", (0, 0), (-1, -1), 0.4, colors.grey), ("VALIGN", (0, 0), (-1, -1), "TOP"), *spans]
+    return LongTable(rows, style=TableStyle(style), splitInRow=1, spaceBefore=4, spaceAfter=8)
+
+
+def _cell(cell: Cell, styles: _Styles, name: str) -> list[Flowable]:
+    return [Set(_marked_up(paragraph, name), styles.cell) for paragraph in cell.paragraphs]
+
+
+def _marked_up(paragraph: Paragraph, name: str) -> str:
+    """As reportlab's markup."""
+    label = [Run(f"{paragraph.label} ", bold=bool(paragraph.level))] if paragraph.label else []
+    return "".join(_run(run, name) for run in (*label, *paragraph.runs))
+
+
+def _run(run: Run, name: str) -> str:
+    parts = []
+    for font, signs in groupby(run.text, lambda sign: _font_for(sign, name)):
+        text = escape("".join(signs) if font else _UNKNOWN_SIGN)
+        parts.append(text if font in ("", _FONT) else f'<font name="{font}">{text}</font>')
+    text = "".join(parts).replace("\n", "<br/>").replace("\t", "&nbsp;&nbsp;&nbsp; ")
+    for wanted, tag in ((run.bold, "b"), (run.italic, "i"), (run.raised, "super")):
+        text = f"<{tag}>{text}</{tag}>" if wanted else text
+    return text
+
+
+def _font_for(sign: str, name: str) -> str:
+    """The font that has the sign; empty where none has and it is no letter. Raises UnreadablePdfError."""
+    if sign in "\n\t " or ord(sign) in _signs_of(_FONT):
+        return _FONT
+    leftward = bidirectional(sign) in ("R", "AL")
+    found = "" if leftward else next((font for font in _OTHERS if ord(sign) in _signs_of(font)), "")
+    if not found and sign.isalnum():
+        hint = "Save it as a PDF in the program that shows it, and add that."
+        raise UnreadablePdfError(f"{name} is in letters that no font here can show (“{sign}”).", hint=hint)
+    return found
+
+
+@cache
+def _signs_of(font: str) -> frozenset[int]:
+    """The code points that a font has; none where it is not here. It can be used from then on."""
+    try:
+        face = TTFont(font, f"{font}.ttf")
+    except (TTFError, OSError):
+        return frozenset()
+    pdfmetrics.registerFont(face)
+    if font == _FONT:
+        for style in ("VeraBd", "VeraIt", "VeraBI"):
+            pdfmetrics.registerFont(TTFont(style, f"{style}.ttf"))
+        pdfmetrics.registerFontFamily(_FONT, _FONT, "VeraBd", "VeraIt", "VeraBI")
+    else:
+        pdfmetrics.registerFontFamily(font, font, font, font, font)
+    return frozenset(face.face.charToGlyph)
+
+
+def _points(section: object, name: str, otherwise: float, least: float = _LEAST_SIDE) -> float:
+    length = getattr(section, name, None)
+    return max(float(length.pt), least) if length is not None else otherwise

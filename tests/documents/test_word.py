@@ -1,0 +1,134 @@
+"""Word files become pages that say what Word shows: clause numbers, tables, footnotes, its pages, no deleted words."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import docx
+import pytest
+from docx.document import Document
+
+from core.documents.formats import word
+from core.documents.reader import ProcessReader
+from core.documents.tables import find_tables
+from core.domain.documents import BlockKind, Page
+from core.domain.errors import DocumentError, UnreadablePdfError
+from core.domain.settings import Settings
+from tests.support import words
+
+Read = Callable[[Callable[[Document], object]], list[Page]]
+
+
+@pytest.fixture(scope="module")
+def reader(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ProcessReader]:
+    made = ProcessReader(Settings(data_dir=tmp_path_factory.mktemp("data")))
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def read(tmp_path: Path, reader: ProcessReader) -> Read:
+    def pages(fill: Callable[[Document], object]) -> list[Page]:
+        path, target = tmp_path / "file.docx", tmp_path / "file.pdf"
+        path.write_bytes(words.made(fill))
+        reader.save_as_pdf(path, "", target)
+        return list(reader.read(target, range(reader.open(target).page_count)))
+
+    return pages
+
+
+def test_headings_paragraphs_and_tables_are_read_as_such(read: Read) -> None:
+    first, second = read(words.lease)
+    kinds = {first.text[block.start : block.end]: block.kind for block in first.blocks}
+    assert kinds["Rent"] is BlockKind.HEADING and words.RENT in " ".join(first.text.split())
+    [table] = find_tables("d", [first])
+    assert [cell.text for cell in table.cells if cell.row == 1] == ["Heating", "310", "335"]
+    assert words.NOTICE in " ".join(second.text.split())
+
+
+def test_clauses_have_the_numbers_that_word_counts(read: Read) -> None:
+    clauses = [(0, "Rent"), (1, "It is paid monthly."), (1, "It is paid in advance."), (2, "By transfer."),
+               (2, "By card."), (0, "Keys"), (1, "There are three.")]  # fmt: skip
+    [page] = read(lambda document: words.numbered(document, *clauses))
+    assert page.text.split("\n") == [
+        "1. Rent",
+        "1.1 It is paid monthly.",
+        "1.2 It is paid in advance.",
+        "(i) By transfer.",
+        "(ii) By card.",
+        "2. Keys",
+        "2.1 There are three.",
+    ]
+
+
+def test_what_was_deleted_or_hidden_is_not_read_and_what_was_inserted_is(read: Read) -> None:
+    def fill(document: Document) -> None:
+        paragraph = document.add_paragraph("The notice is ")
+        words.changed(paragraph, "w:del", "two ")
+        words.changed(paragraph, "w:ins", "three ")
+        paragraph.add_run("months.")
+        paragraph.add_run(" Call it a draft.").font.hidden = True
+
+    [page] = read(fill)
+    assert page.text == "The notice is three months."
+
+
+def test_pages_are_called_as_word_calls_them(read: Read) -> None:
+    def fill(document: Document) -> None:
+        document.add_paragraph("On the first page. " * 400)  # more than one page holds here
+        words.page_begins(document.add_paragraph())
+        document.add_paragraph("On the second page.")
+
+    *parts, last = read(fill)
+    assert [page.page_label for page in parts] == ["1"] * len(parts) and len(parts) > 1
+    assert (last.page_label, last.text) == ("2", "On the second page.")
+
+
+def test_footnotes_stand_on_the_page_and_their_marks_are_no_words(read: Read) -> None:
+    def fill(document: Document) -> None:
+        words.noted(document, document.add_paragraph("The fee is 40 euros"), "Without tax.")
+
+    [page] = read(fill)
+    assert "Without tax." in page.text and "euros1" not in page.text
+
+
+def test_signs_of_boxes_and_other_alphabets_are_kept(read: Read) -> None:
+    [page] = read(lambda document: document.add_paragraph("☑ Paid ☐ Open → Здравствуйте"))
+    assert page.text == "[ticked] Paid [unticked] Open → Здравствуйте"
+
+
+def test_letters_without_a_font_are_refused_with_what_to_do(read: Read) -> None:
+    with pytest.raises(UnreadablePdfError, match="letters that no font here can show") as refused:
+        read(lambda document: document.add_paragraph("שלום"))
+    assert "PDF" in refused.value.hint
+
+
+def test_a_long_table_and_a_tall_cell_are_set(read: Read) -> None:
+    def fill(document: Document) -> None:
+        table = document.add_table(rows=0, cols=2)
+        for number in range(120):
+            for cell, text in zip(table.add_row().cells, (f"Row {number}", str(number)), strict=True):
+                cell.text = text
+        table.add_row().cells[0].merge(table.rows[-1].cells[1]).text = "Much is said here. " * 600
+
+    pages = read(fill)
+    assert len(pages) > 3 and "Row 119" in "".join(page.text for page in pages)
+
+
+@pytest.mark.parametrize("content", [b"", b"<not-xml", b"<w:document/>"])
+def test_a_damaged_package_is_refused_in_a_sentence(content: bytes, tmp_path: Path) -> None:
+    import zipfile
+
+    path = tmp_path / "file.docx"
+    with zipfile.ZipFile(path, "w") as package:
+        package.writestr("word/document.xml", content)
+    with pytest.raises(DocumentError, match="damaged, or no ordinary Word file"):
+        word.save_as_pdf(path, tmp_path / "out.pdf")
+
+
+def test_the_same_file_gives_the_same_bytes(tmp_path: Path) -> None:
+    path = tmp_path / "file.docx"
+    path.write_bytes(words.made(words.lease))
+    for name in ("one.pdf", "two.pdf"):
+        word.save_as_pdf(path, tmp_path / name)
+    assert (tmp_path / "one.pdf").read_bytes() == (tmp_path / "two.pdf").read_bytes()
+    assert docx.Document(str(path)).core_properties.title == "Lease of a workshop"
