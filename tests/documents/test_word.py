@@ -104,6 +104,7 @@ def test_letters_without_a_font_are_refused_with_what_to_do(read: Read) -> None:
 
 def test_a_long_table_and_a_tall_cell_are_set(read: Read) -> None:
     def fill(document: Document) -> None:
+        document.add_heading("Rows", 1)
         table = document.add_table(rows=0, cols=2)
         for number in range(120):
             for cell, text in zip(table.add_row().cells, (f"Row {number}", str(number)), strict=True):
@@ -112,6 +113,18 @@ def test_a_long_table_and_a_tall_cell_are_set(read: Read) -> None:
 
     pages = read(fill)
     assert len(pages) > 3 and "Row 119" in "".join(page.text for page in pages)
+
+
+def test_figures_of_a_wide_table_are_whole(read: Read) -> None:
+    figures = [f"{number},234,567.89" for number in range(10, 22)]
+
+    def fill(document: Document) -> None:
+        cells = document.add_table(rows=1, cols=len(figures)).rows[0].cells
+        for cell, figure in zip(cells, figures, strict=True):
+            cell.text = figure
+
+    [page] = read(fill)
+    assert page.text.split() == figures
 
 
 @pytest.mark.parametrize("content", [b"", b"<not-xml", b"<w:document/>"])

@@ -16,12 +16,22 @@ from pypdf import PdfWriter
 from reportlab.lib import colors
 from reportlab.lib.styles import ParagraphStyle
 from reportlab.pdfbase import pdfmetrics
+from reportlab.pdfbase.pdfmetrics import stringWidth
 from reportlab.pdfbase.ttfonts import TTFError, TTFont
-from reportlab.platypus import BaseDocTemplate, Flowable, Frame, LongTable, PageBreak, PageTemplate, TableStyle
+from reportlab.platypus import (
+    BaseDocTemplate,
+    CondPageBreak,
+    Flowable,
+    Frame,
+    LongTable,
+    PageBreak,
+    PageTemplate,
+    TableStyle,
+)
 from reportlab.platypus import Paragraph as Set
 
 from core.documents.formats.word import PRODUCER, WITH_PAGES
-from core.documents.formats.word.reading import Cell, Item, PageStart, Paragraph, Run, Table, WordFile
+from core.documents.formats.word.reading import Item, PageStart, Paragraph, Run, Table, WordFile
 from core.domain.errors import UnreadablePdfError
 
 _FONT = "Vera"
@@ -33,15 +43,21 @@ _NARROWER = 0.82
 _HEADING_SIZES = (1.6, 1.35, 1.2, 1.1)
 _LEAST_POINTS, _MOST_POINTS = 6.0, 14.0
 _INDENT = 14.0
+_UNDER_A_HEADING = 6.0
+"""Letters' sizes that a heading needs below it; reportlab's own way to keep it there never ends before some tables."""
+_PADDING, _SMALLEST = 3.0, 0.5
+_MOST_OF_A_WORD = 8.0
+"""Letters' sizes that one word or figure can claim in a table that has no room; a longer one is broken."""
 _LEAST_SIDE = 200.0
 
 
 def typeset(word: WordFile, target: Path, name: str) -> None:
     """Write the PDF. Raises UnreadablePdfError where no font here has the letters of its language."""
+    _signs_of(_FONT)
     items = list(word.items())
     out = io.BytesIO()
     pages = _Pages(out, word)
-    pages.build(_flowables(items, _Styles(word), name) or [Set("", ParagraphStyle("empty"))])
+    pages.build(_flowables(items, _Styles(word), pages.room, name) or [Set("", ParagraphStyle("empty"))])
     writer = PdfWriter(clone_from=io.BytesIO(out.getvalue()))
     properties = word.document.core_properties
     told = {
@@ -69,6 +85,7 @@ class _Pages(BaseDocTemplate):  # type: ignore[misc]  # reportlab ships no types
         super().__init__(out, pagesize=(width, height), invariant=True)
         frame = Frame(left, bottom, width - left - right, height - top - bottom, 0, 0, 0, 0)
         self.addPageTemplates(PageTemplate(frames=[frame]))
+        self.room = width - left - right
         self.labels: list[int] = []
         self._word_page = 1
         self._level = -1
@@ -97,50 +114,71 @@ class _Styles:
         points = self._body.fontSize
         if paragraph.level:
             points *= _HEADING_SIZES[min(paragraph.level, len(_HEADING_SIZES)) - 1]
-            return _style(self._body, points, fontName="VeraBd", spaceBefore=points, keepWithNext=1)
+            return _style(self._body, points, fontName="VeraBd", spaceBefore=points)
         if paragraph.note:
             return _style(self._body, 0.85 * points)
         return _style(self._body, points, leftIndent=_INDENT * min(paragraph.depth + 1, 8) if paragraph.label else 0)
 
     @property
-    def cell(self) -> ParagraphStyle:
-        return _style(self._body, self._body.fontSize, spaceAfter=0)
+    def points(self) -> float:
+        return float(self._body.fontSize)
+
+    def cell(self, scale: float) -> ParagraphStyle:
+        return _style(self._body, scale * self.points, spaceAfter=0)
 
 
 def _style(parent: ParagraphStyle | None, points: float, **more: object) -> ParagraphStyle:
     return ParagraphStyle("style", parent=parent, fontSize=points, leading=1.35 * points, **more)
 
 
-def _flowables(items: Sequence[Item], styles: _Styles, name: str) -> list[Flowable]:
+def _flowables(items: Sequence[Item], styles: _Styles, room: float, name: str) -> list[Flowable]:
     made = list[Flowable]()
     for item in items:
         if isinstance(item, PageStart):
             made.append(PageBreak())
         elif isinstance(item, Table):
-            made.append(_table(item, styles, name))
+            made.append(_table(item, styles, room, name))
         else:
             flowable = Set(_marked_up(item, name), styles.of(item))
             flowable.heading_level = item.level
-            made.append(flowable)
+            made += [CondPageBreak(_UNDER_A_HEADING * styles.points), flowable] if item.level else [flowable]
     return made
 
 
-def _table(table: Table, styles: _Styles, name: str) -> Flowable:
-    width = max(sum(cell.columns for cell in row) for row in table.rows)
-    rows, spans = list[list[Any]](), list[tuple[Any, ...]]()
+def _table(table: Table, styles: _Styles, room: float, name: str) -> Flowable:
+    count = max(sum(cell.columns for cell in row) for row in table.rows)
+    widths, scale = _widths(table, count, room, styles.points)
+    style = styles.cell(scale)
+    rows, looks = list[list[Any]](), [("GRID", (0, 0), (-1, -1), 0.4, colors.grey), ("VALIGN", (0, 0), (-1, -1), "TOP")]
+    looks += [(f"{side}PADDING", (0, 0), (-1, -1), _PADDING) for side in ("LEFT", "RIGHT")]
     for number, row in enumerate(table.rows):
         cells = list[Any]()
         for cell in row:
             if cell.columns > 1:
-                spans.append(("SPAN", (len(cells), number), (len(cells) + cell.columns - 1, number)))
-            cells += [_cell(cell, styles, name), *[""] * (cell.columns - 1)]
-        rows.append(cells + [""] * (width - len(cells)))
-    style = [("GRID", (0, 0), (-1, -1), 0.4, colors.grey), ("VALIGN", (0, 0), (-1, -1), "TOP"), *spans]
-    return LongTable(rows, style=TableStyle(style), splitInRow=1, spaceBefore=4, spaceAfter=8)
+                looks.append(("SPAN", (len(cells), number), (len(cells) + cell.columns - 1, number)))
+            said = [Set(_marked_up(paragraph, name), style) for paragraph in cell.paragraphs]
+            cells += [said, *[""] * (cell.columns - 1)]
+        rows.append(cells + [""] * (count - len(cells)))
+    return LongTable(rows, colWidths=widths, style=TableStyle(looks), splitInRow=1, spaceBefore=4, spaceAfter=8)
 
 
-def _cell(cell: Cell, styles: _Styles, name: str) -> list[Flowable]:
-    return [Set(_marked_up(paragraph, name), styles.cell) for paragraph in cell.paragraphs]
+def _widths(table: Table, count: int, room: float, points: float) -> tuple[list[float], float]:
+    """Each column's width, and how much smaller letters must be so that no word or figure is broken in it."""
+    least, wanted = [1.0] * count, [1.0] * count
+    for row in table.rows:
+        at = 0
+        for cell in row:
+            for text in (paragraph.text for paragraph in cell.paragraphs if cell.columns == 1):
+                tokens = [stringWidth(token, _FONT, points) for token in text.split()]
+                least[at] = max(least[at], min(max(tokens, default=0.0), max(room / count, _MOST_OF_A_WORD * points)))
+                wanted[at] = max(wanted[at], sum(tokens) + points * len(tokens) / 3)
+            at += cell.columns
+    for_words = room - 2 * count * _PADDING
+    scale = min(1.0, max(for_words / (1.05 * sum(least)), _SMALLEST))
+    more = [most - low + 1 for most, low in zip(wanted, least, strict=True)]
+    left = (room - sum(1.05 * scale * low + 2 * _PADDING for low in least)) / sum(more)
+    shares = (1.05 * scale * low + 2 * _PADDING + left * extra for low, extra in zip(least, more, strict=True))
+    return [max(share, 2 * _PADDING + 1) for share in shares], scale
 
 
 def _marked_up(paragraph: Paragraph, name: str) -> str:
