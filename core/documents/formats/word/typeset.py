@@ -45,7 +45,7 @@ _LEAST_POINTS, _MOST_POINTS = 6.0, 14.0
 _INDENT = 14.0
 _UNDER_A_HEADING = 6.0
 """Letters' sizes that a heading needs below it; reportlab's own way to keep it there never ends before some tables."""
-_PADDING, _SMALLEST = 3.0, 0.5
+_PADDING, _SMALLEST = 2.0, 0.4
 _MOST_OF_A_WORD = 8.0
 """Letters' sizes that one word or figure can claim in a table that has no room; a longer one is broken."""
 _LEAST_SIDE = 200.0
