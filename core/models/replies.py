@@ -10,8 +10,8 @@ from typing import Any
 from core.domain.ports import AnswerRequest
 from core.domain.search import Evidence
 from core.models.client import strict_json
-from core.models.prompts import ANSWER_RULES
 from core.text.marks import MARK
+from core.text.prompts import PROMPTS
 from core.text.questions import asks_yes_or_no
 from core.text.sentences import split_sentences
 
@@ -93,7 +93,7 @@ def _answer_in(value: Any) -> str:
 
 def _without_echo(text: str, request: AnswerRequest) -> str:
     """Without copied rules, the question, passages between their delimiters, and a label before the answer."""
-    echoed = {line.strip() for line in (*ANSWER_RULES.split("\n"), request.question)} - {""}
+    echoed = {line.strip() for line in (*PROMPTS["answer"].split("\n"), request.question)} - {""}
     lines = (line for line in text.split("\n") if line.strip().removeprefix("Question:").strip() not in echoed)
     text = "\n".join(lines)
     kept, depth, position = "", 0, 0

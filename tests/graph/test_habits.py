@@ -9,8 +9,9 @@ from core.domain.documents import Passage
 from core.domain.ports import AnswerRequest
 from core.domain.search import Evidence, Intent
 from core.domain.turns import TurnStatus
-from core.models.prompts import ANSWER_RULES, messages_for
+from core.models.prompts import messages_for
 from core.models.replies import mended
+from core.text.prompts import PROMPTS
 from tests.graph.test_walks import PENALTY, RIGHT
 from tests.graph.world import CONTRACT, ScriptedModel
 
@@ -31,7 +32,7 @@ HABITS = {
     "JSON in a fence": f'```json\n{{"sentences": [{{"text": "{SAID}", "source": 1}}]}}\n```',
     "the prompt repeated": f"<passages>\n<passage>\n[1] {CONTRACT[0]}\n</passage>\n</passages>\n\n"
     f"Question: {PENALTY}\nAnswer: {SAID} [1]",
-    "the rules repeated": f"{ANSWER_RULES}\n\n{SAID}",
+    "the rules repeated": f"{PROMPTS['answer']}\n\n{SAID}",
     "the same over and over": f"{SAID} [1] " * 8,
 }  # fmt: skip
 

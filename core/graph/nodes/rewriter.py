@@ -13,11 +13,8 @@ from core.graph.state import TurnState
 from core.models.utterances import asks_of_each
 from core.search.matching import named_documents
 from core.search.plan import in_documents, is_joined, plan_question
+from core.text.prompts import PROMPTS
 
-WORDING_INSTRUCTIONS = (
-    "Word the question in other ways, each as a document that answers it might print it. "
-    "Keep names and figures as they are. Reply in JSON."
-)
 MOST_WORDINGS, LONGEST_WORDING = 3, 200
 WORDING_SCHEMA: Mapping[str, Any] = {
     "type": "object",
@@ -85,7 +82,7 @@ def rewriter(state: TurnState, runtime: Runtime[TurnContext]) -> TurnState:
 
 def _wordings(question: str, context: TurnContext) -> list[str]:
     """The question in a language model's other words; none where none is connected, or what it says is no list."""
-    reply = context.model.structured(WORDING_INSTRUCTIONS, question, WORDING_SCHEMA)
+    reply = context.model.structured(PROMPTS["wordings"], question, WORDING_SCHEMA)
     said = reply.get("wordings") if reply else None
     texts = (
         [" ".join(one.split())[:LONGEST_WORDING] for one in said if isinstance(one, str)]

@@ -24,13 +24,10 @@ from core.search.follow_up import read_after
 from core.search.matching import with_capitals
 from core.search.places import numbered_in, pages_in
 from core.search.plan import plan_question
+from core.text.prompts import PROMPTS
 from core.text.questions import asked_beside
 from core.text.sentences import split_sentences
 
-INTENT_INSTRUCTIONS = (
-    "Decide what the user's message needs. Reply in JSON. "
-    "documents: it asks for something that could stand in the user's documents. chat: it is small talk or about you."
-)
 INTENT_SCHEMA: Mapping[str, Any] = {
     "type": "object",
     "properties": {"needs": {"type": "string", "enum": ["documents", "chat"]}},
@@ -272,7 +269,7 @@ def _by_probe(text: str, wish: Wish, state: TurnState, context: TurnContext) -> 
     if found and chance_of_answer(asked, found) >= (LEAST_ANSWERED + wish_of(text)[1]) / 2:
         return Intent.DOCUMENT_SEARCH, f"a search found {found[0].document_name}, page {found[0].passage.page_label}"
     if context.model.writes_prose:
-        reply = context.model.structured(INTENT_INSTRUCTIONS, text, INTENT_SCHEMA)
+        reply = context.model.structured(PROMPTS["intent"], text, INTENT_SCHEMA)
         chat = reply is not None and reply.get("needs") == "chat"
         return (_INTENTS[wish] if chat else Intent.DOCUMENT_SEARCH), f"{context.model.name} said so"
     return _INTENTS[wish], "a search of the documents found nothing like it"

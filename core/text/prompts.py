@@ -1,0 +1,7 @@
+"""What language models are told: every prompt by its name in ``prompts.toml``."""
+
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+
+PROMPTS: Mapping[str, str] = tomllib.loads(Path(__file__).with_name("prompts.toml").read_text(encoding="utf-8"))
