@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
-from core.domain.documents import NOTHING
+from core.domain.documents import NO_DOCUMENTS
 from core.domain.errors import CollectionError
 from core.domain.settings import Settings
 from core.domain.turns import Turn, TurnStatus
@@ -72,7 +72,7 @@ def test_evidence_never_comes_from_another_collection(
     again = ended(app, app.runner.run_again(turn.id, everywhere=everywhere))
     inside = {*ids(app, members)}
     for one in (turn, again):
-        assert {*one.document_ids} <= inside | {*NOTHING}
+        assert {*one.document_ids} <= inside | {*NO_DOCUMENTS}
         assert {item.passage.document_id for item in one.evidence} <= inside
         assert {place.document_id for place in one.citations} <= inside
         assert not any(name in one.answer for name in NAMES if name not in members), "nor is another named"
@@ -105,7 +105,7 @@ def test_deleting_one_keeps_its_documents_and_what_its_sessions_search(app: Pinc
     app.collections.delete(empty.id)
     kept = {session.id: session for session in app.sessions.list(collection_id="")}
     assert {*kept[every.id].document_ids} == {red, green} and kept[one.id].document_ids == (green,)
-    assert kept[none.id].document_ids == NOTHING, "what could search nothing does not search everything"
+    assert kept[none.id].document_ids == NO_DOCUMENTS, "what could search nothing does not search everything"
     assert len(app.library.list()) == len(NAMES)
     with pytest.raises(CollectionError, match="no longer stored"):
         app.collections.get(collection.id)

@@ -4,6 +4,7 @@ After each change every other process searches. What was added must be found by 
 must say that it was not whole; nothing of what was removed may be evidence; no process may end or answer with an error.
 """
 
+import atexit
 import contextlib
 import io
 import multiprocessing
@@ -11,9 +12,10 @@ import random
 import tempfile
 import threading
 import time
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
-from multiprocessing.connection import Connection
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -64,21 +66,16 @@ class Counts:
     looks: int = 0
     stale: int = 0
     errors: int = 0
-    told: list[str] = field(default_factory=list)
 
 
-@dataclass
+@dataclass(frozen=True)
 class Application:
     """A process with the library open, which does as it is told."""
 
-    process: multiprocessing.process.BaseProcess
-    pipe: "Connection[Any, Any]"
+    pool: ProcessPoolExecutor
 
-    def tell(self, *order: object) -> Any:
-        self.pipe.send(order)
-        if not self.pipe.poll(PATIENCE_SECONDS):
-            raise TimeoutError(f"{order[0]} was not answered.")
-        return self.pipe.recv()
+    def tell(self, *order: str) -> Any:
+        return self.pool.submit(_obey, *order).result(PATIENCE_SECONDS)
 
 
 def run(budget_seconds: float) -> dict[str, int | float]:
@@ -123,33 +120,33 @@ class _Campaign:
             kind(self._apps[who])
             for app in self._apps:
                 self._look(app)
-        except (TimeoutError, EOFError, OSError) as error:
+        except (TimeoutError, BrokenProcessPool, PinciteError, OSError) as error:
             self._wrong(f"{kind.__name__}: {error!r}")
 
     def _add(self, app: Application) -> None:
         path, word, question = self._pdf()
-        self._there[self._answer(app.tell("add", str(path)))] = (word, question)
+        self._there[app.tell("add", str(path))] = (word, question)
 
     def _add_by_command(self, app: Application) -> None:
         path, word, question = self._pdf()
         self._command("add", str(path))
-        self._there[self._answer(app.tell("find", path.name))] = (word, question)
+        self._there[app.tell("find", path.name)] = (word, question)
 
     def _rename(self, app: Application) -> None:
         if self._there:
-            self._answer(app.tell("rename", self._chance.choice(sorted(self._there)), f"Renamed {self._made}.pdf"))
+            app.tell("rename", self._chance.choice(sorted(self._there)), f"Renamed {self._made}.pdf")
 
     def _remove(self, app: Application) -> None:
         if len(self._there) > 1:
             gone = self._forget()
-            self._answer(app.tell("remove", gone))
+            app.tell("remove", gone)
 
     def _remove_by_command(self, app: Application) -> None:
         if len(self._there) > 1:
             self._command("remove", self._forget())
 
     def _switch(self, app: Application) -> None:
-        self._answer(app.tell("switch"))
+        app.tell("switch")
 
     def _forget(self) -> str:
         gone = self._chance.choice(sorted(self._there))
@@ -165,14 +162,14 @@ class _Campaign:
         word, question = self._there[document_id]
         for query in (f"Who mentions {word}?", question):
             self._counts.looks += 1
-            by_words, by_meaning, evidence, notices = self._answer(app.tell("search", query))
+            by_words, by_meaning, evidence, notices = app.tell("search", query)
             if self._gone & {*evidence}:
                 self._stale(f"{query}: evidence of a removed document")
             if query != question and document_id not in by_words:
                 self._stale(f"{query}: not found by words")
             if document_id not in by_meaning and not notices:
                 self._stale(f"{query}: not found by meaning, and nothing said")
-        if self._counts.changes % 3 == 0 and (said := self._answer(app.tell("ask", question))):
+        if self._counts.changes % 3 == 0 and (said := app.tell("ask", question)):
             self._wrong(f"{question}: {said}")
 
     def _pdf(self) -> tuple[Path, str, str]:
@@ -191,49 +188,28 @@ class _Campaign:
     def _command(self, *arguments: str) -> None:
         """Run the command line in a process of its own."""
         self._counts.processes += 1
-        ours, theirs = multiprocessing.get_context("spawn").Pipe()
-        process = multiprocessing.get_context("spawn").Process(
-            target=_run_command, args=(theirs, self._folder, arguments)
-        )
-        process.start()
-        status, said = ours.recv() if ours.poll(PATIENCE_SECONDS) else (-1, "no answer")
-        process.join(PATIENCE_SECONDS)
+        with _pool(_know_both_embedders) as pool:
+            status, said = pool.submit(_run_command, self._folder, arguments).result(PATIENCE_SECONDS)
         if status != 0 or "Traceback" in said:
             self._wrong(f"{arguments[0]}: {status} {said}")
 
-    def _answer(self, told: tuple[str, Any]) -> Any:
-        kind, value = told
-        if kind == "error":
-            raise OSError(value)
-        return value
-
     def _stale(self, said: str) -> None:
         self._counts.stale += 1
-        self._counts.told.append(said)
         print(f"stale: {said}", flush=True)
 
     def _wrong(self, said: str) -> None:
         self._counts.errors += 1
-        self._counts.told.append(said)
         print(f"error: {said}", flush=True)
 
 
 @contextlib.contextmanager
 def _applications(folder: Path) -> Iterator[list[Application]]:
-    context = multiprocessing.get_context("spawn")
-    apps = []
-    for _ in range(2):
-        ours, theirs = context.Pipe()
-        process = context.Process(target=_serve, args=(theirs, folder), daemon=True)
-        process.start()
-        apps.append(Application(process, ours))
-    try:
-        yield apps
-    finally:
-        for app in apps:
-            with contextlib.suppress(OSError):
-                app.pipe.send(("close",))
-            app.process.join(PATIENCE_SECONDS)
+    with _pool(_open, folder) as one, _pool(_open, folder) as other:
+        yield [Application(one), Application(other)]
+
+
+def _pool(begin: Callable[..., None], *given: object) -> ProcessPoolExecutor:
+    return ProcessPoolExecutor(1, multiprocessing.get_context("spawn"), begin, given)
 
 
 def _choose(name: str, settings: Settings) -> Embedder:
@@ -248,26 +224,26 @@ def _settings(folder: Path) -> Settings:
     return Settings(data_dir=folder / "data", ocr=False, engine="quoting")
 
 
-def _run_command(pipe: "Connection[Any, Any]", folder: Path, arguments: tuple[str, ...]) -> None:
-    _know_both_embedders()
+def _run_command(folder: Path, arguments: tuple[str, ...]) -> tuple[int, str]:
     said = io.StringIO()
     with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
         status = cli.main(["--data-dir", str(folder / "data"), *arguments])
-    pipe.send((status, said.getvalue()))
+    return status, said.getvalue()
 
 
-def _serve(pipe: "Connection[Any, Any]", folder: Path) -> None:
+def _open(folder: Path) -> None:
+    """Keep the library open in this process until it ends."""
+    global _app  # of a process that was made for it
     _know_both_embedders()
-    app = runtime.open_pincite(_settings(folder))
-    while (order := pipe.recv())[0] != "close":
-        try:
-            pipe.send(("done", _obey(app, *order)))
-        except PinciteError as error:
-            pipe.send(("error", str(error)))
-    app.close()
+    _app = runtime.open_pincite(_settings(folder))
+    atexit.register(_app.close)
 
 
-def _obey(app: runtime.Pincite, order: str, *arguments: str) -> object:
+_app: runtime.Pincite
+
+
+def _obey(order: str, *arguments: str) -> object:
+    app = _app
     match order, arguments:
         case "add", (path,):
             document = app.ingest.add(Path(path), Path(path).name).document

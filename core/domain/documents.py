@@ -297,7 +297,7 @@ class Document:
 
 
 LONGEST_COLLECTION_NAME = 80
-NOTHING = ("unreadable",)
+NO_DOCUMENTS = ("unreadable",)
 """The id of no document: where what was chosen is not known or empty, and must not become all documents."""
 
 
@@ -311,7 +311,9 @@ class Collection:
 
     def within(self, chosen: Sequence[str]) -> tuple[str, ...]:
         """What is chosen of it, without a choice all; nothing left means nothing, never everything."""
-        return tuple(identity for identity in chosen or self.document_ids if identity in self.document_ids) or NOTHING
+        return (
+            tuple(identity for identity in chosen or self.document_ids if identity in self.document_ids) or NO_DOCUMENTS
+        )
 
 
 PageKey = tuple[str, int]

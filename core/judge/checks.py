@@ -15,19 +15,19 @@ from core.text.terms import content_terms
 
 
 class FindingKind(StrEnum):
-    FIGURE = "figure"
+    FIGURE_MISSING = "figure"
     """A figure or date that is nowhere in the evidence."""
-    OTHER_FIGURE = "other_figure"
-    """The same, and the evidence gives another one there."""
-    NAME = "name"
+    FIGURE_DIFFERS = "other_figure"
+    """A figure or date in whose place the evidence has another."""
+    NAME_MISSING = "name"
     """A name or quoted term that is nowhere in the evidence."""
-    WORDING = "wording"
+    REWORDED = "wording"
     """Other words than the evidence's, which may mean the same."""
-    OTHERWISE = "otherwise"
-    """The evidence says otherwise: of another year or row, another figure, denied, the opposite."""
+    CONTRADICTED = "otherwise"
+    """The evidence says something else: of another year or row, another figure, denied, the opposite."""
 
 
-CONTRADICTIONS = frozenset({FindingKind.OTHER_FIGURE, FindingKind.OTHERWISE})
+CONTRADICTIONS = frozenset({FindingKind.FIGURE_DIFFERS, FindingKind.CONTRADICTED})
 _NAME = re.compile(r"(?<![\w’'])[A-Z][\w’'&-]*(?:\s+(?:(?:of|the|de|van|von|and|&)\s+)?[A-Z][\w’'&-]*)*")
 _NO_NAME = re.compile(
     r"(?:[AP]M|(?:Jan|Febr)uary|March|April|May|June|July|August|(?:Septem|Octo|Novem|Decem)ber"
@@ -83,7 +83,7 @@ def _name_findings(claim: str, evidence: Sources) -> Iterator[Finding]:
             parts = parts[1:]  # a capital that only opens the sentence is no sign of a name
         for part in parts:
             if not (abbreviated or _NO_NAME.match(part) or evidence.names(re.sub(r"['’]s?$", "", part))):
-                yield Finding(FindingKind.NAME, f"“{part}” does not occur in the evidence")
+                yield Finding(FindingKind.NAME_MISSING, f"“{part}” does not occur in the evidence")
 
 
 def _opens_sentence(text: str, position: int) -> bool:
@@ -100,13 +100,13 @@ def _quoted_term_findings(claim: str, evidence: Sources) -> Iterator[Finding]:
         found = any(source.normalized.locate(bare) for source in evidence.sources)
         if found or bare.endswith("?") or evidence.mentions(bare):
             continue
-        yield Finding(FindingKind.NAME, f"“{quoted}” is not in the evidence word for word")
+        yield Finding(FindingKind.NAME_MISSING, f"“{quoted}” is not in the evidence word for word")
 
 
 def _number_findings(claim: str, evidence: Sources, ranked: list[tuple[float, Sentence]]) -> Iterator[Finding]:
     claimed = quantities(claim)
     if len(claimed) > MOST_FIGURES:
-        yield Finding(FindingKind.FIGURE, f"it holds {len(claimed):,} figures, too many to check")
+        yield Finding(FindingKind.FIGURE_MISSING, f"it holds {len(claimed):,} figures, too many to check")
         return
     for quantity in claimed:
         if quantity.named == "#" or any(same(quantity, given) for given in evidence.known_figures):
@@ -117,9 +117,9 @@ def _number_findings(claim: str, evidence: Sources, ranked: list[tuple[float, Se
         elif not (holders or _is_told(quantity, evidence)):
             missing = f"{quantity.text.strip()} does not occur in the evidence"
             if rival := _rival(quantity, ranked):
-                yield Finding(FindingKind.OTHER_FIGURE, f"{missing}; the closest passage says {rival}")
+                yield Finding(FindingKind.FIGURE_DIFFERS, f"{missing}; the closest passage says {rival}")
             else:
-                yield Finding(FindingKind.FIGURE, missing)
+                yield Finding(FindingKind.FIGURE_MISSING, missing)
 
 
 def _holders(quantity: Quantity, evidence: Sources) -> list[Sentence]:
@@ -148,14 +148,14 @@ def _held_findings(claim: str, quantity: Quantity, holders: list[Sentence], evid
     if not holders or quantity.kind in ("date", "label"):
         return None
     if counts := _counts_other(quantity, holders, evidence):
-        return Finding(FindingKind.OTHERWISE, f"the evidence does not say {figure} here; it says {counts}")
+        return Finding(FindingKind.CONTRADICTED, f"the evidence does not say {figure} here; it says {counts}")
     told = [_years_of(holder, quantity) for holder in holders]
     if years and all(told) and not any(years & holder_years for holder_years in told):
         other = ", ".join(str(year) for year in sorted(told[0]))
-        return Finding(FindingKind.OTHERWISE, f"{figure} belongs to {other} in the evidence")
+        return Finding(FindingKind.CONTRADICTED, f"{figure} belongs to {other} in the evidence")
     negative = all(_only_negative(holder, quantity) for holder in holders)
     if quantity.value > 0 and negative and not _FALLING.search(claim):
-        return Finding(FindingKind.OTHERWISE, f"{figure} is negative in the evidence")
+        return Finding(FindingKind.CONTRADICTED, f"{figure} is negative in the evidence")
     wanted = frozenset(content_terms(claim))
     labels = [holder.row_label for holder in holders]
     if not all(labels) or any(label <= wanted for label in labels):
@@ -163,7 +163,7 @@ def _held_findings(claim: str, quantity: Quantity, holders: list[Sentence], evid
     for row in evidence.sentences:
         if row.row_label and row.row_label <= wanted and row not in holders:
             detail = f"{figure} is in another row; the right one reads: {row.text.strip()}"
-            return Finding(FindingKind.OTHERWISE, detail)
+            return Finding(FindingKind.CONTRADICTED, detail)
     return None
 
 
@@ -192,7 +192,7 @@ def _changed_findings(claim: str, evidence: Sources, ranked: list[tuple[float, S
     for change in min(found, key=len, default=()):
         if change.other_kind and change.mine in known:
             continue
-        kind = FindingKind.OTHERWISE if change.binding else FindingKind.WORDING
+        kind = FindingKind.CONTRADICTED if change.binding else FindingKind.REWORDED
         yield Finding(kind, f"here the evidence says “{change.theirs}”, not “{change.mine}”")
 
 

@@ -75,7 +75,7 @@ def _tied(
 ) -> tuple[AnswerPart, ...]:
     """Let every claim of prose cite what bears it out, and nothing else cite anything."""
     claims = extract_claims(parts)
-    prose = [claim for claim in claims if not claim.verbatim and not claim.made]
+    prose = [claim for claim in claims if not claim.verbatim and not claim.stated_by_code]
     told = [claim for claim in prose if recite or not claim.citations]
     numbers = {index: part.numbers for index, part in enumerate(parts)}
     of_claims = {index for claim in claims for index in claim.parts}

@@ -88,8 +88,8 @@ class ClaimText:
     computation: Computation | None = None
 
     @property
-    def made(self) -> bool:
-        """Whether code said it of what it carries, and can say it again."""
+    def stated_by_code(self) -> bool:
+        """Whether code wrote it from the figures that it carries, so that it can be computed again."""
         return bool(self.figures)
 
     @property
@@ -100,7 +100,7 @@ class ClaimText:
     @property
     def bare(self) -> str:
         """Return the statement without list mark and emphasis; of a quotation, its words as they are."""
-        return " ".join(self.text.split()) if self.verbatim or self.made else bare_text(self.told)
+        return " ".join(self.text.split()) if self.verbatim or self.stated_by_code else bare_text(self.told)
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,8 @@ from core.judge.claims import ClaimText, extract_claims
 from core.judge.sources import Sources, held_terms
 from core.text.terms import content_terms, specificity, stem, words
 
-_SURE, _UNKNOWN = ("held", "pairs"), ("missing", "unknown_names", "unknown_figures")
+_SUPPORTING = ("held", "pairs")
+_AGAINST = ("missing", "unknown_names", "unknown_figures")
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,8 +36,8 @@ def measure_claims(answer: str | Sequence[AnswerPart], sources: Sources) -> tupl
 
 def _measure(claim: ClaimText, sources: Sources) -> ClaimMeasure:
     # Made again elsewhere from what it carries, or copied: its words leave nothing to doubt.
-    if claim.made or (claim.verbatim and any(claim.text in source.text for source in sources.sources)):
-        return ClaimMeasure(claim, (), dict.fromkeys(_SURE, 1.0) | dict.fromkeys(_UNKNOWN, 0.0))
+    if claim.stated_by_code or (claim.verbatim and any(claim.text in source.text for source in sources.sources)):
+        return ClaimMeasure(claim, (), dict.fromkeys(_SUPPORTING, 1.0) | dict.fromkeys(_AGAINST, 0.0))
     findings = check_claim(claim.bare, sources)
     terms = frozenset(content_terms(claim.bare))
     near = sources.near(terms)
@@ -49,8 +50,8 @@ def _measure(claim: ClaimText, sources: Sources) -> ClaimMeasure:
         "missing": telling - held,
         "held": held / (telling or 1.0),
         "pairs": sum(pair in known for pair in pairs) / max(1, len(pairs)),
-        "unknown_names": float(kinds.count(FindingKind.NAME)),
-        "unknown_figures": float(kinds.count(FindingKind.FIGURE) + kinds.count(FindingKind.OTHER_FIGURE)),
+        "unknown_names": float(kinds.count(FindingKind.NAME_MISSING)),
+        "unknown_figures": float(kinds.count(FindingKind.FIGURE_MISSING) + kinds.count(FindingKind.FIGURE_DIFFERS)),
     }
     return ClaimMeasure(claim, findings, features)
 

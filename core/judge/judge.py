@@ -234,18 +234,18 @@ def _other_source(claim: ClaimText, pool: Sources, held: float) -> int | None:
     return best
 
 
-def status_of(findings: Sequence[Finding], doubt: float, held: float) -> tuple[ClaimStatus, str]:
-    """Return the status that findings, doubt and overlap add up to, with its reason."""
-    details = {finding.kind: finding.detail for finding in reversed(findings)}
+def status_of(findings: Sequence[Finding], doubt: float, share_found: float) -> tuple[ClaimStatus, str]:
+    """Return the status that findings, doubt and overlap add up to, with its reason; nothing found leaves it whole."""
+    details = {finding.kind: finding.detail for finding in reversed(findings)}  # the first of each kind is told
     against = next((details[kind] for kind in details if kind in CONTRADICTIONS), "")
-    partial = details.get(FindingKind.NAME) or details.get(FindingKind.WORDING)
+    partial = details.get(FindingKind.NAME_MISSING) or next(iter(details.values()), "")
     if against:
         return ClaimStatus.CONTRADICTED, against
-    if FindingKind.FIGURE in details:
-        return ClaimStatus.UNSUPPORTED, details[FindingKind.FIGURE]
+    if FindingKind.FIGURE_MISSING in details:
+        return ClaimStatus.UNSUPPORTED, details[FindingKind.FIGURE_MISSING]
     if doubt >= DOUBTED:
         return ClaimStatus.UNSUPPORTED, partial or "the evidence hardly mentions it"
-    if partial or doubt >= DOUBTFUL or held < BARELY_HELD:
+    if partial or doubt >= DOUBTFUL or share_found < BARELY_HELD:
         return ClaimStatus.PARTLY_SUPPORTED, partial or "only part of it is found in the evidence"
     return ClaimStatus.SUPPORTED, "found in the evidence"
 

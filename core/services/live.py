@@ -15,7 +15,7 @@ from core.text.marks import marked_text
 if TYPE_CHECKING:
     from core.store.turns import Turns
 
-SECONDS_BETWEEN_DRAFTS = 1.0
+SECONDS_BETWEEN_SAVED_DRAFTS = 1.0
 """What is streamed is stored that often, so that a killed process loses no more of it."""
 
 
@@ -49,7 +49,7 @@ class LiveTurn:
         if parts and time.monotonic() >= self._next_draft:
             with suppress(StorageError):  # it is shown all the same, and the end of the turn says what is wrong
                 self._turns.save(self._with_draft())
-            self._next_draft = time.monotonic() + SECONDS_BETWEEN_DRAFTS
+            self._next_draft = time.monotonic() + SECONDS_BETWEEN_SAVED_DRAFTS
 
     def visited(self, step: TraceStep) -> None:
         turn = self.snapshot.turn

@@ -8,7 +8,7 @@ from itertools import zip_longest
 
 from core.domain.answers import AnswerPart, Citation
 from core.domain.codec import readable, to_json
-from core.domain.documents import NOTHING
+from core.domain.documents import NO_DOCUMENTS
 from core.domain.errors import TurnError
 from core.domain.keys import in_words
 from core.domain.turns import Session, Tier, Turn, TurnStatus, now, to_check
@@ -193,7 +193,7 @@ def _session(row: sqlite3.Row) -> Session:
         title=row["title"],
         created_at=row["created_at"],
         updated_at=row["updated_at"],
-        document_ids=NOTHING if chosen is None else chosen,
+        document_ids=NO_DOCUMENTS if chosen is None else chosen,
         collection_id=row["collection_id"],
     )
 

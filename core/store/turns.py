@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from core.domain.answers import AnswerPart, Citation, PartKind
 from core.domain.codec import UNDECODABLE, readable, to_json
-from core.domain.documents import NOTHING
+from core.domain.documents import NO_DOCUMENTS
 from core.domain.errors import TurnError
 from core.domain.search import Intent, Mode, SearchPlan
 from core.domain.turns import (
@@ -264,7 +264,7 @@ def _turn(row: sqlite3.Row) -> Turn:
         position=row["position"],
         question=row["question"],
         mode=Mode.AUTO,
-        document_ids=NOTHING,
+        document_ids=NO_DOCUMENTS,
         engine="",
         status=TurnStatus.UNREADABLE,
         started_at=row["started_at"],

@@ -11,7 +11,7 @@ import pytest
 
 from core.domain.answers import Score, Verdict
 from core.domain.codec import from_json, to_json
-from core.domain.documents import NOTHING, Document, PageStatus
+from core.domain.documents import NO_DOCUMENTS, Document, PageStatus
 from core.domain.errors import PinciteError, SettingsError, StorageError
 from core.domain.settings import Settings, load_settings
 from core.domain.turns import ReviewDecision, Turn, TurnStatus
@@ -94,7 +94,7 @@ def test_a_turn_that_cannot_be_read_stands_beside_the_others(app: Pincite, contr
             connection.execute("UPDATE turns SET body = ? WHERE id = ?", (garbage, one.id))
         first, second = app.turns.of_session(session_id)
         assert (first.status, first.error, first.question) == (TurnStatus.UNREADABLE, UNREADABLE_TURN, one.question)
-        assert second.answer == other.answer and first.document_ids == NOTHING
+        assert second.answer == other.answer and first.document_ids == NO_DOCUMENTS
         assert UNREADABLE_TURN.rstrip(".") in app.sessions.export_markdown(session_id).replace("\\", "")
         shown = Screen("chat", session=session_id).words()
         assert other.question in shown and "Asked of" not in shown, "what it was asked of cannot be read either"
@@ -109,7 +109,7 @@ def test_a_step_a_scope_and_a_decision_that_cannot_be_read_are_told(app: Pincite
         damage(app, "trace_steps", "body", garbage)
         assert {step.error for step in app.turns.get(reviewed.id).trace} == {UNREADABLE_STEP}
         damage(app, "sessions", "document_ids", garbage)
-        assert app.sessions.get(reviewed.session_id).document_ids == NOTHING, "never all documents instead"
+        assert app.sessions.get(reviewed.session_id).document_ids == NO_DOCUMENTS, "never all documents instead"
         damage(app, "reviews", "citations", garbage)
         turn = app.turns.get(reviewed.id)
         assert turn.status is TurnStatus.FLAGGED and "decision on this answer cannot be read" in turn.reasons[0]

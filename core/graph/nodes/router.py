@@ -11,7 +11,7 @@ from typing import Any, Literal
 from langgraph.runtime import Runtime
 
 from core.domain.answers import AnswerPart
-from core.domain.documents import NOTHING, Document, bare_name, comparable
+from core.domain.documents import NO_DOCUMENTS, Document, bare_name, comparable
 from core.domain.errors import TurnError
 from core.domain.search import Intent, Mode
 from core.graph.about import about_conversation, about_library, about_program
@@ -65,7 +65,7 @@ def router(state: TurnState, runtime: Runtime[TurnContext]) -> TurnState:
     scope = mentioned or state.document_ids
     in_scope = [document for document in documents if not scope or document.id in scope]
     context.note(read={"question": state.question, "mode": state.mode, "documents": [d.name for d in in_scope]})
-    empty_collection = scope == NOTHING and not documents
+    empty_collection = scope == NO_DOCUMENTS and not documents
     if scope and not in_scope and state.mode is not Mode.CHAT and not empty_collection:
         raise TurnError(
             "None of the documents chosen for this question is in the library any more, so nothing was searched.",
