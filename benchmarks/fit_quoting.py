@@ -29,15 +29,7 @@ from benchmarks.training_folder import ONE_DOCUMENT
 from core.domain.logistic import LogisticModel
 from core.judge.confidence import calibration_error, reliability, threshold_effects
 from core.models.quoting import LEAST_ANSWERED
-from core.models.selection import (
-    Measured,
-    Models,
-    Scored,
-    Skill,
-    measure_answer,
-    measure_units,
-    reader_of,
-)
+from core.models.selection import Measured, Models, Scored, Skill, measure_answer, measure_units, reader_of
 from core.search.plan import plan_question
 from core.text.questions import asks_for_a_fact, is_english
 from core.text.terms import content_terms, words

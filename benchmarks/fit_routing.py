@@ -120,10 +120,7 @@ def _told(rows: np.ndarray, wishes: np.ndarray, counts: np.ndarray) -> np.ndarra
 
 def _comparisons_left_out(rows: np.ndarray, compared: np.ndarray, counts: np.ndarray) -> dict[str, float]:
     told = _told(rows, compared, counts)
-    return {
-        "told": round(float(told[compared].mean()), 3),
-        "told of others": round(float(told[~compared].mean()), 3),
-    }
+    return {"told": round(float(told[compared].mean()), 3), "told of others": round(float(told[~compared].mean()), 3)}
 
 
 def _left_out(rows: np.ndarray, wishes: np.ndarray, counts: np.ndarray, own: int) -> dict[str, Any]:

@@ -43,12 +43,7 @@ class Course:
     """Which one of the examples."""
 
 
-COURSES = (
-    Course(4e-4, 0.9, 1.2, 1),
-    Course(5e-4, 0.88, 1.2, 2),
-    Course(4e-4, 0.9, 1.2, 3),
-    Course(6e-4, 0.85, 1.2, 4),
-)
+COURSES = (Course(4e-4, 0.9, 1.2, 1), Course(5e-4, 0.88, 1.2, 2), Course(4e-4, 0.9, 1.2, 3), Course(6e-4, 0.85, 1.2, 4))
 """The mean of what they end with reads better than any of them, but for one (5e-4, 0.9) that ended elsewhere."""
 WARMUP, WEIGHT_DECAY = 0.06, 0.01
 TOKENS_AT_ONCE = 16_384
@@ -155,12 +150,7 @@ def _train(
         recent.append(loss.detach())
         done += 1
         if done % SAVED_EVERY == 0 or done == steps or time.monotonic() >= until:
-            state = {
-                "reader": reader.learned(),
-                "optimizer": optimizer.state_dict(),
-                "done": done,
-                "steps": steps,
-            }
+            state = {"reader": reader.learned(), "optimizer": optimizer.state_dict(), "done": done, "steps": steps}
             torch.save(state, checkpoint.with_suffix(".partial"))
             checkpoint.with_suffix(".partial").replace(checkpoint)
             print(

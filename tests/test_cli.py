@@ -38,7 +38,7 @@ JSON_KEYS = [
         "reasons",
         "path",
         "trace",
-    ),
+    )
 ]
 
 

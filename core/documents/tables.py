@@ -279,10 +279,7 @@ def _under(cells: Sequence[Cell], columns: Sequence[tuple[float, float]]) -> Ite
 
 
 def _in_the_middle(
-    edges: tuple[float, float],
-    columns: Sequence[tuple[float, float]],
-    own: tuple[int, int],
-    free: tuple[int, int],
+    edges: tuple[float, float], columns: Sequence[tuple[float, float]], own: tuple[int, int], free: tuple[int, int]
 ) -> tuple[int, int]:
     """The columns, its own and free ones beside them, in whose middle a head stands best; the most where it is alone.
 

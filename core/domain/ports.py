@@ -12,12 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.domain.answers import AnswerPart, Usage
-from core.domain.documents import (
-    OutlineEntry,
-    Page,
-    PageKey,
-    Passage,
-)
+from core.domain.documents import OutlineEntry, Page, PageKey, Passage
 from core.domain.search import Candidate, Evidence, Intent, SearchPlan
 
 Vectors = NDArray[np.float32]

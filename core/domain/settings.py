@@ -125,11 +125,7 @@ class Choices(BaseModel):
         default=0.0, ge=-20, le=20, title="Confidence intercept", description="See the confidence slope."
     )
     max_retries: int = Field(
-        default=2,
-        ge=0,
-        le=5,
-        title="Retries",
-        description="How many times a draft that failed its checks is retried.",
+        default=2, ge=0, le=5, title="Retries", description="How many times a draft that failed its checks is retried."
     )
     turn_seconds: float = Field(
         default=180.0,

@@ -233,12 +233,7 @@ def _annotation(place: PinCite, answer: ToldAnswer, manifest: Manifest) -> dict[
         "body": {"type": "TextualBody", "value": borne_out, "format": "text/plain"},
         "target": {
             "type": "SpecificResource",
-            "source": {
-                "id": source,
-                "type": "Text",
-                "format": kind or "application/pdf",
-                "label": place.source.name,
-            },
+            "source": {"id": source, "type": "Text", "format": kind or "application/pdf", "label": place.source.name},
             "selector": {
                 "type": "FragmentSelector",
                 "conformsTo": PAGE_FRAGMENTS,

@@ -5,7 +5,8 @@ Gives plain numbers; what they weigh is fitted (`python -m benchmarks tables`), 
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache, reduce
+from operator import or_
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +14,7 @@ from numpy.typing import NDArray
 from core.domain.tables import Cell, Table
 from core.text.numbers import quantities
 from core.text.questions import without_how_much
-from core.text.terms import content_terms, root, specificity
+from core.text.terms import cached_terms, content_terms, root, specificity
 from core.text.years import years_of
 
 Matrix = NDArray[np.float64]
@@ -53,60 +54,47 @@ class _Match:
 class Question:
     """A question's terms, each with how telling it is.
 
-    ``printed``: what documents say for terms of a trade in it; ``known``: terms that no table need hold, such as the
-    names of what the documents are about.
+    ``known``: terms that no table need hold, such as the names of what the documents are about.
     """
 
-    def __init__(self, text: str, printed: Iterable[str] = (), known: Iterable[str] = ()) -> None:
+    def __init__(self, text: str, known: Iterable[str] = ()) -> None:
         self.text = text
         terms = dict.fromkeys(content_terms(text))
-        more = dict.fromkeys(term for words in printed for term in content_terms(words) if term not in terms)
-        self.terms = {term: 1 << number for number, term in enumerate((*terms, *more))}
+        self.terms = {term: 1 << number for number, term in enumerate(terms)}
         self._roots = {root(term): bit for term, bit in self.terms.items() if len(term) >= _LONGEST_ROOT}
-        self._weights = [_weight(term) for term in self.terms]
+        self._weights = [weight_of(term) for term in self.terms]
         needless = {term for words in known for term in content_terms(words) if term.isalpha()}
-        needed = [weight for term, weight in zip(terms, self._weights, strict=False) if term not in needless]
+        needed = [weight for term, weight in zip(terms, self._weights, strict=True) if term not in needless]
         self._whole = sum(needed) or 1.0
-        self._own = (1 << len(terms)) - 1
         said = set(content_terms(without_how_much(text)))
         self._needed = _all(self.terms[term] for term in terms if term in said - needless)
-        self._shares: dict[int, float] = {0: 0.0}
-        self._matches: dict[str, _Match] = {}
+        self.match, self.share = cache(self._matched), cache(self._shared)
         self.years = years_of(text)
         self.years_in_order = tuple(dict.fromkeys(q.year for q in quantities(text) if q.kind == "date" and q.year))
-
-    def match(self, text: str) -> _Match:
-        found = self._matches.get(text)
-        if found is None:
-            found = self._matches[text] = self._matched(text)
-        return found
 
     def names(self, text: str) -> int:
         """The bits of a text's terms where all of them are the question's own words; else none."""
         found = self.match(text)
-        return found.bits if found.said == 1 and not found.bits & ~self._own else 0
+        return found.bits if found.said == 1 else 0
 
     def says(self, text: str) -> int:
-        """The bits of a text's terms that the question says, or that documents print for what it says."""
+        """The bits of a text's terms that the question says."""
         return self.match(text).bits
 
     def holds_all(self, *texts: str) -> bool:
         """Whether the texts say every term of the question but "how much"."""
         return self._needed == _all(self.match(text).bits for text in texts) & self._needed
 
-    def share(self, bits: int) -> float:
+    def _shared(self, bits: int) -> float:
         """The weight of these terms, as a share of the question's."""
-        found = self._shares.get(bits)
-        if found is None:
-            weights = (weight for number, weight in enumerate(self._weights) if bits >> number & 1)
-            found = self._shares[bits] = min(1.0, sum(weights) / self._whole)
-        return found
+        weights = (weight for number, weight in enumerate(self._weights) if bits >> number & 1)
+        return min(1.0, sum(weights) / self._whole)
 
     def _matched(self, text: str) -> _Match:
         bits, own, shared = 0, 0.0, 0.0
-        for term in set(_terms(text)):
+        for term in set(cached_terms(text)):
             bit = self.terms.get(term) or (self._roots.get(root(term), 0) if len(term) >= _LONGEST_ROOT else 0)
-            weight = _weight(term)
+            weight = weight_of(term)
             own += weight
             shared += weight if bit else 0.0
             bits |= bit
@@ -114,12 +102,7 @@ class Question:
 
 
 @lru_cache(maxsize=65536)
-def _terms(text: str) -> tuple[str, ...]:
-    return tuple(content_terms(text))
-
-
-@lru_cache(maxsize=65536)
-def _weight(term: str) -> float:
+def weight_of(term: str) -> float:
     return max(_LEAST_WEIGHT, specificity(term))
 
 
@@ -214,10 +197,7 @@ class _Extremes:
 
 
 def _all(bits: Iterable[int]) -> int:
-    together = 0
-    for some in bits:
-        together |= some
-    return together
+    return reduce(or_, bits, 0)
 
 
 def _ends(

@@ -174,16 +174,11 @@ def _best_passage(page: PageKey, figures: Sequence[Figure], evidence: Sequence[E
     return max(of_page, key=held).number if of_page else None
 
 
-def stated_cell(
-    question: str, tables: Sequence[Table], printed: Iterable[str] = (), *, known: Iterable[str] = ()
-) -> Stated | None:
-    """The cells that answer, said in words; None where no cell is a figure that is likely asked for.
-
-    ``printed``: what documents print for the trade's terms in the question; ``known``: terms that no table need hold.
-    """
+def stated_cell(question: str, tables: Sequence[Table], *, known: Iterable[str] = ()) -> Stated | None:
+    """The cells that answer, said in words; None where no cell is a figure that is likely asked for."""
     if asks_for_date(question):
         return None  # a figure is no date
-    ranking = ranked_figures(question, tables, printed, known=known)
+    ranking = ranked_figures(question, tables, known=known)
     return of_finding(question, ranking, finding(ranking, tables)) if ranking else None
 
 
@@ -210,21 +205,16 @@ STATEMENTS: list[Kind] = [stated_words]
 
 
 def ranked_figures(
-    question: str,
-    tables: Sequence[Table],
-    printed: Iterable[str] = (),
-    *,
-    known: Iterable[str] = (),
-    weights: Weights | None = None,
+    question: str, tables: Sequence[Table], *, known: Iterable[str] = (), weights: Weights | None = None
 ) -> Ranking | None:
     """The figures of the tables, likeliest first; None where there are none."""
-    ranking = rank(question, tables, printed, known=known, weights=weights)
+    ranking = rank(question, tables, known=known, weights=weights)
     figures = ranking.of_figures() if ranking else None
     return figures if figures and figures.order else None
 
 
-def of_finding(question: str, ranking: Ranking, found: FoundCells, gates: Gates | None = None) -> Stated | None:
-    gates = gates or shipped_gates()
+def of_finding(question: str, ranking: Ranking, found: FoundCells) -> Stated | None:
+    gates = shipped_gates()
     told = told_of(question, ranking, found, gates)
     if told is None:
         return None

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.domain.figures import CellOfWords, Figure
-from core.domain.tables import Cell, Heading, Table
+from core.domain.tables import Cell, Table
 from core.figures.agreement import KINDS, NAMES, Matrix, Place, Question, measure
 from core.text.questions import has_turning_words
 from core.text.terms import words
@@ -98,15 +98,10 @@ class Ranking:
 
 
 def rank(
-    question: str,
-    tables: Sequence[Table],
-    printed: Iterable[str] = (),
-    *,
-    known: Iterable[str] = (),
-    weights: Weights | None = None,
+    question: str, tables: Sequence[Table], *, known: Iterable[str] = (), weights: Weights | None = None
 ) -> Ranking | None:
     """Share out the likelihood among the cells; None where there are none. ``known``: terms that no table need hold."""
-    asked = Question(question, printed, known)
+    asked = Question(question, known)
     places, rows = measure(asked, tables)
     if not places:
         return None
@@ -186,7 +181,7 @@ def finding(ranking: Ranking, tables: Sequence[Table]) -> FoundCells:
     answers = [places[one]] if one is not None else _answers(ranking.asked, tables, [places[at] for at in order])
     likely = [at for at in order[1:] if shares[at] >= _RIVAL * shares[order[0]] and places[at] not in answers]
     alone = one is None and len(answers) == 1
-    rivals = [places[at] for at in likely if alone and _says_other(places[at], places[order[0]])]
+    rivals = [places[at] for at in likely if alone and places[at].cell.text != places[order[0]].cell.text]
     found = [tuple(FoundCell(tables[place.table], place.cell) for place in those) for those in (answers, rivals)]
     return FoundCells(found[0], found[1], one is not None)
 
@@ -236,11 +231,11 @@ def _answers(question: Question, tables: Sequence[Table], ranked: Sequence[Place
     table, cell = tables[best.table], best.cell
     if cell.row < table.head_rows or cell.column < table.head_columns:
         return [best]
-    years = _years(table.columns[cell.column])
+    years = years_of(table.columns[cell.column].path)
     asked = question.years_in_order
     if len(asked) > 1 and len(years) == 1 and years < question.years:
         in_row = [place for place in ranked if place.table == best.table and place.cell.row == cell.row]
-        by_year = {year: [p for p in in_row if _years(table.columns[p.cell.column]) == {year}] for year in asked}
+        by_year = {year: [p for p in in_row if years_of(table.columns[p.cell.column].path) == {year}] for year in asked}
         return [places[0] for places in by_year.values() if places]
     rows = {cell.row: question.names(table.rows[cell.row].label)}
     if not rows[cell.row]:
@@ -251,12 +246,3 @@ def _answers(question: Question, tables: Sequence[Table], ranked: Sequence[Place
             if named and all(named & ~bits and bits & ~named for bits in rows.values()):
                 rows[place.cell.row] = named
     return [p for p in ranked if p.table == best.table and p.cell.column == cell.column and p.cell.row in rows]
-
-
-def _years(heading: Heading) -> frozenset[int]:
-    return years_of(heading.path)
-
-
-def _says_other(one: Place, other: Place) -> bool:
-    """Equal figures need no choice."""
-    return one.cell.text != other.cell.text

@@ -52,7 +52,6 @@ class _Operands:
 def computed(
     question: str,
     tables: Sequence[Table],
-    printed: Iterable[str] = (),
     *,
     known: Iterable[str] = (),
     kin: Mapping[str, str] | None = None,
@@ -69,8 +68,8 @@ def computed(
         asked = Wanted(Form.SERIES, (question,), tuple(dates_of(question)), whole_range=True)
     if asked is None:
         return Computed()
-    gates, printed, known = gates or shipped_gates(), tuple(printed), tuple(known)
-    finder = _Finder(tables, printed, known, kin or {}, weights)
+    gates, known = gates or shipped_gates(), tuple(known)
+    finder = _Finder(tables, known, kin or {}, weights)
     missing = _missing(asked, tables)
     if missing:
         return Computed(missing=missing)
@@ -79,25 +78,17 @@ def computed(
         operands = finder.pair(asked) if len(asked.operands) == 2 else finder.series(asked)
     if operands is None or not _alike(asked.form, operands.figures):
         return Computed()
-    told = _share_named(Question(question, printed, known), operands.figures)
-    if asked.form is Form.SERIES:
-        return _series(operands, told, gates) if len(operands.figures) >= FEWEST_OF_A_SERIES else Computed()
+    told = _share_named(Question(question, known), operands.figures)
+    if asked.form is Form.SERIES and len(operands.figures) < FEWEST_OF_A_SERIES:
+        return Computed()
     features = {**operands.features, "told": told}
-    computation = computation_of(asked, operands.figures)
+    computation = None if asked.form is Form.SERIES else computation_of(asked, operands.figures)
     try:
         text = statement(operands.figures, computation)
     except NotComputableError:
         return Computed()
     stated = Stated(text, operands.figures, _sure(operands, features, gates), computation=computation)
     return Computed(stated, features=features)
-
-
-def _series(operands: _Operands, told: float, gates: Gates) -> Computed:
-    """The figures themselves."""
-    features = {**operands.features, "told": told}
-    return Computed(
-        Stated(statement(operands.figures), operands.figures, _sure(operands, features, gates)), features=features
-    )
 
 
 def _sure(operands: _Operands, features: Mapping[str, float], gates: Gates) -> float:
@@ -116,7 +107,6 @@ def _share_named(asked: Question, figures: Sequence[Figure]) -> float:
 @dataclass(frozen=True, slots=True)
 class _Finder:
     tables: Sequence[Table]
-    printed: tuple[str, ...]
     known: tuple[str, ...]
     kin: Mapping[str, str]
     weights: Weights | None
@@ -124,7 +114,7 @@ class _Finder:
     def series(self, asked: Wanted) -> _Operands | None:
         """One thing in several periods: the row (or column) of the likeliest cell, and in it a cell for each period."""
         question = f"What was {asked.operands[0]}?"
-        ranking = rank(question, self.tables, self.printed, known=self.known, weights=self.weights)
+        ranking = rank(question, self.tables, known=self.known, weights=self.weights)
         if ranking is None:
             return None
         lines = dict[tuple[int, str, int], list[Place]]()
@@ -179,7 +169,7 @@ class _Finder:
         """The likeliest figure, of the period that is named."""
         period = " ".join(str(date[0]) for date in asked.periods)
         question = f"What was {asked.operands[0]} {period}?"
-        ranking = rank(question, self.tables, self.printed, known=self.known, weights=self.weights)
+        ranking = rank(question, self.tables, known=self.known, weights=self.weights)
         at = next((at for at in ranking.order if ranking.places[at].cell.value is not None), None) if ranking else None
         if ranking is None or at is None:
             return None
@@ -192,7 +182,7 @@ class _Finder:
         for operand in asked.operands:
             period = "" if any(dates_of(operand)) else " ".join(str(date[0]) for date in asked.periods)
             question = f"What was {operand} {period}?"
-            ranking = rank(question, self.tables, self.printed, known=self.known, weights=self.weights)
+            ranking = rank(question, self.tables, known=self.known, weights=self.weights)
             if ranking is None:
                 return None
             likely = [at for at in ranking.order[: _TRIED * 3] if ranking.places[at].cell.value is not None][:_TRIED]

@@ -66,7 +66,7 @@ class Column:
     """Its head, the head over the rows and the caption hold every term of the question: "sales by region"."""
 
 
-def extreme(question: str, tables: Sequence[Table], weights: ExtremeWeights | None = None) -> Stated | None:
+def extreme(question: str, tables: Sequence[Table]) -> Stated | None:
     """The figure that is the most or the least of the column asked for; None where that is less likely than not.
 
     ``tables``: those of one page behind those of the page before.
@@ -76,7 +76,7 @@ def extreme(question: str, tables: Sequence[Table], weights: ExtremeWeights | No
         column = asked_column(question, whole)
         if column is None or column.contested:
             continue
-        neither, most, least = (weights or shipped_weights()).chances(column.features)
+        neither, most, least = shipped_weights().chances(column.features)
         ends = column.most if most > least else column.least
         if len(ends) == 1 and neither < max(most, least):
             found.append((max(most, least), ends[0]))

@@ -8,11 +8,13 @@ from functools import lru_cache
 
 from core.domain.figures import Computation, Figure, Stated
 from core.domain.tables import Cell, Table
+from core.figures.agreement import weight_of
 from core.figures.asked import Form, wanted
 from core.figures.cells import figure_of
+from core.figures.computing import Computed
 from core.figures.formulas import Formula, Formulas, Needed, Operand, lettered, shipped_formulas
 from core.text.stating import NotComputableError, statement
-from core.text.terms import content_terms, specificity
+from core.text.terms import content_terms
 from core.text.years import years_of
 
 MOST_YEARS = 9
@@ -23,15 +25,6 @@ LEAST_LIKE = 0.55
 _LATER_NAME, _BUT_REMARK = 0.98, 0.85
 _REMARK = re.compile(r"[,(–—].*", re.DOTALL)
 _PART_OF_YEAR = frozenset(content_terms("quarter quarterly months weeks quarters interim"))
-_LEAST_WEIGHT = 0.15
-
-
-@dataclass(frozen=True, slots=True)
-class Named:
-    """``stated`` is what was computed; else ``missing`` says which operand the tables lack."""
-
-    stated: Stated | None = None
-    missing: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,12 +34,12 @@ class _RowOfOperand:
     likeness: float
 
 
-def named(question: str, tables: Sequence[Table], sure: float, formulas: Formulas | None = None) -> Named:
+def named(question: str, tables: Sequence[Table], sure: float, formulas: Formulas | None = None) -> Computed:
     """Compute what the question calls by its name. ``sure``: what operands that fit wholly are worth."""
     formulas = formulas or shipped_formulas()
     found = formulas.named_in(question)
     if found is None or not tables:
-        return Named()
+        return Computed()
     name, formula = found
     lacking: list[str] = []
     best: Stated | None = None
@@ -58,9 +51,11 @@ def named(question: str, tables: Sequence[Table], sure: float, formulas: Formula
         if stated is not None and (best is None or stated.probability > best.probability):
             best = stated
     if best is not None:
-        return Named(Stated(best.text, best.figures, best.probability * sure, computation=best.computation))
+        return Computed(Stated(best.text, best.figures, best.probability * sure, computation=best.computation))
     missing = " and ".join(dict.fromkeys(lacking))
-    return Named(missing=f"The {name} was not computed: the tables that were found lack {missing}." if missing else "")
+    return Computed(
+        missing=f"The {name} was not computed: the tables that were found lack {missing}." if missing else ""
+    )
 
 
 def as_printed(question: str, tables: Sequence[Table], formulas: Formulas) -> str:
@@ -222,7 +217,7 @@ def _shared(one: frozenset[str], other: frozenset[str]) -> float:
 
 
 def _weight(terms: Iterable[str]) -> float:
-    return sum(max(_LEAST_WEIGHT, specificity(term)) for term in terms)
+    return sum(map(weight_of, terms))
 
 
 @lru_cache(maxsize=16384)

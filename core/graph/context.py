@@ -19,13 +19,6 @@ if TYPE_CHECKING:
     from core.store.library import Library
 
 
-class Searcher(Protocol):
-    def search(
-        self, plan: SearchPlan, library: Iterable[Document], *, context_characters: int, scope: Sequence[str] = ()
-    ) -> SearchResult:
-        """Empty evidence: nothing above the floor."""
-
-
 class Progress(Protocol):
     """Where the worker publishes what a node does."""
 
@@ -39,20 +32,19 @@ class Progress(Protocol):
         """Keep one node's visit."""
 
 
+class Searcher(Protocol):
+    def search(
+        self, plan: SearchPlan, library: Iterable[Document], *, context_characters: int, scope: Sequence[str] = ()
+    ) -> SearchResult:
+        """Empty evidence: nothing above the floor."""
+
+
 Memory: TypeAlias = Callable[[str, Sequence[str]], Recalled | None]
 """Finds a reviewed answer to a question that still holds, from the documents of these ids."""
 
 
-def nothing_recalled(question: str, document_ids: Sequence[str]) -> Recalled | None:
-    return None
-
-
 Look: TypeAlias = Callable[[Citation], ReadBack]
 """Reads a quotation back from the picture of its page; never raises."""
-
-
-def not_looked_at(citation: Citation) -> ReadBack:
-    return ReadBack(Likeness.UNKNOWN)
 
 
 @dataclass(slots=True)
@@ -72,12 +64,12 @@ class Equipment:
     library: "Library"
     searcher: Searcher
     choose_engine: Callable[[str | None], ChatModel]
-    recall: Memory = nothing_recalled
+    recall: Memory = lambda question, document_ids: None
     await_documents: Callable[[Sequence[str], float], bool] = lambda document_ids, seconds: True
     """Say within these seconds whether the documents can be searched."""
     lexicon: Lexicon = field(default_factory=shipped_lexicon)
     formulas: Formulas = field(default_factory=shipped_formulas)
-    look: Look = not_looked_at
+    look: Look = lambda citation: ReadBack(Likeness.UNKNOWN)
     promised: Thresholds | None = None
     """None: the review threshold of the settings decides."""
 

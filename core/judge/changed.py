@@ -61,7 +61,7 @@ class Change:
     """A figure of another kind, as "65 %" for "157 of 242"."""
 
 
-def changes(claim: str, sentence: str, *, repeated: float = REPEATED) -> tuple[Change, ...] | None:
+def changes(claim: str, sentence: str) -> tuple[Change, ...] | None:
     """Return what a claim changed of a sentence; None when it does not repeat it."""
     told, given = _words(claim), _words(sentence)
     mine, theirs = told.tokens, given.tokens
@@ -70,7 +70,7 @@ def changes(claim: str, sentence: str, *, repeated: float = REPEATED) -> tuple[C
     if (exchanged := _exchanged(mine, theirs)) is not None:
         return exchanged
     compared = SequenceMatcher(None, mine, theirs, autojunk=False)
-    if compared.ratio() < repeated:
+    if compared.ratio() < REPEATED:
         return None
     found = list(_other_figures(told, given))
     for tag, a, b, c, d in compared.get_opcodes():

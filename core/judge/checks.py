@@ -111,7 +111,7 @@ def _number_findings(claim: str, evidence: Sources, ranked: list[tuple[float, Se
     for quantity in claimed:
         if quantity.named == "#" or any(same(quantity, given) for given in evidence.known_figures):
             continue
-        holders = _holders(quantity, evidence)
+        holders = [sentence for sentence in evidence.sentences if _gives(sentence, quantity)]
         if against := _held_findings(claim, quantity, holders, evidence):
             yield against
         elif not (holders or _is_told(quantity, evidence)):
@@ -120,10 +120,6 @@ def _number_findings(claim: str, evidence: Sources, ranked: list[tuple[float, Se
                 yield Finding(FindingKind.FIGURE_DIFFERS, f"{missing}; the closest passage says {rival}")
             else:
                 yield Finding(FindingKind.FIGURE_MISSING, missing)
-
-
-def _holders(quantity: Quantity, evidence: Sources) -> list[Sentence]:
-    return [sentence for sentence in evidence.sentences if _gives(sentence, quantity)]
 
 
 def _is_told(quantity: Quantity, evidence: Sources) -> bool:

@@ -66,12 +66,7 @@ def cite(
 
 
 def _tied(
-    parts: tuple[AnswerPart, ...],
-    known: Mapping[int, Evidence],
-    page_text: PageText,
-    question: str,
-    *,
-    recite: bool,
+    parts: tuple[AnswerPart, ...], known: Mapping[int, Evidence], page_text: PageText, question: str, *, recite: bool
 ) -> tuple[AnswerPart, ...]:
     """Let every claim of prose cite what bears it out, and nothing else cite anything."""
     claims = extract_claims(parts)
@@ -119,11 +114,8 @@ def renumbered(answer: CitedAnswer, evidence: Sequence[Evidence]) -> tuple[Cited
 
 def source_texts(evidence: Sequence[Evidence]) -> list[str]:
     """The passages, each with what stands around it on the page: headings and column heads bear claims out too."""
-    ordered = sorted(evidence, key=lambda item: item.number)
-    return [
-        f"{item.passage.text}\n\n{item.passage.context}" if item.passage.context else item.passage.text
-        for item in ordered
-    ]
+    passages = [item.passage for item in evidence]
+    return [f"{one.text}\n\n{one.context}" if one.context else one.text for one in passages]
 
 
 def citations_of(claim: ClaimText, item: Evidence, page_text: PageText) -> tuple[Citation, ...]:

@@ -88,15 +88,12 @@ def drawn_in(measures: Mapping[str, float]) -> dict[str, float]:
     return {name: math.copysign(math.log1p(abs(value)), value) for name, value in measures.items()}
 
 
-def refit(scores: Sequence[float], faithful: Sequence[bool], *, prior_strength: float = 20.0) -> Recalibration:
-    """Learn a recalibration from reviewed answers; few of them move it little, for the prior is "as shipped".
-
-    `prior_strength` counts like that many answers in favour of slope 1 and intercept 0.
-    """
+def refit(scores: Sequence[float], faithful: Sequence[bool]) -> Recalibration:
+    """Learn a recalibration from reviewed answers; few move it little: 20 count for slope 1, intercept 0 beforehand."""
     design = np.column_stack([np.asarray(scores, dtype=np.float64), np.ones(len(scores))])
     outcome = np.asarray(faithful, dtype=np.float64)
     prior = np.array([1.0, 0.0])
-    strength = prior_strength * np.array([1.0, 0.25])
+    strength = np.array([20.0, 5.0])
 
     def loss(weights: Numbers) -> float:
         score = design @ weights

@@ -60,10 +60,7 @@ def measure_answer(claims: Sequence[ClaimMeasure], doubts: Sequence[float]) -> d
     """Return the features of an answer: the chance that any claim is wrong, and the doubt per word."""
     lengths = [len(claim.claim.bare) for claim in claims]
     mean = sum(map(math.prod, zip(lengths, doubts, strict=True))) / max(1, sum(lengths))
-    return {
-        "any": _log_odds(1 - math.prod(1 - doubt for doubt in doubts)),
-        "mean": _log_odds(mean),
-    }
+    return {"any": _log_odds(1 - math.prod(1 - doubt for doubt in doubts)), "mean": _log_odds(mean)}
 
 
 def _log_odds(share: float, margin: float = 1e-3) -> float:

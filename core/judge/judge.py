@@ -11,7 +11,7 @@ from core.domain.answers import AnswerPart, ClaimStatus, PartKind, Score, engine
 from core.judge.changed import restates
 from core.judge.checks import CONTRADICTIONS, DENIES, Finding, FindingKind, check_claim
 from core.judge.claims import ClaimText, declines
-from core.judge.confidence import ConfidenceModels, shipped_models
+from core.judge.confidence import shipped_models
 from core.judge.features import ClaimMeasure, measure_answer, measure_claims
 from core.judge.sources import Source, Sources, share_held
 from core.text.marks import plain_text
@@ -79,14 +79,13 @@ def judge_answer(
     *,
     worked_out: Sequence[str] = (),
     citations_expected: bool = False,
-    models: ConfidenceModels | None = None,
 ) -> AnswerFindings:
     """Judge `answer`; the number n of a part points to ``sources[n - 1]``. A bare text is prose that cites nothing.
 
     The figures of ``worked_out``, which code computed from the sources, need stand in none.
     With `citations_expected` a claim without a mark costs faithfulness and citation validity.
     """
-    models = models or shipped_models()
+    models = shipped_models()
     pool = Sources.of(sources, question, worked_out)
     parts = (AnswerPart(answer),) if isinstance(answer, str) else tuple(answer)
     measures = measure_claims(parts, pool)

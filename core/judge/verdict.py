@@ -5,17 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TypeAlias
 
-from core.domain.answers import (
-    AnswerKind,
-    AnswerPart,
-    Citation,
-    Claim,
-    ClaimStatus,
-    Likeness,
-    Score,
-    Span,
-    Verdict,
-)
+from core.domain.answers import AnswerKind, AnswerPart, Citation, Claim, ClaimStatus, Likeness, Score, Span, Verdict
 from core.domain.search import Evidence, Intent
 from core.judge.citations import PageText, citation_of, page_citation, source_texts
 from core.judge.confidence import Recalibration
@@ -32,7 +22,7 @@ from core.judge.judge import (
 from core.judge.promise import kind_of_answer
 from core.judge.sources import Sources, share_held
 from core.text.marks import plain_text
-from core.text.plain import flat
+from core.text.plain import counted, flat
 from core.text.questions import is_english
 
 RULES_ONLY = "Checked by rules only, not by a language model."
@@ -102,7 +92,7 @@ def verdict_of(
     faithfulness, validity = _kept(findings, claims), findings.citation_validity
     reasons = [f"“{_short(claim.text)}”: {claim.reason}." for claim in claims if claim.status in _BAD]
     if removed_markers:
-        told = f"{removed_markers} citation{'s' if removed_markers > 1 else ''} pointed to no passage"
+        told = f"{counted(removed_markers, 'citation')} pointed to no passage"
         validity = at_most(CAP_INVALID_CITATION, validity, told)
     borne_out = all(claim.status is ClaimStatus.SUPPORTED for claim in claims)
     if misled := bool(removed_markers) and not borne_out:
@@ -234,9 +224,7 @@ def _claim(checked: CheckedClaim, evidence: Sequence[Evidence], page_text: PageT
 def _claim_of_figures(checked: CheckedClaim, evidence: Sequence[Evidence], page_text: PageText) -> Claim:
     """Each figure must stand where it was taken from, on a page that the claim cites."""
     claim, status, reason = checked.claim, checked.status, checked.reason
-    cited = {
-        (item.passage.document_id, item.passage.page_index): item for item in evidence if item.number in claim.citations
-    }
+    cited = {item.passage.page: item for item in evidence if item.number in claim.citations}
     quotation = None
     for figure in claim.figures:
         item = cited.get((figure.document_id, figure.page_index))

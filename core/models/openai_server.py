@@ -10,16 +10,7 @@ from pydantic import BaseModel, ConfigDict
 from core.domain.errors import ModelUnavailableError, SettingsError
 from core.domain.ports import Vectors
 from core.domain.settings import Settings, is_this_machine, server_address
-from core.models.client import (
-    REPLY_BYTES,
-    STREAM_BYTES,
-    UNREADABLE,
-    ServerTrouble,
-    ask,
-    limited,
-    stream,
-    trouble_of,
-)
+from core.models.client import REPLY_BYTES, STREAM_BYTES, UNREADABLE, ServerTrouble, ask, limited, stream, trouble_of
 from core.models.embed import EMBED_SECONDS, ServedEmbedder, unit_vectors
 from core.models.keys import CHAT_KEY, EMBEDDING_KEY, key_for
 from core.models.ollama import MODEL_NAME

@@ -10,7 +10,7 @@ from itertools import pairwise
 
 from core.domain.documents import PageKey, Passage
 from core.domain.search import Candidate, SearchPlan
-from core.text.terms import content_terms, rarity
+from core.text.terms import cached_terms, rarity
 
 FEATURES: tuple[str, ...] = (
     "keyword share", "printed share", "dense gap", "document match", "passage coverage", "passage length",
@@ -21,11 +21,6 @@ EITHER_WAY = frozenset(("passage length", "page size"))
 MOST_TOP_LINES = 6
 
 _NUMBERED = re.compile(r"^([A-Za-z.]{1,40}(?: study)?)\s{0,9}-?\s{0,9}(\d[\w.-]*|[A-Z]|[IVX]{1,9})$")
-
-
-@lru_cache(maxsize=8192)
-def _terms(text: str) -> tuple[str, ...]:
-    return tuple(content_terms(text))
 
 
 def describe_candidates(
@@ -41,13 +36,13 @@ def describe_candidates(
     """
     found = {candidate.passage.page: [candidate.passage] for candidate in candidates}
     texts = {page: [passage.text for passage in pages.get(page) or own] for page, own in found.items()}
-    weights = rarity([{term for text in parts for term in _terms(text)} for parts in texts.values()])
+    weights = rarity([{term for text in parts for term in cached_terms(text)} for parts in texts.values()])
     of_pages = {page: _page_figures(plan, found[page][0], parts, page_counts) for page, parts in texts.items()}
     tops = {
         name: max((candidate.scores.get(name, 0.0) for candidate in candidates), default=0.0)
         for name in ("keyword", "keyword printed", "dense")
     }
-    asked = frozenset(_terms(plan.sub_queries[0].text))
+    asked = frozenset(cached_terms(plan.sub_queries[0].text))
     headings = _headings(plan)
     described = []
     for candidate in candidates:
@@ -57,7 +52,7 @@ def describe_candidates(
             "printed share": score("keyword printed", 0.0) / (tops["keyword printed"] or 1.0),
             "dense gap": score("dense", 0.0) - tops["dense"],
             "document match": score("document match", 0.0),
-            "passage coverage": _covered(asked, frozenset(_terms(passage.text)), weights),
+            "passage coverage": _covered(asked, frozenset(cached_terms(passage.text)), weights),
             "passage length": min(len(passage.text) / 1000, 1.0),
             "path section": _likeness(headings, passage.heading_path),
             **of_pages[passage.page],
@@ -70,8 +65,8 @@ def _page_figures(
     plan: SearchPlan, passage: Passage, texts: Sequence[str], page_counts: Mapping[str, int]
 ) -> dict[str, float]:
     text = "\n".join(texts)
-    asked = frozenset(pairwise(_terms(plan.sub_queries[0].text)))
-    printed = {pair for part in texts for pair in pairwise(_terms(part))}
+    asked = frozenset(pairwise(cached_terms(plan.sub_queries[0].text)))
+    printed = {pair for part in texts for pair in pairwise(cached_terms(part))}
     names = {str(passage.page_index + 1), passage.page_label}
     if passage.page_index == 0:
         names.add("first")
@@ -100,7 +95,7 @@ def _covered(wanted: frozenset[str], found: frozenset[str], weights: Mapping[str
 
 def _likeness(wanted: Iterable[str], lines: Sequence[str]) -> float:
     """How much a line is one of the wanted headings, and nothing else: shared terms over all terms."""
-    pairs = [(frozenset(_terms(heading)), frozenset(_terms(line))) for heading in wanted for line in lines]
+    pairs = [(frozenset(cached_terms(heading)), frozenset(cached_terms(line))) for heading in wanted for line in lines]
     return max((len(heading & line) / len(heading | line) for heading, line in pairs if heading | line), default=0.0)
 
 

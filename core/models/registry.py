@@ -51,10 +51,7 @@ class ChatProvider(Protocol):
         """Have it loaded before it is asked, where the server loads models when asked; trouble is told by the turn."""
 
 
-CHAT: dict[str, ChatProvider] = {
-    "ollama": OllamaProvider(),
-    "openai": OpenAiProvider(),
-}
+CHAT: dict[str, ChatProvider] = {"ollama": OllamaProvider(), "openai": OpenAiProvider()}
 """In the order in which ``auto`` asks them."""
 EMBEDDERS: dict[str, Callable[[Settings, str], Embedder]] = {
     "minilm": MiniLmEmbedder.open,

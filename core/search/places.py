@@ -28,10 +28,7 @@ _NUMBERED = re.compile(
     r"note|step|article|annex|equation|algorithm|schedule|case study)|§)"
     r"\s{0,4}-?\s{0,4}(?:\d+(?:[.-]\d+)*[A-Za-z]?|[A-Z]\b|[IVX]+\b)"
 )
-_TITLED = re.compile(
-    rf"\b(?:{'|'.join(PARTS)})\s{{1,3}}[“\"«„](?P<title>[^“”\"«»„\n]{{1,120}})[”\"»“]",
-    re.IGNORECASE,
-)
+_TITLED = re.compile(rf"\b(?:{'|'.join(PARTS)})\s{{1,3}}[“\"«„](?P<title>[^“”\"«»„\n]{{1,120}})[”\"»“]", re.IGNORECASE)
 _YEAR = re.compile(r"(?:\b|(?<=FY)|(?<=fy)|(?<=Q[1-4]))(?:19|20)\d{2}(?!\d)")
 _YEAR_SPAN = re.compile(r"((?:19|20)\d{2})\s*(?:-|–|to|through|and)\s*(?:FY\s?)?((?:19|20)\d{2})", re.IGNORECASE)
 _FISCAL_YEAR = re.compile(r"\bFY\s?['’]?((?:19|20)?\d{2})\b")

@@ -7,14 +7,13 @@ from typing import Any
 
 from core.domain.figures import Figure
 from core.text.numbers import quantities
-from core.text.stating import series_of, with_measure
+from core.text.stating import SCALES, series_of, with_measure
 
 MOST_BARS = 8
 """More periods are drawn as a line."""
 _HEIGHT, _STEP = 260, 32
 """Pixels: of the chart, and of a row where rows stand one below the other."""
 _TICKS = 6
-_SCALES = {1000: "thousand", 10**6: "million", 10**9: "billion", 10**12: "trillion"}
 
 
 def chart_of(figures: Sequence[Figure]) -> dict[str, Any] | None:
@@ -45,7 +44,7 @@ def _specification(figures: Sequence[Figure], title: str, names: Sequence[str]) 
         for name, figure in rows
     ]
     first = figures[0]
-    measure = " ".join(filter(None, [first.unit, _SCALES.get(first.scale, "")]))
+    measure = " ".join(filter(None, [first.unit, SCALES.get(first.scale, "")]))
     bars = not of_a_row or len(values) <= MOST_BARS
     along = {"field": "Of", "type": "ordinal", "sort": None, "title": None}
     axis = {"title": measure or None, "format": ",~f", "tickCount": _TICKS}

@@ -11,12 +11,11 @@ from decimal import Decimal
 from core.text.numbers import MEASURES
 
 _CODES = "USD|EUR|GBP|CHF|JPY|CNY|RMB|INR|CAD|AUD|SEK|NOK|DKK|PLN|BRL|KRW|ZAR|SGD|HKD|NZD|MXN"
-_SIGNS = {"$": "USD", "€": "EUR", "£": "GBP", "¥": "JPY", "₹": "INR", "₽": "RUB", "RMB": "CNY"}
-_CURRENCY = rf"(?:US|A|AU|C|CA|NZ|HK|S|R)?\$|[€£¥₹₽]|\b(?:{_CODES})\b"
-_DOLLARS = {
-    "US$": "USD", "A$": "AUD", "AU$": "AUD", "C$": "CAD", "CA$": "CAD", "NZ$": "NZD", "HK$": "HKD", "S$": "SGD",
-    "R$": "BRL",
+_SIGNS = {
+    "$": "USD", "€": "EUR", "£": "GBP", "¥": "JPY", "₹": "INR", "₽": "RUB", "RMB": "CNY", "US$": "USD", "A$": "AUD",
+    "AU$": "AUD", "C$": "CAD", "CA$": "CAD", "NZ$": "NZD", "HK$": "HKD", "S$": "SGD", "R$": "BRL",
 }  # fmt: skip
+_CURRENCY = rf"(?:US|A|AU|C|CA|NZ|HK|S|R)?\$|[€£¥₹₽]|\b(?:{_CODES})\b"
 _NAMES = {
     "dollar": "USD", "euro": "EUR", "pound": "GBP", "sterling": "GBP", "yen": "JPY", "yuan": "CNY", "rupee": "INR",
     "franc": "CHF",
@@ -38,6 +37,7 @@ _FIGURE = re.compile(
 _DECIMAL_COMMA = re.compile(r"\d,\d{1,2}(?!\d)|\.\d{3}[.,]")
 _DECIMAL_POINT = re.compile(r"\d\.\d{1,2}(?!\d)|,\d{3}")
 _GROUPED = re.compile(r"\d{1,3}(?:([.,' ])\d{3})(?:\1\d{3}){0,8}")
+_LAKHS = re.compile(r"\d{1,2}(?:,\d\d){0,8},\d{3}")
 _STATED = re.compile(
     rf"(?P<currency>{_CURRENCY}|\b(?:{'|'.join(_NAMES)})s?\b)?\s?(?:(?<!\d)['’]?(?P<zeros>000)s?\b"
     rf"|\(?\b(?P<scale>{_LONG})(?:s|en)?\b|(?<=[$€£¥])(?P<short>bn|mn|m|k)\b)"
@@ -92,11 +92,9 @@ def stated_measure(text: str) -> tuple[str, int]:
     "In millions, except per share data" gives millions; "Earnings per share" gives 1, whatever the table says.
     """
     kept = _EXCEPT.sub("", text)
-    stated = next((match for match in _STATED.finditer(kept)), None)
     scale, unit = 0, ""
-    if stated:
-        word = (stated["zeros"] or stated["scale"] or stated["short"]).lower()
-        scale = _SCALE_WORDS[word]
+    if stated := _STATED.search(kept):
+        scale = _SCALE_WORDS[(stated["zeros"] or stated["scale"] or stated["short"]).lower()]
         unit = _currency(stated["currency"] or stated["of"] or "")
     if not unit and (found := _STATED_CURRENCY.search(kept)):
         unit = _currency(found.group())
@@ -114,20 +112,12 @@ def _value(digits: str, *, decimal_comma: bool) -> Decimal | None:
         whole, rest = digits, ""
     if rest and not rest.isdigit():
         return None
-    if whole and not whole.isdigit() and not _GROUPED.fullmatch(whole) and not _lakhs(whole):
+    if whole and not whole.isdigit() and not _GROUPED.fullmatch(whole) and not _LAKHS.fullmatch(whole):
         return None
     plain = "".join(filter(str.isdigit, whole)) or "0"
     return Decimal(f"{plain}.{rest}" if rest else plain)
 
 
-def _lakhs(digits: str) -> bool:
-    return bool(re.fullmatch(r"\d{1,2}(?:,\d\d){0,8},\d{3}", digits))
-
-
 def _currency(word: str) -> str:
     upper = word.upper()
-    if upper in _DOLLARS:
-        return _DOLLARS[upper]
-    if upper in _SIGNS:
-        return _SIGNS[upper]
-    return _NAMES.get(word.lower().rstrip("s"), upper)
+    return _SIGNS.get(upper) or _NAMES.get(word.lower().rstrip("s"), upper)

@@ -33,11 +33,6 @@ class NormalizedText:
     def _mapped(self) -> tuple[str, list[int]]:
         return _normalize(self.text)
 
-    @property
-    def plain(self) -> str:
-        """Return the normalised text."""
-        return self._mapped[0]
-
     def locate(self, quotation: str) -> Span | None:
         """Return where `quotation` stands in the original text, or None if it does not stand there word for word."""
         wanted = _normalize(quotation)[0].strip(_EDGES)

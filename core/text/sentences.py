@@ -148,9 +148,6 @@ def _in_english(text: str) -> bool:
 
 
 def _stripped(text: str, start: int, end: int) -> Iterator[Span]:
-    while start < end and text[start].isspace():
-        start += 1
-    while end > start and text[end - 1].isspace():
-        end -= 1
-    if end > start:
-        yield Span(start, end)
+    said = text[start:end]
+    if said.strip():
+        yield Span(end - len(said.lstrip()), start + len(said.rstrip()))

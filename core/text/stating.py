@@ -4,6 +4,7 @@ Whoever states a figure and whoever checks the statement make it here, from the 
 """
 
 import ast
+import operator
 import re
 import threading
 from collections.abc import Callable, Mapping, Sequence
@@ -21,7 +22,7 @@ FEWEST_OF_A_SERIES = 3
 DRAWN_FROM = 0.5
 """The probability from which on a series is drawn that code found."""
 _LONGEST_EXPRESSION = 400
-_SCALES = {1000: "thousand", 10**6: "million", 10**9: "billion", 10**12: "trillion"}
+SCALES = {1000: "thousand", 10**6: "million", 10**9: "billion", 10**12: "trillion"}
 _SIGNS = {"USD": "$", "EUR": "€", "GBP": "£", "JPY": "¥", "CNY": "¥", "INR": "₹"}
 _NO_TEX = re.compile(r"[^\w\s$€£¥₹%.,()−-]")
 _LONGEST_GROUP = 40
@@ -32,19 +33,16 @@ _FOOTNOTE = re.compile(r"(?<=\w) ?(?:\((?:\d|[a-z])\)){1,4}$")
 """Behind a name: "2015(1)", "Net sales (a)(b)"."""
 _DECIMALS = 2
 """Of what is divided."""
-_OPERATIONS: Mapping[type[ast.operator], Callable[[Decimal, Decimal], Decimal]] = {
-    ast.Add: lambda a, b: a + b,
-    ast.Sub: lambda a, b: a - b,
-    ast.Mult: lambda a, b: a * b,
-    ast.Div: lambda a, b: a / b,
-    ast.Pow: lambda a, b: a**b,
-}
-_RELATIONS: Mapping[type[ast.cmpop], Callable[[Decimal, Decimal], bool]] = {
-    ast.Gt: lambda a, b: a > b,
-    ast.Lt: lambda a, b: a < b,
-}
 _WEAK, _MIDDLE, _STRONG = 1, 2, 3
 """How tightly sums, products and all else hold together."""
+_OPERATIONS: Mapping[type[ast.operator], tuple[Callable[[Decimal, Decimal], Decimal], str, int]] = {
+    ast.Add: (operator.add, "+", _WEAK),
+    ast.Sub: (operator.sub, "-", _WEAK),
+    ast.Mult: (operator.mul, "*", _MIDDLE),
+    ast.Div: (operator.truediv, "/", _MIDDLE),
+    ast.Pow: (operator.pow, "**", _STRONG),
+}
+_RELATIONS: Mapping[type[ast.cmpop], Callable[[Decimal, Decimal], bool]] = {ast.Gt: operator.gt, ast.Lt: operator.lt}
 
 
 class NotComputableError(ValueError):
@@ -82,8 +80,8 @@ def with_measure(figure: Figure) -> str:
     printed = printed_figure(figure.text)
     own_unit, own_scale = (printed.unit, printed.scale) if printed else ("", 0)
     text = figure.text
-    if figure.scale in _SCALES and not own_scale:
-        text = f"{text} {_SCALES[figure.scale]}"
+    if figure.scale in SCALES and not own_scale:
+        text = f"{text} {SCALES[figure.scale]}"
     return text if own_unit else _with_unit(text, figure.unit)
 
 
@@ -141,8 +139,8 @@ def result(figures: Sequence[Figure], computation: Computation) -> str:
     """What is computed, rounded, with unit and scale. Raises NotComputableError."""
     value = compute(figures, computation)
     text = f"{_rounded(value, figures, computation):,f}"
-    if computation.scale in _SCALES:
-        text = f"{text} {_SCALES[computation.scale]}"
+    if computation.scale in SCALES:
+        text = f"{text} {SCALES[computation.scale]}"
     return _with_unit(text, computation.unit)
 
 
@@ -218,10 +216,10 @@ def _parsed(expression: str) -> ast.expr:
 
 def _evaluated(node: ast.expr, values: Mapping[str, Decimal]) -> Decimal:
     match node:
-        case ast.BinOp(left, operator, right) if type(operator) in _OPERATIONS:
-            return _OPERATIONS[type(operator)](_evaluated(left, values), _evaluated(right, values))
-        case ast.Compare(left, [operator], [right]) if type(operator) in _RELATIONS:
-            return Decimal(_RELATIONS[type(operator)](_evaluated(left, values), _evaluated(right, values)))
+        case ast.BinOp(left, sign, right) if type(sign) in _OPERATIONS:
+            return _OPERATIONS[type(sign)][0](_evaluated(left, values), _evaluated(right, values))
+        case ast.Compare(left, [sign], [right]) if type(sign) in _RELATIONS:
+            return Decimal(_RELATIONS[type(sign)](_evaluated(left, values), _evaluated(right, values)))
         case ast.UnaryOp(ast.USub(), operand):
             return -_evaluated(operand, values)
         case ast.Call(ast.Name("abs"), [operand], []):
@@ -239,8 +237,8 @@ def _plain(node: ast.expr, numbers: Mapping[str, str]) -> tuple[str, int]:
         case ast.Compare(left, [compared], [right]):
             sign = ">" if isinstance(compared, ast.Gt) else "<"
             return f"{_plain(left, numbers)[0]} {sign} {_plain(right, numbers)[0]}", _WEAK
-        case ast.BinOp(left, operator, right):
-            sign, hold = _signs(operator)
+        case ast.BinOp(left, between, right):
+            _, sign, hold = _OPERATIONS[type(between)]
             return f"{_held(_plain(left, numbers), hold)} {sign} {_held(_plain(right, numbers), hold + 1)}", hold
         case ast.UnaryOp(ast.USub(), operand):
             return f"-{_held(_plain(operand, numbers), _STRONG)}", _WEAK
@@ -256,8 +254,8 @@ def _tex(node: ast.expr, numbers: Mapping[str, str]) -> tuple[str, int]:
         case ast.BinOp(left, ast.Pow(), right):
             base = _tex(left, numbers)[0]
             return rf"\left({base}\right)^{{{_tex(right, numbers)[0]}}}", _STRONG
-        case ast.BinOp(left, operator, right):
-            sign, hold = _signs(operator)
+        case ast.BinOp(left, between, right):
+            _, sign, hold = _OPERATIONS[type(between)]
             sign = sign.replace("*", r"\times")
             return f"{_held(_tex(left, numbers), hold)} {sign} {_held(_tex(right, numbers), hold + 1)}", hold
         case ast.UnaryOp(ast.USub(), operand):
@@ -271,19 +269,6 @@ def _number(node: ast.expr, numbers: Mapping[str, str]) -> tuple[str, int]:
     text = numbers.get(node.id, node.id) if isinstance(node, ast.Name) else ast.unparse(node)
     text = f"{int(text):,}" if text.isdecimal() else text
     return text, _WEAK if text.startswith("-") else _STRONG
-
-
-def _signs(operator: ast.operator) -> tuple[str, int]:
-    match operator:
-        case ast.Add():
-            return "+", _WEAK
-        case ast.Sub():
-            return "-", _WEAK
-        case ast.Mult():
-            return "*", _MIDDLE
-        case ast.Div():
-            return "/", _MIDDLE
-    return "**", _STRONG
 
 
 def _held(told: tuple[str, int], hold: int) -> str:

@@ -68,6 +68,11 @@ def content_terms(text: str) -> list[str]:
     return [stem(word) for word in words(text) if word.lower() not in FUNCTION_WORDS]
 
 
+@lru_cache(maxsize=65536)
+def cached_terms(text: str) -> tuple[str, ...]:
+    return tuple(content_terms(text))
+
+
 def rarity(term_sets: Collection[Iterable[str]]) -> Mapping[str, float]:
     """Return a weight per term: the fewer of the sets hold it, the heavier it is (inverse document frequency)."""
     counts = Counter(term for terms in term_sets for term in set(terms))

@@ -167,10 +167,7 @@ def test_what_is_struck_out_is_kept_apart(tmp_path: Path, noun: str, way: str) -
         (("The members asked for more infor-", "mation on the prices."), "information on the prices"),
         (("Die Ordnung regelt das Be-", "und Entladen der Schiffe."), "Be- und Entladen"),
         (("De pachter betaalt de water-", "en stroomkosten van het schip."), "water- en stroomkosten"),
-        (
-            ("Der Wasser-", "zähler wird nie abge-", "lesen, sagt die Ordnung."),
-            "Der Wasserzähler wird nie abgelesen",
-        ),
+        (("Der Wasser-", "zähler wird nie abge-", "lesen, sagt die Ordnung."), "Der Wasserzähler wird nie abgelesen"),
         (("Bezoekers betalen vier euro voor een rond-", "leiding in de molen."), "een rondleiding in de molen"),
         (("De schoonmaak-", "bijdrage ligt in de kluis van het beheerders-", "kantoor."), "het beheerderskantoor"),
         (("Le loyer est payable d'avance et le rembour-", "sement suit en mars."), "le remboursement suit"),

@@ -15,13 +15,7 @@ from core.documents.formats.pdf import opening, reading
 from core.documents.formats.pdf.reading import OpenPdf
 from core.documents.reader import ProcessReader, _Worker
 from core.domain.documents import OutlineEntry, Page, PageStatus
-from core.domain.errors import (
-    DocumentError,
-    EmptyFileError,
-    NotAPdfError,
-    PasswordNeededError,
-    UnreadablePdfError,
-)
+from core.domain.errors import DocumentError, EmptyFileError, NotAPdfError, PasswordNeededError, UnreadablePdfError
 from core.domain.settings import Settings
 from tests.support import pdfs
 

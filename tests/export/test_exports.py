@@ -117,9 +117,7 @@ def test_libreoffice_opens_the_word_document_and_keeps_its_footnotes(
 def test_word_quotes_below_what_is_told_in_other_words(pincite: Pincite, turn: Turn) -> None:
     number = turn.citations[0].number
     pincite.reviews.decide(
-        turn.id,
-        ReviewDecision.EDITED,
-        final_answer=f"Who pays late owes 1.5 % of the amount per month [{number}].",
+        turn.id, ReviewDecision.EDITED, final_answer=f"Who pays late owes 1.5 % of the amount per month [{number}]."
     )
     reviewed = pincite.turns.get(turn.id)
     content = pincite.exports.of_turn(turn.id, ExportForm.WORD)

@@ -1,6 +1,5 @@
 """A question for a figure is answered with the cell whose row, group, column and period it names."""
 
-from collections.abc import Sequence
 from dataclasses import replace
 from decimal import Decimal
 
@@ -33,8 +32,8 @@ def _table(rows: tuple[tuple[str, ...], ...] = HARBOUR, caption: str = "Harbour 
     return table_of(rows, caption)
 
 
-def find(question: str, tables: list[Table], printed: Sequence[str] = ()) -> FoundCells:
-    ranking = rank(question, tables, printed)
+def find(question: str, tables: list[Table]) -> FoundCells:
+    ranking = rank(question, tables)
     assert ranking is not None
     return finding(ranking, tables)
 
@@ -82,11 +81,6 @@ def test_cells_that_could_both_be_meant_are_given() -> None:
 def test_the_group_that_a_question_names_decides() -> None:
     answers = find("How much crane hire was among the costs in 2020?", [_table()]).answers
     assert [found.cell.text for found in answers] == ["(64)"]
-
-
-def test_terms_of_a_trade_are_found_under_the_words_that_are_printed() -> None:
-    answers = find("What was the dig budget in 2021?", [_table()], printed=["dredging"]).answers
-    assert [found.cell.text for found in answers] == ["(620)"]
 
 
 def test_the_table_whose_caption_is_asked_for_is_read() -> None:

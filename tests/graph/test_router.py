@@ -31,8 +31,7 @@ def _told(file: str) -> list[tuple[str, str, bool]]:
 
 
 @pytest.mark.parametrize(
-    ("file", "least"),
-    [("utterances.tsv", 0.95), ("utterances_unseen.tsv", 0.9), ("utterances_overview.tsv", 0.8)],
+    ("file", "least"), [("utterances.tsv", 0.95), ("utterances_unseen.tsv", 0.9), ("utterances_overview.tsv", 0.8)]
 )
 def test_messages_are_told_apart(file: str, least: float) -> None:
     told = _told(file)

@@ -48,11 +48,7 @@ def _finished_pages(settings: Settings) -> set[str]:
 
 @pytest.mark.parametrize(("least", "further"), [(4, 200), pytest.param(20, 20, marks=pytest.mark.campaign)])
 def test_ingest_survives_being_killed_anywhere(
-    settings: Settings,
-    tmp_path: Path,
-    start: multiprocessing.context.ForkServerContext,
-    least: int,
-    further: int,
+    settings: Settings, tmp_path: Path, start: multiprocessing.context.ForkServerContext, least: int, further: int
 ) -> None:
     """At least so often; each process may go so many statements further than the one before."""
     for number, pages in enumerate(FILES):

@@ -22,16 +22,7 @@ from core.store.library import Library
 from core.store.shelf import Shelf
 from tests.ingest.pdfium_reader import PdfiumReader
 
-TABLES = (
-    "documents",
-    "metadata",
-    "pages",
-    "passages",
-    "passage_words",
-    "embeddings",
-    "jobs",
-    "removals",
-)
+TABLES = ("documents", "metadata", "pages", "passages", "passage_words", "embeddings", "jobs", "removals")
 LONG_SECONDS = 300.0
 
 

@@ -17,12 +17,7 @@ def test_prose_lists_and_tables_come_apart_into_claims_with_their_place() -> Non
         "- Margin: 12 % [1, 4]\n\n| Year | Profit |\n|---|---|\n| 2023 | 17 |\n\nWould you like more detail?"
     )
     claims = extract_claims(answer)
-    assert [claim.text for claim in claims] == [
-        "Revenue rose by 5 %.",
-        "Costs fell.",
-        "- Margin: 12 %",
-        "17",
-    ]
+    assert [claim.text for claim in claims] == ["Revenue rose by 5 %.", "Costs fell.", "- Margin: 12 %", "17"]
     assert claims[-1].told == "2023, Profit: 17"
     assert [claim.citations for claim in claims] == [(1,), (2, 3), (1, 4), ()]
     plain = plain_text(read_marks(answer)[0])

@@ -26,14 +26,7 @@ def page_text(document_id: str, page_index: int) -> str:
 def decided(number: int, answer: str, decision: ReviewDecision) -> Turn:
     evidence = (Evidence(1, Passage("p", "d", 0, "1", TEXT, 0, len(TEXT)), "lease.pdf"),)
     parts = read_marks(answer)[0]
-    verdict = verdict_of(
-        "What is the rent?",
-        parts,
-        evidence,
-        removed_markers=0,
-        page_text=page_text,
-        threshold=0.65,
-    )
+    verdict = verdict_of("What is the rent?", parts, evidence, removed_markers=0, page_text=page_text, threshold=0.65)
     review = Review(str(number), decision, answer, "", "anna", "2026-01-01T00:00:00+00:00")
     return Turn(
         str(number), "s", number, "What is the rent?", Mode.DOCUMENTS, ("d",), "ollama", TurnStatus.REVIEWED, "",

@@ -246,9 +246,7 @@ def test_a_stream_that_is_dropped_lets_the_server_go_also_on_the_thread_that_ask
     with openai_stand_in(Script(pieces=("One ", "two "), gate=threading.Event())) as script:
         asked: dict[str, Any] = {"model": "m", "messages": [{"role": "user", "content": "?"}], "stream": True}
         parts = stream(
-            openai_at(script.address, ""),
-            lambda server: server.chat.completions.create(**asked),
-            seconds=60,
+            openai_at(script.address, ""), lambda server: server.chat.completions.create(**asked), seconds=60
         )
         assert next(parts).choices[0].delta.content == "One "
         client._loop().call_soon_threadsafe(parts.close)

@@ -118,10 +118,7 @@ def test_the_correction_by_own_reviews_is_put_in_use_and_taken_back(
     assert "off by 10% on average, the corrected one by 4%" in screen.words()
     assert "1,918 hard questions" in screen.words()
     screen.press("Use the corrected confidence")
-    assert (
-        app.settings.current.confidence_slope,
-        app.settings.current.confidence_intercept,
-    ) == (0.5, 0.2)
+    assert (app.settings.current.confidence_slope, app.settings.current.confidence_intercept) == (0.5, 0.2)
     assert "catches about 80% of the wrong ones, measured on your own 60 decisions" in screen.words()
     screen.press("Go back to the built-in confidence")
     assert not app.confidence.is_learned

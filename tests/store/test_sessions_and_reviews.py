@@ -35,11 +35,7 @@ class Desk:
         self.world = World(
             directory, self.model, recall=lambda question, ids: self.reviews.reviewed_match(question, ids), **choices
         )
-        self.reviews = Reviews(
-            self.world.database,
-            self.world.turns,
-            cite=self._cite,
-        )
+        self.reviews = Reviews(self.world.database, self.world.turns, cite=self._cite)
 
     def _cite(self, turn: Turn, text: str) -> tuple[tuple[AnswerPart, ...], tuple[Citation, ...]]:
         cited = cite_typed(text, turn.evidence, self.world.shelf.page_text)

@@ -20,9 +20,7 @@ class Format(Protocol):
         """Write what it says as pages; the same file gives the same pages."""
 
 
-FORMATS: list[Format] = [
-    word,
-]
+FORMATS: list[Format] = [word]
 
 
 def save_as_pdf(path: Path, password: str, target: Path) -> None:

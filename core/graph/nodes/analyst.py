@@ -53,7 +53,8 @@ def analyst(state: TurnState, runtime: Runtime[TurnContext]) -> TurnState:
         | ({"read as": state.asked, "because": "it names a place in the last answer's table"} if gone_on else {}),
         returned={"stated": [_line(stated) for stated in analysis.stated]},
     )
-    return replace(state, stated=analysis.stated, notices=_with_what_lacks(state.notices, analysis))
+    notices = tuple(dict.fromkeys([*state.notices, *filter(None, [analysis.missing])]))
+    return replace(state, stated=analysis.stated, notices=notices)
 
 
 def of_what_is_called(question: str, tables: Sequence[Table], called: Mapping[str, Iterable[str]]) -> list[Table]:
@@ -114,14 +115,10 @@ def _of_pieces(
     return state, Analysis(tuple(stated), " ".join(dict.fromkeys(missing)))
 
 
-def _with_what_lacks(notices: Iterable[str], analysis: Analysis) -> tuple[str, ...]:
-    return tuple(dict.fromkeys([*notices, *filter(None, [analysis.missing])]))
-
-
 def best_pages(evidence: Sequence[Evidence]) -> list[PageKey]:
     """The pages of the best passages, in the order of their documents."""
     ranked = sorted(evidence, key=lambda item: -item.scores.get("reranked", 0.0))
-    pages = dict.fromkeys((item.passage.document_id, item.passage.page_index) for item in ranked)
+    pages = dict.fromkeys(item.passage.page for item in ranked)
     return sorted(list(pages)[:MOST_PAGES])
 
 

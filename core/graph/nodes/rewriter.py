@@ -84,9 +84,6 @@ def _wordings(question: str, context: TurnContext) -> list[str]:
     """The question in a language model's other words; none where none is connected, or what it says is no list."""
     reply = context.model.structured(PROMPTS["wordings"], question, WORDING_SCHEMA)
     said = reply.get("wordings") if reply else None
-    texts = (
-        [" ".join(one.split())[:LONGEST_WORDING] for one in said if isinstance(one, str)]
-        if isinstance(said, list)
-        else []
-    )
+    listed = said if isinstance(said, list) else []
+    texts = [" ".join(one.split())[:LONGEST_WORDING] for one in listed if isinstance(one, str)]
     return [text for text in dict.fromkeys(texts) if text and text != question][:MOST_WORDINGS]

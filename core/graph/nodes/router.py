@@ -86,12 +86,7 @@ def router(state: TurnState, runtime: Runtime[TurnContext]) -> TurnState:
     if intent is None:
         intent, why = _by_probe(text, wish, state, context)
     routed = replace(
-        state,
-        intent=intent,
-        standalone=text,
-        draws=wish_of(text)[0] is Wish.CHART,
-        targets=mentioned,
-        notices=notices,
+        state, intent=intent, standalone=text, draws=wish_of(text)[0] is Wish.CHART, targets=mentioned, notices=notices
     )
     context.note(
         decided={
