@@ -12,7 +12,7 @@ from core.domain.keys import Key, in_words
 
 ENDINGS = (".pdf", ".docx")
 """Of the files that can be added."""
-READER = 2
+READER = 3
 """The version of how pages are read, kept with each page: raised by whatever makes them come out otherwise."""
 
 

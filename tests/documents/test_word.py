@@ -96,6 +96,44 @@ def test_signs_of_boxes_and_other_alphabets_are_kept(read: Read) -> None:
     assert page.text == "[ticked] Paid [unticked] Open → Здравствуйте"
 
 
+def test_page_numbers_of_sections_are_words_own(read: Read) -> None:
+    def fill(document: Document) -> None:
+        document.add_paragraph("The preface.")
+        words.page_begins(document.add_paragraph("More of it."))
+        words.counted(document, "lowerRoman")
+        document.add_section()
+        words.page_begins(document.add_paragraph())
+        document.add_paragraph("The first chapter.")
+        words.counted(document, "decimal", start=1)
+
+    assert [page.page_label for page in read(fill)] == ["i", "ii", "1"]
+
+
+def test_controls_fields_formulas_and_symbols_say_what_they_show(read: Read) -> None:
+    def fill(document: Document) -> None:
+        words.controlled(document, "Date of birth", "14.03.1981")
+        words.fielded(document.add_paragraph("Dear "), "Jones")
+        words.formula(document.add_paragraph("x is "))
+        words.symbol(document.add_paragraph("at most "), "Symbol", "F0A3")
+
+    [page] = read(fill)
+    assert page.text.split("\n") == ["Date of birth\t14.03.1981", "Dear Jones", "x is (1)/(2)", "at most ≤"]
+
+
+def test_rows_at_the_edges_of_pages_are_rows_and_years_no_line_numbers(read: Read) -> None:
+    def fill(document: Document) -> None:
+        table = document.add_table(rows=0, cols=3)
+        for number in range(150):
+            texts = (f"Station {number}", str(300 + 7 * number), str(1850 + number))
+            for cell, text in zip(table.add_row().cells, texts, strict=True):
+                cell.text = text
+
+    pages = read(fill)
+    blocks = [(block, page.text[block.start : block.end]) for page in pages for block in page.blocks]
+    assert len(pages) > 3 and {block.kind for block, _ in blocks} == {BlockKind.TABLE_ROW}
+    assert [text.split("\t")[-1] for _, text in blocks] == [str(1850 + number) for number in range(150)]
+
+
 def test_letters_without_a_font_are_refused_with_what_to_do(read: Read) -> None:
     with pytest.raises(UnreadablePdfError, match="letters that no font here can show") as refused:
         read(lambda document: document.add_paragraph("שלום"))
@@ -134,7 +172,7 @@ def test_a_damaged_package_is_refused_in_a_sentence(content: bytes, tmp_path: Pa
     path = tmp_path / "file.docx"
     with zipfile.ZipFile(path, "w") as package:
         package.writestr("word/document.xml", content)
-    with pytest.raises(DocumentError, match="damaged, or no ordinary Word file"):
+    with pytest.raises(DocumentError, match="ordinary Word document"):
         word.save_as_pdf(path, tmp_path / "out.pdf")
 
 

@@ -83,3 +83,49 @@ def noted(document: Document, paragraph: Paragraph, text: str) -> None:
     reference = OxmlElement("w:footnoteReference")
     reference.set(qn("w:id"), "1")
     paragraph.add_run()._r.append(reference)
+
+
+def counted(document: Document, form: str, *, start: int = 0) -> None:
+    """How the pages of the last section are numbered."""
+    section = document.sections[-1]._sectPr
+    for before in section.findall(qn("w:pgNumType")):
+        section.remove(before)
+    kind = OxmlElement("w:pgNumType")
+    kind.set(qn("w:fmt"), form)
+    if start:
+        kind.set(qn("w:start"), str(start))
+    section.append(kind)
+
+
+def controlled(document: Document, label: str, text: str) -> None:
+    """A row whose second cell is held by a content control."""
+    row = document.add_table(rows=1, cols=2).rows[0]
+    row.cells[0].text, row.cells[1].text = label, text
+    control, content, cell = OxmlElement("w:sdt"), OxmlElement("w:sdtContent"), row.cells[1]._tc
+    row._tr.append(control)
+    control.append(content)
+    content.append(cell)
+
+
+def fielded(paragraph: Paragraph, result: str) -> None:
+    """A field whose instruction holds another one, as mail merge writes it."""
+    for kind, text in (("begin", ""), ("", "IF "), ("begin", ""), ("separate", ""), ("", "M"), ("end", ""),
+                       ("", " = M"), ("separate", ""), ("", result), ("end", "")):  # fmt: skip
+        run = paragraph.add_run(text)._r
+        if kind:
+            mark = OxmlElement("w:fldChar")
+            mark.set(qn("w:fldCharType"), kind)
+            run.append(mark)
+
+
+def formula(paragraph: Paragraph) -> None:
+    """One half, as a fraction."""
+    parts = "".join(f"<m:{part}><m:r><m:t>{text}</m:t></m:r></m:{part}>" for part, text in (("num", "1"), ("den", "2")))
+    paragraph._p.append(parse_xml(f"<m:oMath {nsdecls('m')}><m:f>{parts}</m:f></m:oMath>"))
+
+
+def symbol(paragraph: Paragraph, font: str, code: str) -> None:
+    mark = OxmlElement("w:sym")
+    mark.set(qn("w:font"), font)
+    mark.set(qn("w:char"), code)
+    paragraph.add_run()._r.append(mark)

@@ -18,8 +18,9 @@ WINDOW = 5
 _AGREEING = 3
 """So many pages of a window must carry on one count before it is believed; of numbers alone on their line two."""
 _EDGE_LINES = 3
+_FEWEST_ROWS = 2 * _EDGE_LINES
 _EDGE_SHARE = 0.16
-_LINES_KEPT = 256
+_LINES_KEPT = 2048
 """Running lines come again on every page."""
 _ROMAN = re.compile(r"^(?=[ivxlc])(?:x[cl]|l?x{0,3})(?:ix|iv|v?i{0,3})$", re.I)
 _NUMBER = re.compile(
@@ -45,6 +46,8 @@ class EdgeLine:
     height: float
     kind: BlockKind
     numbers: tuple["PrintedLabel", ...]
+    is_row: bool = False
+    """Many lines of its page are like it: those of a table, of which any may stand at the edge."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,16 +76,19 @@ def window(page_index: int, page_count: int) -> range:
 def edge_lines(lines: Sequence[Line], height: float) -> list[EdgeLine]:
     """Return the outermost lines of a page, unless they stand too far inside it."""
     ordered = sorted(range(len(lines)), key=lambda number: lines[number].top)
+    texts = ["\t".join(segment.text for segment in line.segments) for line in lines]
+    alike = Counter(map(_key, texts))
     found = []
     heads, feet = ordered[:_EDGE_LINES], ordered[_EDGE_LINES:][-_EDGE_LINES:]
     for kind, numbers in ((BlockKind.HEADER, heads), (BlockKind.FOOTER, feet if len(ordered) > 1 else [])):
         for number in numbers:
-            line = lines[number]
-            text = "\t".join(segment.text for segment in line.segments)
+            line, text = lines[number], texts[number]
             place = (line.top + line.bottom) / max(2 * height, 1.0)
             if len(text) <= 160 and (place < _EDGE_SHARE or place > 1 - _EDGE_SHARE):
                 kind = BlockKind.HEADER if place < 0.5 else BlockKind.FOOTER
-                found.append(EdgeLine(number, _key(text), text, place, kind, _numbers(text, place)))
+                key = _key(text)
+                is_row = alike[key] > _FEWEST_ROWS and any(map(str.isalpha, key))
+                found.append(EdgeLine(number, key, text, place, kind, _numbers(text, place), is_row))
     return found
 
 
@@ -95,7 +101,8 @@ def running_lines(page_index: int, edges: Mapping[int, Sequence[EdgeLine]]) -> d
     return {
         own.line: own.kind
         for own in edges[page_index]
-        if sum(
+        if not own.is_row
+        and sum(
             any(own.key == other.key and abs(own.height - other.height) < 0.02 for other in lines) for lines in others
         )
         >= needed

@@ -36,7 +36,7 @@ def line_numbers(words: PageWords, lines: Sequence[Line]) -> NDArray[np.bool_]:
         if not found.any():
             continue
         top, bottom = words.boxes[found, 1].min(), words.boxes[found, 3].max()
-        if _has_head(words, found):
+        if _has_head(words, found) or _is_of_table(lines, found):
             continue
         beside = words.boxes[~found & (words.boxes[:, 3] > top) & (words.boxes[:, 1] < bottom)]
         inside = (
@@ -45,6 +45,14 @@ def line_numbers(words: PageWords, lines: Sequence[Line]) -> NDArray[np.bool_]:
         if len(beside) and inside.all():
             return found
     return np.zeros(len(words.texts), np.bool_)
+
+
+def _is_of_table(lines: Sequence[Line], found: NDArray[np.bool_]) -> bool:
+    """Whether most of the lines that have the numbers are rows of cells, or of figures alone: years of a table."""
+    rows = [line for line in lines if any(found[part.start : part.end].any() for part in line.segments)]
+    others = [[part for part in line.segments if not found[part.start : part.end].any()] for line in rows]
+    cells = [own for own in others if len(own) > 1 or (own and not any(map(str.isalpha, own[0].text)))]
+    return 2 * len(cells) > len(rows)
 
 
 def _has_head(words: PageWords, found: NDArray[np.bool_]) -> bool:

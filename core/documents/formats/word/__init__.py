@@ -30,5 +30,5 @@ def save_as_pdf(path: Path, target: Path) -> None:
     except UnreadablePdfError:
         raise
     except Exception as error:  # whatever a damaged package makes the libraries raise
-        what = f"{path.name} is damaged, or no ordinary Word file ({type(error).__name__})."
-        raise UnreadablePdfError(what, hint="Save it as a PDF in the program that shows it, and add that.") from error
+        what = f"{path.name} cannot be read as an ordinary Word document (.docx)."
+        raise UnreadablePdfError(what, hint="Save it as one, or as a PDF, in the program that shows it.") from error

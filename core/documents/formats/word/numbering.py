@@ -20,6 +20,8 @@ class _Level:
     start: int
     form: str
     text: str
+    in_figures: bool
+    """What stands in it of other levels is, too."""
 
 
 class Numbering:
@@ -28,11 +30,15 @@ class Numbering:
     def __init__(self, element: BaseOxmlElement | None) -> None:
         kinds = list(element.iterchildren(qn("w:abstractNum"))) if element is not None else []
         self._levels = {_value(kind, "w:abstractNumId"): _levels(kind) for kind in kinds}
+        styled = {_child_value(kind, "w:styleLink"): _value(kind, "w:abstractNumId") for kind in kinds}
+        linked = {_value(kind, "w:abstractNumId"): styled.get(_child_value(kind, "w:numStyleLink")) for kind in kinds}
         self._of: dict[str, tuple[str, dict[int, _Level], dict[int, int]]] = {}
         self._counts: dict[str, dict[int, int]] = defaultdict(dict)
         self._begun = set[str]()
         for number in element.iterchildren(qn("w:num")) if element is not None else ():
             abstract = _child_value(number, "w:abstractNumId")
+            if not self._levels.get(abstract):
+                abstract = linked.get(abstract) or abstract
             changed = list(number.iterchildren(qn("w:lvlOverride")))
             starts = {_whole(_value(one, "w:ilvl")): _child_value(one, "w:startOverride") for one in changed}
             own = {at: level for one in changed for at, level in _levels(one).items()}
@@ -55,26 +61,29 @@ class Numbering:
             del counts[deeper]
         if levels[at].form == "bullet":
             return BULLET
-        return _PLACE.sub(lambda place: _written(int(place[1]) - 1, counts, levels), levels[at].text).strip()
+        return _PLACE.sub(lambda place: self._at(int(place[1]) - 1, at, counts, levels), levels[at].text).strip()
+
+    def _at(self, level: int, of: int, counts: dict[int, int], levels: dict[int, _Level]) -> str:
+        form = levels[level].form if level in levels else "decimal"
+        return written(counts.get(level, 1), "decimal" if levels[of].in_figures and level != of else form)
 
 
-def _written(at: int, counts: dict[int, int], levels: dict[int, _Level]) -> str:
-    count = counts.get(at, 1)
-    form = levels[at].form if at in levels else "decimal"
+def written(count: int, form: str) -> str:
+    """A number in one of Word's forms: decimal, lowerRoman, upperLetter, …"""
     if form == "none":
         return ""
     if not 0 < count < _MOST:
         return str(count)
-    written = str(count)
+    signs = str(count)
     if form.endswith("Roman"):
-        written = ""
+        signs = ""
         for value, sign in _ROMAN:
-            written, count = written + sign * (count // value), count % value
+            signs, count = signs + sign * (count // value), count % value
     elif form.endswith("Letter"):
-        written = chr(ord("a") + (count - 1) % 26) * (1 + (count - 1) // 26)
+        signs = chr(ord("a") + (count - 1) % 26) * (1 + (count - 1) // 26)
     elif form == "decimalZero":
-        written = f"{count:02}"
-    return written.upper() if form.startswith("upper") else written
+        signs = f"{count:02}"
+    return signs.upper() if form.startswith("upper") else signs
 
 
 def _levels(element: BaseOxmlElement) -> dict[int, _Level]:
@@ -83,6 +92,7 @@ def _levels(element: BaseOxmlElement) -> dict[int, _Level]:
             _whole(_child_value(level, "w:start"), 1),
             _child_value(level, "w:numFmt") or "decimal",
             _child_value(level, "w:lvlText"),
+            level.find(qn("w:isLgl")) is not None,
         )
         for level in element.iterchildren(qn("w:lvl"))
     }

@@ -5,7 +5,7 @@ pictures are left out.
 """
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeAlias
@@ -17,26 +17,14 @@ from docx.oxml import parse_xml
 from docx.oxml.ns import qn
 from docx.oxml.xmlchemy import BaseOxmlElement
 
-from core.documents.formats.word.numbering import Numbering
-from core.domain.documents import TICKED, UNTICKED
+from core.documents.formats.word.inline import Break, Inline, Note, Run, styles_from, value
+from core.documents.formats.word.numbering import Numbering, written
 
 _HEADING = re.compile(r"heading ([1-9])|title", re.IGNORECASE)
-_FALLBACK = "{http://schemas.openxmlformats.org/markup-compatibility/2006}Fallback"
-_LEFT_OUT = frozenset([_FALLBACK, *map(qn, ("w:del", "w:moveFrom", "w:pPr", "w:rPr", "w:instrText", "w:delText"))])
-_TEXT = frozenset(map(qn, ("w:t", "m:t")))
-_PICTURES = frozenset(map(qn, ("w:drawing", "w:pict", "w:object")))
 _HELD_IN = frozenset(map(qn, ("w:sdt", "w:sdtContent", "w:customXml", "w:ins", "w:moveTo")))
-_SIGNS = {"☐": UNTICKED, "☑": TICKED, "☒": TICKED, "\u00ad": "", "\u2011": "-"}
-_MOST_DEEP = 20
-"""Tables within tables, and styles upon styles."""
-
-
-@dataclass(frozen=True, slots=True)
-class Run:
-    text: str
-    bold: bool = False
-    italic: bool = False
-    raised: bool = False
+_LONGEST_HEADS = 400
+"""Letters of a table's heads that are repeated on its further pages."""
+_MOST_COLUMNS = 63
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,12 +50,17 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class Table:
+    """``heads``: the first row stands on each of its pages."""
+
     rows: tuple[tuple[Cell, ...], ...]
+    heads: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class PageStart:
-    """Where a page begins, as Word last showed the file, or as the file wants it."""
+    """Where a page begins, as Word last showed the file, or as the file wants it; ``label``: as Word calls it."""
+
+    label: str
 
 
 Item: TypeAlias = Paragraph | Table | PageStart
@@ -80,28 +73,27 @@ class WordFile:
         self.document: Document = docx.Document(str(path))
         self._body = self.document.element.body
         self.has_pages = next(self._body.iter(qn("w:lastRenderedPageBreak")), None) is not None
-        self.pictures = sum(1 for _ in self._body.iter(qn("a:blip")))
-        self._styles = {style.get(qn("w:styleId")): style for style in self.document.styles.element.iter(qn("w:style"))}
-        self._notes = {
-            mark: dict(self._notes_of(kind))
-            for mark, kind in (
-                (qn("w:footnoteReference"), RELATIONSHIP_TYPE.FOOTNOTES),
-                (qn("w:endnoteReference"), RELATIONSHIP_TYPE.ENDNOTES),
-            )
-        }
-        numbers = next(iter(self._part(RELATIONSHIP_TYPE.NUMBERING)), None)
-        self._numbering = Numbering(numbers)
-        self._waiting: list[Paragraph] = []
-        self._noted_so_far = 0
+        elements = self.document.styles.element.iter(qn("w:style"))
+        self._styles = {value(style, "w:styleId"): style for style in elements}
+        kinds = {"w:footnoteReference": RELATIONSHIP_TYPE.FOOTNOTES, "w:endnoteReference": RELATIONSHIP_TYPE.ENDNOTES}
+        notes = {qn(mark): dict(self._notes_of(kind)) for mark, kind in kinds.items()}
+        self._inline = Inline(self._styles, notes)
+        self._numbering = Numbering(next(self._parts(RELATIONSHIP_TYPE.NUMBERING), None))
+        self._sections = list(self._body.iter(qn("w:sectPr")))
+        self._section = self._labelled_section = 0
+        self._page = self._first_of_section() or 1
+        self._break_waits = False
+        self._notes: list[Paragraph] = []
+        self.first_label = self._page_label()
 
     def items(self) -> Iterator[Item]:
         """Footnotes stand at the end of their page, where the pages are known, else of their document."""
         for item in self._blocks(self._body):
             if isinstance(item, PageStart) and self.has_pages:
-                yield from self._waiting
-                self._waiting = []
+                yield from self._notes
+                self._notes = []
             yield item
-        yield from self._waiting
+        yield from self._notes
 
     def _blocks(self, parent: BaseOxmlElement) -> Iterator[Item]:
         for child in parent:
@@ -114,109 +106,90 @@ class WordFile:
 
     def _paragraph(self, element: BaseOxmlElement) -> Iterator[Item]:
         """A paragraph, or its pieces on several pages; the text boxes that hang on it stand behind it."""
-        properties, level, numbered = element.find(qn("w:pPr")), 0, None
-        if properties is not None and properties.find(qn("w:pageBreakBefore")) is not None and not self.has_pages:
-            yield PageStart()
-        for one in self._in_force(properties):
-            numbered = one.find(qn("w:numPr")) if numbered is None else numbered
-            level = level or _heading_level(one)
-        label, depth = self._label(numbered)
-        runs, boxes = list[Run](), list[BaseOxmlElement]()
-        for run in self._inline(element, boxes):
-            if isinstance(run, Run):
-                runs.append(run)
+        boxes = list[BaseOxmlElement]()
+        pieces = list(self._inline.pieces(element, boxes))
+        properties = element.find(qn("w:pPr"))
+        own = properties if properties is not None else element.makeelement(qn("w:pPr"))
+        if own.find(f"{qn('w:rPr')}/{qn('w:del')}") is not None and not _says(pieces):
+            return  # a paragraph that was deleted is not counted
+        if own.find(qn("w:pageBreakBefore")) is not None:
+            yield from self._broken(Break(shown=False))
+        in_force = list(self._in_force(own))
+        level = next(filter(None, map(_heading_level, in_force)), 0)
+        label, depth = self._label(in_force)
+        runs = list[Run]()
+        for piece in pieces:
+            if isinstance(piece, Note):
+                self._notes.append(Paragraph((Run(piece.mark, raised=True), *piece.runs), note=True))
+                runs.append(Run(piece.mark, raised=True))
                 continue
-            if _says(runs):
+            begins = list(self._broken(piece))
+            if begins and _says(runs):
                 yield Paragraph(tuple(runs), level, label, depth)
                 runs, label = [], ""
-            yield run
+            yield from begins
+            if isinstance(piece, Run):
+                runs.append(piece)
         if _says(runs):
             yield Paragraph(tuple(runs), level, label, depth)
         for box in boxes:
             yield from self._blocks(box)
-        if properties is not None and properties.find(qn("w:sectPr")) is not None and not self.has_pages:
-            yield PageStart()
+        if own.find(qn("w:sectPr")) is not None:
+            self._section = min(self._section + 1, len(self._sections) - 1)
+            kind = self._sections[self._section].find(qn("w:type"))
+            if kind is None or value(kind) != "continuous":
+                yield from self._broken(Break(shown=False))
 
-    def _inline(self, parent: Iterable[BaseOxmlElement], boxes: list[BaseOxmlElement]) -> Iterator[Run | PageStart]:
-        for child in parent:
-            if child.tag in _LEFT_OUT:
-                continue
-            if child.tag in _PICTURES:
-                boxes += child.iter(qn("w:txbxContent"))
-            elif child.tag in _TEXT:
-                yield Run("".join(_SIGNS.get(sign, sign) for sign in child.text or ""))
-            elif child.tag == qn("w:r"):
-                yield from self._run(child, boxes)
-            else:
-                yield from self._inline(child, boxes)
-
-    def _run(self, run: BaseOxmlElement, boxes: list[BaseOxmlElement]) -> Iterator[Run | PageStart]:
-        properties = run.find(qn("w:rPr"))
-        if _is_on(properties, "w:vanish"):
+    def _broken(self, piece: Run | Break) -> Iterator[PageStart]:
+        """The page that begins before this piece; Word shows breaks that the file wants, but not before empty lines."""
+        if isinstance(piece, Break):
+            if self.has_pages and not piece.shown:
+                self._break_waits = True
+                return
+        elif not (self._break_waits and piece.text.strip()):
             return
-        bold, italic = _is_on(properties, "w:b"), _is_on(properties, "w:i")
-        align = properties.find(qn("w:vertAlign")) if properties is not None else None
-        raised = align is not None and align.get(qn("w:val")) == "superscript"
-        for child in run:
-            if child.tag == qn("w:t"):
-                text = "".join(_SIGNS.get(sign, sign) for sign in child.text or "")
-                yield Run(text, bold, italic, raised)
-            elif child.tag == qn("w:lastRenderedPageBreak"):
-                yield PageStart()
-            elif child.tag == qn("w:br") and child.get(qn("w:type")) == "page":
-                if not self.has_pages:
-                    yield PageStart()
-            elif child.tag in (qn("w:br"), qn("w:cr")):
-                yield Run("\n")
-            elif child.tag == qn("w:tab"):
-                yield Run("\t")
-            elif child.tag == qn("w:noBreakHyphen"):
-                yield Run("-", bold, italic, raised)
-            elif child.tag == qn("w:sym"):
-                yield Run("◊")
-            elif child.tag == qn("w:fldChar"):
-                yield from _form_box(child)
-            elif child.tag in self._notes:
-                yield from self._noted(child)
-            elif child.tag not in _LEFT_OUT:
-                yield from self._inline([child], boxes)
+        self._break_waits = False
+        begun, self._labelled_section = self._section != self._labelled_section, self._section
+        self._page = (self._first_of_section() if begun else 0) or self._page + 1
+        yield PageStart(self._page_label())
 
-    def _noted(self, reference: BaseOxmlElement) -> Iterator[Run]:
-        note = self._notes[reference.tag].get(reference.get(qn("w:id")))
-        if note is not None:
-            self._noted_so_far += 1
-            number = str(self._noted_so_far)
-            runs = [
-                run
-                for one in note.iter(qn("w:p"))
-                for run in (*self._inline(one, []), Run(" "))
-                if isinstance(run, Run)
-            ]
-            self._waiting.append(Paragraph((Run(number, raised=True), *runs), note=True))
-            yield Run(number, raised=True)
+    def _first_of_section(self) -> int:
+        """The number of its first page, where the section sets one; else 0."""
+        start = self._page_numbers("w:start")
+        return int(start) if start.isdigit() else 0
+
+    def _page_label(self) -> str:
+        return written(self._page, self._page_numbers("w:fmt") or "decimal")
+
+    def _page_numbers(self, name: str) -> str:
+        kind = self._sections[self._section].find(qn("w:pgNumType")) if self._sections else None
+        return value(kind, name) if kind is not None else ""
 
     def _table(self, table: BaseOxmlElement) -> Iterator[Item]:
-        rows, pages = list[tuple[Cell, ...]](), 0
-        for row in _rows(table):
-            cells = list[Cell]()
-            for cell in row.iterchildren(qn("w:tc")):
-                span = cell.find(f"{qn('w:tcPr')}/{qn('w:gridSpan')}")
+        rows, heads = list[tuple[Cell, ...]](), False
+        for row in _held(table, "w:tr"):
+            cells, begins = list[Cell](), list[PageStart]()
+            properties = row.find(qn("w:trPr"))
+            own = properties if properties is not None else row.makeelement(qn("w:trPr"))
+            if own.find(qn("w:del")) is not None:
+                continue
+            if (left_out := _count(own.find(qn("w:gridBefore")))) > 0:
+                cells.append(Cell((), left_out))
+            for cell in _held(row, "w:tc"):
                 inside = list(self._cell(cell))
-                pages += sum(isinstance(item, PageStart) for item in inside)
+                begins += [item for item in inside if isinstance(item, PageStart)]
                 said = tuple(item for item in inside if isinstance(item, Paragraph))
-                columns = span.get(qn("w:val")) if span is not None else "1"
-                cells.append(Cell(said, min(int(columns), 63) if str(columns).isdigit() else 1))
-            if pages and rows:
-                yield Table(tuple(rows))
-                yield PageStart()
-                rows = []
-            elif pages:
-                yield PageStart()
-            pages = 0
-            if cells:
-                rows.append(tuple(cells))
+                cells.append(Cell(said, max(1, _count(cell.find(f"{qn('w:tcPr')}/{qn('w:gridSpan')}")))))
+            if begins and rows:
+                yield Table(tuple(rows), heads)
+                rows = rows[:1] if heads else []
+            yield from begins[:1]
+            if cells and not rows:
+                length = sum(len(one.text) for cell in cells for one in cell.paragraphs)
+                heads = own.find(qn("w:tblHeader")) is not None and length <= _LONGEST_HEADS
+            rows += [tuple(cells)] if cells else []
         if rows:
-            yield Table(tuple(rows))
+            yield Table(tuple(rows), heads and len(rows) > 1)
 
     def _cell(self, cell: BaseOxmlElement) -> Iterator[Paragraph | PageStart]:
         """A cell's paragraphs, and those of the tables within it."""
@@ -225,74 +198,58 @@ class WordFile:
                 yield item
                 continue
             for row in item.rows:
-                said = " ".join(one.text for inner in row for one in inner.paragraphs)
-                yield Paragraph((Run(said),))
+                yield Paragraph((Run(" ".join(one.text for inner in row for one in inner.paragraphs)),))
 
-    def _label(self, numbered: BaseOxmlElement | None) -> tuple[str, int]:
-        if numbered is None:
-            return "", 0
-        number, level = numbered.find(qn("w:numId")), numbered.find(qn("w:ilvl"))
-        at = str(level.get(qn("w:val"))) if level is not None else "0"
-        depth = int(at) if at.isdigit() else 0
-        return (self._numbering.label(str(number.get(qn("w:val"))), depth) if number is not None else ""), depth
+    def _label(self, in_force: list[BaseOxmlElement]) -> tuple[str, int]:
+        """Number or bullet, and how deep: what a paragraph does not set itself is its style's."""
+        numbered = [one.find(qn("w:numPr")) for one in in_force]
+        number, level = (
+            next((found for one in numbered if one is not None and (found := one.find(qn(name))) is not None), None)
+            for name in ("w:numId", "w:ilvl")
+        )
+        depth = _count(level)
+        return (self._numbering.label(value(number), depth) if number is not None else ""), depth
 
-    def _in_force(self, properties: BaseOxmlElement | None) -> Iterator[BaseOxmlElement]:
-        """A paragraph's own properties, its style's, and those of the styles under that."""
-        if properties is not None:
-            yield properties
-        chosen = properties.find(qn("w:pStyle")) if properties is not None else None
-        style = self._styles.get(chosen.get(qn("w:val"))) if chosen is not None else None
-        for _ in range(_MOST_DEEP):
-            if style is None:
-                return
-            own = style.find(qn("w:pPr"))
-            named = style.find(qn("w:name"))
-            if own is not None:
-                yield own
-            if named is not None and (_HEADING.fullmatch(named.get(qn("w:val")) or "")):
-                yield style
-            under = style.find(qn("w:basedOn"))
-            style = self._styles.get(under.get(qn("w:val"))) if under is not None else None
+    def _in_force(self, own: BaseOxmlElement) -> Iterator[BaseOxmlElement]:
+        """A paragraph's own properties, its style's with its name, and those of the styles under that."""
+        yield own
+        for style in styles_from(self._styles, own.find(qn("w:pStyle"))):
+            if (properties := style.find(qn("w:pPr"))) is not None:
+                yield properties
+            yield style
 
     def _notes_of(self, kind: str) -> Iterator[tuple[str, BaseOxmlElement]]:
-        for element in self._part(kind):
-            for note in element:
-                yield str(note.get(qn("w:id"))), note
+        for element in self._parts(kind):
+            yield from ((value(note, "w:id"), note) for note in element)
 
-    def _part(self, kind: str) -> Iterator[BaseOxmlElement]:
+    def _parts(self, kind: str) -> Iterator[BaseOxmlElement]:
         for relation in self.document.part.rels.values():
             if relation.reltype == kind and not relation.is_external:
                 yield parse_xml(relation.target_part.blob)
 
 
-def _rows(table: BaseOxmlElement) -> Iterator[BaseOxmlElement]:
-    for child in table:
-        if child.tag == qn("w:tr"):
+def _held(parent: BaseOxmlElement, name: str) -> Iterator[BaseOxmlElement]:
+    """Rows or cells, also those that a content control holds."""
+    for child in parent:
+        if child.tag == qn(name):
             yield child
         elif child.tag in _HELD_IN:
-            yield from _rows(child)
+            yield from _held(child, name)
 
 
 def _heading_level(properties: BaseOxmlElement) -> int:
     """By its place in the outline, or by the name of a style."""
     outline, name = properties.find(qn("w:outlineLvl")), properties.find(qn("w:name"))
-    if outline is not None and (at := str(outline.get(qn("w:val")))).isdigit():
-        return int(at) + 1 if int(at) < 9 else 0
-    named = _HEADING.fullmatch(name.get(qn("w:val")) or "") if name is not None else None
+    if outline is not None:
+        return _count(outline) + 1 if _count(outline) < 9 else 0
+    named = _HEADING.fullmatch(value(name)) if name is not None else None
     return int(named[1] or 1) if named else 0
 
 
-def _form_box(field: BaseOxmlElement) -> Iterator[Run]:
-    """A form's box, ticked or not."""
-    for box in field.iter(qn("w:checkBox")):
-        ticked = _is_on(box, "w:checked") or (box.find(qn("w:checked")) is None and _is_on(box, "w:default"))
-        yield Run(f"{TICKED if ticked else UNTICKED} ")
+def _count(element: BaseOxmlElement | None) -> int:
+    written_so = value(element) if element is not None else ""
+    return min(int(written_so), _MOST_COLUMNS) if written_so.isdigit() else 0
 
 
-def _is_on(properties: BaseOxmlElement | None, name: str) -> bool:
-    found = properties.find(qn(name)) if properties is not None else None
-    return found is not None and found.get(qn("w:val")) not in ("0", "false", "none", "off")
-
-
-def _says(runs: list[Run]) -> bool:
-    return any(run.text.strip() for run in runs)
+def _says(pieces: list[Run] | list[Run | Break | Note]) -> bool:
+    return any(isinstance(piece, Run) and piece.text.strip() for piece in pieces)

@@ -4,12 +4,13 @@ A page begins where Word's own did, and is called as Word's is, where the file k
 """
 
 import io
+import unicodedata
+from collections import Counter
 from collections.abc import Sequence
 from functools import cache
 from itertools import groupby
 from pathlib import Path
 from typing import Any
-from unicodedata import bidirectional
 from xml.sax.saxutils import escape
 
 from pypdf import PdfWriter
@@ -31,33 +32,39 @@ from reportlab.platypus import (
 from reportlab.platypus import Paragraph as Set
 
 from core.documents.formats.word import PRODUCER, WITH_PAGES
-from core.documents.formats.word.reading import Item, PageStart, Paragraph, Run, Table, WordFile
+from core.documents.formats.word.inline import UNKNOWN_SIGN, Run
+from core.documents.formats.word.reading import Item, PageStart, Paragraph, Table, WordFile
 from core.domain.errors import UnreadablePdfError
 
 _FONT = "Vera"
 _OTHERS = ("DejaVuSans", "NotoSans-Regular", "arial", "Arial", "Arial Unicode", "LiberationSans-Regular")
 """Fonts of the system, for signs that reportlab's own lacks."""
-_UNKNOWN_SIGN = "◊"
 _NARROWER = 0.82
 """Of the file's letter sizes: the font is wider than those of most files, and a page should hold what Word's did."""
 _HEADING_SIZES = (1.6, 1.35, 1.2, 1.1)
 _LEAST_POINTS, _MOST_POINTS = 6.0, 14.0
 _INDENT = 14.0
+_APART = 1.55
+"""Letters' sizes between paragraphs: with less the reader takes those of one line for one text."""
 _UNDER_A_HEADING = 6.0
 """Letters' sizes that a heading needs below it; reportlab's own way to keep it there never ends before some tables."""
 _PADDING, _SMALLEST = 2.0, 0.4
 _MOST_OF_A_WORD = 8.0
 """Letters' sizes that one word or figure can claim in a table that has no room; a longer one is broken."""
 _LEAST_SIDE = 200.0
+_MOST_LACKING = 0.02
+"""Of the letters of a file."""
+_LAST_SIGN = 0xFFFF
+"""Further ones come out of reportlab's PDFs as others."""
 
 
 def typeset(word: WordFile, target: Path, name: str) -> None:
     """Write the PDF. Raises UnreadablePdfError where no font here has the letters of its language."""
-    _signs_of(_FONT)
     items = list(word.items())
+    _check_letters(items, name)
     out = io.BytesIO()
     pages = _Pages(out, word)
-    pages.build(_flowables(items, _Styles(word), pages.room, name) or [Set("", ParagraphStyle("empty"))])
+    pages.build(_flowables(items, _Styles(word), pages.room) or [Set("", ParagraphStyle("empty"))])
     writer = PdfWriter(clone_from=io.BytesIO(out.getvalue()))
     properties = word.document.core_properties
     told = {
@@ -70,7 +77,7 @@ def typeset(word: WordFile, target: Path, name: str) -> None:
     writer.metadata = {key: value for key, value in told.items() if value}
     if word.has_pages:
         for at, label in enumerate(pages.labels):
-            writer.set_page_label(at, at, prefix=str(label))
+            writer.set_page_label(at, at, prefix=label)
     writer.write(target)
 
 
@@ -86,16 +93,15 @@ class _Pages(BaseDocTemplate):  # type: ignore[misc]  # reportlab ships no types
         frame = Frame(left, bottom, width - left - right, height - top - bottom, 0, 0, 0, 0)
         self.addPageTemplates(PageTemplate(frames=[frame]))
         self.room = width - left - right
-        self.labels: list[int] = []
-        self._word_page = 1
+        self.labels: list[str] = []
+        self._label = word.first_label
         self._level = -1
 
     def afterPage(self) -> None:  # reportlab's name
-        self.labels.append(self._word_page)
+        self.labels.append(self._label)
 
     def afterFlowable(self, flowable: Flowable) -> None:
-        if isinstance(flowable, PageBreak):
-            self._word_page += 1
+        self._label = getattr(flowable, "label", self._label)
         level = getattr(flowable, "heading_level", 0)
         if level:
             self._level = min(level - 1, self._level + 1)  # an outline leaves no level out
@@ -108,15 +114,16 @@ class _Styles:
     def __init__(self, word: WordFile) -> None:
         size = word.document.styles["Normal"].font.size if "Normal" in word.document.styles else None
         points = min(max(float(size.pt if size else 11.0), _LEAST_POINTS), _MOST_POINTS) * _NARROWER
-        self._body = _style(None, points, fontName=_FONT, spaceAfter=0.5 * points)
+        self._body = _style(None, points, fontName=_FONT, spaceAfter=_APART * points)
 
     def of(self, paragraph: Paragraph) -> ParagraphStyle:
         points = self._body.fontSize
         if paragraph.level:
             points *= _HEADING_SIZES[min(paragraph.level, len(_HEADING_SIZES)) - 1]
-            return _style(self._body, points, fontName="VeraBd", spaceBefore=points)
+            apart = _APART * points
+            return _style(self._body, points, fontName="VeraBd", spaceBefore=apart, spaceAfter=apart)
         if paragraph.note:
-            return _style(self._body, 0.85 * points)
+            return _style(self._body, 0.85 * points, spaceAfter=0)
         return _style(self._body, points, leftIndent=_INDENT * min(paragraph.depth + 1, 8) if paragraph.label else 0)
 
     @property
@@ -128,24 +135,25 @@ class _Styles:
 
 
 def _style(parent: ParagraphStyle | None, points: float, **more: object) -> ParagraphStyle:
-    return ParagraphStyle("style", parent=parent, fontSize=points, leading=1.35 * points, **more)
+    return ParagraphStyle("style", parent=parent, fontSize=points, leading=1.2 * points, **more)
 
 
-def _flowables(items: Sequence[Item], styles: _Styles, room: float, name: str) -> list[Flowable]:
+def _flowables(items: Sequence[Item], styles: _Styles, room: float) -> list[Flowable]:
     made = list[Flowable]()
     for item in items:
         if isinstance(item, PageStart):
             made.append(PageBreak())
+            made[-1].label = item.label
         elif isinstance(item, Table):
-            made.append(_table(item, styles, room, name))
+            made.append(_table(item, styles, room))
         else:
-            flowable = Set(_marked_up(item, name), styles.of(item))
+            flowable = Set(_marked_up(item), styles.of(item))
             flowable.heading_level = item.level
             made += [CondPageBreak(_UNDER_A_HEADING * styles.points), flowable] if item.level else [flowable]
     return made
 
 
-def _table(table: Table, styles: _Styles, room: float, name: str) -> Flowable:
+def _table(table: Table, styles: _Styles, room: float) -> Flowable:
     count = max(sum(cell.columns for cell in row) for row in table.rows)
     widths, scale = _widths(table, count, room, styles.points)
     style = styles.cell(scale)
@@ -156,10 +164,11 @@ def _table(table: Table, styles: _Styles, room: float, name: str) -> Flowable:
         for cell in row:
             if cell.columns > 1:
                 looks.append(("SPAN", (len(cells), number), (len(cells) + cell.columns - 1, number)))
-            said = [Set(_marked_up(paragraph, name), style) for paragraph in cell.paragraphs]
+            said = [Set(_marked_up(paragraph), style) for paragraph in cell.paragraphs]
             cells += [said, *[""] * (cell.columns - 1)]
         rows.append(cells + [""] * (count - len(cells)))
-    return LongTable(rows, colWidths=widths, style=TableStyle(looks), splitInRow=1, spaceBefore=4, spaceAfter=8)
+    heads, apart = int(table.heads), _APART * styles.points
+    return LongTable(rows, colWidths=widths, style=TableStyle(looks), repeatRows=heads, splitInRow=1, spaceAfter=apart)
 
 
 def _widths(table: Table, count: int, room: float, points: float) -> tuple[list[float], float]:
@@ -181,33 +190,50 @@ def _widths(table: Table, count: int, room: float, points: float) -> tuple[list[
     return [max(share, 2 * _PADDING + 1) for share in shares], scale
 
 
-def _marked_up(paragraph: Paragraph, name: str) -> str:
+def _marked_up(paragraph: Paragraph) -> str:
     """As reportlab's markup."""
     label = [Run(f"{paragraph.label} ", bold=bool(paragraph.level))] if paragraph.label else []
-    return "".join(_run(run, name) for run in (*label, *paragraph.runs))
+    return "".join(map(_run, (*label, *paragraph.runs)))
 
 
-def _run(run: Run, name: str) -> str:
+def _run(run: Run) -> str:
     parts = []
-    for font, signs in groupby(run.text, lambda sign: _font_for(sign, name)):
-        text = escape("".join(signs) if font else _UNKNOWN_SIGN)
-        parts.append(text if font in ("", _FONT) else f'<font name="{font}">{text}</font>')
+    for font, signs in groupby("".join(map(_drawable, run.text)), _font_for):
+        text = escape("".join(signs))
+        parts.append(text if font == _FONT else f'<font name="{font}">{text}</font>')
     text = "".join(parts).replace("\n", "<br/>").replace("\t", "&nbsp;&nbsp;&nbsp; ")
     for wanted, tag in ((run.bold, "b"), (run.italic, "i"), (run.raised, "super")):
         text = f"<{tag}>{text}</{tag}>" if wanted else text
     return text
 
 
-def _font_for(sign: str, name: str) -> str:
-    """The font that has the sign; empty where none has and it is no letter. Raises UnreadablePdfError."""
+def _check_letters(items: Sequence[Item], name: str) -> None:
+    """Raises UnreadablePdfError where more than a few letters could not be shown."""
+    rows = [row for item in items if isinstance(item, Table) for row in item.rows]
+    paragraphs = [item for item in items if isinstance(item, Paragraph)]
+    paragraphs += [one for row in rows for cell in row for one in cell.paragraphs]
+    letters = Counter(sign for paragraph in paragraphs for sign in paragraph.text if sign.isalnum())
+    lacking = [sign for sign in letters if _drawable(sign) == UNKNOWN_SIGN]
+    if sum(letters[sign] for sign in lacking) > _MOST_LACKING * letters.total():
+        hint = "Save it as a PDF in the program that shows it, and add that."
+        raise UnreadablePdfError(f"{name} is in letters that no font here can show (“{lacking[0]}”).", hint=hint)
+
+
+@cache
+def _drawable(sign: str) -> str:
+    """The sign, or plainer ones that stand for it, where a font has them; else one that says that it is lacking."""
+    plain = unicodedata.normalize("NFKC", sign)
+    return next((one for one in (sign, plain) if all(map(_font_for, one))), UNKNOWN_SIGN)
+
+
+@cache
+def _font_for(sign: str) -> str:
+    """The font that has the sign; empty where none has, or where none here can set it from right to left."""
     if sign in "\n\t " or ord(sign) in _signs_of(_FONT):
         return _FONT
-    leftward = bidirectional(sign) in ("R", "AL")
-    found = "" if leftward else next((font for font in _OTHERS if ord(sign) in _signs_of(font)), "")
-    if not found and sign.isalnum():
-        hint = "Save it as a PDF in the program that shows it, and add that."
-        raise UnreadablePdfError(f"{name} is in letters that no font here can show (“{sign}”).", hint=hint)
-    return found
+    if unicodedata.bidirectional(sign) in ("R", "AL") or ord(sign) > _LAST_SIGN:
+        return ""
+    return next((font for font in _OTHERS if ord(sign) in _signs_of(font)), "")
 
 
 @cache
