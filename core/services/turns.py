@@ -66,18 +66,13 @@ class TurnRunner:
         collection: Callable[[str], Collection],
     ) -> None:
         """``collection`` gets one by its id. Each time a turn has ended, ``settle`` clears away what only it needed."""
-        self._turns = turns
-        self._sessions = sessions
-        self._graph = graph
-        self._equipment = equipment
-        self._settle = settle
-        self._collection = collection
+        self._turns, self._sessions, self._graph = turns, sessions, graph
+        self._equipment, self._settle, self._collection = equipment, settle, collection
         self._live: dict[str, LiveTurn] = {}
         self._unstored: set[str] = set()
         """Turns that came to an end which could not be stored."""
         self._waiting: dict[str, list[tuple[str, Mode]]] = {}
-        self._lock = threading.Lock()
-        self._starting = threading.Lock()
+        self._lock, self._starting = threading.Lock(), threading.Lock()
         self._closing = False
         turns.mark_interrupted()
         settle()
