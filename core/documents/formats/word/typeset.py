@@ -95,7 +95,7 @@ class _Pages(BaseDocTemplate):  # type: ignore[misc]  # reportlab ships no types
         self.room = width - left - right
         self.labels: list[str] = []
         self._label = word.first_label
-        self._level = -1
+        self._level, self._headings = -1, 0
 
     def afterPage(self) -> None:  # reportlab's name
         self.labels.append(self._label)
@@ -105,7 +105,8 @@ class _Pages(BaseDocTemplate):  # type: ignore[misc]  # reportlab ships no types
         level = getattr(flowable, "heading_level", 0)
         if level:
             self._level = min(level - 1, self._level + 1)  # an outline leaves no level out
-            key = f"heading-{self.canv.getPageNumber()}-{id(flowable)}"
+            self._headings += 1
+            key = f"heading-{self._headings}"
             self.canv.bookmarkPage(key)
             self.canv.addOutlineEntry(flowable.getPlainText(), key, level=self._level)
 
