@@ -21,6 +21,9 @@ OF_READING = ("ocr", "max_file_mib", "max_pages", "page_seconds", "reader_memory
 """The settings with which reader and ingest are opened."""
 THUMBNAIL_WIDTH, LINES_WIDTH = 80, 1100
 """Pixels of the whole page."""
+MEANING_SECONDS, FEW_PASSAGES = 3.0, 200
+"""How long a question waits for what was just added to be found by its meaning too, where that takes moments."""
+BEING_INDEXED = (DocumentStatus.QUEUED, DocumentStatus.READING, DocumentStatus.EMBEDDING)
 MOST_SEEN = 10_000
 """Quotations whose pictures are remembered."""
 
@@ -122,12 +125,14 @@ class Documents:
         return stayed
 
     def await_text(self, document_ids: Sequence[str], seconds: float) -> bool:
-        """Wait for the text; where there is none yet because every page is scanned, for the first recognised page."""
+        """Wait for the text, and a moment for short documents' meaning; of scans, for the first recognised page."""
         documents = [document for document in self._library.list() if document.id in document_ids]
         unread = [document.id for document in documents if not document.searchable]  # others are being read again
         if unread and not self.ingest.wait(unread, searchable_only=True, timeout_seconds=seconds):
             return False
         documents = [document for document in self._library.list() if document.id in document_ids]
+        new = [one.id for one in documents if one.status in BEING_INDEXED and one.passage_count <= FEW_PASSAGES]
+        self.ingest.wait(new, timeout_seconds=MEANING_SECONDS)
         scanned = [document for document in documents if document.status is DocumentStatus.RECOGNISING]
         blank = [document.id for document in scanned if not document.passage_count]
         return not blank or self.ingest.wait(blank, timeout_seconds=seconds)
