@@ -33,12 +33,12 @@ def doctor() -> int:
 
 
 @click.command(cls=Command)
-@click.argument("files", nargs=-1, metavar="[EXPORT [PDF]...]", type=click.Path(path_type=Path))
+@click.argument("files", nargs=-1, metavar="[EXPORT [FILE]...]", type=click.Path(path_type=Path))
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON list of findings.")
 def verify(files: tuple[Path, ...], as_json: bool) -> int:
     """Check every file and value in the library without changing anything, or verify an export.
 
-    For a binder or JSON file that `export` wrote, check that it is unchanged and that its quotations are in the PDFs
+    For a binder or JSON file that `export` wrote, check that it is unchanged and that its quotations are in the files
     given. This needs no library.
     """
     if files:
