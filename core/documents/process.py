@@ -46,9 +46,8 @@ def main() -> None:
 
 def serve(requests: BinaryIO, channel: BinaryIO) -> None:
     """Answer requests until there are no more. The last document stays open: requests about one follow each other."""
-    from core.documents.formats import (
-        save_as_pdf,  # the parsers: not for the application, which imports this module too
-    )
+    # The parsers: not for the application, which imports this module too.
+    from core.documents.formats import save_as_pdf
     from core.documents.formats.pdf.reading import OpenPdf
 
     def send(*message: Any) -> None:

@@ -52,7 +52,8 @@ def prove(file: Path, sources: Sequence[Path], reader: PageReader) -> Iterator[O
     read = cache(partial(_read, reader))
     places = [place for answer in manifest.answers for place in answer.citations]
     with tempfile.TemporaryDirectory() as folder:
-        given = {hashlib.sha256(path.read_bytes()).hexdigest(): _as_pdf(path, reader, Path(folder)) for path in sources}
+        digests = {hashlib.sha256(path.read_bytes()).hexdigest(): path for path in sources}
+        given = {digest: _as_pdf(path, reader, Path(folder) / digest) for digest, path in digests.items()}
         for digest, path in given.items():
             if digest not in {place.source.sha256 for place in places}:
                 yield Outcome(False, f"{path.name} is not one of the documents cited here.")
@@ -67,16 +68,14 @@ def prove(file: Path, sources: Sequence[Path], reader: PageReader) -> Iterator[O
 
 
 def _as_pdf(path: Path, reader: PageReader, folder: Path) -> Path:
-    """The source, or what is read of it where it is of another format than PDF."""
-    target = folder / path.name
-    try:
-        reader.open(path)
-    except NotAPdfError:
-        with suppress(DocumentError):
-            reader.save_as_pdf(path, "", target)
-            return target
-    except DocumentError:
-        pass  # what cannot be read is told of its pages
+    """The source; of another format than PDF, what is read of it, under the same name in a folder of its own."""
+    with suppress(DocumentError):  # of what cannot be read, each of its pages is reported
+        try:
+            reader.open(path)
+        except NotAPdfError:
+            folder.mkdir()
+            reader.save_as_pdf(path, "", folder / path.name)
+            return folder / path.name
     return path
 
 

@@ -131,8 +131,9 @@ class Documents:
         if unread and not self.ingest.wait(unread, searchable_only=True, timeout_seconds=seconds):
             return False
         documents = [document for document in self._library.list() if document.id in document_ids]
-        new = [one.id for one in documents if one.status in BEING_INDEXED and one.passage_count <= FEW_PASSAGES]
-        self.ingest.wait(new, timeout_seconds=MEANING_SECONDS)
+        new = [document for document in documents if document.status in BEING_INDEXED]
+        if sum(document.passage_count for document in new) <= FEW_PASSAGES:
+            self.ingest.wait([document.id for document in new], timeout_seconds=MEANING_SECONDS)
         scanned = [document for document in documents if document.status is DocumentStatus.RECOGNISING]
         blank = [document.id for document in scanned if not document.passage_count]
         return not blank or self.ingest.wait(blank, timeout_seconds=seconds)

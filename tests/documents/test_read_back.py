@@ -1,6 +1,5 @@
 """What a file says is held against what its page shows, and nothing stays supported by words that nobody sees."""
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,13 +15,6 @@ from core.domain.turns import TurnStatus
 from core.services.bootstrap import open_pincite
 from core.text.likeness import compare
 from tests.support.hidden_pdfs import HONEST, Made, changed_maps, honest
-
-
-@pytest.fixture(scope="module")
-def reader(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ProcessReader]:
-    opened = ProcessReader(Settings(data_dir=tmp_path_factory.mktemp("data")))
-    yield opened
-    opened.close()
 
 
 def seen_in(made: Made, reader: ProcessReader, folder: Path) -> ReadBack:

@@ -20,13 +20,6 @@ from core.domain.settings import Settings
 from tests.support import pdfs
 
 
-@pytest.fixture(scope="module")
-def reader(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ProcessReader]:
-    reader = ProcessReader(Settings(data_dir=tmp_path_factory.mktemp("data")))
-    yield reader
-    reader.close()
-
-
 def _file(folder: Path, content: bytes, name: str = "file.pdf") -> Path:
     path = folder / name
     path.write_bytes(content)

@@ -1,7 +1,7 @@
 """The text of a page is what a person would read aloud, in that order, with figures left in their columns."""
 
 import io
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pypdf
@@ -9,19 +9,11 @@ import pytest
 
 from core.documents.reader import ProcessReader
 from core.domain.documents import BlockKind, Page, PageStatus
-from core.domain.settings import Settings
 from tests.support import pdfs
 
 LEFT = " ".join(pdfs.SENTENCES * 2)
 RIGHT = " ".join(sentence.replace("vessel", "lorry").replace("harbour", "depot") for sentence in pdfs.SENTENCES * 2)
 Read = Callable[[bytes], list[Page]]
-
-
-@pytest.fixture(scope="module")
-def reader(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ProcessReader]:
-    reader = ProcessReader(Settings(data_dir=tmp_path_factory.mktemp("data")))
-    yield reader
-    reader.close()
 
 
 @pytest.fixture

@@ -1,6 +1,5 @@
 """Scanned pages are read offline, with places, and laid out like any other page."""
 
-from collections.abc import Iterator
 from difflib import SequenceMatcher
 from pathlib import Path
 
@@ -8,17 +7,9 @@ import pytest
 
 from core.documents.reader import ProcessReader
 from core.domain.documents import PageStatus
-from core.domain.settings import Settings
 from tests.support import pdfs
 
 TEXT = "The penalty for late payment is 1.5 percent per month, counted from day 31."
-
-
-@pytest.fixture(scope="module")
-def reader(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ProcessReader]:
-    reader = ProcessReader(Settings(data_dir=tmp_path_factory.mktemp("data")))
-    yield reader
-    reader.close()
 
 
 def test_a_scanned_page_is_recognised_with_places(reader: ProcessReader, tmp_path: Path) -> None:

@@ -1,9 +1,8 @@
 """Word files become pages that say what Word shows: clause numbers, tables, footnotes, its pages, no deleted words."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
-import docx
 import pytest
 from docx.document import Document
 
@@ -12,17 +11,9 @@ from core.documents.reader import ProcessReader
 from core.documents.tables import find_tables
 from core.domain.documents import BlockKind, Page
 from core.domain.errors import DocumentError, UnreadablePdfError
-from core.domain.settings import Settings
 from tests.support import words
 
 Read = Callable[[Callable[[Document], object]], list[Page]]
-
-
-@pytest.fixture(scope="module")
-def reader(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ProcessReader]:
-    made = ProcessReader(Settings(data_dir=tmp_path_factory.mktemp("data")))
-    yield made
-    made.close()
 
 
 @pytest.fixture
@@ -182,4 +173,3 @@ def test_the_same_file_gives_the_same_bytes(tmp_path: Path) -> None:
     for name in ("one.pdf", "two.pdf"):
         word.save_as_pdf(path, tmp_path / name)
     assert (tmp_path / "one.pdf").read_bytes() == (tmp_path / "two.pdf").read_bytes()
-    assert docx.Document(str(path)).core_properties.title == "Lease of a workshop"

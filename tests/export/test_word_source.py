@@ -35,6 +35,11 @@ def test_it_is_answered_from_and_the_binder_is_proved_by_the_file_itself(
     file.write_bytes(pincite.exports.of_turn(turn.id))
     proof = list(prove(file, [lease], reader))
     assert proof and all(one.holds for one in proof), proof
+    other = tmp_path / "other" / lease.name
+    other.parent.mkdir()
+    other.write_bytes(words.made(lambda document: document.add_paragraph("Another lease.")))
+    wrong = [one.sentence for one in prove(file, [lease, other], reader) if not one.holds]
+    assert wrong == [f"{lease.name} is not one of the documents cited here."]
     assert len(PdfReader(pincite.library.file_path(document.id)).pages) == 2
 
 

@@ -57,9 +57,7 @@ def open_document(path: Path, password: str | None = None) -> tuple[pdfium.PdfDo
         with path.open("rb") as file:
             head = file.read(_HEAD_BYTES)
             if not head:
-                raise EmptyFileError(
-                    f"{path.name} is empty.", hint="Choose a file that has something in it."
-                ) from error
+                raise EmptyFileError(f"{path.name} is empty.", hint="Check the original file.") from error
             if SIGNATURE not in head:
                 hint = "Choose a PDF or a .docx file; save older or locked Word files as one of these."
                 raise NotAPdfError(f"{path.name} is not a PDF or Word file.", hint=hint) from error

@@ -21,7 +21,7 @@ def is_one(path: Path) -> bool:
 
 
 def save_as_pdf(path: Path, target: Path) -> None:
-    """Raises UnreadablePdfError."""
+    """Write the file's text as the pages of a PDF. Raises UnreadablePdfError."""
     from core.documents.formats.word.reading import WordFile
     from core.documents.formats.word.typeset import typeset
 
@@ -29,6 +29,6 @@ def save_as_pdf(path: Path, target: Path) -> None:
         typeset(WordFile(path), target, path.name)
     except UnreadablePdfError:
         raise
-    except Exception as error:  # whatever a damaged package makes the libraries raise
-        what = f"{path.name} cannot be read as an ordinary Word document (.docx)."
+    except Exception as error:  # four libraries say what is wrong with a package in dozens of ways, and none is ours
+        what = f"{path.name} cannot be read as an ordinary Word document (.docx; {type(error).__name__})."
         raise UnreadablePdfError(what, hint="Save it as one, or as a PDF, in the program that shows it.") from error

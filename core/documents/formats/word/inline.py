@@ -1,4 +1,4 @@
-"""What stands in one line after the other of a Word file: its words, breaks, symbols, formulas and marks of notes."""
+"""The words, breaks, symbols, formulas and marks of notes in the paragraphs of a Word file."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from docx.oxml.xmlchemy import BaseOxmlElement
 from fontTools import agl
 from reportlab.pdfbase._fontdata import encodings
 
-from core.documents.formats.word.numbering import written
+from core.documents.formats.word.numbering import value, written
 from core.domain.documents import TICKED, UNTICKED
 
 _FALLBACK = "{http://schemas.openxmlformats.org/markup-compatibility/2006}Fallback"
@@ -136,8 +136,8 @@ class Inline:
             self._counts[reference.tag] += 1
             form = "decimal" if reference.tag == qn("w:footnoteReference") else "lowerRoman"
             mark = written(self._counts[reference.tag], form)
-            said = [piece for one in note.iter(qn("w:p")) for piece in (*self._in(one, []), Run(" "))]
-            yield Note(mark, tuple(piece for piece in said if isinstance(piece, Run)))
+            pieces = [piece for one in note.iter(qn("w:p")) for piece in (*self._in(one, []), Run(" "))]
+            yield Note(mark, tuple(piece for piece in pieces if isinstance(piece, Run)))
 
     def _is_hidden_by_style(self, properties: BaseOxmlElement | None) -> bool:
         named = properties.find(qn("w:rStyle")) if properties is not None else None
@@ -154,10 +154,6 @@ def styles_from(styles: Mapping[str, BaseOxmlElement], named: BaseOxmlElement | 
         named = style.find(qn("w:basedOn"))
 
 
-def value(element: BaseOxmlElement, name: str = "w:val") -> str:
-    return str(element.get(qn(name)) or "")
-
-
 def _text(child: BaseOxmlElement) -> str:
     """What an element of a run says; empty where it says nothing, or holds others."""
     if child.tag == qn("w:t"):
@@ -165,7 +161,7 @@ def _text(child: BaseOxmlElement) -> str:
     if child.tag == qn("w:sym"):
         return _symbol(value(child, "w:font"), value(child, "w:char"))
     plain = {"w:br": "\n", "w:cr": "\n", "w:tab": "\t", "w:noBreakHyphen": "-"}
-    return next((said for tag, said in plain.items() if child.tag == qn(tag)), "")
+    return next((sign for tag, sign in plain.items() if child.tag == qn(tag)), "")
 
 
 def _symbol(font: str, code: str) -> str:

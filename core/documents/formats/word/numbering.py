@@ -21,7 +21,7 @@ class _Level:
     form: str
     text: str
     in_figures: bool
-    """What stands in it of other levels is, too."""
+    """Numbers of other levels in it are written so, too."""
 
 
 class Numbering:
@@ -29,9 +29,9 @@ class Numbering:
 
     def __init__(self, element: BaseOxmlElement | None) -> None:
         kinds = list(element.iterchildren(qn("w:abstractNum"))) if element is not None else []
-        self._levels = {_value(kind, "w:abstractNumId"): _levels(kind) for kind in kinds}
-        styled = {_child_value(kind, "w:styleLink"): _value(kind, "w:abstractNumId") for kind in kinds}
-        linked = {_value(kind, "w:abstractNumId"): styled.get(_child_value(kind, "w:numStyleLink")) for kind in kinds}
+        self._levels = {value(kind, "w:abstractNumId"): _levels(kind) for kind in kinds}
+        styled = {_child_value(kind, "w:styleLink"): value(kind, "w:abstractNumId") for kind in kinds}
+        linked = {value(kind, "w:abstractNumId"): styled.get(_child_value(kind, "w:numStyleLink")) for kind in kinds}
         self._of: dict[str, tuple[str, dict[int, _Level], dict[int, int]]] = {}
         self._counts: dict[str, dict[int, int]] = defaultdict(dict)
         self._begun = set[str]()
@@ -40,13 +40,13 @@ class Numbering:
             if not self._levels.get(abstract):
                 abstract = linked.get(abstract) or abstract
             changed = list(number.iterchildren(qn("w:lvlOverride")))
-            starts = {_whole(_value(one, "w:ilvl")): _child_value(one, "w:startOverride") for one in changed}
+            starts = {_whole(value(one, "w:ilvl")): _child_value(one, "w:startOverride") for one in changed}
             own = {at: level for one in changed for at, level in _levels(one).items()}
             levels = {**self._levels.get(abstract, {}), **own}
-            self._of[_value(number, "w:numId")] = abstract, levels, {at: _whole(n) for at, n in starts.items() if n}
+            self._of[value(number, "w:numId")] = abstract, levels, {at: _whole(n) for at, n in starts.items() if n}
 
     def label(self, number_id: str, at: int) -> str:
-        """What stands before the next paragraph of this list on this level (0 = top); empty where nothing does."""
+        """The number or bullet of the next paragraph of this list on this level (0 = top); empty where it has none."""
         abstract, levels, starts = self._of.get(number_id, ("", {}, {}))
         if at not in levels:
             return ""
@@ -77,8 +77,8 @@ def written(count: int, form: str) -> str:
     signs = str(count)
     if form.endswith("Roman"):
         signs = ""
-        for value, sign in _ROMAN:
-            signs, count = signs + sign * (count // value), count % value
+        for worth, sign in _ROMAN:
+            signs, count = signs + sign * (count // worth), count % worth
     elif form.endswith("Letter"):
         signs = chr(ord("a") + (count - 1) % 26) * (1 + (count - 1) // 26)
     elif form == "decimalZero":
@@ -88,7 +88,7 @@ def written(count: int, form: str) -> str:
 
 def _levels(element: BaseOxmlElement) -> dict[int, _Level]:
     return {
-        _whole(_value(level, "w:ilvl")): _Level(
+        _whole(value(level, "w:ilvl")): _Level(
             _whole(_child_value(level, "w:start"), 1),
             _child_value(level, "w:numFmt") or "decimal",
             _child_value(level, "w:lvlText"),
@@ -98,13 +98,14 @@ def _levels(element: BaseOxmlElement) -> dict[int, _Level]:
     }
 
 
-def _value(element: BaseOxmlElement, name: str = "w:val") -> str:
+def value(element: BaseOxmlElement, name: str = "w:val") -> str:
+    """An attribute of an element; empty where it has none."""
     return str(element.get(qn(name)) or "")
 
 
 def _child_value(element: BaseOxmlElement, name: str) -> str:
     child = element.find(qn(name))
-    return _value(child) if child is not None else ""
+    return value(child) if child is not None else ""
 
 
 def _whole(text: str, otherwise: int = 0) -> int:

@@ -17,8 +17,8 @@ from docx.oxml import parse_xml
 from docx.oxml.ns import qn
 from docx.oxml.xmlchemy import BaseOxmlElement
 
-from core.documents.formats.word.inline import Break, Inline, Note, Run, styles_from, value
-from core.documents.formats.word.numbering import Numbering, written
+from core.documents.formats.word.inline import Break, Inline, Note, Run, styles_from
+from core.documents.formats.word.numbering import Numbering, value, written
 
 _HEADING = re.compile(r"heading ([1-9])|title", re.IGNORECASE)
 _HELD_IN = frozenset(map(qn, ("w:sdt", "w:sdtContent", "w:customXml", "w:ins", "w:moveTo")))
@@ -50,7 +50,7 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """``heads``: the first row stands on each of its pages."""
+    """``heads``: the first row is repeated on each of its pages."""
 
     rows: tuple[tuple[Cell, ...], ...]
     heads: bool = False
@@ -178,8 +178,8 @@ class WordFile:
             for cell in _held(row, "w:tc"):
                 inside = list(self._cell(cell))
                 begins += [item for item in inside if isinstance(item, PageStart)]
-                said = tuple(item for item in inside if isinstance(item, Paragraph))
-                cells.append(Cell(said, max(1, _count(cell.find(f"{qn('w:tcPr')}/{qn('w:gridSpan')}")))))
+                paragraphs = tuple(item for item in inside if isinstance(item, Paragraph))
+                cells.append(Cell(paragraphs, max(1, _count(cell.find(f"{qn('w:tcPr')}/{qn('w:gridSpan')}")))))
             if begins and rows:
                 yield Table(tuple(rows), heads)
                 rows = rows[:1] if heads else []

@@ -49,6 +49,8 @@ _APART = 1.55
 _UNDER_A_HEADING = 6.0
 """Letters' sizes that a heading needs below it; reportlab's own way to keep it there never ends before some tables."""
 _PADDING, _SMALLEST = 2.0, 0.4
+_SPARE = 1.05
+"""Of a word's measured width: bold and other fonts are wider."""
 _MOST_OF_A_WORD = 8.0
 """Letters' sizes that one word or figure can claim in a table that has no room; a longer one is broken."""
 _LEAST_SIDE = 200.0
@@ -67,14 +69,14 @@ def typeset(word: WordFile, target: Path, name: str) -> None:
     pages.build(_flowables(items, _Styles(word), pages.room) or [Set("", ParagraphStyle("empty"))])
     writer = PdfWriter(clone_from=io.BytesIO(out.getvalue()))
     properties = word.document.core_properties
-    told = {
+    metadata = {
         "/Title": properties.title,
         "/Author": properties.author,
         "/Producer": WITH_PAGES if word.has_pages else PRODUCER,
     }
     if properties.created:
-        told["/CreationDate"] = properties.created.strftime("D:%Y%m%d%H%M%SZ")
-    writer.metadata = {key: value for key, value in told.items() if value}
+        metadata["/CreationDate"] = properties.created.strftime("D:%Y%m%d%H%M%SZ")
+    writer.metadata = {key: value for key, value in metadata.items() if value}
     if word.has_pages:
         for at, label in enumerate(pages.labels):
             writer.set_page_label(at, at, prefix=label)
@@ -165,8 +167,7 @@ def _table(table: Table, styles: _Styles, room: float) -> Flowable:
         for cell in row:
             if cell.columns > 1:
                 looks.append(("SPAN", (len(cells), number), (len(cells) + cell.columns - 1, number)))
-            said = [Set(_marked_up(paragraph), style) for paragraph in cell.paragraphs]
-            cells += [said, *[""] * (cell.columns - 1)]
+            cells += [[Set(_marked_up(paragraph), style) for paragraph in cell.paragraphs], *[""] * (cell.columns - 1)]
         rows.append(cells + [""] * (count - len(cells)))
     heads, apart = int(table.heads), _APART * styles.points
     return LongTable(rows, colWidths=widths, style=TableStyle(looks), repeatRows=heads, splitInRow=1, spaceAfter=apart)
@@ -184,10 +185,10 @@ def _widths(table: Table, count: int, room: float, points: float) -> tuple[list[
                 wanted[at] = max(wanted[at], sum(tokens) + points * len(tokens) / 3)
             at += cell.columns
     for_words = room - 2 * count * _PADDING
-    scale = min(1.0, max(for_words / (1.05 * sum(least)), _SMALLEST))
+    scale = min(1.0, max(for_words / (_SPARE * sum(least)), _SMALLEST))
     more = [most - low + 1 for most, low in zip(wanted, least, strict=True)]
-    left = (room - sum(1.05 * scale * low + 2 * _PADDING for low in least)) / sum(more)
-    shares = (1.05 * scale * low + 2 * _PADDING + left * extra for low, extra in zip(least, more, strict=True))
+    left = (room - sum(_SPARE * scale * low + 2 * _PADDING for low in least)) / sum(more)
+    shares = (_SPARE * scale * low + 2 * _PADDING + left * extra for low, extra in zip(least, more, strict=True))
     return [max(share, 2 * _PADDING + 1) for share in shares], scale
 
 
