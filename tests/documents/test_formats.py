@@ -34,7 +34,7 @@ def test_what_is_of_no_format_is_refused_and_nothing_is_left(tmp_path: Path) -> 
     settings = Settings(data_dir=tmp_path / "data")
     reader, copy = ProcessReader(settings), tmp_path / "copy.partial"
     copy.write_bytes(b"PK\x03\x04 no package")
-    with pytest.raises(NotAPdfError, match="not a PDF or Word file"):
+    with pytest.raises(NotAPdfError, match="neither a PDF nor a Word file"):
         open_copy(copy, "notes.zip", None, reader, settings)
     assert [path.name for path in tmp_path.iterdir()] == ["copy.partial"]
     reader.close()

@@ -57,7 +57,7 @@ def test_words_are_spans_of_the_text_and_lie_on_the_page(reader: ProcessReader, 
     ("content", "error", "says"),
     [
         (b"", EmptyFileError, "is empty"),
-        (b"PK\x03\x04 this is a word processor's file", NotAPdfError, "is not a PDF"),
+        (b"PK\x03\x04 this is a word processor's file", NotAPdfError, "is neither a PDF nor a Word file"),
         (b"%PDF-1.7\nand then nothing that makes sense", UnreadablePdfError, "is damaged"),
         (pdfs.locked(pdfs.prose(["secret"]), "sesame"), PasswordNeededError, "is protected with a password"),
     ],

@@ -59,8 +59,8 @@ def open_document(path: Path, password: str | None = None) -> tuple[pdfium.PdfDo
             if not head:
                 raise EmptyFileError(f"{path.name} is empty.", hint="Check the original file.") from error
             if SIGNATURE not in head:
-                hint = "Choose a PDF or a .docx file; save older or locked Word files as one of these."
-                raise NotAPdfError(f"{path.name} is not a PDF or Word file.", hint=hint) from error
+                what = f"{path.name} is neither a PDF nor a Word file (.docx)."
+                raise NotAPdfError(what, hint="Save it as one of these first.") from error
         what = f"{path.name} is damaged: none of its pages can be opened."
         raise UnreadablePdfError(what, hint=_DAMAGED_HINT) from error
 
