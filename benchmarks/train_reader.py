@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import numpy as np
 from sklearn.metrics import roc_auc_score
@@ -30,6 +30,14 @@ if TYPE_CHECKING:
     import torch
 
     from benchmarks.reader.network import Reader
+
+
+class HasTokens(Protocol):
+    @property
+    def ids(self) -> tuple[int, ...]: ...
+
+
+Tokens = TypeVar("Tokens", bound=HasTokens)
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,8 +135,8 @@ def _train(
         for part, rate in zip([reader.head, *reversed(reader.layers)], [course.rate, *rates], strict=True)
     ]
     optimizer = torch.optim.AdamW(groups, weight_decay=WEIGHT_DECAY)
-    batches = list(_batches(training, course.epochs, SEED + course.order))
-    steps, done = len(batches), 0
+    planned = list(batches(training, course.epochs, SEED + course.order))
+    steps, done = len(planned), 0
     if checkpoint.exists():
         kept = torch.load(checkpoint, map_location=device, weights_only=True)
         if kept["steps"] == steps:
@@ -142,7 +150,7 @@ def _train(
         for group in optimizer.param_groups:
             group["lr"] = group["highest"] * min((done + 1) / (WARMUP * steps), (steps - done) / ((1 - WARMUP) * steps))
         with torch.autocast(device.type, torch.bfloat16):
-            loss = _loss(reader, batches[done])
+            loss = _loss(reader, planned[done])
         loss.backward()
         torch.nn.utils.clip_grad_norm_(trained, 1.0)
         optimizer.step()
@@ -167,22 +175,24 @@ def _mean(readers: "Sequence[Reader]") -> "Reader":
     return readers[0]
 
 
-def _batches(training: Sequence[Example], epochs: float, seed: int) -> Iterator[list[Example]]:
-    """Of about TOKENS_AT_ONCE each, in an order that the seed settles, so that a stopped run goes on in it."""
+def batches(
+    training: Sequence[Tokens], epochs: float, seed: int, tokens: int = TOKENS_AT_ONCE
+) -> Iterator[list[Tokens]]:
+    """Of about so many tokens each, in an order that the seed settles, so that a stopped run goes on in it."""
     chance = random.Random(seed)
     left = round(epochs * len(training))
     while left > 0:
         order = chance.sample(training, min(left, len(training)))
         left -= len(order)
         mean = sum(len(example.ids) for example in order) / len(order)
-        chunk = max(1, round(SHUFFLED_TOGETHER * TOKENS_AT_ONCE / mean))
+        chunk = max(1, round(SHUFFLED_TOGETHER * tokens / mean))
         for at in range(0, len(order), chunk):
-            batches: list[list[Example]] = [[]]
+            gathered: list[list[Tokens]] = [[]]
             for example in sorted(order[at : at + chunk], key=lambda one: len(one.ids)):
-                if (len(batches[-1]) + 1) * len(example.ids) > TOKENS_AT_ONCE:
-                    batches.append([])
-                batches[-1].append(example)
-            yield from chance.sample(batches, len(batches))
+                if (len(gathered[-1]) + 1) * len(example.ids) > tokens:
+                    gathered.append([])
+                gathered[-1].append(example)
+            yield from chance.sample(gathered, len(gathered))
 
 
 def _numbers(reader: "Reader", batch: Sequence[Example]) -> "torch.Tensor":

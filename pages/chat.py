@@ -10,6 +10,7 @@ from core.domain.search import Mode
 from core.domain.settings import PACKAGE_ROOT, variable_of
 from core.domain.turns import Session, Turn
 from core.services.bootstrap import Pincite
+from core.services.turns import Waiting
 from pages.components.collections import documents_of
 from pages.components.controls import button, offer_more, quiet, row, shown_of
 from pages.components.desk import draw_desk, follow_address
@@ -107,14 +108,19 @@ def watch(app: Pincite, turn_id: str) -> None:
         button("Stop", "stop_circle", app.runner.stop, turn_id, key=f"stop_{turn_id}")
 
 
-def draw_waiting(app: Pincite, session_id: str, waiting: tuple[str, ...]) -> None:
+def draw_waiting(app: Pincite, session_id: str, waiting: tuple[Waiting, ...]) -> None:
     """The questions that were asked while an answer was written, until each has its turn."""
     if app.runner.waiting(session_id) != waiting:
         st.rerun()
-    for question in waiting:
+    for one in waiting:
         with st.chat_message("user", avatar=":material/person:"):
-            st.markdown(escape_lines(question))
-            st.caption("Waiting for the previous answer")
+            st.markdown(escape_lines(one.question))
+            if one.trouble:
+                st.warning(f"This question could not be asked. {escape_lines(one.trouble)}")
+            else:
+                st.caption("Waiting for the previous answer")
+    if any(one.trouble for one in waiting):
+        quiet("Ask again", "refresh", app.runner.retry_waiting, session_id, key=f"retry_{session_id}")
     quiet("Cancel", "close", app.runner.withdraw, session_id, key=f"withdraw_{session_id}")
 
 

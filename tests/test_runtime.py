@@ -13,10 +13,12 @@ from pathlib import Path
 import pytest
 from PIL import Image, ImageChops
 
+from core.documents.reader import ProcessReader
 from core.domain.errors import ModelUnavailableError, SettingsError, StorageError, TurnError
 from core.domain.settings import Settings, load_settings, save_choices
 from core.domain.turns import ReviewDecision, Turn, TurnStatus
 from core.graph.build import open_checkpointer
+from core.ingest.pipeline import Ingest
 from core.models.ollama_embedder import OllamaEmbedder
 from core.models.registry import EngineState, look_for_engines
 from core.services.bootstrap import Pincite, open_pincite
@@ -47,6 +49,38 @@ def app(samples: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pin
 def ask(app: Pincite, question: str) -> Turn:
     session = app.sessions.create()
     return app.runner.wait(app.runner.ask(session.id, question), 300).turn
+
+
+def test_two_tabs_that_change_a_setting_of_reading_open_one_ingest_after_the_other(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    app = open_pincite(Settings(data_dir=tmp_path / "two tabs", engine="quoting", ocr=False), at_work=False)
+    opening, opened, at_once = app.documents._open_ingest, list[Ingest](), threading.Lock()
+    begun, tried = threading.Event(), threading.Event()
+
+    def open_ingest(settings: Settings, reader: ProcessReader) -> Ingest:
+        assert at_once.acquire(blocking=False), "two are opened at once"
+        begun.set()
+        assert tried.wait(300)
+        opened.append(opening(settings, reader))
+        at_once.release()
+        return opened[-1]
+
+    def other() -> None:
+        tried.set()
+        app.settings.change(max_pages=78)
+
+    monkeypatch.setattr(app.documents, "_open_ingest", open_ingest)
+    first = threading.Thread(target=app.settings.change, kwargs={"max_pages": 77})
+    first.start()
+    assert begun.wait(300)
+    second = threading.Thread(target=other)
+    second.start()
+    for thread in (first, second):
+        thread.join(300)
+    assert [ingest._closing.is_set() for ingest in opened] == [True, False] and app.ingest is opened[-1]
+    assert app.documents._settings == app.settings.current and app.settings.current.max_pages == 78
+    app.close()
 
 
 def test_the_sample_contract_answers_with_rate_days_and_page(app: Pincite) -> None:

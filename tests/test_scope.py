@@ -1,14 +1,17 @@
 """What a question is limited to: evidence never comes from elsewhere, and a choice never turns into "everything"."""
 
 import random
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from core.domain.errors import FullDiskError
 from core.domain.search import Mode
 from core.domain.settings import Settings
 from core.domain.turns import Turn, TurnStatus
+from core.graph.context import Lacking
 from core.services.bootstrap import Pincite, open_pincite
 from tests.graph.world import ScriptedModel, Shelf, World
 from tests.support.pdfs import prose
@@ -135,4 +138,35 @@ def test_a_question_can_be_put_to_all_documents_and_on_its_own(tmp_path: Path) -
     assert wide.scope == () and wide.asked == narrow.asked
     alone = world.runner.wait(world.runner.run_again(narrow.id, alone=True), 300).turn
     assert alone.scope == (REPORT,) and alone.asked == "And per day?"
+    world.close()
+
+
+def test_a_question_to_all_is_answered_from_what_is_read_and_one_to_a_document_waits(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("core.services.turns.TEXT_SECONDS", 0.0)
+    asked = list[Sequence[str]]()
+
+    def lacking(ids: Sequence[str], seconds: float) -> Lacking:
+        asked.append(ids)
+        return Lacking.TEXT if len(ids) > 1 or len(asked) < 5 else Lacking.NOTHING
+
+    world = World(tmp_path, ScriptedModel(*[RIGHT] * 4), await_documents=lacking)
+    assert world.ask(PENALTY).turn.status is TurnStatus.ANSWERED
+    assert len(asked[0]) == 2, "it would wait for ever"
+    for how in ({"document_ids": [CONTRACT]}, {}):
+        asked.clear()
+        question = PENALTY if how else f"@Service contract.pdf {PENALTY}"
+        assert world.ask(question, **how).turn.status is TurnStatus.ANSWERED
+        assert [list(ids) for ids in asked] == [[CONTRACT]] * 5
+    world.close()
+
+
+def test_a_full_disk_fails_no_question_to_what_is_read(tmp_path: Path) -> None:
+    def full(ids: Sequence[str], seconds: float) -> Lacking:
+        raise FullDiskError("The disk is full.")
+
+    world = World(tmp_path, ScriptedModel(RIGHT, RIGHT), await_documents=full)
+    assert world.ask(PENALTY).turn.status is TurnStatus.ANSWERED
+    assert "disk is full" in world.ask(PENALTY, document_ids=[CONTRACT]).turn.error
     world.close()

@@ -8,15 +8,16 @@ import subprocess
 import sys
 import textwrap
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
 
-from core.domain.errors import TurnError
+from core.domain.errors import FullDiskError, TurnError
 from core.domain.settings import PACKAGE_ROOT
 from core.domain.turns import Turn, TurnStatus
 from core.graph.build import forget_runs
+from core.graph.context import Lacking
 from core.text.marks import plain_text
 from tests.graph.world import ScriptedModel, World
 
@@ -67,6 +68,53 @@ def test_a_session_runs_one_turn_at_a_time(held: tuple[World, ScriptedModel]) ->
     with pytest.raises(TurnError, match="still answering"):
         world.runner.ask(world.session.id, "And then?")
     assert len(world.turns.of_session(world.session.id)) == 1
+
+
+@pytest.mark.parametrize("error", [FullDiskError("The disk is full."), KeyError("odd")])
+def test_a_waiting_question_that_cannot_be_asked_says_so_and_the_next_is_asked(
+    held: tuple[World, ScriptedModel], monkeypatch: pytest.MonkeyPatch, error: Exception
+) -> None:
+    world, model = held
+    assert model.gate is not None
+    session, create, refused = world.session.id, world.turns.create, list[str]()
+    turn_id = world.runner.ask(session, PENALTY)
+    assert model.begun.wait(300)
+    for question in ("Second?", "Third?"):
+        world.runner.ask_next(session, question)
+
+    def full(turn: Turn) -> Turn:
+        if not refused:
+            refused.append(turn.question)
+            raise error
+        return create(turn)
+
+    monkeypatch.setattr(world.turns, "create", full)
+    thread = world.runner._live[turn_id].thread
+    model.gate.set()
+    thread.join(300)
+    (kept,) = world.runner.waiting(session)
+    assert kept.question == "Second?" and ("disk is full" in kept.trouble or "Something went wrong" in kept.trouble)
+    assert [turn.question for turn in world.turns.of_session(session)] == [PENALTY, "Third?"]
+    world.runner.wait(world.turns.of_session(session)[1].id, 300)
+    world.runner.retry_waiting(session)
+    assert not world.runner.waiting(session)
+    assert [turn.question for turn in world.turns.of_session(session)][2] == "Second?"
+
+
+def test_stop_ends_the_wait_for_vectors(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("core.services.turns.VECTOR_SECONDS", 300.0)
+    asked = threading.Event()
+
+    def lacking(ids: Sequence[str], seconds: float) -> Lacking:
+        asked.set()
+        return Lacking.VECTORS
+
+    world = World(tmp_path, ScriptedModel(RIGHT), await_documents=lacking)
+    turn_id = world.runner.ask(world.session.id, PENALTY)
+    assert asked.wait(300)
+    world.runner.stop(turn_id)
+    assert world.runner.wait(turn_id, 300).turn.status is TurnStatus.STOPPED
+    world.close()
 
 
 def test_the_conversation_is_what_the_turns_say(held: tuple[World, ScriptedModel]) -> None:

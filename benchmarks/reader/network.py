@@ -21,7 +21,7 @@ WIDTH, HEADS, EPSILON = 384, 12, 1e-12
 MINILM_LAYERS, E5_LAYERS = 6, 12
 MICROSOFT = "com.microsoft"
 OUTPUTS = 4
-"""Start and end of the answer for each token; of the first token also whether any answers, and whether it bears."""
+"""A reader's: start and end of the answer for each token; for the first also whether any answers, and bears."""
 Weights = dict[str, NDArray[np.float32]]
 
 
@@ -51,14 +51,14 @@ class Layer(nn.Module):
 
 
 class Reader(nn.Module):
-    """(batch, length) token ids → (batch, length, OUTPUTS) numbers. The embeddings stay as they are."""
+    """(batch, length) token ids → (batch, length, outputs) numbers. The embeddings stay as they are."""
 
-    def __init__(self, words: int, layers: int) -> None:
+    def __init__(self, words: int, layers: int, outputs: int = OUTPUTS) -> None:
         super().__init__()
         self.words, self.positions, self.kinds = (nn.Embedding(count, WIDTH) for count in (words, 512, 2))
         self.norm = nn.LayerNorm(WIDTH, EPSILON)
         self.layers = nn.ModuleList(Layer() for _ in range(layers))
-        self.head = nn.Linear(WIDTH, OUTPUTS)
+        self.head = nn.Linear(WIDTH, outputs)
         nn.init.normal_(self.head.weight, std=0.02)
         nn.init.zeros_(self.head.bias)
         for part in (self.words, self.positions, self.kinds, self.norm):
@@ -170,9 +170,9 @@ def _add_head(model: onnx.ModelProto, weights: Mapping[str, NDArray[np.float32]]
     model.graph.output.append(helper.make_tensor_value_info("numbers", onnx.TensorProto.FLOAT, shape))
 
 
-def start_from_e5(stored: E5File) -> Reader:
+def start_from_e5(stored: E5File, outputs: int = OUTPUTS) -> Reader:
     """A reader with multilingual E5's weights and an untrained head."""
-    reader = Reader(stored.vocabulary, E5_LAYERS)
+    reader = Reader(stored.vocabulary, E5_LAYERS, outputs)
     state = reader.state_dict()
     state["words.weight"] = torch.from_numpy(stored.matrix("emb.word", WIDTH))
     state["positions.weight"] = torch.from_numpy(stored.vector("emb.pos").reshape(-1, WIDTH).copy())
@@ -189,6 +189,18 @@ def start_from_e5(stored: E5File) -> Reader:
             state[f"{name}.bias"] = torch.from_numpy(stored.vector(f"{stem}.b").copy())
     reader.load_state_dict(state)
     return reader
+
+
+def set_from_reader(reader: Reader, path: Path) -> None:
+    """Give the layers the weights of a file that `export_e5` wrote; embeddings and head stay as they are."""
+    stored = {tensor.name: numpy_helper.to_array(tensor) for tensor in onnx.load(path).graph.initializer}
+    state = reader.state_dict()
+    for name in state:
+        if name.startswith("layers.") and name in stored:
+            scale = stored.get(f"{name.removesuffix('.weight')}.scale")
+            values = stored[name] if scale is None else stored[name].T.astype(np.float32) * scale[:, None]
+            state[name] = torch.tensor(np.ascontiguousarray(values))
+    reader.load_state_dict(state)
 
 
 _E5_PARTS = {
@@ -223,7 +235,7 @@ def export_e5(reader: Reader, target: Path) -> None:
         graph.nodes,
         "reader",
         [helper.make_tensor_value_info("vectors", onnx.TensorProto.FLOAT, ["batch", "length", WIDTH])],
-        [helper.make_tensor_value_info("numbers", onnx.TensorProto.FLOAT, ["batch", "length", OUTPUTS])],
+        [helper.make_tensor_value_info("numbers", onnx.TensorProto.FLOAT, ["batch", "length", len(reader.head.bias)])],
         graph.tensors,
     )
     opsets = [helper.make_opsetid("", 21), helper.make_opsetid(MICROSOFT, 1)]

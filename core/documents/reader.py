@@ -100,6 +100,10 @@ class _Worker:
                 raise getattr(errors, name)(text, hint=hint)
             yield message
 
+    def stop(self) -> None:
+        """End the process while another thread waits for its answer; that thread then closes the worker."""
+        self._process.kill()
+
     def close(self) -> None:
         self._closed.set()
         self._process.kill()
@@ -141,11 +145,13 @@ class ProcessReader:
         self._settings = settings
         self._lock = threading.Lock()
         self._idle: dict[str, list[_Worker]] = {"read": [], "recognise": []}
+        self._busy = set[_Worker]()
+        self._closed = False
 
     def open(self, path: Path) -> PdfInfo:
         """Raises a DocumentError that says why the file cannot become a document."""
         with self._lock:  # what follows the opening of a document comes up meanwhile
-            while len(self._idle["read"]) < _SIDE_BY_SIDE:
+            while not self._closed and len(self._idle["read"]) < _SIDE_BY_SIDE:
                 self._idle["read"].append(_Worker(self._settings.reader_memory_mib))
         page_count, outline, fields, notes = self._single(path, do="open")
         return PdfInfo(page_count, tuple(OutlineEntry(*entry) for entry in outline), fields, notes)
@@ -176,7 +182,11 @@ class ProcessReader:
         self._single(path, do="save_as_pdf", password=password, target=target)
 
     def close(self) -> None:
+        """End every process; whoever waits for a page gets a ReaderStoppedError."""
         with self._lock:
+            self._closed = True
+            for worker in self._busy:
+                worker.stop()
             workers = [worker for idle in self._idle.values() for worker in idle]
             for idle in self._idle.values():
                 idle.clear()
@@ -216,6 +226,8 @@ class ProcessReader:
                         else:
                             at = value
             except _Stopped as stop:
+                if self._closed:
+                    raise ReaderStoppedError("The reader was closed.", hint="Try again.") from stop
                 if doubting:
                     stopped |= {index: "" for index in (*remaining, at) if index not in stopped}
                     continue
@@ -231,7 +243,10 @@ class ProcessReader:
     def _worker(self, work: str) -> Iterator[_Worker]:
         """A process, given back once it has answered; one that is left before is ended."""
         with self._lock:
+            if self._closed:
+                raise ReaderStoppedError("The reader was closed.", hint="Try again.")
             worker = self._idle[work].pop() if self._idle[work] else _Worker(self._settings.reader_memory_mib)
+            self._busy.add(worker)
         answered = False
         try:
             yield worker
@@ -242,7 +257,8 @@ class ProcessReader:
         finally:
             keep = answered and (work == "recognise" or worker.grown_mib <= _MOST_KEPT_MIB)
             with self._lock:
-                keep = keep and len(self._idle[work]) < (_SIDE_BY_SIDE if work == "read" else 1)
+                self._busy.discard(worker)
+                keep = keep and not self._closed and len(self._idle[work]) < (_SIDE_BY_SIDE if work == "read" else 1)
                 if keep:
                     self._idle[work].append(worker)
             if not keep:

@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from enum import Enum, auto
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from core.domain.answers import AnswerPart, Citation, Likeness, ReadBack
@@ -56,6 +57,14 @@ class StepNotes:
     returned: dict[str, Any] = field(default_factory=dict)
 
 
+class Lacking(Enum):
+    """What the search of a document still lacks."""
+
+    NOTHING = auto()
+    VECTORS = auto()
+    TEXT = auto()
+
+
 @dataclass(frozen=True, slots=True)
 class Equipment:
     """What a turn works with; settled when it starts, so that changed settings wait for the next one."""
@@ -65,8 +74,8 @@ class Equipment:
     searcher: Searcher
     choose_engine: Callable[[str | None], ChatModel]
     recall: Memory = lambda question, document_ids: None
-    await_documents: Callable[[Sequence[str], float], bool] = lambda document_ids, seconds: True
-    """Say within these seconds whether the documents can be searched."""
+    await_documents: Callable[[Sequence[str], float], Lacking] = lambda document_ids, seconds: Lacking.NOTHING
+    """Return within these seconds what the search of the documents lacks."""
     lexicon: Lexicon = field(default_factory=shipped_lexicon)
     formulas: Formulas = field(default_factory=shipped_formulas)
     look: Look = lambda citation: ReadBack(Likeness.UNKNOWN)

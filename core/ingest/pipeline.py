@@ -208,10 +208,14 @@ class Ingest:
         for thread in self._threads:
             thread.start()
 
-    def close(self) -> None:
-        """Stop the workers; unfinished jobs go on with the next start."""
+    def stop(self) -> None:
+        """Ask the workers to end; one that reads a page ends once the reader is closed."""
         self._closing.set()
         self._announce()
+
+    def close(self) -> None:
+        """Stop the workers; unfinished jobs go on with the next start."""
+        self.stop()
         for thread in self._threads:
             thread.join()
         self._stages.close()

@@ -191,7 +191,8 @@ class Stages:
         except FullDiskError:
             raise
         except PinciteError as error:
-            self._stop_embedding(str(error))
+            if not self._closing.is_set():
+                self._stop_embedding(str(error))
         except Exception:
             self._stop_embedding("Retry; if it happens again, report it.")
             raise
@@ -241,7 +242,8 @@ class Stages:
         except FullDiskError:
             raise  # the job is not to blame, and goes on once there is space
         except PinciteError as error:
-            self._fail(job, str(error))
+            if not self._closing.is_set():  # else the reader was closed: the job goes on with the next start
+                self._fail(job, str(error))
         except Exception:
             self._fail(job, f"{what} stopped unexpectedly. Retry; if it happens again, report the file.")
             raise

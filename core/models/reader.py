@@ -146,7 +146,7 @@ def english_network(model: bytes) -> Network:
     tokenizer = Tokenizer.from_file(str(verified_file(*TOKENIZER_FILE)))
     tokenizer.no_padding()
     tokenizer.no_truncation()
-    session = _session(model)
+    session = open_session(model)
 
     def numbers(ids: list[int], question_tokens: int) -> Numbers:
         tokens = np.array([ids], dtype=np.int64)
@@ -159,7 +159,7 @@ def english_network(model: bytes) -> Network:
 
 
 def languages_network(model: bytes, stored: E5File) -> Network:
-    session = _session(model)
+    session = open_session(model)
 
     def numbers(ids: list[int], question_tokens: int) -> Numbers:
         found: Numbers = session.run(None, {"vectors": stored.rows("emb.word", ids, WIDTH)[None]})[0][0]
@@ -183,7 +183,7 @@ def _shipped(name: str) -> bytes:
     return model
 
 
-def _session(model: bytes) -> Any:
+def open_session(model: bytes) -> Any:
     import onnxruntime  # type: ignore[import-untyped]  # ships no types; takes long to import
 
     options = onnxruntime.SessionOptions()

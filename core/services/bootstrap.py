@@ -98,7 +98,7 @@ class Pincite:
                 searcher=self.search.retriever,
                 choose_engine=lambda asked: choose_engine(current, asked),
                 recall=lambda question, ids: self.verdicts.recall(self.reviews.reviewed_match(question, ids)),
-                await_documents=self.documents.await_text,
+                await_documents=self.documents.lacking,
                 lexicon=users_lexicon(current.data_dir),
                 formulas=users_formulas(current.data_dir),
                 look=self.documents.read_back,
@@ -146,12 +146,12 @@ class Pincite:
         self.deletion.scrub()
         empty_log(self._checkpointer.conn)
         self._checkpointer.conn.close()
-        self._copies.wait()
+        self._copies.finish()
         self.database.close()
         note_closing(self.settings.current, self._opening)
 
     def _open_ingest(self, settings: Settings, reader: ProcessReader) -> Ingest:
-        shelf = Shelf(self.database, self.library, self._keywords, settings, self._when_removed)
+        shelf = Shelf(self.database, self.library, self._keywords, settings, self._when_removed, self._after_removal)
         stores = Stores(self.library, shelf, Jobs(self.database, shelf, self.indexes), self.indexes)
         return Ingest(stores, reader, describe, settings, at_work=self._at_work)
 
@@ -160,19 +160,23 @@ class Pincite:
         self._back_up()
 
     def _back_up(self) -> None:
-        if self._at_work and self.settings.current.automatic_backups and self.library.list():
-            self._copies.begin()
+        wanted = self._at_work and self.settings.current.automatic_backups
+        self._copies.begin(daily=wanted and bool(self.library.list()))
 
     def _forget_runs(self) -> None:
         """What has ended needs no checkpoints; what was interrupted may be continued from them."""
         self._forget(self._checkpointer, self.turns.unfinished)
 
     def _when_removed(self, document_id: str) -> None:
-        self._forget(self._checkpointer, self.turns.running)  # what was interrupted may hold its text
-        self._copies.forget()
+        """Run inside the removal's transaction: no other lock is taken here, and no thread waited for."""
+        self._copies.mark()
         self.suggestions.forget(document_id)
         name = self.library.get(document_id).name
         self.reviews.mark_stale(document_id, f"“{name}”, which the reviewed answer cites, was removed or replaced.")
+
+    def _after_removal(self) -> None:
+        self._forget(self._checkpointer, self.turns.running)  # what was interrupted may hold its text
+        self._copies.begin(daily=False)
 
     def _meaning(self) -> tuple[Embedder, PassageIndex]:
         """Where the embedder cannot be used, words are searched all the same."""
@@ -184,11 +188,11 @@ class Pincite:
 
     def _scrub(self, words: bool, most_bytes: int | None) -> bool:
         self._forget_runs()
-        self._copies.forget()
-        with self._checkpointer.lock:
-            return scrub(self._checkpointer.conn) and scrub(
-                self.database.connection, words=words, most_bytes=most_bytes
-            )
+        with self._checkpointer.lock:  # never held while the database is written, which a removal does before it
+            emptied = scrub(self._checkpointer.conn)
+        return (
+            emptied and scrub(self.database.connection, words=words, most_bytes=most_bytes) and self._copies.replace()
+        )
 
     def _remove_turn(self, turn_id: str) -> None:
         turn = self.turns.without_trace(turn_id)

@@ -1,5 +1,7 @@
 """Taking documents in and showing their pages, with the settings of reading that hold now."""
 
+import threading
+import time
 from collections.abc import Callable, Collection, Sequence
 from functools import partial
 from pathlib import Path
@@ -12,6 +14,7 @@ from core.domain.answers import Citation, Likeness, ReadBack
 from core.domain.documents import DocumentStatus, HiddenReason, PageKey
 from core.domain.errors import DocumentError, PinciteError
 from core.domain.settings import Settings
+from core.graph.context import Lacking
 from core.ingest.pipeline import Ingest
 
 if TYPE_CHECKING:
@@ -21,8 +24,8 @@ OF_READING = ("ocr", "max_file_mib", "max_pages", "page_seconds", "reader_memory
 """The settings with which reader and ingest are opened."""
 THUMBNAIL_WIDTH, LINES_WIDTH = 80, 1100
 """Pixels of the whole page."""
-MEANING_SECONDS, FEW_PASSAGES = 3.0, 200
-"""How long a question waits for what was just added to be found by its meaning too, where that takes moments."""
+FEW_PASSAGES = 200
+"""Maximum number of new passages whose vectors a question waits for."""
 BEING_INDEXED = (DocumentStatus.QUEUED, DocumentStatus.READING, DocumentStatus.EMBEDDING)
 MOST_SEEN = 10_000
 """Quotations whose pictures are remembered."""
@@ -43,16 +46,25 @@ class Documents:
         self._open_ingest = open_ingest
         self.quarantined = quarantined
         self._seen: dict[tuple[str, int, int, int, str], ReadBack] = {}
+        self._lock, self._closed = threading.Lock(), False
         self._open(settings)
 
     def use(self, settings: Settings) -> None:
-        if any(getattr(settings, name) != getattr(self._settings, name) for name in OF_READING):
-            self.close()
-            self._open(settings)
+        with self._lock:
+            changed = any(getattr(settings, name) != getattr(self._settings, name) for name in OF_READING)
+            if changed and not self._closed:
+                self._close()
+                self._open(settings)
 
     def close(self) -> None:
+        with self._lock:
+            self._closed = True
+            self._close()
+
+    def _close(self) -> None:
+        self.ingest.stop()
+        self._reader.close()  # a page that is being recognised may take minutes: its process is ended
         self.ingest.close()
-        self._reader.close()
 
     def _open(self, settings: Settings) -> None:
         self._settings = settings
@@ -124,16 +136,25 @@ class Documents:
                 stayed.append((path.name, error))
         return stayed
 
-    def await_text(self, document_ids: Sequence[str], seconds: float) -> bool:
-        """Wait for the text, and a moment for short documents' meaning; of scans, for the first recognised page."""
+    def lacking(self, document_ids: Sequence[str], seconds: float) -> Lacking:
+        """Return what the search of these documents lacks after at most so many seconds.
+
+        Of scans, the first recognised page is awaited; of a few new passages, their vectors. Raises FullDiskError.
+        """
+        deadline = time.monotonic() + seconds
+
+        def awaited(ids: Sequence[str], *, searchable_only: bool = False) -> bool:
+            left = max(0.0, deadline - time.monotonic())
+            return not ids or self.ingest.wait(ids, searchable_only=searchable_only, timeout_seconds=left)
+
         documents = [document for document in self._library.list() if document.id in document_ids]
         unread = [document.id for document in documents if not document.searchable]  # others are being read again
-        if unread and not self.ingest.wait(unread, searchable_only=True, timeout_seconds=seconds):
-            return False
+        if not awaited(unread, searchable_only=True):
+            return Lacking.TEXT
         documents = [document for document in self._library.list() if document.id in document_ids]
-        new = [document for document in documents if document.status in BEING_INDEXED]
-        if sum(document.passage_count for document in new) <= FEW_PASSAGES:
-            self.ingest.wait([document.id for document in new], timeout_seconds=MEANING_SECONDS)
         scanned = [document for document in documents if document.status is DocumentStatus.RECOGNISING]
-        blank = [document.id for document in scanned if not document.passage_count]
-        return not blank or self.ingest.wait(blank, timeout_seconds=seconds)
+        if not awaited([document.id for document in scanned if not document.passage_count]):
+            return Lacking.TEXT
+        new = [document for document in documents if document.status in BEING_INDEXED]
+        few = sum(document.passage_count for document in new) <= FEW_PASSAGES
+        return Lacking.NOTHING if not few or awaited([document.id for document in new]) else Lacking.VECTORS

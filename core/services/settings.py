@@ -2,9 +2,9 @@
 
 import threading
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from core.domain.errors import PinciteError
 from core.domain.settings import Settings, save_choices
 
 if TYPE_CHECKING:
@@ -31,21 +31,24 @@ class SettingsInForce:
             previous = self.current
             chosen = {name: value for name, value in values.items() if value != getattr(previous, name)}
             changed = previous.but(**chosen)
+            save = partial(save_choices, changed.data_dir, chosen)
             self._indexes.use(changed)
             try:
                 if "embedding_model" in chosen:
-                    self._indexes.switch_to(changed.embedding_model)
-                save_choices(changed.data_dir, chosen)
-            except PinciteError:
+                    self._indexes.switch_to(changed.embedding_model, together_with=save)
+                else:
+                    save()
+            except BaseException:
                 self._indexes.use(previous)
                 raise
             self.current = changed
-        self._changed()
+            self._changed()
 
     def roll_back_embedding(self) -> bool:
         """Stop a build, or return to the index before the last switch; False when there is neither."""
-        rolled_back = self._indexes.roll_back()
-        self._follow_index()
+        with self._lock:
+            rolled_back = self._indexes.roll_back()
+            self._follow_index()
         return rolled_back
 
     def _follow_index(self) -> None:

@@ -1,6 +1,7 @@
 """Runs turns in worker threads: publishes immutable snapshots, stores as it goes, and stops between tokens."""
 
 import logging
+import math
 import threading
 import time
 import uuid
@@ -12,12 +13,13 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.errors import GraphRecursionError
 
 from core.domain.documents import Collection, Document
-from core.domain.errors import PinciteError, StoppedError, StorageError, TurnError
+from core.domain.errors import FullDiskError, PinciteError, StoppedError, StorageError, TurnError
 from core.domain.ports import ChatModel
 from core.domain.search import Mode
 from core.domain.turns import Exchange, TraceStep, Turn, TurnSnapshot, TurnStatus, now
 from core.graph.build import TurnGraph
-from core.graph.context import Equipment, Progress, TurnContext
+from core.graph.context import Equipment, Lacking, Progress, TurnContext
+from core.graph.nodes.router import resolve_mentions
 from core.graph.state import TurnState, restored
 from core.models.client import stoppable
 from core.models.utterances import Wish, wish_of
@@ -34,6 +36,10 @@ logger = logging.getLogger(__name__)
 
 CLOSING_SECONDS = 10.0
 POLL_SECONDS = 0.25
+TEXT_SECONDS = 5.0
+"""How long a question to no document in particular waits for text that is being read."""
+VECTOR_SECONDS = 3.0
+"""How long a question waits for what was just read to be found by its meaning too."""
 LONGEST_QUESTION = 8_000
 STEPS_OF_AN_ATTEMPT = 5
 """Rewriter, retriever, analyst, generator and judge; before them comes the router."""
@@ -50,6 +56,15 @@ class Asked:
     history: tuple[Exchange, ...] = ()
     went_on_at: str = ""
     """The node from which an interrupted turn is continued; empty: it begins at the beginning."""
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """A question that waits for the answer before it, or `trouble`: why it could not be asked."""
+
+    question: str
+    mode: Mode
+    trouble: str = ""
 
 
 class TurnRunner:
@@ -71,7 +86,7 @@ class TurnRunner:
         self._live: dict[str, LiveTurn] = {}
         self._unstored: set[str] = set()
         """Turns that came to an end which could not be stored."""
-        self._waiting: dict[str, list[tuple[str, Mode]]] = {}
+        self._waiting: dict[str, list[Waiting]] = {}
         self._lock, self._starting = threading.Lock(), threading.Lock()
         self._closing = False
         turns.mark_interrupted()
@@ -103,14 +118,22 @@ class TurnRunner:
         question = _checked(question)
         with self._lock:
             if waits := any(live.snapshot.turn.session_id == session_id for live in self._live.values()):
-                self._waiting.setdefault(session_id, []).append((question, mode))
+                self._waiting.setdefault(session_id, []).append(Waiting(question, mode))
         if not waits:
             self.ask(session_id, question, mode=mode)
 
-    def waiting(self, session_id: str) -> tuple[str, ...]:
-        """The questions that wait for the answer before them, in their order."""
+    def waiting(self, session_id: str) -> tuple[Waiting, ...]:
+        """Return the questions that wait or could not be asked, in their order."""
         with self._lock:
-            return tuple(question for question, _ in self._waiting.get(session_id, ()))
+            return tuple(self._waiting.get(session_id, ()))
+
+    def retry_waiting(self, session_id: str) -> None:
+        """Ask again what could not be asked."""
+        with self._lock:
+            waiting = self._waiting.get(session_id, [])
+            waiting[:] = [replace(one, trouble="") for one in waiting]
+        if self.running(session_id) is None:
+            self._ask_waiting(session_id)
 
     def withdraw(self, session_id: str) -> None:
         """Forget the questions that wait."""
@@ -264,19 +287,26 @@ class TurnRunner:
         self._ask_waiting(live.snapshot.turn.session_id)
 
     def _ask_waiting(self, session_id: str) -> None:
-        with self._lock:
-            question, mode = next(iter(self._waiting.get(session_id, ())), ("", Mode.AUTO))
-        if not question or self._closing:
-            return
-        try:
-            self.ask(session_id, question, mode=mode)  # shown as waiting until it is shown as asked
-        except PinciteError as error:
-            if self.running(session_id):
-                return  # somebody was faster: it waits for that answer
-            logger.warning("A waiting question could not be asked: %s", error)
-        with self._lock:
-            if waiting := self._waiting.get(session_id):
-                waiting.pop(0)
+        """Ask the next question that waits; one that cannot be asked keeps its place, with the reason."""
+        while not self._closing and (first := self._next_waiting(session_id)):
+            trouble = ""
+            try:
+                self.ask(session_id, first.question, mode=first.mode)  # shown as waiting until it is shown as asked
+            except Exception as error:
+                if self.running(session_id):
+                    return  # somebody was faster: it waits for that answer
+                if not isinstance(error, PinciteError):
+                    logger.exception("A waiting question could not be asked")
+                trouble = str(error) if isinstance(error, PinciteError) else "Something went wrong inside Pincite."
+            with self._lock:
+                waiting = self._waiting.get(session_id, [])
+                kept = ([replace(first, trouble=trouble)] if trouble else []) if first in waiting else []
+                waiting[:] = [after for one in waiting for after in (kept if one is first else [one])]
+            if not trouble:
+                return
+
+    def _next_waiting(self, session_id: str) -> Waiting | None:
+        return next((one for one in self.waiting(session_id) if not one.trouble), None)
 
     def _outcome(self, live: LiveTurn, asked: Asked, equipment: Equipment) -> Turn:
         try:
@@ -312,14 +342,39 @@ class TurnRunner:
         return answered(live.snapshot.turn, self._walk(live.snapshot.turn.id, state, context))
 
     def _await_documents(self, live: LiveTurn, equipment: Equipment) -> None:
-        """A question about documents that are still being read waits for their text; its time starts after that."""
-        scope = live.snapshot.turn.document_ids
-        if not scope or equipment.await_documents(scope, 0.0):
+        """Wait until what is asked about can be searched; the turn's time starts after that.
+
+        Documents that the question names or that were chosen for it are awaited until Stop. Otherwise what is read
+        after a moment is searched, and the answer says what was not; where nothing is read yet, it goes on waiting.
+        """
+        turn = live.snapshot.turn
+        chosen = turn.scope or resolve_mentions(turn.question, equipment.library.list())[1]
+        awaited = chosen or turn.document_ids
+        if not awaited:
             return
-        live.step("Reading the documents before answering…")
-        while not equipment.await_documents(scope, POLL_SECONDS):
-            if live.stop.is_set():
-                raise StoppedError("The turn was stopped.")
+
+        def may_go_on(until: float) -> bool:
+            readable = any(document.searchable for document in equipment.library.list())
+            return not chosen and readable and time.monotonic() >= until
+
+        text_until, vectors_until = time.monotonic() + TEXT_SECONDS, math.inf
+        try:
+            lacking = equipment.await_documents(awaited, 0.0)
+            if lacking is not Lacking.NOTHING:
+                live.step("Reading the documents before answering…")
+            while lacking is not Lacking.NOTHING:
+                if live.stop.is_set():
+                    raise StoppedError("The turn was stopped.")
+                if lacking is Lacking.VECTORS:
+                    vectors_until = min(vectors_until, time.monotonic() + VECTOR_SECONDS)
+                    if time.monotonic() >= vectors_until:
+                        return
+                elif may_go_on(text_until):
+                    return
+                lacking = equipment.await_documents(awaited, POLL_SECONDS)
+        except FullDiskError:
+            if not may_go_on(0.0):
+                raise
 
     def _walk(self, turn_id: str, state: TurnState | None, context: TurnContext) -> TurnState:
         """Walk the graph to its end, from its checkpoint where there is no state to begin with.

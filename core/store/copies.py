@@ -1,6 +1,6 @@
 """Copies of the database that Pincite makes by itself: one a day, and one before the database's format changes.
 
-PDFs are not in them: they never change, and stay in ``files/``. What is deleted is deleted here too.
+PDFs are not in them: they never change, and stay in ``files/``. After a deletion one new copy replaces them all.
 """
 
 import logging
@@ -8,10 +8,13 @@ import os
 import sqlite3
 import threading
 import time
+import uuid
 from collections.abc import Callable
 from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
+
+from core.domain.errors import StorageError
 
 logger = logging.getLogger(__name__)
 
@@ -33,52 +36,117 @@ def copy_whole(source: sqlite3.Connection, target: Path) -> str:
         return str(copy.execute("PRAGMA quick_check(1)").fetchone()[0])
 
 
-def copy_database(source: sqlite3.Connection, data_dir: Path, name: str) -> None:
-    """Copy a database while it may be written to; a copy with a fault replaces none. Raises OSError, sqlite3.Error."""
+def copy_database(source: sqlite3.Connection, data_dir: Path, name: str, *, emptied: bool = False) -> Path:
+    """Copy a database while it may be written to and return the copy's path; a copy with a fault replaces none.
+
+    `emptied`: without what deleted rows left in free pages and in the word index. Raises OSError, sqlite3.Error.
+    """
     folder = data_dir / FOLDER
     folder.mkdir(mode=0o700, exist_ok=True)
-    partial = folder / f"{name}.{os.getpid()}.partial"
+    partial, copy = folder / f"{name}.{os.getpid()}.partial", folder / f"{name}.db"
     try:
         if copy_whole(source, partial) != "ok":
             raise sqlite3.DatabaseError("the copy is damaged, as the database is")
-        partial.replace(folder / f"{name}.db")
+        if emptied:
+            with closing(sqlite3.connect(partial)) as connection:
+                empty(connection)
+        partial.replace(copy)
     finally:
         partial.unlink(missing_ok=True)
+    return copy
+
+
+def empty(connection: sqlite3.Connection, *, words: bool = True) -> None:
+    """Write a database anew without what deleted rows left behind; with `words` the word index too.
+
+    `secure_delete` overwrites rows, but not the words of a full-text index nor copies that moved within a page.
+    """
+    if words:
+        connection.execute("INSERT INTO passage_words(passage_words) VALUES ('optimize')")
+    connection.commit()
+    connection.execute("VACUUM")
 
 
 class DailyCopy:
-    """The copy of the day, made in a thread of its own."""
+    """The copy of the day, and the copy that replaces all others after a deletion.
+
+    A deletion leaves a mark in `removals`, in its own transaction; the mark goes once no copy holds what was deleted.
+    No copy is deleted before the one that replaces it exists. Nothing here may be called inside a transaction.
+    """
 
     def __init__(self, connect: Callable[[], sqlite3.Connection], data_dir: Path) -> None:
         """``connect`` gives the calling thread's own connection."""
         self._connect = connect
         self._data_dir = data_dir
         self._thread: threading.Thread | None = None
+        self._starting = threading.Lock()
+        self._working = threading.Lock()
 
-    def begin(self) -> None:
-        """Make one where the newest is older than a day, unless one is being made."""
-        if self._thread is not None and self._thread.is_alive():
-            return
-        newest = next(iter(copies_in(self._data_dir)), None)
-        if newest is None or time.time() - newest.stat().st_mtime >= DAY_SECONDS:
-            self._thread = threading.Thread(target=self._make, name="backup", daemon=True)
-            self._thread.start()
+    def mark(self) -> None:
+        """Note, in the transaction of a deletion, that the copies are to be replaced."""
+        self._connect().execute("INSERT INTO removals (subject, kind) VALUES (?, 'copies')", (uuid.uuid4().hex,))
 
-    def wait(self) -> None:
+    def begin(self, *, daily: bool) -> None:
+        """In a thread, make the copy that is due, unless one is being made.
+
+        After a deletion it replaces the others; with ``daily`` it is made where the newest is older than a day.
+        """
+        with self._starting:
+            making = self._thread is not None and self._thread.is_alive()
+            if not making and (self._marks() or (daily and self._is_due())):
+                self._thread = threading.Thread(target=self._make, args=(daily,), name="backup", daemon=True)
+                self._thread.start()
+
+    def finish(self) -> None:
+        """Wait for the copy that is being made, then do what a deletion since its beginning asks for."""
         if self._thread is not None:
             self._thread.join()
+        self._make(False)
 
-    def forget(self) -> None:
-        """Delete all copies: something was deleted that they hold."""
-        self.wait()
-        # also what another process writes, or left when it was killed
-        for path in (self._data_dir / FOLDER).glob("*"):
-            path.unlink(missing_ok=True)
+    def replace(self) -> bool:
+        """Put a copy of what there is now in place of all others; False: it could not be made, and they stay."""
+        with self._working:
+            marks = self._marks()
+            folder = self._data_dir / FOLDER
+            try:
+                new = copy_database(self._connect(), self._data_dir, _today(), emptied=True) if self._copies() else None
+                for path in folder.glob("*"):  # also what another process writes, or left when it was killed
+                    if path != new:
+                        path.unlink(missing_ok=True)
+                self._connect().executemany("DELETE FROM removals WHERE subject = ? AND kind = 'copies'", marks)
+            except (OSError, sqlite3.Error, StorageError):
+                logger.warning("The automatic backup could not be replaced after a deletion", exc_info=True)
+                return False
+            return True
 
-    def _make(self) -> None:
+    def _make(self, daily: bool) -> None:
+        if self._marks():
+            self.replace()
+        elif daily:
+            with self._working:
+                self._make_daily()
+
+    def _make_daily(self) -> None:
+        if not self._is_due():
+            return
         try:
-            copy_database(self._connect(), self._data_dir, f"{datetime.now(UTC):%Y-%m-%d}")
-            for old in copies_in(self._data_dir)[KEPT:]:
+            copy_database(self._connect(), self._data_dir, _today())
+            for old in self._copies()[KEPT:]:
                 old.unlink()
-        except (OSError, sqlite3.Error):
+        except (OSError, sqlite3.Error, StorageError):
             logger.warning("The automatic backup could not be written", exc_info=True)
+
+    def _is_due(self) -> bool:
+        newest = next(iter(self._copies()), None)
+        return newest is None or time.time() - newest.stat().st_mtime >= DAY_SECONDS
+
+    def _copies(self) -> list[Path]:
+        return copies_in(self._data_dir)
+
+    def _marks(self) -> list[tuple[str]]:
+        rows = self._connect().execute("SELECT subject FROM removals WHERE kind = 'copies'")
+        return [(row[0],) for row in rows]
+
+
+def _today() -> str:
+    return f"{datetime.now(UTC):%Y-%m-%d}"

@@ -114,27 +114,32 @@ class Indexes:
                 self._embedders.clear()
             self._settings = settings
 
-    def switch_to(self, embedder_name: str) -> None:
+    def switch_to(self, embedder_name: str, *, together_with: Callable[[], None] = lambda: None) -> None:
         """Start building the index of another embedder; it becomes active once it holds every passage.
 
+        If `together_with`, which is called in the same transaction, raises, the indexes stay as they were.
         Raises ModelUnavailableError when the embedder cannot be reached, SettingsError when there is none such.
         """
         stamp = IndexStamp.of(self._embedder(embedder_name))
         with self._lock, self._database.transaction():
-            self._trouble, self._paused_until = "", 0.0
-            active, building, previous = (self._index(role) for role in ("active", "building", "previous"))
-            if active is None:
-                self._create(stamp, "active")
-                return
-            if building is not None and building.stamp != stamp:
-                self._drop(building)
-                building = None
-            if building is None and active.stamp != stamp:
-                if previous is not None and previous.stamp == stamp:
-                    self._set_role(previous, "building")
-                else:
-                    self._create(stamp, "building")
+            self._choose(stamp)
+            together_with()
+        self._trouble, self._paused_until = "", 0.0
         self.finish_build()
+
+    def _choose(self, stamp: IndexStamp) -> None:
+        active, building, previous = (self._index(role) for role in ("active", "building", "previous"))
+        if active is None:
+            self._create(stamp, "active")
+            return
+        if building is not None and building.stamp != stamp:
+            self._drop(building)
+            building = None
+        if building is None and active.stamp != stamp:
+            if previous is not None and previous.stamp == stamp:
+                self._set_role(previous, "building")
+            else:
+                self._create(stamp, "building")
 
     def roll_back(self) -> bool:
         """Stop a build, or return to the index before the last switch; False when there is neither."""

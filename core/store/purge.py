@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from core.domain.errors import StorageError
 from core.domain.search import FROM_THE_ANSWER
 from core.domain.turns import Turn
+from core.store.copies import empty
 from core.store.database import Database
 from core.store.sessions import NEW_TITLE, title_of
 
@@ -77,17 +78,13 @@ def purge(database: Database, found: Purge) -> None:
 def scrub(connection: sqlite3.Connection, *, words: bool = False, most_bytes: int | None = None) -> bool:
     """Write the file anew without what was deleted from it; False while another process keeps that from happening.
 
-    ``secure_delete`` overwrites rows, but not the words of a full-text index nor copies that moved within a page.
     A file of more than ``most_bytes`` is not written anew: only its log is emptied, and there is more to do (False).
     """
     try:
         if most_bytes is not None and _bytes(connection) > most_bytes:
             connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
             return False
-        if words:
-            connection.execute("INSERT INTO passage_words(passage_words) VALUES ('optimize')")
-        connection.commit()
-        connection.execute("VACUUM")
+        empty(connection, words=words)
         busy: int = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]
     except (sqlite3.OperationalError, StorageError):
         return False

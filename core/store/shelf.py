@@ -36,7 +36,10 @@ TO_BE_READ = -1
 
 
 class Shelf:
-    """The writing side of the library. ``going`` is told of a document that is being removed, in that transaction."""
+    """The writing side of the library.
+
+    ``on_remove`` is called with a document's id inside the transaction that removes it, ``after_remove`` behind it.
+    """
 
     def __init__(
         self,
@@ -44,13 +47,15 @@ class Shelf:
         library: Library,
         keywords: KeywordIndex,
         settings: Settings,
-        going: Callable[[str], None] = lambda document_id: None,
+        on_remove: Callable[[str], None] = lambda document_id: None,
+        after_remove: Callable[[], None] = lambda: None,
     ) -> None:
         self._database = database
         self._library = library
         self._keywords = keywords
         self._settings = settings
-        self._going = going
+        self._on_remove = on_remove
+        self._after_remove = after_remove
 
     def transaction(self) -> AbstractContextManager[object]:
         """All of what is written inside, or nothing."""
@@ -97,7 +102,7 @@ class Shelf:
         with self._database.transaction() as connection:
             if not self.exists(document_id):
                 return
-            self._going(document_id)
+            self._on_remove(document_id)
             connection.execute(
                 "UPDATE OR IGNORE collection_documents SET document_id = ?1 WHERE document_id = ?2 AND ?1 != ''",
                 (successor, document_id),
@@ -109,12 +114,15 @@ class Shelf:
 
     def clear_files(self) -> None:
         """Delete the files of removed documents."""
-        for document_id in self._leaving():
+        leaving = self._leaving()
+        for document_id in leaving:
             # Windows refuses while the reader still has it open; the next call gets it.
             with suppress(PermissionError), self._database.transaction() as connection:
                 if not self.exists(document_id):
                     self._library.file_path(document_id).unlink(missing_ok=True)
                 connection.execute("DELETE FROM removals WHERE subject = ? AND kind = 'file'", (document_id,))
+        if leaving:
+            self._after_remove()
 
     def set_aside_strangers(self) -> None:
         """Move the PDFs that the library does not know out of its way."""

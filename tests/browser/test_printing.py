@@ -40,7 +40,7 @@ def long_conversation(tmp_path: Path, samples: Path) -> str:
     settings = Settings(data_dir=tmp_path / "data", engine="quoting")
     with closing(open_pincite(settings)) as app:
         added = app.ingest.add((samples / "service-contract.pdf").read_bytes(), "service-contract.pdf").document
-        app.documents.await_text([added.id], 60)
+        app.documents.lacking([added.id], 60)
         session = app.sessions.create("Printed")
         asked = [app.runner.wait(app.runner.ask(session.id, question), 120).turn for question in QUESTIONS]
         for number in range(18):

@@ -3,6 +3,7 @@
 Files are opened in processes of their own; a page that hangs or swells costs itself only.
 """
 
+import threading
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -15,7 +16,14 @@ from core.documents.formats.pdf import opening, reading
 from core.documents.formats.pdf.reading import OpenPdf
 from core.documents.reader import ProcessReader, _Worker
 from core.domain.documents import OutlineEntry, Page, PageStatus
-from core.domain.errors import DocumentError, EmptyFileError, NotAPdfError, PasswordNeededError, UnreadablePdfError
+from core.domain.errors import (
+    DocumentError,
+    EmptyFileError,
+    NotAPdfError,
+    PasswordNeededError,
+    ReaderStoppedError,
+    UnreadablePdfError,
+)
 from core.domain.settings import Settings
 from tests.support import pdfs
 
@@ -138,6 +146,36 @@ def test_a_page_whose_reader_crashed_is_tried_once_more(tmp_path: Path, monkeypa
         assert "crashed" in pages[1].reason
     finally:
         reader.close()
+
+
+def test_closing_ends_a_page_that_is_being_read_and_leaves_no_process(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reader = ProcessReader(Settings(data_dir=tmp_path, page_seconds=300, reader_memory_mib=8192))
+    path, receive, workers, ended = _file(tmp_path, pdfs.endless()), _Worker._receive, list[_Worker](), list[object]()
+    waiting = threading.Event()
+
+    def seen(worker: _Worker, seconds: float) -> tuple[Any, ...]:
+        workers.append(worker)
+        waiting.set()
+        return receive(worker, seconds)
+
+    def read() -> None:
+        try:
+            ended.extend(reader.read(path, [0]))
+        except ReaderStoppedError as error:
+            ended.append(error)
+
+    monkeypatch.setattr(_Worker, "_receive", seen)
+    thread = threading.Thread(target=read)
+    thread.start()
+    assert waiting.wait(300)
+    reader.close()
+    thread.join(300)
+    assert len(ended) == 1 and isinstance(ended[0], ReaderStoppedError), "no page is given up for it"
+    assert all(worker._process.poll() is not None for worker in workers)
+    with pytest.raises(ReaderStoppedError):
+        reader.render(path, 0, width=100)
 
 
 def test_leaving_in_the_middle_of_a_document_leaves_the_reader_usable(reader: ProcessReader, tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from core.domain.search import Candidate, Evidence, SearchPlan, SearchResult, pi
 from core.domain.settings import Settings
 from core.domain.turns import Recalled, TurnSnapshot
 from core.graph.build import build_graph, forget_runs, open_checkpointer
-from core.graph.context import Equipment
+from core.graph.context import Equipment, Lacking
 from core.models.quoting import Quoting
 from core.services.turns import TurnRunner
 from core.store.collections import Collections
@@ -165,6 +165,7 @@ class World:
         shelf: Shelf | None = None,
         search: WordSearch | None = None,
         recall: Callable[[str, Sequence[str]], Recalled | None] = lambda question, document_ids: None,
+        await_documents: Callable[[Sequence[str], float], Lacking] = lambda document_ids, seconds: Lacking.NOTHING,
         **choices: Any,
     ) -> None:
         self.settings = Settings(data_dir=directory, **choices)
@@ -176,7 +177,7 @@ class World:
         self.search = search or WordSearch(self.shelf)
         self.model: ChatModel = model or Quoting()
         self.graph = build_graph(self.checkpointer)
-        self.recall = recall
+        self.recall, self.await_documents = recall, await_documents
         self.runner = TurnRunner(
             turns=self.turns,
             sessions=self.sessions,
@@ -188,7 +189,14 @@ class World:
         self.session = (self.sessions.list() or [self.sessions.create()])[0]
 
     def _equipment(self) -> Equipment:
-        return Equipment(self.settings, cast(Library, self.shelf), self.search, self._choose_engine, self.recall)
+        return Equipment(
+            self.settings,
+            cast(Library, self.shelf),
+            self.search,
+            self._choose_engine,
+            self.recall,
+            self.await_documents,
+        )
 
     def _choose_engine(self, asked: str | None) -> ChatModel:
         return Quoting() if asked == "quoting" else self.model

@@ -138,7 +138,7 @@ def test_a_question_asked_in_mid_answer_waits_and_is_then_answered(app: Pincite,
     assert held.begun.wait(SECONDS)
     screen = Screen("chat", session=session.id)
     screen.test.chat_input[0].set_value("Which law governs it?").run()
-    assert app.runner.waiting(session.id) == ("Which law governs it?",)
+    assert [one.question for one in app.runner.waiting(session.id)] == ["Which law governs it?"]
     assert "Waiting for the previous answer" in Screen("chat", session=session.id).words(), "a second tab shows it too"
     assert held.gate is not None
     held.gate.set()

@@ -7,6 +7,7 @@ import pytest
 from core.domain.documents import Document
 from core.domain.errors import TurnError
 from core.domain.settings import Settings
+from core.graph.context import Lacking
 from core.services.bootstrap import Pincite, open_pincite
 
 SECONDS = 300
@@ -25,7 +26,7 @@ def app(settings: Settings) -> Pincite:
 @pytest.fixture
 def contract(app: Pincite, samples: Path) -> Document:
     document = app.ingest.add((samples / "service-contract.pdf").read_bytes(), "service-contract.pdf").document
-    assert app.documents.await_text([document.id], SECONDS)
+    assert app.documents.lacking([document.id], SECONDS) is Lacking.NOTHING
     return app.library.get(document.id)
 
 

@@ -2,16 +2,21 @@
 
 import os
 import sqlite3
+import threading
 from collections.abc import Callable
 from contextlib import closing
+from pathlib import Path
 
 import pytest
 
 import cli
 from core.domain.errors import StorageError
 from core.domain.settings import Settings
-from core.services.bootstrap import open_pincite
-from core.store.copies import DAY_SECONDS, KEPT, copies_in
+from core.services import bootstrap
+from core.services.bootstrap import Pincite, open_pincite
+from core.store import copies
+from core.store.copies import DAY_SECONDS, FOLDER, KEPT, copies_in
+from core.store.purge import scrub
 from tests.upkeep.conftest import QUESTION
 
 
@@ -46,17 +51,129 @@ def test_none_is_made_of_an_empty_library_or_where_nobody_wants_them(library: Se
     assert copies_in(library.data_dir) == copies_in(library.data_dir / "new") == []
 
 
-def test_no_copy_holds_what_was_deleted(library: Settings) -> None:
+def _of_session(pincite: Pincite) -> None:
+    pincite.deletion.session(pincite.sessions.list()[0].id)
+
+
+def _of_answer(pincite: Pincite) -> None:
+    pincite.deletion.turn(pincite.turns.recent(1)[0].id)
+
+
+def _of_document(pincite: Pincite) -> None:
+    _of_session(pincite)  # its trace holds what was found for it
+    for document in pincite.library.list():
+        pincite.ingest.remove(document.id)
+
+
+def _of_document_with_answers(pincite: Pincite) -> None:
+    for document in pincite.library.list():
+        assert pincite.deletion.document_with_answers(document.id).scrubbed
+
+
+@pytest.mark.parametrize(
+    ("delete", "words"),
+    [
+        (_of_session, QUESTION),
+        (_of_answer, QUESTION),
+        (_of_document, "seventeenth panel"),
+        (_of_document_with_answers, "Aller estuary"),
+    ],
+)
+def test_after_a_deletion_one_copy_is_left_without_what_went(
+    library: Settings, delete: Callable[[Pincite], None], words: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     _open_and_close(library)
+    before = copies_in(library.data_dir)[0].read_bytes()
+    (library.data_dir / FOLDER / "before-format-9.db").write_bytes(before)
+    assert words.encode() in before
+    unlink = Path.unlink
+
+    def watched(path: Path, missing_ok: bool = False) -> None:
+        unlink(path, missing_ok)
+        assert path.parent.name != FOLDER or copies_in(library.data_dir), "no copy was left"
+
+    monkeypatch.setattr(Path, "unlink", watched)
     with closing(open_pincite(library)) as pincite:
-        pincite.deletion.session(pincite.sessions.list()[0].id)
-        assert copies_in(library.data_dir) == []
+        delete(pincite)
+    (copy,) = (library.data_dir / FOLDER).iterdir()
+    assert words.encode() not in copy.read_bytes()
+    with closing(sqlite3.connect(copy)) as opened:
+        assert opened.execute("PRAGMA integrity_check").fetchone()[0] == "ok"
+
+
+def test_a_removal_that_is_rolled_back_leaves_every_copy(library: Settings) -> None:
+    _open_and_close(library)
+    before = {path: path.read_bytes() for path in copies_in(library.data_dir)}
+    with closing(open_pincite(library)) as pincite:
+        pincite.database.connection.execute(
+            "CREATE TEMP TRIGGER full BEFORE DELETE ON documents BEGIN SELECT RAISE(ABORT, 'full'); END"
+        )
+        with pytest.raises(sqlite3.IntegrityError, match="full"):
+            pincite.ingest.remove(pincite.library.list()[0].id)
+    assert {path: path.read_bytes() for path in copies_in(library.data_dir)} == before
+
+
+def test_without_space_for_a_new_copy_the_old_ones_stay_until_there_is(
+    library: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(source: sqlite3.Connection, target: Path) -> str:
+        raise OSError(28, "No space left on device")
+
+    _open_and_close(library)
+    before = copies_in(library.data_dir)
+    with monkeypatch.context() as patch:
+        patch.setattr("core.store.copies.copy_whole", full)
+        with closing(open_pincite(library)) as pincite:
+            assert not pincite.deletion.document_with_answers(pincite.library.list()[0].id).scrubbed
+            pincite.ingest.remove(pincite.library.list()[0].id)
+        assert copies_in(library.data_dir) == before
     _open_and_close(library)
     (copy,) = copies_in(library.data_dir)
-    assert QUESTION.encode() not in copy.read_bytes()
+    assert b"Aller estuary" not in copy.read_bytes() and QUESTION.encode() not in copy.read_bytes()
+
+
+def test_scrubbing_and_removing_do_not_wait_for_each_other(library: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("core.store.database.BUSY_SECONDS", 2)  # what a deadlock costs
+    pincite, both, results = open_pincite(library), threading.Barrier(2), list[bool]()
+    real = scrub
+
+    def held(connection: sqlite3.Connection, *, words: bool = False, most_bytes: int | None = None) -> bool:
+        if connection is pincite._checkpointer.conn:
+            both.wait(300)  # the checkpointer's lock is held
+        return real(connection, words=words, most_bytes=most_bytes)
+
+    def removing(document_id: str) -> None:
+        both.wait(300)  # the removal's transaction is open
+        pincite._when_removed(document_id)
+
+    with closing(pincite):
+        with monkeypatch.context() as patch:
+            patch.setattr(bootstrap, "scrub", held)
+            patch.setattr(pincite.ingest._shelf, "_on_remove", removing)
+            pincite.sessions.delete(pincite.sessions.list()[0].id)
+            thread = threading.Thread(target=lambda: results.append(pincite.deletion.scrub()))
+            thread.start()
+            pincite.ingest.remove(pincite.library.list()[0].id)
+            thread.join(300)
+        assert results == [True]
+
+
+def test_a_removal_waits_for_no_copy(library: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
+    copying, may_end = threading.Event(), threading.Event()
+    real = copies.copy_whole
+
+    def held(source: sqlite3.Connection, target: Path) -> str:
+        copying.set()
+        assert may_end.wait(300)
+        return real(source, target)
+
+    monkeypatch.setattr(copies, "copy_whole", held)
     with closing(open_pincite(library)) as pincite:
+        assert copying.wait(300)
         pincite.ingest.remove(pincite.library.list()[0].id)
-        assert copies_in(library.data_dir) == []
+        with pincite.database.transaction():
+            assert not may_end.is_set()
+        may_end.set()
 
 
 def test_a_damaged_database_goes_on_from_the_newest_copy(library: Settings) -> None:

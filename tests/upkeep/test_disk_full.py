@@ -16,6 +16,7 @@ from core.domain.errors import FullDiskError, SettingsError
 from core.domain.settings import Settings, load_settings, save_choices
 from core.services.bootstrap import open_pincite
 from core.store.shelf import Shelf
+from tests.ingest.other_embedder import OtherEmbedder
 
 
 def test_ingest_goes_on_by_itself_once_there_is_space(
@@ -51,6 +52,22 @@ def test_settings_that_cannot_be_kept_leave_the_old_ones(library: Settings, monk
     with pytest.raises(SettingsError, match="No space left"):
         save_choices(library.data_dir, {"kept": 9})
     assert load_settings(library.data_dir).kept == 7
+
+
+def test_a_choice_that_cannot_be_kept_switches_no_index(library: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(data_dir: Path, chosen: object) -> None:
+        raise SettingsError("No space left on device.")
+
+    with closing(open_pincite(library, at_work=False)) as pincite:
+        monkeypatch.setitem(pincite.indexes._embedders, "ollama:other", OtherEmbedder())
+        before = [tuple(row) for row in pincite.database.connection.execute("SELECT * FROM vector_indexes")]
+        with monkeypatch.context() as patch:
+            patch.setattr("core.services.settings.save_choices", full)
+            with pytest.raises(SettingsError, match="No space left"):
+                pincite.settings.change(embedding_model="ollama:other")
+        after = [tuple(row) for row in pincite.database.connection.execute("SELECT * FROM vector_indexes")]
+        assert after == before
+        assert pincite.indexes.wanted_name == pincite.settings.current.embedding_model
 
 
 def test_an_unfinished_document_is_gone_on_with(
