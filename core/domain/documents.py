@@ -240,6 +240,8 @@ class DocumentStatus(StrEnum):
     CANCELLED = "cancelled"
 
 
+NOT_READ = "Not read of this file: "
+"""How the note of a document begins that names what it holds beside what was read."""
 LONGEST_TITLE = 200
 
 
@@ -275,6 +277,11 @@ class Document:
     notes: tuple[str, ...] = ()
     """Plain statements about what was and was not read (XFA form, portfolio, pages to look at)."""
     metadata: tuple[MetadataField, ...] = ()
+
+    @property
+    def not_read(self) -> str:
+        """What of it was not read, so that nothing is denied over it; empty: nothing."""
+        return next((note.removeprefix(NOT_READ).rstrip(".") for note in self.notes if note.startswith(NOT_READ)), "")
 
     @property
     def title(self) -> str:

@@ -72,8 +72,10 @@ From the first on 81 % of labelled quotations in English are right, by models th
 of those between 0.7 and 0.8 were wrong.
 """
 UNSURE_OF_NOTHING = SURE_OF_NOTHING - 0.05
-"""The most that "I found no answer" is worth where it may stand in what was not counted, read or searched in full, or
-where what decides a yes-or-no question may have none of its words."""
+"""Maximum confidence of "I found no answer" if it may be in what was not counted or not searched by meaning, or if what
+decides a yes-or-no question may have none of its words."""
+UNREAD_DENIAL = SURE
+"""Maximum confidence of "I found no answer" if some of the documents was not read."""
 
 
 def tier_of(verdict: Verdict) -> Tier:

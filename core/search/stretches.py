@@ -41,14 +41,17 @@ class Stretch:
         return self.page.text[self.start : self.end]
 
 
-def pages_called(names: Sequence[str], pages: Sequence[Page]) -> list[Stretch]:
-    """Whole pages by what is printed on them, of two on a sheet that half; by position where nothing is printed so."""
+def pages_called(names: Sequence[str], pages: Sequence[Page], page_count: int) -> list[Stretch]:
+    """Whole pages by what is printed on them, of two on a sheet that half; by position where nothing is printed so.
+
+    `pages` are those of one document that are read, of `page_count`.
+    """
     halved = {name: Stretch(page, *span) for page in pages for name, span in halves(page).items()}
     found: list[Page] = []
     for name in names:
         if name in halved:
             continue
-        position = {"first": 1, "last": len(pages)}.get(name) or (int(name) if name.isdigit() else 0)
+        position = {"first": 1, "last": page_count}.get(name) or (int(name) if name.isdigit() else 0)
         printed = [page for page in pages if page.page_label.casefold() == name.casefold()]
         found += printed or [page for page in pages if page.page_index == position - 1]
     return [halved[name] for name in names if name in halved] + [
@@ -101,11 +104,10 @@ def _plain(text: str) -> str:
     return " ".join(word.casefold() for word in _WORD.findall(text))
 
 
-def opens_a_line(name: str, pages: Sequence[Page]) -> bool:
-    """Whether a line begins with the number: then nobody can say that there is no such place."""
-    number = re.escape(name.rpartition(" ")[2])
-    line = re.compile(rf"^\W{{0,3}}(?:\w{{1,20}}\.?\s{{1,3}})?{number}\b", re.MULTILINE | re.IGNORECASE)
-    return any(line.search(page.text) for page in pages)
+def is_on(name: str, pages: Sequence[Page]) -> bool:
+    """Whether the number of a place such as "clause 7.1" is anywhere on these pages, not as a part of another one."""
+    number = re.compile(rf"(?<![\w.]){re.escape(name.rpartition(' ')[2])}(?!\w|\.\d)", re.IGNORECASE)
+    return any(number.search(page.text) for page in pages)
 
 
 def _places(pages: Sequence[Page]) -> Iterator[tuple[Page, Block]]:

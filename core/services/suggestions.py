@@ -181,7 +181,7 @@ def _candidates(document: Document, library: "Library") -> Iterator[_Candidate]:
 
 def _of_tables(document: Document, library: "Library") -> Iterator[_Candidate]:
     """A cell of each table, by the words of its row and its column."""
-    pages = [library.page(document.id, at) for at in range(min(document.page_count, MOST_PAGES))]
+    pages = library.pages(document.id, range(min(document.page_count, MOST_PAGES)))
     for table in find_tables(document.id, pages):
         told = [
             _Candidate(f"{row}: {column}?", cell.text)

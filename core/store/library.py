@@ -202,6 +202,15 @@ class Library:
             raise UnknownDocumentError(f"Page {page_index + 1} is not in the library.", hint="It may still be unread.")
         return stored_page(row)
 
+    def pages(self, document_id: str, page_indexes: Iterable[int]) -> Sequence[Page]:
+        """Return those of these pages that are read, in their order."""
+        wanted = set(page_indexes)
+        rows = self._database.connection.execute(
+            "SELECT * FROM pages WHERE document_id = ? AND page_index BETWEEN ? AND ? ORDER BY page_index",
+            (document_id, min(wanted, default=0), max(wanted, default=-1)),
+        )
+        return [stored_page(row) for row in rows if row["page_index"] in wanted]
+
     def pages_labelled(self, document_id: str, label: str) -> Sequence[int]:
         """The positions of the pages on which this number is printed, whatever its case."""
         rows = self._database.connection.execute(

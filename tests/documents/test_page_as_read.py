@@ -342,7 +342,7 @@ def test_two_pages_on_a_sheet_have_both_numbers_and_each_is_found_by_its_own(tmp
         sheet.more(number, x + 80)
     page = sheet.read(tmp_path)
     assert page.page_label == "12–13"
-    [left], [right] = pages_called(["12"], [page]), pages_called(["13"], [page])
+    [left], [right] = pages_called(["12"], [page], 1), pages_called(["13"], [page], 1)
     assert "1822" in left.text and "1867" not in left.text and "1867" in right.text and "1822" not in right.text
 
 

@@ -9,7 +9,7 @@ from docx.document import Document
 from core.documents.formats import word
 from core.documents.reader import ProcessReader
 from core.documents.tables import find_tables
-from core.domain.documents import BlockKind, Page
+from core.domain.documents import BlockKind, HiddenReason, Page
 from core.domain.errors import DocumentError, UnreadablePdfError
 from tests.support import words
 
@@ -51,7 +51,7 @@ def test_clauses_have_the_numbers_that_word_counts(read: Read) -> None:
     ]
 
 
-def test_what_was_deleted_or_hidden_is_not_read_and_what_was_inserted_is(read: Read) -> None:
+def test_what_was_deleted_or_hidden_is_not_read_and_what_was_inserted_is_a_proposal(read: Read) -> None:
     def fill(document: Document) -> None:
         paragraph = document.add_paragraph("The notice is ")
         words.changed(paragraph, "w:del", "two ")
@@ -60,7 +60,11 @@ def test_what_was_deleted_or_hidden_is_not_read_and_what_was_inserted_is(read: R
         paragraph.add_run(" Call it a draft.").font.hidden = True
 
     [page] = read(fill)
-    assert page.text == "The notice is three months."
+    assert page.text == "The notice is [Proposed insertion: three] months."
+    assert [(item.text, item.reason) for item in page.hidden] == [
+        ("two ", HiddenReason.STRUCK),
+        (" Call it a draft.", HiddenReason.INVISIBLE),
+    ]
 
 
 def test_pages_are_called_as_word_calls_them(read: Read) -> None:

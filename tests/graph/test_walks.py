@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from core.domain.answers import AnswerPart, ClaimStatus, PartKind
-from core.domain.documents import Block, BlockKind, Document, DocumentStatus, Page, Passage
-from core.domain.errors import ModelInterruptedError
+from core.domain.documents import NOT_READ, Block, BlockKind, Coverage, Document, DocumentStatus, Page, Passage
+from core.domain.errors import ModelInterruptedError, UnknownDocumentError
 from core.domain.search import Evidence, Intent, Mode, SearchPlan, SearchResult
-from core.domain.turns import Exchange, Tier, TurnStatus, to_check
+from core.domain.turns import UNREAD_DENIAL, Exchange, Tier, TurnStatus, to_check
 from core.graph.build import NOT_STORED
 from core.graph.nodes.judge import held_to_the_topic
 from core.graph.nodes.router import _by_wish, resolve_mentions
@@ -345,19 +345,78 @@ def test_unread_pages_are_told(world: Any) -> None:
     assert turn.notices == ("Could not be read, so not searched: 1 of 2 pages of “report.pdf”.",)
 
 
-def test_not_found_is_worth_less_where_a_page_was_not_read(world: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("core.graph.nodes.judge.UNSURE_OF_NOTHING", 0.4)
+@pytest.mark.parametrize("question", ["How heavy is the turbine?", "Which zebra painted Quebec?", "What is on page 9?"])
+def test_nothing_unread_supports_a_denial(world: Any, question: str) -> None:
+    """By way of the judge, of the review after a search without results, and of a place that is looked up."""
     told = (
         "The turbine stands on the north pier and was built by Orlan Marine. It reached an efficiency of 41.7 percent "
         "in the second trial. Visitors keep to the marked paths, and children enter the pier with an adult only."
     )
     whole, partly = (
-        world(Quoting(), shelf=Shelf({"report.pdf": (told, told)}, coverage=share))
-        .ask("How heavy is the turbine?")
-        .turn.verdict
+        world(Quoting(), shelf=Shelf({"report.pdf": (told, told)}, coverage=share)).ask(question).turn.verdict
         for share in (1.0, 0.5)
     )
-    assert whole.declined and partly.declined and whole.confidence > partly.confidence == 0.4
+    assert whole.declined and partly.declined
+    assert partly.confidence == min(whole.confidence, UNREAD_DENIAL) <= 0.6
+
+
+def test_a_denial_over_a_word_file_names_what_was_not_read(world: Any) -> None:
+    class Headed(Shelf):
+        def list(self) -> list[Document]:
+            return [replace(d, notes=(f"{NOT_READ}headers, comments.",)) for d in super().list()]
+
+    shelf = {"lease.docx": ["The rent of the flat is 900 euros a month.", "The tenant keeps the stairs clean."]}
+    for question in ("How heavy is the flat?", "Which zebra painted Quebec?", "What does clause 9.4 say?"):
+        turn = world(Quoting(), shelf=Headed(shelf)).ask(question).turn
+        assert turn.verdict.declined and turn.verdict.confidence <= UNREAD_DENIAL
+        assert "Not read in “lease.docx”: headers, comments." in turn.notices
+
+
+class HalfRead(Shelf):
+    """A document of which two more pages are still to be read."""
+
+    def list(self) -> list[Document]:
+        return [replace(d, page_count=d.page_count + 2, status=DocumentStatus.READING) for d in super().list()]
+
+    def page(self, document_id: str, page_index: int) -> Page:
+        if page_index >= len(self.texts[document_id]):
+            raise UnknownDocumentError(f"Page {page_index + 1} is not in the library.", hint="It may still be unread.")
+        return super().page(document_id, page_index)
+
+    def coverage(self, document_id: str) -> Coverage:
+        pages = len(self.texts[document_id])
+        return Coverage(pages + 2, pages)
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "What does page 2 of the contract say?",
+        "What does section 44 say?",
+        "What is on page 5?",
+        "What is on the last page of the contract?",
+        "What is said under section 7.3 and who led the measurements?",
+        PENALTY,
+    ],
+)
+def test_a_question_about_a_half_read_document_is_answered_from_what_is_read(world: Any, question: str) -> None:
+    turn = world(Quoting(), shelf=HalfRead({"Service contract.pdf": CONTRACT, "report.pdf": REPORT})).ask(question).turn
+    assert turn.status is not TurnStatus.FAILED, turn.error
+    assert not turn.verdict.declined or turn.verdict.confidence <= UNREAD_DENIAL
+    assert "last page" not in question or CONTRACT[-1] not in turn.answer, "it is not the last one"
+
+
+def test_a_place_is_denied_only_if_its_number_is_nowhere_and_nothing_else_is_asked(world: Any) -> None:
+    shelf = {
+        "master.pdf": ["1 Fees. This clause 7.1 shall be read with the schedule.", "Fees are due in 30 days."],
+        "amendment.pdf": ["The notice in item 7.1 is changed to 60 days by this amendment."],
+    }
+    changed = world(Quoting(), shelf=Shelf(shelf)).ask("Was clause 7.1 changed by an amendment?").turn
+    assert "I found no clause" not in changed.answer
+    mentioned = world(Quoting(), shelf=Shelf(shelf)).ask("What does clause 7.1 say?").turn
+    assert "I found no clause" not in mentioned.answer
+    nowhere = world(Quoting(), shelf=Shelf(shelf)).ask("What does clause 9.4 say?").turn
+    assert nowhere.answer == "I found no clause 9.4 in these documents."
 
 
 def test_a_document_without_vectors_is_said_to_be_searched_by_words(world: Any) -> None:

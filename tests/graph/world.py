@@ -1,7 +1,7 @@
 """A small world for turns: two real texts, a word search over them, and a language model that says what it is told."""
 
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, cast
 
@@ -51,6 +51,10 @@ class Shelf:
 
     def page(self, document_id: str, page_index: int) -> Page:
         return Page(page_index, str(page_index + 1), self.texts[document_id][page_index], (), (), PageStatus.TEXT)
+
+    def pages(self, document_id: str, page_indexes: Iterable[int]) -> Sequence[Page]:
+        count = len(self.texts[document_id])
+        return [self.page(document_id, at) for at in sorted(page_indexes) if 0 <= at < count]
 
     def page_text(self, document_id: str, page_index: int) -> str:
         return self.texts[document_id][page_index]

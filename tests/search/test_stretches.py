@@ -2,7 +2,7 @@
 
 from core.domain.documents import Block, BlockKind, Page, PageStatus
 from core.search.places import title_in, without_places
-from core.search.stretches import numbered, opens_a_line, pages_called, title_of, titled
+from core.search.stretches import is_on, numbered, pages_called, title_of, titled
 from core.text.terms import content_terms
 
 HEADING, ITEM, PARAGRAPH, FOOTER = BlockKind.HEADING, BlockKind.LIST_ITEM, BlockKind.PARAGRAPH, BlockKind.FOOTER
@@ -38,14 +38,14 @@ def test_a_section_is_found_by_its_number_and_goes_on_over_the_page() -> None:
 def test_a_caption_needs_its_name_and_a_number_alone_is_no_table() -> None:
     assert texts("table 2") == ["Table 2. Prices"]
     assert texts("table 5") == texts("figure 6") == texts("section 9") == []
-    assert opens_a_line("section 6", PAGES) and not opens_a_line("section 9", PAGES)
+    assert is_on("section 6", PAGES) and not is_on("section 9", PAGES)
 
 
 def test_pages_go_by_what_is_printed_on_them_and_else_by_position() -> None:
-    assert [one.page.page_index for one in pages_called(["iv", "2"], PAGES)] == [0, 2]
-    assert [one.page.page_index for one in pages_called(["3", "first", "last"], PAGES)] == [2, 0]
-    assert pages_called(["9"], PAGES) == []
-    assert "Denmark" in pages_called(["last"], PAGES)[0].text
+    assert [one.page.page_index for one in pages_called(["iv", "2"], PAGES, 3)] == [0, 2]
+    assert [one.page.page_index for one in pages_called(["3", "first", "last"], PAGES, 3)] == [2, 0]
+    assert pages_called(["9"], PAGES, 3) == []
+    assert "Denmark" in pages_called(["last"], PAGES, 3)[0].text
 
 
 def test_what_is_asked_beside_the_place_is_told() -> None:

@@ -62,13 +62,16 @@ def page_begins(paragraph: Paragraph) -> None:
     paragraph._p.append(run)
 
 
-def changed(paragraph: Paragraph, how: str, text: str) -> None:
+def changed(paragraph: Paragraph, how: str, text: str, author: str = "", date: str = "") -> None:
     """A tracked change: "w:ins" or "w:del"."""
     change, run = OxmlElement(how), OxmlElement("w:r")
     words = OxmlElement("w:t" if how == "w:ins" else "w:delText")
     words.text = text
     words.set("{http://www.w3.org/XML/1998/namespace}space", "preserve")
     run.append(words)
+    for name, said in (("w:author", author), ("w:date", date)):
+        if said:
+            change.set(qn(name), said)
     change.append(run)
     paragraph._p.append(change)
 

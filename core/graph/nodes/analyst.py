@@ -131,7 +131,7 @@ def tables_on(pages: Sequence[PageKey], context: TurnContext) -> list[Table]:
         last = counts.get(document_id, 0) - 1
         while True:
             read = {at for one in wanted for at in (one - 1, one, one + 1) if 0 <= at <= max(last, one)}
-            tables = find_tables(document_id, (context.library.page(document_id, at) for at in sorted(read)))
+            tables = find_tables(document_id, context.library.pages(document_id, read))
             goes_on = [(one.page_index - 1, one.page_index) for one in tables if one.continued]
             more = {at for pair in goes_on if wanted & set(pair) for at in pair} - wanted
             if not more:

@@ -11,15 +11,16 @@ from langgraph.runtime import Runtime
 
 from core.domain.answers import Citation, Likeness, Verdict
 from core.domain.codec import to_plain
+from core.domain.documents import Document
 from core.domain.search import Intent, Reason
 from core.domain.settings import Settings
-from core.domain.turns import SURE, UNSURE_OF_NOTHING
+from core.domain.turns import SURE
 from core.graph.context import TurnContext
-from core.graph.nodes.retriever import holes_of
+from core.graph.nodes.unread import max_denial, parts_not_read
 from core.graph.state import TurnState
 from core.judge.confidence import Recalibration
 from core.judge.critique import CRITIC_SCHEMA, critic_question, read_critique, weigh
-from core.judge.verdict import held_against_pictures, judged_question, verdict_of
+from core.judge.verdict import declined_verdict, held_against_pictures, judged_question, verdict_of
 from core.models.selection import select
 from core.search.follow_up import points_back
 from core.text.orders import orders_in
@@ -62,6 +63,9 @@ def judge(state: TurnState, runtime: Runtime[TurnContext]) -> TurnState:
     if verdict.declined and _is_prose(state, context) and (told := missing_words(state.absent)):
         judged = replace(judged, notices=tuple(dict.fromkeys([*judged.notices, told])))
     decision = _DECISIONS[after_judge(judged)]
+    if verdict.declined:
+        lacking = parts_not_read(_searched(state, context))
+        judged = replace(judged, notices=tuple(dict.fromkeys([*judged.notices, *lacking])))
     context.note(
         read={"draft": judged.draft.answer, "evidence": [item.number for item in state.evidence]},
         decided={"decision": decision, "because": judged.give_up or list(verdict.reasons)},
@@ -90,15 +94,21 @@ def _verdict(state: TurnState, context: TurnContext) -> Verdict:
         promised=context.promised,
     )
     verdict = held_to_the_topic(state, held_against_pictures(verdict, state.citations), _enough(settings))
-    searched = [one for one in context.documents if one.id in state.document_ids or not state.document_ids]
-    if verdict.declined and holes_of(searched, context.library, ()):
-        verdict = lowered(verdict, UNSURE_OF_NOTHING, _enough(settings))
+    searched = _searched(state, context)
+    if verdict.declined and (most := max_denial(searched, context.library)) < verdict.confidence:
+        verdict = lowered(verdict, most, _enough(settings))
+        reasons = () if verdict.accepted else declined_verdict(most, _enough(settings)).reasons
+        verdict = replace(verdict, reasons=verdict.reasons or reasons)
     if not (prose and verdict.accepted and verdict.claims) or context.out_of_time:
         return verdict
     context.progress.step(f"Asking {model.name} to check the answer…")
     reply = model.of_last_answer(critic_question(verdict.claims), CRITIC_SCHEMA)
     critique = read_critique(reply, len(verdict.claims))
     return weigh(verdict, critique, critic=model.name, evidence=state.evidence, threshold=_enough(settings))
+
+
+def _searched(state: TurnState, context: TurnContext) -> list[Document]:
+    return [one for one in context.documents if one.id in state.document_ids or not state.document_ids]
 
 
 def held_to_the_topic(state: TurnState, verdict: Verdict, threshold: float) -> Verdict:

@@ -7,17 +7,18 @@ from core.domain.answers import AnswerPart, PartKind
 from core.domain.documents import Document, Page, Passage
 from core.domain.search import Evidence, Intent, Reason
 from core.graph.context import TurnContext
+from core.graph.nodes.unread import max_denial
 from core.graph.state import TurnState
 from core.search.overview import documents_meant
 from core.search.places import numbered_in, pages_in, title_in, without_places
-from core.search.stretches import Stretch, numbered, opens_a_line, pages_called, titled, titles
+from core.search.stretches import Stretch, is_on, numbered, pages_called, titled, titles
 from core.text.questions import asked_beside, asks_only_for
 
 MOST_PLACES = 4
 MOST_BESIDE = 1
 """Telling words that a question may hold beside the place and still ask for nothing else: "state", "show"."""
-SURE = 0.95
-"""That a place does not exist where every page was read and no line begins with its number; never measured."""
+NO_SUCH_PLACE = 0.95
+"""Confidence that a place does not exist if every page of all documents was read and its number is on none."""
 
 
 def placed(state: TurnState, context: TurnContext, searched: Sequence[Document]) -> TurnState | None:
@@ -25,17 +26,19 @@ def placed(state: TurnState, context: TurnContext, searched: Sequence[Document])
     asked = without_places(state.standalone)
     pages, numbers = pages_in(state.standalone), numbered_in(state.standalone)
     title = "" if pages or numbers else title_in(state.standalone)
-    if state.attempts or not (pages or numbers or title) or len(asked_beside(asked, _names(searched))) > MOST_BESIDE:
+    beside = asked_beside(asked, _names(searched))
+    if state.attempts or not (pages or numbers or title) or len(beside) > MOST_BESIDE:
         return None
     context.progress.step("Looking up the place…")
     read = _read(asked, searched, context)
     names = {document.id: document.name for document in searched}
+    counts = {document.id: document.page_count for document in searched}
     found = [
         (document_id, stretch)
         for document_id, own in read.items()
-        for stretch in [*_at(pages, numbers, own), *(titled(title, own) if title else ())]
+        for stretch in [*_at(pages, numbers, own, counts[document_id]), *(titled(title, own) if title else ())]
     ]
-    if title and not found:
+    if not found and (title or beside):
         return None
     context.note(
         read={"documents": [names[document_id] for document_id in read]},
@@ -47,8 +50,7 @@ def placed(state: TurnState, context: TurnContext, searched: Sequence[Document])
         # What stands there is quoted, whatever else could write: a model tells of other places too.
         quoted = context.model.writes_prose
         return replace(state, intent=Intent.SURVEY, evidence=evidence, nearest=(), by_code=quoted)
-    everything = [page for own in read.values() for page in own]
-    return _nowhere(state, context, pages, numbers, everything, list(read))
+    return _nowhere(state, context, pages, numbers, searched)
 
 
 def with_places(state: TurnState, context: TurnContext, searched: Sequence[Document]) -> TurnState:
@@ -59,6 +61,7 @@ def with_places(state: TurnState, context: TurnContext, searched: Sequence[Docum
     asked = without_places(state.standalone)
     pages, numbers = pages_in(state.standalone), numbered_in(state.standalone)
     names = {document.id: document.name for document in searched}
+    counts = {document.id: document.page_count for document in searched}
     drawn_on = {item.passage.document_id for item in state.evidence}
     among = [document for document in searched if document.id in drawn_on] or searched
     best = max((item.scores.get("reranked", 0.0) for item in state.evidence), default=1.0)
@@ -66,7 +69,7 @@ def with_places(state: TurnState, context: TurnContext, searched: Sequence[Docum
     there = [
         replace(_evidence(0, document_id, stretch, names[document_id]), scores={"reranked": best})
         for document_id, own in read.items()
-        for stretch in _at(pages, numbers, own)
+        for stretch in _at(pages, numbers, own, counts[document_id])
     ]
     there += (replace(item, scores={"reranked": best}) for item in _under_headings(state, context, among))
     if not there:
@@ -90,25 +93,25 @@ def _under_headings(state: TurnState, context: TurnContext, among: Sequence[Docu
     found = {item.passage.page for item in state.evidence}
     for document in among:
         places = {at + next_one for of, at in found if of == document.id for next_one in (0, 1)}
-        own = [context.library.page(document.id, at) for at in sorted(places) if at < document.page_count]
+        own = context.library.pages(document.id, places)
         for title in titles(own):
             if any(asks_only_for(title, text, _names([document])) for text in asked):
                 yield from (_evidence(0, document.id, one, document.name, title) for one in titled(title, own))
 
 
-def _at(pages: Sequence[str], numbers: Sequence[str], own: Sequence[Page]) -> list[Stretch]:
-    """What stands on the pages of these names and under these numbers."""
-    return [*pages_called(pages, own), *(one for name in numbers for one in numbered(name, own))]
+def _at(pages: Sequence[str], numbers: Sequence[str], own: Sequence[Page], page_count: int) -> list[Stretch]:
+    """Return the pages of these names and what these numbers head, in one document of which these pages are read."""
+    return [*pages_called(pages, own, page_count), *(one for name in numbers for one in numbered(name, own))]
 
 
 def _holds(place: Passage, passage: Passage) -> bool:
     return place.page == passage.page and place.start <= passage.start and passage.end <= place.end
 
 
-def _read(asked: str, searched: Sequence[Document], context: TurnContext) -> dict[str, list[Page]]:
-    """The pages of the documents that are meant, by id."""
+def _read(asked: str, searched: Sequence[Document], context: TurnContext) -> dict[str, Sequence[Page]]:
+    """Return the pages that are read of the documents that are meant, by id."""
     return {
-        document.id: [context.library.page(document.id, at) for at in range(document.page_count)]
+        document.id: context.library.pages(document.id, range(document.page_count))
         for document in documents_meant(asked, searched)
     }
 
@@ -118,18 +121,14 @@ def _names(documents: Iterable[Document]) -> str:
 
 
 def _nowhere(
-    state: TurnState,
-    context: TurnContext,
-    pages: Sequence[str],
-    numbers: Sequence[str],
-    everything: Sequence[Page],
-    document_ids: Sequence[str],
+    state: TurnState, context: TurnContext, pages: Sequence[str], numbers: Sequence[str], searched: Sequence[Document]
 ) -> TurnState | None:
-    """Say that there is no such place, where nothing speaks for one; else the question is searched like any other."""
-    if any(opens_a_line(name, everything) for name in numbers):
+    """Say that there is no such place if its number is on no page; else the question is searched like any other."""
+    everything = [page for one in searched for page in context.library.pages(one.id, range(one.page_count))]
+    if any(is_on(name, everything) for name in numbers):
         return None
     named = " and ".join([*(f"page {name}" for name in pages), *numbers])
-    sure = SURE * min((context.library.coverage(one).read for one in document_ids), default=0.0)
+    sure = min(NO_SUCH_PLACE, max_denial(searched, context.library))
     told = AnswerPart(f"I found no {named} in these documents.", kind=PartKind.DECLINE, probability=sure)
     return replace(state, by_code=True, parts=(told,))
 

@@ -1,17 +1,18 @@
 """The retriever: finds the evidence, and says which of the searched documents have holes."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Literal
 
 from langgraph.runtime import Runtime
 
 from core.domain.answers import AnswerPart, PartKind
-from core.domain.documents import Document, DocumentStatus
+from core.domain.documents import Document
 from core.domain.search import Candidate, Evidence, Intent, Reason, SearchResult
 from core.figures.answers import may_ask_for_figure
 from core.graph.context import TurnContext
 from core.graph.nodes.placed import placed, with_places
+from core.graph.nodes.unread import holes_of
 from core.graph.state import TurnState, critique_of
 from core.judge.citations import cite, renumbered
 from core.models.quoting import LEAST_ANSWERED, chance_of_answer, choices
@@ -22,7 +23,7 @@ from core.text.plain import counted, flat
 from core.text.questions import is_english
 
 if TYPE_CHECKING:
-    from core.store.library import Library
+    pass
 
 WHICH_ONE = "Which one do you mean?"
 NOTHING_NEW = "Searching further found nothing new."
@@ -31,8 +32,6 @@ QUOTED_WORDS = 4
 """Fewer words of an answer may stand anywhere."""
 SHOWN_PER_STAGE = 40
 SHOWN_NEAREST = 3
-FEW_DOCUMENTS = 3
-"""Of so few searched documents each is named that has holes; of more, those that the answer draws on."""
 
 
 def retriever(state: TurnState, runtime: Runtime[TurnContext]) -> TurnState:
@@ -232,35 +231,3 @@ def _nearest(result: SearchResult, documents: Mapping[str, Document]) -> tuple[E
         evidence_of(number, found, documents, Reason.BELOW_FLOOR)
         for number, found in enumerate(ranked[:SHOWN_NEAREST], start=1)
     )
-
-
-def holes_of(searched: Sequence[Document], library: "Library", drawn_on: Collection[str]) -> list[str]:
-    """What is missing of each document that the answer draws on, and how many of the others lack something."""
-    notices = []
-    near = [document for document in searched if document.id in drawn_on or len(searched) <= FEW_DOCUMENTS]
-    others = [document for document in searched if document not in near]
-    if holes := [document for document in others if _hole(document, library)]:
-        notices.append(f"{counted(len(holes), 'other document')} could not be searched in full; see Documents.")
-    return [*filter(None, (_hole(document, library) for document in near)), *notices]
-
-
-def _hole(document: Document, library: "Library") -> str:
-    """What of a document could not be searched; empty: nothing."""
-    if document.status in (DocumentStatus.QUEUED, DocumentStatus.READING) and not document.searchable:
-        return f"“{document.name}” is still being read; this answer covers what was read so far."
-    if document.status is DocumentStatus.FAILED and not document.searchable:
-        return f"“{document.name}” could not be read in full; this answer covers what was read of it."
-    covered = library.coverage(document.id)
-    if covered.unread:
-        of_pages = f"of {counted(document.page_count, 'page')} of “{document.name}”."
-        lost = covered.unread - covered.waiting
-        return " ".join(
-            f"{why}, so not searched: {number} {of_pages}"
-            for why, number in (("Still being recognised", covered.waiting), ("Could not be read", lost))
-            if number
-        )
-    if document.status is DocumentStatus.EMBEDDING:
-        return f"“{document.name}” is not yet indexed by meaning and was searched by words only."
-    if document.status is DocumentStatus.FAILED:
-        return f"“{document.name}” is not fully indexed by meaning ({document.message}); it was searched by words."
-    return ""

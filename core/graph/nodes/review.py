@@ -7,6 +7,7 @@ from langgraph.runtime import Runtime
 from core.domain.answers import AnswerPart, Attempt, ClaimStatus, PartKind, Verdict
 from core.graph.context import TurnContext
 from core.graph.nodes.retriever import evidence_line
+from core.graph.nodes.unread import max_denial, parts_not_read
 from core.graph.state import TurnState
 from core.judge.verdict import declined_verdict
 from core.models.quoting import chance_of_answer
@@ -23,6 +24,7 @@ def review(state: TurnState, runtime: Runtime[TurnContext]) -> TurnState:
     best = best_attempt(state.attempts) or (replace(state.draft, verdict=None) if state.parts else None)
     verdict = best.verdict if best else None
     kept = verdict is not None and is_worth_showing(verdict, context.settings.review_threshold)
+    searched = [one for one in context.documents if one.id in state.document_ids or not state.document_ids]
     waits = state.suspect or context.promised is not None or not kept
     reviewed = replace(state, flagged=waits, question_back=question_back(state, best) if waits else "")
     if best is None:
@@ -31,9 +33,11 @@ def review(state: TurnState, runtime: Runtime[TurnContext]) -> TurnState:
             parts=(AnswerPart(f"{NOT_FOUND} {missing_words(state.absent)}".strip(), kind=PartKind.DECLINE),),
             citations=(),
             verdict=declined_verdict(
-                1 - chance_of_answer(state.asked, state.nearest), context.settings.review_threshold
+                min(1 - chance_of_answer(state.asked, state.nearest), max_denial(searched, context.library)),
+                context.settings.review_threshold,
             ),
             evidence=state.nearest,
+            notices=tuple(dict.fromkeys([*reviewed.notices, *parts_not_read(searched)])),
             reasons=(NOTHING_FOUND_REASON,),
         )
     else:

@@ -16,7 +16,7 @@ from core.domain.errors import TurnError
 from core.domain.search import Intent, Mode
 from core.graph.about import about_conversation, about_library, about_program
 from core.graph.context import TurnContext
-from core.graph.nodes.retriever import holes_of
+from core.graph.nodes.unread import holes_of
 from core.graph.state import TurnState
 from core.models.quoting import LEAST_ANSWERED, chance_of_answer
 from core.models.utterances import Wish, wish_of

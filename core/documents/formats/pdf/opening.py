@@ -10,8 +10,8 @@ from pathlib import Path
 import pypdfium2 as pdfium
 import pypdfium2.raw as pdfium_c
 
-from core.documents.formats.word import PRODUCER, WITH_PAGES
-from core.domain.documents import OutlineEntry
+from core.documents.formats.word import PRODUCER, WITH_PAGES, left_out
+from core.domain.documents import NOT_READ, HiddenText, OutlineEntry
 from core.domain.errors import DocumentError, EmptyFileError, NotAPdfError, PasswordNeededError, UnreadablePdfError
 
 SIGNATURE = b"%PDF"
@@ -100,9 +100,17 @@ def fields(document: pdfium.PdfDocument) -> dict[str, str]:
     return {name: value for name, value in values.items() if value}
 
 
+def hidden(document: pdfium.PdfDocument) -> dict[int, tuple[HiddenText, ...]]:
+    """What was left out of the pages that we made of a Word file, by page."""
+    ours = document.get_metadata_value("Producer") in _MADE_FROM_WORD
+    return left_out.by_page(document.get_metadata_value) if ours else {}
+
+
 def notes(document: pdfium.PdfDocument, path: Path) -> list[str]:
     """Say plainly what of the document is not read."""
     said = _MADE_FROM_WORD.get(document.get_metadata_value("Producer"), [])[:]
+    if said and (kinds := left_out.not_read(document.get_metadata_value)):
+        said.append(f"{NOT_READ}{kinds}.")
     if document.get_formtype() in (pdfium_c.FORMTYPE_XFA_FULL, pdfium_c.FORMTYPE_XFA_FOREGROUND):
         said.append("This is an XFA form: its fixed pages were read, but not what only Adobe's software draws.")
     attachments = document.count_attachments()

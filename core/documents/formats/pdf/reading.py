@@ -81,6 +81,7 @@ class OpenPdf:
         self._open()
         self._page_count = len(self._document)
         self._labels = opening.page_labels(self._document)
+        self._left_out = opening.hidden(self._document)
         self._recognised: dict[int, list[labels.EdgeLine]] = {}
         self._laid: dict[int, LaidPage | str] = {}
 
@@ -110,7 +111,8 @@ class OpenPdf:
             page = self._page(page_index, status, reason, started, edges, text=other)
         else:
             page = self._composed(page_index, status, reason, started, edges, laid.words, laid.lines)
-        return replace(page, hidden=laid.hidden) if laid.hidden else page
+        hidden = (*laid.hidden, *self._left_out.get(page_index, ()))
+        return replace(page, hidden=hidden) if hidden else page
 
     def recognise(self, page_index: int, stopped: Stopped) -> Page:
         """Read one page from its picture; running lines and labels are told by the pages recognised just before."""

@@ -1,7 +1,9 @@
 """The words, breaks, symbols, formulas and marks of notes in the paragraphs of a Word file."""
 
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import groupby
 from typing import TypeAlias
 
 from docx.oxml.ns import qn
@@ -10,7 +12,8 @@ from fontTools import agl
 from reportlab.pdfbase._fontdata import encodings
 
 from core.documents.formats.word.numbering import value, written
-from core.domain.documents import TICKED, UNTICKED
+from core.documents.formats.word.visibility import Ground, Visibility
+from core.domain.documents import TICKED, UNTICKED, HiddenReason
 
 _FALLBACK = "{http://schemas.openxmlformats.org/markup-compatibility/2006}Fallback"
 _LEFT_OUT = frozenset(
@@ -28,6 +31,11 @@ _AROUND = {
 """How parts of a formula are written in a line."""
 _MOST_DEEP = 20
 """Styles upon styles."""
+_DELETED = frozenset(map(qn, ("w:del", "w:moveFrom")))
+_INSERTED = frozenset(map(qn, ("w:ins", "w:moveTo")))
+_LONGEST_AUTHOR = 60
+_INSERTION = "Proposed insertion"
+_SENTENCE_END = re.compile(r"[.!?;](?=[\"”’)]*(?:\s|$))")
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +44,10 @@ class Run:
     bold: bool = False
     italic: bool = False
     raised: bool = False
+    hidden: HiddenReason | None = None
+    """Why a reader of the file does not see it: never set, only listed."""
+    change: str = ""
+    """Who proposes that it goes, where it is deleted as a tracked change."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,19 +73,28 @@ Notes: TypeAlias = Mapping[str, Mapping[str, BaseOxmlElement]]
 class Inline:
     """Reads paragraphs one after the other; notes are numbered as they come."""
 
-    def __init__(self, styles: Mapping[str, BaseOxmlElement], notes: Notes) -> None:
-        self._styles, self._notes = styles, notes
+    def __init__(self, styles: Mapping[str, BaseOxmlElement], notes: Notes, visibility: Visibility) -> None:
+        self._styles, self._notes, self._visibility = styles, notes, visibility
+        self._paragraph: BaseOxmlElement | None = None
+        self._ground = visibility.page
         self._counts = dict.fromkeys(notes, 0)
         self._fields: list[bool] = []
         """Of the fields that are open here, the outermost first: whether this is what it shows."""
 
-    def pieces(self, paragraph: BaseOxmlElement, boxes: list[BaseOxmlElement]) -> Iterator[Piece]:
-        """``boxes`` takes up the text boxes that hang on the paragraph."""
-        self._fields = []
+    def pieces(self, paragraph: BaseOxmlElement, boxes: list[BaseOxmlElement], ground: Ground) -> Iterator[Piece]:
+        """``boxes`` takes up the text boxes that hang on the paragraph, which stands on ``ground``."""
+        self._fields, self._paragraph, self._ground = [], paragraph.find(qn("w:pPr")), ground
         yield from self._in(paragraph, boxes)
 
     def _in(self, parent: Iterable[BaseOxmlElement], boxes: list[BaseOxmlElement]) -> Iterator[Piece]:
-        for child in parent:
+        for change, children in groupby(parent, _change):
+            found = self._each(children, boxes)
+            yield from proposed(change, list(found)) if change else found
+
+    def _each(self, children: Iterable[BaseOxmlElement], boxes: list[BaseOxmlElement]) -> Iterator[Piece]:
+        for child in children:
+            if child.tag in _DELETED and (gone := "".join(text.text or "" for text in child.iter(qn("w:delText")))):
+                yield Run(gone, hidden=HiddenReason.STRUCK, change=change_of(child))
             if child.tag in _LEFT_OUT:
                 continue
             before, behind = _AROUND.get(child.tag, ("", ""))
@@ -85,15 +106,21 @@ class Inline:
                 yield Run(child.text or "")
             elif child.tag == qn("w:r"):
                 yield from self._run(child, boxes)
+            elif child.tag == qn("m:r"):
+                yield from _kept_apart(self._in(child, boxes), self._hides(child))
             else:
                 yield from self._in(child, boxes)
             if behind:
                 yield Run(behind)
 
     def _run(self, run: BaseOxmlElement, boxes: list[BaseOxmlElement]) -> Iterator[Piece]:
+        yield from _kept_apart(self._shown(run, boxes), self._hides(run))
+
+    def _hides(self, run: BaseOxmlElement) -> HiddenReason | None:
+        return self._visibility.reason(run, self._paragraph, self._ground)
+
+    def _shown(self, run: BaseOxmlElement, boxes: list[BaseOxmlElement]) -> Iterator[Piece]:
         properties = run.find(qn("w:rPr"))
-        if _is_on(properties, "w:vanish") or self._is_hidden_by_style(properties):
-            return
         bold, italic = _is_on(properties, "w:b"), _is_on(properties, "w:i")
         align = properties.find(qn("w:vertAlign")) if properties is not None else None
         raised = align is not None and value(align) == "superscript"
@@ -136,12 +163,67 @@ class Inline:
             self._counts[reference.tag] += 1
             form = "decimal" if reference.tag == qn("w:footnoteReference") else "lowerRoman"
             mark = written(self._counts[reference.tag], form)
-            pieces = [piece for one in note.iter(qn("w:p")) for piece in (*self._in(one, []), Run(" "))]
+            around = self._paragraph, self._ground
+            pieces = list[Piece]()
+            for one in note.iter(qn("w:p")):
+                self._paragraph, self._ground = one.find(qn("w:pPr")), self._visibility.page
+                pieces += [*self._in(one, []), Run(" ")]
+            self._paragraph, self._ground = around
             yield Note(mark, tuple(piece for piece in pieces if isinstance(piece, Run)))
 
-    def _is_hidden_by_style(self, properties: BaseOxmlElement | None) -> bool:
-        named = properties.find(qn("w:rStyle")) if properties is not None else None
-        return any(_is_on(style.find(qn("w:rPr")), "w:vanish") for style in styles_from(self._styles, named))
+
+def proposed(change: str, pieces: Sequence[Piece]) -> list[Piece]:
+    """What a tracked change put in, so that whoever reads it sees that it is a proposal."""
+    shown = [at for at, one in enumerate(pieces) if isinstance(one, Run) and not one.hidden and one.text.strip()]
+    if not shown:
+        return list(pieces)
+    first, last = shown[0], shown[-1]
+    whole = "".join(pieces[at].text for at in shown)  # type: ignore[union-attr]  # these are runs
+    space, after = whole[: len(whole) - len(whole.lstrip())], whole[len(whole.rstrip()) :]
+    told = list(pieces)
+    for at, side in ((last, str.rstrip), (first, str.lstrip)):
+        if isinstance(one := told[at], Run):
+            told[at] = replace(one, text=side(one.text))
+    return [*told[:first], Run(f"{space}[{change}: "), *told[first : last + 1], Run(f"]{after}"), *told[last + 1 :]]
+
+
+def change_of(element: BaseOxmlElement) -> str:
+    """Who proposes what a tracked change put in, and when."""
+    author = " ".join(re.sub(r"[^\w'’.,&-]+", " ", value(element, "w:author")).split())[:_LONGEST_AUTHOR].strip(" .,")
+    day = value(element, "w:date")[:10]
+    told = [f" by {author}" if author else "", f", {day}" if re.fullmatch(r"\d{4}-\d\d-\d\d", day) else ""]
+    kind = "insertion" if element.tag in _INSERTED else "deletion"
+    return f"Proposed {kind}{''.join(told)}"
+
+
+def with_deletions(runs: Sequence[Run]) -> list[Run]:
+    """Say at the end of a sentence that a proposal takes words out of it: without them it may say the contrary.
+
+    Words that others are proposed in place of need no more than the label of these.
+    """
+    told, waiting = list[Run](), ""
+    for at, run in enumerate(runs):
+        if run.change:
+            follows = next((one.text.lstrip() for one in runs[at + 1 :] if not one.hidden and one.text.strip()), "")
+            waiting = waiting if follows.startswith(f"[{_INSERTION}") else f" [{run.change}: words are left out here]"
+        elif waiting and not run.hidden and (end := _SENTENCE_END.search(run.text)):
+            told += [replace(run, text=run.text[: end.start()]), Run(waiting)]
+            run, waiting = replace(run, text=run.text[end.start() :]), ""
+        told.append(run)
+    return [*told, Run(waiting)] if waiting and any(not run.hidden and run.text.strip() for run in told) else told
+
+
+def _change(element: BaseOxmlElement) -> str:
+    return change_of(element) if element.tag in _INSERTED else ""
+
+
+def _kept_apart(pieces: Iterable[Piece], reason: HiddenReason | None) -> Iterator[Piece]:
+    for piece in pieces:
+        if reason is None or isinstance(piece, Break):
+            yield piece
+        else:
+            runs = (piece,) if isinstance(piece, Run) else piece.runs
+            yield from (replace(run, hidden=run.hidden or reason) for run in runs)
 
 
 def styles_from(styles: Mapping[str, BaseOxmlElement], named: BaseOxmlElement | None) -> Iterator[BaseOxmlElement]:

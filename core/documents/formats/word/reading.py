@@ -1,12 +1,12 @@
 """What a Word file says, in its order: paragraphs with their numbers, tables, and where Word's own pages begin.
 
-Of tracked changes what was inserted is read and what was deleted is not; hidden text, headers, footers, comments and
-pictures are left out.
+Of tracked changes what was inserted is read as a proposal and what was deleted is not; text that nobody sees is kept
+apart with its reason. Headers, footers, comments, pictures, diagrams and charts are not read, and ``lacks`` names them.
 """
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeAlias
 
@@ -17,8 +17,19 @@ from docx.oxml import parse_xml
 from docx.oxml.ns import qn
 from docx.oxml.xmlchemy import BaseOxmlElement
 
-from core.documents.formats.word.inline import Break, Inline, Note, Run, styles_from
+from core.documents.formats.word.inline import (
+    Break,
+    Inline,
+    Note,
+    Run,
+    change_of,
+    proposed,
+    styles_from,
+    with_deletions,
+)
 from core.documents.formats.word.numbering import Numbering, value, written
+from core.documents.formats.word.unread import lacking
+from core.documents.formats.word.visibility import Ground, Visibility
 
 _HEADING = re.compile(r"heading ([1-9])|title", re.IGNORECASE)
 _HELD_IN = frozenset(map(qn, ("w:sdt", "w:sdtContent", "w:customXml", "w:ins", "w:moveTo")))
@@ -39,7 +50,11 @@ class Paragraph:
 
     @property
     def text(self) -> str:
-        return "".join(run.text for run in self.runs)
+        return "".join(run.text for run in self.runs if not run.hidden)
+
+    @property
+    def hidden(self) -> tuple[Run, ...]:
+        return tuple(run for run in self.runs if run.hidden and run.text.strip())
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +92,15 @@ class WordFile:
         self._styles = {value(style, "w:styleId"): style for style in elements}
         kinds = {"w:footnoteReference": RELATIONSHIP_TYPE.FOOTNOTES, "w:endnoteReference": RELATIONSHIP_TYPE.ENDNOTES}
         notes = {qn(mark): dict(self._notes_of(kind)) for mark, kind in kinds.items()}
-        self._inline = Inline(self._styles, notes)
+        self._visibility = Visibility(
+            self._styles,
+            self.document.styles.element.find(qn("w:docDefaults")),
+            next(self._parts(RELATIONSHIP_TYPE.THEME), None),
+            next(self._parts(RELATIONSHIP_TYPE.SETTINGS), None),
+            self.document.element.find(qn("w:background")),
+        )
+        self._inline = Inline(self._styles, notes, self._visibility)
+        self.lacks = lacking(self.document)
         self._numbering = Numbering(next(self._parts(RELATIONSHIP_TYPE.NUMBERING), None))
         self._sections = list(self._body.iter(qn("w:sectPr")))
         self._section = self._labelled_section = 0
@@ -88,29 +111,31 @@ class WordFile:
 
     def items(self) -> Iterator[Item]:
         """Footnotes stand at the end of their page, where the pages are known, else of their document."""
-        for item in self._blocks(self._body):
+        for item in self._blocks(self._body, self._visibility.page):
             if isinstance(item, PageStart) and self.has_pages:
                 yield from self._notes
                 self._notes = []
             yield item
         yield from self._notes
 
-    def _blocks(self, parent: BaseOxmlElement) -> Iterator[Item]:
+    def _blocks(self, parent: BaseOxmlElement, ground: Ground) -> Iterator[Item]:
         for child in parent:
             if child.tag == qn("w:p"):
-                yield from self._paragraph(child)
+                yield from self._paragraph(child, ground)
             elif child.tag == qn("w:tbl"):
-                yield from self._table(child)
+                yield from self._table(child, ground)
             elif child.tag in _HELD_IN:
-                yield from self._blocks(child)
+                yield from self._blocks(child, ground)
 
-    def _paragraph(self, element: BaseOxmlElement) -> Iterator[Item]:
+    def _paragraph(self, element: BaseOxmlElement, ground: Ground) -> Iterator[Item]:
         """A paragraph, or its pieces on several pages; the text boxes that hang on it stand behind it."""
         boxes = list[BaseOxmlElement]()
-        pieces = list(self._inline.pieces(element, boxes))
+        pieces = list(self._inline.pieces(element, boxes, ground))
         properties = element.find(qn("w:pPr"))
         own = properties if properties is not None else element.makeelement(qn("w:pPr"))
         if own.find(f"{qn('w:rPr')}/{qn('w:del')}") is not None and not _says(pieces):
+            if left := tuple(piece for piece in pieces if isinstance(piece, Run) and piece.text.strip()):
+                yield Paragraph(left)
             return  # a paragraph that was deleted is not counted
         if own.find(qn("w:pageBreakBefore")) is not None:
             yield from self._broken(Break(shown=False))
@@ -125,15 +150,17 @@ class WordFile:
                 continue
             begins = list(self._broken(piece))
             if begins and _says(runs):
-                yield Paragraph(tuple(runs), level, label, depth)
+                yield Paragraph(tuple(with_deletions(runs)), level, label, depth)
                 runs, label = [], ""
             yield from begins
             if isinstance(piece, Run):
                 runs.append(piece)
         if _says(runs):
-            yield Paragraph(tuple(runs), level, label, depth)
+            yield Paragraph(tuple(with_deletions(runs)), level, label, depth)
+        elif any(run.hidden and run.text.strip() for run in runs):
+            yield Paragraph(tuple(run for run in runs if run.hidden))
         for box in boxes:
-            yield from self._blocks(box)
+            yield from self._blocks(box, self._visibility.ground_of_box(box, ground))
         if own.find(qn("w:sectPr")) is not None:
             self._section = min(self._section + 1, len(self._sections) - 1)
             kind = self._sections[self._section].find(qn("w:type"))
@@ -146,7 +173,7 @@ class WordFile:
             if self.has_pages and not piece.shown:
                 self._break_waits = True
                 return
-        elif not (self._break_waits and piece.text.strip()):
+        elif piece.hidden or not (self._break_waits and piece.text.strip()):
             return
         self._break_waits = False
         begun, self._labelled_section = self._section != self._labelled_section, self._section
@@ -165,9 +192,10 @@ class WordFile:
         kind = self._sections[self._section].find(qn("w:pgNumType")) if self._sections else None
         return value(kind, name) if kind is not None else ""
 
-    def _table(self, table: BaseOxmlElement) -> Iterator[Item]:
+    def _table(self, table: BaseOxmlElement, ground: Ground) -> Iterator[Item]:
         rows, heads = list[tuple[Cell, ...]](), False
-        for row in _held(table, "w:tr"):
+        every = list(_held(table, "w:tr"))
+        for number, row in enumerate(every):
             cells, begins = list[Cell](), list[PageStart]()
             properties = row.find(qn("w:trPr"))
             own = properties if properties is not None else row.makeelement(qn("w:trPr"))
@@ -175,8 +203,15 @@ class WordFile:
                 continue
             if (left_out := _count(own.find(qn("w:gridBefore")))) > 0:
                 cells.append(Cell((), left_out))
-            for cell in _held(row, "w:tc"):
-                inside = list(self._cell(cell))
+            held = list(_held(row, "w:tc"))
+            added = own.find(qn("w:ins"))
+            for at, cell in enumerate(held):
+                place = (number, at, number == len(every) - 1, at == len(held) - 1)
+                inside = list(self._cell(cell, self._visibility.ground_of_cell(table, row, cell, ground, place)))
+                if cell.find(f"{qn('w:tcPr')}/{qn('w:cellDel')}") is not None:
+                    inside = []
+                if added is not None:
+                    inside = [_proposed(item, change_of(added)) for item in inside]
                 begins += [item for item in inside if isinstance(item, PageStart)]
                 paragraphs = tuple(item for item in inside if isinstance(item, Paragraph))
                 cells.append(Cell(paragraphs, max(1, _count(cell.find(f"{qn('w:tcPr')}/{qn('w:gridSpan')}")))))
@@ -191,14 +226,17 @@ class WordFile:
         if rows:
             yield Table(tuple(rows), heads and len(rows) > 1)
 
-    def _cell(self, cell: BaseOxmlElement) -> Iterator[Paragraph | PageStart]:
+    def _cell(self, cell: BaseOxmlElement, ground: Ground) -> Iterator[Paragraph | PageStart]:
         """A cell's paragraphs, and those of the tables within it."""
-        for item in self._blocks(cell):
+        for item in self._blocks(cell, ground):
             if not isinstance(item, Table):
                 yield item
                 continue
             for row in item.rows:
-                yield Paragraph((Run(" ".join(one.text for inner in row for one in inner.paragraphs)),))
+                lines = [one for inner in row for one in inner.paragraphs]
+                yield Paragraph(
+                    (Run(" ".join(one.text for one in lines)), *(run for one in lines for run in one.hidden))
+                )
 
     def _label(self, in_force: list[BaseOxmlElement]) -> tuple[str, int]:
         """Number or bullet, and how deep: what a paragraph does not set itself is its style's."""
@@ -228,6 +266,12 @@ class WordFile:
                 yield parse_xml(relation.target_part.blob)
 
 
+def _proposed(item: Paragraph | PageStart, change: str) -> Paragraph | PageStart:
+    if isinstance(item, PageStart):
+        return item
+    return replace(item, runs=tuple(run for run in proposed(change, item.runs) if isinstance(run, Run)))
+
+
 def _held(parent: BaseOxmlElement, name: str) -> Iterator[BaseOxmlElement]:
     """Rows or cells, also those that a content control holds."""
     for child in parent:
@@ -252,4 +296,4 @@ def _count(element: BaseOxmlElement | None) -> int:
 
 
 def _says(pieces: list[Run] | list[Run | Break | Note]) -> bool:
-    return any(isinstance(piece, Run) and piece.text.strip() for piece in pieces)
+    return any(isinstance(piece, Run) and not piece.hidden and piece.text.strip() for piece in pieces)

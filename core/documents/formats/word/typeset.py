@@ -33,7 +33,9 @@ from reportlab.platypus import Paragraph as Set
 
 from core.documents.formats.word import PRODUCER, WITH_PAGES
 from core.documents.formats.word.inline import UNKNOWN_SIGN, Run
+from core.documents.formats.word.left_out import LeftOut, not_read_field
 from core.documents.formats.word.reading import Item, PageStart, Paragraph, Table, WordFile
+from core.domain.documents import Box, HiddenReason, HiddenText
 from core.domain.errors import UnreadablePdfError
 
 _FONT = "Vera"
@@ -53,7 +55,7 @@ _SPARE = 1.05
 """Of a word's measured width: bold and other fonts are wider."""
 _MOST_OF_A_WORD = 8.0
 """Letters' sizes that one word or figure can claim in a table that has no room; a longer one is broken."""
-_LEAST_SIDE = 200.0
+_LEAST_SIDE, _LINE = 200.0, 10.0
 _MOST_LACKING = 0.02
 """Of the letters of a file."""
 _LAST_SIGN = 0xFFFF
@@ -66,7 +68,7 @@ def typeset(word: WordFile, target: Path, name: str) -> None:
     _check_letters(items, name)
     out = io.BytesIO()
     pages = _Pages(out, word)
-    pages.build(_flowables(items, _Styles(word), pages.room) or [Set("", ParagraphStyle("empty"))])
+    pages.build(_flowables(items, _Styles(word), pages) or [Set("", ParagraphStyle("empty"))])
     writer = PdfWriter(clone_from=io.BytesIO(out.getvalue()))
     properties = word.document.core_properties
     metadata = {
@@ -77,6 +79,7 @@ def typeset(word: WordFile, target: Path, name: str) -> None:
     if properties.created:
         metadata["/CreationDate"] = properties.created.strftime("D:%Y%m%d%H%M%SZ")
     writer.metadata = {key: value for key, value in metadata.items() if value}
+    writer.metadata = {**(writer.metadata or {}), **pages.left_out.as_fields(), **not_read_field(word.lacks)}
     if word.has_pages:
         for at, label in enumerate(pages.labels):
             writer.set_page_label(at, at, prefix=label)
@@ -97,6 +100,7 @@ class _Pages(BaseDocTemplate):  # type: ignore[misc]  # reportlab ships no types
         self.room = width - left - right
         self.labels: list[str] = []
         self._label = word.first_label
+        self.left_out = LeftOut()
         self._level, self._headings = -1, 0
 
     def afterPage(self) -> None:  # reportlab's name
@@ -111,6 +115,29 @@ class _Pages(BaseDocTemplate):  # type: ignore[misc]  # reportlab ships no types
             key = f"heading-{self._headings}"
             self.canv.bookmarkPage(key)
             self.canv.addOutlineEntry(flowable.getPlainText(), key, level=self._level)
+
+
+class _Hidden(Flowable):  # type: ignore[misc]  # reportlab ships no types
+    """Sets nothing: notes where a text that nobody sees would have stood."""
+
+    def __init__(self, text: str, reason: HiddenReason, pages: _Pages) -> None:
+        super().__init__()
+        self._text, self._reason, self._pages = text, reason, pages
+
+    def wrap(self, width: float, height: float) -> tuple[float, float]:
+        return 0.0, 0.0
+
+    def draw(self) -> None:
+        left, bottom = self.canv.absolutePosition(0, 0)
+        width, height = self._pages.pagesize
+        box = Box(left / width, max(1 - (bottom + _LINE) / height, 0.0), 1 - left / width, 1 - bottom / height)
+        self._pages.left_out.add(id(self), self.canv.getPageNumber() - 1, HiddenText(self._text, box, self._reason))
+
+
+def _hidden(paragraph: Paragraph, pages: _Pages) -> list[Flowable]:
+    """One for each stretch of a paragraph's hidden runs of one reason."""
+    parts = groupby(paragraph.hidden, lambda run: run.hidden)
+    return [_Hidden("".join(run.text for run in part), reason, pages) for reason, part in parts if reason]
 
 
 class _Styles:
@@ -141,24 +168,27 @@ def _style(parent: ParagraphStyle | None, points: float, **more: object) -> Para
     return ParagraphStyle("style", parent=parent, fontSize=points, leading=1.2 * points, **more)
 
 
-def _flowables(items: Sequence[Item], styles: _Styles, room: float) -> list[Flowable]:
+def _flowables(items: Sequence[Item], styles: _Styles, pages: _Pages) -> list[Flowable]:
     made = list[Flowable]()
     for item in items:
         if isinstance(item, PageStart):
             made.append(PageBreak())
             made[-1].label = item.label
         elif isinstance(item, Table):
-            made.append(_table(item, styles, room))
+            made.append(_table(item, styles, pages))
         else:
+            made += _hidden(item, pages)
+            if not item.text.strip():
+                continue
             flowable = Set(_marked_up(item), styles.of(item))
             flowable.heading_level = item.level
             made += [CondPageBreak(_UNDER_A_HEADING * styles.points), flowable] if item.level else [flowable]
     return made
 
 
-def _table(table: Table, styles: _Styles, room: float) -> Flowable:
+def _table(table: Table, styles: _Styles, pages: _Pages) -> Flowable:
     count = max(sum(cell.columns for cell in row) for row in table.rows)
-    widths, scale = _widths(table, count, room, styles.points)
+    widths, scale = _widths(table, count, pages.room, styles.points)
     style = styles.cell(scale)
     rows, looks = list[list[Any]](), [("GRID", (0, 0), (-1, -1), 0.4, colors.grey), ("VALIGN", (0, 0), (-1, -1), "TOP")]
     looks += [(f"{side}PADDING", (0, 0), (-1, -1), _PADDING) for side in ("LEFT", "RIGHT")]
@@ -167,7 +197,15 @@ def _table(table: Table, styles: _Styles, room: float) -> Flowable:
         for cell in row:
             if cell.columns > 1:
                 looks.append(("SPAN", (len(cells), number), (len(cells) + cell.columns - 1, number)))
-            cells += [[Set(_marked_up(paragraph), style) for paragraph in cell.paragraphs], *[""] * (cell.columns - 1)]
+            inside = [
+                one
+                for paragraph in cell.paragraphs
+                for one in (
+                    *_hidden(paragraph, pages),
+                    *([Set(_marked_up(paragraph), style)] if paragraph.text else []),
+                )
+            ]
+            cells += [inside, *[""] * (cell.columns - 1)]
         rows.append(cells + [""] * (count - len(cells)))
     heads, apart = int(table.heads), _APART * styles.points
     return LongTable(rows, colWidths=widths, style=TableStyle(looks), repeatRows=heads, splitInRow=1, spaceAfter=apart)
@@ -195,7 +233,7 @@ def _widths(table: Table, count: int, room: float, points: float) -> tuple[list[
 def _marked_up(paragraph: Paragraph) -> str:
     """As reportlab's markup."""
     label = [Run(f"{paragraph.label} ", bold=bool(paragraph.level))] if paragraph.label else []
-    return "".join(map(_run, (*label, *paragraph.runs)))
+    return "".join(map(_run, (*label, *(run for run in paragraph.runs if not run.hidden))))
 
 
 def _run(run: Run) -> str:

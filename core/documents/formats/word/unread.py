@@ -1,0 +1,51 @@
+"""What of a Word file is not read: named, so that nothing is denied over it as if all had been seen."""
+
+from collections.abc import Iterator
+
+from docx.document import Document
+from docx.opc.constants import RELATIONSHIP_TYPE
+from docx.opc.part import Part
+from docx.oxml import parse_xml
+from docx.oxml.ns import qn
+
+_KINDS = {"diagram": "diagrams", "chart": "charts", "chartex": "charts", "picture": "pictures"}
+"""By the end of the address of what a drawing holds."""
+_ELEMENTS = {
+    qn("w:altChunk"): "inserted files", qn("w:subDoc"): "inserted files", qn("w:contentPart"): "ink",
+    "{urn:schemas-microsoft-com:vml}imagedata": "pictures",
+    "{urn:schemas-microsoft-com:office:office}OLEObject": "embedded objects",
+}  # fmt: skip
+_HOLDING = frozenset(map(qn, ("w:headerReference", "w:footerReference")))
+_A_DATA = "{http://schemas.openxmlformats.org/drawingml/2006/main}graphicData"
+
+
+def lacking(document: Document) -> tuple[str, ...]:
+    """Of the file's text and pictures, the kinds that are not read, in words."""
+    return tuple(dict.fromkeys(_lacking(document)))
+
+
+def _lacking(document: Document) -> Iterator[str]:
+    part, referred = document.part, set[str]()
+    for element in document.element.iter():
+        if element.tag in _HOLDING:
+            referred.add(str(element.get(qn("r:id"))))
+        elif element.tag == _A_DATA:
+            address = str(element.get("uri")).rstrip("/").rpartition("/")[2]
+            if address in _KINDS:
+                yield _KINDS[address]
+        elif element.tag in _ELEMENTS:
+            yield _ELEMENTS[element.tag]
+    for identity, relation in part.rels.items():
+        if relation.is_external:
+            continue
+        if relation.reltype == RELATIONSHIP_TYPE.COMMENTS and _says(relation.target_part):
+            yield "comments"
+        elif identity in referred and _says(relation.target_part):
+            yield "headers" if relation.reltype == RELATIONSHIP_TYPE.HEADER else "footers"
+
+
+def _says(part: Part) -> bool:
+    """Whether it holds a letter, or a picture: a page's number alone is none."""
+    root = parse_xml(part.blob)
+    letters = any(any(map(str.isalpha, text.text or "")) for text in root.iter(qn("w:t")))
+    return letters or next(root.iter(_A_DATA), None) is not None

@@ -1,0 +1,66 @@
+"""What of the searched documents was not read, and what that leaves of a denial."""
+
+from collections.abc import Collection, Sequence
+from typing import TYPE_CHECKING
+
+from core.domain.documents import Document, DocumentStatus
+from core.domain.turns import UNREAD_DENIAL, UNSURE_OF_NOTHING
+from core.text.plain import counted
+
+if TYPE_CHECKING:
+    from core.store.library import Library
+
+FEW_DOCUMENTS = 3
+"""Of so few searched documents each is named that has holes; of more, those that the answer draws on."""
+
+
+def holes_of(searched: Sequence[Document], library: "Library", drawn_on: Collection[str]) -> list[str]:
+    """What is missing of each document that the answer draws on, and how many of the others lack something."""
+    notices = []
+    near = [document for document in searched if document.id in drawn_on or len(searched) <= FEW_DOCUMENTS]
+    others = [document for document in searched if document not in near]
+    if holes := [document for document in others if _hole(document, library)]:
+        notices.append(f"{counted(len(holes), 'other document')} could not be searched in full; see Documents.")
+    return [*filter(None, (_hole(document, library) for document in near)), *notices]
+
+
+def max_denial(searched: Sequence[Document], library: "Library") -> float:
+    """Return the maximum confidence of "not found" in these documents, by what of them was not read or indexed."""
+    if any(not _is_read(document, library) for document in searched):
+        return UNREAD_DENIAL
+    return UNSURE_OF_NOTHING if holes_of(searched, library, ()) else 1.0
+
+
+def _is_read(document: Document, library: "Library") -> bool:
+    return document.searchable and not document.not_read and not library.coverage(document.id).unread
+
+
+def parts_not_read(searched: Sequence[Document]) -> list[str]:
+    """Return a notice for each document with parts that are never read, such as the headers of a Word file."""
+    lacking = [document for document in searched if document.not_read]
+    notices = [f"Not read in “{document.name}”: {document.not_read}." for document in lacking[:FEW_DOCUMENTS]]
+    if more := len(lacking) - FEW_DOCUMENTS:
+        notices += [f"Not read in full: {counted(more, 'other document')}; see Documents."] if more > 0 else []
+    return notices
+
+
+def _hole(document: Document, library: "Library") -> str:
+    """What of a document could not be searched; empty: nothing."""
+    if document.status in (DocumentStatus.QUEUED, DocumentStatus.READING) and not document.searchable:
+        return f"“{document.name}” is still being read; this answer covers what was read so far."
+    if document.status is DocumentStatus.FAILED and not document.searchable:
+        return f"“{document.name}” could not be read in full; this answer covers what was read of it."
+    covered = library.coverage(document.id)
+    if covered.unread:
+        of_pages = f"of {counted(document.page_count, 'page')} of “{document.name}”."
+        lost = covered.unread - covered.waiting
+        return " ".join(
+            f"{why}, so not searched: {number} {of_pages}"
+            for why, number in (("Still being recognised", covered.waiting), ("Could not be read", lost))
+            if number
+        )
+    if document.status is DocumentStatus.EMBEDDING:
+        return f"“{document.name}” is not yet indexed by meaning and was searched by words only."
+    if document.status is DocumentStatus.FAILED:
+        return f"“{document.name}” is not fully indexed by meaning ({document.message}); it was searched by words."
+    return ""
