@@ -130,7 +130,7 @@ def list_documents(collection_name: str | None) -> int:
         tell(
             f"{document.name:<{width}}  {plural(document.page_count, 'page'):>11}  "
             f"{plural(document.passage_count, 'passage'):>15}  "
-            f"{document.byte_size / 1024:>8,.0f} KiB  {document.added_at[:10]}  {document.status}"
+            f"{document.byte_size / 1024:>8,.0f} KiB  {document.added_at[:10]}  {document.status}  {document.id[:12]}"
         )
     return ANSWERED
 
@@ -147,10 +147,10 @@ def remove(name: str, purge_answers: bool) -> int:
         document = pincite.library.find(name)
         if not purge_answers:
             pincite.ingest.remove(document.id)
-            tell(f"Removed {document.name}. Answers that quote it keep their text.")
+            tell(f"Removed {document.name} ({document.id[:12]}). Answers that quote it keep their text.")
             return ANSWERED
         purged = pincite.deletion.document_with_answers(document.id)
-    tell(f"Removed {document.name} and {plural(purged.answers, 'answer')} that quoted it.")
+    tell(f"Removed {document.name} ({document.id[:12]}) and {plural(purged.answers, 'answer')} that quoted it.")
     if not purged.scrubbed:
         tell("Deleted text may remain in unused parts of the files, because another Pincite is using them.")
     return ANSWERED

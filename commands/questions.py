@@ -60,7 +60,7 @@ def ask(
     question, *paths = words
     with opened(_engine_settings(engine, model)) as pincite:
         collection = collection_named(pincite, collection_name) if collection_name is not None else None
-        session = _newest(pincite, title, collection.id if collection else None) if title else None
+        session = _session_called(pincite, title, collection.id if collection else None) if title else None
         if session and session.collection_id:
             collection = pincite.collections.get(session.collection_id)
         document_ids = [add_one(pincite, Path(path), password) for path in paths]
@@ -95,9 +95,12 @@ def _engine_settings(engine: str | None, model: str | None) -> "Settings":
     return settings
 
 
-def _newest(pincite: "Pincite", title: str, collection_id: str | None) -> "Session | None":
-    like = pincite.sessions.list(title, collection_id=collection_id)
-    return next((session for session in like if session.title == title), None)
+def _session_called(pincite: "Pincite", name: str, collection_id: str | None) -> "Session | None":
+    """Return the session with this id, else the newest with this title, whatever its case and white space."""
+    wanted = " ".join(name.split()).casefold()
+    like = pincite.sessions.list(collection_id=collection_id)
+    same = (session for session in like if " ".join(session.title.split()).casefold() == wanted)
+    return pincite.sessions.find(name) or next(same, None)
 
 
 def _run_turn(pincite: "Pincite", session: "Session", question: str, document_ids: tuple[str, ...]) -> "Turn":
@@ -225,13 +228,13 @@ def check(engine: str | None, model: str | None) -> int:
 
 @click.command(cls=Command)
 @click.argument("file", type=click.Path(path_type=Path))
-@click.option("--session", "session_id", metavar="ID", help="ID of the session, from its address. Default: newest.")
+@click.option("--session", "title", metavar="NAME", help="Name or ID of the session. Default: newest.")
 @click.option("--reviewed", is_flag=True, help="Export only answers that a person approved or edited.")
 @click.option(
     "--style", type=click.Choice(["plain", "bluebook", "oscola"]), help="Citation style. Default: as in the settings."
 )
 @click.option("--marked", "name", metavar="NAME", help="Write a copy of this document with its citations marked.")
-def export(file: Path, session_id: str | None, reviewed: bool, style: str | None, name: str | None) -> int:
+def export(file: Path, title: str | None, reviewed: bool, style: str | None, name: str | None) -> int:
     """Export answers with what they cite as an evidence binder (.pdf), Word document (.docx) or JSON (.json).
 
     FILE must not exist yet; its extension sets the format. `pincite verify FILE` checks a binder or JSON file.
@@ -249,9 +252,13 @@ def export(file: Path, session_id: str | None, reviewed: bool, style: str | None
             content = pincite.exports.marked(pincite.library.find(name))
         else:
             sessions = pincite.sessions.list()
-            if session_id is None and not sessions:
+            if not sessions:
                 return complain("There are no sessions yet. Ask a question first.")
-            turns = pincite.turns.of_session(pincite.sessions.get(session_id or sessions[0].id).id)
+            session = _session_called(pincite, title, None) if title else sessions[0]
+            if session is None:
+                names = ", ".join(f"“{one.title}”" for one in sessions[:5])
+                return complain(f"There is no session called “{title}”. The newest are {names}.")
+            turns = pincite.turns.of_session(session.id)
             if reviewed:
                 turns = [turn for turn in turns if turn.review and turn.review.decision is not ReviewDecision.REJECTED]
             content = pincite.exports.of(turns, ExportForm(file.suffix.lower()), style or "")

@@ -1,6 +1,8 @@
 """Promises of the command line: what it prints, its exit status, and one clear line for every mistake."""
 
 import json
+import re
+import shutil
 import signal
 import socket
 import subprocess
@@ -146,6 +148,24 @@ def test_a_document_may_be_named_before_the_question(run: Run, samples: Path, op
     outcome = run("ask", "--json", "--engine", "quoting", option, "service-contract.pdf", QUESTION)
     assert outcome.status == 0
     assert {citation["document"] for citation in json.loads(outcome.out)["citations"]} == {"service-contract.pdf"}
+
+
+def test_every_name_that_is_printed_is_taken(run: Run, samples: Path, tmp_path: Path) -> None:
+    for folder, sample in (("a", "service-contract.pdf"), ("b", "technical-report.pdf")):
+        (tmp_path / folder).mkdir()
+        shutil.copy(samples / sample, tmp_path / folder / "two  spaces.pdf")
+        assert run("add", tmp_path / folder / "two  spaces.pdf").status == 0
+    printed = sorted(re.split(r"  +", line)[0] for line in run("list").out.splitlines())
+    assert printed == ["two spaces (2).pdf", "two spaces.pdf"]
+    for name in (*printed, "TWO  spaces.pdf"):
+        assert run("tables", name).status == 0
+        asked = run("ask", "--document", name, "--session", "My Talk", "--engine", "quoting", "What is it about?")
+        assert asked.status != 2, asked.err
+    assert run("export", tmp_path / "talk.json", "--session", "my talk").status == 0
+    assert_one_clear_line(run("export", tmp_path / "other.json", "--session", "No such"), "My Talk")
+    for name in printed:
+        assert run("remove", name).status == 0
+    assert "no documents" in run("list").out
 
 
 def test_several_documents_are_named_one_by_one(run: Run, samples: Path, tmp_path: Path) -> None:

@@ -106,6 +106,15 @@ def test_installed_wheel_works_from_any_folder_and_keeps_data_in_the_users_folde
         command = [sys.executable, "-c", "import sys; from pincite.cli import main; sys.exit(main())", *words]
         subprocess.run(command, cwd=elsewhere, env=environment, capture_output=True, check=True, timeout=300)
     assert list(elsewhere.iterdir()) == []
+    script = (
+        "import pincite, core.domain.turns as one\n"
+        "for name in ('core.domain.turns', 'core', 'pages', 'web.door', 'app'):\n"
+        "    try: __import__('pincite.' + name)\n"
+        "    except ImportError as error: assert 'second copy' in str(error), error\n"
+        "    else: raise SystemExit(name)\n"
+        "import pincite.cli"
+    )
+    subprocess.run([sys.executable, "-c", script], cwd=elsewhere, env=environment, check=True, timeout=300)
 
 
 def test_a_checkout_keeps_its_data_in_its_data_folder() -> None:

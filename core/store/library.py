@@ -2,7 +2,7 @@
 
 import hashlib
 import re
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import lru_cache
@@ -32,7 +32,7 @@ from core.domain.errors import UnknownDocumentError
 from core.domain.page_layout import PackedWords, decode_layout
 from core.domain.settings import Settings
 from core.store.database import Database
-from core.text.plain import storable
+from core.text.plain import shown, storable
 
 _DOCUMENTS = """SELECT *, row_number() OVER (PARTITION BY name ORDER BY rowid) - 1 AS namesakes FROM documents
   ORDER BY added_at DESC, rowid DESC"""
@@ -50,6 +50,8 @@ _WAITING = """recognise AND pages.status NOT IN ('text', 'ocr') AND EXISTS (
 """A page has no text and is still to be recognised."""
 _ALONE = r"(?<![\w.,-]){}(?!\w|[.,]\d)"
 """Not within a longer word or figure."""
+LEAST_OF_AN_ID = 6
+"""Minimum number of characters of an id that stand for it."""
 _MANY = 500
 """Values in one IN list."""
 
@@ -92,20 +94,29 @@ class Library:
         return str(row["name"]) if row else ""
 
     def find(self, name: str) -> Document:
-        """By id, else by name whatever its case; raises UnknownDocumentError when none or several have it.
+        """Find by id, by the name that `pincite list` prints or by the file's name, with or without its extension.
 
-        Of several of one name the first has no number: it is found by its id alone.
+        Case, white space and control characters written as codes do not matter; the beginning of an id is enough.
+        Raises UnknownDocumentError when none or several fit.
         """
         rows = self._database.connection.execute(_DOCUMENTS).fetchall()
-        wanted = comparable(name)
-        matches: list[Row] = []
-        for call in (str, bare_name):
-            names = [(row, {comparable(call(row["name"])), comparable(call(_numbered(row)))}) for row in rows]
-            matches = matches or [row for row, own in names if row["id"] == name or wanted in own]
+        wanted = _typed(name)
+        readings: tuple[Callable[[Row], str], ...] = (
+            _numbered,
+            lambda row: str(row["name"]),
+            lambda row: bare_name(_numbered(row)),
+            lambda row: bare_name(str(row["name"])),
+        )
+        matches = [row for row in rows if row["id"] == name]
+        for reading in readings:
+            matches = matches or [row for row in rows if wanted in (_typed(reading(row)), _typed(shown(reading(row))))]
+        if len(wanted) >= LEAST_OF_AN_ID:
+            matches = matches or [row for row in rows if row["id"].startswith(wanted)]
         if len(matches) == 1:
             return self.get(matches[0]["id"])
         if matches:
-            raise UnknownDocumentError(f"Several documents are called {name!r}.", hint="Rename one, or use its id.")
+            ids = ", ".join(row["id"][:12] for row in matches)
+            raise UnknownDocumentError(f"Several documents are called {name!r}.", hint=f"Use an id: {ids}.")
         raise UnknownDocumentError(f"No document is called {name!r}.", hint="`pincite list` shows the names.")
 
     def keep_sha256(self, document_id: str, digest: str) -> None:
@@ -374,6 +385,10 @@ def _notes(text: str) -> tuple[str, ...]:
     """Most documents have none, many the same."""
     notes = readable(tuple[str, ...], text)
     return ("The notes about it cannot be read; they are kept as they are.",) if notes is None else notes
+
+
+def _typed(name: str) -> str:
+    return " ".join(comparable(name).split())
 
 
 @decoding("The entry of a document")

@@ -97,6 +97,25 @@ def test_what_reads_like_a_question_about_the_program_is_put_to_the_documents_fi
     assert _by_wish("Кто мэр Парижа?", documents)[0] is Intent.DOCUMENT_SEARCH, "what is not sure is searched"
 
 
+@pytest.mark.parametrize("reply", [None, {"needs": "documents"}, {"needs": "chat"}])
+@pytest.mark.parametrize(
+    ("asked", "path"),
+    [
+        ("compose a haiku about rain", ("router", "generator")),
+        ("write me a limerick about bicycles", ("router", "generator")),
+        ("how do I add another file?", ("router",)),
+        ("how do I upload another file?", ("router",)),
+    ],
+)
+def test_no_model_turns_small_talk_into_a_search(
+    world: Any, asked: str, path: tuple[str, ...], reply: dict[str, str] | None
+) -> None:
+    model = ScriptedModel("Soft rain on the roof.")
+    model.replies = [reply]
+    turn = world(model).ask(asked).turn
+    assert turn.path == path and turn.status is TurnStatus.ANSWERED, turn.path
+
+
 def test_what_was_asked_before_is_told_again(world: Any) -> None:
     model = ScriptedModel("Hello.", "It was built in 1901 [1].", "Asa Reed built it [1].")
     one = world(model, shelf=Shelf({"a.pdf": ["The pier was built in 1901. Asa Reed built it."]}))

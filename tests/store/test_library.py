@@ -28,6 +28,7 @@ from core.store.database import Database
 from core.store.keywords import Fts5Index
 from core.store.library import Library
 from core.store.shelf import Shelf
+from core.text.plain import shown
 
 ONE, TWO = "1" * 64, "2" * 64
 TEXT = "Überschrift\nZins 9 % p. a. 🙂 ab Fälligkeit."
@@ -126,18 +127,20 @@ def test_receipts_and_coverage_tell_what_became_of_each_page(shelf: Shelf, libra
         assert (covered.read, covered.found) == pytest.approx(coverage)
 
 
-def test_name_leads_to_the_document_unless_none_or_several_have_it(shelf: Shelf, library: Library) -> None:
+def test_a_printed_name_or_the_beginning_of_an_id_leads_to_the_document(shelf: Shelf, library: Library) -> None:
     assert library.find("VERTRAG.pdf").id == library.find("vertrag").id == library.find(ONE).id == ONE
     with pytest.raises(UnknownDocumentError, match="No document is called"):
         library.find("nothing.pdf")
     library.rename(TWO, " Vertrag.pdf ")
-    with pytest.raises(UnknownDocumentError, match="Several"):
-        library.find("vertrag.pdf")
+    assert library.find("vertrag.pdf").id == ONE, "that is how it is printed"
+    assert library.find(TWO[:8]).id == TWO
     assert {library.get(TWO).name, *(document.name for document in library.list())} == {
         "Vertrag.pdf",
         "Vertrag (2).pdf",
     }
     assert library.get(library.find("vertrag (2)").id).name == "Vertrag (2).pdf"
+    library.rename(TWO, "Ver\u202etrag  zwei.pdf")
+    assert library.find(shown(library.get(TWO).name)).id == library.find("ver\u202etrag zwei").id == TWO
 
 
 def test_metadata_is_replaced_whole_and_says_where_it_came_from(shelf: Shelf, library: Library) -> None:

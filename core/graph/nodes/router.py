@@ -263,7 +263,7 @@ def _by_probe(text: str, wish: Wish, state: TurnState, context: TurnContext) -> 
     ).evidence
     if found and chance_of_answer(asked, found) >= (LEAST_ANSWERED + wish_of(text)[1]) / 2:
         return Intent.DOCUMENT_SEARCH, f"a search found {found[0].document_name}, page {found[0].passage.page_label}"
-    if context.model.writes_prose:
+    if context.model.writes_prose and wish_of(text)[1] < SURE:
         reply = context.model.structured(PROMPTS["intent"], text, INTENT_SCHEMA)
         chat = reply is not None and reply.get("needs") == "chat"
         return (_INTENTS[wish] if chat else Intent.DOCUMENT_SEARCH), f"{context.model.name} said so"
