@@ -48,8 +48,21 @@ def tables(name: str, form: str | None) -> int:
         return complain(f"{path} already exists; it was not changed.")
     write = _write_csv if form == "csv" else _write_xlsx
     write(path, found)
+    if note := _unsure(found):
+        complain(note)
     tell(f"Wrote {plural(len(found), 'table')} of {document.name} to {path}.")
     return ANSWERED
+
+
+def _unsure(found: Sequence["Table"]) -> str:
+    """Say which tables are written as plain rows; empty if none."""
+    places = [f"{number} (page {one.page_label})" for number, one in enumerate(found, start=1) if not one.is_sure]
+    if not places:
+        return ""
+    which = f"table {places[0]}" if len(places) == 1 else f"tables {', '.join(places)}"
+    return (
+        f"The columns of {which} could not be read with certainty; the cells are given in reading order, without heads."
+    )
 
 
 def _shown(number: int, table: "Table") -> Iterator[str]:
@@ -57,13 +70,18 @@ def _shown(number: int, table: "Table") -> Iterator[str]:
     place = f"page {table.page_label} (position {table.page_index + 1}{goes_on})"
     yield f"Table {number}, {place}: {' '.join(table.caption.split()) or 'no caption'}"
     rows = _rows(table)
-    widths = [max(len(row[at]) for row in rows) for at in range(len(table.columns))]
+    if not table.is_sure:
+        yield f"  {_unsure([table])}".replace("table 1 ", "this table ")
+    widths = [max((len(row[at]) for row in rows if at < len(row)), default=0) for at in range(max(map(len, rows)))]
     for row in rows:
-        yield "  " + "  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)).rstrip()
+        yield "  " + "  ".join(text.ljust(width) for text, width in zip(row, widths, strict=False)).rstrip()
     yield ""
 
 
 def _rows(table: "Table") -> list[list[str]]:
+    """Return the texts by row and column, or of an unsure table in reading order."""
+    if not table.is_sure:
+        return [[cell.text for cell in table.cells if cell.row == row] for row in range(len(table.rows))]
     rows = [[""] * len(table.columns) for _ in table.rows]
     for cell in table.cells:
         rows[cell.row][cell.column] = cell.text
@@ -75,12 +93,14 @@ def _lines(found: Sequence["Table"]) -> Iterator[dict[str, Any]]:
     for number, table in enumerate(found, start=1):
         for cell in table.cells:
             head = cell.row < table.head_rows or cell.column < table.head_columns
+            heading = (table.rows[cell.row].path, table.columns[cell.column].path)
+            known = (cell.row + 1, cell.column + 1, cell.columns, "yes" if head else "no", *heading)
+            structure: Sequence[Any] = known if table.is_sure else [""] * len(known)
             unit, scale = table.measure(cell) if cell.value is not None else ("", "")
             box = cell.box
             places = [round(edge, 4) for edge in (box.left, box.top, box.right, box.bottom)] if box else [""] * 4
             values: Iterable[Any] = (
-                *(number, table.page_label, table.page_index + 1, cell.row + 1, cell.column + 1, cell.columns),
-                *("yes" if head else "no", table.rows[cell.row].path, table.columns[cell.column].path),
+                *(number, table.page_label, table.page_index + 1, *structure),
                 *(cell.text, "" if cell.value is None else cell.value, unit, scale, *places),
             )
             yield dict(zip(_COLUMNS, values, strict=True))
@@ -88,6 +108,8 @@ def _lines(found: Sequence["Table"]) -> Iterator[dict[str, Any]]:
 
 def _write_csv(path: Path, found: Sequence["Table"]) -> None:
     with path.open("x", encoding="utf-8-sig", newline="") as file:
+        if note := _unsure(found):
+            csv.writer(file).writerow([f"# {note}"])
         writer = csv.DictWriter(file, _COLUMNS)
         writer.writeheader()
         for line in _lines(found):
@@ -113,8 +135,12 @@ def _write_xlsx(path: Path, found: Sequence["Table"]) -> None:
             sheet = book.add_worksheet(f"Table {number}")
             _write(sheet, 0, 0, f"Page {table.page_label} (position {table.page_index + 1})")
             _write(sheet, 1, 0, " ".join(table.caption.split()))
-            for cell in table.cells:
-                _write(sheet, cell.row + 3, cell.column, _plain(cell))
+            if not table.is_sure:
+                _write(sheet, 2, 0, _unsure([table]).replace("table 1 ", "this table "))
+            for row in range(len(table.rows)):
+                cells = [cell for cell in table.cells if cell.row == row]
+                for at, cell in enumerate(cells):
+                    _write(sheet, row + 3, cell.column if table.is_sure else at, _plain(cell))
 
 
 def _plain(cell: "Cell") -> Any:

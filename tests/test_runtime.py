@@ -51,6 +51,27 @@ def ask(app: Pincite, question: str) -> Turn:
     return app.runner.wait(app.runner.ask(session.id, question), 300).turn
 
 
+ASKED = (
+    PENALTIES,
+    "How many panels were inspected?",
+    "What does the work recommended for 2025 cost?",
+    "How many more panels were inspected in Span 2 than in Span 1?",
+)
+
+
+@pytest.mark.parametrize("question", ASKED)
+def test_added_sentences_change_no_other_claim_of_an_edit(app: Pincite, question: str) -> None:
+    """The live check in review: no part of the answer is judged by the words beside it."""
+    turn = app.runner.wait(app.runner.ask(app.sessions.create().id, question), 120).turn
+    before = [(claim.text, claim.status) for claim in app.verdicts.of_edit(turn.id, turn.answer).claims]
+    assert before, turn.answer
+    for added in (" Indeed.", "\n\nSo it is, in 2015.", " No.", " Indeed. Indeed."):
+        after = [(claim.text, claim.status) for claim in app.verdicts.of_edit(turn.id, turn.answer + added).claims]
+        assert after[: len(before)] == before, added
+    after = [(claim.text, claim.status) for claim in app.verdicts.of_edit(turn.id, f"Indeed. {turn.answer}").claims]
+    assert after[-len(before) :] == before
+
+
 def test_two_tabs_that_change_a_setting_of_reading_open_one_ingest_after_the_other(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -20,6 +20,14 @@ ROWS = (
 )
 
 
+TURNED = (
+    ("Item", "2021", "2020"),
+    ("Sales", "150.2", "140.1"),
+    ("Operating profit", "12.3", "11.9"),
+    ("Net profit", "8.1", "7.0"),
+)
+
+
 @pytest.fixture(scope="module")
 def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A data directory with a document that has one table, and one that has none."""
@@ -34,8 +42,16 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
                 document.cell(55, 6, text)
             document.ln(6)
         document.output(str(folder / name))
+    turned = FPDF()
+    turned.add_page()
+    turned.set_font("helvetica", size=10)
+    with turned.rotation(90, x=60, y=150):
+        for number, cells in enumerate(TURNED):
+            for column, text in enumerate(cells):
+                turned.text(60 + 45 * column, 150 + 8 * number, text)
+    turned.output(str(folder / "turned.pdf"))
     with closing(open_pincite(Settings(data_dir=folder / "data"))) as pincite:
-        for name in ("harbour.pdf", "prose.pdf"):
+        for name in ("harbour.pdf", "prose.pdf", "turned.pdf"):
             pincite.ingest.add(folder / name, name)
         assert pincite.ingest.wait()
     return folder / "data"
@@ -93,3 +109,23 @@ def test_without_tables_or_a_document_people_are_told(library: Path, capsys: pyt
     assert capsys.readouterr().out == "No tables were found in prose.pdf.\n"
     assert _run(library, "nowhere.pdf") == 2
     assert "nowhere.pdf" in capsys.readouterr().err
+
+
+def test_a_guessed_structure_is_not_exported(
+    library: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for form in ("--csv", "--xlsx"):
+        assert cli.main(["tables", "--data-dir", str(library), "turned.pdf", form]) == 0
+        assert "page 1" in capsys.readouterr().err
+    first, *rest = (tmp_path / "turned-tables.csv").read_text(encoding="utf-8-sig").splitlines()
+    assert "could not be read with certainty" in first and "page 1" in first
+    lines = list(csv.DictReader(rest))
+    assert sorted(line["text"] for line in lines) == sorted(text for row in TURNED for text in row)
+    assert not any(line[name] for line in lines for name in ("row", "column", "is_head", "row_label", "column_label"))
+    with zipfile.ZipFile(tmp_path / "turned-tables.xlsx") as book:
+        strings = book.read("xl/sharedStrings.xml").decode()
+    assert all(row[0] in strings for row in TURNED)
+    assert cli.main(["tables", "--data-dir", str(library), "turned.pdf"]) == 0
+    shown = capsys.readouterr().out
+    assert "could not be read with certainty" in shown and all(text in shown for row in TURNED for text in row)

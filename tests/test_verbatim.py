@@ -22,7 +22,7 @@ from core.domain.documents import Passage
 from core.domain.search import Evidence
 from core.domain.settings import Settings
 from core.domain.turns import ReviewDecision, Turn, TurnStatus
-from core.judge.citations import cite_typed
+from core.judge.citations import cite_edited
 from core.judge.verdict import verdict_of
 from core.models.quoting import Quoting
 from core.services.bootstrap import Pincite, open_pincite
@@ -316,7 +316,7 @@ def test_a_person_may_cite_and_quote_what_looks_like_a_marker() -> None:
                 for n, text in enumerate(texts, start=1)]  # fmt: skip
 
     def read(typed: str) -> list[tuple[str, tuple[int, ...]]]:
-        parts = cite_typed(typed, evidence, lambda document_id, page_index: texts[page_index]).parts
+        parts = cite_edited(typed, (), evidence, lambda document_id, page_index: texts[page_index]).parts
         return [(part.text, part.numbers) for part in parts if part != AnswerPart(".")]
 
     assert read("HyDE [2] constructs documents [1].") == [("HyDE [2] constructs documents", (1,))]

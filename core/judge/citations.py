@@ -3,10 +3,11 @@
 A quotation is always cut out of the page's own text; what cannot be found there gets no citation.
 """
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from core.domain.answers import AnswerPart, Citation, Span
+from core.domain.answers import AnswerPart, Citation, PartKind, Span
 from core.domain.search import Evidence
 from core.judge.claims import ClaimText, extract_claims
 from core.judge.judge import bearing
@@ -35,11 +36,40 @@ def read_typed(text: str, evidence: Sequence[Evidence]) -> tuple[tuple[AnswerPar
     return read_marks(text, {item.number: item.passage.text for item in evidence})
 
 
-def cite_typed(text: str, evidence: Sequence[Evidence], page_text: PageText) -> CitedAnswer:
-    """A person's text with its citations: where it cites, it is left as it is."""
-    parts, removed = read_typed(text, evidence)
-    cited = cite(parts, evidence, page_text, recite=False)
-    return replace(cited, removed=removed)
+def cite_edited(
+    text: str, before: Sequence[AnswerPart], evidence: Sequence[Evidence], page_text: PageText
+) -> CitedAnswer:
+    """Cite a person's edit of an answer; where the person cites, that is left as it is.
+
+    What code quoted or stated and is left unchanged stays that, the rest is prose: so the checks of one part do not
+    depend on words that are added beside it.
+    """
+    parts, removed, position = list[AnswerPart](), 0, 0
+    for part in before:
+        shown = marked_text((part,))
+        at = -1 if part.kind in (PartKind.PROSE, PartKind.DECLINE) else _whole(shown, text, position)
+        if at >= 0:
+            typed, lost = _read_between(text[position:at], evidence)
+            parts += [*typed, replace(part, probability=None)]
+            removed, position = removed + lost, at + len(shown)
+    typed, lost = _read_between(text[position:], evidence)
+    cited = cite([*parts, *typed], evidence, page_text, recite=False)
+    return replace(cited, removed=removed + lost)
+
+
+def _whole(shown: str, text: str, position: int) -> int:
+    """Return where a part is found in the text with no word character beside it; -1 if it is not."""
+    found = re.compile(rf"(?<!\w){re.escape(shown)}(?!\w)").search(text, position) if shown.strip() else None
+    return found.start() if found else -1
+
+
+def _read_between(text: str, evidence: Sequence[Evidence]) -> tuple[list[AnswerPart], int]:
+    """Read typed text as parts with the white space around it."""
+    typed, removed = read_typed(text, evidence)
+    bare = text.strip()
+    before, _, behind = text.partition(bare) if bare else (text, "", "")
+    around = [AnswerPart(before)] if before else []
+    return [*around, *typed, *([AnswerPart(behind)] if behind else [])], removed
 
 
 def cite(

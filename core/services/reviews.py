@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from core.domain.answers import AnswerKind, AnswerPart, Citation, Claim, ClaimStatus, Verdict
 from core.domain.turns import Recalled, ReviewDecision, Turn
-from core.judge.citations import CitedAnswer, cite_typed
+from core.judge.citations import CitedAnswer, cite_edited
 from core.judge.confidence import Recalibration, ThresholdEffect
 from core.judge.confidence import ReliabilityBin as ReliabilityBin
 from core.judge.learning import OwnReviews as OwnReviews
@@ -37,7 +37,7 @@ class Verdicts:
 
     def cite(self, turn: Turn, text: str) -> tuple[tuple[AnswerPart, ...], tuple[Citation, ...]]:
         """A reviewer's text as parts, and the turn's evidence found for it."""
-        cited = cite_typed(text, turn.evidence, self._library.page_text)
+        cited = cite_edited(text, turn.parts, turn.evidence, self._library.page_text)
         return cited.parts, cited.citations
 
     def of_edit(self, turn_id: str, text: str) -> Verdict:
@@ -45,7 +45,7 @@ class Verdicts:
         turn = self._turns.without_trace(turn_id)
         if text.strip() == turn.answer.strip():
             return self._judged(turn, CitedAnswer(turn.parts, turn.citations))
-        return self._judged(turn, cite_typed(text, turn.evidence, self._library.page_text))
+        return self._judged(turn, cite_edited(text, turn.parts, turn.evidence, self._library.page_text))
 
     def as_it_stands(self, turn: Turn) -> Turn:
         """The turn as it can be shown today: with each citation where its words stand now, if they still do.

@@ -14,7 +14,7 @@ from core.domain.answers import AnswerPart, Citation
 from core.domain.codec import readable
 from core.domain.errors import TurnError
 from core.domain.turns import FeedbackKind, ReviewDecision, Turn, TurnStatus
-from core.judge.citations import cite_typed
+from core.judge.citations import cite_edited
 from core.store.reviews import Reviews
 from core.text.marks import plain_text, read_marks
 from tests.graph.world import ScriptedModel, World
@@ -38,7 +38,7 @@ class Desk:
         self.reviews = Reviews(self.world.database, self.world.turns, cite=self._cite)
 
     def _cite(self, turn: Turn, text: str) -> tuple[tuple[AnswerPart, ...], tuple[Citation, ...]]:
-        cited = cite_typed(text, turn.evidence, self.world.shelf.page_text)
+        cited = cite_edited(text, (), turn.evidence, self.world.shelf.page_text)
         return cited.parts, cited.citations
 
 
