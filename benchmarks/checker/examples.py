@@ -1,0 +1,138 @@
+"""Rows of open data and of our own passages as examples for the claim checker.
+
+The data are split by `split_key`; rows whose `use` is not `ship` only measure. `own.jsonl.gz` holds passages written
+for this, with true claims in other words and false ones in nearly the same; one part of it is left out for testing.
+"""
+
+import gzip
+import json
+import random
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from benchmarks.reader.examples import part_of
+from core.models.e5_file import E5File
+from core.text.sentences import split_sentences
+
+FILES = ("claims.jsonl.gz", "support.jsonl.gz")
+OWN_FILE = Path(__file__).parent / "own.jsonl.gz"
+LABELS = {"supported": 0, "contradicted": 1, "unsupported": 2, "not there": 2}
+"""Positions of the checker's logits; `unsupported` of the open data is what our own call `not there`."""
+MAX_TOKENS, MAX_CLAIM_TOKENS = 320, 72
+"""Longer rows are left out: cutting a passage may cut away what decides."""
+OWN_REPEATS = 3
+OWN_LEFT_OUT = "own-7"
+SHARES = {
+    "clcd": 0.5,
+    "conjnli-adversarial": 0.3,
+    "help-part": 0.4,
+    "infotabs": 0.5,
+    "janli": 0.3,
+    "jnli-valid": 0.5,
+    "logicbench": 0.4,
+    "med": 0.4,
+    "snli-train-part": 0.6,
+    "tabfact": 0.4,
+    "tabfact-more": 0.4,
+    "tabfact-pairs": 0.4,
+}
+"""Share of a source's rows that are used: captions, generated sentences and Wikipedia tables are far from documents."""
+VERBATIM_SHARE = 0.05
+"""Share of rows that also give a sentence of their context, as a claim that is supported or, elsewhere, not there."""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    source: str
+    key: str
+    claim: str
+    context: str
+    label: int
+    """Index in LABELS."""
+    two_way: bool = False
+    """Whether `unsupported` may also mean contradicted."""
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    row: Row
+    ids: tuple[int, ...]
+    claim_tokens: int
+    """Number of leading tokens that belong to the claim, with the tokens around it."""
+
+
+def load_rows(folder: Path, part: str, *, seed: int, shipped: bool = True, share: float = 1.0) -> list[Row]:
+    """Return the rows of `part` (train, tune, test), or with `shipped` false those of sources that only measure.
+
+    `share` of the open rows are used for training, and for less than all of them our own are not repeated.
+    """
+    chance = random.Random(seed)
+    rows = [
+        row for name in FILES for row in _open_rows(folder / name, shipped) if not shipped or part_of(row.key) == part
+    ]
+    if part == "train" and shipped:
+        rows = [row for row in rows if chance.random() < share * SHARES.get(row.source, 1.0)]
+        rows += list(_verbatim(rows, chance))
+        own = [row for row in own_rows(chance) if row.source != OWN_LEFT_OUT]
+        return rows + own * (OWN_REPEATS if share == 1 else 1)
+    if part == "test" and shipped:
+        rows += [row for row in own_rows(chance) if row.source == OWN_LEFT_OUT]
+    return rows
+
+
+def _open_rows(path: Path, shipped: bool) -> Iterator[Row]:
+    with gzip.open(path, "rt", encoding="utf-8") as lines:
+        for raw in map(json.loads, lines):
+            if (raw["use"] == "ship") == shipped and raw["label"] in LABELS:
+                two_way = bool(raw.get("two_way") or raw.get("dialogue"))
+                yield Row(raw["source"], raw["split_key"], raw["claim"], raw["context"], LABELS[raw["label"]], two_way)
+
+
+def own_rows(chance: random.Random) -> Iterator[Row]:
+    """Yield our own claims with their passage, with a second passage beside it, and with another one alone."""
+    with gzip.open(OWN_FILE, "rt", encoding="utf-8") as lines:
+        passages = [json.loads(line) for line in lines]
+    by_writer: dict[str, list[dict[str, Any]]] = {}
+    for one in passages:
+        by_writer.setdefault(one["source"], []).append(one)
+    for source, own in by_writer.items():
+        for number, one in enumerate(own):
+            others = [other["passage"] for other in own if other is not one and other["language"] == one["language"]]
+            for claim, label, *_ in one["claims"]:
+                row = Row(source, f"{source}:{number}", claim, one["passage"], LABELS[label])
+                yield row
+                if source != OWN_LEFT_OUT and others:
+                    beside = [one["passage"], chance.choice(others)]
+                    chance.shuffle(beside)
+                    yield replace(row, context="\n".join(beside))
+                    if chance.random() < 0.3:
+                        yield replace(row, context=chance.choice(others), label=LABELS["not there"])
+
+
+def _verbatim(rows: Sequence[Row], chance: random.Random) -> Iterator[Row]:
+    """Yield sentences of contexts as claims, with their own context and with another one."""
+    for row in chance.sample(rows, round(VERBATIM_SHARE * len(rows))):
+        sentences = [row.context[span.start : span.end].strip() for span in split_sentences(row.context)]
+        long = [sentence for sentence in sentences if len(sentence) > 30]
+        if len(sentences) > 1 and long:
+            claim = chance.choice(long)
+            yield Row("verbatim", row.key, claim, row.context, LABELS["supported"])
+            other = chance.choice(rows)
+            if other.key != row.key:
+                yield Row("verbatim", row.key, claim, other.context, LABELS["not there"])
+
+
+def encoded(rows: Iterable[Row], stored: E5File) -> list[Example]:
+    """Return the rows as token ids of multilingual E5; those that are too long are left out."""
+    tokenizer, chosen = stored.tokenizer(), list(rows)
+    claims = tokenizer.encode_batch_fast([row.claim for row in chosen], add_special_tokens=False)
+    contexts = tokenizer.encode_batch_fast([row.context for row in chosen], add_special_tokens=False)
+    examples = []
+    for row, claim, context in zip(chosen, claims, contexts, strict=True):
+        head = (stored.first, *claim.ids[:MAX_CLAIM_TOKENS], stored.between)
+        ids = (*head, *context.ids, stored.between)
+        if len(ids) <= MAX_TOKENS:
+            examples.append(Example(row, ids, len(head)))
+    return examples
