@@ -5,7 +5,7 @@ import json
 import socket
 import sqlite3
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
@@ -14,7 +14,8 @@ import pytest
 from PIL import Image, ImageChops
 
 from core.documents.reader import ProcessReader
-from core.domain.errors import ModelUnavailableError, SettingsError, StorageError, TurnError
+from core.domain.documents import JobStatus, Page
+from core.domain.errors import ModelUnavailableError, ReaderStoppedError, SettingsError, StorageError, TurnError
 from core.domain.settings import Settings, load_settings, save_choices
 from core.domain.turns import ReviewDecision, Turn, TurnStatus
 from core.graph.build import open_checkpointer
@@ -70,6 +71,34 @@ def test_added_sentences_change_no_other_claim_of_an_edit(app: Pincite, question
         assert after[: len(before)] == before, added
     after = [(claim.text, claim.status) for claim in app.verdicts.of_edit(turn.id, f"Indeed. {turn.answer}").claims]
     assert after[-len(before) :] == before
+
+
+def test_closing_ends_a_page_that_is_being_recognised_and_fails_no_job(
+    samples: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun, closed = threading.Event(), threading.Event()
+
+    class HeldReader(ProcessReader):
+        def recognise(self, path: Path, page_indexes: Sequence[int]) -> Iterator[Page]:
+            begun.set()
+            assert closed.wait(300)
+            raise ReaderStoppedError("The reader was closed.", hint="Try again.")
+            yield
+
+        def close(self) -> None:
+            closed.set()
+            super().close()
+
+    monkeypatch.setattr("core.services.ingest.ProcessReader", HeldReader)
+    app = open_pincite(Settings(data_dir=tmp_path / "held", engine="quoting"))
+    app.ingest.add(samples / "scanned-letter.pdf", "scanned-letter.pdf")
+    assert begun.wait(300)
+    closing = threading.Thread(target=app.documents.close)
+    closing.start()
+    closing.join(300)
+    assert not closing.is_alive()
+    assert [job.status for job in app.ingest.jobs()] == [JobStatus.RUNNING]
+    app.close()
 
 
 def test_two_tabs_that_change_a_setting_of_reading_open_one_ingest_after_the_other(

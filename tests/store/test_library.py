@@ -127,6 +127,14 @@ def test_receipts_and_coverage_tell_what_became_of_each_page(shelf: Shelf, libra
         assert (covered.read, covered.found) == pytest.approx(coverage)
 
 
+def test_pages_that_are_not_read_yet_are_left_out(shelf: Shelf, library: Library) -> None:
+    second = Page(1, "2", "Zwei", (), (), PageStatus.TEXT)
+    shelf.put_pages(ONE, [PAGE, second], [PASSAGE])
+    assert [page.page_index for page in library.pages(ONE, range(9))] == [0, 1]
+    assert [page.page_index for page in library.pages(ONE, {1, 7})] == [1]
+    assert list(library.pages(ONE, ())) == list(library.pages("gone", range(3))) == []
+
+
 def test_a_printed_name_or_the_beginning_of_an_id_leads_to_the_document(shelf: Shelf, library: Library) -> None:
     assert library.find("VERTRAG.pdf").id == library.find("vertrag").id == library.find(ONE).id == ONE
     with pytest.raises(UnknownDocumentError, match="No document is called"):
