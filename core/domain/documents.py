@@ -240,6 +240,8 @@ class DocumentStatus(StrEnum):
     CANCELLED = "cancelled"
 
 
+PROPOSAL = "[Proposed "
+"""How text begins that a tracked change proposes; a closing bracket ends it."""
 NOT_READ = "Not read of this file: "
 """How the note of a document begins that names what it holds beside what was read."""
 LONGEST_TITLE = 200

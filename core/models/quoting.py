@@ -286,6 +286,8 @@ def quotes(
             extent(selection.scored[0].unit, len(items)),
         ]
     one_fact, best = asks_for_a_fact(question), selection.scored[0]
+    if best.unit.proposal is not None:  # it is not agreed
+        selection, with_headline = replace(selection, right=min(selection.right, DOUBTED)), False
     if whole := whole_list(best.unit):
         parts = [whole]
     elif best.unit.torn or {TICKED, UNTICKED} & set(best.unit.text.split()):

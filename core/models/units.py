@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from core.domain.answers import AnswerPart, PartKind, Span
-from core.domain.documents import TICKED, UNTICKED
+from core.domain.documents import PROPOSAL, TICKED, UNTICKED
 from core.domain.search import Evidence
 from core.text.sentences import split_sentences
 from core.text.terms import content_terms
@@ -43,6 +43,13 @@ class Unit:
     def place(self) -> tuple[str, int]:
         """Its passage, and where it begins in it."""
         return self.item.passage.id, self.start
+
+    @property
+    def proposal(self) -> int | None:
+        """Where the proposed change begins that the unit holds or belongs to; None without one."""
+        text = self.item.passage.text
+        at = text.rfind(PROPOSAL, 0, self.end)
+        return at if at >= 0 and (at >= self.start or "]" not in text[at : self.start]) else None
 
     @property
     def quoted(self) -> str:
@@ -136,7 +143,9 @@ def signed(units: Sequence[Unit]) -> list[Unit]:
 
 
 def quotation_of(unit: Unit) -> AnswerPart:
-    return AnswerPart(unit.quoted, (unit.item.number,), PartKind.VERBATIM, unit.start)
+    """Quote a unit; a part of a proposed change with the words that say whose proposal it is."""
+    start = unit.start if unit.proposal is None else min(unit.start, unit.proposal)
+    return AnswerPart(unit.item.passage.text[start : unit.end], (unit.item.number,), PartKind.VERBATIM, start)
 
 
 def repeats(unit: Unit, other: Unit) -> bool:

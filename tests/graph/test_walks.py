@@ -372,6 +372,18 @@ def test_a_denial_over_a_word_file_names_what_was_not_read(world: Any) -> None:
         assert "Not read in “lease.docx”: headers, comments." in turn.notices
 
 
+@pytest.mark.parametrize("before", ["", "The Tenant may keep one cat. "])
+def test_what_is_only_proposed_is_never_a_headline_and_is_to_be_checked(world: Any, before: str) -> None:
+    page = (
+        "5.1 The flat has two rooms and a cellar. [Proposed insertion by R. Dahl, 2025-03-04: "
+        f"{before}The Tenant may also keep one small dog weighing no more than 8 kilograms.]"
+    )
+    shelf = Shelf({"lease.docx": [page, "The rent is 1,450 euros a month."]})
+    turn = world(Quoting(), shelf=shelf).ask("How heavy may the dog be?").turn
+    assert "8 kilograms" in turn.answer and "Proposed insertion by R. Dahl" in turn.parts[0].text, turn.answer
+    assert turn.tier is not Tier.ANSWERED
+
+
 class HalfRead(Shelf):
     """A document of which two more pages are still to be read."""
 

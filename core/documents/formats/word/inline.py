@@ -13,7 +13,7 @@ from reportlab.pdfbase._fontdata import encodings
 
 from core.documents.formats.word.numbering import value, written
 from core.documents.formats.word.visibility import Ground, Visibility
-from core.domain.documents import TICKED, UNTICKED, HiddenReason
+from core.domain.documents import PROPOSAL, TICKED, UNTICKED, HiddenReason
 
 _FALLBACK = "{http://schemas.openxmlformats.org/markup-compatibility/2006}Fallback"
 _LEFT_OUT = frozenset(
@@ -34,7 +34,6 @@ _MOST_DEEP = 20
 _DELETED = frozenset(map(qn, ("w:del", "w:moveFrom")))
 _INSERTED = frozenset(map(qn, ("w:ins", "w:moveTo")))
 _LONGEST_AUTHOR = 60
-_INSERTION = "Proposed insertion"
 _SENTENCE_END = re.compile(r"[.!?;](?=[\"”’)]*(?:\s|$))")
 
 
@@ -193,7 +192,7 @@ def change_of(element: BaseOxmlElement) -> str:
     day = value(element, "w:date")[:10]
     told = [f" by {author}" if author else "", f", {day}" if re.fullmatch(r"\d{4}-\d\d-\d\d", day) else ""]
     kind = "insertion" if element.tag in _INSERTED else "deletion"
-    return f"Proposed {kind}{''.join(told)}"
+    return f"{PROPOSAL[1:]}{kind}{''.join(told)}"
 
 
 def with_deletions(runs: Sequence[Run]) -> list[Run]:
@@ -205,7 +204,9 @@ def with_deletions(runs: Sequence[Run]) -> list[Run]:
     for at, run in enumerate(runs):
         if run.change:
             follows = next((one.text.lstrip() for one in runs[at + 1 :] if not one.hidden and one.text.strip()), "")
-            waiting = waiting if follows.startswith(f"[{_INSERTION}") else f" [{run.change}: words are left out here]"
+            waiting = (
+                waiting if follows.startswith(f"{PROPOSAL}insertion") else f" [{run.change}: words are left out here]"
+            )
         elif waiting and not run.hidden and (end := _SENTENCE_END.search(run.text)):
             told += [replace(run, text=run.text[: end.start()]), Run(waiting)]
             run, waiting = replace(run, text=run.text[end.start() :]), ""

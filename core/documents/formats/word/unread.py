@@ -33,6 +33,8 @@ def _lacking(document: Document) -> Iterator[str]:
             address = str(element.get("uri")).rstrip("/").rpartition("/")[2]
             if address in _KINDS:
                 yield _KINDS[address]
+        elif element.tag == qn("w:delText") and (element.text or "").strip():
+            yield "proposed deletions"
         elif element.tag in _ELEMENTS:
             yield _ELEMENTS[element.tag]
     for identity, relation in part.rels.items():
