@@ -10,7 +10,7 @@ import random
 import re
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
@@ -186,6 +186,9 @@ class World:
 
     def page(self, document_id: str, page_index: int) -> Page:
         return self._page
+
+    def pages(self, document_id: str, page_indexes: Iterable[int]) -> Sequence[Page]:
+        return [self._page] if self._page.page_index in page_indexes else []
 
     def page_text(self, document_id: str, page_index: int) -> str:
         return self._page.text

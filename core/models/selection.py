@@ -50,7 +50,7 @@ OF_ANOTHER = 0.2
 """The most that words are worth which speak of another such thing, or of other years, than the question, or only head
 a section or a table: they come nearest, and are no answer. Of 17 labelled answers of other years 3 were right."""
 _SMALL_WORD = re.compile(r"\b[^\W\dA-Z]\w*")
-_ITEM = re.compile(rf"[ \t]*+{ITEM_MARK}[ \t]")
+_ITEM = re.compile(rf"[ \t]{{0,40}}+{ITEM_MARK}[ \t]")
 TERMS_OF_A_LABEL = 2
 """Telling words that a label must have, for a question to name it."""
 FARTHEST_BEHIND = 10.0

@@ -20,6 +20,7 @@ from core.models.registry import EngineState
 from core.services.bootstrap import Pincite
 from core.services.exports import ExportForm
 from core.services.live import LiveTurn
+from core.services.turns import Waiting
 from tests.graph.world import ScriptedModel
 from tests.pages.conftest import PENALTIES, SECONDS, WRONG, Ask, Screen
 from tests.support import pdfs
@@ -151,6 +152,18 @@ def test_a_question_asked_in_mid_answer_waits_and_is_then_answered(app: Pincite,
     assert app.runner.wait(second.id, SECONDS).turn.finished_at
     screen.test.run()
     assert "Waiting for the previous answer" not in screen.words()
+    screen.assert_sound()
+
+
+def test_a_waiting_question_that_could_not_be_asked_says_why_and_is_asked_again(app: Pincite) -> None:
+    session = app.sessions.create()
+    app.runner._waiting[session.id] = [Waiting("Which law governs it?", Mode.AUTO, "The disk is full.")]
+    screen = Screen("chat", session=session.id)
+    assert "This question could not be asked. The disk is full." in screen.words()
+    screen.press("Ask again")
+    [turn] = app.turns.of_session(session.id)
+    assert turn.question == "Which law governs it?" and not app.runner.waiting(session.id)
+    app.runner.wait(turn.id, SECONDS)
     screen.assert_sound()
 
 

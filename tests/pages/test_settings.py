@@ -1,6 +1,7 @@
 """The settings in four states: fresh, building an index, refused, saved."""
 
 import json
+from collections.abc import Callable
 
 import keyring
 import pytest
@@ -39,7 +40,7 @@ def test_working_shows_the_index_that_is_being_built(
 def test_failed_change_says_why_and_changes_nothing(app: Pincite, monkeypatch: pytest.MonkeyPatch) -> None:
     app.settings.current = app.settings.current.but(embedding_model="ollama:nomic-embed-text")
 
-    def unreachable(name: str) -> None:
+    def unreachable(name: str, *, together_with: Callable[[], None]) -> None:
         raise ModelUnavailableError("The embedding model cannot be reached.", hint="Start its server.")
 
     monkeypatch.setattr(app.indexes, "switch_to", unreachable)

@@ -2,7 +2,7 @@
 
 import sqlite3
 import uuid
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, cast
 
@@ -47,6 +47,9 @@ class Shelf:
 
     def page(self, document_id: str, page_index: int) -> Page:
         return Page(page_index, str(page_index + 1), PAGE, (), (), PageStatus.TEXT)
+
+    def pages(self, document_id: str, page_indexes: Iterable[int]) -> Sequence[Page]:
+        return [self.page(document_id, 0)] if 0 in page_indexes else []
 
     def page_text(self, document_id: str, page_index: int) -> str:
         return PAGE
