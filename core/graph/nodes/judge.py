@@ -11,12 +11,11 @@ from langgraph.runtime import Runtime
 
 from core.domain.answers import Citation, Likeness, Verdict
 from core.domain.codec import to_plain
-from core.domain.documents import Document
 from core.domain.search import Intent, Reason
 from core.domain.settings import Settings
 from core.domain.turns import SURE
 from core.graph.context import TurnContext
-from core.graph.nodes.unread import max_denial, parts_not_read
+from core.graph.nodes.unread import max_denial, parts_not_read, searched_documents
 from core.graph.state import TurnState
 from core.judge.confidence import Recalibration
 from core.judge.critique import CRITIC_SCHEMA, critic_question, read_critique, weigh
@@ -64,7 +63,7 @@ def judge(state: TurnState, runtime: Runtime[TurnContext]) -> TurnState:
         judged = replace(judged, notices=tuple(dict.fromkeys([*judged.notices, told])))
     decision = _DECISIONS[after_judge(judged)]
     if verdict.declined:
-        lacking = parts_not_read(_searched(state, context))
+        lacking = parts_not_read(searched_documents(state, context))
         judged = replace(judged, notices=tuple(dict.fromkeys([*judged.notices, *lacking])))
     context.note(
         read={"draft": judged.draft.answer, "evidence": [item.number for item in state.evidence]},
@@ -94,7 +93,7 @@ def _verdict(state: TurnState, context: TurnContext) -> Verdict:
         promised=context.promised,
     )
     verdict = held_to_the_topic(state, held_against_pictures(verdict, state.citations), _enough(settings))
-    searched = _searched(state, context)
+    searched = searched_documents(state, context)
     if verdict.declined and (most := max_denial(searched, context.library)) < verdict.confidence:
         verdict = lowered(verdict, most, _enough(settings))
         reasons = () if verdict.accepted else declined_verdict(most, _enough(settings)).reasons
@@ -105,10 +104,6 @@ def _verdict(state: TurnState, context: TurnContext) -> Verdict:
     reply = model.of_last_answer(critic_question(verdict.claims), CRITIC_SCHEMA)
     critique = read_critique(reply, len(verdict.claims))
     return weigh(verdict, critique, critic=model.name, evidence=state.evidence, threshold=_enough(settings))
-
-
-def _searched(state: TurnState, context: TurnContext) -> list[Document]:
-    return [one for one in context.documents if one.id in state.document_ids or not state.document_ids]
 
 
 def held_to_the_topic(state: TurnState, verdict: Verdict, threshold: float) -> Verdict:

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from langgraph.runtime import Runtime
 
@@ -21,9 +21,6 @@ from core.search.pack import evidence_of
 from core.search.plan import is_joined
 from core.text.plain import counted, flat
 from core.text.questions import is_english
-
-if TYPE_CHECKING:
-    pass
 
 WHICH_ONE = "Which one do you mean?"
 NOTHING_NEW = "Searching further found nothing new."

@@ -7,7 +7,7 @@ from langgraph.runtime import Runtime
 from core.domain.answers import AnswerPart, Attempt, ClaimStatus, PartKind, Verdict
 from core.graph.context import TurnContext
 from core.graph.nodes.retriever import evidence_line
-from core.graph.nodes.unread import max_denial, parts_not_read
+from core.graph.nodes.unread import max_denial, parts_not_read, searched_documents
 from core.graph.state import TurnState
 from core.judge.verdict import declined_verdict
 from core.models.quoting import chance_of_answer
@@ -24,7 +24,7 @@ def review(state: TurnState, runtime: Runtime[TurnContext]) -> TurnState:
     best = best_attempt(state.attempts) or (replace(state.draft, verdict=None) if state.parts else None)
     verdict = best.verdict if best else None
     kept = verdict is not None and is_worth_showing(verdict, context.settings.review_threshold)
-    searched = [one for one in context.documents if one.id in state.document_ids or not state.document_ids]
+    searched = searched_documents(state, context)
     waits = state.suspect or context.promised is not None or not kept
     reviewed = replace(state, flagged=waits, question_back=question_back(state, best) if waits else "")
     if best is None:

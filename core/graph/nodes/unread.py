@@ -5,6 +5,8 @@ from typing import TYPE_CHECKING
 
 from core.domain.documents import Document, DocumentStatus
 from core.domain.turns import UNREAD_DENIAL, UNSURE_OF_NOTHING
+from core.graph.context import TurnContext
+from core.graph.state import TurnState
 from core.text.plain import counted
 
 if TYPE_CHECKING:
@@ -12,6 +14,11 @@ if TYPE_CHECKING:
 
 FEW_DOCUMENTS = 3
 """Of so few searched documents each is named that has holes; of more, those that the answer draws on."""
+
+
+def searched_documents(state: TurnState, context: TurnContext) -> list[Document]:
+    """Return the documents that a turn searches."""
+    return [one for one in context.documents if one.id in state.document_ids or not state.document_ids]
 
 
 def holes_of(searched: Sequence[Document], library: "Library", drawn_on: Collection[str]) -> list[str]:
