@@ -1,7 +1,8 @@
 """Does the judge tell claims in other words that follow from a passage from those that do not, and orders from text?
 
 DIR holds `claims.jsonl` (passage, claim, label, kind) and `orders.jsonl` (text, label); every claim is an answer of its
-own that cites its passage, and is cited and judged as a turn's draft is.
+own that cites its passage, and is cited and judged as a turn's draft is. With an engine that writes prose its critic is
+asked about every claim, too.
 """
 
 import argparse
@@ -14,12 +15,18 @@ from typing import Any
 
 from sklearn.metrics import roc_auc_score
 
+from benchmarks.checker.checker import installed_checker
 from core.domain.answers import ClaimStatus, Verdict
 from core.domain.documents import Passage
+from core.domain.ports import ChatModel
 from core.domain.search import Evidence
+from core.domain.settings import load_settings
 from core.judge.citations import cite, read_typed
+from core.judge.critique import CRITIC_SCHEMA, critic_question, read_critique, weigh
 from core.judge.verdict import verdict_of
+from core.models.registry import choose_engine
 from core.text.orders import orders_in
+from core.text.prompts import PROMPTS
 from core.text.terms import content_terms
 
 REPORTED = (ClaimStatus.CONTRADICTED, ClaimStatus.UNSUPPORTED)
@@ -31,20 +38,28 @@ Judged = tuple[Row, Verdict, float]
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("directory", type=Path, metavar="DIR", help="the folder with claims.jsonl and orders.jsonl")
 
+    parser.add_argument("--engine", default="quoting", help="whose critic is asked: ollama, openai or openai:MODEL")
+
 
 def run(options: argparse.Namespace) -> dict[str, Any]:
+    engine = choose_engine(load_settings(), options.engine)
     return {
-        "claims": measured_claims(_rows(options.directory / "claims.jsonl")),
+        "engine": engine.name,
+        "claims": measured_claims(_rows(options.directory / "claims.jsonl"), engine),
         "orders": measured_orders(_rows(options.directory / "orders.jsonl")),
     }
 
 
-def measured_claims(rows: Iterable[Row]) -> dict[str, Any]:
+def measured_claims(rows: Iterable[Row], engine: ChatModel | None = None) -> dict[str, Any]:
     """Return the shares accepted and reported, the AUROC of the confidence and that of shared words; also by kind."""
-    judged = [(row, *judge(row["claim"], row["passage"])) for row in rows]
+    judged = [(row, *judge(row["claim"], row["passage"], engine)) for row in rows]
     kinds = sorted({row["kind"] for row, _, _ in judged})
+    checker = installed_checker()
+    likely = [checker.check(row["claim"], row["passage"])[0] for row, _, _ in judged] if checker else []
+    found = {"auroc_of_checker": round(float(roc_auc_score(_labels(judged), likely)), 3)} if likely else {}
     return {
         **_figures(judged),
+        **found,
         "auroc": _auroc(judged, lambda one: one[1].confidence),
         "auroc_of_shared_words": _auroc(judged, lambda one: share_of_words(one[0]["claim"], one[0]["passage"])),
         "p50_ms": round(statistics.median(seconds for _, _, seconds in judged) * 1000, 1),
@@ -58,7 +73,7 @@ def measured_orders(rows: Sequence[Row]) -> dict[str, float]:
     return {"orders_found": _share(found["order"]), "ordinary_flagged": _share(found["ordinary"])}
 
 
-def judge(claim: str, passage: str) -> tuple[Verdict, float]:
+def judge(claim: str, passage: str, engine: ChatModel | None = None) -> tuple[Verdict, float]:
     """Return the verdict on an answer of one cited claim, and the seconds that it took."""
     whole = Passage("passage", "document", 0, "1", passage, 0, len(passage))
     evidence = [Evidence(1, whole, "document.pdf", {})]
@@ -70,6 +85,10 @@ def judge(claim: str, passage: str) -> tuple[Verdict, float]:
     parts, removed = read_typed(f"{claim.rstrip('.')} [1].", evidence)
     cited = cite(parts, evidence, page_text)
     verdict = verdict_of("", cited.parts, evidence, removed_markers=removed, page_text=page_text, threshold=0.0)
+    if engine and engine.writes_prose and verdict.claims:
+        asked = f"<passages>\n[1] {passage}\n</passages>\n\nAnswer: {claim} [1]\n\n{critic_question(verdict.claims)}"
+        critique = read_critique(engine.structured(PROMPTS["answer"], asked, CRITIC_SCHEMA), len(verdict.claims))
+        verdict = weigh(verdict, critique, critic=engine.name, evidence=evidence, threshold=0.0)
     return verdict, time.perf_counter() - begun
 
 
@@ -100,8 +119,11 @@ def _figures(judged: Sequence[Judged]) -> dict[str, float]:
 
 
 def _auroc(judged: Sequence[Judged], score: Callable[[Judged], float]) -> float:
-    labels = [row["label"] == "supported" for row, _, _ in judged]
-    return round(float(roc_auc_score(labels, [score(one) for one in judged])), 3)
+    return round(float(roc_auc_score(_labels(judged), [score(one) for one in judged])), 3)
+
+
+def _labels(judged: Sequence[Judged]) -> list[bool]:
+    return [row["label"] == "supported" for row, _, _ in judged]
 
 
 def _share(values: Iterable[bool]) -> float:

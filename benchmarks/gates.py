@@ -30,7 +30,7 @@ from core.figures.answers import ADDRESSED_WORDS, ranked_figures, stated_words, 
 from core.figures.cells import Weights, finding, shipped_weights
 from core.figures.computing import computed
 from core.figures.gates import FEATURES, OPERANDS, Gates, kind_words
-from core.text.measures import printed_figure
+from core.text.numbers import printed_figure
 from core.text.stating import compute
 
 SHIPPED = ("tatqa", "wtq")

@@ -7,8 +7,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from core.text.measures import stated_measure
-from core.text.numbers import Quantity, quantities
+from core.text.numbers import Quantity, quantities, stated_measure
 
 TOLERANCE = 0.01
 MOST_RIVALS = 3

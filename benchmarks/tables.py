@@ -24,7 +24,7 @@ from core.documents.grids import read_grid
 from core.domain.tables import Cell, Table
 from core.figures.agreement import KINDS, NAMES, Matrix, Question, measure
 from core.figures.cells import FoundCell, Weights, finding, rank
-from core.text.measures import printed_figure
+from core.text.numbers import printed_figure
 from core.text.terms import words
 
 SOURCES = {"aitqa": ("aitqa",), "tatqa": ("tatqa-dev", "tatqa-test"), "wtq": ("wtq-train", "wtq-test")}

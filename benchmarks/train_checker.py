@@ -1,14 +1,16 @@
 """Train the claim checker (claim and passage → supported, contradicted, not there) from multilingual E5's weights.
 
 Stop it when you like: the same command goes on from its checkpoints. Needs torch and onnx beside Pincite; with a
-graphics card it takes minutes, without one days, so that `--cpu MINUTES` trains only the upper half, from the shipped
-reader, on our own rows and a part of the others. With `--teacher` (the folder of all-mpnet-base-v2) that larger network
-is trained first, and the checker learns from its probabilities too. Writes `checker.onnx` and its card `checker.json`
-(data, left-out figures by source, checksum) into the output folder.
+graphics card it takes minutes, without one days, so that `--cpu MINUTES` trains only the upper half, on our own rows
+and a part of the others, from the shipped reader or from what an earlier training ended with (`--start`). With
+`--teacher` (the folder of all-mpnet-base-v2) that larger network is trained first, and the checker learns from its
+probabilities too. Writes `checker.onnx` and its card `checker.json` (data, left-out figures by source, checksum) into
+the output folder.
 """
 
 import argparse
 import json
+import pickle
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -48,7 +50,7 @@ class Course:
 
 COURSES = (Course(4e-4, 0.9, 6, 1), Course(5e-4, 0.88, 6, 2), Course(4e-4, 0.9, 6, 3))
 """The shipped weights are the mean of what these end with."""
-CPU_SHARE, CPU_LAYERS = 0.1, 6
+CPU_SHARE, CPU_LAYERS = 0.025, 6
 """Share of the open rows, and number of trained layers, of a course on the processor."""
 TEACHER_COURSE = Course(4e-5, 1.0, 3.5, 9)
 WARMUP, WEIGHT_DECAY = 0.06, 0.01
@@ -66,6 +68,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--teacher", type=Path, metavar="FOLDER", help="all-mpnet-base-v2, to learn from as well")
     parser.add_argument("--minutes", type=float, default=float("inf"), help="stop after this long; go on another time")
     parser.add_argument("--cpu", type=float, metavar="MINUTES", help="one short course that a processor can do")
+    parser.add_argument(
+        "--start", type=Path, metavar="PATH", help="begin with a checker.onnx, or weights of `packed train`"
+    )
     parser.add_argument("--card", type=Path, metavar="ONNX", help="write the card of this checker, and train none")
     parser.add_argument("--measure", type=int, default=6_000, help="maximum number of examples of a part to measure on")
 
@@ -78,8 +83,9 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
     until = time.monotonic() + options.minutes * 60
     if options.cpu:
         rows = examples.load_rows(options.data, "train", seed=SEED, share=CPU_SHARE)
-        course = Course(3e-4, 0.9, 2, 1, options.cpu * 60, 3_072)
-        student, finished = train_student(rows, None, stored, course, options.output, until, layers=CPU_LAYERS)
+        course = Course(1.5e-4, 0.9, 1.5, 1, options.cpu * 60, 3_072)
+        begun = from_weights(stored, options.start) if options.start else from_reader(stored)
+        student, finished = train_student(rows, None, begun, stored, course, options.output, until, layers=CPU_LAYERS)
         if not finished:
             return {"finished": False, "course": "processor"}
         return write_card(export_mean([student], stored, options.output), stored, options)
@@ -89,7 +95,7 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
         return {"finished": False, "course": "teacher"}
     ended = []
     for course in COURSES:
-        student, finished = train_student(rows, soft, stored, course, options.output, until)
+        student, finished = train_student(rows, soft, new_student(stored), stored, course, options.output, until)
         if not finished:
             return {"finished": False, "course": course.seed}
         ended.append(student)
@@ -118,6 +124,7 @@ def teach(rows: Sequence[Row], folder: Path, output: Path, until: float) -> Floa
 def train_student(
     rows: Sequence[Row],
     soft: Floats | None,
+    student: Any,
     stored: E5File,
     course: Course,
     output: Path,
@@ -125,17 +132,12 @@ def train_student(
     *,
     layers: int | None = None,
 ) -> "tuple[torch.nn.Module, bool]":
-    """Return the student of one course and whether the course was finished by `until` (monotonic seconds).
+    """Train one course; return the student and whether the course was finished by `until` (monotonic seconds).
 
-    With `layers` only so many of the upper ones are trained, and they begin with the weights of the shipped reader.
+    With `layers` only so many of the upper ones are trained.
     """
-    from benchmarks.reader.network import set_from_reader
-
-    student = new_student(stored)
-    if layers is not None:
-        set_from_reader(student.reader, READER_FILE)
-        for layer in student.reader.layers[:-layers]:
-            layer.requires_grad_(False)
+    for layer in student.reader.layers[: -layers if layers else 0]:
+        layer.requires_grad_(False)
     rates = [course.rate * course.lower**below for below in range(len(student.reader.layers))]
     parts = zip([student.reader.head, *reversed(student.reader.layers)], [course.rate, *rates], strict=True)
     groups: list[dict[str, Any]] = [
@@ -146,6 +148,31 @@ def train_student(
     numbered = {id(row): number for number, row in enumerate(rows)}
     known = [(one, None if soft is None else soft[numbered[id(one.row)]]) for one in examples.encoded(rows, stored)]
     return student, _train(student, groups, known, course, output / f"course-{course.seed}.pt", until)
+
+
+def from_reader(stored: E5File) -> Any:
+    """Return a student with the layers of the shipped reader."""
+    from benchmarks.reader.network import set_from_reader
+
+    student = new_student(stored)
+    set_from_reader(student.reader, READER_FILE)
+    return student
+
+
+def from_weights(stored: E5File, path: Path) -> Any:
+    """Return a student with the weights of an exported file, or those that `packed train` wrote into a folder."""
+    import torch
+
+    from benchmarks.reader.network import set_from_reader
+
+    student = new_student(stored)
+    if path.is_file():
+        set_from_reader(student.reader, path, head=True)
+        return student
+    weights = pickle.loads(b"".join(path.read_bytes() for path in sorted(path.glob("weights-*"))))
+    state = {f"reader.{name}": torch.from_numpy(values.astype(np.float32)) for name, values in weights.items()}
+    student.load_state_dict(state, strict=False)
+    return student
 
 
 def new_student(stored: E5File) -> Any:
@@ -211,7 +238,7 @@ def _train(
             break
         for group in optimizer.param_groups:
             group["lr"] = group["highest"] * min((done + 1) / (WARMUP * steps), (1 - part) / (1 - WARMUP))
-        with torch.autocast(device.type, torch.bfloat16, enabled=device.type == "cuda"):
+        with torch.autocast(device.type, torch.bfloat16):
             loss = _loss(network, planned[done], device)
         loss.backward()
         torch.nn.utils.clip_grad_norm_(trained, 1.0)

@@ -2,6 +2,8 @@
 
 The data are split by `split_key`; rows whose `use` is not `ship` only measure. `own.jsonl.gz` holds passages written
 for this, with true claims in other words and false ones in nearly the same; one part of it is left out for testing.
+`orders.jsonl.gz` holds lines that give orders to a language model and ordinary ones that look like them; each is a
+passage for the claim `ORDER_CLAIM`, so that one network learns both.
 """
 
 import gzip
@@ -12,6 +14,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from benchmarks.checker.checker import MAX_CLAIM_TOKENS, MAX_TOKENS, ORDER_CLAIM
 from benchmarks.reader.examples import part_of
 from core.models.e5_file import E5File
 from core.text.sentences import split_sentences
@@ -20,9 +23,12 @@ FILES = ("claims.jsonl.gz", "support.jsonl.gz")
 OWN_FILE = Path(__file__).parent / "own.jsonl.gz"
 LABELS = {"supported": 0, "contradicted": 1, "unsupported": 2, "not there": 2}
 """Positions of the checker's logits; `unsupported` of the open data is what our own call `not there`."""
-MAX_TOKENS, MAX_CLAIM_TOKENS = 320, 72
-"""Longer rows are left out: cutting a passage may cut away what decides."""
+ORDERS_FILE = OWN_FILE.with_name("orders.jsonl.gz")
+ORDER_PARTS, ORDER_REPEATS, ORDINARY = 10, 3, 4_000
+"""Every tenth line is left out for testing; number of rows per line, and of sentences of other passages beside them."""
 OWN_REPEATS = 3
+BESIDE = 0.25
+"""Share of our own claims that a short course also sees with a second passage beside theirs."""
 OWN_LEFT_OUT = "own-7"
 SHARES = {
     "clcd": 0.5,
@@ -75,9 +81,11 @@ def load_rows(folder: Path, part: str, *, seed: int, shipped: bool = True, share
     if part == "train" and shipped:
         rows = [row for row in rows if chance.random() < share * SHARES.get(row.source, 1.0)]
         rows += list(_verbatim(rows, chance))
-        own = [row for row in own_rows(chance) if row.source != OWN_LEFT_OUT]
-        return rows + own * (OWN_REPEATS if share == 1 else 1)
+        own = [row for row in own_rows(chance, BESIDE if share < 1 else 1.0) if row.source != OWN_LEFT_OUT]
+        orders = [*order_rows(rows, chance, left_out=False)]
+        return rows + orders + own * (OWN_REPEATS if share == 1 else 1)
     if part == "test" and shipped:
+        rows += order_rows(rows, chance, left_out=True)
         rows += [row for row in own_rows(chance) if row.source == OWN_LEFT_OUT]
     return rows
 
@@ -90,7 +98,7 @@ def _open_rows(path: Path, shipped: bool) -> Iterator[Row]:
                 yield Row(raw["source"], raw["split_key"], raw["claim"], raw["context"], LABELS[raw["label"]], two_way)
 
 
-def own_rows(chance: random.Random) -> Iterator[Row]:
+def own_rows(chance: random.Random, beside_share: float = 1.0) -> Iterator[Row]:
     """Yield our own claims with their passage, with a second passage beside it, and with another one alone."""
     with gzip.open(OWN_FILE, "rt", encoding="utf-8") as lines:
         passages = [json.loads(line) for line in lines]
@@ -103,12 +111,36 @@ def own_rows(chance: random.Random) -> Iterator[Row]:
             for claim, label, *_ in one["claims"]:
                 row = Row(source, f"{source}:{number}", claim, one["passage"], LABELS[label])
                 yield row
-                if source != OWN_LEFT_OUT and others:
+                if source != OWN_LEFT_OUT and others and chance.random() < beside_share:
                     beside = [one["passage"], chance.choice(others)]
                     chance.shuffle(beside)
                     yield replace(row, context="\n".join(beside))
                     if chance.random() < 0.3:
                         yield replace(row, context=chance.choice(others), label=LABELS["not there"])
+
+
+def order_rows(rows: Sequence[Row], chance: random.Random, *, left_out: bool) -> Iterator[Row]:
+    """Yield our lines alone and inside the passages of `rows`, and sentences of those, with ORDER_CLAIM."""
+    supported, elsewhere = LABELS["supported"], LABELS["not there"]
+
+    def row(key: str, text: str, label: int) -> Row:
+        return Row("orders", key, ORDER_CLAIM, text, label, two_way=True)
+
+    with gzip.open(ORDERS_FILE, "rt", encoding="utf-8") as lines:
+        known = [json.loads(line) for line in lines]
+    for number, one in enumerate(known):
+        if (number % ORDER_PARTS == 0) != left_out:
+            continue
+        label = supported if one["label"] == "order" else elsewhere
+        yield row(f"orders:{number}", one["text"], label)
+        for _ in range(0 if left_out else ORDER_REPEATS):
+            context = chance.choice(rows).context
+            sentences = [context[span.start : span.end].strip() for span in split_sentences(context)]
+            sentences.insert(chance.randrange(len(sentences) + 1), one["text"])
+            yield row(f"orders:{number}", chance.choice(" \n").join(sentences), label)
+    for number, other in enumerate(chance.sample(rows, min(len(rows), ORDINARY // (8 if left_out else 1)))):
+        text = other.context if number % 2 else other.claim
+        yield row(other.key, text, elsewhere)
 
 
 def _verbatim(rows: Sequence[Row], chance: random.Random) -> Iterator[Row]:
@@ -125,7 +157,7 @@ def _verbatim(rows: Sequence[Row], chance: random.Random) -> Iterator[Row]:
 
 
 def encoded(rows: Iterable[Row], stored: E5File) -> list[Example]:
-    """Return the rows as token ids of multilingual E5; those that are too long are left out."""
+    """Return the rows as token ids of multilingual E5; those that are too long are left out, not cut."""
     tokenizer, chosen = stored.tokenizer(), list(rows)
     claims = tokenizer.encode_batch_fast([row.claim for row in chosen], add_special_tokens=False)
     contexts = tokenizer.encode_batch_fast([row.context for row in chosen], add_special_tokens=False)

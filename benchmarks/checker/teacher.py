@@ -9,7 +9,8 @@ from pathlib import Path
 from torch import Tensor, nn
 from transformers import AutoTokenizer, MPNetForSequenceClassification
 
-from benchmarks.checker.examples import MAX_TOKENS, Example, Row
+from benchmarks.checker.checker import MAX_TOKENS
+from benchmarks.checker.examples import Example, Row
 
 
 class Teacher(nn.Module):
@@ -28,9 +29,8 @@ class Teacher(nn.Module):
 def encoded_for_teacher(rows: Iterable[Row], folder: Path) -> list[Example]:
     """Return every row as MPNet's token ids, cut at MAX_TOKENS."""
     tokenizer, chosen = AutoTokenizer.from_pretrained(folder), list(rows)
-    pairs = tokenizer(
-        [row.claim for row in chosen], [row.context for row in chosen], truncation="only_second", max_length=MAX_TOKENS
-    )
+    claims, contexts = [row.claim for row in chosen], [row.context for row in chosen]
+    pairs = tokenizer(claims, contexts, truncation="longest_first", max_length=MAX_TOKENS)
     return [Example(row, tuple(ids), 0) for row, ids in zip(chosen, pairs["input_ids"], strict=True)]
 
 

@@ -191,8 +191,8 @@ def start_from_e5(stored: E5File, outputs: int = OUTPUTS) -> Reader:
     return reader
 
 
-def set_from_reader(reader: Reader, path: Path) -> None:
-    """Give the layers the weights of a file that `export_e5` wrote; embeddings and head stay as they are."""
+def set_from_reader(reader: Reader, path: Path, *, head: bool = False) -> None:
+    """Give the layers, and the `head` too, the weights of a file that `export_e5` wrote; the embeddings stay."""
     stored = {tensor.name: numpy_helper.to_array(tensor) for tensor in onnx.load(path).graph.initializer}
     state = reader.state_dict()
     for name in state:
@@ -200,6 +200,9 @@ def set_from_reader(reader: Reader, path: Path) -> None:
             scale = stored.get(f"{name.removesuffix('.weight')}.scale")
             values = stored[name] if scale is None else stored[name].T.astype(np.float32) * scale[:, None]
             state[name] = torch.tensor(np.ascontiguousarray(values))
+    if head:
+        state["head.weight"] = torch.tensor(np.ascontiguousarray(stored["head.weight"].T))
+        state["head.bias"] = torch.tensor(stored["head.bias"])
     reader.load_state_dict(state)
 
 

@@ -11,8 +11,7 @@ from functools import lru_cache
 from itertools import groupby
 
 from core.domain.tables import Cell, Heading, Table
-from core.text.measures import printed_figure, stated_measure, uses_decimal_comma
-from core.text.numbers import quantities
+from core.text.numbers import printed_figure, quantities, stated_measure, uses_decimal_comma
 
 Grid = Mapping[tuple[int, int], Cell]
 _MOST_HEAD_ROWS = 5

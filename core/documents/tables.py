@@ -16,7 +16,7 @@ from core.documents.grids import period_of, read_grid
 from core.domain.documents import FURNITURE, Block, BlockKind, Box, Page
 from core.domain.page_layout import PackedWords
 from core.domain.tables import Cell, Table
-from core.text.measures import printed_figure
+from core.text.numbers import printed_figure
 
 _MOST_CAPTION_LINES = 3
 _LONGEST_CAPTION_LINE = 200

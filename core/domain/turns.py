@@ -311,7 +311,7 @@ class TurnSnapshot:
 
 @dataclass(frozen=True, slots=True)
 class Recalled:
-    """A reviewed answer to the same question."""
+    """A reviewed answer to the same question or to a similar one."""
 
     turn_id: str
     question: str
@@ -322,3 +322,5 @@ class Recalled:
     """What its numbers count."""
     reviewer: str
     decided_at: str
+    same: bool = True
+    """Whether it was asked in the same words in the same order; otherwise it is only offered."""

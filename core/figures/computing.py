@@ -18,7 +18,7 @@ from core.figures.asked import Date, Form, Wanted, dates_of, wanted_of
 from core.figures.cells import Ranking, Weights, figure_of, rank
 from core.figures.computations import computation_of
 from core.figures.gates import Gates, features_of, shipped_gates
-from core.text.measures import printed_figure
+from core.text.numbers import printed_figure
 from core.text.stating import FEWEST_OF_A_SERIES, MOST_OPERANDS, NotComputableError, statement
 from core.text.terms import words
 

@@ -14,7 +14,7 @@ from core.domain.figures import Figure
 from core.domain.tables import Table
 from core.figures.cells import figure_of
 from core.figures.extremes import wholes
-from core.text.measures import printed_figure
+from core.text.numbers import printed_figure
 from core.text.stating import FEWEST_OF_A_SERIES, MOST_OPERANDS, series_of
 from core.text.terms import content_terms
 

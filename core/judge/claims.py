@@ -51,7 +51,9 @@ _OF_THE_ANSWER = frozenset(
     )
 )
 _CONTRAST = re.compile(
-    r"[,;]?\s(?:but|however|nevertheless|yet|whereas|while|instead|though|although)\s|;\s", re.IGNORECASE
+    r"[,;]?\s(?:but|however|nevertheless|yet|whereas|while|instead|though|although)\s|;\s"
+    r"|(?::|,?\s[—–])\s(?=\D{0,200}\d)",
+    re.IGNORECASE,
 )
 _DECLINING = re.compile(
     r"\b(?:(?:do(?:es)?|did|is|are|was|were|could|can)\s?(?:not|n['’]t)|cannot|no)\s(?:\w+\s){0,5}"
@@ -165,7 +167,7 @@ def _claims_of_prose(parts: Sequence[AnswerPart], offset: int, first_part: int) 
 
 def _clauses(sentence: str) -> Iterator[Span]:
     """What a sentence that declines goes on to state ("…, but the fee is 5 %") is a claim like any other."""
-    cuts = [match.span() for match in _CONTRAST.finditer(sentence)] if declines(sentence) else []
+    cuts = [match.span() for match in _CONTRAST.finditer(sentence) if declines(sentence[: match.start()])]
     position = 0
     for start, end in [*cuts, (len(sentence), len(sentence))]:
         if sentence[position:start].strip():

@@ -1,6 +1,6 @@
 """The critic: what a language model is asked about an answer, how its reply is read, and how it lowers the verdict.
 
-It may lower what the rules found, never raise it.
+It looks at each claim and its passage in one structured call. It may lower what the judge found, never raise it.
 """
 
 from collections.abc import Mapping, Sequence
@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from core.domain.answers import Claim, ClaimStatus, Score, Verdict
+from core.domain.keys import in_words
 from core.domain.search import Evidence
 from core.judge.judge import WORTH
 from core.text.foreign import in_line
@@ -17,6 +18,11 @@ from core.text.quotations import locate
 WEAK = 0.5
 """Relevance or completeness below which an answer is not accepted; its confidence falls in proportion."""
 LONGEST_REASON = 200
+_STATUSES = {
+    "supported": ClaimStatus.SUPPORTED,
+    "contradicted": ClaimStatus.CONTRADICTED,
+    "not there": ClaimStatus.UNSUPPORTED,
+}
 MOST_POINTS = 1_000
 """Further from the scale than this a figure says nothing."""
 CRITIC_SCHEMA: Mapping[str, Any] = {
@@ -28,8 +34,8 @@ CRITIC_SCHEMA: Mapping[str, Any] = {
                 "type": "object",
                 "properties": {
                     "number": {"type": "integer"},
-                    "status": {"type": "string", "enum": [status.value for status in WORTH]},
-                    "reason": {"type": "string"},
+                    "words": {"type": "string"},
+                    "status": {"type": "string", "enum": ["supported", "contradicted", "not there"]},
                 },
                 "required": ["number", "status"],
             },
@@ -44,7 +50,7 @@ CRITIC_SCHEMA: Mapping[str, Any] = {
 
 @dataclass(frozen=True, slots=True)
 class Critique:
-    """What the model found: status and reason by claim number (0-based), two scores from 0 to 1, and gaps."""
+    """What the model found: status and deciding words by claim number (0-based), two scores from 0 to 1, and gaps."""
 
     claims: Mapping[int, tuple[ClaimStatus, str]]
     relevance: float
@@ -53,10 +59,12 @@ class Critique:
 
 
 def critic_question(claims: Sequence[Claim]) -> str:
-    """What the critic is asked of the answer that it has just written from passages which it has read."""
-    return PROMPTS["critic"] + "\n".join(
-        f"{number}. {in_line(claim.text)}" for number, claim in enumerate(claims, start=1)
+    """Return what the critic is asked of the answer that it has just written from passages which it has read."""
+    lines = (
+        f"{number}. {in_line(claim.text)} (passage {', '.join(f'[{one}]' for one in claim.citations) or 'none'})"
+        for number, claim in enumerate(claims, start=1)
     )
+    return PROMPTS["critic"] + "\n".join(lines)
 
 
 def read_critique(reply: Mapping[str, Any] | None, count: int) -> Critique | None:
@@ -65,12 +73,12 @@ def read_critique(reply: Mapping[str, Any] | None, count: int) -> Critique | Non
         return None
     found: dict[int, tuple[ClaimStatus, str]] = {}
     for entry in reply["claims"]:
-        if not isinstance(entry, dict) or entry.get("status") not in list(WORTH):
+        status = _STATUSES.get(str(entry.get("status"))) if isinstance(entry, dict) else None
+        if status is None:
             continue
-        number, reason = entry.get("number"), entry.get("reason")
+        number, words = entry.get("number"), entry.get("words")
         if isinstance(number, int) and 1 <= number <= count:
-            told = reason[:LONGEST_REASON] if isinstance(reason, str) else ""
-            found[number - 1] = (ClaimStatus(entry["status"]), told)
+            found[number - 1] = (status, words[:LONGEST_REASON] if isinstance(words, str) else "")
     relevance, completeness = _share(reply.get("relevance")), _share(reply.get("completeness"))
     if not found or relevance is None or completeness is None:
         return None
@@ -89,9 +97,9 @@ def _share(points: object) -> float | None:
 def weigh(
     verdict: Verdict, critique: Critique | None, *, critic: str, evidence: Sequence[Evidence], threshold: float
 ) -> Verdict:
-    """Cap the critic by the verdict of the rules; without a usable critique the verdict stands and says so."""
+    """Cap the critic by the verdict of the judge; without a usable critique the verdict stands and says so."""
     if critique is None:
-        return replace(verdict, critic=f"{critic} gave no usable reply, so the answer was checked by rules only.")
+        return replace(verdict, critic=f"{critic} gave no usable reply, so the answer was checked without it.")
     claims = tuple(
         _lowered(claim, *critique.claims[number], critic, evidence) if number in critique.claims else claim
         for number, claim in enumerate(verdict.claims)
@@ -127,11 +135,17 @@ def weigh(
     )
 
 
-def _lowered(claim: Claim, status: ClaimStatus, reason: str, critic: str, evidence: Sequence[Evidence]) -> Claim:
-    """A claim that stands word for word in its evidence is supported, whatever a critic says."""
+def _lowered(claim: Claim, status: ClaimStatus, words: str, critic: str, evidence: Sequence[Evidence]) -> Claim:
+    """A claim that stands word for word in its evidence is supported, whatever a critic says.
+
+    The words that decide are shown only where they are found in a passage that the claim cites.
+    """
     if WORTH[status] >= WORTH[claim.status] or any(locate(claim.text, item.passage.text) for item in evidence):
         return claim
-    return replace(claim, status=status, reason=f"{critic}: {reason or status.value}")
+    cited = [item.passage.text for item in evidence if item.number in claim.citations]
+    located = status is ClaimStatus.CONTRADICTED and words and any(locate(words, text) for text in cited)
+    told = f"contradicted by “{words}”" if located else in_words(status)
+    return replace(claim, status=status, reason=f"{critic}: {told}")
 
 
 def _lower(score: Score, said: float, critic: str) -> Score:

@@ -72,7 +72,9 @@ class Verdicts:
 
     def recall(self, found: Recalled | None) -> Recalled | None:
         """A reviewed answer as it can be repeated; an edited one with a verdict of its own, not the draft's."""
-        if found is None or any(self._library.located(citation) != citation for citation in found.citations):
+        if found is None or not found.same:
+            return found
+        if any(self._library.located(citation) != citation for citation in found.citations):
             return None
         turn = self._turns.without_trace(found.turn_id)
         if turn.options:

@@ -22,7 +22,8 @@ from core.store.database import Database
 from core.store.turns import Turns, review_of, status_of
 from core.text.marks import marked_text
 from core.text.plain import storable
-from core.text.questions import telling_words
+from core.text.questions import normalised_words
+from core.text.terms import content_terms
 
 MOST_COMPARED = 500
 
@@ -189,22 +190,24 @@ class Reviews:
         return tuple((row["turn_id"], row["decided_at"]) for row in rows)
 
     def reviewed_match(self, question: str, document_ids: Sequence[str]) -> Recalled | None:
-        """The reviewed answer to the same question, from documents of the scope; None: there is none.
+        """Return the reviewed answer to the same question, or else to a similar one, from documents of the scope.
 
         An answer that cites nothing ("the documents do not say") speaks of the documents that were searched for it.
         """
-        scope, asked = set(document_ids), telling_words(question)
+        scope, asked, terms = set(document_ids), normalised_words(question), set(content_terms(question))
+        similar = None
         rows = self._database.connection.execute(
             "SELECT turn_id, question FROM reviews AS review JOIN turns ON turns.id = turn_id "
             f"WHERE {_HOLDS} AND decision != ? ORDER BY review.id DESC LIMIT ?",
             (ReviewDecision.REJECTED, MOST_COMPARED),
         ).fetchall()
         for row in rows:
-            if telling_words(row["question"]) == asked:
+            same = normalised_words(row["question"]) == asked
+            if same or (similar is None and terms and set(content_terms(row["question"])) == terms):
                 turn = self._turns.without_trace(row["turn_id"])
                 review = turn.review
                 if review is not None and _speaks_of(turn, review, scope):
-                    return Recalled(
+                    found = Recalled(
                         turn_id=turn.id,
                         question=turn.question,
                         parts=review.parts,
@@ -213,8 +216,12 @@ class Reviews:
                         evidence=turn.evidence,
                         reviewer=review.reviewer,
                         decided_at=review.decided_at,
+                        same=same,
                     )
-        return None
+                    if same:
+                        return found
+                    similar = found
+        return similar
 
     def _undecided(self, turn_id: str, decision: ReviewDecision) -> Turn:
         """The turn, where it can be decided so. Raises TurnError."""

@@ -1,12 +1,14 @@
 """Read quantities, dates and times out of text and compare them by value, not by spelling.
 
 "$1.2 billion", "1,200 million" and "1,200" under the words "in millions" are one amount; "5 %" and "1.5 %" are not.
-Whether a claim may use a number is decided in `checks`.
+Whether a claim may use a number is decided in `checks`. `printed_figure` takes a whole cell of a table, exactly, and
+says whether it is a figure at all; `stated_measure` reads the units and scales that heads and captions state.
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from decimal import Decimal
 from typing import Literal
 
 from core.text.terms import FUNCTION_WORDS, UNRAISED, stem
@@ -15,10 +17,21 @@ Kind = Literal["number", "percent", "money", "date", "time", "label"]
 """A label is the number of a clause, section, page or footnote: it names a place and counts nothing."""
 
 _SCALES = {
-    "hundred": 1e2, "thousand": 1e3, "k": 1e3, "tsd": 1e3, "lakh": 1e5, "million": 1e6, "millions": 1e6, "mn": 1e6,
-    "m": 1e6, "mm": 1e6, "mio": 1e6, "млн": 1e6, "crore": 1e7, "billion": 1e9, "billions": 1e9, "bn": 1e9, "b": 1e9,
-    "mrd": 1e9, "млрд": 1e9, "trillion": 1e12, "tn": 1e12, "万": 1e4, "億": 1e8, "亿": 1e8,
+    "hundred": 1e2, "thousand": 1e3, "k": 1e3, "tsd": 1e3, "tausend": 1e3, "lakh": 1e5, "million": 1e6, "millions": 1e6,
+    "millionen": 1e6, "mn": 1e6, "m": 1e6, "mm": 1e6, "mio": 1e6, "млн": 1e6, "crore": 1e7, "billion": 1e9,
+    "billions": 1e9, "milliarden": 1e9, "bn": 1e9, "b": 1e9, "mrd": 1e9, "млрд": 1e9, "trillion": 1e12, "tn": 1e12,
+    "万": 1e4, "億": 1e8, "亿": 1e8,
 }  # fmt: skip
+_CODES = "USD|EUR|GBP|CHF|JPY|CNY|RMB|INR|CAD|AUD|SEK|NOK|DKK|PLN|BRL|KRW|ZAR|SGD|HKD|NZD|MXN"
+_CURRENCY = rf"(?<![a-z])(?:US|A|AU|C|CA|NZ|HK|S|R)\$|[$€£¥₹₽]|\b(?-i:{_CODES})\b"
+_CURRENCIES = {code.lower(): code for code in _CODES.split("|")} | {
+    "$": "USD", "us$": "USD", "dollar": "USD", "dollars": "USD", "€": "EUR", "euro": "EUR", "euros": "EUR",
+    "£": "GBP", "pound": "GBP", "pounds": "GBP", "sterling": "GBP", "¥": "JPY", "yen": "JPY", "₹": "INR", "rs": "INR",
+    "rs.": "INR", "rupee": "INR", "₽": "RUB", "rmb": "CNY", "yuan": "CNY", "franc": "CHF", "a$": "AUD", "au$": "AUD",
+    "c$": "CAD", "ca$": "CAD", "nz$": "NZD", "hk$": "HKD", "s$": "SGD", "r$": "BRL",
+}  # fmt: skip
+_LENGTHS = frozenset({"m", "mm"})
+"""Scales of amounts of money ("$5 mm"); behind any other number, units of length."""
 _SMALL_NUMBERS = {
     word: value
     for value, word in enumerate(
@@ -57,13 +70,14 @@ _TIME = re.compile(
 _PARTS = {"½": 1 / 2, "⅓": 1 / 3, "⅔": 2 / 3, "¼": 1 / 4, "¾": 3 / 4, "⅛": 1 / 8, "⅜": 3 / 8, "⅝": 5 / 8, "⅞": 7 / 8}
 _SCALE_WORDS = "|".join(sorted(_SCALES, key=len, reverse=True))
 _NUMBER = re.compile(
-    rf"(?P<open>\()?(?P<sign>(?<![\w.])[-−–+]\s?(?=[\d$€£¥]))?(?P<money>[$€£¥₹₽]|US\$|USD|EUR|GBP|CHF|Rs\.?)?\s?"
+    rf"(?P<open>\()?(?P<sign>(?<![\w.])(?<!\d\s)[-−–+]\s?(?=[\d$€£¥]))?(?P<money>{_CURRENCY}|\bRs\.?)?\s?"
     r"(?P<digits>(?P<continental>\d{1,3}(?:(?:\.\d{3}){1,8},\d+|(?:\.\d{3}){2,8}|(?:[\u00a0\u202f]\d{3}){1,8},\d+)(?![.,]?\d))|"
     rf"\d{{0,9}}\s?[{''.join(_PARTS)}]|\d{{1,3}}(?:,\d{{2,3}}){{1,8}}(?:\.\d+)?|\d{{1,3}}(?:[\u00a0\u202f']\d{{3}}){{1,8}}(?!\d)"
     r"|\d{1,3}(?: \d{3}){1,8}(?=\s?(?:[€$£₽%]|(?:EUR|USD|GBP|dollars?|euros?|руб|km|kg)\b))"
     r"|\d++(?:[.,]\d++)?)(?P<close>\))?"
     rf"(?:st|nd|rd|th)?(?:[ -]?(?P<scale>{_SCALE_WORDS})\b)?"
-    r"(?P<percent>\s?%|\s?per\s?cent\b|\s?percent\w*|\s?pct\b)?(?P<after>\s?(?:dollars?|euros?|pounds?|USD|EUR|GBP|[€$£₽]))?",
+    r"(?P<percent>\s?%|\s?per\s?cent\b|\s?percent\w*|\s?pct\b)?"
+    rf"(?P<after>\s?(?:dollars?\b|euros?\b|pounds?\b|(?-i:{_CODES})\b|[€$£₽]))?",
     re.IGNORECASE,
 )
 _CONTINENTAL = str.maketrans(".,", ",.")
@@ -80,9 +94,10 @@ _STATED_SCALE = re.compile(
 _UNITS = {
     spelling: unit
     for unit, spellings in {
-        "km": "km kilometers kilometres", "m": "meters metres", "cm": "cm", "mm": "mm", "mi": "miles mile",
-        "ft": "feet foot ft", "in": "inches inch", "kg": "kg kilograms kilogram kilos", "g": "g grams gram", "mg": "mg",
-        "lb": "lb lbs pounds pound", "oz": "oz ounces ounce", "l": "liters litres liter litre", "ml": "ml",
+        "km": "km kilometers kilometres", "m": "meters metres", "cm": "cm", "mm": "mm millimeters millimetres",
+        "mi": "miles mile", "ft": "feet foot ft", "in": "inches inch", "kg": "kg kilograms kilogram kilos",
+        "g": "g grams gram", "mg": "mg", "lb": "lb lbs pounds pound", "oz": "oz ounces ounce",
+        "l": "liters litres liter litre", "ml": "ml",
         "s": "seconds second secs",
         "min": "minutes minute mins min", "h": "hours hour hrs", "d": "days day",
         "w": "weeks week", "mo": "months month", "y": "years year", "bp": "bps basis",
@@ -93,15 +108,10 @@ _UNITS = {
 }  # fmt: skip
 _UNIT = re.compile(
     r"\)?[ \t-]?(?:\([^()\n]{1,20}\)[ \t])?"
-    r"(?:(?:business|calendar|working|trading|banking|consecutive|full|further|additional|more)[ \t])?"
-    rf"({'|'.join(sorted(map(re.escape, _UNITS), key=len, reverse=True))})\b",
+    r"(?:(?:(?P<kind>business|working|trading|banking)|calendar|consecutive|full|further|additional|more)[ \t])?"
+    rf"(?P<unit>{'|'.join(sorted(map(re.escape, _UNITS), key=len, reverse=True))})\b",
     re.IGNORECASE,
 )
-_CURRENCIES = {
-    "$": "USD", "us$": "USD", "usd": "USD", "dollar": "USD", "dollars": "USD", "€": "EUR", "eur": "EUR", "euro": "EUR",
-    "euros": "EUR", "£": "GBP", "gbp": "GBP", "pound": "GBP", "pounds": "GBP", "chf": "CHF", "¥": "JPY", "₹": "INR",
-    "rs": "INR", "rs.": "INR", "₽": "RUB",
-}  # fmt: skip
 _BARE = re.compile(r"[ \t]{0,9}(?:(?P<cell>$|[\n\d(|—–$€£¥%-])|[.,;:)\]](?!\d))")
 _JOINED = re.compile(r"\s{0,4}(?:to|and|or|by|through|[-–—,/&]|,\s?(?:and|or))\s{0,4}", re.IGNORECASE)
 """Between the figures of a range or a list, which count the same thing."""
@@ -138,6 +148,30 @@ _BULLET = re.compile(
     re.MULTILINE,
 )
 
+_CURRENCY_NAMES = "dollar|euro|pound|sterling|yen|yuan|rupee|franc"
+_LONG = "thousand|tausend|tsd|lakh|million|millionen|mio|crore|billion|milliarden|mrd|trillion"
+_CELL_FIGURE = re.compile(
+    rf"(?P<open>[(\[])? ?(?P<sign>[-−–+])? ?(?P<before>{_CURRENCY})? ?(?P<inner>[(\[])?(?P<inner_sign>[-−–])? ?"
+    r"(?P<digits>\d[\d.,' ]{0,40}|\.\d{1,40}) ?(?P<percent>%|per ?cent\b)? ?"
+    rf"(?:(?P<scale>{_LONG}|bn|mn|m|k)s?\b\.?)? ?(?P<after>{_CURRENCY})? ?(?P<unit>°?[a-z]{{1,12}}\.?)?"
+    r"(?:/[a-z]{1,6})? ?"
+    r"(?P<close>[)\]])? ?(?P<late>%)?(?: ?(?:[*†‡]|\((?:[a-z]|\d)\))){0,8}",
+    re.IGNORECASE,
+)
+_DECIMAL_COMMA = re.compile(r"\d,\d{1,2}(?!\d)|\.\d{3}[.,]")
+_DECIMAL_POINT = re.compile(r"\d\.\d{1,2}(?!\d)|,\d{3}")
+_GROUPED = re.compile(r"\d{1,3}(?:([.,' ])\d{3})(?:\1\d{3}){0,8}")
+_LAKHS = re.compile(r"\d{1,2}(?:,\d\d){0,8},\d{3}")
+_STATED_MEASURE = re.compile(
+    rf"(?P<currency>{_CURRENCY}|\b(?:{_CURRENCY_NAMES})s?\b)?\s?(?:(?<!\d)['’]?(?P<zeros>000)s?\b"
+    rf"|\(?\b(?P<scale>{_LONG})(?:s|en)?\b|(?<=[$€£¥])(?P<short>bn|mn|m|k)\b)"
+    rf"(?:\s(?:of\s)?(?:US\s|U\.S\.\s)?(?P<of>{_CURRENCY}|(?:{_CURRENCY_NAMES})s?\b))?",
+    re.IGNORECASE,
+)
+_STATED_CURRENCY = re.compile(rf"{_CURRENCY}|\b(?:{_CURRENCY_NAMES})s?\b", re.IGNORECASE)
+_PER_ONE = re.compile(r"\bper\b(?!\s?cent)", re.IGNORECASE)
+_EXCEPT = re.compile(r"\b(?:except|other than|excluding|unless|außer)\b.*", re.IGNORECASE | re.DOTALL)
+_PER_CENT = re.compile(r"%|\bper\s?cent(?:age)?s?\b", re.IGNORECASE)
 
 MOST_ROUNDED = 0.05
 """Rounding may move a figure by this share of it: 5.2 may be told as 5, but 1.5 not as 2."""
@@ -247,6 +281,8 @@ def same(claimed: Quantity, given: Quantity, scales: frozenset[float] = frozense
         return plain.kind == "number" and dated.date[1:] == (0, 0) and plain.value == dated.year
     if not comparable(claimed, given):
         return False
+    if {claimed.unit, given.unit} == {"m", ""}:  # "48m" may be millions
+        scales = scales | {1e6, 1e-6}
     return any(is_close(claimed, given.value * scale) for scale in scales)
 
 
@@ -311,7 +347,9 @@ def _figures(text: str) -> Iterator[Quantity]:
             continue  # "Q3", "B12", "COVID-19": part of a name
         if _LETTER.match(text, match.end()) and not match["scale"]:
             continue  # "2D"
-        scale = _SCALES[match["scale"].lower()] if match["scale"] else 1.0
+        money = (match["money"] or match["after"] or "").strip().lower()
+        length = match["scale"] or "" if not money else ""  # "5M" is no length
+        scale = 1.0 if length in _LENGTHS or not match["scale"] else _SCALES[match["scale"].lower()]
         digits, part = match["digits"], _PARTS.get(match["digits"][-1], 0.0)
         if match["continental"]:
             digits = digits.translate(_CONTINENTAL)
@@ -322,10 +360,10 @@ def _figures(text: str) -> Iterator[Quantity]:
         negative = bool(match["sign"] and match["sign"].strip() != "+") or (
             bracketed and ("," in match["digits"] or "." in digits)
         )
-        kind: Kind = "percent" if match["percent"] else "money" if match["money"] or match["after"] else "number"
-        unit = _unit_after(text, match.end())
-        if kind == "money":
-            unit = _CURRENCIES.get((match["money"] or match["after"]).strip().lower(), "")
+        kind: Kind = "percent" if match["percent"] else "money" if money else "number"
+        unit = _CURRENCIES.get(money, "") if kind == "money" else _unit_after(text, match.end())
+        if length in _LENGTHS:
+            unit = length
         quantity = Quantity(
             match.group(),
             *match.span(),
@@ -375,7 +413,9 @@ def _spelled(text: str) -> Iterator[Quantity]:
 
 def _unit_after(text: str, end: int) -> str:
     match = _UNIT.match(text, end)
-    return _UNITS[match[1].lower()] if match else ""
+    if match is None:
+        return ""
+    return ("business " if match["kind"] else "") + _UNITS[match["unit"].lower()]
 
 
 def _per_after(text: str, end: int) -> str:
@@ -396,3 +436,75 @@ def _counted_after(text: str, end: int) -> frozenset[str]:
             break
         counted.append(stem(word))
     return frozenset(counted)
+
+
+@dataclass(frozen=True, slots=True)
+class Printed:
+    """A cell's figure: ``scale`` is what it prints itself, 0 where it prints none."""
+
+    value: Decimal
+    unit: str = ""
+    scale: int = 0
+
+
+def uses_decimal_comma(texts: Iterable[str]) -> bool:
+    """Whether figures that stand together are written like 1.234,5 more often than like 1,234.5."""
+    commas = points = 0
+    for text in texts:
+        if text[-1:].isdigit() or text[-1:] in ")%€$":
+            commas += bool(_DECIMAL_COMMA.search(text))
+            points += bool(_DECIMAL_POINT.search(text))
+    return commas > points
+
+
+def printed_figure(text: str, *, decimal_comma: bool = False) -> Printed | None:
+    """Read a cell that is one figure with its sign, currency, unit and footnote mark; None for anything else."""
+    match = _CELL_FIGURE.fullmatch(" ".join(text.split()))
+    if match is None or (match["unit"] and match["unit"].lower().rstrip(".") not in MEASURES):
+        return None  # "18 March", "1st"
+    value = _value(match["digits"], decimal_comma=decimal_comma)
+    if value is None:
+        return None
+    closed = match["close"] or (match["late"] and ")" in text)
+    negative = bool(match["sign"] and match["sign"] != "+") or bool(match["inner_sign"])
+    negative = negative or bool((match["open"] or match["inner"]) and closed)
+    scale = int(_SCALES.get((match["scale"] or "").lower(), 0))
+    currency = match["before"] or match["after"]
+    unit = "%" if match["percent"] or match["late"] else _currency(currency) if currency else match["unit"] or ""
+    return Printed(-value if negative else value, unit, scale)
+
+
+def stated_measure(text: str) -> tuple[str, int]:
+    """The unit and the scale that a caption or a head states; "" and 0 where it states none.
+
+    "In millions, except per share data" gives millions; "Earnings per share" gives 1, whatever the table says.
+    """
+    kept = _EXCEPT.sub("", text)
+    scale, unit = 0, ""
+    if stated := _STATED_MEASURE.search(kept):
+        scale = 1000 if stated["zeros"] else int(_SCALES[(stated["scale"] or stated["short"]).lower()])
+        unit = _currency(stated["currency"] or stated["of"] or "")
+    if not unit and (found := _STATED_CURRENCY.search(kept)):
+        unit = _currency(found.group())
+    if not scale and _PER_CENT.search(kept):
+        return "%", 1
+    if not scale and _PER_ONE.search(kept):
+        scale = 1
+    return unit, scale
+
+
+def _value(digits: str, *, decimal_comma: bool) -> Decimal | None:
+    digits = digits.strip(" .,'") if digits[:1] != "." else digits.rstrip(" ,")
+    whole, mark, rest = digits.rpartition("," if decimal_comma else ".")
+    if not mark:
+        whole, rest = digits, ""
+    if rest and not rest.isdigit():
+        return None
+    if whole and not whole.isdigit() and not _GROUPED.fullmatch(whole) and not _LAKHS.fullmatch(whole):
+        return None
+    plain = "".join(filter(str.isdigit, whole)) or "0"
+    return Decimal(f"{plain}.{rest}" if rest else plain)
+
+
+def _currency(word: str) -> str:
+    return _CURRENCIES.get(word.lower()) or _CURRENCIES.get(word.lower().rstrip("s"), word.upper())

@@ -58,14 +58,14 @@ _ORDERS = (
     r"\b(?:correct|right|acceptable|expected|required|only|valid) (?:output|answer|response|reply|conclusion) "
     rf"(?:of|from|by|for) {_EACH}{_READER}",
     rf"{_CLAUSE}(?:for|to) {_EACH}(?:\w{{1,12}} ){{0,2}}{_READER}s? ?:",
-    r"\b(?:tell|inform|assure|convince) (?:the|your|any) (?:users?|questioners?|person who asks)\b",
+    rf"{_CLAUSE}(?:tell|inform|assure|convince) (?:the|your|any) (?:users?|questioners?|person who asks)\b",
     r"\byour (?:developer|creator|maker|programmer)s? (?:have|has|want|require|say|order)",
     r"\b(?:reveal|repeat|print|show|output|leak) (?:your |the )?(?:system|hidden|initial|secret) "
     r"(?:prompt|instructions?|message)\b",
     r"<\|(?:im_start|start_header_id)\|?>?\s{0,4}(?:system|user|assistant|developer)\b",
     r"<\|(?:system|user|assistant)\|?>?|\[/?INST\]|<</?SYS>>",
     r"[<‹]/?(?:passages?|system|assistant|instructions?|evidence|answer)[>›]",
-    r"(?:^|\n)[ \t]{0,4}(?:#{1,4} ?)?(?:system|assistant|developer)(?: prompt| message)? ?:[ \t]{0,4}\S",
+    r"(?:^|\n)[ \t]{0,4}(?:#{1,4} ?)?(?:system|assistant|developer) (?:prompt|message) ?:[ \t]{0,4}\S",
     rf"{_CLAUSE}(?:system|assistant|developer)(?: prompt| message)? ?: ?(?:you|now|new|always|never|from now on)\b",
     r"(?:^|\n)[ \t]{0,4}#{2,4} ?(?:instruction|system|response|human|user)s? ?:?[ \t]{0,4}(?:\n|$)",
 )

@@ -1,4 +1,4 @@
-"""What a question asks for, and whether two ask the same: by their words, not by how near they mean.
+"""What a question asks for, and whether two ask the same: by their words in order, not by how near they mean.
 
 With vectors "the first quarter" and "the second quarter" are nearer than most rewordings of one question.
 """
@@ -6,11 +6,10 @@ With vectors "the first quarter" and "the second quarter" are nearer than most r
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 
 from core.text.terms import FUNCTION_WORDS, STOP_WORDS, content_terms, specificity, stem, words
 
-_FIGURE = re.compile(r"\d[\d.,]*")
+_PUNCTUATION = '.,;:!?…"“”„‘’«»()[]—–¿¡。？！'
 _TURNING = re.compile(
     r"\b(?:not|no|never|without|except|before|after|above|below|under|over|up|down|out|more|less|most|least|"
     r"between|during|through|off)\b(?=\s+\w)|n['’]t\b",
@@ -55,7 +54,6 @@ OF_DOCUMENTS = frozenset(
     )
 )
 """Words of which a question about whole documents is made."""
-_COURTESY = frozenset(content_terms("please tell give show"))
 
 
 PARTS = ("section", "clause", "chapter", "article", "paragraph", "appendix", "annex", "schedule")
@@ -108,13 +106,9 @@ def asks_for_date(question: str) -> bool:
     return bool(_DATE.search(question)) and is_english(question)
 
 
-@lru_cache(maxsize=4096)
-def telling_words(question: str) -> frozenset[str]:
-    """What two questions share that ask the same: terms, figures, what is asked for, and what turns the sense round."""
-    figures = {figure.rstrip(".,") for figure in _FIGURE.findall(question)}
-    small = {word.lower() for word in (*_TURNING.findall(question), *_ASKED_FOR.findall(question))}
-    terms = {term for term in content_terms(question) if not term[0].isdigit()} - _COURTESY
-    return frozenset(figures | small | terms)
+def normalised_words(question: str) -> tuple[str, ...]:
+    """Return the words of a question in order, whatever their case and the punctuation around them."""
+    return tuple(filter(None, (word.strip(_PUNCTUATION) for word in question.casefold().split())))
 
 
 def asks_for_a_fact(question: str) -> bool:

@@ -15,7 +15,7 @@ from string import ascii_lowercase
 
 from core.domain.answers import AnswerPart
 from core.domain.figures import Computation, Figure, Stated
-from core.text.measures import printed_figure
+from core.text.numbers import printed_figure
 
 MOST_OPERANDS = len(ascii_lowercase)
 FEWEST_OF_A_SERIES = 3

@@ -51,7 +51,9 @@ def draw_orders(document: Document, receipts: Sequence[PageReceipt], slot: str) 
     if not found:
         return
     with st.expander(f"Instructions to an AI on {count(len(found), 'page')}", icon=":material/smart_toy:"):
-        st.caption("They are never sent to a model, and answers that cite these pages wait for review.")
+        st.caption(
+            "These sentences are never sent to a model, and answers that cite them or their neighbours wait for review."
+        )
         pages = {receipt.page_index: receipt for receipt in receipts}
         for page_index, said in list(found.items())[:50]:
             with row(gap="xsmall"):

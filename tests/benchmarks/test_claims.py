@@ -46,5 +46,5 @@ def test_the_folder_is_read(tmp_path: Path) -> None:
     claims = [{"kind": "k", "passage": PASSAGE, "claim": PASSAGE[:51], "label": label} for label in ("supported", "x")]
     (tmp_path / "claims.jsonl").write_text("\n".join(map(json.dumps, claims)), encoding="utf-8")
     (tmp_path / "orders.jsonl").write_text(json.dumps({"text": "A line.", "label": "ordinary"}), encoding="utf-8")
-    found = run(Namespace(directory=tmp_path))
+    found = run(Namespace(directory=tmp_path, engine="quoting"))
     assert found["claims"]["true"] == 1 and found["orders"]["ordinary_flagged"] == 0.0

@@ -19,7 +19,7 @@ WIDTHS, HEIGHT = (1440, 1024), 900
 THEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
 SMALLER = 5
 """Times that a kept picture is smaller: words are stripes, and what a clock or another font changes is hardly seen."""
-SETTLE_MS, TRIES = 900, 15
+SETTLE_MS, TRIES, REDRAWN_EVERY = 900, 30, 6
 TO_THE_TOP = """for (const one of document.querySelectorAll(".st-key-page_panel, :has(> .st-key-page_panel)"))
   one.scrollTop = 0"""
 """How far an opened page is scrolled to its mark hangs on when its picture came."""
@@ -54,7 +54,7 @@ def looks(
                 page.emulate_media(color_scheme=theme)
                 name = f"{screen}-{width}-{theme}"
                 for number in range(TRIES):
-                    if number == TRIES // 2:  # on a busy machine a page may miss the scroll to its mark
+                    if number % REDRAWN_EVERY == REDRAWN_EVERY - 1:  # a busy machine may have missed a last drawing
                         page.emulate_media(color_scheme=THEMES[theme == THEMES[0]])
                         page.wait_for_timeout(SETTLE_MS)
                         page.emulate_media(color_scheme=theme)

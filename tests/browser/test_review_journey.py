@@ -18,7 +18,7 @@ HALF_A_WORD = """(area) => {
   area.addEventListener("keydown", (event) => (window.sent += event.ctrlKey))
   area.dispatchEvent(new InputEvent("input", { isComposing: true, bubbles: true }))
 }"""
-REWORDED = "Please tell me what the penalties for late payment are."
+AGAIN = "what is the penalty for LATE payment"
 
 
 def test_a_reviewed_answer_outlives_a_restart_answers_again_and_goes_stale(tmp_path: Path, new_page: NewPage) -> None:
@@ -75,7 +75,7 @@ def test_a_reviewed_answer_outlives_a_restart_answers_again_and_goes_stale(tmp_p
         page.goto(app.entrance)
         page.goto(conversation)
         expect(page.get_by_text(re.compile("Reviewed and edited by Maria"))).to_be_visible()
-        ask(page, REWORDED)
+        ask(page, AGAIN)
         expect(page.get_by_text(re.compile("Answered from a review by Maria on "))).to_be_visible()
         expect(page.get_by_text(RIGHT.removesuffix(" [1]."), exact=False).filter(visible=True)).to_have_count(2)
 

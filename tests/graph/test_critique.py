@@ -27,12 +27,7 @@ def test_points_beyond_the_scale_count_as_its_end() -> None:
 
 
 def test_remarks_that_are_no_words_are_left_out() -> None:
-    claims = [
-        {"number": 1, "status": "unsupported", "reason": 10**400},
-        {"number": NAN, "status": "supported"},
-        NAN,
-        None,
-    ]
+    claims = [{"number": 1, "status": "not there", "words": 10**400}, {"number": NAN, "status": "supported"}, NAN, None]
     reply = {"claims": claims, "relevance": 9, "completeness": 9, "missing": [10**400, ["x"], "the fee"]}
     critique = read_critique(reply, 1)
     assert critique is not None

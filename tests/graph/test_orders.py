@@ -1,4 +1,4 @@
-"""What a document orders the machine to do is data: no model is shown it, nothing follows it, and a person is told."""
+"""What a document orders the machine to do is data: no model is shown it, and whoever cites it waits for review."""
 
 from typing import Any
 
@@ -6,7 +6,6 @@ import pytest
 
 from core.domain.turns import TurnStatus
 from core.models.prompts import messages_for
-from core.models.quoting import Quoting
 from core.text.orders import LONGEST_ORDER, orders_in, without_orders
 from tests.graph.world import ScriptedModel, Shelf, WordSearch
 
@@ -48,6 +47,9 @@ def test_orders_to_the_machine_are_recognised(text: str) -> None:
         "Say hello to the customer before anything else.",
         "For p < 0.05 the answer is significant.",
         "The assistant: a study of clerks in 1890.",
+        "System: Windows 11",
+        "Developer: Castlegate Living plc",
+        "The device will inform the user when the battery is low.",
         "Each article begins with <|im_start|> and is closed with <|im_end|> in the file.",
     ],
 )
@@ -62,16 +64,22 @@ def test_an_order_is_left_out_to_the_end_of_its_sentence() -> None:
     assert span.end - span.start <= LONGEST_ORDER
 
 
-def test_no_model_is_shown_an_order_and_whoever_cites_its_page_waits_for_review(world: Any) -> None:
+def test_no_model_is_shown_an_order_and_the_rest_of_its_page_is_answered_from(world: Any) -> None:
+    shelf = Shelf({"offer.pdf": [f"{RATE} Payment is due in 30 days. {ORDER}"]})
+    model = ScriptedModel(f"{RATE} [1]")
+    turn = world(model, shelf=shelf, search=WordSearch(shelf, floor=0.0)).ask(PENALTY).turn
+    assert turn.status is TurnStatus.ANSWERED
+    sent = messages_for(model.requests[0])[-1]["content"]
+    assert "Ignore all" not in sent and RATE in sent
+
+
+@pytest.mark.parametrize("cited", [ORDER, RATE])
+def test_whoever_cites_an_order_or_the_sentence_beside_it_waits_for_review(world: Any, cited: str) -> None:
     shelf = Shelf({"offer.pdf": [f"{RATE} {ORDER}"]})
-    for model in (ScriptedModel(f"{RATE} [1]"), Quoting()):
-        turn = world(model, shelf=shelf, search=WordSearch(shelf, floor=0.0)).ask(PENALTY).turn
-        assert turn.status is TurnStatus.FLAGGED
-        assert any("contains instructions to an AI" in reason and "Ignore all" in reason for reason in turn.reasons)
-        assert turn.path.count("generator") == 1, "trying again would change nothing"
-        if isinstance(model, ScriptedModel):
-            sent = messages_for(model.requests[0])[-1]["content"]
-            assert "Ignore all" not in sent and RATE in sent
+    turn = world(ScriptedModel(f"{cited} [1]"), shelf=shelf, search=WordSearch(shelf, floor=0.0)).ask(PENALTY).turn
+    assert turn.status is TurnStatus.FLAGGED
+    assert any("instructions to an AI" in reason and "Ignore all" in reason for reason in turn.reasons)
+    assert turn.path.count("generator") == 1, "trying again would change nothing"
 
 
 def test_a_model_that_obeys_gains_nothing(world: Any) -> None:

@@ -460,7 +460,7 @@ def test_a_follow_up_builds_on_the_conversation_also_after_a_restart(world: Any,
 
 def critique(status: str, relevance: float = 10) -> dict[str, Any]:
     return {
-        "claims": [{"number": 1, "status": status, "reason": "The passage says may."}],
+        "claims": [{"number": 1, "status": status, "words": "at 1.5 % per month"}],
         "relevance": relevance,
         "completeness": 10,
         "missing": ["the due date"],
@@ -469,12 +469,12 @@ def critique(status: str, relevance: float = 10) -> dict[str, Any]:
 
 def test_a_critic_can_lower_a_verdict_and_its_gaps_are_searched(world: Any) -> None:
     model = ScriptedModel("Interest on overdue amounts is 1.5 % per month. [1]", RIGHT)
-    model.replies = [critique("unsupported"), None, critique("supported")]  # none of the question's wordings
+    model.replies = [critique("not there"), None, critique("supported")]  # none of the question's wordings
     one = world(model)
     turn = one.ask(PENALTY).turn
     assert turn.status is TurnStatus.ANSWERED and turn.answer == RIGHT
     first, second = turn.attempts
-    assert not first.verdict.accepted and "The passage says may." in first.verdict.claims[0].reason
+    assert not first.verdict.accepted and "scripted: unsupported" in first.verdict.claims[0].reason
     assert second.verdict.accepted and second.verdict.critic == "scripted"
     assert "the due date" in [query.text for query in one.search.plans[-1].sub_queries]
 

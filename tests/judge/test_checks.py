@@ -60,6 +60,7 @@ def test_typical_mistakes_are_found(claim: str, source: str, kind: FindingKind) 
         ('He played in "The Newsroom".', 'He is the "Newsroom" actor.'),
         ("No. The river is the longest.", "The river is the longest."),
         ("They record songs in Los Angeles.", "They record songs in Los Angeles and could not be further away."),
+        ("User names have 4 to 30 characters.", "User names must have 4 – 30 characters."),
     ],
 )
 def test_right_claims_are_left_alone(claim: str, source: str) -> None:
@@ -79,6 +80,9 @@ def test_right_claims_are_left_alone(claim: str, source: str) -> None:
         ("Interest runs at 2 % per week.", "Interest runs at 1.5 % per month."),
         ("Four panels of Span 4 were replaced.", "Four panels of Span 2 were replaced."),
         ("Of 40 samples 40 were lost.", "Of 151 samples 40 were lost."),
+        ("The length is 5 million.", "The length is 5 mm."),
+        ("The notice is 30 business days.", "The notice is 30 days."),
+        ("The fee is $500.", "The fee is A$500."),
     ],
 )
 def test_a_figure_is_borne_out_by_what_is_said_of_the_same_thing_alone(claim: str, source: str) -> None:

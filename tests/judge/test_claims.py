@@ -60,6 +60,16 @@ def test_what_states_nothing_is_no_claim(text: str) -> None:
     assert extract_claims(text) == ()
 
 
+def test_every_clause_behind_a_decline_is_a_claim() -> None:
+    for text, stated in (
+        ("There is no clear limit: liability is capped at 9 million [1].", "liability is capped at 9 million."),
+        ("The documents do not mention the price, but the fee is 5 % [1].", "the fee is 5 %."),
+        ("The passages do not say — the fee is 5 % [1].", "the fee is 5 %."),
+    ):
+        assert [claim.text for claim in extract_claims(text)] == [stated]
+    assert extract_claims("Regarding the deposit: the documents do not mention it.") == ()
+
+
 def test_a_negative_statement_about_the_world_is_a_claim() -> None:
     assert not declines("The tenant must not sublet the flat.")
     assert len(extract_claims("The restaurant does not accept dogs.")) == 1

@@ -1,22 +1,15 @@
-"""A reviewed answer is repeated for the same question in other small words, and never for another question."""
+"""A reviewed answer is repeated for the same question in the same words, whatever their case and punctuation."""
 
 import pytest
 
-from core.text.questions import telling_words
+from core.text.questions import normalised_words
 
 ASKED = "What interest do overdue amounts bear?"
 
 
-@pytest.mark.parametrize(
-    "same",
-    [
-        "Which interest do overdue amounts bear?",
-        "what INTEREST does an overdue amount bear",
-        "Please tell me: what interest do the overdue amounts bear?",
-    ],
-)
-def test_the_same_question_in_other_small_words_is_the_same(same: str) -> None:
-    assert telling_words(same) == telling_words(ASKED)
+@pytest.mark.parametrize("same", ["what INTEREST do overdue amounts bear", "What interest — do overdue amounts bear ?"])
+def test_case_and_punctuation_make_no_other_question(same: str) -> None:
+    assert normalised_words(same) == normalised_words(ASKED)
 
 
 @pytest.mark.parametrize(
@@ -24,16 +17,12 @@ def test_the_same_question_in_other_small_words_is_the_same(same: str) -> None:
     [
         (ASKED, "What interest do overdue amounts bear in 2019?"),
         (ASKED, "What interest do overdue amounts not bear?"),
-        ("What was the revenue in 2018?", "What was the revenue in 2019?"),
         ("What is 1.5 % of the fee?", "What is 5.1 % of the fee?"),
-        ("What fell in the first quarter?", "What fell in the second quarter?"),
+        ("How much does the landlord owe the tenant?", "How much does the tenant owe the landlord?"),
         ("When does the contract end?", "Why does the contract end?"),
-        ("When does the contract end?", "What does the contract end?"),
         ("Who leaves before the audit ends?", "Who leaves after the audit ends?"),
-        ("What number of people left?", "What percentage of people left?"),
-        ("What did Alpha earn?", "What did Beta earn?"),
         ("Wann endet der Vertrag?", "Warum endet der Vertrag?"),
     ],
 )
 def test_another_question_is_another(one: str, other: str) -> None:
-    assert telling_words(one) != telling_words(other)
+    assert normalised_words(one) != normalised_words(other)

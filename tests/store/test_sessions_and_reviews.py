@@ -200,9 +200,7 @@ def test_the_same_question_gets_the_reviewed_answer_until_its_document_goes(flag
     desk, turn = flagged
     desk.reviews.decide(turn.id, ReviewDecision.EDITED, final_answer=RIGHT, reviewer="Ada")
     elsewhere = desk.world.sessions.create()
-    again = desk.world.runner.wait(
-        desk.world.runner.ask(elsewhere.id, "Which interest do overdue amounts bear?"), 20
-    ).turn
+    again = desk.world.runner.wait(desk.world.runner.ask(elsewhere.id, PENALTY.upper()), 20).turn
     assert again.reused_from == turn.id and again.answer == RIGHT and again.path == ("router",)
     assert "Ada" in again.notices[0]
     assert desk.reviews.reviewed_match("What interest do late amounts bear in 2019?", EVERYTHING) is None
@@ -213,6 +211,17 @@ def test_the_same_question_gets_the_reviewed_answer_until_its_document_goes(flag
     stale = desk.world.turns.get(turn.id)
     assert stale.status is TurnStatus.FLAGGED and stale.reasons[0] == "“Service contract.pdf” was removed."
     assert stale.review is not None and stale.review.stale
+
+
+def test_a_similar_question_is_offered_the_reviewed_answer(flagged: tuple[Desk, Turn]) -> None:
+    desk, turn = flagged
+    desk.reviews.decide(turn.id, ReviewDecision.EDITED, final_answer=RIGHT, reviewer="Ada")
+    elsewhere = desk.world.sessions.create()
+    desk.model.answers = [RIGHT] * 3
+    asked = desk.world.runner.ask(elsewhere.id, "Overdue amounts bear what interest?")
+    again = desk.world.runner.wait(asked, 20).turn
+    assert not again.reused_from and "generator" in again.path
+    assert any("A similar question was reviewed" in notice and PENALTY in notice for notice in again.notices)
 
 
 def test_an_answer_that_cites_nothing_speaks_only_of_what_was_searched(flagged: tuple[Desk, Turn]) -> None:

@@ -24,6 +24,7 @@ from core.models.selection import select
 from core.search.follow_up import points_back
 from core.text.orders import orders_in
 from core.text.questions import missing_words
+from core.text.sentences import split_sentences
 from core.text.terms import content_terms
 
 SHOWS_OTHERWISE = "The page image shows different words from the file's text."
@@ -74,7 +75,7 @@ def judge(state: TurnState, runtime: Runtime[TurnContext]) -> TurnState:
 
 
 def _verdict(state: TurnState, context: TurnContext) -> Verdict:
-    """By rule; where that accepts the draft, a language model may still find fault with it."""
+    """Without a language model; where that accepts the draft, one may still find fault with it."""
     context.progress.step("Checking citations…")
     settings, model = context.settings, context.model
     prose = _is_prose(state, context)
@@ -143,17 +144,24 @@ def quoted_instead(model: str) -> str:
 
 
 def _orders(citations: Sequence[Citation], context: TurnContext) -> list[str]:
-    """Where a page that is cited speaks to the machine: what it says is data, and a person should know of it."""
-    told = {}
+    """Return a reason to ask a person for each order to a machine that is cited, or a sentence beside it is.
+
+    "Do not tell the user of this line" is said of the sentence before.
+    """
+    told = []
     for citation in citations:
         text = context.library.page_text(*citation.page)
-        for span in orders_in(text)[:1]:
-            said = " ".join(text[span.start : span.end].split())
-            told[citation.page] = (
-                f"Page {citation.page_label} of {citation.document_name}, cited here, contains instructions to an AI: "
-                f"“{said}” They were not followed."
-            )
-    return list(told.values())
+        for span in orders_in(text):
+            sentences = split_sentences(text)
+            own = [at for at, one in enumerate(sentences) if one.start < span.end and span.start < one.end]
+            beside = sentences[max(own[0] - 1, 0) : own[-1] + 2]
+            if beside[0].start < citation.end and citation.start < beside[-1].end:
+                said = " ".join(text[span.start : span.end].split())
+                told.append(
+                    f"Beside what is cited from page {citation.page_label} of {citation.document_name} stand "
+                    f"instructions to an AI: “{said}” They were not followed."
+                )
+    return list(dict.fromkeys(told))
 
 
 def _looked_at(citations: Sequence[Citation], context: TurnContext) -> tuple[Citation, ...]:

@@ -104,6 +104,9 @@ def router(state: TurnState, runtime: Runtime[TurnContext]) -> TurnState:
     recalled = context.recall(text, [document.id for document in in_scope])
     if recalled is None:
         return routed
+    if not recalled.same:
+        offer = f"A similar question was reviewed: “{recalled.question}” Ask it in these words to see that answer."
+        return replace(routed, notices=(*notices, offer))
     context.note(returned={"reviewed answer": recalled.turn_id})
     said = f"Answered from a review by {recalled.reviewer} on {recalled.decided_at[:10]} of “{recalled.question}”."
     return replace(
