@@ -51,10 +51,10 @@ _OF_THE_ANSWER = frozenset(
     )
 )
 _CONTRAST = re.compile(
-    r"[,;]?\s(?:but|however|nevertheless|yet|whereas|while|instead|though|although)\s|;\s"
-    r"|(?::|,?\s[—–])\s(?=\D{0,200}\d)",
-    re.IGNORECASE,
+    r"[,;]?\s(?:but|however|nevertheless|yet|whereas|while|instead|though|although)\s|;\s", re.IGNORECASE
 )
+_FURTHER = re.compile(r"(?::|,?\s[—–])\s(?=\D{0,200}\d)")
+"""Behind a clause that declines, before a figure."""
 _DECLINING = re.compile(
     r"\b(?:(?:do(?:es)?|did|is|are|was|were|could|can)\s?(?:not|n['’]t)|cannot|no)\s(?:\w+\s){0,5}"
     r"(?:specif\w*|mention\w*|provid\w*|contain\w*|includ\w*|stat\w*|say|said|answer\w*|information|details?|find|found|"
@@ -167,9 +167,10 @@ def _claims_of_prose(parts: Sequence[AnswerPart], offset: int, first_part: int) 
 
 def _clauses(sentence: str) -> Iterator[Span]:
     """What a sentence that declines goes on to state ("…, but the fee is 5 %") is a claim like any other."""
-    cuts = [match.span() for match in _CONTRAST.finditer(sentence) if declines(sentence[: match.start()])]
+    cuts = [match.span() for match in _CONTRAST.finditer(sentence)] if declines(sentence) else []
+    cuts += [match.span() for match in _FURTHER.finditer(sentence) if declines(sentence[: match.start()])]
     position = 0
-    for start, end in [*cuts, (len(sentence), len(sentence))]:
+    for start, end in [*sorted(cuts), (len(sentence), len(sentence))]:
         if sentence[position:start].strip():
             yield Span(position, start)
         position = end

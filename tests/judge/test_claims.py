@@ -65,6 +65,7 @@ def test_every_clause_behind_a_decline_is_a_claim() -> None:
         ("There is no clear limit: liability is capped at 9 million [1].", "liability is capped at 9 million."),
         ("The documents do not mention the price, but the fee is 5 % [1].", "the fee is 5 %."),
         ("The passages do not say — the fee is 5 % [1].", "the fee is 5 %."),
+        ("The fee is 5 % [1], but the documents do not mention the price.", "The fee is 5 %"),
     ):
         assert [claim.text for claim in extract_claims(text)] == [stated]
     assert extract_claims("Regarding the deposit: the documents do not mention it.") == ()
