@@ -151,11 +151,11 @@ def _orders(citations: Sequence[Citation], context: TurnContext) -> list[str]:
     told = []
     for citation in citations:
         text = context.library.page_text(*citation.page)
+        sentences = split_sentences(text)
         for span in orders_in(text):
-            sentences = split_sentences(text)
-            own = [at for at, one in enumerate(sentences) if one.start < span.end and span.start < one.end]
-            beside = sentences[max(own[0] - 1, 0) : own[-1] + 2]
-            if beside[0].start < citation.end and citation.start < beside[-1].end:
+            start = max((one.start for one in sentences if one.end <= span.start), default=span.start)
+            end = min((one.end for one in sentences if one.start >= span.end), default=span.end)
+            if start < citation.end and citation.start < end:
                 said = " ".join(text[span.start : span.end].split())
                 told.append(
                     f"Beside what is cited from page {citation.page_label} of {citation.document_name} stand "
