@@ -15,7 +15,6 @@ from typing import Any
 
 from sklearn.metrics import roc_auc_score
 
-from benchmarks.checker.checker import installed_checker
 from core.domain.answers import ClaimStatus, Verdict
 from core.domain.documents import Passage
 from core.domain.ports import ChatModel
@@ -25,6 +24,7 @@ from core.judge.citations import cite, read_typed
 from core.judge.critique import CRITIC_SCHEMA, critic_question, read_critique, weigh
 from core.judge.verdict import verdict_of
 from core.models.registry import choose_engine
+from core.text.checker import installed_checker
 from core.text.orders import orders_in
 from core.text.prompts import PROMPTS
 from core.text.terms import content_terms
@@ -55,7 +55,7 @@ def measured_claims(rows: Iterable[Row], engine: ChatModel | None = None) -> dic
     judged = [(row, *judge(row["claim"], row["passage"], engine)) for row in rows]
     kinds = sorted({row["kind"] for row, _, _ in judged})
     checker = installed_checker()
-    likely = [checker.check(row["claim"], row["passage"])[0] for row, _, _ in judged] if checker else []
+    likely = [checker.check(row["claim"], [row["passage"]]).supported for row, _, _ in judged] if checker else []
     found = {"auroc_of_checker": round(float(roc_auc_score(_labels(judged), likely)), 3)} if likely else {}
     return {
         **_figures(judged),

@@ -19,7 +19,6 @@ from benchmarks.grading import (
     stands,
 )
 from benchmarks.stated import FALLING, asked_of, figures, is_year, states
-from core.judge.checks import DENIES
 from core.judge.claims import declines
 from core.text.sentences import split_sentences
 from core.text.terms import content_terms
@@ -32,6 +31,11 @@ FIGURES_OF_A_REASON = 2
 _NAME = re.compile(r"(?<=[\w,;:)-] )[A-Z][\w’'&-]{1,60}")
 _RISING = re.compile(
     r"\b(?:ris(?:e|es|en|ing)|rose|increas\w{1,4}|gr[eo]w\w{0,3}|improv\w{1,6}|higher|gain\w{0,3}|positive|up)\b",
+    re.IGNORECASE,
+)
+DENIES = re.compile(
+    r"\b(?:not?|never|neither|nor|none|without|cannot|unless|lacks?|fail(?:s|ed)? to|den(?:y|ies|ied)|false|untrue|"
+    r"wrong(?:ly)?|kein\w*|nicht|ohne)\b|n['’]t\b",
     re.IGNORECASE,
 )
 _REFUSING = re.compile(

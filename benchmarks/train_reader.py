@@ -20,10 +20,10 @@ from sklearn.metrics import roc_auc_score
 
 from benchmarks.reader import examples
 from benchmarks.reader.examples import Example, Wording
-from core.models.e5_file import FILE as E5_FILE
-from core.models.e5_file import E5File
 from core.models.minilm import MODEL_FILE
 from core.models.reader import Network, english_network, languages_network, likeliest
+from core.text.e5_file import FILE as E5_FILE
+from core.text.e5_file import E5File
 from core.text.installed import verified_file
 
 if TYPE_CHECKING:

@@ -181,7 +181,7 @@ def draw_editing_bar(app: Pincite, turn: Turn, draft: ReviewDraft | None) -> Non
     button("Discard", "delete_history", deciding.discard, app, turn.id, key=f"discard_{turn.id}")
     if draft and draft.text.strip() != turn.answer.strip():
         claims = app.verdicts.of_edit(turn.id, draft.text).claims
-        doubtful = sum(claim.status is not ClaimStatus.SUPPORTED for claim in claims)
+        doubtful = sum(claim.status in (ClaimStatus.UNSUPPORTED, ClaimStatus.CONTRADICTED) for claim in claims)
         told = f": {count(doubtful, 'claim')} not supported" if doubtful else ""
         st.badge(f"Edited, not saved{told}", icon=":material/edit_note:", color="orange",
                  help=f"Draft from {moment(draft.updated_at)}. It stays until you save or discard it.")  # fmt: skip

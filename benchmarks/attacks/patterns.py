@@ -30,9 +30,9 @@ from core.domain.ports import PdfInfo
 from core.domain.search import Evidence, Mode
 from core.domain.turns import Exchange
 from core.graph.nodes import router
-from core.judge.changed import changes
 from core.judge.claims import extract_claims
 from core.judge.judge import judge_answer
+from core.judge.restated import changes
 from core.models.selection import measure_units
 from core.search.plan import plan_question
 from core.store.keywords import index_terms

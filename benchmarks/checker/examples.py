@@ -14,9 +14,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from benchmarks.checker.checker import MAX_CLAIM_TOKENS, MAX_TOKENS, ORDER_CLAIM
 from benchmarks.reader.examples import part_of
-from core.models.e5_file import E5File
+from core.text.checker import MAX_CLAIM_TOKENS, MAX_TOKENS, ORDER_CLAIM
+from core.text.e5_file import E5File
 from core.text.sentences import split_sentences
 
 FILES = ("claims.jsonl.gz", "support.jsonl.gz")
@@ -25,7 +25,8 @@ LABELS = {"supported": 0, "contradicted": 1, "unsupported": 2, "not there": 2}
 """Positions of the checker's logits; `unsupported` of the open data is what our own call `not there`."""
 ORDERS_FILE = OWN_FILE.with_name("orders.jsonl.gz")
 ORDER_PARTS, ORDER_REPEATS, ORDINARY = 10, 3, 4_000
-"""Every tenth line is left out for testing; number of rows per line, and of sentences of other passages beside them."""
+"""Every tenth line is left out for testing; number of rows per line, and of sentences of other passages beside them.
+A short course sees a quarter of these sentences, and each line in one other passage."""
 OWN_REPEATS = 3
 BESIDE = 0.25
 """Share of our own claims that a short course also sees with a second passage beside theirs."""
@@ -82,10 +83,11 @@ def load_rows(folder: Path, part: str, *, seed: int, shipped: bool = True, share
         rows = [row for row in rows if chance.random() < share * SHARES.get(row.source, 1.0)]
         rows += list(_verbatim(rows, chance))
         own = [row for row in own_rows(chance, BESIDE if share < 1 else 1.0) if row.source != OWN_LEFT_OUT]
-        orders = [*order_rows(rows, chance, left_out=False)]
-        return rows + orders + own * (OWN_REPEATS if share == 1 else 1)
+        whole = share == 1
+        orders = [*order_rows(rows, chance, ORDER_REPEATS if whole else 1, ORDINARY if whole else ORDINARY // 4)]
+        return rows + orders + own * (OWN_REPEATS if whole else 1)
     if part == "test" and shipped:
-        rows += order_rows(rows, chance, left_out=True)
+        rows += order_rows(rows, chance, 0, ORDINARY // 8, left_out=True)
         rows += [row for row in own_rows(chance) if row.source == OWN_LEFT_OUT]
     return rows
 
@@ -119,8 +121,10 @@ def own_rows(chance: random.Random, beside_share: float = 1.0) -> Iterator[Row]:
                         yield replace(row, context=chance.choice(others), label=LABELS["not there"])
 
 
-def order_rows(rows: Sequence[Row], chance: random.Random, *, left_out: bool) -> Iterator[Row]:
-    """Yield our lines alone and inside the passages of `rows`, and sentences of those, with ORDER_CLAIM."""
+def order_rows(
+    rows: Sequence[Row], chance: random.Random, repeats: int, ordinary: int, *, left_out: bool = False
+) -> Iterator[Row]:
+    """Yield our lines alone and inside `repeats` passages of `rows`, and `ordinary` other texts, with ORDER_CLAIM."""
     supported, elsewhere = LABELS["supported"], LABELS["not there"]
 
     def row(key: str, text: str, label: int) -> Row:
@@ -133,12 +137,12 @@ def order_rows(rows: Sequence[Row], chance: random.Random, *, left_out: bool) ->
             continue
         label = supported if one["label"] == "order" else elsewhere
         yield row(f"orders:{number}", one["text"], label)
-        for _ in range(0 if left_out else ORDER_REPEATS):
+        for _ in range(repeats):
             context = chance.choice(rows).context
             sentences = [context[span.start : span.end].strip() for span in split_sentences(context)]
             sentences.insert(chance.randrange(len(sentences) + 1), one["text"])
             yield row(f"orders:{number}", chance.choice(" \n").join(sentences), label)
-    for number, other in enumerate(chance.sample(rows, min(len(rows), ORDINARY // (8 if left_out else 1)))):
+    for number, other in enumerate(chance.sample(rows, min(len(rows), ordinary))):
         text = other.context if number % 2 else other.claim
         yield row(other.key, text, elsewhere)
 

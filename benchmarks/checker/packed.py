@@ -25,8 +25,7 @@ from numpy.typing import NDArray
 from benchmarks import train_checker
 from benchmarks.checker import examples
 from benchmarks.checker.examples import Row
-from core.models.e5_file import BLOCK, BLOCK_BYTES, FILE, E5File
-from core.models.reader import WIDTH
+from core.text.e5_file import BLOCK, BLOCK_BYTES, FILE, WIDTH, E5File
 from core.text.installed import verified_file
 
 GROUP, LEVELS = 64, 6

@@ -9,8 +9,8 @@ from pathlib import Path
 from torch import Tensor, nn
 from transformers import AutoTokenizer, MPNetForSequenceClassification
 
-from benchmarks.checker.checker import MAX_TOKENS
 from benchmarks.checker.examples import Example, Row
+from core.text.checker import MAX_TOKENS
 
 
 class Teacher(nn.Module):

@@ -10,7 +10,7 @@ import onnx
 from onnx import TensorProto, helper
 
 from core.models.e5 import HEADS, INNER, LAYERS, WIDTH
-from core.models.e5_file import BLOCK
+from core.text.e5_file import BLOCK
 
 MICROSOFT = "com.microsoft"
 EPSILON = 1e-12

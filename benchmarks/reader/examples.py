@@ -15,8 +15,8 @@ from typing import Any
 
 from tokenizers import Encoding, Tokenizer
 
-from core.models.e5_file import E5File
 from core.models.reader import CELL_BORDER, CLS, SEP
+from core.text.e5_file import E5File
 from core.text.installed import TOKENIZER_FILE, verified_file
 from core.text.terms import content_terms
 

@@ -127,6 +127,10 @@ class AnswerKind(StrEnum):
 
 class ClaimStatus(Key):
     SUPPORTED = "supported"
+    SEARCHED = "searched"
+    """Of a claim that the documents do not say something: it was searched for, and there is nothing to quote."""
+    NOT_CHECKED = "not_checked"
+    """Its words were found on the page; no checker compared their meaning."""
     PARTLY_SUPPORTED = "partly_supported"
     UNSUPPORTED = "unsupported"
     CONTRADICTED = "contradicted"

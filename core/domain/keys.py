@@ -26,5 +26,8 @@ _WORDS: dict[str, str] = {
     "no_answer_else": "“Not found”, in other languages",
     "figure_answer": "A figure from a table",
     "computed_answer": "A figure computed from tables",
+    "searched": "searched, not found",
+    "not_checked": "found on the page, meaning not checked",
+    "partly_supported": "to be checked",
     "other_answer": "Prose, summaries, yes or no, counts",
 }

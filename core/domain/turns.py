@@ -78,10 +78,19 @@ UNREAD_DENIAL = SURE
 """Maximum confidence of "I found no answer" if some of the documents was not read."""
 
 
+_SURE_CLAIMS = (ClaimStatus.SUPPORTED, ClaimStatus.SEARCHED, ClaimStatus.SOURCE_REMOVED)
+_WORST_FIRST = (
+    ClaimStatus.CONTRADICTED,
+    ClaimStatus.UNSUPPORTED,
+    ClaimStatus.PARTLY_SUPPORTED,
+    ClaimStatus.NOT_CHECKED,
+)
+
+
 def tier_of(verdict: Verdict) -> Tier:
     """How an answer is shown that waits for nobody."""
     sure = verdict.confidence >= (SURE_OF_NOTHING if verdict.declined else SURE)
-    supported = all(claim.status in (ClaimStatus.SUPPORTED, ClaimStatus.SOURCE_REMOVED) for claim in verdict.claims)
+    supported = all(claim.status in _SURE_CLAIMS for claim in verdict.claims)
     return Tier.ANSWERED if sure and supported else Tier.CHECK
 
 
@@ -281,7 +290,8 @@ class Turn:
 def to_check(turn: Turn) -> str:
     """What a person should look at, in one sentence, where an answer is not shown as sure."""
     assert turn.verdict is not None
-    doubtful = next((claim for claim in turn.verdict.claims if claim.status is not ClaimStatus.SUPPORTED), None)
+    claims = turn.verdict.claims
+    doubtful = next((claim for status in _WORST_FIRST for claim in claims if claim.status is status), None)
     if doubtful is not None:
         return f"Check the page: {doubtful.reason}."
     if not turn.verdict.calibrated:

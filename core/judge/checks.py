@@ -1,6 +1,7 @@
-"""Hold one claim against its evidence, without a model: figures, names, quoted terms, negation, direction, modality.
+"""Compare one claim with its evidence in what code can compute: figures, names, quoted terms, changed words.
 
-Each disagreement is a finding with a line for people. How the findings add up to a verdict is left to `judge`.
+Each disagreement is a finding with a line for people. What a claim means is for the trained checker, and how findings
+add up to a verdict for `judge`.
 """
 
 import re
@@ -8,9 +9,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 
-from core.judge.changed import changes
+from core.judge.restated import changes
 from core.judge.sources import Sentence, Sources
 from core.text.numbers import Quantity, quantities, same
+from core.text.plain import shortened
 from core.text.terms import content_terms
 
 
@@ -22,9 +24,15 @@ class FindingKind(StrEnum):
     NAME_MISSING = "name"
     """A name or quoted term that is nowhere in the evidence."""
     REWORDED = "wording"
-    """Other words than the evidence's, which may mean the same."""
+    """Other words than those of the sentence that it nearly repeats."""
+    COUNTED = "counted"
+    """Another word next to a figure than in the sentence that it nearly repeats."""
+    CUT_OFF = "cut_off"
+    """Only the end of the sentence that it repeats is left out."""
+    SIGN = "sign"
+    """A figure without the minus that it has in a table."""
     CONTRADICTED = "otherwise"
-    """The evidence says something else: of another year or row, another figure, denied, the opposite."""
+    """A figure of another year, row or thing."""
 
 
 CONTRADICTIONS = frozenset({FindingKind.FIGURE_DIFFERS, FindingKind.CONTRADICTED})
@@ -35,17 +43,6 @@ _NO_NAME = re.compile(
 )
 """Capitals that are read as dates, times and units."""
 _QUOTED = re.compile(r"\"([^\"\n]{2,200})\"|“([^“”\n]{2,200})”|«([^«»\n]{2,200})»")
-DENIES = re.compile(
-    r"\b(?:not?|never|neither|nor|none|without|cannot|unless|lacks?|fail(?:s|ed)? to|den(?:y|ies|ied)|false|untrue|"
-    r"wrong(?:ly)?|kein\w*|nicht|ohne)\b|n['’]t\b",
-    re.IGNORECASE,
-)
-_PLAIN_NO = re.compile(r"^(?:no|yes)[,.]\s+", re.IGNORECASE)
-_FALLING = re.compile(
-    r"\b(?:loss(?:es)?|lost|fell|falls?|falling|down|declin\w*|decreas\w*|drop\w*|reduc\w*|deficit|negative|minus|outflow\w*|"
-    r"us(?:ed|es?)|expens\w*|costs?|paid|pay\w*|charges?|shr[aiu]nk\w*|verlust\w*|gefallen|sank)\b",
-    re.IGNORECASE,
-)
 MOST_FIGURES = 150
 """In one claim; with more it is no statement that anybody could check."""
 _ALIKE = 0.6
@@ -69,7 +66,7 @@ def check_claim(claim: str, evidence: Sources) -> tuple[Finding, ...]:
                 *_number_findings(claim, evidence, ranked),
                 *_name_findings(claim, evidence),
                 *_quoted_term_findings(claim, evidence),
-                *_changed_findings(claim, evidence, ranked),
+                *_changed_findings(claim, ranked),
             ]
         )
     )
@@ -150,8 +147,8 @@ def _held_findings(claim: str, quantity: Quantity, holders: list[Sentence], evid
         other = ", ".join(str(year) for year in sorted(told[0]))
         return Finding(FindingKind.CONTRADICTED, f"{figure} belongs to {other} in the evidence")
     negative = all(_only_negative(holder, quantity) for holder in holders)
-    if quantity.value > 0 and negative and not _FALLING.search(claim):
-        return Finding(FindingKind.CONTRADICTED, f"{figure} is negative in the evidence")
+    if quantity.value > 0 and negative:
+        return Finding(FindingKind.SIGN, f"{figure} is negative in the evidence")
     wanted = frozenset(content_terms(claim))
     labels = [holder.row_label for holder in holders]
     if not all(labels) or any(label <= wanted for label in labels):
@@ -180,16 +177,20 @@ def _counts_other(quantity: Quantity, holders: list[Sentence], evidence: Sources
     return next((figure.text.strip() for figure in of_it), "")
 
 
-def _changed_findings(claim: str, evidence: Sources, ranked: list[tuple[float, Sentence]]) -> Iterator[Finding]:
-    """Find what stands in the place of the words of a sentence that the claim repeats otherwise."""
-    claim = _PLAIN_NO.sub("", claim)
+def _changed_findings(claim: str, ranked: list[tuple[float, Sentence]]) -> Iterator[Finding]:
+    """Find what replaces the words of the sentence that the claim nearly repeats."""
     found = [changed for _, sentence in ranked[:5] if (changed := changes(claim, sentence.text)) is not None]
-    known = [quantity.text.strip() for quantity in evidence.known_figures]
     for change in min(found, key=len, default=()):
-        if change.other_kind and change.mine in known:
-            continue
-        kind = FindingKind.CONTRADICTED if change.binding else FindingKind.REWORDED
-        yield Finding(kind, f"here the evidence says “{change.theirs}”, not “{change.mine}”")
+        kind = FindingKind.CUT_OFF if change.cut_off else FindingKind.REWORDED
+        kind = FindingKind.COUNTED if change.counted else kind
+        kind = FindingKind.CONTRADICTED if change.figures else kind
+        if change.mine and change.theirs:
+            detail = f"here the evidence says “{change.theirs}”, not “{change.mine}”"
+        elif change.mine:
+            detail = f"the sentence that it repeats does not have “{change.mine}”"
+        else:
+            detail = f"it leaves out “{shortened(change.theirs)}” from the sentence that it repeats"
+        yield Finding(kind, detail)
 
 
 def _gives(sentence: Sentence, quantity: Quantity) -> bool:

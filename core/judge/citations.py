@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from core.domain.answers import AnswerPart, Citation, PartKind, Span
 from core.domain.search import Evidence
 from core.judge.claims import ClaimText, extract_claims
+from core.judge.features import sentence_by_meaning
 from core.judge.judge import bearing
 from core.judge.sources import Sources
 from core.text.marks import marked_text, read_marks, with_mark
@@ -47,7 +48,7 @@ def cite_edited(
     parts, removed, position = list[AnswerPart](), 0, 0
     for part in before:
         shown = marked_text((part,))
-        at = -1 if part.kind in (PartKind.PROSE, PartKind.DECLINE) else _whole(shown, text, position)
+        at = -1 if part.kind is PartKind.PROSE else _whole(shown, text, position)
         if at >= 0:
             typed, lost = _read_between(text[position:at], evidence)
             parts += [*typed, replace(part, probability=None)]
@@ -195,7 +196,7 @@ def citation_of(claim: ClaimText, item: Evidence, page_text: PageText) -> Citati
     stated = locate(claim.bare, text)
     if stated is None:
         best = best_quotation(claim.bare, [text])
-        stated = best[1] if best else None
+        stated = best[1] if best else sentence_by_meaning(claim.bare, text)
     return quotation_at(item, stated, page_text) if stated else None
 
 

@@ -1,15 +1,15 @@
 """Split an answer into checkable claims, each with the evidence numbers that its parts cite.
 
 Each quotation is one claim, and each statement of figures. Of prose, sentences, list items and the cells of tables that
-state something are claims; headings, questions, small talk, hedges and "the documents do not say" are not. Whether one
-holds `checks` says.
+state something are claims, and so is "the documents do not say"; headings, questions and small talk are not. Whether a
+claim is supported is for `judge`.
 """
 
 import html
 import re
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from core.domain.answers import AnswerPart, PartKind, Span
 from core.domain.figures import Computation, Figure
@@ -88,6 +88,8 @@ class ClaimText:
     figures: tuple[Figure, ...] = ()
     """Of what code states: what it states, or computes from."""
     computation: Computation | None = None
+    absent: bool = False
+    """Whether it states that the documents do not say something."""
 
     @property
     def stated_by_code(self) -> bool:
@@ -160,9 +162,11 @@ def _claims_of_prose(parts: Sequence[AnswerPart], offset: int, first_part: int) 
         number = int((trailing or _NUMBERED.match(told) or {"number": 0})["number"])
         for clause in _clauses(told):
             stated, begins = told[clause.start : clause.end], span.start + clause.start
-            if is_claim(stated):
+            if _can_be_checked(stated):
                 own = [mark for mark in marks[position] if begins < mark.place <= begins + len(stated)]
-                yield _claim(stated, begins + offset, own or marks[position])
+                absent = declines(bare_text(stated))
+                found = _claim(stated, begins + offset, own or ([] if absent else marks[position]))
+                yield replace(found, absent=absent)
 
 
 def _clauses(sentence: str) -> Iterator[Span]:
@@ -208,11 +212,16 @@ def _cells(row: str, start: int, offset: int, heads: tuple[str, ...], marks: Seq
         context = ", ".join(name for name in named if content_terms(name))
         begins = start + cell.start() + cell.group().index(text)
         own = [mark for mark in marks if start + cell.start() < mark.place <= start + cell.end()]
-        yield _claim(text, begins + offset, own or marks, context)
+        absent = declines(bare_text(text))
+        yield replace(_claim(text, begins + offset, own or ([] if absent else marks), context), absent=absent)
 
 
 def is_claim(text: str) -> bool:
-    """Say whether a sentence, list item or table row states something that can be checked."""
+    """Return whether a sentence, list item or table row states something of the documents' subject."""
+    return _can_be_checked(text) and not declines(bare_text(text))
+
+
+def _can_be_checked(text: str) -> bool:
     statement = bare_text(text)
     if _SEPARATOR_ROW.match(statement) or statement.endswith(("?", "？", "؟")):
         return False
@@ -220,9 +229,8 @@ def is_claim(text: str) -> bool:
         return False
     if _HEADING.match(_LEADING.sub("", text).strip()) or _is_filler(statement):
         return False
-    if statement.rstrip("*").endswith(":") and not any(character.isdigit() for character in statement):
-        return False  # it only leads to what follows
-    return not declines(statement)
+    only_leads_on = statement.rstrip("*").endswith(":") and not any(character.isdigit() for character in statement)
+    return not only_leads_on
 
 
 def _is_filler(statement: str) -> bool:

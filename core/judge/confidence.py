@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.domain.logistic import LogisticModel, log_odds
-from core.judge.features import ClaimMeasure
+from core.judge.features import ClaimMeasure, measure_answer
 
 Numbers = NDArray[np.float64]
 LEAST = 1e-4
@@ -64,23 +64,33 @@ class ConfidenceModels:
 
     claim: LogisticModel
     answer: LogisticModel
+    claim_by_words: LogisticModel
+    """Without the trained checker."""
+    answer_by_words: LogisticModel
     measured: Mapping[str, Any]
 
     def doubts(self, claims: Sequence[ClaimMeasure]) -> list[float]:
-        """Return for each claim the probability that it is not borne out."""
-        return [self.claim.probability(drawn_in(claim.features)) for claim in claims]
+        """Return for each claim the probability that its evidence does not support it."""
+        return [self.doubt(claim) for claim in claims]
 
-    def confidence(self, answer: Mapping[str, float]) -> float:
-        """Return the probability that all of an answer is borne out."""
-        return 1.0 - self.answer.probability(drawn_in(answer))
+    def doubt(self, claim: ClaimMeasure) -> float:
+        return (self.claim if claim.meaning else self.claim_by_words).probability(drawn_in(claim.features))
+
+    def confidence(self, claims: Sequence[ClaimMeasure]) -> float:
+        """Return the probability that the evidence supports all of an answer."""
+        by_words = [self.claim_by_words.probability(drawn_in(claim.features)) for claim in claims]
+        checked = all(claim.meaning for claim in claims)
+        model = self.answer if checked else self.answer_by_words
+        features = measure_answer(claims, by_words, self.doubts(claims) if checked else None)
+        return 1.0 - model.probability(drawn_in(features))
 
 
 @cache
 def shipped_models() -> ConfidenceModels:
     """Load the models that come with the program."""
     data = json.loads(files("core.judge").joinpath("confidence.json").read_text(encoding="utf-8"))
-    claim, answer = (LogisticModel.from_json(data[name]) for name in ("claim", "answer"))
-    return ConfidenceModels(claim, answer, data["measured"])
+    names = ("claim", "answer", "claim_by_words", "answer_by_words")
+    return ConfidenceModels(**{name: LogisticModel.from_json(data[name]) for name in names}, measured=data["measured"])
 
 
 def drawn_in(measures: Mapping[str, float]) -> dict[str, float]:

@@ -63,6 +63,7 @@ def critic_question(claims: Sequence[Claim]) -> str:
     lines = (
         f"{number}. {in_line(claim.text)} (passage {', '.join(f'[{one}]' for one in claim.citations) or 'none'})"
         for number, claim in enumerate(claims, start=1)
+        if claim.status is not ClaimStatus.SEARCHED
     )
     return PROMPTS["critic"] + "\n".join(lines)
 
@@ -140,7 +141,12 @@ def _lowered(claim: Claim, status: ClaimStatus, words: str, critic: str, evidenc
 
     The words that decide are shown only where they are found in a passage that the claim cites.
     """
-    if WORTH[status] >= WORTH[claim.status] or any(locate(claim.text, item.passage.text) for item in evidence):
+    unasked = claim.status is ClaimStatus.SEARCHED
+    if (
+        unasked
+        or WORTH[status] >= WORTH[claim.status]
+        or any(locate(claim.text, item.passage.text) for item in evidence)
+    ):
         return claim
     cited = [item.passage.text for item in evidence if item.number in claim.citations]
     located = status is ClaimStatus.CONTRADICTED and words and any(locate(words, text) for text in cited)

@@ -1,22 +1,32 @@
 """Measure an answer against its sources: the few numbers that the confidence model weighs.
 
-A handful per claim and two per answer. They know nothing of where an answer came from, and they look at the sentences
+Seven per claim and five per answer. They know nothing of where an answer came from, and they look at the sentences
 nearest to a claim only, so that further passages change little.
 """
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
-from core.domain.answers import AnswerPart
+from core.domain.answers import AnswerPart, Span
+from core.domain.logistic import log_odds
 from core.judge.checks import Finding, FindingKind, check_claim
 from core.judge.claims import ClaimText, extract_claims
+from core.judge.restated import restates
 from core.judge.sources import Sources, held_terms
+from core.text.checker import Meaning, installed_checker
+from core.text.sentences import split_sentences
 from core.text.terms import content_terms, specificity, stem, words
 
 _SUPPORTING = ("held", "pairs")
 _AGAINST = ("missing", "unknown_names", "unknown_figures")
+MEANING = ("supported", "contradicted")
+"""Names of the features that come from the trained checker."""
+REPEATED = Meaning(1.0, 0.0)
+LIKELY = 0.5
+MIN_PROBABILITY = 0.01
+"""The checker's probabilities count as log-odds up to that of this one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,21 +36,43 @@ class ClaimMeasure:
     claim: ClaimText
     findings: tuple[Finding, ...]
     features: Mapping[str, float]
+    meaning: Meaning | None = None
+    """None if no checker is installed."""
+    repeated: bool = False
+    """Whether the evidence contains it word for word."""
+    terms: frozenset[str] = frozenset()
+    unseen: frozenset[str] = frozenset()
+    """Those of its terms that are nowhere in the evidence."""
+
+    @property
+    def likely(self) -> bool:
+        """Whether the checker finds more likely than not that the evidence supports it."""
+        return self.meaning is not None and self.meaning.supported >= LIKELY
 
 
 def measure_claims(answer: str | Sequence[AnswerPart], sources: Sources) -> tuple[ClaimMeasure, ...]:
-    """Return one measure per claim of `answer`; a bare text is prose that cites nothing."""
+    """Return one measure per claim of `answer`, against what it cites or, without a citation, all sources."""
     claims = extract_claims((AnswerPart(answer),) if isinstance(answer, str) else answer)
-    return tuple(_measure(claim, sources) for claim in claims)
+    return tuple(
+        measure_claim(claim, (None if claim.absent else sources.cited(claim.citations)) or sources) for claim in claims
+    )
 
 
-def _measure(claim: ClaimText, sources: Sources) -> ClaimMeasure:
-    # Made again elsewhere from what it carries, or copied: its words leave nothing to doubt.
-    if claim.stated_by_code or (claim.verbatim and any(claim.text in source.text for source in sources.sources)):
-        return ClaimMeasure(claim, (), dict.fromkeys(_SUPPORTING, 1.0) | dict.fromkeys(_AGAINST, 0.0))
-    findings = check_claim(claim.bare, sources)
+def measure_claim(claim: ClaimText, evidence: Sources) -> ClaimMeasure:
+    """Compare one claim with its evidence."""
+    # Recomputed elsewhere from its figures, or copied: its words leave nothing to doubt.
+    if claim.stated_by_code or (claim.verbatim and any(claim.text in source.text for source in evidence.sources)):
+        return ClaimMeasure(claim, (), _undoubted(REPEATED), REPEATED, repeated=True)
+    repeated = any(restates(claim.bare, sentence.text) for sentence in evidence.sentences)
+    meaning = REPEATED if repeated else check_meaning(claim.bare, evidence)
+    if claim.absent and not repeated:
+        # of what is not there no words can be found
+        features = _undoubted(meaning and replace(meaning, supported=1 - meaning.contradicted))
+        return ClaimMeasure(claim, (), features, meaning)
+    claim = replace(claim, absent=False)
+    findings = check_claim(claim.bare, evidence)
     terms = frozenset(content_terms(claim.bare))
-    near = sources.near(terms)
+    near = evidence.near(terms)
     telling = sum(map(specificity, terms))
     held = sum(map(specificity, held_terms(terms, near)))
     pairs = list(pairwise(stem(word) for word in words(claim.bare)))
@@ -52,12 +84,56 @@ def _measure(claim: ClaimText, sources: Sources) -> ClaimMeasure:
         "pairs": sum(pair in known for pair in pairs) / max(1, len(pairs)),
         "unknown_names": float(kinds.count(FindingKind.NAME_MISSING)),
         "unknown_figures": float(kinds.count(FindingKind.FIGURE_MISSING) + kinds.count(FindingKind.FIGURE_DIFFERS)),
+        **(_meaning_features(meaning) if meaning else {}),
     }
-    return ClaimMeasure(claim, findings, features)
+    unseen = terms.difference(*(sentence.terms for sentence in evidence.sentences))
+    return ClaimMeasure(claim, findings, features, meaning, repeated, terms, unseen)
 
 
-def measure_answer(claims: Sequence[ClaimMeasure], doubts: Sequence[float]) -> dict[str, float]:
-    """Return the features of an answer: the chance that any claim is wrong, and the doubt per word."""
+def _undoubted(meaning: Meaning | None) -> dict[str, float]:
+    """Return the features of a claim about whose words there is no doubt."""
+    words_found = dict.fromkeys(_SUPPORTING, 1.0) | dict.fromkeys(_AGAINST, 0.0)
+    return words_found | (_meaning_features(meaning) if meaning else {})
+
+
+def check_meaning(claim: str, evidence: Sources) -> Meaning | None:
+    """Return what the trained checker finds in the stretches of the evidence nearest to a claim."""
+    checker = installed_checker()
+    return checker.check(claim, evidence.stretches(frozenset(content_terms(claim)))) if checker else None
+
+
+def sentence_by_meaning(claim: str, text: str) -> Span | None:
+    """Return the sentence of a passage that supports a claim by its meaning, such as one in another language."""
+    checker = installed_checker()
+    if checker is None:
+        return None
+    spans = split_sentences(text)
+    likely = [checker.check(claim, [text[span.start : span.end]]).supported for span in spans]
+    best = max(range(len(spans)), key=likely.__getitem__, default=None)
+    return spans[best] if best is not None and likely[best] >= LIKELY else None
+
+
+def _meaning_features(meaning: Meaning) -> dict[str, float]:
+    found = (meaning.supported, meaning.contradicted)
+    return {name: log_odds(value, least=MIN_PROBABILITY) for name, value in zip(MEANING, found, strict=True)}
+
+
+def measure_answer(
+    claims: Sequence[ClaimMeasure], by_words: Sequence[float], by_meaning: Sequence[float] | None
+) -> dict[str, float]:
+    """Return the features of an answer from two doubts per claim: by its words alone, and with the checker.
+
+    Of each kind the chance that any claim is wrong and the doubt per character; and the share of unseen terms.
+    """
+    terms = frozenset[str]().union(*(claim.terms for claim in claims))
+    unseen = frozenset[str]().union(*(claim.unseen for claim in claims))
+    features = {**_summed(claims, by_words), "unseen": len(unseen) / max(1, len(terms))}
+    if by_meaning is not None:
+        features |= {f"{name}_by_meaning": value for name, value in _summed(claims, by_meaning).items()}
+    return features
+
+
+def _summed(claims: Sequence[ClaimMeasure], doubts: Sequence[float]) -> dict[str, float]:
     lengths = [len(claim.claim.bare) for claim in claims]
     mean = sum(map(math.prod, zip(lengths, doubts, strict=True))) / max(1, sum(lengths))
     return {"any": _log_odds(1 - math.prod(1 - doubt for doubt in doubts)), "mean": _log_odds(mean)}

@@ -1,6 +1,7 @@
 """Judge an answer against its sources without a language model: a verdict per claim, scores with reasons, a confidence.
 
-Pure: texts in, findings out. Who wrote the answer and what happens next is left to the graph.
+The trained checker decides what a claim means; code has the last word on what it can compute: quotations, figures,
+dates. Texts in, findings out: who wrote the answer and what happens next is left to the graph.
 """
 
 import re
@@ -8,28 +9,34 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from core.domain.answers import AnswerPart, ClaimStatus, PartKind, Score, engine_declines
-from core.judge.changed import restates
-from core.judge.checks import CONTRADICTIONS, DENIES, Finding, FindingKind, check_claim
+from core.domain.keys import in_words
+from core.judge.checks import CONTRADICTIONS, FindingKind, check_claim
 from core.judge.claims import ClaimText, declines
 from core.judge.confidence import shipped_models
-from core.judge.features import ClaimMeasure, measure_answer, measure_claims
-from core.judge.sources import Source, Sources, share_held
+from core.judge.features import LIKELY, ClaimMeasure, check_meaning, measure_claims
+from core.judge.sources import Sources, share_held
 from core.text.marks import plain_text
 from core.text.questions import comparison
 from core.text.sentences import split_sentences
 from core.text.stating import NotComputableError, formula, reads_so, relation, statement
 from core.text.terms import content_terms, root, specificity
 
-DOUBTED, DOUBTFUL = 0.4, 0.25
-"""From these doubts on a claim counts as unsupported, or as partly supported."""
+DOUBTED, DOUBTFUL = 0.7, 0.15
+"""From these doubts on a claim counts as unsupported, or as to be checked."""
+SURE, CONTRADICTED = 0.9, 0.95
+"""Minimum probabilities of the checker that outweigh what code finds, and that a claim is contradicted."""
 BARELY_HELD, HELD = 0.25, 0.45
 """Shares of a claim's terms: under the first the evidence hardly speaks of it; cited evidence must hold the second."""
 CLEARLY = 0.2
 """By so much more of a claim's terms another source must bear it out than the cited ones."""
 ATTACHED = 0.75
 """Share of a claim's terms that a source must hold to be cited for a claim that cites nothing itself."""
+MAX_OTHERS = 2
+"""Maximum number of other sources that are checked for a claim."""
 WORTH = {
     ClaimStatus.SUPPORTED: 1.0,
+    ClaimStatus.SEARCHED: 1.0,
+    ClaimStatus.NOT_CHECKED: 1.0,
     ClaimStatus.PARTLY_SUPPORTED: 0.5,
     ClaimStatus.UNSUPPORTED: 0.0,
     ClaimStatus.CONTRADICTED: 0.0,
@@ -55,6 +62,8 @@ class CheckedClaim:
     claim: ClaimText
     status: ClaimStatus
     reason: str
+    likely: bool = False
+    """Whether the checker finds more likely than not that the evidence supports it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,19 +102,27 @@ def judge_answer(
     claims = tuple(_check(measure, doubt, pool) for measure, doubt in zip(measures, doubts, strict=True))
     named = dict.fromkeys(number for part in parts for number in part.numbers)
     invalid = tuple(number for number in named if not 1 <= number <= len(sources))
-    declined = engine_declines(parts) or (not claims and any(map(_declines, parts)))
-    uncited = sum(not checked.claim.citations for checked in claims) if citations_expected else 0
+    declined = engine_declines(parts) or (_only_declines(claims) and bool(claims or any(map(_declines, parts))))
+    if declined:
+        claims, measures = (), ()
+    stated = [checked for checked in claims if not checked.claim.absent]
+    uncited = sum(not checked.claim.citations for checked in stated) if citations_expected else 0
     relevance, completeness, gaps = _answering(question, plain_text(parts), declined)
     return AnswerFindings(
         claims=claims,
         faithfulness=_faithfulness(claims, invalid, uncited, declined),
         relevance=relevance,
         completeness=completeness,
-        citation_validity=_citation_validity(claims, invalid, uncited, citations_expected),
-        confidence=capped(models.confidence(measure_answer(measures, doubts)), [checked.status for checked in claims]),
+        citation_validity=_citation_validity(claims, invalid, uncited, citations_expected and bool(stated)),
+        confidence=capped(models.confidence(measures), [checked.status for checked in claims]),
         declined=declined,
         gaps=gaps,
     )
+
+
+def _only_declines(claims: Sequence[CheckedClaim]) -> bool:
+    """Return whether an answer states nothing but that something is absent, and the evidence does not contradict it."""
+    return all(one.claim.absent and one.status is not ClaimStatus.CONTRADICTED for one in claims)
 
 
 def capped(confidence: float, statuses: Sequence[ClaimStatus]) -> float:
@@ -121,32 +138,24 @@ def _declines(part: AnswerPart) -> bool:
 
 
 def _check(measure: ClaimMeasure, doubt: float, pool: Sources) -> CheckedClaim:
-    claim, findings = measure.claim, measure.findings
+    claim = measure.claim
     if claim.figures:
         return _made_again(claim, pool.question)
-    cited = _cited(claim, pool)
-    status, reason = status_of(findings, doubt, measure.features["held"])
-    if any(_repeats(claim, source) for source in cited.sources):
-        status, reason = ClaimStatus.SUPPORTED, "appears word for word in what it cites"
-    elif claim.verbatim:
-        status, reason = ClaimStatus.UNSUPPORTED, "its words do not appear in what it cites"
-    elif denial := next(filter(None, (_denial(claim, source) for source in cited.sources)), ""):
-        status, reason = ClaimStatus.UNSUPPORTED, f"it leaves out “{denial}” from the sentence that it repeats"
-    elif cited.sources:
-        held = share_held(claim.bare, cited)
-        findings = check_claim(claim.bare, cited)
-        cited_status, cited_reason = status_of(findings, doubt, held)
-        worse = cited_status is not ClaimStatus.SUPPORTED or held < HELD
-        if status is ClaimStatus.SUPPORTED and worse and (better := _other_source(claim, pool, held)):
-            told = f"the support is in [{better}], not in the cited {_marks(claim.citations)}"
-            status, reason = ClaimStatus.UNSUPPORTED, told
-        elif held < HELD:
-            status, reason = ClaimStatus.UNSUPPORTED, f"the cited {_marks(claim.citations)} says nothing about it"
-        elif WORTH[cited_status] <= WORTH[status]:
-            status, reason = cited_status, cited_reason
-    elif claim.citations:
-        status, reason = ClaimStatus.UNSUPPORTED, f"{_marks(claim.citations)} is not a source for this answer"
-    return CheckedClaim(claim, status, reason)
+    if claim.citations and pool.cited(claim.citations) is None:
+        reason = f"{_marks(claim.citations)} is not a source for this answer"
+        return CheckedClaim(claim, ClaimStatus.UNSUPPORTED, reason)
+    if measure.repeated:
+        return CheckedClaim(claim, ClaimStatus.SUPPORTED, "appears word for word in what it cites")
+    if claim.verbatim:
+        return CheckedClaim(claim, ClaimStatus.UNSUPPORTED, "its words do not appear in what it cites")
+    status, reason = status_of(measure, doubt)
+    if claim.citations and WORTH[status] < 1.0:
+        cited, held = _marks(claim.citations), measure.features["held"]
+        if other := _other_source(claim, pool, held):
+            status, reason = ClaimStatus.UNSUPPORTED, f"the support is in [{other}], not in the cited {cited}"
+        elif held < BARELY_HELD and status is not ClaimStatus.CONTRADICTED and not measure.likely:
+            status, reason = ClaimStatus.UNSUPPORTED, f"the cited {cited} says nothing about it"
+    return CheckedClaim(claim, status, reason, measure.likely)
 
 
 def _made_again(claim: ClaimText, question: str) -> CheckedClaim:
@@ -172,81 +181,79 @@ def _made_again(claim: ClaimText, question: str) -> CheckedClaim:
     return CheckedClaim(claim, ClaimStatus.SUPPORTED, f"recomputed: {formula(claim.figures, claim.computation)}")
 
 
-def _cited(claim: ClaimText, pool: Sources) -> Sources:
-    """Return those of the sources that a claim cites."""
-    numbers = [number for number in claim.citations if 1 <= number <= len(pool.sources)]
-    return pool.only(*(pool.sources[number - 1] for number in numbers))
-
-
-def _disagrees(claim: ClaimText, evidence: Sources) -> bool:
-    return bool(check_claim(claim.bare, evidence))
-
-
-def _repeats(claim: ClaimText, source: Source) -> bool:
-    """Say whether a source holds a claim word for word; for what is quoted, character for character."""
-    if claim.verbatim:
-        return claim.text in source.text
-    if any(restates(claim.bare, sentence.text) for sentence in source.sentences):
-        return True
-    return source.normalized.locate(claim.bare) is not None and not _denial(claim, source)
-
-
-def _denial(claim: ClaimText, source: Source) -> str:
-    """Return the word before a repeated claim in its sentence that denies it there, and that it leaves out."""
-    span = source.normalized.locate(claim.bare)
-    if span is None:
-        return ""
-    start = max((s.start for s in split_sentences(source.text) if s.start <= span.start), default=span.start)
-    denies = DENIES.search(source.text[start : span.start])
-    return denies.group() if denies else ""
-
-
 def bearing(claim: ClaimText, pool: Sources) -> tuple[int, ...]:
-    """Return the numbers of the sources that bear a claim out: of those it cites, or else the one other that does.
+    """Return the numbers of the sources that support a claim: of those it cites, or else the one other that does.
 
-    Where none does, what it cites. What cites nothing is tied to a source only where that holds nearly all of it.
+    If none does, what it cites. What cites nothing is tied to a source only if that contains nearly all of its terms.
     """
-    cited = _cited(claim, pool)
-    if not cited.sources:
+    cited = pool.cited(claim.citations)
+    if cited is None:
         other = _other_source(claim, pool, ATTACHED - CLEARLY)
         return (other,) if other else ()
     numbers = [number for number in claim.citations if 1 <= number <= len(pool.sources)]
-    held = {number: share_held(claim.bare, Sources([pool.sources[number - 1]])) for number in numbers}
-    holding = tuple(number for number in numbers if held[number] >= BARELY_HELD)
-    if any(_repeats(claim, source) for source in cited.sources):
+    shares = {number: share_held(claim.bare, Sources([pool.sources[number - 1]])) for number in numbers}
+    holding = tuple(number for number in numbers if shares[number] >= BARELY_HELD)
+    if any(source.normalized.locate(claim.bare) for source in cited.sources):
         return holding
     together = share_held(claim.bare, cited)
-    against = _disagrees(claim, cited)
-    other = _other_source(claim, pool, 0.0 if against else together) if against or together < HELD else None
+    supported = _is_supported(claim, cited)
+    other = _other_source(claim, pool, together if supported else 0.0) if not supported or together < HELD else None
     return (other,) if other else holding or tuple(numbers)
 
 
+def _is_supported(claim: ClaimText, evidence: Sources) -> bool:
+    """Return whether nothing that code computes speaks against a claim and the checker, if there is one, is for it."""
+    if any(finding.kind in CONTRADICTIONS for finding in check_claim(claim.bare, evidence)):
+        return False
+    meaning = check_meaning(claim.bare, evidence)
+    return meaning is None or meaning.supported >= LIKELY
+
+
 def _other_source(claim: ClaimText, pool: Sources, held: float) -> int | None:
-    """Return the number of a source that was not cited and bears the claim out clearly better than those that were."""
-    best, best_held = None, max(held + CLEARLY, HELD)
-    for number, source in enumerate(pool.sources, start=1):
-        if number not in claim.citations:
-            alone = pool.only(source)
-            share = share_held(claim.bare, alone)
-            if share > best_held and not _disagrees(claim, alone):
-                best, best_held = number, share
-    return best
+    """Return the number of a source that is not cited and supports the claim clearly better than those that are."""
+    shares = {
+        number: share_held(claim.bare, pool.only(source))
+        for number, source in enumerate(pool.sources, start=1)
+        if number not in claim.citations
+    }
+    better = [number for number, share in shares.items() if share > max(held + CLEARLY, HELD)]
+    ranked = sorted(better, key=lambda number: -shares[number])[:MAX_OTHERS]
+    return next((one for one in ranked if _is_supported(claim, pool.only(pool.sources[one - 1]))), None)
 
 
-def status_of(findings: Sequence[Finding], doubt: float, share_found: float) -> tuple[ClaimStatus, str]:
-    """Return the status that findings, doubt and overlap add up to, with its reason; nothing found leaves it whole."""
-    details = {finding.kind: finding.detail for finding in reversed(findings)}  # the first of each kind is told
-    against = next((details[kind] for kind in details if kind in CONTRADICTIONS), "")
-    partial = details.get(FindingKind.NAME_MISSING) or next(iter(details.values()), "")
-    if against:
-        return ClaimStatus.CONTRADICTED, against
-    if FindingKind.FIGURE_MISSING in details:
-        return ClaimStatus.UNSUPPORTED, details[FindingKind.FIGURE_MISSING]
+def status_of(measure: ClaimMeasure, doubt: float) -> tuple[ClaimStatus, str]:
+    """Return the status of a claim, with its reason, from findings, the checker and the claim's doubt.
+
+    What code computes decides, unless the checker is sure that the evidence says it: then a person is to look.
+    """
+    meaning = measure.meaning
+    details = {finding.kind: finding.detail for finding in reversed(measure.findings)}  # the first of each kind
+    supported, contradicted = (meaning.supported, meaning.contradicted) if meaning else (0.0, 0.0)
+    for kind, status in _COMPUTED:
+        if detail := details.get(kind):
+            return (ClaimStatus.PARTLY_SUPPORTED if supported >= SURE else status), detail
+    if contradicted >= CONTRADICTED:
+        return ClaimStatus.CONTRADICTED, next(iter(details.values()), "") or "its passage says otherwise"
+    if measure.claim.absent:
+        return ClaimStatus.SEARCHED, "nothing in the passages found says otherwise"
+    doubtful = next(iter(details.values()), "")
+    sure = supported >= SURE and not _CHANGED & details.keys()
     if doubt >= DOUBTED:
-        return ClaimStatus.UNSUPPORTED, partial or "the evidence hardly mentions it"
-    if partial or doubt >= DOUBTFUL or share_found < BARELY_HELD:
-        return ClaimStatus.PARTLY_SUPPORTED, partial or "only part of it is found in the evidence"
-    return ClaimStatus.SUPPORTED, "found in the evidence"
+        return ClaimStatus.UNSUPPORTED, doubtful or "its passage does not say it"
+    if doubt >= DOUBTFUL or (doubtful and not sure):
+        return ClaimStatus.PARTLY_SUPPORTED, doubtful or "its passage may not say all of it"
+    if meaning is None:
+        return ClaimStatus.NOT_CHECKED, "its words were found, their meaning was not checked"
+    return ClaimStatus.SUPPORTED, "its passage says so"
+
+
+_CHANGED = {FindingKind.REWORDED, FindingKind.COUNTED}
+"""A word that replaces another in a sentence that is repeated may turn it around, and a person sees that at once."""
+_COMPUTED = (
+    (FindingKind.CONTRADICTED, ClaimStatus.CONTRADICTED),
+    (FindingKind.FIGURE_DIFFERS, ClaimStatus.CONTRADICTED),
+    (FindingKind.FIGURE_MISSING, ClaimStatus.UNSUPPORTED),
+)
 
 
 def _faithfulness(claims: Sequence[CheckedClaim], invalid: Sequence[int], uncited: int, declined: bool) -> Score:
@@ -256,7 +263,7 @@ def _faithfulness(claims: Sequence[CheckedClaim], invalid: Sequence[int], uncite
     counts = {status: sum(checked.status is status for checked in claims) for status in WORTH}
     value = sum(WORTH[status] * count for status, count in counts.items()) / len(claims)
     value *= 1 - UNCITED_PENALTY * uncited / len(claims)
-    told = ", ".join(f"{count} {status.value}" for status, count in counts.items() if count)
+    told = ", ".join(f"{count} {in_words(status)}" for status, count in counts.items() if count)
     score = Score(value, f"{len(claims)} checked: {told}" + (f", {uncited} without a citation" if uncited else ""))
     if counts[ClaimStatus.CONTRADICTED]:
         score = at_most(CAP_CONTRADICTION, score)
@@ -280,7 +287,7 @@ def _citation_validity(claims: Sequence[CheckedClaim], invalid: Sequence[int], u
     value = sum(WORTH[checked.status] for checked in cited) / (len(cited) + uncited + len(invalid))
     if invalid:
         return at_most(CAP_INVALID_CITATION, Score(value, f"{_marks(invalid)} points to nothing"))
-    weak = sum(checked.status is not ClaimStatus.SUPPORTED for checked in cited)
+    weak = sum(WORTH[checked.status] < 1.0 for checked in cited)
     if weak:
         return Score(value, f"not supported by what they cite: {weak} of {len(cited)} cited claims")
     return Score(value, f"claims without a citation: {uncited}" if uncited else "every citation supports its claim")

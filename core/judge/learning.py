@@ -1,6 +1,7 @@
 """Learn from people's decisions how far the confidence can be trusted on this user's own answers."""
 
 from collections.abc import Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import ClassVar
@@ -20,10 +21,10 @@ from core.judge.confidence import (
     threshold_effects,
 )
 from core.judge.judge import WORTH
-from core.judge.verdict import judged_question, verdict_of
+from core.judge.verdict import RULES_ONLY, judged_question, verdict_of
 
-MOST = 200
-"""So many of the newest decisions are learned from: judging them again takes some seconds."""
+MOST = 100
+"""Maximum number of decisions, the newest, that are learned from: judging them again takes some seconds."""
 _FOLDS, _BINS = 5, 5
 
 
@@ -58,19 +59,11 @@ def learn(turns: Iterable[Turn], page_text: PageText) -> OwnReviews:
     wrong = len(drafts) - right
     if right + wrong < OwnReviews.needed or min(right, wrong) < OwnReviews.needed_of_each:
         return OwnReviews(right, wrong)
+    with ThreadPoolExecutor(thread_name_prefix="learning") as pool:
+        verdicts = list(pool.map(lambda turn: _judged_again(turn, page_text), drafts))
     shipped, stood = [], []
-    for turn in drafts:
-        verdict = verdict_of(
-            judged_question(turn.intent, turn.asked or turn.question),
-            turn.parts,
-            turn.evidence,
-            removed_markers=0,
-            page_text=page_text,
-            threshold=0.0,
-            answered=turn.verdict.answered if turn.verdict else None,
-            read=turn.verdict.read if turn.verdict else None,
-        )
-        if turn.verdict is not None and _worth(turn.verdict) >= _worth(verdict):
+    for turn, verdict in zip(drafts, verdicts, strict=True):
+        if turn.verdict is not None and (turn.verdict.critic == RULES_ONLY or _worth(turn.verdict) >= _worth(verdict)):
             shipped.append(verdict.confidence)
             stood.append(_approved(turn))
     scores = [log_odds(confidence, least=LEAST) for confidence in shipped]
@@ -88,6 +81,19 @@ def learn(turns: Iterable[Turn], page_text: PageText) -> OwnReviews:
         refitted=reliability(refitted, stood, bins=_BINS),
         refitted_error=calibration_error(refitted, stood, bins=_BINS),
         effects=threshold_effects(refitted, stood),
+    )
+
+
+def _judged_again(turn: Turn, page_text: PageText) -> Verdict:
+    return verdict_of(
+        judged_question(turn.intent, turn.asked or turn.question),
+        turn.parts,
+        turn.evidence,
+        removed_markers=0,
+        page_text=page_text,
+        threshold=0.0,
+        answered=turn.verdict.answered if turn.verdict else None,
+        read=turn.verdict.read if turn.verdict else None,
     )
 
 

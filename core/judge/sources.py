@@ -11,7 +11,9 @@ from core.text.sentences import split_sentences
 from core.text.terms import FUNCTION_WORDS, content_terms, root, specificity, stem, words
 
 NEAR_WORDS = 150
-"""So many words of the sentences that come closest to a claim are held against it, however long the sources are."""
+"""Maximum number of words of the nearest sentences that a claim is compared with, however long the sources are."""
+STRETCH_WORDS, MAX_STRETCHES = 120, 3
+"""Length of a stretch that the checker reads, and how many it reads for a claim."""
 _UNSPACED = re.compile(r"[\s.'’-]+")
 _ACRONYM = re.compile(r"\b(?:[A-Z]\.?){2,6}(?![a-z])")
 _OF_A_PLACE = re.compile(r"(?:ain|i?ans?|ish|ese|i?a|o)$")
@@ -110,6 +112,11 @@ class Sources:
         """Return some of them, with the same known."""
         return Sources(sources, self.question, self.worked_out)
 
+    def cited(self, numbers: Sequence[int]) -> "Sources | None":
+        """Return those with these numbers, counted from 1; None if there is none of them."""
+        found = [self.sources[number - 1] for number in numbers if 1 <= number <= len(self.sources)]
+        return self.only(*found) if found else None
+
     @cached_property
     def known_figures(self) -> tuple[Quantity, ...]:
         """Return the figures that no source need hold."""
@@ -133,6 +140,20 @@ class Sources:
             found.append(sentence)
             length += len(sentence.stems)
         return found
+
+    def stretches(self, terms: frozenset[str]) -> list[str]:
+        """Return the stretches around the sentences nearest to `terms`, with the heads of a table over its rows.
+
+        The nearest ones of two sources are also returned as one text, for claims that need both.
+        """
+        first = [source.sentences[0] for source in self.sources if source.sentences]
+        found: list[list[Sentence]] = []
+        for sentence in [*(sentence for _, sentence in self.ranked(terms)), *first]:
+            if len(found) < MAX_STRETCHES and not any(sentence in stretch for stretch in found):
+                found.append(_around(sentence))
+        texts = ["\n".join(one.text.strip() for one in stretch) for stretch in found]
+        other = next((n for n, stretch in enumerate(found) if stretch[0].source is not found[0][0].source), None)
+        return texts if other is None else [*texts, f"{texts[0]}\n{texts[other]}"]
 
     @cached_property
     def stems(self) -> frozenset[str]:
@@ -166,6 +187,22 @@ class Sources:
     def mentions(self, name: str) -> bool:
         """Say whether a name occurs, however it is spaced and hyphenated."""
         return stem(name) in self.stems or _UNSPACED.sub("", name.lower()) in self._squeezed
+
+
+def _around(sentence: Sentence) -> list[Sentence]:
+    """Return a sentence with its neighbours and, for a row of a table, its heads, in the order of the page."""
+    own = sentence.source.sentences
+    low, high, length = sentence.position, sentence.position + 1, len(sentence.stems)
+    while low > 0 or high < len(own):
+        nearer = (
+            low - 1 if low > 0 and (high == len(own) or sentence.position - low <= high - sentence.position) else high
+        )
+        length += len(own[nearer].stems)
+        if length > STRETCH_WORDS:
+            break
+        low, high = min(low, nearer), max(high, nearer + 1)
+    heads = [head for head in sentence.heads if head.position < low]
+    return [*sorted(heads, key=lambda head: head.position), *own[low:high]]
 
 
 def share_held(bare: str, evidence: Sources) -> float:

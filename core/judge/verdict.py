@@ -22,10 +22,10 @@ from core.judge.judge import (
 from core.judge.promise import kind_of_answer
 from core.judge.sources import Sources, share_held
 from core.text.marks import plain_text
-from core.text.plain import counted, flat
+from core.text.plain import counted, flat, shortened
 from core.text.questions import is_english
 
-RULES_ONLY = "Checked by rules only, not by a language model."
+RULES_ONLY = "Checked without a language model."
 UNPROMISED = (
     "Nothing can be promised for this kind of answer: none have been labelled right or wrong.",
     "No confidence level keeps the promised risk for this kind of answer.",
@@ -90,11 +90,11 @@ def verdict_of(
         return replace(declined, accepted=False, reasons=(unpromised,)) if unpromised else declined
     claims = tuple(_claim(checked, ordered, page_text) for checked in findings.claims)
     faithfulness, validity = _kept(findings, claims), findings.citation_validity
-    reasons = [f"“{_short(claim.text)}”: {claim.reason}." for claim in claims if claim.status in _BAD]
+    reasons = [f"“{shortened(claim.text)}”: {claim.reason}." for claim in claims if claim.status in _BAD]
     if removed_markers:
         told = f"{counted(removed_markers, 'citation')} pointed to no passage"
         validity = at_most(CAP_INVALID_CITATION, validity, told)
-    borne_out = all(claim.status is ClaimStatus.SUPPORTED for claim in claims)
+    borne_out = all(WORTH[claim.status] == 1.0 for claim in claims)
     if misled := bool(removed_markers) and not borne_out:
         faithfulness = at_most(CAP_INVALID_CITATION, faithfulness, told)
         reasons.append(f"{told} and {'were' if removed_markers > 1 else 'was'} removed.")
@@ -161,7 +161,7 @@ def held_against_pictures(verdict: Verdict, citations: Sequence[Citation]) -> Ve
         ),
         confidence=capped(verdict.confidence, [ClaimStatus.CONTRADICTED]),
         accepted=False,
-        reasons=(*verdict.reasons, *(f"“{_short(claim.text)}”: {claim.reason}." for claim in changed)),
+        reasons=(*verdict.reasons, *(f"“{shortened(claim.text)}”: {claim.reason}." for claim in changed)),
         question_back=verdict.question_back or "The file's text differs from what its page shows. Which is right?",
     )
 
@@ -173,7 +173,7 @@ def _held_against(claim: Claim, differing: Sequence[Citation]) -> Claim:
         )  # fmt: skip
         told = citation.number in claim.citations and citation.quotation in claim.text
         if WORTH[claim.status] and (own or told) and citation.read_back:
-            seen = _short(citation.read_back.recognised)
+            seen = shortened(citation.read_back.recognised)
             reason = f"on the image of page {citation.page_label} these words read “{seen}”"
             return replace(claim, status=ClaimStatus.UNSUPPORTED, reason=reason)
     return claim
@@ -202,11 +202,12 @@ def _claim(checked: CheckedClaim, evidence: Sequence[Evidence], page_text: PageT
     if checked.claim.figures:
         return _claim_of_figures(checked, evidence, page_text)
     claim, status, reason = checked.claim, checked.status, checked.reason
+    if status is ClaimStatus.SEARCHED:
+        return Claim(claim.told, claim.start, claim.end, status, reason, claim.citations)
     items = {item.number: item for item in evidence}
     bare = claim.bare
-    located = {
-        number: citation_of(claim, items[number], page_text) if number in items else None for number in claim.citations
-    }
+    numbers = claim.citations or (tuple(items) if claim.absent else ())
+    located = {number: citation_of(claim, items[number], page_text) if number in items else None for number in numbers}
     missing = [number for number, citation in located.items() if citation is None]
     found = [citation for citation in located.values() if citation is not None]
     shares = [share_held(bare, Sources.of([citation.quotation])) for citation in found]
@@ -215,7 +216,7 @@ def _claim(checked: CheckedClaim, evidence: Sequence[Evidence], page_text: PageT
         status, reason = ClaimStatus.UNSUPPORTED, "it is not tied to any page"
     elif WORTH[status] and missing:
         status, reason = ClaimStatus.UNSUPPORTED, f"no quotation for it was found on the page of [{missing[0]}]"
-    elif WORTH[status] and not claim.verbatim and max(shares) < BARELY_HELD:
+    elif WORTH[status] and not (claim.verbatim or checked.likely) and max(shares) < BARELY_HELD:
         status, reason = ClaimStatus.UNSUPPORTED, "nothing on the cited page supports it"
     quotation = None if best is None else found[best]
     return Claim(claim.told, claim.start, claim.end, status, reason, claim.citations, quotation)
@@ -252,10 +253,5 @@ def _question_back(findings: AnswerFindings) -> str:
         return f"I found little about “{findings.gaps[0].rstrip('?. ')}”. Which document or section might cover it?"
     doubtful = next((checked for checked in findings.claims if checked.status in _BAD), None)
     if doubtful is not None:
-        return f"Can you tell me where it says “{_short(doubtful.claim.told)}”, or should I look for something else?"
+        return f"Can you tell me where it says “{shortened(doubtful.claim.told)}”, or should I look for something else?"
     return "Is this what you meant? Which part matters most?"
-
-
-def _short(text: str) -> str:
-    plain = flat(text)
-    return plain if len(plain) <= 90 else plain[:87].rsplit(" ", 1)[0] + "…"

@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from core.domain.errors import SettingsError, StorageError
 from core.domain.ports import Vectors
 from core.domain.settings import Settings
-from core.models.e5_file import BLOCK, FILE, E5File, installed_e5
 from core.models.minilm import BuiltInEmbedder
+from core.text.e5_file import BLOCK, FILE, E5File, installed_e5
 from core.text.installed import verified_file
 
 WIDTH, INNER, HEADS, LAYERS = 384, 1536, 12, 12

@@ -22,8 +22,9 @@ from numpy.typing import NDArray
 
 from core.domain.answers import Span
 from core.domain.errors import StorageError
-from core.models.e5_file import E5File, installed_e5
+from core.text.e5_file import WIDTH, E5File, installed_e5
 from core.text.installed import TOKENIZER_FILE, verified_file
+from core.text.networks import open_session
 
 CELL_BORDER = " | "
 """What a table's cells are read with between them; tokens do not tell a tab from a space."""
@@ -35,8 +36,6 @@ LONGEST_ANSWER = 48
 NEARLY = math.log(2)
 """Log-odds: what is half as likely as the best, holds it and no other cell is taken for it: half an answer misleads."""
 CLS, SEP = 101, 102
-WIDTH = 384
-"""Of E5's vectors of words."""
 Numbers = NDArray[np.float32]
 
 
@@ -181,14 +180,6 @@ def _shipped(name: str) -> bytes:
     if hashlib.sha256(model).hexdigest() != card(name)["sha256"]:
         raise StorageError("The reader's file is not the expected one.", hint="Reinstall Pincite.")
     return model
-
-
-def open_session(model: bytes) -> Any:
-    import onnxruntime  # type: ignore[import-untyped]  # ships no types; takes long to import
-
-    options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = options.inter_op_num_threads = 1
-    return onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
 
 
 def _read(network: Network, head: Sequence[int], ids: Sequence[int], offsets: NDArray[np.int64], text: str) -> Window:

@@ -25,6 +25,12 @@ def flat(text: str) -> str:
     return " ".join(text.split())
 
 
+def shortened(text: str) -> str:
+    """Return a text in one line, cut after a word near its ninetieth character."""
+    plain = flat(text)
+    return plain if len(plain) <= 90 else plain[:87].rsplit(" ", 1)[0] + "…"
+
+
 def storable(text: str) -> str:
     """Without what neither SQLite nor JSON can keep: halves of characters, and zero bytes."""
     return text.encode("utf-8", "replace").decode().replace("\x00", "")

@@ -135,6 +135,17 @@ def claim_line(claim: Claim) -> str:
     return f"{line}  \n  :small[“{quoted}” · {escape(cited.document_name)}, {page}]"
 
 
+def draw_contradictions(verdict: Verdict) -> None:
+    """Show each contradicted claim beside what its page says."""
+    for claim in verdict.claims:
+        if claim.status is ClaimStatus.CONTRADICTED and (cited := claim.quotation):
+            page = escape(page_name(cited.page_label, cited.page_index))
+            where = f"{escape(cited.document_name)}, {page}"
+            said = tame(BETWEEN_CELLS.join(map(flat, claim.text.lstrip("-*•# ").split("\t"))))
+            quoted = BETWEEN_CELLS.join(map(escape, cited.quotation.split("\t")))
+            st.markdown(f"| The answer says | {where} says |\n|:--|:--|\n| {said} | “{quoted}” |")
+
+
 def draw_evaluation(turn: Turn) -> None:
     """What the judge found, claim by claim, and the way to the trace."""
     if (verdict := turn.verdict) is None:

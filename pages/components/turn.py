@@ -12,7 +12,7 @@ from core.domain.search import Intent, Mode
 from core.domain.turns import FeedbackKind, ReviewDecision, Tier, Turn, TurnSnapshot, TurnStatus, to_check
 from core.services.bootstrap import Pincite
 from core.services.exports import ExportForm
-from pages.components.answer import answer_markdown, draw_charts, draw_evaluation
+from pages.components.answer import answer_markdown, draw_charts, draw_contradictions, draw_evaluation
 from pages.components.controls import button, confirm_deletion, download, icon_button, link_to_trace, quiet, row
 from pages.components.facade import errors_told, safely
 from pages.components.page_view import draw_chips, passages_found
@@ -110,6 +110,8 @@ def draw_answer(
             st.caption(_searched(turn))
         st.caption("Closest passages found:")
         draw_chips(passages_found(turn)[:3], document_names, slot, turn.id)
+    if verdict and not (review and review.decision is ReviewDecision.REJECTED):
+        draw_contradictions(verdict)
     _draw_state(turn)
     declined = turn.verdict is not None and turn.verdict.declined  # what was not read may hold the answer
     names = [f"“{name}”" for name in document_names.values()]

@@ -16,6 +16,8 @@ from core.text.plain import counted
 
 CLAIM_MARKS: dict[ClaimStatus, tuple[str, str]] = {
     ClaimStatus.SUPPORTED: ("✓", "green"),
+    ClaimStatus.SEARCHED: ("∅", "gray"),
+    ClaimStatus.NOT_CHECKED: ("○", "gray"),
     ClaimStatus.PARTLY_SUPPORTED: ("◐", "orange"),
     ClaimStatus.UNSUPPORTED: ("?", "gray"),
     ClaimStatus.CONTRADICTED: ("✗", "red"),

@@ -95,4 +95,4 @@ def test_what_a_critic_lowered_teaches_nothing_of_the_rules() -> None:
 def _doubted(verdict: Verdict | None) -> Verdict:
     assert verdict is not None
     claims = tuple(replace(claim, status=ClaimStatus.UNSUPPORTED) for claim in verdict.claims)
-    return replace(verdict, claims=claims)
+    return replace(verdict, claims=claims, critic="a model")

@@ -10,7 +10,7 @@ from core.store.turns import SHARED
 from core.text.marks import plain_text
 from tests.graph.world import ScriptedModel, World
 
-RIGHT = "Overdue amounts bear interest at 1.5 % per month [1]. It is due at once [1]."
+RIGHT = "Overdue amounts bear interest at 1.5 % per month [1]. They bear it from the due date [1]."
 
 
 def test_a_turn_without_parts_gets_them_and_its_claims_their_place(tmp_path: Path) -> None:

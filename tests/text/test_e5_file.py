@@ -6,8 +6,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from core.models import e5_file
-from core.models.e5_file import BLOCK, E5File, installed_e5
+from core.text import e5_file
+from core.text.e5_file import BLOCK, E5File, installed_e5
 
 
 @pytest.fixture(scope="module")

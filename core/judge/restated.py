@@ -1,0 +1,141 @@
+"""Compare a claim with a sentence that it repeats or nearly repeats, word by word, whatever the language.
+
+Only what differs is found here; whether the difference changes the meaning is for the checker. Figures are compared by
+their values.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+from functools import lru_cache
+
+from core.text.numbers import MEASURES, Quantity, one_spelling, quantities, same
+
+_TOKEN = re.compile(r"\d+(?:[.,]\d+)*(?:e[-−+]?\d+|[^\W\d_]{0,3})|[^\W\d_]+(?:['’][^\W\d_]+)*|[°%‰½⅓⅔¼¾⅛⅜⅝⅞±€$£¥]")
+_NOT = re.compile(r"(?<=\bca)(n)['’]t\b|n['’]t\b|(?<=\bcan)not\b", re.IGNORECASE)
+_OPENING = re.compile(r"^[^\W\d_]+,\s+")
+"""One word and a comma, such as "No," or "However,", which the sentence that follows can do without."""
+MAX_TOKENS = 80
+MIN_LIKENESS = 0.7
+"""Share of the words of both, in order, from which on one nearly repeats the other."""
+MAX_REPLACED = 3
+"""Number of words in a row that count as replaced; more are another way to put it."""
+MAX_EXCHANGED = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """Words of a claim and the sentence's words that they replace; either may be empty."""
+
+    mine: str
+    theirs: str
+    figures: bool = False
+    """Whether two figures or units differ, or figures changed places."""
+    counted: bool = False
+    """Whether the words are next to a figure: what it counts or measures."""
+    cut_off: bool = False
+    """Whether the claim ends before these words of the sentence."""
+
+
+def changes(claim: str, sentence: str) -> tuple[Change, ...] | None:
+    """Return what a claim changed in a sentence; None if it does not nearly repeat it."""
+    told, given = _words(_OPENING.sub("", claim)), _words(sentence)
+    mine, theirs = told.tokens, given.tokens
+    if not 3 <= len(mine) <= MAX_TOKENS or not 3 <= len(theirs) <= MAX_TOKENS:
+        return None
+    if sorted(mine) == sorted(theirs):
+        return tuple(_exchanged(told, given))
+    compared = SequenceMatcher(None, mine, theirs, autojunk=False)
+    if compared.ratio() < MIN_LIKENESS and not _is_within(mine, theirs):
+        return None
+    found = list(_other_figures(told, given))
+    for tag, a, b, c, d in compared.get_opcodes():
+        if tag != "equal" and max(b - a, 0 if a == b else d - c) <= MAX_REPLACED:
+            beside_figure = a > 0 and mine[a - 1] in told.figures
+            cut_off = a == b == len(mine)
+            found += _replaced(told, mine[a:b], given, theirs[c:d], beside_figure=beside_figure, cut_off=cut_off)
+    return tuple(found)
+
+
+def _is_within(mine: Sequence[str], theirs: Sequence[str]) -> bool:
+    return any(list(mine) == list(theirs[start : start + len(mine)]) for start in range(len(theirs) - len(mine) + 1))
+
+
+def _replaced(
+    told: "_Words", mine: Sequence[str], given: "_Words", theirs: Sequence[str], *, beside_figure: bool, cut_off: bool
+) -> Iterator[Change]:
+    if "".join(mine) == "".join(theirs):  # "non profit" is "nonprofit"
+        return
+    both = bool(mine and theirs)
+    units = both and MEASURES.issuperset((*mine, *theirs))
+    yield Change(told.shown(mine), given.shown(theirs), figures=units, counted=both and beside_figure, cut_off=cut_off)
+
+
+def restates(claim: str, sentence: str) -> bool:
+    """Return whether both have the same words, however their figures, dates and units are written."""
+    return _words(claim).tokens == _words(sentence).tokens
+
+
+class _Words:
+    """The words of a text, each in one spelling; a figure is one word, by its kind and value."""
+
+    def __init__(self, text: str) -> None:
+        plain = _NOT.sub(r"\1 not", text[:2_000])
+        self.tokens: list[str] = []
+        self.figures: dict[str, Quantity] = {}
+        position = 0
+        for quantity in quantities(plain):
+            self.tokens += _tokens(plain[position : quantity.start])
+            token = _figure(quantity)
+            again = self.tokens[-1:] == [token]  # "sixty (60) days"
+            self.tokens += [] if again else [token, *_of_kind(quantity)]
+            self.figures[token] = quantity
+            position = quantity.end
+        self.tokens += _tokens(plain[position:])
+
+    def shown(self, tokens: Sequence[str]) -> str:
+        return " ".join(self.figures[token].text.strip() if token in self.figures else token for token in tokens)
+
+
+@lru_cache(maxsize=4096)
+def _words(text: str) -> _Words:
+    return _Words(text)
+
+
+def _tokens(text: str) -> list[str]:
+    return [one_spelling(match.group().casefold()) for match in _TOKEN.finditer(text)]
+
+
+def _figure(quantity: Quantity) -> str:
+    if quantity.kind == "label":
+        return f"#{quantity.digits}"
+    if quantity.kind == "date" and quantity.date[1:] != (0, 0):
+        return "#" + "-".join(map(str, quantity.date))
+    return f"#{quantity.kind if quantity.kind == 'time' else ''}{quantity.value:.12g}"
+
+
+def _of_kind(quantity: Quantity) -> list[str]:
+    return ["%"] if quantity.kind == "percent" else [quantity.unit.lower()] if quantity.kind == "money" else []
+
+
+def _other_figures(told: _Words, given: _Words) -> Iterator[Change]:
+    """Find figures that replace others of their kind, where the claim gives those nowhere."""
+    mine, theirs = Counter(told.tokens), Counter(given.tokens)
+    new = [token for token in told.figures for _ in range(mine[token] - theirs[token])]
+    lost = [token for token in given.figures for _ in range(theirs[token] - mine[token])]
+    for one in new if lost else ():
+        claimed, others = told.figures[one], [given.figures[other] for other in lost]
+        alike = [other for other in others if (claimed.kind, claimed.unit) == (other.kind, other.unit)]
+        if alike and len(new) <= len(lost) and not any(same(claimed, other) for other in others):
+            yield Change(claimed.text.strip(), alike[0].text.strip(), figures=True)
+
+
+def _exchanged(told: _Words, given: _Words) -> Iterator[Change]:
+    """Find words or figures that changed places: "85.1 of A and 87.3 of B" for "87.3 of A and 85.1 of B"."""
+    apart = [(one, other) for one, other in zip(told.tokens, given.tokens, strict=True) if one != other]
+    if 0 < len(apart) <= MAX_EXCHANGED and len(apart) * 2 <= len(told.tokens):
+        mine, theirs = apart[0]
+        figures = all(word in told.figures for pair in apart for word in pair)
+        yield Change(told.shown([mine]), given.shown([theirs]), figures=figures)

@@ -1,0 +1,168 @@
+"""The trained checker decides what a claim in other words means, and without it nothing is called supported."""
+
+from collections.abc import Sequence
+
+import pytest
+
+from core.domain.answers import AnswerPart, Claim, ClaimStatus, Verdict
+from core.domain.documents import Passage
+from core.domain.search import Evidence
+from core.judge import features
+from core.judge.citations import cite, read_typed
+from core.judge.features import LIKELY
+from core.judge.judge import judge_answer
+from core.judge.sources import MAX_STRETCHES, STRETCH_WORDS, Sources
+from core.judge.verdict import verdict_of
+from core.text.checker import Meaning, installed_checker
+from core.text.marks import read_marks
+from core.text.terms import content_terms
+
+REFUND = "The contract provides for a refund within 30 days of the purchase."
+SUSPENSION = "The Provider may suspend the Services after giving the Customer five business days' notice in writing."
+DEPOSIT = "The Landlord shall pay the Tenant interest of 2 % a year on the deposit."
+FEE = "The annual fee is £40. It is payable in advance on 1 January of each year."
+BOILER = "The boiler is inspected every autumn by the technician of the house."
+
+
+def judged(claim: str, passage: str) -> Verdict:
+    """The verdict on a draft of one claim that cites its passage."""
+    evidence = [Evidence(1, Passage("p", "d", 0, "1", passage, 0, len(passage)), "contract.pdf")]
+    parts, removed = read_typed(f"{claim} [1].", evidence)
+    cited = cite(parts, evidence, lambda *_: passage)
+    return verdict_of("", cited.parts, evidence, removed_markers=removed, page_text=lambda *_: passage, threshold=0.65)
+
+
+def claims(verdict: Verdict) -> Sequence[Claim]:
+    assert verdict.claims
+    return verdict.claims
+
+
+@pytest.mark.parametrize(
+    ("claim", "passage"),
+    [
+        ("The contract does not provide for a refund", REFUND),
+        ("Smoking is allowed in the flat", "Smoking is not allowed in the flat or in the common parts."),
+        ("The Provider may suspend the Services at once without any notice", SUSPENSION),
+        ("The Tenant shall pay the Landlord interest of 2 % a year on the deposit", DEPOSIT),
+        ("The fee is waived for the first year", FEE),
+        ("The boiler is inspected by an outside insurer", BOILER),
+        ("The tenant shall insure the premises", "The tenant may insure the premises."),
+        ("The tenant may sublet the premises", "The tenant may not sublet the premises."),
+        ("Operating costs increased sharply", "Operating costs decreased sharply."),
+        ("The document does not include a warranty", "The seller gives a warranty of two years on all parts."),
+        ("The length is 5 million", "The length is 5 mm."),
+        ("Notice is 30 business days", "Notice is 30 days."),
+        ("The fee is $500", "The fee is A$500."),
+    ],
+)
+def test_a_false_claim_in_other_words_is_not_shown_as_supported(claim: str, passage: str) -> None:
+    verdict = judged(claim, passage)
+    assert ClaimStatus.SUPPORTED not in [one.status for one in claims(verdict)]
+
+
+@pytest.mark.parametrize(
+    ("claim", "passage"),
+    [
+        ("User names have 4–30 characters", "User names must have 4 – 30 characters."),
+        ("The team has an 8-4 record", "The team finished the season 8–4."),
+        ("Avoid putting the device in water", "Do not put the device in water."),
+        (
+            "The serial number doesn't match the label",
+            "The name on the box matches the form. The serial number does not match the label.",
+        ),
+        ("Choose a location near the window", "Select the location near the window."),
+        ("The notice period is 60 days", "The notice period is sixty (60) days."),
+        ("The contract provides for a refund", REFUND),
+    ],
+)
+def test_a_true_claim_in_other_words_is_not_called_contradicted(claim: str, passage: str) -> None:
+    assert ClaimStatus.CONTRADICTED not in [one.status for one in claims(judged(claim, passage))]
+
+
+def test_a_contradicted_claim_carries_the_words_that_contradict_it() -> None:
+    (claim,) = claims(judged("The contract does not provide for a refund", f"{FEE} {REFUND}"))
+    assert claim.status is ClaimStatus.CONTRADICTED
+    assert claim.quotation is not None and "provides for a refund" in claim.quotation.quotation
+
+
+def test_that_something_is_absent_is_a_claim_beside_others() -> None:
+    verdict = judged("The fee is £40 a year, but the document does not say who owns the building", FEE)
+    fee, owner = claims(verdict)
+    assert fee.citations and fee.quotation is not None
+    assert owner.status is ClaimStatus.SEARCHED and owner.quotation is None
+
+
+def test_without_a_checker_prose_is_found_but_not_supported(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(features, "installed_checker", lambda: None)
+    (claim,) = claims(judged("On 1 January of each year the annual fee is payable in advance", FEE))
+    assert claim.status is ClaimStatus.NOT_CHECKED
+    (copied,) = claims(judged("The annual fee is £40", FEE))
+    assert copied.status is ClaimStatus.SUPPORTED
+
+
+def test_every_part_of_a_long_claim_must_be_supported() -> None:
+    checker = installed_checker()
+    assert checker is not None
+    long = f"{BOILER} {FEE} {SUSPENSION} {REFUND} {DEPOSIT}"
+    invented = (
+        "Nobody may enter the cellar at night. The garden belongs to the neighbour, who keeps eleven hens there. " * 4
+    )
+    assert checker.check(f"{long} {invented}", [long]).supported < LIKELY < checker.check(long, [long]).supported
+    assert checker.check("Anything", []) == Meaning(0.0, 0.0)
+
+
+def test_the_checker_reads_the_stretches_nearest_to_a_claim() -> None:
+    filler = [
+        f"Paragraph {number} of the house rules concerns bicycles and prams in hall {number}." for number in range(80)
+    ]
+    sources = Sources.of([" ".join([*filler[:40], REFUND, *filler[40:]]), FEE])
+    stretches = sources.stretches(frozenset(content_terms("a refund for the purchase")))
+    assert REFUND in stretches[0]
+    assert len(stretches) <= MAX_STRETCHES + 1
+    assert all(len(one.split()) <= 2 * STRETCH_WORDS for one in stretches)
+    assert any(REFUND in one and "£40" in one for one in stretches), "two sources are also read together"
+
+
+def test_a_row_of_a_table_is_read_with_its_heads() -> None:
+    rows = "\n".join(f"Item {number} {number}.5 {number}.7" for number in range(1, 31))
+    table = f"Results in million euros 2023 2022\n{rows}\nNet income 180 175"
+    (stretch, *_) = Sources.of([table]).stretches(frozenset(content_terms("net income")))
+    assert stretch.startswith("Results in million euros 2023 2022") and stretch.endswith("Net income 180 175")
+
+
+@pytest.mark.parametrize(
+    "decline", ["{}", "{}, but the garden has a wooden fence", "The garden has a wooden fence, but {}"]
+)
+def test_what_is_said_to_be_absent_is_searched_for_in_every_passage(decline: str) -> None:
+    answer = decline.format("the documents do not say who pays the deposit")
+    sources = ["The garden has a wooden fence.", "The tenant pays the deposit of 900 euros when the lease is signed."]
+    parts = read_marks(f"{answer[0].upper()}{answer[1:]} [1].")[0]
+    findings = judge_answer("", parts, sources)
+    assert not findings.declined
+    assert ClaimStatus.CONTRADICTED in [one.status for one in findings.claims if one.claim.absent]
+
+
+def test_what_the_evidence_itself_says_is_not_there_is_an_ordinary_claim() -> None:
+    source = "The tenant is not required to provide information to the landlord."
+    findings = judge_answer("", (AnswerPart(source, (1,)),), [source])
+    assert not findings.declined and [one.status for one in findings.claims] == [ClaimStatus.SUPPORTED]
+
+
+def test_a_long_claim_is_read_in_even_parts() -> None:
+    checker = installed_checker()
+    assert checker is not None
+    sentences = f"{BOILER} {FEE} {SUSPENSION} {REFUND} {DEPOSIT}".split(". ")
+    for count in range(1, len(sentences) + 1):
+        claim = ". ".join(sentences[:count])
+        assert checker.check(claim, [f"{BOILER} {FEE} {SUSPENSION} {REFUND} {DEPOSIT}"]).contradicted < LIKELY
+
+
+def test_a_claim_in_another_language_than_its_page_is_quoted_by_its_meaning() -> None:
+    page = "Die Wohnung liegt im zweiten Stock. Die Kündigungsfrist beträgt drei Monate. Der Keller ist trocken."
+    (claim,) = claims(judged("The notice period is three months", page))
+    assert claim.quotation is not None and "Kündigungsfrist" in claim.quotation.quotation
+
+
+def test_an_answer_that_only_declines_is_no_claim_unless_its_passage_contradicts_it() -> None:
+    decline = (AnswerPart("The document does not say who owns the building."),)
+    assert judge_answer("Who owns the building?", decline, [FEE]).declined
