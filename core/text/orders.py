@@ -1,15 +1,33 @@
-"""Text that speaks to the machine that reads it instead of to its reader: orders, false roles, marks of a prompt.
+"""Find text that tells the language model that reads it what to do: documents are data, never instructions.
 
-By form, not by topic: an imperative at the beginning of a clause, or marks that only prompts hold. A contract that says
-what "the tenant shall ignore" is none.
+The usual forms of such orders are patterns. Others are found by a small model over runs of letters, which looks at
+every sentence, and the trained checker, which confirms what that finds suspicious (`python -m benchmarks fit-orders`).
 """
 
+import base64
+import json
 import re
+import zlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache, lru_cache
+from importlib.resources import files
+
+import numpy as np
+from numpy.typing import NDArray
 
 from core.domain.answers import Span
+from core.domain.logistic import LogisticModel, log_odds
+from core.text.checker import ORDER_CLAIM, installed_checker
+from core.text.sentences import split_sentences
 
 LONGEST_ORDER = 300
-"""Characters shown and withheld from where an order begins, at most to the end of its sentence."""
+"""Maximum number of characters that are shown and withheld."""
+BUCKETS = 1 << 15
+RUNS = range(2, 6)
+"""Lengths of the runs of letters within words that are counted."""
+MIN_PROBABILITY = 0.01
+"""The checker's probabilities count as log-odds up to that of this one."""
 _CLAUSE = (
     r"(?:^|[.!?:;>\n\r\"“”«(\[*#-])[ \t]{0,4}"
     r"(?:please |kindly |now |and |then |important[:,] |attention[:,] |bitte |veuillez |por favor,? )?"
@@ -71,10 +89,50 @@ _ORDERS = (
 )
 _ORDER = re.compile("|".join(f"(?:{one})" for one in _ORDERS), re.IGNORECASE)
 _ENDS = re.compile(r"[.!?](?=\s|$)|\n\s{0,9}\n")
+Weights = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class OrderModel:
+    """Weights of the runs of letters, the log-odds from which on the checker is asked, and how both are weighed."""
+
+    letters: Weights
+    bias: float
+    screen: float
+    both: LogisticModel
+    """Of `letters` and `checker`, log-odds."""
+    alone: float
+    """Minimum log-odds of the letters where there is no checker."""
+
+    def log_odds(self, text: str) -> float:
+        return self.bias + float(runs_of_letters(text) @ self.letters)
+
+
+def runs_of_letters(text: str) -> Weights:
+    """Return the shares of the runs of letters of a text, by hash; shape (BUCKETS,), of length one."""
+    counts = np.zeros(BUCKETS)
+    for word in text.casefold().split():
+        padded = f" {word} "
+        for size in RUNS:
+            for start in range(max(1, len(padded) - size + 1)):
+                counts[zlib.crc32(padded[start : start + size].encode()) % BUCKETS] += 1
+    shares = np.sqrt(counts)
+    length = float(np.linalg.norm(shares))
+    return shares / length if length else shares
 
 
 def orders_in(text: str) -> list[Span]:
-    """Where a text speaks to the machine, each to the end of its sentence."""
+    """Return where a text tells a language model what to do, each to the end of its sentence."""
+    found = known_orders(text)
+    for span in split_sentences(text):
+        known = any(one.start < span.end and span.start < one.end for one in found)
+        if not known and _is_order(text[span.start : span.end]):
+            found.append(Span(span.start, min(span.end, span.start + LONGEST_ORDER)))
+    return sorted(found, key=lambda span: span.start)
+
+
+def known_orders(text: str) -> list[Span]:
+    """Return the orders in one of the usual forms."""
     found: list[Span] = []
     for match in _ORDER.finditer(text):
         if found and match.start() < found[-1].end:
@@ -86,7 +144,39 @@ def orders_in(text: str) -> list[Span]:
 
 
 def without_orders(text: str) -> str:
-    """The text as a model is sent it: what speaks to the machine is left out, and that it was."""
+    """Return the text as a model is sent it: with a mark in place of each order."""
     for span in reversed(orders_in(text)):
         text = f"{text[: span.start]}[…]{text[span.end :]}"
     return text
+
+
+@lru_cache(maxsize=16_384)
+def _is_order(sentence: str) -> bool:
+    model = shipped_order_model()
+    letters = model.log_odds(sentence)
+    if letters < model.screen:
+        return False
+    checker = installed_checker()
+    if checker is None:
+        return letters >= model.alone
+    return model.both.log_odds(measured(letters, checker.check(ORDER_CLAIM, [sentence]).supported)) >= 0
+
+
+def measured(letters: float, checked: float) -> dict[str, float]:
+    """Return what the model of both weighs."""
+    return {"letters": letters, "checker": log_odds(checked, least=MIN_PROBABILITY)}
+
+
+@cache
+def shipped_order_model() -> OrderModel:
+    """Load the model that comes with the program."""
+    data = json.loads(files("core.text").joinpath("orders.json").read_text(encoding="utf-8"))
+    letters = np.frombuffer(base64.b64decode(data["letters"]), dtype=np.int8) * data["scale"]
+    return OrderModel(letters, data["bias"], data["screen"], LogisticModel.from_json(data["both"]), data["alone"])
+
+
+def packed(letters: Sequence[float] | Weights) -> tuple[str, float]:
+    """Return weights as base64 of signed bytes, and their scale."""
+    values = np.asarray(letters)
+    scale = float(np.abs(values).max()) / 127
+    return base64.b64encode(np.round(values / scale).astype(np.int8).tobytes()).decode(), scale
