@@ -25,6 +25,7 @@ MEANING = ("supported", "contradicted")
 """Names of the features that come from the trained checker."""
 REPEATED = Meaning(1.0, 0.0)
 LIKELY = 0.5
+"""Minimum probability of the checker that the evidence supports a claim more likely than not."""
 MIN_PROBABILITY = 0.01
 """The checker's probabilities count as log-odds up to that of this one."""
 

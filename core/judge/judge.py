@@ -234,8 +234,10 @@ def status_of(measure: ClaimMeasure, doubt: float) -> tuple[ClaimStatus, str]:
             return (ClaimStatus.PARTLY_SUPPORTED if supported >= SURE else status), detail
     if contradicted >= CONTRADICTED:
         return ClaimStatus.CONTRADICTED, next(iter(details.values()), "") or "its passage says otherwise"
-    if measure.claim.absent:
+    if measure.claim.absent and meaning:
         return ClaimStatus.SEARCHED, "nothing in the passages found says otherwise"
+    if measure.claim.absent:
+        return ClaimStatus.NOT_CHECKED, "whether the passages found say otherwise was not checked"
     doubtful = next(iter(details.values()), "")
     sure = supported >= SURE and not _CHANGED & details.keys()
     if doubt >= DOUBTED:

@@ -202,7 +202,7 @@ def _claim(checked: CheckedClaim, evidence: Sequence[Evidence], page_text: PageT
     if checked.claim.figures:
         return _claim_of_figures(checked, evidence, page_text)
     claim, status, reason = checked.claim, checked.status, checked.reason
-    if status is ClaimStatus.SEARCHED:
+    if claim.absent and status in (ClaimStatus.SEARCHED, ClaimStatus.NOT_CHECKED):
         return Claim(claim.told, claim.start, claim.end, status, reason, claim.citations)
     items = {item.number: item for item in evidence}
     bare = claim.bare

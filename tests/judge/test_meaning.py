@@ -96,6 +96,8 @@ def test_without_a_checker_prose_is_found_but_not_supported(monkeypatch: pytest.
     monkeypatch.setattr(features, "installed_checker", lambda: None)
     (claim,) = claims(judged("On 1 January of each year the annual fee is payable in advance", FEE))
     assert claim.status is ClaimStatus.NOT_CHECKED
+    _, absent = claims(judged("The annual fee is £40, but the document does not say who owns the building", FEE))
+    assert absent.status is ClaimStatus.NOT_CHECKED
     (copied,) = claims(judged("The annual fee is £40", FEE))
     assert copied.status is ClaimStatus.SUPPORTED
 
