@@ -4,17 +4,17 @@ The headline is graded (`grading`): what an answer says first, before what prove
 """
 
 import argparse
-import ast
 import json
+import re
 import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from benchmarks.corpus import Corpus, open_corpus
-from benchmarks.judged import Answered, line, report
+from benchmarks.judged import Answered, contains, line, report
 from benchmarks.measures import Question, read_questions
-from core.domain.answers import AnswerPart, PartKind
+from core.domain.answers import AnswerPart, Form, PartKind, form_of, listed_passages
 from core.domain.documents import DocumentStatus
 from core.domain.ports import ChatModel
 from core.domain.search import Evidence, Mode
@@ -27,14 +27,17 @@ from core.judge.claims import declines
 from core.models.quoting import Quoting
 from core.models.registry import choose_engine
 from core.models.served import ServedChat
+from core.search.fuse import fuse_rankings
 from core.search.plan import plan_question
 from core.text.marks import plain_text
-from core.text.numbers import quantities, same, stated_scales
-from core.text.quotations import NormalizedText, best_quotation
+from core.text.quotations import best_quotation
 from core.text.sentences import split_sentences
 
 SECONDS_PER_QUESTION = 600.0
 BEST_SENTENCE = "best sentence"
+PLAIN_SEARCH, PLAIN = "plain search", ("keyword", "dense")
+SHOWN_WORDS = 250
+"""Maximum number of words of listed passages."""
 
 
 class Silent:
@@ -74,7 +77,10 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
         reference = gold[question.id]
         own, sent = answer_one(corpus, graph, engine, question, reference)
         answered.append(own)
-        beside = {BEST_SENTENCE: best_sentence(corpus, question, reference)}
+        beside = {
+            BEST_SENTENCE: best_sentence(corpus, question, reference),
+            PLAIN_SEARCH: plain_search(corpus, question, reference),
+        }
         if isinstance(engine, ServedChat):
             beside[engine.name] = bare(corpus, engine, question, reference, sent)
             beside["quoting"], _ = answer_one(corpus, graph, Quoting(), question, reference)
@@ -130,26 +136,63 @@ def answer_one(
     started = time.perf_counter()
     final = TurnState(**graph.invoke(TurnState(question.text, Mode.DOCUMENTS, chosen), context=context))
     seconds = time.perf_counter() - started
+    form = form_of(final.parts, final.verdict)
     text = " ".join(plain_text(final.parts).split())
     places = [(corpus.names[citation.document_id], citation.page_index) for citation in final.citations]
     answered = Answered(
         question=question,
         reference=gold,
-        headline=headline_of(final.parts),
+        headline=headline_of(final.parts) if form is Form.ANSWER else "",
         answer=text,
-        declined=any(part.kind is PartKind.DECLINE for part in final.parts)
-        or bool(final.verdict and final.verdict.declined),
+        declined=form is Form.NOT_FOUND,
         flagged=final.flagged,
-        warned=final.flagged or bool(final.verdict and tier_of(final.verdict) is Tier.CHECK),
-        confidence=final.verdict.confidence if final.verdict else None,
+        warned=final.flagged
+        or bool(form is not Form.EVIDENCE and final.verdict and tier_of(final.verdict) is Tier.CHECK),
+        confidence=final.verdict.confidence if final.verdict and form is not Form.EVIDENCE else None,
         possible=_possible(corpus, question, gold),
         contained=contains(text, gold),
         cited=len(places),
         cited_on_evidence=sum(place in question.evidence for place in places),
         seconds=seconds,
         prose=any(part.kind is PartKind.PROSE for part in final.parts),
+        passages=_as_shown(final.parts) if form is Form.EVIDENCE else (),
     )
     return answered, final.evidence[: final.usage.passages if final.usage else None]
+
+
+def _as_shown(parts: Sequence[AnswerPart]) -> tuple[str, ...]:
+    """Return the words of the passages that are listed, SHOWN_WORDS in all."""
+    texts = ["\n".join(part.text for part in one.parts) for one in listed_passages(parts)]
+    return _within(texts)
+
+
+def _within(texts: Sequence[str], room: int = SHOWN_WORDS) -> tuple[str, ...]:
+    kept = []
+    for text in texts:
+        ends = [match.end() for match in re.finditer(r"\S+", text)][:room]
+        kept += [text[: ends[-1]]] if ends else []
+        room -= len(ends)
+    return tuple(kept)
+
+
+def plain_search(corpus: Corpus, question: Question, gold: str) -> Answered:
+    """Show the first passages of BM25 and dense search, fused by reciprocal rank, as many words as are listed."""
+    chosen = [corpus.ids[name] for name in question.documents]
+    started = time.perf_counter()
+    plan = plan_question(question.text)
+    result = corpus.retriever.search(plan, corpus.documents, context_characters=corpus.context_characters, scope=chosen)
+    known = {one.passage.id: one.passage.text for stage in PLAIN for one in result.rankings.get(stage, ())}
+    ranked = fuse_rankings([([one.passage.id for one in result.rankings.get(stage, ())], 1.0) for stage in PLAIN])
+    return Answered(
+        question=question,
+        reference=gold,
+        headline="",
+        answer="",
+        declined=not ranked,
+        possible=_possible(corpus, question, gold),
+        seconds=time.perf_counter() - started,
+        passages=_within([known[identity] for identity, _ in ranked]),
+    )
 
 
 def bare(corpus: Corpus, engine: ServedChat, question: Question, gold: str, evidence: Sequence[Evidence]) -> Answered:
@@ -214,33 +257,6 @@ def _possible(corpus: Corpus, question: Question, gold: str) -> bool:
     return question.answerable and contains("\n".join(pages), gold)
 
 
-def contains(text: str, gold: str) -> bool:
-    """Say whether a text holds the gold answer: figures by value, scale and unit; words verbatim; lists wholly."""
-    items = _items(gold)
-    return bool(items) and held_items(text, gold) == len(items)
-
-
-def held_items(text: str, gold: str) -> int:
-    """How many items of a list (or whether the one value) a text holds."""
-    return sum(_holds(text, item) for item in _items(gold))
-
-
-def _items(gold: str) -> list[str]:
-    try:
-        value = ast.literal_eval(gold)
-    except (ValueError, SyntaxError):
-        value = gold
-    return [str(item).strip() for item in (value if isinstance(value, list) else [gold]) if str(item).strip()]
-
-
-def _holds(text: str, item: str) -> bool:
-    figures = quantities(item)
-    if len(figures) == 1 and len(item) - (figures[0].end - figures[0].start) <= 2:
-        scales = stated_scales(text)
-        return any(same(figures[0], given, scales) and same(given, figures[0], scales) for given in quantities(text))
-    return NormalizedText(text.casefold()).locate(item.casefold()) is not None
-
-
 def render(result: dict[str, Any]) -> str:
     groups = [("all", result), *result["by_kind"].items(), *result["by_tag"].items()]
     groups += [(name, part) for name, part in result["baselines"].items()]
@@ -251,7 +267,8 @@ def render(result: dict[str, Any]) -> str:
 
 
 SHOWN = (
-    "questions", "answered", "right", "right_of_answered", "right_unwarned", "wrong_unwarned", "declined_wrongly",
+    "questions", "answered", "useful_3", "useful_5", "wrong_shown",
+    "right", "right_of_answered", "right_unwarned", "wrong_unwarned", "declined_wrongly",
     "declined_unanswerable", "words_p50", "citations_on_evidence_page", "ece", "aurc", "coverage_at_10_percent_risk",
     "seconds_p50", "warned", "flagged", "possible", "contained",
 )  # fmt: skip

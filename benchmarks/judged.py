@@ -1,5 +1,6 @@
 """Answers beside their references, and what they are worth together."""
 
+import ast
 import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -11,6 +12,10 @@ from benchmarks.measures import Question, bootstrap_interval
 from benchmarks.prose_grading import grade_prose
 from benchmarks.selective import coverage_at_risk, risk_coverage_area
 from core.judge.confidence import calibration_error
+from core.models.relevant import MAX_PASSAGES
+from core.text.numbers import quantities, same, stated_scales
+from core.text.quotations import NormalizedText
+from core.text.sentences import split_sentences
 
 UNANSWERABLE = "unanswerable"
 RISK = 0.1
@@ -41,6 +46,8 @@ class Answered:
     seconds: float = 0.0
     prose: bool = False
     """A language model wrote it: all of it is graded, as prose."""
+    passages: tuple[str, ...] = ()
+    """Passages that are listed where nothing is answered, best first."""
 
     @property
     def right(self) -> bool:
@@ -53,11 +60,56 @@ class Answered:
             return grade_prose(self.question.text, self.reference, self.answer)
         return grade(self.question.text, self.reference, self.headline)
 
+    def useful(self, passages: int = MAX_PASSAGES) -> bool:
+        """Whether it is right, or one of the first passages shown holds the reference."""
+        return self.right or (
+            self.question.answerable
+            and any(shows(self.question.text, self.reference, text) for text in self.passages[:passages])
+        )
+
+    @property
+    def wrong_shown(self) -> bool:
+        """Whether a wrong answer is shown without a warning; a list of passages answers nothing."""
+        return not (self.right or self.warned or self.passages)
+
     @property
     def kind(self) -> str:
         if not self.question.answerable:
             return UNANSWERABLE
         return read_reference(self.question.text, self.reference).kind.value
+
+
+def shows(question: str, reference: str, text: str) -> bool:
+    """Say whether a passage, or one of its sentences or rows, is graded as right or contains the reference."""
+    pieces = [text[span.start : span.end] for span in split_sentences(text)]
+    return contains(text, reference) or any(grade(question, reference, piece) for piece in (text, *pieces))
+
+
+def contains(text: str, gold: str) -> bool:
+    """Say whether a text holds the gold answer: figures by value, scale and unit; words verbatim; lists wholly."""
+    items = _items(gold)
+    return bool(items) and held_items(text, gold) == len(items)
+
+
+def held_items(text: str, gold: str) -> int:
+    """How many items of a list (or whether the one value) a text holds."""
+    return sum(_holds(text, item) for item in _items(gold))
+
+
+def _items(gold: str) -> list[str]:
+    try:
+        value = ast.literal_eval(gold)
+    except (ValueError, SyntaxError):
+        value = gold
+    return [str(item).strip() for item in (value if isinstance(value, list) else [gold]) if str(item).strip()]
+
+
+def _holds(text: str, item: str) -> bool:
+    figures = quantities(item)
+    if len(figures) == 1 and len(item) - (figures[0].end - figures[0].start) <= 2:
+        scales = stated_scales(text)
+        return any(same(figures[0], given, scales) and same(given, figures[0], scales) for given in quantities(text))
+    return NormalizedText(text.casefold()).locate(item.casefold()) is not None
 
 
 def report(answered: Sequence[Answered]) -> dict[str, Any]:
@@ -74,7 +126,7 @@ def report(answered: Sequence[Answered]) -> dict[str, Any]:
 def summary(answered: Sequence[Answered]) -> dict[str, Any]:
     """Shares of questions; an answer to what nothing answers is wrong wherever answers are counted."""
     answerable = [one for one in answered if one.question.answerable]
-    given = [one for one in answered if not one.declined]
+    given = [one for one in answered if not one.declined and not one.passages]
     possible = [one for one in answerable if one.possible]
     to_the_point = [one for one in given if one.question.answerable and one.question.evidence]
     right = [one.right for one in answerable]
@@ -83,6 +135,9 @@ def summary(answered: Sequence[Answered]) -> dict[str, Any]:
         "answered": len(given),
         "right": _share(right),
         "right_interval": bootstrap_interval([float(value) for value in right]),
+        "useful_3": _share(one.useful(3) for one in answerable),
+        "useful_5": _share(one.useful() for one in answerable),
+        "wrong_shown": _share(one.wrong_shown for one in answered),
         "right_of_answered": _share(one.right for one in given),
         "right_unwarned": _share(one.right for one in given if not one.warned),
         "wrong_unwarned": _share(not (one.right or one.warned) for one in answered),
@@ -128,6 +183,8 @@ def line(one: Answered) -> str:
             "confidence": one.confidence,
             "right": one.right,
             "declined": one.declined,
+            "passages": list(one.passages),
+            "useful": one.useful(),
             "warned": one.warned,
             "flagged": one.flagged,
             "answerable": one.question.answerable,

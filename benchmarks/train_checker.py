@@ -50,7 +50,7 @@ class Course:
 
 COURSES = (Course(4e-4, 0.9, 6, 1), Course(5e-4, 0.88, 6, 2), Course(4e-4, 0.9, 6, 3))
 """The shipped weights are the mean of what these end with."""
-CPU_SHARE, CPU_LAYERS = 0.05, 6
+CPU_SHARE, CPU_LAYERS = 0.03, 6
 """Share of the open rows, and number of trained layers, of a course on the processor."""
 TEACHER_COURSE = Course(4e-5, 1.0, 3.5, 9)
 WARMUP, WEIGHT_DECAY = 0.06, 0.01

@@ -21,6 +21,7 @@ from benchmarks.baselines import Bm25
 from benchmarks.corpus import cache_directory
 from benchmarks.measures import DEPTHS, mean, ndcg, recall
 from core.documents.passages import split_pages
+from core.domain.answers import lists_passages
 from core.domain.documents import Block, BlockKind, Document, Page, PageKey, PageStatus
 from core.domain.ports import ChatModel, PdfInfo
 from core.domain.search import Intent, SearchPlan, SearchResult
@@ -172,7 +173,7 @@ def observe(world: World, engine: ChatModel, turn: Labelled) -> Outcome:
     state = retriever(state, runtime)
     pages = pages_of(listening.found) if listening.found else [item.passage.page for item in state.evidence]
     chance = chance_of_answer(state.asked, state.evidence) if state.evidence else 0.0
-    return Outcome(turn, tuple(pages), state.intent, chance, bool(state.options))
+    return Outcome(turn, tuple(pages), state.intent, chance, lists_passages(state.parts))
 
 
 def _prepared(

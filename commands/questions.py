@@ -1,7 +1,7 @@
 """Commands that answer: `ask`, and `check`, which asks every reviewed question again."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -150,12 +150,26 @@ def turn_as_json(turn: "Turn") -> dict[str, Any]:
         "verdict": to_plain(turn.verdict) if turn.verdict else None,
         "confidence": turn.verdict.confidence if turn.verdict else None,
         "requires_review": turn.status is TurnStatus.FLAGGED,
+        "form": turn.form,
+        "evidence_shown": list(_evidence_shown(turn)),
         "tier": turn.tier,
         "warned": turn.tier is not Tier.ANSWERED,
         "reasons": list(turn.reasons),
         "path": list(turn.path),
         "trace": [to_plain(step) for step in turn.trace],
     }
+
+
+def _evidence_shown(turn: "Turn") -> Iterator[dict[str, str]]:
+    """Yield the passages that are listed instead of an answer, as they are shown."""
+    from core.domain.answers import Form, listed_passages
+
+    items = {item.number: item for item in turn.evidence}
+    for one in listed_passages(turn.final_parts) if turn.form is Form.EVIDENCE else ():
+        for number in one.numbers[:1]:
+            item = items[number]
+            text = "\n".join(part.text for part in one.parts)
+            yield {"text": text, "document": item.document_name, "page_label": item.passage.page_label}
 
 
 def _part_as_json(part: "AnswerPart") -> dict[str, Any]:
@@ -173,13 +187,14 @@ def turn_as_text(turn: "Turn") -> str:
 
     The answer is indented, and only what Pincite says begins a line: nothing in an answer looks like it.
     """
+    from core.domain.answers import Form
     from core.domain.turns import Tier, TurnStatus, to_check
 
     flagged = turn.status is TurnStatus.FLAGGED
     parts = [
         "\n".join(f"  {line}".rstrip() for line in turn.answer.strip().splitlines()),
         "\n".join(map(_source, turn.citations)),
-        _sure(turn.verdict) if turn.verdict and not flagged else "",
+        _sure(turn.verdict) if turn.verdict and not flagged and turn.form is not Form.EVIDENCE else "",
         to_check(turn) if turn.tier is Tier.CHECK else "",
     ]
     if flagged:

@@ -35,6 +35,8 @@ JSON_KEYS = [
         "verdict",
         "confidence",
         "requires_review",
+        "form",
+        "evidence_shown",
         "tier",
         "warned",
         "reasons",

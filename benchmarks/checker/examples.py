@@ -30,7 +30,17 @@ A short course sees a quarter of these sentences, and each line in one other pas
 OWN_REPEATS = 3
 BESIDE = 0.25
 """Share of our own claims that a short course also sees with a second passage beside theirs."""
-OWN_LEFT_OUT = "own-7"
+OWN_LEFT_OUT = frozenset({"own-7", "own-14"})
+JOINED = 4
+"""Number of pairs of a passage's own claims that are joined to one claim, which holds only if both hold."""
+JOINTS = {
+    "en": (", and ", " and ", "; ", ", but ", ", while ", ": ", " – "),
+    "de": (", und ", " und ", "; ", ", aber ", ": ", " – "),
+    "fr": (", et ", " et ", " ; ", ", mais ", " : ", " – "),
+    "es": (", y ", " y ", "; ", ", pero ", ": ", " – "),
+    "it": (", e ", " e ", "; ", ", ma ", ": ", " – "),
+    "nl": (", en ", " en ", "; ", ", maar ", ": ", " – "),
+}
 SHARES = {
     "clcd": 0.5,
     "conjnli-adversarial": 0.3,
@@ -82,13 +92,13 @@ def load_rows(folder: Path, part: str, *, seed: int, shipped: bool = True, share
     if part == "train" and shipped:
         rows = [row for row in rows if chance.random() < share * SHARES.get(row.source, 1.0)]
         rows += list(_verbatim(rows, chance))
-        own = [row for row in own_rows(chance, BESIDE if share < 1 else 1.0) if row.source != OWN_LEFT_OUT]
+        own = [row for row in own_rows(chance, BESIDE if share < 1 else 1.0) if row.source not in OWN_LEFT_OUT]
         whole = share == 1
         orders = [*order_rows(rows, chance, ORDER_REPEATS if whole else 1, ORDINARY if whole else ORDINARY // 4)]
         return rows + orders + own * (OWN_REPEATS if whole else 1)
     if part == "test" and shipped:
         rows += order_rows(rows, chance, 0, ORDINARY // 8, left_out=True)
-        rows += [row for row in own_rows(chance) if row.source == OWN_LEFT_OUT]
+        rows += [row for row in own_rows(chance) if row.source in OWN_LEFT_OUT]
     return rows
 
 
@@ -113,12 +123,35 @@ def own_rows(chance: random.Random, beside_share: float = 1.0) -> Iterator[Row]:
             for claim, label, *_ in one["claims"]:
                 row = Row(source, f"{source}:{number}", claim, one["passage"], LABELS[label])
                 yield row
-                if source != OWN_LEFT_OUT and others and chance.random() < beside_share:
+                if source not in OWN_LEFT_OUT and others and chance.random() < beside_share:
                     beside = [one["passage"], chance.choice(others)]
                     chance.shuffle(beside)
                     yield replace(row, context="\n".join(beside))
                     if chance.random() < 0.3:
                         yield replace(row, context=chance.choice(others), label=LABELS["not there"])
+            for claim, label in _joined(one, chance):
+                yield Row(source, f"{source}:{number}", claim, one["passage"], label)
+
+
+def _joined(passage: dict[str, Any], chance: random.Random) -> Iterator[tuple[str, int]]:
+    """Yield pairs of a passage's claims as one sentence: half of them with two true claims, the others with one."""
+    true = [one for one in passage["claims"] if one[1] == "supported"]
+    false = [one for one in passage["claims"] if one[1] != "supported"]
+    if len(true) < 2 or not false:
+        return
+    for number in range(JOINED):
+        first, second = chance.sample(true, 2) if number < JOINED // 2 else (chance.choice(true), chance.choice(false))
+        label = LABELS[second[1]]
+        pair = [first[0], second[0]]
+        chance.shuffle(pair)
+        joint = chance.choice(JOINTS[passage["language"]])
+        yield f"{pair[0].rstrip('.')}{joint}{_continued(pair[1])}", label
+
+
+def _continued(sentence: str) -> str:
+    """Return a sentence as it goes on within another: in lower case, unless a name or an abbreviation opens it."""
+    word = sentence.split(maxsplit=1)[0]
+    return sentence if word[1:] != word[1:].lower() or len(word) == 1 else sentence[0].lower() + sentence[1:]
 
 
 def order_rows(

@@ -32,7 +32,7 @@ GROUP, LEVELS = 64, 6
 """Values of a teacher's matrix that share a scale, and steps on either side of zero."""
 OF_A_SOURCE, OF_LEFT_OUT = 150, 8_000
 """Maximum number of examples to measure on: of each source that is never learned from, and of the left-out keys."""
-OURS = (examples.OWN_LEFT_OUT, "orders")
+OURS = (*examples.OWN_LEFT_OUT, "orders")
 PIECES = 3
 """Files that the weights come back in."""
 TEACHER_SECONDS, COURSE_SECONDS = 170.0, 265.0

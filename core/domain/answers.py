@@ -32,7 +32,9 @@ class PartKind(Key):
     DECLINE = "decline"
     """Says, by the engine's own decision, that the documents do not answer."""
     NOTE = "note"
-    """Says how far the quotations before it go; it states nothing of the documents."""
+    """Says how far the quotations before it go, or where those behind it stand; it states nothing of the documents."""
+    EVIDENCE = "evidence"
+    """Opens a list of passages, which is shown where no answer is sure and claims nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +52,8 @@ class AnswerPart:
     """What a FIGURE states, or is computed from."""
     computation: Computation | None = None
     """How a FIGURE follows from its figures; None: it states them."""
+    marked: tuple[Span, ...] = ()
+    """Of a passage that is shown as evidence: its likeliest words, in its text."""
 
     @property
     def verbatim(self) -> bool:
@@ -59,6 +63,40 @@ class AnswerPart:
 def engine_declines(parts: Sequence[AnswerPart]) -> bool:
     """Whether the engine says how sure it is that nothing answers; what it quotes then is no answer."""
     return bool(parts) and parts[0].kind is PartKind.DECLINE and parts[0].probability is not None
+
+
+def lists_passages(parts: Sequence[AnswerPart]) -> bool:
+    """Whether passages are shown as evidence, and nothing is answered."""
+    return bool(parts) and parts[0].kind is PartKind.EVIDENCE
+
+
+@dataclass(frozen=True, slots=True)
+class ListedPassage:
+    """A passage of a list: a line that says where it is, and its words (or that nothing was found there)."""
+
+    where: str
+    parts: tuple[AnswerPart, ...]
+
+    @property
+    def numbers(self) -> tuple[int, ...]:
+        return tuple(dict.fromkeys(number for part in self.parts for number in part.numbers))
+
+
+def listed_passages(parts: Sequence[AnswerPart]) -> tuple[ListedPassage, ...]:
+    """Return the passages that are shown where no answer is sure."""
+    found: list[ListedPassage] = []
+    for part in (part for part in parts if part.text.strip()):
+        if part.kind is PartKind.EVIDENCE:
+            continue
+        starts = part.kind in (PartKind.NOTE, PartKind.DECLINE)
+        last = found[-1] if found else None
+        if part.kind is PartKind.NOTE and last and not last.parts:
+            found[-1] = ListedPassage(f"{last.where} {part.text}", ())
+        elif starts or last is None:
+            found.append(ListedPassage(part.text, ()))
+        else:
+            found[-1] = ListedPassage(last.where, (*last.parts, part))
+    return tuple(found)
 
 
 class Likeness(Key):
@@ -186,6 +224,22 @@ class Verdict:
     """The probability that what code reads off the evidence is the answer, where that was weighed too."""
     calibrated: bool = True
     """Whether answers of this kind were among those that the confidence was fitted on."""
+
+
+class Form(StrEnum):
+    """What a reply is."""
+
+    ANSWER = "answer"
+    EVIDENCE = "evidence"
+    """No answer is sure: the most relevant passages are listed."""
+    NOT_FOUND = "not_found"
+
+
+def form_of(parts: Sequence[AnswerPart], verdict: Verdict | None) -> Form:
+    if lists_passages(parts):
+        return Form.EVIDENCE
+    declines = engine_declines(parts) or (verdict is not None and verdict.declined)
+    return Form.NOT_FOUND if declines else Form.ANSWER
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,6 +24,7 @@ class Mode(StrEnum):
 
 
 FROM_THE_ANSWER = "What points into the last answer was replaced by what stands there."
+SAYS_WHICH = "Says which of the passages listed is meant."
 """A note of plans that hold words of an answer, and so of its documents."""
 
 

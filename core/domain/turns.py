@@ -6,7 +6,17 @@ from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Any
 
-from core.domain.answers import AnswerPart, Attempt, Citation, ClaimStatus, Usage, Verdict
+from core.domain.answers import (
+    AnswerPart,
+    Attempt,
+    Citation,
+    ClaimStatus,
+    Form,
+    Usage,
+    Verdict,
+    form_of,
+    lists_passages,
+)
 from core.domain.keys import Key
 from core.domain.search import Evidence, Intent, Mode, SearchPlan
 
@@ -88,8 +98,8 @@ _WORST_FIRST = (
 
 
 def tier_of(verdict: Verdict) -> Tier:
-    """How an answer is shown that waits for nobody."""
-    sure = verdict.confidence >= (SURE_OF_NOTHING if verdict.declined else SURE)
+    """Return how an answer is shown that waits for nobody; what declines states nothing that could be doubted."""
+    sure = verdict.declined or verdict.confidence >= SURE
     supported = all(claim.status in _SURE_CLAIMS for claim in verdict.claims)
     return Tier.ANSWERED if sure and supported else Tier.CHECK
 
@@ -209,8 +219,8 @@ class Exchange:
     plan: SearchPlan | None = None
     """How the question was read; None where it is not known."""
     intent: Intent | None = None
-    asked_back: bool = False
-    """It was answered with a question."""
+    listed: bool = False
+    """Whether passages were listed, and nothing was answered."""
     stated: AnswerPart | None = None
     """The figure that its answer stated first, where it did."""
 
@@ -250,8 +260,6 @@ class Turn:
     reasons: tuple[str, ...] = ()
     """Why it waits for review."""
     question_back: str = ""
-    options: tuple[str, ...] = ()
-    """What a person may choose from where the turn asks back instead of answering."""
     error: str = ""
     thoughts: str = ""
     """What a reasoning model thought before its answer; no part of it, and judged by nobody."""
@@ -273,9 +281,14 @@ class Turn:
         """A reviewed answer, and what nobody judged, is shown as it is."""
         if self.status is TurnStatus.FLAGGED:
             return Tier.DO_NOT_RELY
-        if self.verdict is None or self.review or self.reused_from:
+        if self.verdict is None or self.review or self.reused_from or lists_passages(self.parts):
             return Tier.ANSWERED
         return tier_of(self.verdict)
+
+    @property
+    def form(self) -> Form:
+        """Return whether it answers, lists passages, or found nothing."""
+        return form_of(self.final_parts, self.verdict)
 
     @property
     def final_parts(self) -> tuple[AnswerPart, ...]:
@@ -297,8 +310,6 @@ def to_check(turn: Turn) -> str:
     if not turn.verdict.calibrated:
         return "Check the page: how likely this kind of answer is right is not known."
     sure = f"{turn.verdict.confidence:.0%}"
-    if turn.verdict.declined:
-        return f"Check the documents: Pincite is only {sure} sure that they contain no answer."
     return f"Check the page: the words are there, but Pincite is only {sure} sure that they answer this."
 
 

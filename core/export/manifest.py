@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from core import __version__
-from core.domain.answers import AnswerPart, Citation
+from core.domain.answers import AnswerPart, Citation, Form
 from core.domain.codec import from_json, to_json
 from core.domain.documents import Document, Page, PageKey
 from core.domain.errors import DocumentError
@@ -187,6 +187,8 @@ def _finding(turn: Turn) -> str:
         return f"Not to be relied on yet; it waits for review: {' '.join(turn.reasons)}"
     if turn.verdict is None:
         return f"Not checked ({in_words(turn.status)})."
+    if turn.form is Form.EVIDENCE:
+        return "No answer: the most relevant passages, as they stand in the documents."
     counts = dict.fromkeys(dict.fromkeys(claim.status for claim in turn.verdict.claims), 0)
     for claim in turn.verdict.claims:
         counts[claim.status] += 1

@@ -10,7 +10,7 @@ from pydantic import TypeAdapter
 from core.domain import answers, documents, figures, search, turns
 from core.domain.answers import AnswerPart, Attempt, Citation, Usage, Verdict
 from core.domain.figures import Stated
-from core.domain.search import Evidence, Intent, Mode, SearchPlan
+from core.domain.search import SAYS_WHICH, Evidence, Intent, Mode, SearchPlan
 from core.search.follow_up import stands_alone
 from core.text.marks import marked_text
 
@@ -65,8 +65,6 @@ class TurnState:
     notices: tuple[str, ...] = ()
     reasons: tuple[str, ...] = ()
     question_back: str = ""
-    options: tuple[str, ...] = ()
-    """Places that answer equally well, among which a person is asked to choose before anything is answered."""
     flagged: bool = False
 
     @property
@@ -79,7 +77,8 @@ class TurnState:
         if self.plan is None:
             return own
         whole = self.plan.standalone_question
-        return own if whole.endswith(own.strip()) and stands_alone(own) else whole
+        alone = SAYS_WHICH not in self.plan.notes and stands_alone(own)
+        return own if whole.endswith(own.strip()) and alone else whole
 
     @property
     def draft(self) -> Attempt:

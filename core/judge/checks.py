@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from core.judge.restated import changes
-from core.judge.sources import Sentence, Sources
+from core.judge.sources import MAX_COMPARED, Sentence, Sources
 from core.text.numbers import Quantity, quantities, same
 from core.text.plain import shortened
 from core.text.terms import content_terms
@@ -179,7 +179,7 @@ def _counts_other(quantity: Quantity, holders: list[Sentence], evidence: Sources
 
 def _changed_findings(claim: str, ranked: list[tuple[float, Sentence]]) -> Iterator[Finding]:
     """Find what replaces the words of the sentence that the claim nearly repeats."""
-    found = [changed for _, sentence in ranked[:5] if (changed := changes(claim, sentence.text)) is not None]
+    found = [changed for _, sentence in ranked[:MAX_COMPARED] if (changed := changes(claim, sentence.text)) is not None]
     for change in min(found, key=len, default=()):
         kind = FindingKind.CUT_OFF if change.cut_off else FindingKind.REWORDED
         kind = FindingKind.COUNTED if change.counted else kind

@@ -100,27 +100,28 @@ def _tied(
     parts: tuple[AnswerPart, ...], known: Mapping[int, Evidence], page_text: PageText, question: str, *, recite: bool
 ) -> tuple[AnswerPart, ...]:
     """Let every claim of prose cite what bears it out, and nothing else cite anything."""
-    claims = extract_claims(parts)
-    prose = [claim for claim in claims if not claim.verbatim and not claim.stated_by_code]
-    told = [claim for claim in prose if recite or not claim.citations]
-    numbers = {index: part.numbers for index, part in enumerate(parts)}
-    of_claims = {index for claim in claims for index in claim.parts}
-    numbers |= {index: () for index in numbers if index not in of_claims}
-    added: list[tuple[int, tuple[int, ...]]] = []
     ordered = sorted(known)
-    pool = Sources.of(source_texts([known[number] for number in ordered]) if told else (), question)
-    for claim in told:
-        placed = replace(claim, citations=tuple(ordered.index(number) + 1 for number in claim.citations))
-        borne = tuple(ordered[place - 1] for place in bearing(placed, pool))
-        found = tuple(n for n in borne if citation_of(claim, known[n], page_text))
-        if not found or set(found) == set(claim.citations):
+    pool = Sources.of(source_texts([known[number] for number in ordered]), question)
+    claims = extract_claims(parts, pool)
+    of_claims = {index for claim in claims for index in claim.parts}
+    numbers = {index: part.numbers if index in of_claims else () for index, part in enumerate(parts)}
+    borne: list[tuple[ClaimText, tuple[int, ...]]] = []
+    for claim in claims:
+        if claim.verbatim or claim.stated_by_code or (claim.citations and not recite):
             continue
-        if not claim.parts:
-            added.append((claim.end, found))
-        elif not claim.context:  # the cells of a table share what their row cites
-            kept = {index: tuple(n for n in numbers[index] if n in found) for index in claim.parts}
+        placed = replace(claim, citations=tuple(ordered.index(number) + 1 for number in claim.citations))
+        likely = (ordered[place - 1] for place in bearing(placed, pool))
+        borne.append((claim, tuple(n for n in likely if citation_of(claim, known[n], page_text))))
+    needed = {index: set[int]() for index in numbers}  # clauses of a sentence may share a mark
+    for claim, found in borne:
+        for index in claim.parts:
+            needed[index].update(found or claim.citations)
+    for claim, found in borne:
+        if claim.parts and not claim.context:  # the cells of a table share what their row cites
+            kept = {index: tuple(n for n in numbers[index] if n in needed[index]) for index in claim.parts}
             missing = tuple(n for n in found if not any(n in one for one in kept.values()))
             numbers |= kept | {claim.parts[-1]: (*kept[claim.parts[-1]], *missing)}
+    added = [(claim.end, found) for claim, found in borne if found and not claim.parts]
     tied: Sequence[AnswerPart] = [replace(part, numbers=numbers[index]) for index, part in enumerate(parts)]
     for position, found in added:
         tied = with_mark(tied, position, found)

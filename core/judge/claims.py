@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 
 from core.domain.answers import AnswerPart, PartKind, Span
 from core.domain.figures import Computation, Figure
+from core.judge.sources import Sources
 from core.text.marks import MARK
 from core.text.sentences import split_sentences
 from core.text.terms import content_terms
@@ -50,11 +51,14 @@ _OF_THE_ANSWER = frozenset(
         "further more other anything conclusion short brief overall"
     )
 )
-_CONTRAST = re.compile(
-    r"[,;]?\s(?:but|however|nevertheless|yet|whereas|while|instead|though|although)\s|;\s", re.IGNORECASE
+_CLAUSE_END = re.compile(
+    r"[;；:]\s|\s[—–]\s|—|[,;]?\s(?:but|however|nevertheless|yet|whereas|while|instead|though|although|aber|sondern|mais|pero"
+    r"|sino)\s|,\s(?P<adds>and|or|so|und|et|y)\s",
+    re.IGNORECASE,
 )
-_FURTHER = re.compile(r"(?::|,?\s[—–])\s(?=\D{0,200}\d)")
-"""Behind a clause that declines, before a figure."""
+"""Where one clause of a sentence ends and another begins."""
+MIN_CLAUSE_TERMS = 3
+"""A clause with fewer telling words is no claim of its own: "two years, and possibly more"."""
 _DECLINING = re.compile(
     r"\b(?:(?:do(?:es)?|did|is|are|was|were|could|can)\s?(?:not|n['’]t)|cannot|no)\s(?:\w+\s){0,5}"
     r"(?:specif\w*|mention\w*|provid\w*|contain\w*|includ\w*|stat\w*|say|said|answer\w*|information|details?|find|found|"
@@ -116,8 +120,8 @@ class _Mark:
     numbers: tuple[int, ...]
 
 
-def extract_claims(answer: Sequence[AnswerPart]) -> tuple[ClaimText, ...]:
-    """Return the claims of an answer in order."""
+def extract_claims(answer: Sequence[AnswerPart], sources: Sources | None = None) -> tuple[ClaimText, ...]:
+    """Return the claims of an answer in order; a sentence that `sources` nearly repeat is not cut into clauses."""
     claims: list[ClaimText] = []
     start = first = 0
     while first < len(answer):
@@ -126,7 +130,7 @@ def extract_claims(answer: Sequence[AnswerPart]) -> tuple[ClaimText, ...]:
         if part.kind is PartKind.PROSE:
             while last < len(answer) and answer[last].kind is PartKind.PROSE:
                 last += 1
-            claims += _claims_of_prose(answer[first:last], start, first)
+            claims += _claims_of_prose(answer[first:last], start, first, sources)
         elif part.verbatim:
             end = start + len(part.text)
             claims.append(
@@ -140,8 +144,10 @@ def extract_claims(answer: Sequence[AnswerPart]) -> tuple[ClaimText, ...]:
     return tuple(claims)
 
 
-def _claims_of_prose(parts: Sequence[AnswerPart], offset: int, first_part: int) -> Iterator[ClaimText]:
-    """Yield the claims of prose in Markdown: sentences, list items and the cells of tables."""
+def _claims_of_prose(
+    parts: Sequence[AnswerPart], offset: int, first_part: int, sources: Sources | None
+) -> Iterator[ClaimText]:
+    """Yield the claims of prose in Markdown: clauses of sentences and list items, and the cells of tables."""
     text = "".join(part.text for part in parts)
     spans = split_sentences(text)
     marks = _marks_by_sentence(parts, spans, first_part)
@@ -160,7 +166,10 @@ def _claims_of_prose(parts: Sequence[AnswerPart], offset: int, first_part: int) 
         if (trailing := _NEXT_NUMBER.search(told)) and int(trailing["number"]) == number + 1:
             told = told[: trailing.start()]  # "1. Rent 2. Costs": a list that runs on in one line
         number = int((trailing or _NUMBERED.match(told) or {"number": 0})["number"])
-        for clause in _clauses(told):
+        clauses = list(_clauses(told))
+        if len(clauses) > 1 and sources and sources.nearly_repeat(bare_text(told)):
+            clauses = [Span(0, len(told))]
+        for clause in clauses:
             stated, begins = told[clause.start : clause.end], span.start + clause.start
             if _can_be_checked(stated):
                 own = [mark for mark in marks[position] if begins < mark.place <= begins + len(stated)]
@@ -170,14 +179,23 @@ def _claims_of_prose(parts: Sequence[AnswerPart], offset: int, first_part: int) 
 
 
 def _clauses(sentence: str) -> Iterator[Span]:
-    """What a sentence that declines goes on to state ("…, but the fee is 5 %") is a claim like any other."""
-    cuts = [match.span() for match in _CONTRAST.finditer(sentence)] if declines(sentence) else []
-    cuts += [match.span() for match in _FURTHER.finditer(sentence) if declines(sentence[: match.start()])]
-    position = 0
-    for start, end in [*sorted(cuts), (len(sentence), len(sentence))]:
-        if sentence[position:start].strip():
-            yield Span(position, start)
-        position = end
+    """Yield the clauses of a sentence, each a claim of its own, such as what one that declines goes on to state."""
+    start = 0
+    for match in _CLAUSE_END.finditer(sentence):
+        if _ends_clause(sentence[start : match.start()], match, sentence[match.end() :]):
+            yield Span(start, match.start())
+            start = match.end()
+    yield Span(start, len(sentence))
+
+
+def _ends_clause(before: str, cut: re.Match[str], after: str) -> bool:
+    """Say whether both sides of a cut state something; the last item of a list ("a, b, and c") is no clause."""
+    following = _CLAUSE_END.split(after, maxsplit=1)[0]
+    if declines(before) or (declines(following) and ":" not in cut.group()):
+        return True
+    if cut["adds"] and "," in before:
+        return False
+    return all(len(content_terms(side)) >= MIN_CLAUSE_TERMS for side in (before, following))
 
 
 def _marks_by_sentence(

@@ -53,7 +53,7 @@ class ClaimMeasure:
 
 def measure_claims(answer: str | Sequence[AnswerPart], sources: Sources) -> tuple[ClaimMeasure, ...]:
     """Return one measure per claim of `answer`, against what it cites or, without a citation, all sources."""
-    claims = extract_claims((AnswerPart(answer),) if isinstance(answer, str) else answer)
+    claims = extract_claims((AnswerPart(answer),) if isinstance(answer, str) else answer, sources)
     return tuple(
         measure_claim(claim, (None if claim.absent else sources.cited(claim.citations)) or sources) for claim in claims
     )

@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from functools import cached_property
 from itertools import pairwise
 
+from core.judge.restated import changes
 from core.text.numbers import Quantity, quantities, stated_scales
 from core.text.quotations import NormalizedText
 from core.text.sentences import split_sentences
@@ -14,6 +15,8 @@ NEAR_WORDS = 150
 """Maximum number of words of the nearest sentences that a claim is compared with, however long the sources are."""
 STRETCH_WORDS, MAX_STRETCHES = 120, 3
 """Length of a stretch that the checker reads, and how many it reads for a claim."""
+MAX_COMPARED = 5
+"""How many of the nearest sentences are compared with a claim word by word."""
 _UNSPACED = re.compile(r"[\s.'’-]+")
 _ACRONYM = re.compile(r"\b(?:[A-Z]\.?){2,6}(?![a-z])")
 _OF_A_PLACE = re.compile(r"(?:ain|i?ans?|ish|ese|i?a|o)$")
@@ -154,6 +157,11 @@ class Sources:
         texts = ["\n".join(one.text.strip() for one in stretch) for stretch in found]
         other = next((n for n, stretch in enumerate(found) if stretch[0].source is not found[0][0].source), None)
         return texts if other is None else [*texts, f"{texts[0]}\n{texts[other]}"]
+
+    def nearly_repeat(self, text: str) -> bool:
+        """Say whether one of the sentences nearest to a text has nearly the same words."""
+        nearest = self.ranked(frozenset(content_terms(text)))[:MAX_COMPARED]
+        return any(changes(text, sentence.text) is not None for _, sentence in nearest)
 
     @cached_property
     def stems(self) -> frozenset[str]:

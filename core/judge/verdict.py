@@ -120,7 +120,7 @@ def verdict_of(
         weak = [score.reason for score in scores if score.value < _WEAK]
         reasons += [f"{reason[0].upper()}{reason[1:]}." for reason in weak]
         reasons = reasons or [f"Pincite is only {confidence:.0%} sure that this answers the question."]
-    verdict = Verdict(
+    return Verdict(
         claims=claims,
         faithfulness=faithfulness,
         relevance=findings.relevance,
@@ -135,7 +135,6 @@ def verdict_of(
         read=read,
         calibrated=likely is not None or _was_fitted(question, answer, claims),
     )
-    return verdict if accepted else replace(verdict, question_back=_question_back(findings))
 
 
 def _was_fitted(question: str, answer: Sequence[AnswerPart], claims: Sequence[Claim]) -> bool:
@@ -246,12 +245,3 @@ def _kept(findings: AnswerFindings, claims: Sequence[Claim]) -> Score:
     lost = sum(claim.status is not checked.status for claim, checked in zip(claims, findings.claims, strict=True))
     value = findings.faithfulness.value * after / before
     return Score(value, f"no quotation was located for {lost} of {len(claims)} claims")
-
-
-def _question_back(findings: AnswerFindings) -> str:
-    if findings.gaps:
-        return f"I found little about “{findings.gaps[0].rstrip('?. ')}”. Which document or section might cover it?"
-    doubtful = next((checked for checked in findings.claims if checked.status in _BAD), None)
-    if doubtful is not None:
-        return f"Can you tell me where it says “{shortened(doubtful.claim.told)}”, or should I look for something else?"
-    return "Is this what you meant? Which part matters most?"

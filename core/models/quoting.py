@@ -7,11 +7,11 @@ from dataclasses import replace
 from itertools import takewhile
 from typing import Any
 
-from core.domain.answers import AnswerPart, PartKind, engine_declines
+from core.domain.answers import AnswerPart, PartKind, engine_declines, lists_passages
 from core.domain.documents import TICKED, UNTICKED
 from core.domain.ports import AnswerRequest, AskedPiece
 from core.domain.search import Evidence, Intent, Reason
-from core.domain.turns import SURE, UNSURE_OF_NOTHING
+from core.domain.turns import SURE, SURE_OF_NOTHING, UNSURE_OF_NOTHING
 from core.models.leads import lead_quotes, opening
 from core.models.lists import (
     ITEM,
@@ -25,17 +25,15 @@ from core.models.lists import (
     listed,
     whole_list,
 )
-from core.models.options import options_of
+from core.models.relevant import MOST_RELEVANT, Found, fits_several_places, named_row_first, relevant_passages
 from core.models.selection import Scored, Selection, select
-from core.models.units import CELLS, SENTENCE_ENDS, Unit, quotation_of, repeats
+from core.models.units import CELLS, SENTENCE_ENDS, quotation_of, repeats
 from core.text.questions import (
     NOT_FOUND,
-    asked_beside,
     asks_for_a_fact,
     asks_for_list,
     asks_how_many,
     asks_only_for,
-    asks_openly,
     asks_yes_or_no,
     in_another_language,
     missing_words,
@@ -52,7 +50,6 @@ _COUNT = re.compile(rf"{ITEM_MARK}|\d{{1,2}}(?:\.\d{{1,2}}){{1,4}}")
 """What a clause begins with: "2.1 The rent …"."""
 MOST_OF_A_PART = 2
 """Of a question that asks several things, what is said of each: the words that answer and their sentence."""
-ALSO = AnswerPart("It could also be:", kind=PartKind.NOTE)
 MOST_BEHIND_FIGURE = 2
 """Quotations of whole sentences; rows of tables only repeat a figure."""
 WORTH_SAYING = 0.3
@@ -60,20 +57,16 @@ WORTH_SAYING = 0.3
 LEAST_ANSWERED = 0.5
 """Probability that what was found answers, below which it is not given for an answer. On sources left out one English
 question in nine was then declined wrongly; docs/answering.md has the others."""
-UNLIKELY = 0.35
-"""The chance of being right below which what is quoted is called the nearest, and no answer: as such it would wait for
-a review, unless the threshold is set otherwise."""
 LEAST_OF_FIGURES = 0.25
-"""The same of a figure, which says where it stands: three to one against."""
-ALL_ASKED = 0.4
-"""That a sentence that holds all words of the question is what is asked for: 2 of 6 were, too few to tell."""
-DOUBTED = 0.5
-"""What a follow-up can reach that finds something else by itself than with the question before it, and what a row of
-several cells can that is quoted."""
-COMES_NEAREST = "What comes closest:"
-NEAREST = f"I found no reliable answer. {COMES_NEAREST}"
-QUITE_SURE = 0.9
-"""That nothing answers: with less what comes nearest is quoted below."""
+"""The probability of a figure below which it is not shown."""
+WORTH_SHOWING = 0.1
+"""Share of the best unit's probability below which another is not shown among the relevant ones."""
+LEAST_RELEVANT = 0.05
+"""Probability of the likeliest words below which no passage is relevant, if none is likely to answer and none contains
+LEAST_SHARE of what the question names."""
+LEAST_SHARE = 0.5
+DOUBTFUL = SURE - 0.01
+"""The most that a list of passages is worth, as an answer."""
 UNREAD = 0.5
 """The most that "not found" is worth where the documents are in another language than the question."""
 _THANKS = re.compile(
@@ -123,17 +116,66 @@ def _parts(request: AnswerRequest) -> list[AnswerPart]:
     if first and request.draws and is_drawn(first):
         return [first]
     selection = select(request.question, request.evidence)
-    if request.read_otherwise:
-        selection = _doubted(selection, select(request.read_otherwise, request.evidence))
-    quoted = quotes(request.question, selection, request.absent, with_headline=not request.read_otherwise)
-    return led_by_figure(quoted, request.stated, request.evidence)
+    otherwise = select(request.read_otherwise, request.evidence) if request.read_otherwise else None
+    return reply(
+        request.question, selection, request.evidence, stated=request.stated, absent=request.absent, otherwise=otherwise
+    )
 
 
-def _doubted(read: Selection, otherwise: Selection) -> Selection:
-    """A follow-up by itself or with the question before it; never sure where the other reading finds something else."""
-    if not read.scored or not otherwise.scored or _meet(read.scored[0], otherwise.scored[0]):
-        return read
-    return replace(read, right=min(read.right, DOUBTED))
+def reply(
+    question: str,
+    selection: Selection,
+    evidence: Sequence[Evidence],
+    *,
+    stated: Sequence[AnswerPart] = (),
+    absent: Sequence[str] = (),
+    otherwise: Selection | None = None,
+) -> list[AnswerPart]:
+    """Return an answer if it is sure, else the most relevant passages, or that nothing was found.
+
+    The first part that has a probability tells how likely the answer is right. A follow-up is also read `otherwise`,
+    alone or with the question before it; where the other reading finds something else, no answer is sure.
+    """
+    quoted = quotes(question, selection, with_headline=otherwise is None)
+    answer = led_by_figure(quoted, stated, evidence)
+    likely = probability_of(answer)
+    if answer and likely >= SURE and (otherwise is None or _agree(selection, otherwise)):
+        return answer
+    figure = next(iter(stated), None)
+    sure = _nothing_found(question, selection, absent)
+    if sure is not None and (figure is None or (figure.probability or 0.0) < LEAST_OF_FIGURES):
+        told = filter(None, [NOT_FOUND, missing_words(absent)])
+        return [AnswerPart(" ".join(told), kind=PartKind.DECLINE, probability=sure)]
+    least = WORTH_SHOWING * selection.scored[0].probability if selection.scored else 0.0
+    near = [one for one in selection.scored if one.probability >= least]
+    found = [Found.of(one) for one in named_row_first(question, near)]
+    found[1:1] = [Found.of(one) for one in otherwise.scored[:1]] if otherwise else []
+    cell = Found.of_figure(figure, evidence) if figure else None
+    if figure and cell:
+        found.insert(0 if (figure.probability or 0.0) >= selection.right else 1, cell)
+    return relevant_passages(found, min(max(likely, selection.right), DOUBTFUL))
+
+
+def probability_of(parts: Sequence[AnswerPart]) -> float:
+    return next((part.probability for part in parts if part.probability is not None), 0.0)
+
+
+def _nothing_found(question: str, selection: Selection, absent: Sequence[str]) -> float | None:
+    """Return the probability that nothing answers, if nothing relevant is to be shown; else None."""
+    sure = 1 - selection.answered
+    if in_another_language(question, [one.unit.item.passage.text for one in selection.scored]):
+        sure, absent = min(sure, UNREAD), ()
+    if asks_how_many(question) or asks_yes_or_no(question):
+        sure = min(sure, UNSURE_OF_NOTHING)
+    strange = bool(absent) and frozenset(content_terms(question)).issubset(map(stem, absent))
+    shares = [one.measures["share"] for one in selection.scored]
+    likely = selection.answered >= LEAST_ANSWERED or selection.right >= LEAST_RELEVANT
+    irrelevant = not likely and max(shares, default=0.0) < LEAST_SHARE
+    return sure if strange or irrelevant or sure >= SURE_OF_NOTHING or not selection.scored else None
+
+
+def _agree(read: Selection, otherwise: Selection) -> bool:
+    return not read.scored or not otherwise.scored or _meet(read.scored[0], otherwise.scored[0])
 
 
 def _meet(one: Scored, other: Scored) -> bool:
@@ -144,36 +186,41 @@ def _meet(one: Scored, other: Scored) -> bool:
 
 
 def part_by_part(pieces: Sequence[AskedPiece], *, of_each: bool = False) -> list[AnswerPart]:
-    """Each of several questions answered by itself, or said to be open; how likely all of it is right goes with it.
+    """Answer each of several questions by itself; all of them surely, or the most relevant passages are shown of each.
 
-    Nothing where one was asked ``of_each`` document and fewer than two answer: it was no question to several.
+    Nothing where one was asked `of_each` document and fewer than two answer: it was no question to several.
     """
-    answers = [led_by_figure(_likeliest(one.readings, one.evidence), one.stated, one.evidence) for one in pieces]
-    answering = [at for at, answer in enumerate(answers) if answer[0].kind is not PartKind.DECLINE]
-    if of_each and len(answering) < 2:
+    read = [_likeliest(piece) for piece in pieces]
+    answers = [
+        reply(asked, selection, piece.evidence, stated=piece.stated)
+        for piece, (asked, selection) in zip(pieces, read, strict=True)
+    ]
+    found = [at for at, answer in enumerate(answers) if not engine_declines(answer)]
+    if of_each and len(found) < 2:
         return []
-    if not answering:
-        decline, *nearest = answers[0]
-        all_open = math.prod(answer[0].probability or 1.0 for answer in answers)
-        return [replace(decline, probability=decline.probability and all_open), *nearest]
+    if not found:
+        return [replace(answers[0][0], probability=math.prod(probability_of(answer) for answer in answers))]
+    counted = found if of_each else range(len(pieces))
+    sure = _all_right([pieces[at] for at in counted], [answers[at] for at in counted])
+    several = len({piece.asked for piece in pieces}) > 1
     told: list[AnswerPart] = []
     nothing_in: dict[str, list[str]] = {}
-    several = len({piece.asked for piece in pieces}) > 1
     for piece, answer in zip(pieces, answers, strict=True):
-        if answer[0].kind is PartKind.DECLINE:
+        if engine_declines(answer):
             of = f" to “{piece.asked}”" if several or not piece.name else ""
             nothing_in.setdefault(of, []).append(piece.name)
             continue
         if piece.name:
             told.append(AnswerPart(f"{piece.name}{f', “{piece.asked}”' if several else ''}:", kind=PartKind.NOTE))
-        said = [replace(one, probability=None) for one in _figures(answer) or answer[:MOST_OF_A_PART]]
+        own = _first_passage(answer) if lists_passages(answer) else _figures(answer) or answer[:MOST_OF_A_PART]
+        said = [replace(one, probability=None) for one in own]
         told += [part for part in said if piece.name or part.kind is PartKind.NOTE or part not in told]
     for of, names in nothing_in.items():
         where = f"{', '.join(filter(None, names))}: " if any(names) else ""
         told.append(AnswerPart(f"{where}I found no answer{of}.", kind=PartKind.DECLINE))
+    if sure < SURE:
+        return [AnswerPart(MOST_RELEVANT, kind=PartKind.EVIDENCE, probability=sure), *told]
     first = next(at for at, part in enumerate(told) if part.kind is not PartKind.NOTE)
-    counted = answering if of_each else range(len(pieces))
-    sure = _all_right([pieces[at] for at in counted], [answers[at] for at in counted])
     return [*told[:first], replace(told[first], probability=sure), *told[first + 1 :]]
 
 
@@ -190,40 +237,41 @@ def _all_right(pieces: Sequence[AskedPiece], answers: Sequence[Sequence[AnswerPa
 
 
 def _figures(parts: Sequence[AnswerPart]) -> list[AnswerPart]:
-    """The figures that lead an answer, where any do, with what else could be meant."""
-    return list(takewhile(lambda part: part.kind is PartKind.FIGURE or part == ALSO, parts))
+    """Return the figures that lead an answer, if any do."""
+    return list(takewhile(lambda part: part.kind is PartKind.FIGURE, parts))
 
 
-def _likeliest(readings: Sequence[str], evidence: Sequence[Evidence]) -> list[AnswerPart]:
-    read = [(question, select(question, evidence)) for question in readings]
-    return quotes(*max(read, key=lambda one: one[1].right if one[1].answered >= LEAST_ANSWERED else 0.0))
+def _first_passage(parts: Sequence[AnswerPart]) -> list[AnswerPart]:
+    """Return the place and the words of the first of a list of passages."""
+    return [parts[1], *takewhile(lambda part: part.kind is not PartKind.NOTE, parts[2:])]
+
+
+def _likeliest(piece: AskedPiece) -> tuple[str, Selection]:
+    """Return the reading of a question whose answer is likeliest right, with what it finds."""
+    read = [(question, select(question, piece.evidence)) for question in piece.readings]
+    return max(read, key=lambda one: one[1].right if one[1].answered >= LEAST_ANSWERED else 0.0)
 
 
 def led_by_figure(
     parts: Sequence[AnswerPart], stated: Sequence[AnswerPart], evidence: Sequence[Evidence]
 ) -> list[AnswerPart]:
-    """What is quoted, behind the likeliest figure where that is likelier the answer, and not improbable.
-
-    Some quotations of the figure's own document stand by it then, but none that only come nearest.
-    """
-    own = max((part.probability for part in parts if part.probability is not None), default=1.0)
+    """Return what is quoted behind the likeliest figure, if that is likelier the answer, with quotations beside it."""
+    own = probability_of(parts)
     figure = next(iter(stated), None)
     first = next((part for part in parts if part.kind is PartKind.VERBATIM), None)
     of_words = figure is not None and figure.kind is PartKind.HEADLINE
-    if first and CELLS in first.text and not engine_declines(parts) and not of_words:
+    if first and CELLS in first.text and not of_words:
         own = 0.0  # a row of a table proves a cell, and answers nothing by itself, nor do words that are cut out of it
-    if figure is None or figure.probability is None or figure.probability < max(own, LEAST_OF_FIGURES):
+    if figure is None or figure.probability is None or figure.probability < own:
         return list(parts)
-    behind = list(takewhile(lambda part: part.probability is None, stated[1:]))
     if of_words:  # a cell of words with its rows, or what was read in these quotations
-        return [figure, *behind] if behind else list(parts)
-    told = [figure, *(one for part in behind for one in (ALSO, part))]
+        rows = list(takewhile(lambda part: part.probability is None, stated[1:]))
+        return [figure, *rows] if rows else list(parts)
     documents = {item.passage.document_id for item in evidence if item.number in figure.numbers}
     beside = {item.number for item in evidence if item.passage.document_id in documents}
     verbatim = (part for part in parts if part.kind is PartKind.VERBATIM and beside.issuperset(part.numbers))
     quoted = [replace(part, probability=None) for part in verbatim if part.text.rstrip().endswith(SENTENCE_ENDS)]
-    nearest = bool(parts) and parts[0].kind is PartKind.DECLINE
-    return [*told, *(() if nearest else quoted[:MOST_BEHIND_FIGURE])]
+    return [figure, *quoted[:MOST_BEHIND_FIGURE]]
 
 
 def _small_talk(request: AnswerRequest) -> str:
@@ -239,46 +287,20 @@ def chance_of_answer(question: str, evidence: Sequence[Evidence]) -> float:
     return select(question, evidence).answered
 
 
-def choices(question: str, evidence: Sequence[Evidence]) -> list[tuple[str, AnswerPart]]:
-    """Places of the evidence that answer the question equally well, each otherwise, with what they say.
+def quotes(question: str, selection: Selection, *, with_headline: bool = True) -> list[AnswerPart]:
+    """Return the words that answer, the sentence they stand in and what else bears on it; nothing if none answers.
 
-    The first says how likely it is that they answer.
-    """
-    selection = select(question, evidence)
-    places = [(name, quotation_of(one.unit)) for name, one in options_of(question, selection)]
-    return [
-        (name, replace(part, probability=None if at else selection.answered)) for at, (name, part) in enumerate(places)
-    ]
-
-
-def quotes(
-    question: str, selection: Selection, absent: Sequence[str] = (), *, with_headline: bool = True
-) -> list[AnswerPart]:
-    """The words that answer, then the sentence that they stand in and what else bears on it; or that nothing was found.
-
-    The first part says how likely it is right; what is quoted as the nearest of a decline is no answer. A follow-up is
-    read with the question before it, which the reader never learned: it gets the sentence without a headline.
+    The first part says how likely it is right. A follow-up is read with the question before it, which the reader never
+    learned: it gets the sentence without a headline.
     """
     likeliest = selection.scored[0].probability if selection.scored else 0.0
     if min(selection.right, likeliest) < SURE and (section := _under_its_heading(question, selection)):
         return section
-    if asks_for_list(question) and (alike := family(question, selection.scored)):
+    asks_for_several = asks_for_list(question) or (asks_how_many(question) and selection.answered < LEAST_ANSWERED)
+    if asks_for_several and (alike := family(question, selection.scored)):
         return alike
-    if selection.right < SURE and not asks_for_list(question) and (about := _all_asked(question, selection)):
-        return about
     if selection.answered < LEAST_ANSWERED or not selection.scored:
-        sure = 1 - selection.answered
-        if in_another_language(question, [one.unit.item.passage.text for one in selection.scored]):
-            sure, absent = min(sure, UNREAD), ()
-        if asks_how_many(question) and (alike := family(question, selection.scored)):
-            return alike
-        if asks_how_many(question) or asks_yes_or_no(question):
-            sure = min(sure, UNSURE_OF_NOTHING)
-        strange = bool(absent) and frozenset(content_terms(question)).issubset(map(stem, absent))
-        near = sure < QUITE_SURE and not strange
-        nearest = [quotation_of(one.unit) for one in selection.scored[:1] if near]
-        told = filter(None, [NOT_FOUND, missing_words(absent), COMES_NEAREST if nearest else ""])
-        return [AnswerPart(" ".join(told), kind=PartKind.DECLINE, probability=sure), *nearest]
+        return []
     if asks_for_list(question) and (items := listed(selection.scored[0].unit)):
         return [
             replace(items[0], probability=selection.right),
@@ -286,66 +308,22 @@ def quotes(
             extent(selection.scored[0].unit, len(items)),
         ]
     one_fact, best = asks_for_a_fact(question), selection.scored[0]
-    if best.unit.proposal is not None:  # it is not agreed
-        selection, with_headline = replace(selection, right=min(selection.right, DOUBTED)), False
+    several_cells = one_fact and best.unit.quoted.count(CELLS) > 1  # no reading of a row alone tells which is meant
+    if best.unit.proposal is not None or several_cells or (one_fact and fits_several_places(selection)):
+        return []
     if whole := whole_list(best.unit):
         parts = [whole]
     elif best.unit.torn or {TICKED, UNTICKED} & set(best.unit.text.split()):
         parts = [quotation_of(half) for half in best.unit.torn or (best.unit,)]
-    elif one_fact and best.unit.quoted.count(CELLS) > 1:  # which of its cells, no reading of a row alone can tell
-        row = _row_named(question, selection.scored)
-        parts = [quotation_of(row), *_heads_over(row)]
-        selection, with_headline = replace(selection, right=min(selection.right, DOUBTED)), False
     else:
         few = one_fact or asks_yes_or_no(question)
         chosen = _chosen(selection.scored, *((FEW_QUOTES, FEW_WORDS) if few else (MOST_QUOTES, MOST_WORDS)))
         parts = [quotation_of(one.unit) for one in chosen]
         if asks_for_list(question) and (len(parts) > 1 or not question.rstrip().endswith("?")):
             parts.append(AnswerPart(MAY_BE_MORE, kind=PartKind.NOTE))
-    if selection.right < UNLIKELY:
-        return [AnswerPart(NEAREST, kind=PartKind.DECLINE), replace(parts[0], probability=selection.right), *parts[1:]]
     if with_headline and one_fact and not (whole and is_item(best)) and (headline := _headline(question, best)):
         parts.insert(0, headline)
     return [replace(parts[0], probability=selection.right), *parts[1:]]
-
-
-def _row_named(question: str, scored: Sequence[Scored]) -> Unit:
-    """The row of the likeliest one's table whose first cell the question holds whole, where one is; else that one."""
-    asked, best = frozenset(content_terms(question)), scored[0].unit
-    of_table = (
-        one.unit
-        for one in scored
-        if one.unit.item is best.item and one.unit.quoted.count(CELLS) == best.quoted.count(CELLS)
-    )
-    labels = [(row, frozenset(content_terms(row.quoted.partition(CELLS)[0]))) for row in of_table]
-    named = [row for row, label in labels if label and label <= asked]
-    return named[0] if len(named) == 1 else best
-
-
-def _heads_over(row: Unit) -> list[AnswerPart]:
-    """The first of the rows of as many cells that end with this one, unless it is the first."""
-    text, cells, start = row.item.passage.text, row.quoted.count(CELLS), row.start
-    while start and text[(above := text.rfind("\n", 0, start - 1) + 1) : start].count(CELLS) == cells:
-        start = above
-    end = text.find("\n", start)
-    return [AnswerPart(text[start:end], (row.item.number,), PartKind.VERBATIM, start)] if start < row.start else []
-
-
-def _all_asked(question: str, selection: Selection) -> list[AnswerPart]:
-    """The likeliest sentences that hold all that is asked, where the likeliest of all does not, or is no answer.
-
-    "What does the report say about the steel cables?" asks for what speaks of them; a single word says too little.
-    """
-
-    def holds(one: Scored) -> bool:
-        terms = asked_beside(question, one.unit.item.document_name)
-        return len(terms) > 1 and terms.issubset(one.unit.terms)
-
-    scored, declines = selection.scored, selection.answered < LEAST_ANSWERED or selection.right < UNLIKELY
-    if not asks_openly(question) or not scored or (holds(scored[0]) and not declines):
-        return []
-    found = [quotation_of(one.unit) for one in scored if holds(one)][:MOST_OF_A_PART]
-    return [replace(found[0], probability=ALL_ASKED), *found[1:]] if found else []
 
 
 def _under_its_heading(question: str, selection: Selection) -> list[AnswerPart]:

@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from core.domain.search import FROM_THE_ANSWER, Intent
+from core.domain.search import FROM_THE_ANSWER, SAYS_WHICH, Intent
 from core.domain.turns import Exchange
 from core.text.terms import FUNCTION_WORDS, content_terms, stem, words
 
@@ -118,8 +118,8 @@ def read_after(question: str, history: Sequence[Exchange]) -> FollowUp:
         return FollowUp(question)
     last, before = earlier[-1], _shortened(earlier[-1].understood, MOST_WORDS_CARRIED)
     joined = f"{before} {question.strip()}"
-    if last.asked_back and len(words(question)) <= MOST_WORDS_OF_AN_ITEM and not _asks_by_itself(question):
-        return FollowUp(joined, note="Read as the reply to Pincite's question.")
+    if last.listed and len(words(question)) <= MOST_WORDS_OF_AN_ITEM and not _asks_by_itself(question):
+        return FollowUp(joined, note=SAYS_WHICH)
     if pointed := _pointed_at(question, last):
         return FollowUp(pointed, note=FROM_THE_ANSWER)
     if corrected := _corrected(question, before):

@@ -77,8 +77,6 @@ class Verdicts:
         if any(self._library.located(citation) != citation for citation in found.citations):
             return None
         turn = self._turns.without_trace(found.turn_id)
-        if turn.options:
-            return None  # it asked back, and is asked again
         return replace(found, verdict=self._of_final(turn, found.parts, found.citations))
 
     def _of_final(self, turn: Turn, parts: tuple[AnswerPart, ...], citations: tuple[Citation, ...]) -> Verdict | None:
@@ -181,12 +179,7 @@ class Confidence:
         found: dict[AnswerKind, dict[str, tuple[float, bool]]] = {}
         for turn_id in turn_ids:
             turn = self._turns.without_trace(turn_id)
-            if (
-                turn.review
-                and turn.verdict
-                and not turn.options
-                and (kind := kind_of_turn(turn)) is not AnswerKind.OTHER
-            ):
+            if turn.review and turn.verdict and (kind := kind_of_turn(turn)) is not AnswerKind.OTHER:
                 label = (turn.verdict.confidence, turn.review.decision is ReviewDecision.APPROVED)
                 found.setdefault(kind, {}).setdefault((turn.asked or turn.question).casefold(), label)
         return {kind: list(rows.values()) for kind, rows in found.items()}

@@ -447,7 +447,6 @@ def answered(turn: Turn, final: TurnState) -> Turn:
         evidence=final.evidence,
         reasons=final.reasons,
         question_back=final.question_back,
-        options=final.options,
         thoughts=final.thoughts,
         usage=final.usage,
         notices=final.notices,

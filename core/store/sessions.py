@@ -6,7 +6,7 @@ import uuid
 from collections.abc import Callable, Sequence
 from itertools import zip_longest
 
-from core.domain.answers import AnswerPart, Citation
+from core.domain.answers import AnswerPart, Citation, Form
 from core.domain.codec import readable, to_json
 from core.domain.documents import NO_DOCUMENTS
 from core.domain.errors import TurnError
@@ -143,7 +143,8 @@ def _turn_markdown(turn: Turn, stands: Callable[[Citation], bool]) -> list[str]:
     elif turn.status is TurnStatus.FLAGGED:
         parts.append("*Flagged for review, do not rely on it yet:* " + escape(" ".join(turn.reasons)))
     elif turn.verdict and turn.status is TurnStatus.ANSWERED:
-        sure = f"Confidence {turn.verdict.confidence:.0%}." if turn.verdict.calibrated else ""
+        known = turn.verdict.calibrated and turn.form is not Form.EVIDENCE
+        sure = f"Confidence {turn.verdict.confidence:.0%}." if known else ""
         check = escape(to_check(turn)) if turn.tier is Tier.CHECK else ""
         parts += [f"*{' '.join(filter(None, [sure, check]))}*"] if sure or check else []
     if citations:

@@ -7,7 +7,7 @@ from collections import OrderedDict
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 
-from core.domain.answers import AnswerPart, Citation, PartKind
+from core.domain.answers import AnswerPart, Citation, PartKind, lists_passages
 from core.domain.codec import UNDECODABLE, readable, to_json
 from core.domain.documents import NO_DOCUMENTS
 from core.domain.errors import TurnError
@@ -170,8 +170,7 @@ class Turns:
                  CASE WHEN review.id IS NULL THEN body -> '$.parts' ELSE parts END AS parts,
                  CASE WHEN json_valid(body) THEN
                    coalesce(nullif(body -> '$.plan', 'null'), body -> '$.attempts[#-1].plan') END AS plan,
-                 CASE WHEN json_valid(body) THEN body ->> '$.intent' END AS intent,
-                 CASE WHEN json_valid(body) THEN body ->> '$.options[0]' END AS option
+                 CASE WHEN json_valid(body) THEN body ->> '$.intent' END AS intent
                FROM turns LEFT JOIN reviews AS review ON review.id =
                  (SELECT MAX(id) FROM reviews WHERE turn_id = turns.id AND undone_at = '')
                WHERE session_id = ? AND turns.status IN (?, ?, ?) AND position < ?
@@ -285,7 +284,7 @@ def _exchange(row: sqlite3.Row, parts: Sequence[AnswerPart]) -> Exchange:
         plain_text(parts) or row["answer"],
         readable(SearchPlan, row["plan"]) if row["plan"] else None,
         Intent(row["intent"]) if row["intent"] in list(Intent) else None,
-        row["option"] is not None,
+        lists_passages(parts),
         next((part for part in parts if part.kind is PartKind.FIGURE and len(part.figures) == 1), None),
     )
 

@@ -1,12 +1,25 @@
 """An answer as Markdown: every claim followed by its mark and the numbers of its sources, everything else harmless."""
 
+import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 
 import streamlit as st
 
-from core.domain.answers import AnswerPart, Attempt, Citation, Claim, ClaimStatus, Likeness, PartKind, Usage, Verdict
+from core.domain.answers import (
+    AnswerPart,
+    Attempt,
+    Citation,
+    Claim,
+    ClaimStatus,
+    Likeness,
+    PartKind,
+    Usage,
+    Verdict,
+    listed_passages,
+    lists_passages,
+)
 from core.domain.turns import Turn
 from core.text.charting import chart_of
 from core.text.plain import flat
@@ -31,6 +44,8 @@ _WRITTEN = (PartKind.PROSE, PartKind.DECLINE, PartKind.NOTE)
 
 def answer_markdown(parts: Sequence[AnswerPart], verdict: Verdict | None) -> str:
     """Each claim is followed by one badge; numbers that belong to no judged claim stand in a gray one."""
+    if lists_passages(parts):
+        return _passages_markdown(parts)
     claims = sorted(verdict.claims if verdict else (), key=lambda claim: claim.start)
     shown: list[str] = []
     start = 0
@@ -53,6 +68,54 @@ def _quoted(part: AnswerPart, claims: Sequence[Claim]) -> list[str]:
     if part.computation is not None and (told := latex(part.figures, part.computation)):
         shown.append(f"\n\n$${told}$$\n\n")
     return shown
+
+
+def _passages_markdown(parts: Sequence[AnswerPart]) -> str:
+    """Passages that are no answer: each below a line that says where it is, its likeliest words marked."""
+    shown = [f"**{escape(parts[0].text)}**"]
+    for one in listed_passages(parts):
+        shown.append(f":small[**{escape(one.where)}**] {_numbers(one.numbers)}".rstrip())
+        table = "\n".join(_marked(part) for part in one.parts if "\t" in part.text)
+        shown += [_table(table)] if table else [_marked_lines(part) for part in one.parts]
+    return "\n\n".join(shown)
+
+
+def _marked_lines(part: AnswerPart) -> str:
+    return "  \n".join(_colored(escape_lines(line)) for line in _lines(_marked(part)))
+
+
+def _table(text: str) -> str:
+    """Rows of cells as a Markdown table; the first is its head, and what stands over it its title."""
+    lines = [line for line in text.split("\n") if line.strip()]
+    titles = [line for line in lines if "\t" not in line]
+    rows = [[_colored(escape(flat(cell))) or " " for cell in line.split("\t")] for line in lines if "\t" in line]
+    width = max(map(len, rows))
+    drawn = [f"| {' | '.join(row + [' '] * (width - len(row)))} |" for row in rows]
+    drawn.insert(1, f"|{'|'.join([':--', *['--:'] * (width - 1)])}|")
+    return "\n\n".join([*(f":small[{escape(flat(title))}]" for title in titles), "\n".join(drawn)])
+
+
+_MARK_BEGINS, _MARK_ENDS = "\ue000", "\ue001"
+"""Characters for private use, which stand for the marks until everything else is escaped."""
+
+
+def _marked(part: AnswerPart) -> str:
+    text = part.text.replace(_MARK_BEGINS, "").replace(_MARK_ENDS, "")
+    if text != part.text:
+        return text
+    for mark in sorted(part.marked, key=lambda mark: -mark.start):
+        said = text[mark.start : mark.end]
+        # a mark ends with its line and its cell
+        pieces = (f"{_MARK_BEGINS}{piece}{_MARK_ENDS}" if piece.strip() else piece for piece in _BREAKS.split(said))
+        text = f"{text[: mark.start]}{''.join(pieces)}{text[mark.end :]}"
+    return text
+
+
+def _colored(escaped: str) -> str:
+    return escaped.replace(_MARK_BEGINS, ":yellow-background[").replace(_MARK_ENDS, "]")
+
+
+_BREAKS = re.compile(r"([\t\n]+)")
 
 
 def _lines(text: str) -> list[str]:

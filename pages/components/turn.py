@@ -7,7 +7,7 @@ from functools import partial
 
 import streamlit as st
 
-from core.domain.answers import ClaimStatus, PartKind
+from core.domain.answers import ClaimStatus, Form, PartKind
 from core.domain.search import Intent, Mode
 from core.domain.turns import FeedbackKind, ReviewDecision, Tier, Turn, TurnSnapshot, TurnStatus, to_check
 from core.services.bootstrap import Pincite
@@ -105,7 +105,9 @@ def draw_answer(
     if review and review.parts != turn.parts:
         with st.expander("Draft before review", type="compact"):
             st.markdown(answer_markdown(turn.parts, turn.verdict))
-    if not review and turn.evidence and not turn.citations:
+    if turn.form is Form.EVIDENCE:
+        st.caption(_further(turn))
+    elif not review and turn.evidence and not turn.citations:
         if turn.verdict and turn.verdict.declined:
             st.caption(_searched(turn))
         st.caption("Closest passages found:")
@@ -119,6 +121,12 @@ def draw_answer(
         st.caption("  \n".join(f":material/info: {escape(notice)}" for notice in news))
 
 
+def _further(turn: Turn) -> str:
+    """What can be done where passages are listed and nothing is answered."""
+    model = "" if turn.engine != "quoting" else " A connected language model can answer from them in its own words."
+    return f"No answer was sure enough to state. Open a page to read on, or ask more narrowly.{model}"
+
+
 def _searched(turn: Turn) -> str:
     """Where an answer was looked for, and how the question was read."""
     asked = f" for “{escape(turn.asked)}”" if turn.asked and turn.asked != turn.question else ""
@@ -128,7 +136,7 @@ def _searched(turn: Turn) -> str:
 
 
 def _draw_headline(app: Pincite, turn: Turn) -> None:
-    if (verdict := turn.verdict) is None:
+    if (verdict := turn.verdict) is None or (turn.form is Form.EVIDENCE and not turn.review):
         return
     sure = confidence(verdict, app.confidence.threshold_of(turn))
     if turn.review and turn.review.stale:
@@ -144,8 +152,6 @@ def _draw_headline(app: Pincite, turn: Turn) -> None:
         label = f":material/link_off: {claims_in_words(turn.parts, verdict)}"
     elif turn.reused_from:
         label = f":material/verified_user: Repeats a reviewed answer · {sure.lower()}"
-    elif turn.options:
-        label = f":material/alt_route: {count(len(turn.options), 'place')} give different answers"
     elif turn.tier is Tier.CHECK:
         label = f":material/rule: {escape(to_check(turn))}"
     elif verdict.declined:
@@ -172,7 +178,7 @@ def _draw_state(turn: Turn) -> None:
     elif turn.status is TurnStatus.FLAGGED:
         reasons = "\n".join(f"- {escape(reason)}" for reason in turn.reasons)
         back = f"\n\n**{escape(turn.question_back)}**" if turn.question_back else ""
-        if turn.verdict and turn.verdict.accepted:
+        if turn.form is not Form.ANSWER or (turn.verdict and turn.verdict.accepted):
             st.info(f"**Sent to review.** {' '.join(map(escape, turn.reasons))}", icon=":material/rate_review:")
         else:
             words = f"**Do not rely on this answer yet.** It is waiting for review:\n{reasons}{back}"
@@ -210,10 +216,6 @@ def _draw_ways_on(app: Pincite, turn: Turn) -> None:
                 button("Run again with quoting", "format_quote", quoting, key=f"quoting_{turn.id}")
         if turn.verdict and turn.verdict.declined and not turn.review and (turn.scope or _narrowed(turn)):
             button("Search all documents", "travel_explore", partial(again, everywhere=True), key=f"wide_{turn.id}")
-        for name in turn.options:
-            button(name, "subdirectory_arrow_right", _ask, app, turn, name, key=f"option_{name}_{turn.id}")
-        if turn.options and turn.engine != "quoting":  # which could but repeat one of them
-            button("Answer anyway", "done", again, key=f"anyway_{turn.id}")
         if turn.intent is Intent.ABOUT:
             st.page_link("pages/documents.py", label="Documents", icon=":material/description:")
             st.page_link("pages/settings.py", label="Settings", icon=":material/settings:")

@@ -118,7 +118,7 @@ def confidence(verdict: Verdict, threshold: float) -> str:
 def claims_in_words(parts: Sequence[AnswerPart], verdict: Verdict) -> str:
     """For example "Quoted word for word", "Claims: 3 supported, 1 unsupported"."""
     found = Counter(claim.status for claim in verdict.claims)
-    said = [part for part in parts if part.text.strip() and part.kind is not PartKind.NOTE]
+    said = [part for part in parts if part.text.strip() and part.kind not in (PartKind.NOTE, PartKind.EVIDENCE)]
     if set(found) == {ClaimStatus.SUPPORTED} and all(part.verbatim for part in said):
         return "Quoted word for word"
     told = [f"{found[status]} {in_words(status)}" for status in ClaimStatus if found[status]]

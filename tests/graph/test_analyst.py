@@ -15,7 +15,7 @@ from core.domain.search import Evidence
 from core.domain.settings import Settings
 from core.domain.turns import Turn, TurnStatus
 from core.graph.nodes.analyst import of_what_is_called
-from core.models.quoting import ALSO, Quoting, led_by_figure
+from core.models.quoting import Quoting, led_by_figure
 from tests.figures.harbour import HARBOUR, figures_of, table_of
 from tests.graph.world import ScriptedModel, Shelf, WordSearch, World
 
@@ -124,14 +124,11 @@ def test_a_figure_leads_only_where_it_is_likelier_right_than_what_is_quoted() ->
     sure = AnswerPart("seven", (1,), PartKind.HEADLINE, probability=0.8)
     unsure = AnswerPart("Seven euros.", (1,), PartKind.VERBATIM, probability=0.6)
     elsewhere = replace(unsure, numbers=(2,))
-    decline = AnswerPart("No.", kind=PartKind.DECLINE, probability=0.6)
     assert led_by_figure((sure,), (figure,), evidence) == [sure]
     told = led_by_figure((elsewhere, unsure), (figure,), evidence)
     assert [part.numbers for part in told] == [(1,), (1,)], "of the figure's own document alone"
-    assert led_by_figure((decline,), (figure,), evidence) == [figure]
+    assert led_by_figure((), (figure,), evidence) == [figure]
     assert led_by_figure((unsure,), (), evidence) == [unsure]
-    rival = AnswerPart("Fees: 8", (2,), PartKind.FIGURE)
-    assert led_by_figure((decline,), (figure, rival), ()) == [figure, ALSO, rival]
 
 
 @pytest.mark.parametrize(

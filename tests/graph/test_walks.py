@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from core.domain.answers import AnswerPart, ClaimStatus, PartKind
+from core.domain.answers import AnswerPart, ClaimStatus, Form, PartKind, listed_passages
 from core.domain.documents import NOT_READ, Block, BlockKind, Coverage, Document, DocumentStatus, Page, Passage
 from core.domain.errors import ModelInterruptedError, UnknownDocumentError
 from core.domain.search import Evidence, Intent, Mode, SearchPlan, SearchResult
@@ -71,7 +71,7 @@ def test_exhausted_retries_keep_the_best_draft_and_go_to_review(world: Any) -> N
     assert turn.status is TurnStatus.FLAGGED
     assert turn.path[-1] == "review" and turn.path.count("judge") == 4
     assert turn.verdict.confidence == max(one.verdict.confidence for one in turn.attempts), "the best, not the last"
-    assert turn.reasons and turn.question_back
+    assert turn.reasons
 
 
 def test_prose_that_no_attempt_made_hold_gives_way_to_quotations(world: Any) -> None:
@@ -88,12 +88,12 @@ def test_quotations_that_hold_no_better_leave_the_turn_to_a_person(world: Any) -
     assert not any("quoted instead" in notice for notice in turn.notices)
 
 
-def test_nothing_found_goes_to_review_without_generator_or_judge(world: Any) -> None:
+def test_nothing_found_is_said_without_generator_or_judge_and_waits_for_nobody(world: Any) -> None:
     turn = world(ScriptedModel()).ask("Which zebra won the lottery?").turn
-    assert turn.status is TurnStatus.FLAGGED
+    assert turn.status is TurnStatus.ANSWERED and turn.form is Form.NOT_FOUND
     assert turn.path == ("router", "rewriter", "retriever", "review")
     assert turn.answer == f"{NOT_FOUND} “zebra” and “lottery” do not appear in any passage searched."
-    assert turn.question_back and not turn.citations
+    assert not turn.citations
     assert turn.verdict.declined and 0.5 < turn.verdict.confidence < 1
     assert turn.evidence and turn.evidence[0].reason == "below_the_score_floor"
 
@@ -353,11 +353,13 @@ def test_nothing_unread_supports_a_denial(world: Any, question: str) -> None:
         "in the second trial. Visitors keep to the marked paths, and children enter the pier with an adult only."
     )
     whole, partly = (
-        world(Quoting(), shelf=Shelf({"report.pdf": (told, told)}, coverage=share)).ask(question).turn.verdict
+        world(Quoting(), shelf=Shelf({"report.pdf": (told, told)}, coverage=share)).ask(question).turn
         for share in (1.0, 0.5)
     )
-    assert whole.declined and partly.declined
-    assert partly.confidence == min(whole.confidence, UNREAD_DENIAL) <= 0.6
+    assert whole.form is partly.form is not Form.ANSWER
+    assert any("Could not be read" in notice for notice in partly.notices)
+    if partly.form is Form.NOT_FOUND:
+        assert partly.verdict.confidence == min(whole.verdict.confidence, UNREAD_DENIAL) <= 0.6
 
 
 def test_a_denial_over_a_word_file_names_what_was_not_read(world: Any) -> None:
@@ -368,7 +370,7 @@ def test_a_denial_over_a_word_file_names_what_was_not_read(world: Any) -> None:
     shelf = {"lease.docx": ["The rent of the flat is 900 euros a month.", "The tenant keeps the stairs clean."]}
     for question in ("How heavy is the flat?", "Which zebra painted Quebec?", "What does clause 9.4 say?"):
         turn = world(Quoting(), shelf=Headed(shelf)).ask(question).turn
-        assert turn.verdict.declined and turn.verdict.confidence <= UNREAD_DENIAL
+        assert turn.form is Form.EVIDENCE or turn.verdict.confidence <= UNREAD_DENIAL
         assert "Not read in “lease.docx”: headers, comments." in turn.notices
 
 
@@ -380,8 +382,8 @@ def test_what_is_only_proposed_is_never_a_headline_and_is_to_be_checked(world: A
     )
     shelf = Shelf({"lease.docx": [page, "The rent is 1,450 euros a month."]})
     turn = world(Quoting(), shelf=shelf).ask("How heavy may the dog be?").turn
-    assert "8 kilograms" in turn.answer and "Proposed insertion by R. Dahl" in turn.parts[0].text, turn.answer
-    assert turn.tier is not Tier.ANSWERED
+    assert "8 kilograms" in turn.answer and "Proposed insertion by R. Dahl" in turn.answer
+    assert turn.form is Form.EVIDENCE
 
 
 class HalfRead(Shelf):
@@ -652,13 +654,23 @@ def test_each_part_of_a_question_is_answered_or_said_to_be_open(world: Any) -> N
 
 
 def test_what_stands_there_but_may_not_be_asked_for_is_to_be_checked_and_waits_for_nobody(world: Any) -> None:
-    turn = world(Quoting()).ask("What is said of the notice?").turn
-    shown = replace(turn, status=TurnStatus.ANSWERED, verdict=replace(turn.verdict, confidence=0.5))
+    turn = world(ScriptedModel(RIGHT)).ask(PENALTY).turn
+    shown = replace(turn, verdict=replace(turn.verdict, confidence=0.5))
     assert shown.tier is Tier.CHECK and "50%" in to_check(shown)
     assert replace(shown, verdict=replace(turn.verdict, confidence=0.9)).tier is Tier.ANSWERED
     assert replace(shown, status=TurnStatus.FLAGGED).tier is Tier.DO_NOT_RELY
     nothing = replace(shown, verdict=replace(turn.verdict, confidence=0.6, declined=True, claims=()))
-    assert nothing.tier is Tier.CHECK and "contain no answer" in to_check(nothing)
+    assert nothing.tier is Tier.ANSWERED, "it claims nothing"
+
+
+def test_where_no_answer_is_sure_passages_are_listed_and_wait_for_nobody(world: Any) -> None:
+    turn = world(Quoting()).ask("What is said of the notice?").turn
+    assert turn.form is Form.EVIDENCE and turn.status is TurnStatus.ANSWERED and turn.tier is Tier.ANSWERED
+    assert turn.citations and all(claim.status is ClaimStatus.SUPPORTED for claim in turn.verdict.claims)
+    for one in listed_passages(turn.parts):
+        [number] = one.numbers
+        item = next(item for item in turn.evidence if item.number == number)
+        assert item.document_name in one.where and all(part.text in item.passage.text for part in one.parts)
 
 
 @pytest.mark.parametrize(

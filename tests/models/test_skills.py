@@ -7,8 +7,9 @@ import pytest
 from core.domain.answers import PartKind
 from core.domain.documents import TICKED, Passage
 from core.domain.search import Evidence
+from core.domain.turns import SURE
 from core.models import selection
-from core.models.quoting import UNLIKELY, quotes
+from core.models.quoting import quotes, reply
 from core.models.selection import Skill, select, skill_for
 from core.models.units import units_of
 
@@ -48,10 +49,12 @@ def test_english_alone_is_read_by_the_english_reader(question: str, text: str, s
 )
 def test_the_words_that_answer_are_found_in_other_languages(question: str, text: str, answer: str) -> None:
     found = select(question, evidence(text))
-    first, *behind = quotes(question, replace(found, right=UNLIKELY))
+    first, *_ = reply(question, replace(found, answered=0.9, right=SURE), evidence(text))
     assert first.kind is PartKind.HEADLINE and answer in first.text and len(first.text.strip()) == len(first.text) < 40
-    nearest, *quoted = quotes(question, replace(found, right=UNLIKELY - 0.01))
-    assert nearest.kind is PartKind.DECLINE and [part.text for part in quoted] == [part.text for part in behind]
+    head, _, quoted = reply(question, replace(found, answered=0.9, right=SURE - 0.01), evidence(text))
+    assert head.kind is PartKind.EVIDENCE
+    [mark] = quoted.marked
+    assert quoted.text[mark.start : mark.end] == first.text
 
 
 def test_sentences_without_spaces_are_quoted_one_by_one() -> None:

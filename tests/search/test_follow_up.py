@@ -130,12 +130,12 @@ def test_what_was_asked_about_something_is_told_of_that_alone() -> None:
 
 
 @pytest.mark.parametrize("question", ["What is the fee?", "Who signed the letter of 3 May?"])
-def test_a_whole_question_is_no_reply_to_what_was_asked_back(question: str) -> None:
-    asked = (Exchange("", "What is the fee?", "Which one do you mean?", asked_back=True),)
+def test_a_whole_question_is_no_reply_to_a_list_of_passages(question: str) -> None:
+    asked = (Exchange("", "What is the fee?", "Most relevant in your documents", listed=True),)
     assert read_after(question, asked).standalone == question
 
 
 @pytest.mark.parametrize("reply", ["harbour.pdf", "the second", "What about the harbour?", "The one in Dunby, please"])
-def test_what_is_no_question_of_its_own_replies_to_what_was_asked_back(reply: str) -> None:
-    asked = (Exchange("", "What is the fee?", "Which one do you mean?", asked_back=True),)
+def test_what_is_no_question_of_its_own_says_which_passage_of_a_list_is_meant(reply: str) -> None:
+    asked = (Exchange("", "What is the fee?", "Most relevant in your documents", listed=True),)
     assert read_after(reply, asked).standalone == f"What is the fee? {reply}"

@@ -9,13 +9,13 @@ from typing import Literal
 
 from langgraph.runtime import Runtime
 
-from core.domain.answers import Citation, Likeness, Verdict
+from core.domain.answers import Citation, Form, Likeness, Verdict, form_of
 from core.domain.codec import to_plain
 from core.domain.search import Intent, Reason
 from core.domain.settings import Settings
 from core.domain.turns import SURE
 from core.graph.context import TurnContext
-from core.graph.nodes.unread import max_denial, parts_not_read, searched_documents
+from core.graph.nodes.unread import max_denial, not_read, searched_documents
 from core.graph.state import TurnState
 from core.judge.confidence import Recalibration
 from core.judge.critique import CRITIC_SCHEMA, critic_question, read_critique, weigh
@@ -63,8 +63,8 @@ def judge(state: TurnState, runtime: Runtime[TurnContext]) -> TurnState:
     if verdict.declined and _is_prose(state, context) and (told := missing_words(state.absent)):
         judged = replace(judged, notices=tuple(dict.fromkeys([*judged.notices, told])))
     decision = _DECISIONS[after_judge(judged)]
-    if verdict.declined:
-        lacking = parts_not_read(searched_documents(state, context))
+    if form_of(state.parts, verdict) is not Form.ANSWER:
+        lacking = not_read(searched_documents(state, context), context.library)
         judged = replace(judged, notices=tuple(dict.fromkeys([*judged.notices, *lacking])))
     context.note(
         read={"draft": judged.draft.answer, "evidence": [item.number for item in state.evidence]},
@@ -184,8 +184,6 @@ def _weighed(state: TurnState) -> tuple[float | None, float | None]:
 def _why_no_further(state: TurnState, context: TurnContext) -> str:
     if context.out_of_time:
         return "The answer reached its time limit."
-    if state.options:
-        return "Several places give different answers."
     if state.evidence and all(item.reason is Reason.NAMED for item in state.evidence):
         return "It is what stands at the place that the question names."
     if state.attempt >= context.settings.max_retries or (state.by_code and state.attempts):

@@ -6,7 +6,6 @@ from typing import Literal
 
 from langgraph.runtime import Runtime
 
-from core.domain.answers import AnswerPart, PartKind
 from core.domain.documents import Document
 from core.domain.search import Candidate, Evidence, Intent, Reason, SearchResult
 from core.figures.answers import may_ask_for_figure
@@ -14,19 +13,14 @@ from core.graph.context import TurnContext
 from core.graph.nodes.placed import placed, with_places
 from core.graph.nodes.unread import holes_of
 from core.graph.state import TurnState, critique_of
-from core.judge.citations import cite, renumbered
-from core.models.quoting import LEAST_ANSWERED, chance_of_answer, choices
+from core.models.quoting import LEAST_ANSWERED, chance_of_answer
 from core.search.overview import documents_meant, overview
 from core.search.pack import evidence_of
-from core.search.plan import is_joined
-from core.text.plain import counted, flat
+from core.text.plain import counted
 from core.text.questions import is_english
 
-WHICH_ONE = "Which one do you mean?"
 NOTHING_NEW = "Searching further found nothing new."
 MOST_LOOKS = 3
-QUOTED_WORDS = 4
-"""Fewer words of an answer may stand anywhere."""
 SHOWN_PER_STAGE = 40
 SHOWN_NEAREST = 3
 
@@ -50,49 +44,7 @@ def retriever(state: TurnState, runtime: Runtime[TurnContext]) -> TurnState:
             found = with_places(found, context, searched)
     if _repeats(found, context):
         return replace(found, by_code=True) if context.model.writes_prose else replace(found, give_up=NOTHING_NEW)
-    return _asking_back(found, context)
-
-
-def _asking_back(state: TurnState, context: TurnContext) -> TurnState:
-    """Say what each place says and ask which is meant, where several answer equally well.
-
-    Never of a reply to what was asked back, nor of what asks several things.
-    """
-    plan = state.plan
-    is_reply = plan and plan.standalone_question != plan.question and context.history and context.history[-1].asked_back
-    several = plan is not None and bool(plan.pieces)
-    if state.intent is Intent.SURVEY or state.attempts or state.hint or is_reply or state.fresh or several:
-        return state
-    found = choices(state.asked, state.evidence)
-    if found and plan and is_joined(plan) and (meant := _where_last(found, state, context)):
-        return replace(state, evidence=meant)
-    names = tuple(name for name, _ in found)
-    context.note(decided={"options": list(names)})
-    if not found:
-        return state
-    parts = [AnswerPart(f"{len(found)} places give different answers. {WHICH_ONE}", kind=PartKind.NOTE)]
-    for name, quoted in found:
-        parts += [AnswerPart("\n\n"), AnswerPart(f"{name}:", kind=PartKind.NOTE), AnswerPart("\n\n"), quoted]
-    cited, evidence = renumbered(cite(parts, state.evidence, context.library.page_text), state.evidence)
-    return replace(
-        state,
-        options=names,
-        question_back=WHICH_ONE,
-        parts=cited.parts,
-        citations=cited.citations,
-        evidence=evidence,
-        by_code=True,
-    )
-
-
-def _where_last(
-    found: Sequence[tuple[str, AnswerPart]], state: TurnState, context: TurnContext
-) -> tuple[Evidence, ...]:
-    """The evidence without the other places, where the last answer quotes one of them; else nothing."""
-    told = [line for line in map(flat, context.history[-1].answer.split("\n\n")) if len(line.split()) >= QUOTED_WORDS]
-    places = {number for _, part in found for number in part.numbers}
-    quoted = {item.number for item in state.evidence if any(line in flat(item.passage.text) for line in told)} & places
-    return tuple(item for item in state.evidence if item.number not in places - quoted) if len(quoted) == 1 else ()
+    return found
 
 
 def _search(state: TurnState, context: TurnContext, searched: Sequence[Document]) -> TurnState:
@@ -179,7 +131,7 @@ def _repeats(state: TurnState, context: TurnContext) -> bool:
 
 def after_retriever(state: TurnState) -> Literal["analyst", "generator", "judge", "review"]:
     if state.parts and not state.attempts:
-        return "judge"  # several places answer, or there is no such place: nothing is to be written
+        return "judge"  # there is no such place: nothing is to be written
     if state.give_up or not state.evidence:
         return "review"
     asks_for_figure = state.draws or may_ask_for_figure(state.asked)

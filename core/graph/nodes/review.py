@@ -1,32 +1,40 @@
-"""The review node: puts the best draft, the reasons and a question back before a person. It never un-marks a turn."""
+"""The review node: takes the best attempt, and puts what is doubtful before a person. It never un-marks a turn.
+
+A list of passages and "not found" claim nothing, and wait for nobody.
+"""
 
 from dataclasses import replace
 
 from langgraph.runtime import Runtime
 
-from core.domain.answers import AnswerPart, Attempt, ClaimStatus, PartKind, Verdict
+from core.domain.answers import AnswerPart, Attempt, ClaimStatus, Form, PartKind, Verdict, form_of
+from core.domain.turns import SURE
 from core.graph.context import TurnContext
 from core.graph.nodes.retriever import evidence_line
-from core.graph.nodes.unread import max_denial, parts_not_read, searched_documents
+from core.graph.nodes.unread import max_denial, not_read, searched_documents
 from core.graph.state import TurnState
+from core.judge.citations import cite
 from core.judge.verdict import declined_verdict
 from core.models.quoting import chance_of_answer
+from core.models.relevant import as_passages
 from core.text.marks import marked_text
 from core.text.questions import NOT_FOUND, missing_words
+from core.text.stating import is_drawn
 
 NOTHING_FOUND_REASON = "No passage was found to answer the question."
 
 
 def review(state: TurnState, runtime: Runtime[TurnContext]) -> TurnState:
-    """Choose the best attempt by verdict, never simply the last, and say why it needs a person."""
+    """Choose the best attempt by verdict, never simply the last, and say why it needs a person, if it does."""
     context = runtime.context
-    context.progress.step("Marking the answer for review…")
+    context.progress.step("Choosing what to show…")
     best = best_attempt(state.attempts) or (replace(state.draft, verdict=None) if state.parts else None)
+    best = _listed(best, context) if best and not state.suspect else best
     verdict = best.verdict if best else None
-    kept = verdict is not None and is_worth_showing(verdict, context.settings.review_threshold)
     searched = searched_documents(state, context)
-    waits = state.suspect or context.promised is not None or not kept
-    reviewed = replace(state, flagged=waits, question_back=question_back(state, best) if waits else "")
+    claims_something = best is not None and form_of(best.parts, verdict) is Form.ANSWER
+    waits = state.suspect or (claims_something and not _is_worth_showing(verdict, context))
+    reviewed = replace(state, flagged=waits, question_back=verdict.question_back if verdict and waits else "")
     if best is None:
         reviewed = replace(
             reviewed,
@@ -37,7 +45,7 @@ def review(state: TurnState, runtime: Runtime[TurnContext]) -> TurnState:
                 context.settings.review_threshold,
             ),
             evidence=state.nearest,
-            notices=tuple(dict.fromkeys([*reviewed.notices, *parts_not_read(searched)])),
+            notices=tuple(dict.fromkeys([*reviewed.notices, *not_read(searched, context.library)])),
             reasons=(NOTHING_FOUND_REASON,),
         )
     else:
@@ -61,36 +69,35 @@ def review(state: TurnState, runtime: Runtime[TurnContext]) -> TurnState:
     return reviewed
 
 
-def is_worth_showing(verdict: Verdict, threshold: float) -> bool:
+def _listed(best: Attempt, context: TurnContext) -> Attempt:
+    """Return an attempt with its quotations as a list of passages, if it answers by them and not surely."""
+    verdict = best.verdict
+    quoted = any(part.verbatim or part.figures for part in best.parts)
+    if verdict is None or verdict.confidence >= SURE or form_of(best.parts, verdict) is not Form.ANSWER or not quoted:
+        return best
+    if any((part.kind is PartKind.PROSE and part.text.strip()) or is_drawn(part) for part in best.parts):
+        return best
+    cited = cite(as_passages(best.parts, best.evidence, verdict.confidence), best.evidence, context.library.page_text)
+    return replace(best, parts=cited.parts, citations=cited.citations) if cited.parts else best
+
+
+def _is_worth_showing(verdict: Verdict | None, context: TurnContext) -> bool:
     """Whether an answer that was not accepted can be shown with a line that says what to check.
 
-    Every claim stands where it says, and that it is what was asked for is not improbable.
+    Every claim stands where it says, and that it is what was asked for is not improbable; of a kind for which a risk is
+    promised, none can.
     """
+    if verdict is None or context.promised is not None:
+        return False
     found = (ClaimStatus.SUPPORTED, ClaimStatus.SEARCHED, ClaimStatus.NOT_CHECKED)
     supported = bool(verdict.claims) and all(claim.status in found for claim in verdict.claims)
-    return (supported or verdict.declined) and verdict.confidence >= threshold
+    return supported and verdict.confidence >= context.settings.review_threshold
 
 
 def best_attempt(attempts: tuple[Attempt, ...]) -> Attempt | None:
     """The attempt with the best verdict; of equals, the earliest."""
     judged = [attempt for attempt in attempts if attempt.verdict is not None]
     return max(judged, key=lambda a: a.verdict.confidence if a.verdict else 0, default=None)
-
-
-def question_back(state: TurnState, best: Attempt | None) -> str:
-    """Ask the user for what would help most."""
-    plan = state.plan
-    if best is not None and best.verdict is not None and best.verdict.question_back:
-        return best.verdict.question_back
-    if best is None:
-        if state.nearest:
-            nearest = state.nearest[0]
-            where = f"page {nearest.passage.page_label} of “{nearest.document_name}”"
-            return f"The nearest passage is on {where}. Do you mean that, or does the document use another word for it?"
-        return "Which document might have it, and under what name?"
-    if plan and plan.document_ids:
-        return "Is this the part of the document you mean, or should I look elsewhere in it?"
-    return "Which document or section do you mean, or which detail matters most to you?"
 
 
 def _attempt_line(attempt: Attempt) -> dict[str, object]:

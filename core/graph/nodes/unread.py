@@ -42,13 +42,13 @@ def _is_read(document: Document, library: "Library") -> bool:
     return document.searchable and not document.not_read and not library.coverage(document.id).unread
 
 
-def parts_not_read(searched: Sequence[Document]) -> list[str]:
-    """Return a notice for each document with parts that are never read, such as the headers of a Word file."""
+def not_read(searched: Sequence[Document], library: "Library") -> list[str]:
+    """Return what was not searched, which may hold the answer: pages, and parts that are never read of Word files."""
     lacking = [document for document in searched if document.not_read]
     notices = [f"Not read in “{document.name}”: {document.not_read}." for document in lacking[:FEW_DOCUMENTS]]
     if more := len(lacking) - FEW_DOCUMENTS:
         notices += [f"Not read in full: {counted(more, 'other document')}; see Documents."] if more > 0 else []
-    return notices
+    return [*holes_of(searched, library, ()), *notices]
 
 
 def _hole(document: Document, library: "Library") -> str:
