@@ -105,7 +105,11 @@ def watch(app: Pincite, turn_id: str) -> None:
         if not snapshot.running:
             st.rerun()
         draw_live(snapshot, app.settings.current.max_retries + 1)
-        button("Stop", "stop_circle", app.runner.stop, turn_id, key=f"stop_{turn_id}")
+        with row(gap="xsmall"):
+            button("Stop", "stop_circle", app.runner.stop, turn_id, key=f"stop_{turn_id}")
+            if snapshot.draft and snapshot.turn.engine != "quoting":
+                button("Show the evidence only", "format_quote", app.runner.show_evidence_only, turn_id,
+                       key=f"evidence_{turn_id}", help="Stop the model and quote the documents")  # fmt: skip
 
 
 def draw_waiting(app: Pincite, session_id: str, waiting: tuple[Waiting, ...]) -> None:

@@ -96,6 +96,8 @@ class TurnContext(Equipment):
     deadline: float
     history: tuple[Exchange, ...] = ()
     """The conversation so far, oldest first."""
+    evidence_only: Callable[[], bool] = lambda: False
+    """Whether a person has asked to see the evidence instead of what a model writes."""
     notes: StepNotes = field(default_factory=StepNotes)
 
     @property
@@ -105,6 +107,10 @@ class TurnContext(Equipment):
     def halted(self) -> bool:
         """True as soon as an engine should stop writing."""
         return self.stopped() or self.out_of_time
+
+    def writing_halted(self) -> bool:
+        """True as soon as a language model should stop writing."""
+        return self.halted() or self.evidence_only()
 
     def note(
         self,

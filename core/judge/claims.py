@@ -121,7 +121,7 @@ class _Mark:
 
 
 def extract_claims(answer: Sequence[AnswerPart], sources: Sources | None = None) -> tuple[ClaimText, ...]:
-    """Return the claims of an answer in order; a sentence that `sources` nearly repeat is not cut into clauses."""
+    """Return the claims of an answer in order; a sentence that repeats one of `sources` is not cut into clauses."""
     claims: list[ClaimText] = []
     start = first = 0
     while first < len(answer):
@@ -167,7 +167,8 @@ def _claims_of_prose(
             told = told[: trailing.start()]  # "1. Rent 2. Costs": a list that runs on in one line
         number = int((trailing or _NUMBERED.match(told) or {"number": 0})["number"])
         clauses = list(_clauses(told))
-        if len(clauses) > 1 and sources and sources.nearly_repeat(bare_text(told)):
+        copies = sources.near_copies(bare_text(told)) if sources and len(clauses) > 1 else []
+        if any(len(list(_clauses(copy))) > 1 for copy in copies):
             clauses = [Span(0, len(told))]
         for clause in clauses:
             stated, begins = told[clause.start : clause.end], span.start + clause.start

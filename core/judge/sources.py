@@ -158,10 +158,10 @@ class Sources:
         other = next((n for n, stretch in enumerate(found) if stretch[0].source is not found[0][0].source), None)
         return texts if other is None else [*texts, f"{texts[0]}\n{texts[other]}"]
 
-    def nearly_repeat(self, text: str) -> bool:
-        """Say whether one of the sentences nearest to a text has nearly the same words."""
+    def near_copies(self, text: str) -> list[str]:
+        """Return the sentences that a text repeats with few other words."""
         nearest = self.ranked(frozenset(content_terms(text)))[:MAX_COMPARED]
-        return any(changes(text, sentence.text) is not None for _, sentence in nearest)
+        return [sentence.text for _, sentence in nearest if changes(text, sentence.text) is not None]
 
     @cached_property
     def stems(self) -> frozenset[str]:

@@ -20,7 +20,7 @@ SECONDS_BETWEEN_SAVED_DRAFTS = 1.0
 
 
 class LiveTurn:
-    """A running turn: what is published of it, and the event that stops it. It is the nodes' ``Progress``."""
+    """A running turn: what is published of it, and what stops it or its prose. It is the nodes' ``Progress``."""
 
     def __init__(self, turn: Turn, turns: "Turns") -> None:
         self._turns = turns
@@ -29,6 +29,7 @@ class LiveTurn:
         self._next_draft = 0.0
         self.thread: threading.Thread
         self.stop = threading.Event()
+        self.evidence_only = threading.Event()
         self.done = threading.Event()
         self.stored = False
         """The end of the turn is in the database."""

@@ -197,6 +197,12 @@ class TurnRunner:
         if live is not None:
             live.stop.set()
 
+    def show_evidence_only(self, turn_id: str) -> None:
+        """Let the language model stop writing, and quote the documents instead."""
+        live = self._live.get(turn_id)
+        if live is not None:
+            live.evidence_only.set()
+
     def wait(self, turn_id: str, timeout_seconds: float | None = None) -> TurnSnapshot:
         """Return once the turn has ended or the time is over."""
         live = self._live.get(turn_id)
@@ -334,7 +340,8 @@ class TurnRunner:
         model = equipment.choose_engine(asked.engine)
         live.update(replace(live.snapshot.turn, engine=model.name))
         self._await_documents(live, equipment)
-        context = context_of(equipment, model, live, live.stop.is_set, () if asked.state.alone else asked.history)
+        history = () if asked.state.alone else asked.history
+        context = context_of(equipment, model, live, live.stop.is_set, history, live.evidence_only.is_set)
         state = None if asked.went_on_at else asked.state
         if asked.went_on_at:
             kept = {"went on at": asked.went_on_at, "not run again": list(live.snapshot.turn.path)}
@@ -416,6 +423,7 @@ def context_of(
     progress: Progress,
     stopped: Callable[[], bool],
     history: tuple[Exchange, ...] = (),
+    evidence_only: Callable[[], bool] = lambda: False,
 ) -> TurnContext:
     """What the nodes of one walk through the graph may reach; its time starts now."""
     return TurnContext(
@@ -427,6 +435,7 @@ def context_of(
         stopped=stopped,
         deadline=time.monotonic() + equipment.settings.turn_seconds,
         history=history,
+        evidence_only=evidence_only,
     )
 
 

@@ -75,7 +75,12 @@ def draw_live(snapshot: TurnSnapshot, attempts: int) -> None:
         st.markdown("  \n".join(f"✓ {escape(step)}" for step in done) or "Nothing is finished yet.")
     if snapshot.draft:
         st.markdown(answer_markdown(snapshot.draft, None))
-        st.badge("Draft, not checked yet", icon=":material/edit_note:", color="gray")
+        written = any(part.kind is PartKind.PROSE and part.text.strip() for part in snapshot.draft)
+        quoted = snapshot.turn.engine != "quoting" and not written
+        told = (
+            f"From your documents, while {escape(snapshot.turn.engine)} writes" if quoted else "Draft, not checked yet"
+        )
+        st.badge(told, icon=":material/edit_note:", color="gray")
     elif snapshot.earlier:
         with st.container(key="earlier_draft"):
             st.markdown(answer_markdown(snapshot.earlier, None))

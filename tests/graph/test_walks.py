@@ -1,6 +1,8 @@
 """The ways a turn can go through the graph, each to its end."""
 
 import math
+import time
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -11,6 +13,7 @@ import pytest
 from core.domain.answers import AnswerPart, ClaimStatus, Form, PartKind, listed_passages
 from core.domain.documents import NOT_READ, Block, BlockKind, Coverage, Document, DocumentStatus, Page, Passage
 from core.domain.errors import ModelInterruptedError, UnknownDocumentError
+from core.domain.ports import AnswerRequest
 from core.domain.search import Evidence, Intent, Mode, SearchPlan, SearchResult
 from core.domain.turns import UNREAD_DENIAL, Exchange, Tier, TurnStatus, to_check
 from core.graph.build import NOT_STORED
@@ -86,6 +89,29 @@ def test_quotations_that_hold_no_better_leave_the_turn_to_a_person(world: Any) -
     turn = world(ScriptedModel(WRONG), max_retries=0, review_threshold=1.0).ask(PENALTY).turn
     assert turn.status is TurnStatus.FLAGGED and turn.path.count("generator") == 2
     assert not any("quoted instead" in notice for notice in turn.notices)
+
+
+class Slow(ScriptedModel):
+    """Writes nothing until it is stopped."""
+
+    def answer(self, request: AnswerRequest, stopped: Callable[[], bool]) -> Iterator[str]:
+        self.begun.set()
+        while not stopped():
+            time.sleep(0.01)
+        yield ""
+
+
+def test_the_evidence_is_shown_while_a_model_writes_and_may_be_all_that_is_wanted(world: Any) -> None:
+    model = Slow()
+    one = world(model)
+    turn_id = one.runner.ask(one.session.id, PENALTY)
+    assert model.begun.wait(30)
+    draft = one.runner.snapshot(turn_id).draft
+    assert "1.5 % per month" in "".join(part.text for part in draft if part.verbatim)
+    one.runner.show_evidence_only(turn_id)
+    turn = one.runner.wait(turn_id, 60).turn
+    assert turn.status is TurnStatus.ANSWERED and "1.5 % per month" in turn.answer
+    assert turn.notices == ("scripted was stopped, so the documents are quoted instead.",)
 
 
 def test_nothing_found_is_said_without_generator_or_judge_and_waits_for_nobody(world: Any) -> None:

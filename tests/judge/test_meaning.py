@@ -9,6 +9,7 @@ from core.domain.documents import Passage
 from core.domain.search import Evidence
 from core.judge import features
 from core.judge.citations import cite, read_typed
+from core.judge.claims import extract_claims
 from core.judge.features import LIKELY
 from core.judge.judge import judge_answer
 from core.judge.sources import MAX_STRETCHES, STRETCH_WORDS, Sources
@@ -168,3 +169,47 @@ def test_a_claim_in_another_language_than_its_page_is_quoted_by_its_meaning() ->
 def test_an_answer_that_only_declines_is_no_claim_unless_its_passage_contradicts_it() -> None:
     decline = (AnswerPart("The document does not say who owns the building."),)
     assert judge_answer("Who owns the building?", decline, [FEE]).declined
+
+
+JOINED = "The tenant pays the rent by the fifth day of each month, and the landlord pays for all repairs of the roof"
+CLAUSES = "The tenant pays the rent by the fifth day of each month. The tenant bears the cost of repairs of the roof."
+
+
+def test_of_a_sentence_that_is_half_wrong_the_wrong_half_is_not_supported() -> None:
+    first, second = claims(judged(JOINED, CLAUSES))
+    assert first.status is ClaimStatus.SUPPORTED and second.status is not ClaimStatus.SUPPORTED
+    assert "rent" in first.text and "roof" in second.text and first.citations == second.citations == (1,)
+
+
+@pytest.mark.parametrize(
+    ("sentence", "clauses"),
+    [
+        ("The seller delivers within ten days; the buyer pays on receipt of the goods.", 2),
+        ("The seller delivers the goods within ten days, but the buyer may refuse late delivery.", 2),
+        ("The lease names two exceptions: the tenant may keep one small dog and may paint the walls.", 2),
+        ("The seller delivers the goods within ten days — the buyer pays on receipt of them.", 2),
+        ("The cover includes fire damage to the building, theft of tools on site, and harm to third parties.", 1),
+        ("Rent: 900 euros.", 1),
+        ("The term is five years, and more.", 1),
+    ],
+)
+def test_every_clause_is_a_claim_and_an_item_of_a_list_is_none(sentence: str, clauses: int) -> None:
+    assert len(extract_claims((AnswerPart(sentence),))) == clauses
+
+
+def test_a_sentence_that_its_page_nearly_repeats_is_compared_whole() -> None:
+    page = "The seller delivers the goods within ten days, but the buyer may refuse late delivery."
+    assert len(extract_claims((AnswerPart(page.replace("ten", "twenty")),), Sources.of([page]))) == 1
+
+
+@pytest.mark.parametrize("neutral", [" Indeed.", " That is all.", " As stated above, this is so."])
+@pytest.mark.parametrize(
+    "answer",
+    ["The tenant pays the rent.", JOINED, "The landlord may end the lease at once.", "The roof costs 5 euros."],
+)
+def test_what_is_appended_changes_the_verdict_on_no_other_claim(answer: str, neutral: str) -> None:
+    def statuses(text: str) -> list[tuple[str, ClaimStatus]]:
+        return [(one.claim.bare, one.status) for one in judge_answer("", text, [CLAUSES]).claims]
+
+    told = statuses(f"{answer.rstrip('.')}.")
+    assert statuses(f"{answer.rstrip('.')}.{neutral}")[: len(told)] == told

@@ -51,14 +51,18 @@ def generator(state: TurnState, runtime: Runtime[TurnContext]) -> TurnState:
     engine, silence = context.stand_in if state.by_code else context.model, list[str]()
     conversation = conversation_for(state.asked, context.history)
     request = whole = _request(state, context, conversation)
+    quoted: list[AnswerPart] = []
     if engine.writes_prose and not chat:
-        whole = _counted_as_sent(request, _quoted_by_code(request, context))
+        quoted = _quoted_by_code(request, context)
+        whole = _counted_as_sent(request, quoted)
         whole = replace(whole, pieces=tuple(_pieces(state, whole.evidence)))
         request = replace(whole, evidence=_readable(whole, engine.readable_characters))
     verb = "Writing" if engine.writes_prose else "Selecting quotations"
     passages = f"{len(request.evidence)} passage{'' if len(request.evidence) == 1 else 's'}"
     context.progress.step(f"{verb}…" if chat else f"{verb} from {passages}…")
-    parts, removed, thoughts, proposed = _written(engine, request, context)
+    parts, removed, thoughts, proposed = _written(engine, request, context, quoted)
+    if engine.writes_prose and not chat and context.evidence_only():
+        parts, thoughts, proposed = (), "", ""
     left_out = ""
     if engine.writes_prose and not chat:
         tables = tables_on(best_pages(whole.evidence), context) if proposed else []
@@ -66,7 +70,7 @@ def generator(state: TurnState, runtime: Runtime[TurnContext]) -> TurnState:
         parts = with_chart(parts, drawn, asked_for=state.draws)
     if not parts and engine.writes_prose:
         engine, silence = context.stand_in, [_silence(context)]
-        parts, removed, *_ = _written(engine, whole, context)
+        parts, removed, *_ = _written(engine, whole, context, ())
     give_up = "The answer reached its time limit." if context.out_of_time and not (chat or state.by_code) else ""
     found = (
         CitedAnswer(parts, ())
@@ -108,16 +112,16 @@ def generator(state: TurnState, runtime: Runtime[TurnContext]) -> TurnState:
 
 
 def _written(
-    engine: ChatModel, request: AnswerRequest, context: TurnContext
+    engine: ChatModel, request: AnswerRequest, context: TurnContext, meanwhile: Sequence[AnswerPart]
 ) -> tuple[tuple[AnswerPart, ...], int, str, str]:
     """What an engine writes, as parts, how many of its markers point to no evidence, its thoughts, and its chart.
 
-    Prose is read here, once. Quoting takes no time worth limiting.
+    Prose is read here, once. Quoting takes no time worth limiting. `meanwhile` is shown until the first words.
     """
-    halted = context.halted if engine.writes_prose else context.stopped
+    halted = context.writing_halted if engine.writes_prose else context.stopped
     whole: list[AnswerPart] = []
     reply = prose = thoughts = chart = ""
-    context.progress.draft(())
+    context.progress.draft(meanwhile)
     alone = not any(holds_a_closing_mark(item.passage.text) for item in request.evidence)
     for piece in engine.answer(request, halted):
         if isinstance(piece, str):
@@ -129,7 +133,7 @@ def _written(
                 context.progress.step(f"{engine.name} is thinking…")
         else:
             whole.append(piece)
-        context.progress.draft((*whole, AnswerPart(prose)) if prose else whole)
+        context.progress.draft((*whole, AnswerPart(prose)) if prose else whole or meanwhile)
         if halted():
             break
     if context.stopped():
@@ -201,6 +205,8 @@ def _told_otherwise(parts: Sequence[AnswerPart], stated: Sequence[AnswerPart]) -
 
 
 def _silence(context: TurnContext) -> str:
+    if context.evidence_only():
+        return f"{context.model.name} was stopped, so the documents are quoted instead."
     seconds = context.settings.turn_seconds
     why = f" within the limit of {seconds:.0f} seconds" if context.out_of_time else ""
     return f"{context.model.name} wrote nothing{why}, so the documents are quoted instead."

@@ -24,6 +24,10 @@ from core.text.stating import is_drawn
 NOTHING_FOUND_REASON = "No passage was found to answer the question."
 
 
+QUOTED_INSTEAD = "the documents are quoted instead."
+"""How a notice ends that is true only where quotations took the place of prose."""
+
+
 def review(state: TurnState, runtime: Runtime[TurnContext]) -> TurnState:
     """Choose the best attempt by verdict, never simply the last, and say why it needs a person, if it does."""
     context = runtime.context
@@ -57,6 +61,9 @@ def review(state: TurnState, runtime: Runtime[TurnContext]) -> TurnState:
             evidence=best.evidence,
             reasons=(*(best.verdict.reasons if best.verdict else ()), *filter(None, [state.give_up])),
         )
+    if any(part.kind is PartKind.PROSE and part.text.strip() for part in reviewed.parts):
+        kept = tuple(one for one in reviewed.notices if not one.endswith(QUOTED_INSTEAD))
+        reviewed = replace(reviewed, notices=kept)
     context.note(
         read={"attempts": [_attempt_line(attempt) for attempt in state.attempts], "gave up": state.give_up},
         decided={"kept attempt": best.number if best else None, "reasons": list(reviewed.reasons)},
