@@ -3,7 +3,6 @@
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from itertools import groupby
 
 import streamlit as st
 
@@ -49,13 +48,49 @@ def answer_markdown(parts: Sequence[AnswerPart], verdict: Verdict | None) -> str
     claims = sorted(verdict.claims if verdict else (), key=lambda claim: claim.start)
     shown: list[str] = []
     start = 0
-    for whole, run in groupby(parts, key=lambda part: part.kind not in _WRITTEN):
-        for stretch in [[part] for part in run] if whole else [list(run)]:
-            end = start + sum(len(part.text) for part in stretch)
-            own = [claim for claim in claims if start <= claim.start < end]
-            shown += _quoted(stretch[0], own) if whole else [plain_headings("".join(_prose(stretch, own, start)))]
-            start = end
+    for stretch in _stretches(parts):
+        end = start + sum(len(part.text) for part in stretch)
+        own = [claim for claim in claims if start <= claim.start < end]
+        if stretch[0].kind in _WRITTEN:
+            shown.append(plain_headings("".join(_prose(stretch, own, start))))
+        elif len(stretch) > 1:
+            shown.append(_rows(stretch, own, start))
+        else:
+            shown += _quoted(stretch[0], own)
+        start = end
     return "".join(shown)
+
+
+def _stretches(parts: Sequence[AnswerPart]) -> Iterator[Sequence[AnswerPart]]:
+    """Yield what is drawn together: written parts, the quoted rows of a table, and every other part by itself."""
+    at = 0
+    while at < len(parts):
+        end = at + 1
+        if parts[at].kind in _WRITTEN:
+            while end < len(parts) and parts[end].kind in _WRITTEN:
+                end += 1
+        else:
+            while end + 1 < len(parts) and not parts[end].text.strip() and _same_table(parts[at], parts[end + 1]):
+                end += 2
+        yield parts[at:end]
+        at = end
+
+
+def _same_table(one: AnswerPart, other: AnswerPart) -> bool:
+    cells = {line.count("\t") for part in (one, other) for line in part.text.split("\n")}
+    return one.kind is other.kind is PartKind.VERBATIM and len(cells) == 1 and 0 not in cells
+
+
+def _rows(parts: Sequence[AnswerPart], claims: Sequence[Claim], start: int) -> str:
+    """Draw quoted rows as one table, and their badges below it."""
+    badges = []
+    for part in parts:
+        own = [claim for claim in claims if start <= claim.start < start + len(part.text)]
+        if part.text.strip():
+            badges.append(badge(own[0], part.numbers, quoted=True) if own else _numbers(part.numbers))
+        start += len(part.text)
+    rows = "\n".join(part.text for part in parts if part.text.strip())
+    return f"{_table(rows)}\n\n{' '.join(dict.fromkeys(badges))}"
 
 
 def _quoted(part: AnswerPart, claims: Sequence[Claim]) -> list[str]:

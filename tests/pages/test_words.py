@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from core.domain.answers import AnswerPart, Citation, Claim, ClaimStatus, PartKind, Score, Verdict
+from core.domain.answers import AnswerPart, Citation, Claim, ClaimStatus, PartKind, Score, Span, Verdict
 from core.domain.figures import Computation, Figure
 from core.domain.search import Piece, SearchPlan, SubQuery
 from core.text.marks import read_marks
@@ -171,3 +171,36 @@ def test_a_figure_is_bold_with_its_formula_beneath_and_none_of_its_words_are_mar
     assert shown.rstrip().endswith(r"$$\frac{5 - 4}{4} \times 100 = \text{25\%}$$")
     stated = AnswerPart("Fees, 2021: $5", (1,), PartKind.FIGURE, figures=figures[1:])
     assert answer_markdown((stated,), None) == r"**Fees, 2021: \$5** :gray-badge[1]"
+
+
+def test_quoted_rows_of_a_table_are_drawn_as_one_table() -> None:
+    heads, row = (
+        AnswerPart(text, (1,), PartKind.VERBATIM, start)
+        for text, start in (("Orchard\t2024\t2025", 0), ("Hightop\t124\t131", 40))
+    )
+    shown = answer_markdown((heads, AnswerPart("\n\n"), row, AnswerPart("\n\nMore.")), None)
+    assert shown.startswith("| Orchard | 2024 | 2025 |\n|:--|--:|--:|\n| Hightop | 124 | 131 |\n\n:gray-badge[1]")
+    assert shown.endswith("\n\nMore.")
+
+
+def test_listed_passages_say_where_they_are_and_have_their_likeliest_words_marked() -> None:
+    text = "The rent is 900 euros [net]. It is due monthly."
+    parts = (
+        AnswerPart("Most relevant in your documents", kind=PartKind.EVIDENCE),
+        AnswerPart("\n\n"),
+        AnswerPart("lease_1.pdf, page 2 · Rent", kind=PartKind.NOTE),
+        AnswerPart("\n\n"),
+        AnswerPart(text, (1,), PartKind.VERBATIM, 0, marked=(Span(12, 27),)),
+        AnswerPart("\n\n"),
+        AnswerPart("prices.pdf, page 1", kind=PartKind.NOTE),
+        AnswerPart("\n\n"),
+        AnswerPart("Prices (EUR)\nItem\tPrice\nChair\t40", (2,), PartKind.VERBATIM, 0, marked=(Span(30, 32),)),
+    )
+    assert answer_markdown(parts, None).split("\n\n") == [
+        "**Most relevant in your documents**",
+        ":small[**lease_1.pdf, page 2 · Rent**] :gray-badge[1]",
+        "The rent is :yellow-background[900 euros \\[net\\]]. It is due monthly.",
+        ":small[**prices.pdf, page 1**] :gray-badge[2]",
+        ":small[Prices (EUR)]",
+        "| Item | Price |\n|:--|--:|\n| Chair | :yellow-background[40] |",
+    ]
