@@ -201,6 +201,6 @@ def test_listed_passages_say_where_they_are_and_have_their_likeliest_words_marke
         ":small[**lease_1.pdf, page 2 · Rent**] :gray-badge[1]",
         "The rent is :yellow-background[900 euros \\[net\\]]. It is due monthly.",
         ":small[**prices.pdf, page 1**] :gray-badge[2]",
-        ":small[Prices (EUR)]",
+        ":small[Prices \\(EUR\\)]",
         "| Item | Price |\n|:--|--:|\n| Chair | :yellow-background[40] |",
     ]
