@@ -2,16 +2,15 @@
 
 import streamlit as st
 
-from core.domain.answers import AnswerKind
 from core.domain.errors import ModelUnavailableError
 from core.domain.models import KeptModel
 from core.services.bootstrap import Pincite
-from core.services.reviews import OwnReviews, Promise
-from pages.components.agreement import CORRECTED, SHIPPED, draw_agreement, draw_risk_coverage
+from core.services.reviews import measured_confidence
+from pages.components.agreement import draw_agreement
 from pages.components.controls import button, confirm_deletion, quiet, row
 from pages.components.facade import errors_told, show
 from pages.components.setting import draw_setting
-from pages.components.words import count, escape, in_words, size
+from pages.components.words import escape, size
 
 ENGINES = {
     "auto": "Automatic: a connected model if one is available, otherwise quoting",
@@ -20,7 +19,6 @@ ENGINES = {
     "quoting": "Quoting: no model; answers quote the documents word for word",
 }
 
-PROMISES = (0.0, 0.05, 0.1, 0.2, 0.3)
 STYLES = {
     "plain": "Plain: Agreement.pdf, page 3 of the file",
     "bluebook": "Bluebook: Meridian Works, Services Agreement 3 (Mar. 1, 2024) …",
@@ -243,88 +241,20 @@ def draw_reranker(app: Pincite) -> None:
 
 
 def draw_checking(app: Pincite) -> None:
-    measured, settings = app.confidence.measured(), app.settings.current
-    with st.spinner("Rechecking your reviewed answers…"):
-        own = app.confidence.own_reviews()
-    risks = list(dict.fromkeys([*PROMISES, settings.promised_risk]))
-    risk = draw_setting(settings, "promised_risk", few=risks, format_func=_promise_in_words)
-    values: dict[str, object] = {"promised_risk": risk}
-    if risk:
-        draw_promise(app, risk)
-    else:
-        values["review_threshold"] = threshold = draw_setting(settings, "review_threshold", step=0.05)
-        effects, basis = measured.effects, f"{measured.answers:,} hard questions with known answers"
-        if app.confidence.is_learned and own.effects:
-            effects, basis = own.effects, f"your own {own.right + own.wrong:,} decisions"
-        if effect := effects.get(threshold):
-            st.markdown(f"A threshold of {threshold:.2f} {effect}, measured on {basis}.")
+    measured, settings = measured_confidence(), app.settings.current
+    threshold = draw_setting(settings, "review_threshold", step=0.05)
+    if effect := measured.effects.get(threshold):
+        basis = f"{measured.answers:,} hard questions with known answers"
+        st.markdown(f"A threshold of {threshold:.2f} {effect}, measured on {basis}.")
     with row(vertical_alignment="bottom"):
         retries = draw_setting(settings, "max_retries")
         seconds = draw_setting(settings, "turn_seconds", step=10.0, format="%.0f")
     if st.button("Save", type="primary", key="save_checking"):
-        save(app, {**values, "max_retries": retries, "turn_seconds": seconds})
+        save(app, {"review_threshold": threshold, "max_retries": retries, "turn_seconds": seconds})
     st.subheader("How reliable the confidence is", anchor=False)
     st.caption("Each dot is a tenth of the answers to these questions: their confidence, and how many were right. "
                "On the dashed line, the two agree.")  # fmt: skip
-    draw_agreement({SHIPPED: measured.reliability})
-    draw_own_reviews(app, own)
-
-
-def draw_promise(app: Pincite, risk: float) -> None:
-    """What keeping a promise costs, for each kind of answer, and on what that rests."""
-    labelled, promises = app.confidence.labelled(), app.confidence.promises(risk)
-    if not any(kept.threshold for kept in promises.values()):
-        answers = count(sum(len(rows) for rows, _ in labelled.values()), "answer")
-        st.warning(f"**No confidence level keeps this promise** for any kind of answer, based on {answers} labelled "
-                   "right or wrong. Every answer would wait for review.", icon=":material/rule:")  # fmt: skip
-    based = {kind: "your own {:,} reviews" if own else "{:,} labelled answers" for kind, (_, own) in labelled.items()}
-    lines = [f"| {in_words(kind)} | {_kept_in_words(kept)} | {based[kind].format(kept.answers)} |"
-             for kind, kept in promises.items()]  # fmt: skip
-    lines.append(f"| {in_words(AnswerKind.OTHER)} | all wait for review | none labelled |")
-    st.markdown("\n".join(["| Kind of answer | Shown | Based on |", "|:--|:--|:--|", *lines]))
-    st.caption(
-        "For each kind shown, at most the promised share is wrong, with 95% certainty. This holds for questions and "
-        "documents like those it was measured on: hard ones, from sources that Pincite was not fitted on. For "
-        "others, more may be wrong."
-    )
-    if any(own for _, own in labelled.values()):
-        st.caption("**Your own answers are not a random sample:** people review doubtful answers, or those they "
-                   "choose. Based on them, the figure is an estimate without that certainty.")  # fmt: skip
-    draw_risk_coverage({kind: rows for kind, (rows, _) in labelled.items()}, risk)
-
-
-def _kept_in_words(kept: Promise) -> str:
-    if kept.threshold is None:
-        return "all wait for review"
-    return f"**{kept.threshold:.0%}** confidence or more: {kept.coverage:.0%} of them, at most {kept.bound:.0%} wrong"
-
-
-def _promise_in_words(risk: float) -> str:
-    shown = f"Show only answers that are wrong at most {risk:.0%} of the time"
-    return shown if risk else "Show answers that reach the review threshold"
-
-
-def draw_own_reviews(app: Pincite, own: OwnReviews) -> None:
-    st.subheader("Corrected by your own reviews", anchor=False)
-    decided = f"{own.right:,} approved unchanged, {own.wrong:,} edited or rejected"
-    better = own.learned is not None and own.refitted_error < own.shipped_error
-    if own.learned is None:
-        st.caption(f"Once {own.needed} answers have been reviewed, with at least {own.needed_of_each} of each kind, "
-                   f"the confidence can be corrected from them. So far: {decided}.")  # fmt: skip
-    else:
-        st.markdown(f"On your decisions ({decided}), the built-in confidence is off by {own.shipped_error:.0%} on "
-                    f"average, the corrected one by {own.refitted_error:.0%}. Each dot is a fifth of them; the "
-                    "correction was measured on decisions that it was not learned from.")  # fmt: skip
-        draw_agreement({SHIPPED: own.shipped, CORRECTED: own.refitted})
-        if not better:
-            st.caption("The built-in confidence does just as well, so there is nothing to correct.")
-    with row():
-        if better:
-            label = "Learn from your reviews again" if app.confidence.is_learned else "Use the corrected confidence"
-            button(label, "model_training", app.confidence.learn, own)
-        if app.confidence.is_learned:
-            button("Go back to the built-in confidence", "undo", app.confidence.learn, None)
-            st.caption("The corrected confidence is in use.", width="content")
+    draw_agreement(measured.reliability)
 
 
 def draw_state(app: Pincite) -> None:

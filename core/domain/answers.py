@@ -65,6 +65,11 @@ def engine_declines(parts: Sequence[AnswerPart]) -> bool:
     return bool(parts) and parts[0].kind is PartKind.DECLINE and parts[0].probability is not None
 
 
+def is_prose(parts: Sequence[AnswerPart]) -> bool:
+    """Whether a language model or a person wrote any of it."""
+    return any(part.kind is PartKind.PROSE and part.text.strip() for part in parts)
+
+
 def lists_passages(parts: Sequence[AnswerPart]) -> bool:
     """Whether passages are shown as evidence, and nothing is answered."""
     return bool(parts) and parts[0].kind is PartKind.EVIDENCE
@@ -148,19 +153,6 @@ class Usage:
     """Sent to it."""
     left_out: int = 0
     """Found and not sent, so that the wait stays short."""
-
-
-class AnswerKind(StrEnum):
-    """Answers whose confidence comes of one model; what is promised of one kind says nothing of another."""
-
-    QUOTED = "quoted_answer"
-    QUOTED_ELSE = "quoted_answer_else"
-    NOT_FOUND = "no_answer"
-    NOT_FOUND_ELSE = "no_answer_else"
-    FIGURE = "figure_answer"
-    COMPUTED = "computed_answer"
-    OTHER = "other_answer"
-    """No such answers to questions of the training data were labelled right or wrong."""
 
 
 class ClaimStatus(Key):

@@ -18,7 +18,7 @@ from core.domain.writing import write_whole
 PACKAGE_ROOT = Path(__file__).resolve().parents[2]
 VARIABLES = "PINCITE_"
 OLLAMA_PORT = 11434
-RETIRED = frozenset({"retry_score_floor", "retry_kept"})
+RETIRED = frozenset({"retry_score_floor", "retry_kept", "promised_risk", "confidence_slope", "confidence_intercept"})
 """Settings of earlier versions, which a file of choices may still name."""
 EngineName = Annotated[str, Field(pattern=r"^[a-z][a-z0-9-]*(:\S+)?$")]
 Storable = Annotated[str, Field(pattern=r"^[^\x00]*$")]
@@ -105,24 +105,6 @@ class Choices(BaseModel):
         le=1,
         title="Review threshold",
         description="Answers with less confidence go to review. Higher: more answers wait, fewer wrong ones pass.",
-    )
-    promised_risk: float = Field(
-        default=0.0,
-        ge=0,
-        le=0.5,
-        title="What is shown without review",
-        description="0: the review threshold decides. Otherwise the threshold is chosen so that, with 95% certainty, "
-        "at most this share of the quoted answers shown is wrong; all others wait for review.",
-    )
-    confidence_slope: float = Field(
-        default=1.0,
-        ge=0,
-        le=10,
-        title="Confidence slope",
-        description="With the intercept, what was learned from your own reviews. 1 and 0 are the built-in values.",
-    )
-    confidence_intercept: float = Field(
-        default=0.0, ge=-20, le=20, title="Confidence intercept", description="See the confidence slope."
     )
     max_retries: int = Field(
         default=2, ge=0, le=5, title="Retries", description="How many times a draft that failed its checks is retried."

@@ -13,7 +13,6 @@ from core.domain.search import SearchPlan, SearchResult
 from core.domain.settings import Settings
 from core.domain.turns import Exchange, Recalled, TraceStep
 from core.figures.formulas import Formulas, shipped_formulas
-from core.judge.verdict import Thresholds
 from core.search.lexicon import Lexicon, shipped_lexicon
 
 if TYPE_CHECKING:
@@ -79,8 +78,6 @@ class Equipment:
     lexicon: Lexicon = field(default_factory=shipped_lexicon)
     formulas: Formulas = field(default_factory=shipped_formulas)
     look: Look = lambda citation: ReadBack(Likeness.UNKNOWN)
-    promised: Thresholds | None = None
-    """None: the review threshold of the settings decides."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -13,28 +13,9 @@ from importlib.resources import files
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from core.domain.logistic import LogisticModel, log_odds
+from core.domain.logistic import LogisticModel
 from core.judge.features import ClaimMeasure, measure_answer
-
-Numbers = NDArray[np.float64]
-LEAST = 1e-4
-"""Confidences are told apart as far out as a hundredth of a percent."""
-
-
-@dataclass(frozen=True, slots=True)
-class Recalibration:
-    """A correction learned from a user's own reviewed answers: the log-odds become ``slope * score + intercept``."""
-
-    slope: float = 1.0
-    intercept: float = 0.0
-
-    def confidence(self, shipped: float) -> float:
-        """Return the probability that an answer of this shipped confidence is faithful."""
-        if self == Recalibration():
-            return shipped
-        return float(_logistic(np.array([self.slope * log_odds(shipped, least=LEAST) + self.intercept]))[0])
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,33 +79,6 @@ def drawn_in(measures: Mapping[str, float]) -> dict[str, float]:
     return {name: math.copysign(math.log1p(abs(value)), value) for name, value in measures.items()}
 
 
-def refit(scores: Sequence[float], faithful: Sequence[bool]) -> Recalibration:
-    """Learn a recalibration from reviewed answers; few move it little: 20 count for slope 1, intercept 0 beforehand."""
-    design = np.column_stack([np.asarray(scores, dtype=np.float64), np.ones(len(scores))])
-    outcome = np.asarray(faithful, dtype=np.float64)
-    prior = np.array([1.0, 0.0])
-    strength = np.array([20.0, 5.0])
-
-    def loss(weights: Numbers) -> float:
-        score = design @ weights
-        return float(np.logaddexp(0, score).sum() - outcome @ score + strength @ (weights - prior) ** 2 / 2)
-
-    weights = prior.copy()
-    for _ in range(50):
-        probability = _logistic(design @ weights)
-        gradient = design.T @ (probability - outcome) + strength * (weights - prior)
-        curvature = design.T @ (design * (probability * (1 - probability))[:, None]) + np.diag(strength)
-        step = np.linalg.solve(curvature, gradient)
-        while loss(weights - step) > loss(weights) and float(np.abs(step).max()) > 1e-8:
-            step = step / 2  # a whole step may leap over the minimum where scores are extreme
-        weights = weights - step
-        if float(np.abs(step).max()) < 1e-8:
-            break
-    if weights[0] < 0:  # never turn the order of the shipped scores around
-        return Recalibration(slope=0.0, intercept=refit([0.0] * len(scores), faithful).intercept)
-    return Recalibration(slope=float(weights[0]), intercept=float(weights[1]))
-
-
 def reliability(
     confidences: Sequence[float], faithful: Sequence[bool], *, bins: int = 10
 ) -> tuple[ReliabilityBin, ...]:
@@ -152,7 +106,3 @@ def threshold_effects(confidences: Sequence[float], faithful: Sequence[bool]) ->
     """Return the effect of every review threshold in steps of a twentieth."""
     steps = (round(0.05 * step, 2) for step in range(1, 20))
     return {threshold: threshold_effect(confidences, faithful, threshold) for threshold in steps}
-
-
-def _logistic(score: Numbers) -> Numbers:
-    return np.asarray(1.0 / (1.0 + np.exp(-np.clip(score, -50.0, 50.0))), dtype=np.float64)

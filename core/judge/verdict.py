@@ -1,14 +1,12 @@
 """From the deterministic judge's findings to a turn's verdict: quotations in their pages, and what is accepted."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import TypeAlias
 
-from core.domain.answers import AnswerKind, AnswerPart, Citation, Claim, ClaimStatus, Likeness, Score, Span, Verdict
+from core.domain.answers import AnswerPart, Citation, Claim, ClaimStatus, Likeness, Score, Span, Verdict
 from core.domain.search import Evidence, Intent
 from core.judge.citations import PageText, citation_of, page_citation, source_texts
-from core.judge.confidence import Recalibration
 from core.judge.judge import (
     BARELY_HELD,
     CAP_INVALID_CITATION,
@@ -19,19 +17,12 @@ from core.judge.judge import (
     capped,
     judge_answer,
 )
-from core.judge.promise import kind_of_answer
 from core.judge.sources import Sources, share_held
 from core.text.marks import plain_text
 from core.text.plain import counted, flat, shortened
 from core.text.questions import is_english
 
 RULES_ONLY = "Checked without a language model."
-UNPROMISED = (
-    "Nothing can be promised for this kind of answer: none have been labelled right or wrong.",
-    "No confidence level keeps the promised risk for this kind of answer.",
-)
-Thresholds: TypeAlias = Mapping[AnswerKind, float]
-"""From which confidence on an answer keeps what is promised; kinds of which nothing can be promised have none."""
 WEAK_RELEVANCE = 0.5
 """Below this an answer may be true and still not be the answer; its confidence falls in proportion."""
 UNKNOWN = 0.5
@@ -57,10 +48,8 @@ def verdict_of(
     page_text: PageText,
     threshold: float,
     worked_out: Sequence[str] = (),
-    recalibration: Recalibration | None = None,
     answered: float | None = None,
     read: float | None = None,
-    promised: Thresholds | None = None,
 ) -> Verdict:
     """Judge one draft without a model. ``removed_markers`` pointed to no evidence; they cap what it can reach.
 
@@ -69,25 +58,16 @@ def verdict_of(
     Where the engine said how likely its answer is right, that is the confidence, as far as the claims are borne out;
     of prose it is never more than the geometric mean of the probabilities that the evidence answers (``answered``) and
     that what code reads off it is the answer (``read``), where they were weighed; of prose that declines it is what is
-    left of the first. ``worked_out``: what code computed from the evidence, in words. ``promised``: where a promise is
-    kept, the threshold of each kind of answer takes the place of ``threshold``; nothing can be promised of a kind
-    without one.
+    left of the first. ``worked_out``: what code computed from the evidence, in words.
     """
     ordered = sorted(evidence, key=lambda item: item.number)
     texts = source_texts(ordered)
     findings = judge_answer(question, answer, texts, worked_out=worked_out, citations_expected=True)
     likely = next((part.probability for part in answer if part.probability is not None), None)
-    learned = recalibration or Recalibration()
-    unpromised = ""
-    if promised is not None:
-        kind = kind_of_answer(question, answer, ordered)
-        threshold = promised.get(kind, 1.0)
-        unpromised = "" if kind in promised else UNPROMISED[kind is not AnswerKind.OTHER]
     if findings.declined:
         unanswered = UNKNOWN if answered is None else 1 - answered
-        sure = learned.confidence(unanswered if likely is None else likely)
-        declined = replace(declined_verdict(sure, threshold, findings.gaps), answered=answered, read=read)
-        return replace(declined, accepted=False, reasons=(unpromised,)) if unpromised else declined
+        sure = unanswered if likely is None else likely
+        return replace(declined_verdict(sure, threshold, findings.gaps), answered=answered, read=read)
     claims = tuple(_claim(checked, ordered, page_text) for checked in findings.claims)
     faithfulness, validity = _kept(findings, claims), findings.citation_validity
     reasons = [f"“{shortened(claim.text)}”: {claim.reason}." for claim in claims if claim.status in _BAD]
@@ -111,9 +91,7 @@ def verdict_of(
         confidence = min(confidence, math.sqrt(answered * (answered if read is None else read)))
     if misled or uncited or not claims:
         confidence = min(confidence, CAP_INVALID_CITATION)
-    confidence = learned.confidence(capped(confidence, [claim.status for claim in claims]))
-    if unpromised:
-        reasons.append(unpromised)
+    confidence = capped(confidence, [claim.status for claim in claims])
     accepted = confidence >= threshold and not reasons
     if not accepted:
         scores = (findings.faithfulness, findings.citation_validity, findings.completeness)

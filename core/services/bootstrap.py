@@ -48,7 +48,7 @@ class Pincite:
         from core.services.ingest import Documents
         from core.services.model_library import ModelLibrary
         from core.services.regression import Regression
-        from core.services.reviews import Confidence, Verdicts
+        from core.services.reviews import Verdicts
         from core.services.search import Search
         from core.services.settings import SettingsInForce
         from core.services.suggestions import Suggestions
@@ -86,7 +86,6 @@ class Pincite:
         self.verdicts = Verdicts(self.settings, self.turns, self.library)
         self.reviews = Reviews(self.database, self.turns, cite=self.verdicts.cite)
         self.exports = Exports(self.settings, self.library, self.turns, self.verdicts)
-        self.confidence = Confidence(self.settings, self.turns, self.reviews, self.library)
 
         users_formulas(settings.data_dir)  # parsed once, before threads begin: see core/text/stating.py
 
@@ -102,7 +101,6 @@ class Pincite:
                 lexicon=users_lexicon(current.data_dir),
                 formulas=users_formulas(current.data_dir),
                 look=self.documents.read_back,
-                promised=self.confidence.thresholds(),
             )
 
         self._copies = DailyCopy(lambda: self.database.connection, settings.data_dir)

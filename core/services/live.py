@@ -7,7 +7,7 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from core.domain.answers import AnswerPart
+from core.domain.answers import AnswerPart, is_prose
 from core.domain.errors import StorageError
 from core.domain.turns import TraceStep, Turn, TurnSnapshot, TurnStatus, now
 from core.text.marks import marked_text
@@ -47,7 +47,8 @@ class LiveTurn:
         with self._lock:
             earlier = self._snapshot.draft or self._snapshot.earlier
             self._snapshot = replace(self._snapshot, draft=tuple(parts), earlier=earlier)
-        if parts and time.monotonic() >= self._next_draft:
+            only_shown = self._snapshot.turn.engine != "quoting" and not is_prose(parts)
+        if parts and not only_shown and time.monotonic() >= self._next_draft:
             with suppress(StorageError):  # it is shown all the same, and the end of the turn says what is wrong
                 self._turns.save(self._with_draft())
             self._next_draft = time.monotonic() + SECONDS_BETWEEN_SAVED_DRAFTS

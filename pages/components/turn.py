@@ -7,7 +7,7 @@ from functools import partial
 
 import streamlit as st
 
-from core.domain.answers import ClaimStatus, Form, PartKind
+from core.domain.answers import ClaimStatus, Form, PartKind, is_prose
 from core.domain.search import Intent, Mode
 from core.domain.turns import FeedbackKind, ReviewDecision, Tier, Turn, TurnSnapshot, TurnStatus, to_check
 from core.services.bootstrap import Pincite
@@ -75,8 +75,7 @@ def draw_live(snapshot: TurnSnapshot, attempts: int) -> None:
         st.markdown("  \n".join(f"✓ {escape(step)}" for step in done) or "Nothing is finished yet.")
     if snapshot.draft:
         st.markdown(answer_markdown(snapshot.draft, None))
-        written = any(part.kind is PartKind.PROSE and part.text.strip() for part in snapshot.draft)
-        quoted = snapshot.turn.engine != "quoting" and not written
+        quoted = snapshot.turn.engine != "quoting" and not is_prose(snapshot.draft)
         told = (
             f"From your documents, while {escape(snapshot.turn.engine)} writes" if quoted else "Draft, not checked yet"
         )
@@ -143,7 +142,7 @@ def _searched(turn: Turn) -> str:
 def _draw_headline(app: Pincite, turn: Turn) -> None:
     if (verdict := turn.verdict) is None or (turn.form is Form.EVIDENCE and not turn.review):
         return
-    sure = confidence(verdict, app.confidence.threshold_of(turn))
+    sure = confidence(verdict, app.settings.current.review_threshold)
     if turn.review and turn.review.stale:
         label = ":material/history: Review out of date"
     elif turn.review:

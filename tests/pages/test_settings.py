@@ -10,9 +10,7 @@ from keyring.backends import fail
 from core.domain.documents import Document
 from core.domain.errors import ModelUnavailableError, StorageError
 from core.domain.settings import load_settings
-from core.judge.confidence import Recalibration, ReliabilityBin, ThresholdEffect
 from core.services.bootstrap import Pincite
-from core.services.reviews import OwnReviews
 from tests.pages.conftest import Screen
 
 
@@ -75,25 +73,6 @@ def test_done_settings_are_kept(app: Pincite) -> None:
     screen.assert_sound()
 
 
-def test_a_promise_says_what_it_costs_and_is_kept(app: Pincite) -> None:
-    screen = Screen("settings")
-
-    def choose(risk: float) -> None:
-        next(radio for radio in screen.test.radio if "without review" in radio.label).set_value(risk).run()
-
-    choose(0.05)
-    assert "No confidence level keeps this promise" in screen.words()
-    choose(0.3)
-    assert "Prose, summaries, yes or no, counts | all wait for review | none labelled" in screen.words()
-    assert "labelled answers" in screen.words() and "AURC" in screen.words()
-    screen.test.button(key="save_checking").click().run()
-    assert app.settings.current.promised_risk == 0.3
-    kept = app.confidence.promises(0.3)
-    assert app.confidence.thresholds() == {kind: own.threshold for kind, own in kept.items() if own.threshold}
-    assert app.confidence.thresholds()
-    screen.assert_sound()
-
-
 def test_the_reranker_is_fetched_only_when_asked(app: Pincite) -> None:
     screen = Screen("settings")
     assert "Download FlashRank" in screen.words() and "22 MB" in screen.words()
@@ -101,40 +80,13 @@ def test_the_reranker_is_fetched_only_when_asked(app: Pincite) -> None:
     screen.assert_sound()
 
 
-def test_few_reviews_are_counted_and_nothing_is_offered(app: Pincite) -> None:
-    screen = Screen("settings")
-    assert "Once 50 answers have been reviewed" in screen.words() and "0 approved unchanged" in screen.words()
-    assert "Use the corrected confidence" not in screen.words()
-    screen.assert_sound()
-
-
-def test_the_correction_by_own_reviews_is_put_in_use_and_taken_back(
-    app: Pincite, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    bins = tuple(ReliabilityBin(12, share, share - 0.1) for share in (0.3, 0.5, 0.7, 0.8, 0.9))
-    effects = {0.35: ThresholdEffect(0.25, 0.8)}
-    own = OwnReviews(40, 20, Recalibration(0.5, 0.2), bins, 0.1, bins, 0.04, effects)
-    monkeypatch.setattr(app.confidence, "own_reviews", lambda: own)
-    screen = Screen("settings")
-    assert "off by 10% on average, the corrected one by 4%" in screen.words()
-    assert "1,918 hard questions" in screen.words()
-    screen.press("Use the corrected confidence")
-    assert (app.settings.current.confidence_slope, app.settings.current.confidence_intercept) == (0.5, 0.2)
-    assert "catches about 80% of the wrong ones, measured on your own 60 decisions" in screen.words()
-    screen.press("Go back to the built-in confidence")
-    assert not app.confidence.is_learned
-    assert "1,918 hard questions" in screen.words()
-    screen.assert_sound()
-
-
 def test_an_error_behind_a_button_is_told_on_the_page(app: Pincite, monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(own: OwnReviews | None) -> None:
+    def refuse(**changes: object) -> None:
         raise StorageError("The settings could not be kept.", hint="Free some space.")
 
-    app.settings.change(confidence_slope=0.5)
-    monkeypatch.setattr(app.confidence, "learn", refuse)
+    monkeypatch.setattr(app.settings, "change", refuse)
     screen = Screen("settings")
-    screen.press("Go back to the built-in confidence")
+    screen.test.button(key="save_checking").click().run()
     assert [error.value for error in screen.test.error] == ["**The settings could not be kept.** Free some space."]
     screen.assert_sound()
 

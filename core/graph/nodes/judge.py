@@ -17,7 +17,6 @@ from core.domain.turns import SURE
 from core.graph.context import TurnContext
 from core.graph.nodes.unread import max_denial, not_read, searched_documents
 from core.graph.state import TurnState
-from core.judge.confidence import Recalibration
 from core.judge.critique import CRITIC_SCHEMA, critic_question, read_critique, weigh
 from core.judge.verdict import declined_verdict, held_against_pictures, judged_question, verdict_of
 from core.models.selection import select
@@ -88,10 +87,8 @@ def _verdict(state: TurnState, context: TurnContext) -> Verdict:
         page_text=context.library.page_text,
         threshold=_enough(settings),
         worked_out=[one.text for one in state.stated if one.computation],
-        recalibration=Recalibration(settings.confidence_slope, settings.confidence_intercept),
         answered=answered,
         read=read,
-        promised=context.promised,
     )
     verdict = held_to_the_topic(state, held_against_pictures(verdict, state.citations), _enough(settings))
     searched = searched_documents(state, context)

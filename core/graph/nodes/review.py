@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from langgraph.runtime import Runtime
 
-from core.domain.answers import AnswerPart, Attempt, ClaimStatus, Form, PartKind, Verdict, form_of
+from core.domain.answers import AnswerPart, Attempt, ClaimStatus, Form, PartKind, Verdict, form_of, is_prose
 from core.domain.turns import SURE
 from core.graph.context import TurnContext
 from core.graph.nodes.retriever import evidence_line
@@ -61,7 +61,7 @@ def review(state: TurnState, runtime: Runtime[TurnContext]) -> TurnState:
             evidence=best.evidence,
             reasons=(*(best.verdict.reasons if best.verdict else ()), *filter(None, [state.give_up])),
         )
-    if any(part.kind is PartKind.PROSE and part.text.strip() for part in reviewed.parts):
+    if is_prose(reviewed.parts):
         kept = tuple(one for one in reviewed.notices if not one.endswith(QUOTED_INSTEAD))
         reviewed = replace(reviewed, notices=kept)
     context.note(
@@ -82,7 +82,7 @@ def _listed(best: Attempt, context: TurnContext) -> Attempt:
     quoted = any(part.verbatim or part.figures for part in best.parts)
     if verdict is None or verdict.confidence >= SURE or form_of(best.parts, verdict) is not Form.ANSWER or not quoted:
         return best
-    if any((part.kind is PartKind.PROSE and part.text.strip()) or is_drawn(part) for part in best.parts):
+    if is_prose(best.parts) or any(map(is_drawn, best.parts)):
         return best
     cited = cite(as_passages(best.parts, best.evidence, verdict.confidence), best.evidence, context.library.page_text)
     return replace(best, parts=cited.parts, citations=cited.citations) if cited.parts else best
@@ -91,10 +91,9 @@ def _listed(best: Attempt, context: TurnContext) -> Attempt:
 def _is_worth_showing(verdict: Verdict | None, context: TurnContext) -> bool:
     """Whether an answer that was not accepted can be shown with a line that says what to check.
 
-    Every claim stands where it says, and that it is what was asked for is not improbable; of a kind for which a risk is
-    promised, none can.
+    Every claim stands where it says, and that it is what was asked for is not improbable.
     """
-    if verdict is None or context.promised is not None:
+    if verdict is None:
         return False
     found = (ClaimStatus.SUPPORTED, ClaimStatus.SEARCHED, ClaimStatus.NOT_CHECKED)
     supported = bool(verdict.claims) and all(claim.status in found for claim in verdict.claims)
