@@ -138,8 +138,8 @@ def _measured_answer(row: LabelledAnswer) -> tuple[ClaimMeasure, ...]:
 
 def _single_claims(training: Path) -> Iterator[LabelledAnswer]:
     chance = random.Random(SEED)
-    own = [row for row in own_rows(chance) if row.source in OWN_LEFT_OUT]
-    others = [row for row in load_rows(training, "test", seed=SEED) if row.source not in (OWN_LEFT_OUT, "orders")]
+    own = [row for row in own_rows(chance, joined=False) if row.source in OWN_LEFT_OUT]
+    others = [row for row in load_rows(training, "test", seed=SEED) if row.source not in {*OWN_LEFT_OUT, "orders"}]
     for number, row in enumerate([*own, *chance.sample(others, OPEN_CLAIMS)]):
         wrong = row.label != LABELS["supported"]
         yield LabelledAnswer(f"claim-{number}", CLAIMS_SET, "", (row.context,), row.claim, wrong, ())

@@ -110,8 +110,11 @@ def _open_rows(path: Path, shipped: bool) -> Iterator[Row]:
                 yield Row(raw["source"], raw["split_key"], raw["claim"], raw["context"], LABELS[raw["label"]], two_way)
 
 
-def own_rows(chance: random.Random, beside_share: float = 1.0) -> Iterator[Row]:
-    """Yield our own claims with their passage, with a second passage beside it, and with another one alone."""
+def own_rows(chance: random.Random, beside_share: float = 1.0, *, joined: bool = True) -> Iterator[Row]:
+    """Yield our own claims with their passage, with a second passage beside it, and with another one alone.
+
+    With `joined` pairs of a passage's claims are also yielded as one sentence.
+    """
     with gzip.open(OWN_FILE, "rt", encoding="utf-8") as lines:
         passages = [json.loads(line) for line in lines]
     by_writer: dict[str, list[dict[str, Any]]] = {}
@@ -129,7 +132,7 @@ def own_rows(chance: random.Random, beside_share: float = 1.0) -> Iterator[Row]:
                     yield replace(row, context="\n".join(beside))
                     if chance.random() < 0.3:
                         yield replace(row, context=chance.choice(others), label=LABELS["not there"])
-            for claim, label in _joined(one, chance):
+            for claim, label in _joined(one, chance) if joined else ():
                 yield Row(source, f"{source}:{number}", claim, one["passage"], label)
 
 

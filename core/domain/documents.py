@@ -304,6 +304,14 @@ class Document:
         name = " ".join(re.split(r"[_\s-]+", bare_name(self.name)))
         return tuple(dict.fromkeys(one for one in (company, self.title, name) if one))
 
+    @property
+    def about(self) -> str:
+        """Its title, type, whose it is, its date or year, and its length, as far as they are known."""
+        told = {field.name: field.value[:LONGEST_TITLE] for field in self.metadata}
+        names = ("title", "document type", "company", "author", "date" if told.get("date") else "year")
+        length = f"{self.page_count:,} page{'' if self.page_count == 1 else 's'}"
+        return " · ".join(dict.fromkeys([*(told[name] for name in names if told.get(name)), length]))
+
 
 LONGEST_COLLECTION_NAME = 80
 NO_DOCUMENTS = ("unreadable",)

@@ -128,6 +128,8 @@ class Evidence:
     reason: Reason = Reason.SEARCH
     called: tuple[str, ...] = ()
     """`Document.called`."""
+    about: str = ""
+    """`Document.about`, of a passage that stands for its document."""
 
 
 @dataclass(frozen=True, slots=True)

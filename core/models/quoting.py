@@ -12,7 +12,6 @@ from core.domain.documents import TICKED, UNTICKED
 from core.domain.ports import AnswerRequest, AskedPiece
 from core.domain.search import Evidence, Intent, Reason
 from core.domain.turns import SURE, SURE_OF_NOTHING, UNSURE_OF_NOTHING
-from core.models.leads import lead_quotes, opening
 from core.models.lists import (
     ITEM,
     MAY_BE_MORE,
@@ -25,6 +24,7 @@ from core.models.lists import (
     listed,
     whole_list,
 )
+from core.models.overviews import opening, overview_quotes
 from core.models.relevant import MOST_RELEVANT, Found, fits_several_places, named_row_first, relevant_passages
 from core.models.selection import Scored, Selection, select
 from core.models.units import CELLS, SENTENCE_ENDS, quotation_of, repeats
@@ -109,7 +109,7 @@ def _parts(request: AnswerRequest) -> list[AnswerPart]:
     if request.intent is Intent.CHAT:
         return [AnswerPart(_small_talk(request))]
     if request.intent is Intent.SURVEY:
-        return lead_quotes(request.evidence) or [AnswerPart(NOT_FOUND, kind=PartKind.DECLINE)]
+        return overview_quotes(request.evidence) or [AnswerPart(NOT_FOUND, kind=PartKind.DECLINE)]
     if request.pieces and (told := part_by_part(request.pieces, of_each=request.of_each)):
         return told
     first = next(iter(request.stated), None)

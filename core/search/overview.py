@@ -48,7 +48,14 @@ def overview(documents: Sequence[Document], library: "Library", *, context_chara
                 taken.add(passage.id)
                 room -= len(passage.text)
         evidence += [
-            Evidence(0, passage, document.name, {}, Reason.SUMMARY if telling[passage.id][0] == 0 else Reason.SECTION)
+            Evidence(
+                0,
+                passage,
+                document.name,
+                {},
+                Reason.SUMMARY if telling[passage.id][0] == 0 else Reason.SECTION,
+                about=document.about,
+            )
             for passage in passages
             if passage.id in taken
         ]
