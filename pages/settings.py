@@ -244,7 +244,7 @@ def draw_checking(app: Pincite) -> None:
     measured, settings = measured_confidence(), app.settings.current
     threshold = draw_setting(settings, "review_threshold", step=0.05)
     if effect := measured.effects.get(threshold):
-        basis = f"{measured.answers:,} hard questions with known answers"
+        basis = f"{measured.answers:,} labelled answers of language models"
         st.markdown(f"A threshold of {threshold:.2f} {effect}, measured on {basis}.")
     with row(vertical_alignment="bottom"):
         retries = draw_setting(settings, "max_retries")
@@ -252,8 +252,10 @@ def draw_checking(app: Pincite) -> None:
     if st.button("Save", type="primary", key="save_checking"):
         save(app, {"review_threshold": threshold, "max_retries": retries, "turn_seconds": seconds})
     st.subheader("How reliable the confidence is", anchor=False)
-    st.caption("Each dot is a tenth of the answers to these questions: their confidence, and how many were right. "
-               "On the dashed line, the two agree.")  # fmt: skip
+    count = sum(part.count for part in measured.reliability)
+    st.caption(f"Each dot is a tenth of the quoted answers to {count:,} hard questions: their confidence, and how many "
+               "were right. On the dashed line, the two agree. Quoted answers below 0.6 are not given: the most "
+               "relevant passages are listed instead.")  # fmt: skip
     draw_agreement(measured.reliability)
 
 

@@ -104,7 +104,8 @@ class Choices(BaseModel):
         ge=0,
         le=1,
         title="Review threshold",
-        description="Answers with less confidence go to review. Higher: more answers wait, fewer wrong ones pass.",
+        description="Answers with less confidence go to review. Higher: more answers wait, fewer wrong ones pass. "
+        "Listed passages never wait.",
     )
     max_retries: int = Field(
         default=2, ge=0, le=5, title="Retries", description="How many times a draft that failed its checks is retried."

@@ -8,7 +8,7 @@ from core.domain.answers import AnswerPart, Citation, Claim, ClaimStatus, Verdic
 from core.domain.turns import Recalled, ReviewDecision, Turn
 from core.judge.citations import CitedAnswer, cite_edited
 from core.judge.confidence import ReliabilityBin as ReliabilityBin
-from core.judge.confidence import ThresholdEffect
+from core.judge.confidence import ThresholdEffect, shipped_models
 from core.judge.verdict import judged_question, verdict_of
 from core.models.selection import measured
 from core.services.settings import SettingsInForce
@@ -109,16 +109,18 @@ class Verdicts:
 
 @dataclass(frozen=True, slots=True)
 class ConfidenceMeasured:
-    """``effects``: what a review threshold flags and catches."""
+    """How the confidence did on labelled answers from sources that it was not fitted on."""
 
-    answers: int
     reliability: tuple[ReliabilityBin, ...]
+    """Of quoted answers."""
     effects: Mapping[float, ThresholdEffect]
+    """By review threshold, what it flags and catches of language models' answers."""
+    answers: int
+    """Number of language models' answers."""
 
 
 def measured_confidence() -> ConfidenceMeasured:
-    """Return how the confidence of quoting did on questions from sources that it was not fitted on."""
-    told = measured()
-    bins = tuple(ReliabilityBin(*row) for row in told["reliability"])
-    effects = {row[0]: ThresholdEffect(row[1], row[2]) for row in told["thresholds"]}
-    return ConfidenceMeasured(sum(part.count for part in bins), bins, effects)
+    prose = shipped_models().measured
+    effects = {row[0]: ThresholdEffect(row[1], row[2]) for row in prose["thresholds"]}
+    bins = tuple(ReliabilityBin(*row) for row in measured()["reliability"])
+    return ConfidenceMeasured(bins, effects, prose["all"]["n"])

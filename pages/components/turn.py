@@ -7,7 +7,7 @@ from functools import partial
 
 import streamlit as st
 
-from core.domain.answers import ClaimStatus, Form, PartKind, is_prose
+from core.domain.answers import ClaimStatus, Form, is_prose
 from core.domain.search import Intent, Mode
 from core.domain.turns import FeedbackKind, ReviewDecision, Tier, Turn, TurnSnapshot, TurnStatus, to_check
 from core.services.bootstrap import Pincite
@@ -296,7 +296,7 @@ def _keep_feedback(app: Pincite, turn_id: str) -> None:
 
 def _timing(turn: Turn) -> str:
     """What wrote the words that are shown, and how long it took."""
-    quoted = turn.final_parts and not any(part.kind is PartKind.PROSE for part in turn.final_parts)
+    quoted = turn.final_parts and not is_prose(turn.final_parts)
     writer = "quoting" if quoted else escape(turn.engine)
     if not turn.finished_at:
         return writer
