@@ -219,8 +219,8 @@ class Exchange:
     plan: SearchPlan | None = None
     """How the question was read; None where it is not known."""
     intent: Intent | None = None
-    listed: bool = False
-    """Whether passages were listed, and nothing was answered."""
+    listed: tuple[str, ...] = ()
+    """Where the passages stand that were listed instead of an answer."""
     stated: AnswerPart | None = None
     """The figure that its answer stated first, where it did."""
 

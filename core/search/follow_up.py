@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from core.domain.search import FROM_THE_ANSWER, SAYS_WHICH, Intent
 from core.domain.turns import Exchange
+from core.text.questions import OF_DOCUMENTS
 from core.text.terms import FUNCTION_WORDS, content_terms, stem, words
 
 _OPENING = re.compile(
@@ -118,7 +119,7 @@ def read_after(question: str, history: Sequence[Exchange]) -> FollowUp:
         return FollowUp(question)
     last, before = earlier[-1], _shortened(earlier[-1].understood, MOST_WORDS_CARRIED)
     joined = f"{before} {question.strip()}"
-    if last.listed and len(words(question)) <= MOST_WORDS_OF_AN_ITEM and not _asks_by_itself(question):
+    if _names_one_of(last.listed, question):
         return FollowUp(joined, note=SAYS_WHICH)
     if pointed := _pointed_at(question, last):
         return FollowUp(pointed, note=FROM_THE_ANSWER)
@@ -156,13 +157,10 @@ def stands_alone(question: str) -> bool:
     return len(own) >= OWN_TERMS or (bool(own) and bool(_ASKS_ANEW.match(_LITTLE_OPENING.sub("", question, count=1))))
 
 
-def _asks_by_itself(question: str) -> bool:
-    """Say whether it is a question that needs nothing of what was said before: no reply to Pincite's own."""
-    return (
-        bool(_ASKS_ANEW.match(question))
-        and len(words(question)) > MOST_WORDS_OF_A_REST
-        and not (leans_on_the_last(question) or points_back(question))
-    )
+def _names_one_of(listed: Sequence[str], question: str) -> bool:
+    """Say whether a message only names places of the passages listed: "harbour.pdf", "the one in Dunby"."""
+    named = set(content_terms(question)) - OF_DOCUMENTS
+    return bool(named) and any(named.issubset(content_terms(where)) for where in listed)
 
 
 def points_back(question: str) -> bool:

@@ -7,7 +7,7 @@ from collections import OrderedDict
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 
-from core.domain.answers import AnswerPart, Citation, PartKind, lists_passages
+from core.domain.answers import AnswerPart, Citation, PartKind, listed_passages, lists_passages
 from core.domain.codec import UNDECODABLE, readable, to_json
 from core.domain.documents import NO_DOCUMENTS
 from core.domain.errors import TurnError
@@ -284,7 +284,7 @@ def _exchange(row: sqlite3.Row, parts: Sequence[AnswerPart]) -> Exchange:
         plain_text(parts) or row["answer"],
         readable(SearchPlan, row["plan"]) if row["plan"] else None,
         Intent(row["intent"]) if row["intent"] in list(Intent) else None,
-        lists_passages(parts),
+        tuple(one.where for one in listed_passages(parts)) if lists_passages(parts) else (),
         next((part for part in parts if part.kind is PartKind.FIGURE and len(part.figures) == 1), None),
     )
 

@@ -129,13 +129,29 @@ def test_what_was_asked_about_something_is_told_of_that_alone() -> None:
     )
 
 
-@pytest.mark.parametrize("question", ["What is the fee?", "Who signed the letter of 3 May?"])
+@pytest.mark.parametrize(
+    "question", ["Who signed the letter of 3 May?", "Compare the fees of boats with the fees of rafts."]
+)
 def test_a_whole_question_is_no_reply_to_a_list_of_passages(question: str) -> None:
-    asked = (Exchange("", "What is the fee?", "Most relevant in your documents", listed=True),)
+    asked = (
+        Exchange(
+            "",
+            "What is the fee?",
+            "Most relevant in your documents",
+            listed=("harbour.pdf, page 1 · Fees", "quay.pdf, page 2 · Dunby"),
+        ),
+    )
     assert read_after(question, asked).standalone == question
 
 
-@pytest.mark.parametrize("reply", ["harbour.pdf", "the second", "What about the harbour?", "The one in Dunby, please"])
+@pytest.mark.parametrize("reply", ["harbour.pdf", "What about the harbour?", "Dunby, please"])
 def test_what_is_no_question_of_its_own_says_which_passage_of_a_list_is_meant(reply: str) -> None:
-    asked = (Exchange("", "What is the fee?", "Most relevant in your documents", listed=True),)
+    asked = (
+        Exchange(
+            "",
+            "What is the fee?",
+            "Most relevant in your documents",
+            listed=("harbour.pdf, page 1 · Fees", "quay.pdf, page 2 · Dunby"),
+        ),
+    )
     assert read_after(reply, asked).standalone == f"What is the fee? {reply}"
