@@ -6,7 +6,7 @@ file is not installed there is no checker, and nothing is said to be checked by 
 
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property, lru_cache
 from importlib.resources import files
@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from core.domain.errors import StorageError
 from core.text.e5_file import WIDTH, E5File, installed_e5
 from core.text.networks import open_session
+from core.text.sentences import split_sentences
 
 MAX_TOKENS, MAX_CLAIM_TOKENS, OVERLAP = 320, 72, 64
 """Tokens of a window with its claim, of the claim in it, and shared by neighbouring windows; as in training."""
@@ -46,15 +47,23 @@ class Checker:
     def check(self, claim: str, texts: Sequence[str]) -> Meaning:
         """Return the highest probability of support in any window; no contradiction outweighs it.
 
-        Every part of a long claim must be supported.
+        Every part of a long claim must be supported: its sentences, and even parts of those that are too long.
         """
-        claimed = self._tokenizer.encode(claim, add_special_tokens=False).ids
-        count = max(1, -(-len(claimed) // MAX_CLAIM_TOKENS))
-        cuts = [round(number * len(claimed) / count) for number in range(count + 1)]
-        pieces = [tuple(claimed[start:end]) for start, end in pairwise(cuts)]
+        pieces = [piece for text in self._short_enough(claim) for piece in self._even_parts(text)]
         read = [tuple(self._tokenizer.encode(text, add_special_tokens=False).ids) for text in texts]
         checked = [self._best(piece, read) for piece in pieces]
         return Meaning(min(one.supported for one in checked), max(one.contradicted for one in checked))
+
+    def _short_enough(self, claim: str) -> list[str]:
+        if len(self._tokenizer.encode(claim, add_special_tokens=False).ids) <= MAX_CLAIM_TOKENS:
+            return [claim]
+        return [claim[span.start : span.end] for span in split_sentences(claim)] or [claim]
+
+    def _even_parts(self, text: str) -> Iterator[tuple[int, ...]]:
+        claimed = self._tokenizer.encode(text, add_special_tokens=False).ids
+        count = max(1, -(-len(claimed) // MAX_CLAIM_TOKENS))
+        cuts = [round(number * len(claimed) / count) for number in range(count + 1)]
+        yield from (tuple(claimed[start:end]) for start, end in pairwise(cuts))
 
     def _best(self, claimed: tuple[int, ...], texts: Sequence[tuple[int, ...]]) -> Meaning:
         room = MAX_TOKENS - len(claimed) - 3
