@@ -185,8 +185,8 @@ def _draw_state(turn: Turn) -> None:
         if turn.form is not Form.ANSWER or (turn.verdict and turn.verdict.accepted):
             st.info(f"**Sent to review.** {' '.join(map(escape, turn.reasons))}", icon=":material/rate_review:")
         else:
-            words = f"**Do not rely on this answer yet.** It is waiting for review:\n{reasons}{back}"
-            st.warning(words, icon=":material/warning:")
+            waits = "Do not rely on this answer yet." if is_prose(turn.parts) else "Look at the page first."
+            st.warning(f"**{waits}** It is waiting for review:\n{reasons}{back}", icon=":material/warning:")
     elif turn.status is TurnStatus.UNREADABLE:
         st.error(f"**{escape(turn.error)}** Ask the question again to get an answer.", icon=":material/error:")
     elif turn.status is TurnStatus.FAILED:
