@@ -166,8 +166,7 @@ def _evidence_shown(turn: "Turn") -> Iterator[dict[str, str]]:
 
     items = {item.number: item for item in turn.evidence}
     for one in listed_passages(turn.final_parts) if turn.form is Form.EVIDENCE else ():
-        for number in one.numbers[:1]:
-            item = items[number]
+        for item in filter(None, map(items.get, one.numbers[:1])):
             text = "\n".join(part.text for part in one.parts)
             yield {"text": text, "document": item.document_name, "page_label": item.passage.page_label}
 

@@ -107,7 +107,7 @@ def watch(app: Pincite, turn_id: str) -> None:
         draw_live(snapshot, app.settings.current.max_retries + 1)
         with row(gap="xsmall"):
             button("Stop", "stop_circle", app.runner.stop, turn_id, key=f"stop_{turn_id}")
-            if snapshot.draft and snapshot.turn.engine != "quoting":
+            if snapshot.writes_from_evidence:
                 button("Show the evidence only", "format_quote", app.runner.show_evidence_only, turn_id,
                        key=f"evidence_{turn_id}", help="Stop the model and quote the documents")  # fmt: skip
 

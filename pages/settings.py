@@ -254,8 +254,8 @@ def draw_checking(app: Pincite) -> None:
     st.subheader("How reliable the confidence is", anchor=False)
     count = sum(part.count for part in measured.reliability)
     st.caption(f"Each dot is a tenth of the quoted answers to {count:,} hard questions: their confidence, and how many "
-               "were right. On the dashed line, the two agree. Quoted answers below 0.6 are not given: the most "
-               "relevant passages are listed instead.")  # fmt: skip
+               "were right. On the dashed line, the two agree. Below 0.6 the most relevant passages are listed "
+               "instead of an answer.")  # fmt: skip
     draw_agreement(measured.reliability)
 
 

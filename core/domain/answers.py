@@ -72,7 +72,7 @@ def is_prose(parts: Sequence[AnswerPart]) -> bool:
 
 def lists_passages(parts: Sequence[AnswerPart]) -> bool:
     """Whether passages are shown as evidence, and nothing is answered."""
-    return bool(parts) and parts[0].kind is PartKind.EVIDENCE
+    return bool(parts) and parts[0].kind is PartKind.EVIDENCE and not is_prose(parts)
 
 
 @dataclass(frozen=True, slots=True)

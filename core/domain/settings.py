@@ -105,7 +105,7 @@ class Choices(BaseModel):
         le=1,
         title="Review threshold",
         description="Answers with less confidence go to review. Higher: more answers wait, fewer wrong ones pass. "
-        "Listed passages never wait.",
+        "Lists of passages are not affected.",
     )
     max_retries: int = Field(
         default=2, ge=0, le=5, title="Retries", description="How many times a draft that failed its checks is retried."

@@ -313,6 +313,10 @@ def to_check(turn: Turn) -> str:
     return f"Check the page: the words are there, but Pincite is only {sure} sure that they answer this."
 
 
+WRITING_FROM = "Writing from"
+"""How the step begins in which a language model writes from passages."""
+
+
 @dataclass(frozen=True, slots=True)
 class TurnSnapshot:
     """What a page sees of a turn at one moment: immutable, published by the worker."""
@@ -324,6 +328,11 @@ class TurnSnapshot:
     """What was streamed so far in the current attempt."""
     earlier: tuple[AnswerPart, ...] = ()
     """The draft of the attempt before, until the current one has words."""
+
+    @property
+    def writes_from_evidence(self) -> bool:
+        """Whether a language model is writing from passages, which could be shown instead."""
+        return bool(self.steps) and self.steps[-1].startswith(WRITING_FROM)
 
     @property
     def running(self) -> bool:

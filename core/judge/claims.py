@@ -51,10 +51,14 @@ _OF_THE_ANSWER = frozenset(
         "further more other anything conclusion short brief overall"
     )
 )
+_SUBJECT = (
+    r"(?:the|an?|its?|they|he|she|we|this|these|those|each|every|all|no|der|die|das|eine?|er|sie|es|les?|la|une?|il|elle|el|los|las"
+    r"|su)\b|[^\W\d_a-zäöüß]"
+)
+"""How a clause with a subject of its own begins; without one, a negation before it may govern it."""
 _CLAUSE_END = re.compile(
-    r"[;；:]\s|\s[—–]\s|—|[,;]?\s(?:but|however|nevertheless|yet|whereas|while|instead|though|although|aber|sondern|mais|pero"
-    r"|sino)\s|,\s(?P<adds>and|or|so|und|et|y)\s",
-    re.IGNORECASE,
+    r"[;；:]\s|\s[—–]\s|—|[,;]\s(?:but|however|nevertheless|yet|whereas|while|though|although|aber|sondern|mais|pero|sino)\s"
+    rf"|\sbut\s(?!also\b)|,\s(?P<adds>and|und|et|y)\s(?={_SUBJECT})"
 )
 """Where one clause of a sentence ends and another begins."""
 MIN_CLAUSE_TERMS = 3

@@ -210,11 +210,13 @@ def part_by_part(pieces: Sequence[AskedPiece], *, of_each: bool = False) -> list
             of = f" to “{piece.asked}”" if several or not piece.name else ""
             nothing_in.setdefault(of, []).append(piece.name)
             continue
-        if piece.name:
-            told.append(AnswerPart(f"{piece.name}{f', “{piece.asked}”' if several else ''}:", kind=PartKind.NOTE))
+        named = ", ".join(filter(None, [piece.name, f"“{piece.asked}”" if several or not piece.name else ""]))
         own = _first_passage(answer) if lists_passages(answer) else _figures(answer) or answer[:MOST_OF_A_PART]
-        said = [replace(one, probability=None) for one in own]
-        told += [part for part in said if piece.name or part.kind is PartKind.NOTE or part not in told]
+        quoted = [replace(one, probability=None) for one in own if one.kind is not PartKind.NOTE]
+        new = [part for part in quoted if piece.name or part not in told]
+        if new and (piece.name or sure < SURE):
+            told.append(AnswerPart(f"{named}:", kind=PartKind.NOTE))
+        told += [*(one for one in own if one.kind is PartKind.NOTE and new and not piece.name), *new]
     for of, names in nothing_in.items():
         where = f"{', '.join(filter(None, names))}: " if any(names) else ""
         told.append(AnswerPart(f"{where}I found no answer{of}.", kind=PartKind.DECLINE))

@@ -159,6 +159,9 @@ def stands_alone(question: str) -> bool:
 
 def _names_one_of(listed: Sequence[str], question: str) -> bool:
     """Say whether a message only names places of the passages listed: "harbour.pdf", "the one in Dunby"."""
+    by_itself = bool(_ASKS_ANEW.match(question)) and len(words(question)) > MOST_WORDS_OF_A_REST
+    if by_itself and not leans_on_the_last(question):
+        return False
     named = set(content_terms(question)) - OF_DOCUMENTS
     return bool(named) and any(named.issubset(content_terms(where)) for where in listed)
 

@@ -77,4 +77,6 @@ class LiveTurn:
 
     def _with_draft(self) -> Turn:
         seen = self.snapshot
-        return replace(seen.turn, answer=marked_text(seen.draft), parts=seen.draft)
+        only_shown = seen.writes_from_evidence and not is_prose(seen.draft)
+        draft = () if only_shown else seen.draft
+        return replace(seen.turn, answer=marked_text(draft), parts=draft)

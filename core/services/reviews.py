@@ -18,6 +18,10 @@ if TYPE_CHECKING:
     from core.store.turns import Turns
 
 
+ASKED_BACK = "Which one do you mean?"
+"""How turns of earlier versions begin that asked back."""
+
+
 class Verdicts:
     """Judges by rule, as a turn's own draft was judged."""
 
@@ -65,6 +69,8 @@ class Verdicts:
         """A reviewed answer as it can be repeated; an edited one with a verdict of its own, not the draft's."""
         if found is None or not found.same:
             return found
+        if found.parts and found.parts[0].text.endswith(ASKED_BACK):
+            return None
         if any(self._library.located(citation) != citation for citation in found.citations):
             return None
         turn = self._turns.without_trace(found.turn_id)

@@ -3,6 +3,7 @@
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from itertools import groupby
 
 import streamlit as st
 
@@ -78,7 +79,8 @@ def _stretches(parts: Sequence[AnswerPart]) -> Iterator[Sequence[AnswerPart]]:
 
 def _same_table(one: AnswerPart, other: AnswerPart) -> bool:
     cells = {line.count("\t") for part in (one, other) for line in part.text.split("\n")}
-    return one.kind is other.kind is PartKind.VERBATIM and len(cells) == 1 and 0 not in cells
+    alike = one.kind is other.kind is PartKind.VERBATIM and one.numbers == other.numbers
+    return alike and len(cells) == 1 and 0 not in cells
 
 
 def _rows(parts: Sequence[AnswerPart], claims: Sequence[Claim], start: int) -> str:
@@ -110,8 +112,9 @@ def _passages_markdown(parts: Sequence[AnswerPart]) -> str:
     shown = [f"**{escape(parts[0].text)}**"]
     for one in listed_passages(parts):
         shown.append(f":small[**{escape(one.where)}**] {_numbers(one.numbers)}".rstrip())
-        table = "\n".join(_marked(part) for part in one.parts if "\t" in part.text)
-        shown += [_table(table)] if table else [_marked_lines(part) for part in one.parts]
+        for rows, run in groupby(one.parts, key=lambda part: "\t" in part.text):
+            drawn = list(run)
+            shown += [_table("\n".join(map(_marked, drawn)))] if rows else map(_marked_lines, drawn)
     return "\n\n".join(shown)
 
 

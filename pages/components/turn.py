@@ -75,7 +75,7 @@ def draw_live(snapshot: TurnSnapshot, attempts: int) -> None:
         st.markdown("  \n".join(f"✓ {escape(step)}" for step in done) or "Nothing is finished yet.")
     if snapshot.draft:
         st.markdown(answer_markdown(snapshot.draft, None))
-        quoted = snapshot.turn.engine != "quoting" and not is_prose(snapshot.draft)
+        quoted = snapshot.writes_from_evidence and not is_prose(snapshot.draft)
         told = (
             f"From your documents, while {escape(snapshot.turn.engine)} writes" if quoted else "Draft, not checked yet"
         )

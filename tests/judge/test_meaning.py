@@ -191,6 +191,10 @@ def test_of_a_sentence_that_is_half_wrong_the_wrong_half_is_not_supported() -> N
         ("The cover includes fire damage to the building, theft of tools on site, and harm to third parties.", 1),
         ("Rent: 900 euros.", 1),
         ("The term is five years, and more.", 1),
+        ("The planned takeover of Borealis has not yet been approved by the competition authority.", 1),
+        ("The tenant pays monthly rent instead of annual rent in advance of the year.", 1),
+        ("The buyer must pay the whole invoice even though the goods arrived late.", 1),
+        ("The warranty does not cover damage from misuse, and accidents caused by third parties.", 1),
     ],
 )
 def test_every_clause_is_a_claim_and_an_item_of_a_list_is_none(sentence: str, clauses: int) -> None:

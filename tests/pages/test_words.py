@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from core.domain.answers import AnswerPart, Citation, Claim, ClaimStatus, PartKind, Score, Span, Verdict
+from core.domain.answers import AnswerPart, Citation, Claim, ClaimStatus, PartKind, Score, Span, Verdict, lists_passages
 from core.domain.figures import Computation, Figure
 from core.domain.search import Piece, SearchPlan, SubQuery
 from core.text.marks import read_marks
@@ -204,3 +204,15 @@ def test_listed_passages_say_where_they_are_and_have_their_likeliest_words_marke
         ":small[Prices \\(EUR\\)]",
         "| Item | Price |\n|:--|--:|\n| Chair | :yellow-background[40] |",
     ]
+
+
+def test_rows_of_two_documents_are_no_table_and_an_edited_list_is_no_list() -> None:
+    rows = [AnswerPart(f"{name}\t9", (number,), PartKind.VERBATIM, 0) for number, name in ((1, "Rent"), (2, "Costs"))]
+    assert "|:" not in answer_markdown((rows[0], AnswerPart("\n\n"), rows[1]), None)
+    head = AnswerPart("Most relevant in your documents", kind=PartKind.EVIDENCE)
+    where = AnswerPart("a.pdf, page 1", kind=PartKind.NOTE)
+    sentence = AnswerPart("The rent is due monthly.", (1,), PartKind.VERBATIM, 0)
+    listed = answer_markdown((head, where, sentence, rows[0]), None)
+    assert "The rent is due monthly." in listed and "| Rent | 9 |" in listed
+    edited = (head, where, sentence, AnswerPart("\n\nThe rent is 6,000."))
+    assert not lists_passages(edited) and "The rent is 6,000." in answer_markdown(edited, None)

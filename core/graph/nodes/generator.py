@@ -20,6 +20,7 @@ from core.domain.errors import StoppedError
 from core.domain.figures import Stated
 from core.domain.ports import AnswerRequest, AskedPiece, ChatModel
 from core.domain.search import Evidence, Intent, Reason, piece_score
+from core.domain.turns import WRITING_FROM
 from core.figures.answers import parts_of
 from core.figures.proposed import split_chart
 from core.graph.context import TurnContext
@@ -57,9 +58,9 @@ def generator(state: TurnState, runtime: Runtime[TurnContext]) -> TurnState:
         whole = _counted_as_sent(request, quoted)
         whole = replace(whole, pieces=tuple(_pieces(state, whole.evidence)))
         request = replace(whole, evidence=_readable(whole, engine.readable_characters))
-    verb = "Writing" if engine.writes_prose else "Selecting quotations"
+    verb = WRITING_FROM if engine.writes_prose else "Selecting quotations from"
     passages = f"{len(request.evidence)} passage{'' if len(request.evidence) == 1 else 's'}"
-    context.progress.step(f"{verb}…" if chat else f"{verb} from {passages}…")
+    context.progress.step("Writing…" if chat else f"{verb} {passages}…")
     parts, removed, thoughts, proposed = _written(engine, request, context, quoted)
     if engine.writes_prose and not chat and context.evidence_only():
         parts, thoughts, proposed = (), "", ""

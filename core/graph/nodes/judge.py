@@ -181,6 +181,8 @@ def _weighed(state: TurnState) -> tuple[float | None, float | None]:
 def _why_no_further(state: TurnState, context: TurnContext) -> str:
     if context.out_of_time:
         return "The answer reached its time limit."
+    if context.evidence_only():
+        return "Only the evidence was asked for."
     if state.evidence and all(item.reason is Reason.NAMED for item in state.evidence):
         return "It is what stands at the place that the question names."
     if state.attempt >= context.settings.max_retries or (state.by_code and state.attempts):

@@ -32,7 +32,8 @@ def review(state: TurnState, runtime: Runtime[TurnContext]) -> TurnState:
     """Choose the best attempt by verdict, never simply the last, and say why it needs a person, if it does."""
     context = runtime.context
     context.progress.step("Choosing what to show…")
-    best = best_attempt(state.attempts) or (replace(state.draft, verdict=None) if state.parts else None)
+    attempts = state.attempts[-1:] if context.evidence_only() else state.attempts
+    best = best_attempt(attempts) or (replace(state.draft, verdict=None) if state.parts else None)
     best = _listed(best, context) if best and not state.suspect else best
     verdict = best.verdict if best else None
     searched = searched_documents(state, context)
@@ -85,7 +86,10 @@ def _listed(best: Attempt, context: TurnContext) -> Attempt:
     if is_prose(best.parts) or any(map(is_drawn, best.parts)):
         return best
     cited = cite(as_passages(best.parts, best.evidence, verdict.confidence), best.evidence, context.library.page_text)
-    return replace(best, parts=cited.parts, citations=cited.citations) if cited.parts else best
+    looked_at = {(one.page, one.start, one.end): one.read_back for one in best.citations}
+    citations = tuple(replace(one, read_back=looked_at.get((one.page, one.start, one.end))) for one in cited.citations)
+    listed = replace(best, parts=cited.parts, citations=citations, verdict=replace(verdict, claims=()))
+    return listed if cited.parts else best
 
 
 def _is_worth_showing(verdict: Verdict | None, context: TurnContext) -> bool:
