@@ -19,7 +19,7 @@ WIDTHS, HEIGHT = (1440, 1024), 900
 THEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
 SMALLER = 5
 """Times that a kept picture is smaller: words are stripes, and what a clock or another font changes is hardly seen."""
-SETTLE_MS, TRIES, REDRAWN_EVERY = 900, 30, 6
+SETTLE_MS, TRIES, REDRAWN_EVERY = 900, 100, 6
 TO_THE_TOP = """for (const one of document.querySelectorAll(".st-key-page_panel, :has(> .st-key-page_panel)"))
   one.scrollTop = 0"""
 """How far an opened page is scrolled to its mark hangs on when its picture came."""
@@ -93,6 +93,7 @@ def _screens(page: Page, entrance: str) -> Iterator[str]:
     page.get_by_role("button", name="Close the notes").click()
     why.click()
     page.get_by_role("dialog").wait_for()
+    page.mouse.move(0, 0)  # what slid under the pointer shows no card
     yield "why"
     page.keyboard.press("Escape")
     page.locator('[class*="st-key-also_"] button').click()
