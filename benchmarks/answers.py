@@ -14,7 +14,7 @@ from typing import Any
 from benchmarks.corpus import Corpus, open_corpus
 from benchmarks.judged import Answered, contains, line, report
 from benchmarks.measures import Question, read_questions
-from core.domain.answers import AnswerPart, Form, PartKind, form_of, listed_passages
+from core.domain.answers import AnswerPart, Form, PartKind, form_of, is_prose, listed_passages
 from core.domain.documents import DocumentStatus
 from core.domain.ports import ChatModel
 from core.domain.search import Evidence, Mode
@@ -154,7 +154,7 @@ def answer_one(
         cited=len(places),
         cited_on_evidence=sum(place in question.evidence for place in places),
         seconds=seconds,
-        prose=any(part.kind is PartKind.PROSE for part in final.parts),
+        prose=is_prose(final.parts),
         passages=_as_shown(final.parts) if form is Form.EVIDENCE else (),
     )
     return answered, final.evidence[: final.usage.passages if final.usage else None]

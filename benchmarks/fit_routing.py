@@ -1,25 +1,31 @@
-"""Fit what the router tells wishes by, on messages of our own and on open questions about documents.
+"""Fit what messages want, and which need the one before them, on messages of our own and on open questions.
 
 DATA is the folder of training data; messages of our own stand in routing.tsv and, of those to documents, in
-``benchmarks/yes_no``, ``benchmarks/ordinary`` and ``benchmarks/reader``. Writes utterances.json with ``--write``.
+``benchmarks/yes_no``, ``benchmarks/ordinary`` and ``benchmarks/reader``; follow_ups.tsv holds messages that need the
+question before them, and others. Writes utterances.json with ``--write``.
 """
 
 import argparse
+import csv
 import gzip
 import hashlib
 import json
 from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import StratifiedKFold
+from sklearn.metrics import roc_auc_score
+from sklearn.model_selection import LeaveOneGroupOut, StratifiedKFold
 
 from benchmarks.fit_quoting import ORDINARY, YES_NO
 from benchmarks.measures import read_questions
 from benchmarks.reader.examples import OF_OUR_OWN
-from core.models.utterances import COMPARISON, Wish, described
+from core.models.utterances import COMPARISON, LEANS, Wish
+from core.models.utterances import described as measures
+from core.search.follow_up import LEANS as LEANING
 
 OPEN_QUESTIONS = {
     "reading.jsonl.gz": 350,
@@ -29,10 +35,17 @@ OPEN_QUESTIONS = {
 }
 OF_ORDINARY = 800
 """Questions to one ordinary document, that comparisons of several are told from."""
-STRENGTH = 30.0
+STRENGTH, STRENGTH_OF_LEANING = 30.0, 1.0
 """Inverse of the penalty."""
 OPEN_COUNTS_FOR = 0.1
 """Of a message of our own: open questions are many, alike, and long."""
+OF_CHARTS = "charts"
+"""Wrote the follow-ups that ask for a chart."""
+FOLLOW_UPS_COUNT_FOR = 0.3
+"""Of a message of our own, where wishes are told apart: they ask documents."""
+ORDINARY_COUNTS_FOR, SHORT_COUNTS_FOR, SHORT = 0.05, 0.3, 5
+"""Of a message that was written to be told from follow-ups: ordinary questions all stand alone, those of few words too.
+"""
 FOLDS = 5
 DIGITS = 2
 
@@ -43,44 +56,75 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> dict[str, Any]:
+    learned = {name: _learned(options.data, with_e5=name == "e5") for name in ("e5", "minilm")}
+    if options.write:
+        options.write.write_text(json.dumps(learned) + "\n", encoding="utf-8")
+    return {name: one["measured"] for name, one in learned.items()}
+
+
+def _learned(data: Path, *, with_e5: bool) -> dict[str, Any]:
+    described = partial(measures, with_e5=with_e5)
     own = [line.split("\t") for line in _own_lines()]
     comparisons = [text for wish, text in own if wish == COMPARISON]
     own = [[Wish.DOCUMENTS if wish == COMPARISON else wish, text] for wish, text in own]
     own += [[Wish.DOCUMENTS, one.text] for folder in (YES_NO, ORDINARY) for one in read_questions(folder)]
+    follow_ups = _follow_ups()
+    own += [[Wish.DOCUMENTS, text] for writer, text, _ in follow_ups if writer != OF_CHARTS]
     ordinary = _sample(_of_one_document(), OF_ORDINARY)
-    opened = [text for name, n in OPEN_QUESTIONS.items() for text in _sample(_questions(options.data / name), n)]
+    opened = [text for name, n in OPEN_QUESTIONS.items() for text in _sample(_questions(data / name), n)]
     texts = [text for _, text in own] + opened
     wishes = np.array([wish for wish, _ in own] + [Wish.DOCUMENTS] * (len(texts) - len(own)))
     rows = described(texts)
     counts = np.repeat([1.0, OPEN_COUNTS_FOR], [len(own), len(opened)])
+    follow = np.isin(texts, [text for _, text, _ in follow_ups])
+    counts = np.where(follow, FOLLOW_UPS_COUNT_FOR, counts)
     of_several = np.isin(texts, comparisons)
     compared = (
         np.vstack([rows, described(ordinary)]),
         np.append(of_several, [False] * len(ordinary)),
-        np.ones(len(texts) + len(ordinary)),
+        np.append(~follow, [True] * len(ordinary)).astype(float),
     )
     counts = np.where(of_several, OPEN_COUNTS_FOR, counts)
+    follow_ups += [(ORDINARY.name, text, False) for text in ordinary]
+    writers = [writer for writer, *_ in follow_ups]
+    after = (
+        described([text for _, text, _ in follow_ups]),
+        np.array([leans for *_, leans in follow_ups]),
+        np.array([_counts_for(writer, text) for writer, text, _ in follow_ups]),
+    )
     result = {
         "messages": len(own),
         "open questions": len(texts) - len(own),
         **_left_out(rows, wishes, counts, len(own)),
         COMPARISON: _comparisons_left_out(*compared),
+        LEANS: _leaning_left_out(*after, writers),
     }
-    if options.write:
-        model, alone = _fit(rows, wishes, counts), _fit(*compared)
-        weights = dict(zip([*model.classes_, COMPARISON], [*model.coef_, alone.coef_[0]], strict=True))
-        biases = dict(zip([*model.classes_, COMPARISON], [*model.intercept_, alone.intercept_[0]], strict=True))
-        learned = {
-            "measured": result,
-            "weights": {name: np.round(row, DIGITS).tolist() for name, row in weights.items()},
-            "biases": {name: round(float(bias), DIGITS) for name, bias in biases.items()},
-        }
-        options.write.write_text(json.dumps(learned) + "\n", encoding="utf-8")
-    return result
+    model, *others = _fit(rows, wishes, counts), _fit(*compared), _fit(*after, STRENGTH_OF_LEANING)
+    names = [*model.classes_, COMPARISON, LEANS]
+    weights = dict(zip(names, [*model.coef_, *(one.coef_[0] for one in others)], strict=True))
+    biases = dict(zip(names, [*model.intercept_, *(one.intercept_[0] for one in others)], strict=True))
+    return {
+        "measured": result,
+        "weights": {name: np.round(row, DIGITS).tolist() for name, row in weights.items()},
+        "biases": {name: round(float(bias), DIGITS) for name, bias in biases.items()},
+    }
 
 
 def _own_lines() -> Sequence[str]:
     return Path(__file__).with_name("routing.tsv").read_text(encoding="utf-8").splitlines()
+
+
+def _follow_ups() -> list[tuple[str, str, bool]]:
+    """Return messages with who wrote them, and whether they need the question before them."""
+    with Path(__file__).with_name("follow_ups.tsv").open(encoding="utf-8", newline="") as lines:
+        rows = csv.reader(lines, "excel-tab", quoting=csv.QUOTE_NONE)
+        return [(writer, text, label == LEANS) for writer, _, text, label in rows]
+
+
+def _counts_for(writer: str, text: str) -> float:
+    if writer != ORDINARY.name:
+        return 1.0
+    return SHORT_COUNTS_FOR if len(text.split()) <= SHORT else ORDINARY_COUNTS_FOR
 
 
 def _sample(questions: Iterable[str], count: int) -> list[str]:
@@ -106,8 +150,8 @@ def _questions(file: Path) -> Iterator[str]:
                 yield row["question"]
 
 
-def _fit(rows: np.ndarray, wishes: np.ndarray, counts: np.ndarray) -> LogisticRegression:
-    return LogisticRegression(C=STRENGTH, max_iter=500).fit(rows, wishes, sample_weight=counts)
+def _fit(rows: np.ndarray, wishes: np.ndarray, counts: np.ndarray, strength: float = STRENGTH) -> LogisticRegression:
+    return LogisticRegression(C=strength, max_iter=500).fit(rows, wishes, sample_weight=counts)
 
 
 def _told(rows: np.ndarray, wishes: np.ndarray, counts: np.ndarray) -> np.ndarray:
@@ -121,6 +165,25 @@ def _told(rows: np.ndarray, wishes: np.ndarray, counts: np.ndarray) -> np.ndarra
 def _comparisons_left_out(rows: np.ndarray, compared: np.ndarray, counts: np.ndarray) -> dict[str, float]:
     told = _told(rows, compared, counts)
     return {"told": round(float(told[compared].mean()), 3), "told of others": round(float(told[~compared].mean()), 3)}
+
+
+def _leaning_left_out(
+    rows: np.ndarray, leans: np.ndarray, counts: np.ndarray, writers: Sequence[str]
+) -> dict[str, float]:
+    """Measure on each writer's messages what a fit on those of the others says."""
+    said = np.empty(len(leans))
+    for seen, unseen in LeaveOneGroupOut().split(rows, leans, writers):
+        model = _fit(rows[seen], leans[seen], counts[seen], STRENGTH_OF_LEANING)
+        said[unseen] = model.predict_proba(rows[unseen])[:, 1]
+    own = counts == 1.0
+    leans, said = leans[own], said[own]
+    read_after = said >= LEANING
+    shares = {
+        "auroc": float(roc_auc_score(leans, said)),
+        "needs it, read after it": float(read_after[leans].mean()),
+        "stands alone, read after it": float(read_after[~leans].mean()),
+    }
+    return {name: round(share, 3) for name, share in shares.items()}
 
 
 def _left_out(rows: np.ndarray, wishes: np.ndarray, counts: np.ndarray, own: int) -> dict[str, Any]:

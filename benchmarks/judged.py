@@ -69,8 +69,8 @@ class Answered:
 
     @property
     def wrong_shown(self) -> bool:
-        """Whether a wrong answer is shown without a warning; a list of passages answers nothing."""
-        return not (self.right or self.warned or self.passages)
+        """Whether a wrong answer is shown without a warning; a list of passages and "not found" answer nothing."""
+        return not (self.right or self.warned or self.passages or self.declined)
 
     @property
     def kind(self) -> str:

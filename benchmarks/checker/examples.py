@@ -198,7 +198,7 @@ def _verbatim(rows: Sequence[Row], chance: random.Random) -> Iterator[Row]:
 
 def encoded(rows: Iterable[Row], stored: E5File) -> list[Example]:
     """Return the rows as token ids of multilingual E5; those that are too long are left out, not cut."""
-    tokenizer, chosen = stored.tokenizer(), list(rows)
+    tokenizer, chosen = stored.tokenizer, list(rows)
     claims = tokenizer.encode_batch_fast([row.claim for row in chosen], add_special_tokens=False)
     contexts = tokenizer.encode_batch_fast([row.context for row in chosen], add_special_tokens=False)
     examples = []

@@ -99,7 +99,7 @@ def english() -> Wording:
 
 def many_languages(stored: E5File) -> Wording:
     """Multilingual E5's; each source in another language than English counts up to MOST_OF_A_LANGUAGE."""
-    return Wording(stored.tokenizer(), stored.first, stored.between, (*FILES, *OF_LANGUAGES), MOST_OF_A_LANGUAGE)
+    return Wording(stored.tokenizer, stored.first, stored.between, (*FILES, *OF_LANGUAGES), MOST_OF_A_LANGUAGE)
 
 
 def part_of(key: str) -> str:

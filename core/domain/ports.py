@@ -45,6 +45,8 @@ class AnswerRequest:
     """How else a follow-up is read: by itself, where ``question`` is it joined with the question before, or joined."""
     draws: bool = False
     """It asks for a chart."""
+    reworded: str = ""
+    """The answer that is to be written in another form, with its markers."""
     pieces: tuple["AskedPiece", ...] = ()
     """The separate questions of one that asks several things; empty where it asks one."""
     of_each: bool = False

@@ -14,7 +14,13 @@ class Intent(StrEnum):
     TARGETED_SEARCH = "targeted_search"
     SURVEY = "survey"
     ABOUT = "about"
-    """The library or the program: answered from what is known."""
+    """The library, the program or what the last answer rests on: answered from what is known."""
+    REWORD = "reword"
+    """The last answer is to be written in another form."""
+
+
+APART = frozenset((Intent.CHAT, Intent.ABOUT, Intent.REWORD))
+"""Of exchanges that the next question is not read after."""
 
 
 class Mode(StrEnum):
@@ -81,6 +87,8 @@ class SearchPlan:
     """What a question asks that asks several things, or one of several documents; empty where it asks one."""
     readings: tuple[SubQuery, ...] = ()
     """The whole question as it may be meant beside the first sub-query; the reranker settles which fits."""
+    carried: str = ""
+    """What was asked before, in brackets behind the question that needs it."""
     attempt: int = 0
     notes: tuple[str, ...] = ()
     """What was changed and why, for the trace."""

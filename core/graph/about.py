@@ -1,12 +1,13 @@
-"""What is answered of the conversation, the library and the program: from what is known, without search or model."""
+"""What is answered of the conversation, its last answer, the library and the program: without search or model."""
 
 import re
 from collections.abc import Sequence
 
+from core.domain.answers import AnswerPart, Form, PartKind
 from core.domain.documents import Document
 from core.domain.ports import ChatModel
 from core.domain.search import Intent
-from core.domain.turns import Exchange
+from core.domain.turns import Exchange, Tier, Turn, to_check
 from core.text.plain import counted
 from core.text.terms import content_terms
 
@@ -86,3 +87,35 @@ def about_program(model: ChatModel) -> str:
 
 def _counted(number: int, noun: str, *, verb: bool = False) -> str:
     return f"{'is ' if verb and number == 1 else 'are ' if verb else ''}{counted(number, noun)}"
+
+
+def about_answer(turn: Turn) -> tuple[AnswerPart, ...]:
+    """Return what is known of an answer: whether it was found on its pages, how sure it is, and its quotations."""
+    parts = [AnswerPart(_standing(turn), kind=PartKind.EVIDENCE)]
+    starts = {item.number: item.passage.start for item in turn.evidence}
+    for one in {(one.page, one.start, one.end): one for one in turn.final_citations}.values():
+        start = one.start - starts[one.number] if one.number in starts else None
+        parts += [
+            AnswerPart(f"{one.document_name}, page {one.page_label}", kind=PartKind.NOTE),
+            AnswerPart(one.quotation, (one.number,), PartKind.VERBATIM, start),
+        ]
+    return tuple(parts) if turn.final_citations else (AnswerPart(_standing(turn)),)
+
+
+def _standing(turn: Turn) -> str:
+    if turn.review:
+        return f"A person looked at the last answer and {turn.review.decision} it."
+    if turn.form is Form.NOT_FOUND:
+        return "The last reply says that nothing was found, so there is no page to show."
+    if turn.form is Form.EVIDENCE:
+        return "The last reply answers nothing: these passages are the most relevant."
+    if not turn.final_citations or turn.verdict is None:
+        return "The last answer rests on no page."
+    if turn.tier is Tier.DO_NOT_RELY:
+        return f"Do not rely on the last answer. {' '.join(turn.reasons)}".strip()
+    if turn.tier is Tier.CHECK:
+        return f"Not quite. {to_check(turn)}"
+    return (
+        f"Every statement of the last answer was found on its page. Pincite is {turn.verdict.confidence:.0%} sure that "
+        "it answers the question."
+    )

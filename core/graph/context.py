@@ -11,7 +11,7 @@ from core.domain.documents import Document
 from core.domain.ports import ChatModel
 from core.domain.search import SearchPlan, SearchResult
 from core.domain.settings import Settings
-from core.domain.turns import Exchange, Recalled, TraceStep
+from core.domain.turns import Exchange, Recalled, TraceStep, Turn
 from core.figures.formulas import Formulas, shipped_formulas
 from core.search.lexicon import Lexicon, shipped_lexicon
 
@@ -93,6 +93,8 @@ class TurnContext(Equipment):
     deadline: float
     history: tuple[Exchange, ...] = ()
     """The conversation so far, oldest first."""
+    last_answer: Callable[[], Turn | None] = lambda: None
+    """Returns the last turn of the conversation that was answered from documents."""
     evidence_only: Callable[[], bool] = lambda: False
     """Whether a person has asked to see the evidence instead of what a model writes."""
     notes: StepNotes = field(default_factory=StepNotes)

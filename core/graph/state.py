@@ -10,8 +10,7 @@ from pydantic import TypeAdapter
 from core.domain import answers, documents, figures, search, turns
 from core.domain.answers import AnswerPart, Attempt, Citation, Usage, Verdict
 from core.domain.figures import Stated
-from core.domain.search import SAYS_WHICH, Evidence, Intent, Mode, SearchPlan
-from core.search.follow_up import stands_alone
+from core.domain.search import Evidence, Intent, Mode, SearchPlan
 from core.text.marks import marked_text
 
 
@@ -38,6 +37,8 @@ class TurnState:
     """The question as it is searched: mentions replaced by plain names."""
     intent: Intent = Intent.DOCUMENT_SEARCH
     reused_from: str = ""
+    reworded: tuple[AnswerPart, ...] = ()
+    """The answer that is to be written in another form."""
     plan: SearchPlan | None = None
     attempt: int = 0
     evidence: tuple[Evidence, ...] = ()
@@ -69,16 +70,8 @@ class TurnState:
 
     @property
     def asked(self) -> str:
-        """The question as it stands by itself; put behind the one before only where it says nothing of its own.
-
-        What was asked before is searched as well, but its answer is no answer to what is asked now.
-        """
-        own = self.standalone or self.question
-        if self.plan is None:
-            return own
-        whole = self.plan.standalone_question
-        alone = SAYS_WHICH not in self.plan.notes and stands_alone(own)
-        return own if whole.endswith(own.strip()) and alone else whole
+        """The question as it stands by itself, with what it needs of the one before it."""
+        return self.plan.standalone_question if self.plan else self.standalone or self.question
 
     @property
     def draft(self) -> Attempt:

@@ -35,8 +35,8 @@ _BAD = (ClaimStatus.UNSUPPORTED, ClaimStatus.CONTRADICTED)
 
 
 def judged_question(intent: Intent | None, asked: str) -> str:
-    """What an answer is judged against; no page holds the words of a question about whole documents."""
-    return "" if intent is Intent.SURVEY else asked
+    """What an answer is judged against; no page holds the words of a summary or a rewording."""
+    return "" if intent in (Intent.SURVEY, Intent.REWORD) else asked
 
 
 def verdict_of(

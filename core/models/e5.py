@@ -75,7 +75,7 @@ class E5Embedder(BuiltInEmbedder):
         graph = files("core.models").joinpath("e5.onnx").read_bytes()
         session = onnxruntime.InferenceSession(graph, options, providers=["CPUExecutionProvider"])
         places = stored.vector("emb.pos").reshape(-1, WIDTH) + stored.vector("emb.type")[:WIDTH]
-        return stored.tokenizer(), (stored, places, session)
+        return stored.tokenizer, (stored, places, session)
 
 
 @cache

@@ -22,6 +22,7 @@ MOST_TOKENS = 256
 class BuiltInEmbedder:
     """Texts go through a model one at a time, side by side in as many threads as there are processors."""
 
+    name: str
     dimensions: int
 
     def __init__(self, *, workers: int | None = None) -> None:

@@ -35,6 +35,8 @@ def _user_text(request: AnswerRequest) -> str:
         parts.append("There are no documents yet.")
     if request.hint:
         parts.append(f"A reviewer's hint: {request.hint}")
+    if request.reworded:
+        parts.append(f"{PROMPTS['reword']}\n{defused(request.reworded)}")
     parts.append(request.question if request.intent is Intent.CHAT else f"Question: {request.question}")
     return "\n\n".join(parts)
 

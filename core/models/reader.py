@@ -164,7 +164,7 @@ def languages_network(model: bytes, stored: E5File) -> Network:
         found: Numbers = session.run(None, {"vectors": stored.rows("emb.word", ids, WIDTH)[None]})[0][0]
         return found
 
-    return Network(stored.tokenizer(), stored.first, stored.between, numbers)
+    return Network(stored.tokenizer, stored.first, stored.between, numbers)
 
 
 def _english() -> Network:

@@ -3,8 +3,9 @@
 Nothing is claimed of them but that these words are there.
 """
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from itertools import takewhile
 
 from core.domain.answers import AnswerPart, PartKind, Span
 from core.domain.search import Evidence
@@ -14,10 +15,10 @@ from core.text.sentences import split_sentences
 from core.text.terms import content_terms
 
 MOST_RELEVANT = "Most relevant in your documents"
-MAX_PASSAGES, MAX_WORDS, MAX_SENTENCES = 5, 50, 3
-"""Number of passages, and the length of each."""
-MAX_ROWS = 3
-"""Rows of a table that are shown below its head."""
+MAX_PASSAGES, MAX_WORDS = 5, 50
+"""Number of passages, and the length of each; a longer sentence or row is shown whole."""
+ROWS_BEFORE = 1
+"""Maximum number of rows that are shown between a table's head and the row that is meant."""
 AS_LIKELY, NEAR = 0.4, 3.0
 """Share of the best unit's probability, and log-odds of the reader behind it, from which on another place fits too."""
 
@@ -102,36 +103,51 @@ def _named(item: Evidence) -> str:
 def _sentences(one: Found) -> AnswerPart:
     """Return the words with the sentences around them, those behind first, as far as they are few enough."""
     text = one.item.passage.text
-    spans = split_sentences(text)
-    own = [at for at, span in enumerate(spans) if span.start < one.end and one.start < span.end]
+    first, last = _grown(one, split_sentences(text), lambda span: CELLS not in text[span.start : span.end])
+    return _quoted(one, min(one.start, first.start), max(one.end, last.end))
+
+
+def _grown(
+    one: Found, spans: Sequence[Span], fits: Callable[[Span], bool], max_before: int = MAX_WORDS
+) -> tuple[Span, Span]:
+    """Return the first and last of a run of spans around the words, of MAX_WORDS unless the words' own are longer.
+
+    At most ``max_before`` of the spans are before the words.
+    """
+    text = one.item.passage.text
+    own = [at for at, span in enumerate(spans) if span.start < max(one.end, one.start + 1) and one.start < span.end]
     first, last = (own[0], own[-1]) if own else (0, 0)
-    start, end = min(one.start, spans[first].start), max(one.end, spans[last].end)
-    room = MAX_SENTENCES - (last - first + 1)
-    beside = [*range(last + 1, last + 1 + room), *range(first - 1, first - 1 - room, -1)]
-    for at in (at for at in beside if 0 <= at < len(spans)):
-        wider = min(start, spans[at].start), max(end, spans[at].end)
-        adjoins = at in (first - 1, last + 1) and last - first + 1 < MAX_SENTENCES
-        if adjoins and CELLS not in text[slice(*wider)] and len(text[slice(*wider)].split()) <= MAX_WORDS:
-            (start, end), first, last = wider, min(first, at), max(last, at)
-    return _quoted(one, start, end)
+
+    def adds(at: int, start: int, end: int) -> bool:
+        return 0 <= at < len(spans) and fits(spans[at]) and len(text[start:end].split()) <= MAX_WORDS
+
+    while adds(last + 1, spans[first].start, spans[min(last + 1, len(spans) - 1)].end):
+        last += 1
+    while own and first > own[0] - max_before and adds(first - 1, spans[first - 1].start, spans[last].end):
+        first -= 1
+    return spans[first], spans[last]
 
 
 def _table(one: Found) -> list[AnswerPart]:
-    """Return the row of a table with its neighbours, behind the head of the table; nothing for what is no row."""
+    """Return the row of a table with its neighbours, behind the head of the table; nothing for what is no row.
+
+    What stands over a table is shown with its first rows.
+    """
     text = one.item.passage.text
     lines = [Span(start, start + len(line)) for start, line in _lines(text)]
     at = next((at for at, line in enumerate(lines) if line.start <= one.start < max(line.end, line.start + 1)), 0)
     cells = [text[line.start : line.end].count(CELLS) for line in lines]
+    heads = at + 1 < len(lines) and not cells[at] and bool(cells[at + 1]) and one.end <= lines[at].end
+    if heads and not text[lines[at].start : lines[at].end].rstrip().endswith(SENTENCE_ENDS):
+        at += 1
     if not cells[at]:
         return []
-    first = last = at
-    while first > 0 and cells[first - 1] == cells[at]:
-        first -= 1
-    while last + 1 < len(lines) and cells[last + 1] == cells[at]:
-        last += 1
-    begin = max(first, min(at - 1, last - MAX_ROWS + 1))
-    rows = _quoted(one, lines[begin].start, lines[min(begin + MAX_ROWS - 1, last)].end)
-    if begin == first:
+    width = cells[at]
+    first = at - sum(1 for _ in takewhile(lambda count: count == width, reversed(cells[:at])))
+    row = replace(one, start=lines[at].start, end=lines[at].end)
+    begin, end = _grown(row, lines, lambda line: text[line.start : line.end].count(CELLS) == width, ROWS_BEFORE)
+    rows = _quoted(one, begin.start, end.end)
+    if begin == lines[first]:
         return [_titled(one, lines, first, rows)]
     return [_titled(one, lines, first, _quoted(one, lines[first].start, lines[first].end)), rows]
 

@@ -1,6 +1,7 @@
 """What a message wants, by small logistic models over its vector and its letters: shipped as utterances.json.
 
-``python -m benchmarks fit-routing`` fits it on messages of our own and on open questions about documents.
+``python -m benchmarks fit-routing`` fits it on messages of our own and on open questions about documents, with the
+vectors of both built-in embedders, and for machines that have no E5 with those of MiniLM alone.
 """
 
 import json
@@ -15,6 +16,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
+from core.models.e5 import E5Embedder, e5_is_here
 from core.models.minilm import MiniLmEmbedder
 
 BUCKETS = 1024
@@ -25,7 +27,9 @@ LONG = 20
 """Words of a message; more tell no more."""
 MOST_CHARACTERS = 300
 """Longer messages are judged by their beginning."""
-COMPARISON = "comparison"
+WEIGHT_OF_E5 = 3.0
+"""Its vectors lie close to each other."""
+COMPARISON, LEANS = "comparison", "leans"
 _WORD = re.compile(r"[^\W_]+|[?!.¿？؟]")
 Matrix = NDArray[np.float64]
 
@@ -40,13 +44,16 @@ class Wish(StrEnum):
     """What whole documents say: a summary, the gist, a comparison."""
     CHART = "chart"
     """Of figures of the documents."""
+    SOURCE = "source"
+    """What the last answer rests on: its page, its proof, whether it is sure."""
+    REWORD = "reword"
+    """The last answer in another form: shorter, in a table, translated."""
 
 
 @lru_cache(maxsize=256)
 def wish_of(text: str) -> tuple[Wish, float]:
     """What a message wants, likeliest, and how likely."""
-    weights, biases = _shipped(*Wish)
-    sums = (described([text]) @ weights.T + biases)[0]
+    sums = _sums(text, *Wish, with_e5=e5_is_here())
     shares = np.exp(sums - sums.max())
     best = int(np.argmax(shares))
     return list(Wish)[best], float(shares[best] / shares.sum())
@@ -54,16 +61,36 @@ def wish_of(text: str) -> tuple[Wish, float]:
 
 @lru_cache(maxsize=256)
 def asks_of_each(text: str) -> bool:
-    """Whether it is asked what each of several documents says of one thing: a question, whatever else it wants."""
-    weights, biases = _shipped(COMPARISON)
-    return float((described([text]) @ weights.T + biases)[0, 0]) > 0.0
+    """Whether it is asked what each of several documents says of one thing: a question, whatever else it wants.
+
+    English alone tells it better for messages by another writer.
+    """
+    return _log_odds(COMPARISON, text, with_e5=False) > 0.0
 
 
-def described(texts: Sequence[str]) -> Matrix:
-    """Shape (texts, dimensions of the embedder + 2 * BUCKETS + 4)."""
+@lru_cache(maxsize=256)
+def leaning_of(text: str) -> float:
+    """Return the probability that a message is understood only with the one before it."""
+    return float(1 / (1 + np.exp(-_log_odds(LEANS, text, with_e5=e5_is_here()))))
+
+
+def _log_odds(name: str, text: str, *, with_e5: bool) -> float:
+    return float(_sums(text, name, with_e5=with_e5)[0])
+
+
+def _sums(text: str, *names: str, with_e5: bool) -> Matrix:
+    """Return the log-odds of each name, shape (names,)."""
+    weights, biases = _shipped(*names, with_e5=with_e5)
+    sums: Matrix = (described([text], with_e5=with_e5) @ weights.T + biases)[0]
+    return sums
+
+
+def described(texts: Sequence[str], *, with_e5: bool) -> Matrix:
+    """Shape (texts, dimensions of the embedders + 2 * BUCKETS + 4)."""
     texts = [" ".join(text[:MOST_CHARACTERS].split()) for text in texts]
-    vectors = np.asarray(_embedder().embed(texts), dtype=np.float64)
-    return np.hstack([vectors, np.stack([np.concatenate([_letters(t), _words(t), _form(t)]) for t in texts])])
+    vectors = [np.asarray(_minilm().embed_queries(texts), dtype=np.float64)]
+    vectors += [WEIGHT_OF_E5 * np.asarray(_e5().embed_queries(texts), dtype=np.float64)] if with_e5 else []
+    return np.hstack([*vectors, np.stack([np.concatenate([_letters(t), _words(t), _form(t)]) for t in texts])])
 
 
 def _letters(text: str) -> Matrix:
@@ -99,12 +126,18 @@ def _scaled(counts: Matrix) -> Matrix:
 
 
 @cache
-def _embedder() -> MiniLmEmbedder:
+def _minilm() -> MiniLmEmbedder:
     return MiniLmEmbedder(workers=1)
 
 
 @cache
-def _shipped(*names: str) -> tuple[Matrix, Matrix]:
+def _e5() -> E5Embedder:
+    return E5Embedder(workers=1)
+
+
+@cache
+def _shipped(*names: str, with_e5: bool) -> tuple[Matrix, Matrix]:
     """Weights, shape (names, measures), and biases."""
-    data = json.loads(files("core.models").joinpath("utterances.json").read_text(encoding="utf-8"))
+    text = files("core.models").joinpath("utterances.json").read_text(encoding="utf-8")
+    data = json.loads(text)["e5" if with_e5 else "minilm"]
     return np.array([data["weights"][name] for name in names]), np.array([data["biases"][name] for name in names])

@@ -1,49 +1,27 @@
 """How a question is read after those before it: by itself, leaning on the last one, or putting it right."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import dropwhile
+from typing import TypeAlias
 
-from core.domain.search import FROM_THE_ANSWER, SAYS_WHICH, Intent
+from core.domain.search import APART, FROM_THE_ANSWER, SAYS_WHICH
 from core.domain.turns import Exchange
 from core.text.questions import OF_DOCUMENTS
 from core.text.terms import FUNCTION_WORDS, content_terms, stem, words
 
-_OPENING = re.compile(
-    r"^\W*(?:and|but|or|also|then|what about|how about|what else|anything else|who else|why not)\b", re.I
-)
-_PRONOUN = re.compile(
-    r"\b(?:it|its|they|them|their|theirs|he|him|his|she|her|hers)\b|^\W*(?:It|Its|They|Their|He|His|She|Her)\b"
-)
-"""Not IT, nor Her Majesty."""
-_BACK_POINTING = re.compile(
-    r"\b(?:the former|the latter|(?:the|that) (?:same|other|previous|above)|the (?:first|second|other) ones?)\b"
-    r"|(?-i:\b(?:this|these|those)\b|^\W*(?:This|These|Those)\b)"
-    r"(?! (?:documents?|files?|pdfs?|reports?|papers?|contracts?|agreements?|manuals?|years?|quarters?|months?|"
-    r"weeks?)\b)"
-    r"|\b(?:in|of|for|at|on|by|with|from|about|to|is|was|does|did|why|how) that\b",
-    re.IGNORECASE,
-)
-_REST = re.compile(
-    r"^\W*(?:in|for|of|by|per|with|without|at|on|from|under|during|after|before|since|until|yes|no|sure|ok)\b"
-    r"(?! (?:which|what|whom|whose)\b)",
-    re.I,
-)
-"""With few words of its own such an opening leaves out what the question before said ("For the second year?")."""
-_NAME_AND_MORE = re.compile(r"^\W*[A-Z][a-z]+(?: [A-Z][\w&.'’-]*)+ [a-z]")
-"""A name that begins with a little word, and what is asked of it: "On Semiconductor revenue?"."""
-_NOUN_PHRASE = re.compile(r"\b(?i:the|an?|each|every|all|which|what|of|our|my)\s+\w{3,}|(?<=\s)[A-Z]\w+")
-_MEASURES = frozenset(
-    "much many long often far exactly ago more else happened sure yes no ok okay please again explain elaborate detail "
-    "details clarify continue".split()
-)
-OWN_TERMS = 2
-"""Telling words that are enough to be answered by."""
+MEASURES = frozenset("much many long often far exactly ago more".split())
 MOST_WORDS_OF_A_REST = 3
 MOST_WORDS_OF_A_SLOT = 6
 MOST_WORDS_OF_AN_ITEM = 16
-MOST_WORDS_CARRIED, MOST_WORDS_SO_FAR = 60, 150
-"""Of the question before, and of all before: a chain of follow-ups drops its beginning."""
+MOST_WORDS_CARRIED, MOST_WORDS_SO_FAR = 40, 80
+"""Of what was asked before, and in all of the conversation: a chain of follow-ups drops its beginning."""
+LEANS, SURELY_LEANS = 0.5, 0.9
+"""Probability that a message needs the one before it, from which it is read with it, and from which it asks nothing by
+itself."""
+NAMES_LEAN = 0.2
+"""The same of one of several questions in a message that names documents and has no other words than the first."""
 _CORRECTION = re.compile(
     r"^\W*(?:(?:no+|nope|sorry|wait|actually|rather|oops|not that(?: one)?|wrong(?: one)?)\b[\s,.;:!–—-]*)*"
     r"(?:i (?:meant?|was (?:asking|talking) about|(?:want|need)(?:ed)?)\b|instead\b|make (?:that|it)\b)[\s,:–—-]*"
@@ -99,6 +77,10 @@ _STANDS_FOR = re.compile(r"\b(?:(?P<whose>its|their)|it|they|them)\b")
 _PLACES = {"first": 0, "former": 0, "second": 1, "latter": 1, "third": 2, "fourth": 3, "fifth": 4, "sixth": 5}
 
 
+Leaning: TypeAlias = Callable[[str], float]
+"""Returns the probability that a message is understood only with the one before it."""
+
+
 @dataclass(frozen=True, slots=True)
 class FollowUp:
     """How a question is read: what it means standing alone, and what else it may mean."""
@@ -106,69 +88,58 @@ class FollowUp:
     standalone: str
     others: tuple[str, ...] = ()
     note: str = ""
+    carried: str = ""
+    """What was asked before, as it was added to the question."""
 
 
-def read_after(question: str, history: Sequence[Exchange]) -> FollowUp:
-    """Read a question after those before it that were no small talk.
+def read_after(question: str, history: Sequence[Exchange], leaning: Leaning) -> FollowUp:
+    """Read a question after those before it that were answered from documents.
 
-    Whether it leans on them or not, it is searched alone, joined with the last one, and joined with all of them, unless
-    it plainly puts something in the place of something else.
+    What it lacks is filled in from the last question, or that question's topic is put behind it in brackets. A question
+    that lacks nothing is read by itself, and is also searched with those topics.
     """
-    earlier = [one for one in history if one.intent not in (Intent.CHAT, Intent.ABOUT) and one.understood.strip()]
+    earlier = [one for one in history if one.intent not in APART and one.understood.strip()]
     if not earlier:
         return FollowUp(question)
     last, before = earlier[-1], _shortened(earlier[-1].understood, MOST_WORDS_CARRIED)
-    joined = f"{before} {question.strip()}"
-    if _names_one_of(last.listed, question):
-        return FollowUp(joined, note=SAYS_WHICH)
+    leans = leaning(question)
+    if _names_one_of(last.listed, question, leans):
+        place = _LITTLE_OPENING.sub("", question, count=1).strip(" ?!.")
+        return FollowUp(f"{before.rstrip(' ?!.')} ({place})?", note=SAYS_WHICH)
     if pointed := _pointed_at(question, last):
         return FollowUp(pointed, note=FROM_THE_ANSWER)
     if corrected := _corrected(question, before):
         return FollowUp(corrected, note="Corrects the previous question.")
-    leans = leans_on_the_last(question) or bool(_put_right(question))
-    if leans and (rest := _rest_of(question)) and (replaced := with_slot(before, rest)):
+    said = _put_right(question)
+    carried = _shortened(_topic_of(last), MOST_WORDS_CARRIED)
+    so_far = _shortened("; ".join(map(_topic_of, earlier)), MOST_WORDS_SO_FAR)
+    joined, joined_so_far = (f"{question.strip()} ({topic})" for topic in (carried, so_far))
+    if leans < LEANS and not said:
+        return FollowUp(question, (joined, joined_so_far))
+    if (rest := _rest_of(question)) and (replaced := with_slot(before, rest)):
         return FollowUp(replaced, note="Asks the previous question about something else.")
-    if leans and (named := _with_topic(question, before)):
+    if named := _with_topic(question, before):
         return FollowUp(named, (joined, question), "Filled in with the topic of the previous question.")
-    asked_so_far = _shortened(" ".join(one.question.strip() for one in earlier), MOST_WORDS_SO_FAR)
-    readings = dict.fromkeys([question, joined, f"{asked_so_far} {question.strip()}"])
-    standalone = joined if leans else question
-    note = "Combined with the previous question, which it refers to." if leans else ""
-    return FollowUp(standalone, tuple(reading for reading in readings if reading != standalone), note)
+    others = tuple(dict.fromkeys([question, joined_so_far]))
+    note = "Read with the topic of the previous question."
+    return FollowUp(joined, tuple(one for one in others if one != joined), note, carried)
 
 
-def leans_on_the_last(question: str) -> bool:
-    """Say whether a question points back (pronouns, openings) or leaves out what it is about."""
-    own_words = [word for word in words(question) if word.lower() not in FUNCTION_WORDS]
-    if all(word.lower() in _MEASURES or word.isdigit() for word in own_words):
-        return True  # "Why?", "How long?", "And 2019?"
-    if _BACK_POINTING.search(question):
-        return True
-    few = len(own_words) <= MOST_WORDS_OF_A_REST
-    if ((few and _REST.search(question)) or _OPENING.search(question)) and not _NAME_AND_MORE.search(question):
-        return True
-    pronoun = _PRONOUN.search(question)
-    return pronoun is not None and (len(own_words) < 3 or not _NOUN_PHRASE.search(question, 0, pronoun.start()))
+def _topic_of(one: Exchange) -> str:
+    """What an exchange was about: its question without the small words that open it, behind what that was about."""
+    carried = one.plan.carried if one.plan else ""
+    own = (one.plan.question if carried and one.plan else one.understood).strip()
+    kept = list(dropwhile(lambda word: word.strip("?!.,;:").lower() in FUNCTION_WORDS | MEASURES, own.split()))
+    return "; ".join(filter(None, [carried, " ".join(kept).rstrip(" ?!.")]))
 
 
-def stands_alone(question: str) -> bool:
-    """Say whether a question asks by itself, or names enough of its own: "How much did it cost?", not "Per day?"."""
-    own = set(content_terms(question))
-    return len(own) >= OWN_TERMS or (bool(own) and bool(_ASKS_ANEW.match(_LITTLE_OPENING.sub("", question, count=1))))
-
-
-def _names_one_of(listed: Sequence[str], question: str) -> bool:
+def _names_one_of(listed: Sequence[str], question: str, leans: float) -> bool:
     """Say whether a message only names places of the passages listed: "harbour.pdf", "the one in Dunby"."""
     by_itself = bool(_ASKS_ANEW.match(question)) and len(words(question)) > MOST_WORDS_OF_A_REST
-    if by_itself and not leans_on_the_last(question):
+    if by_itself and leans < SURELY_LEANS:
         return False
     named = set(content_terms(question)) - OF_DOCUMENTS
     return bool(named) and any(named.issubset(content_terms(where)) for where in listed)
-
-
-def points_back(question: str) -> bool:
-    """Say whether something in it stands for what was said before: "it", "their", "that one"."""
-    return bool(_PRONOUN.search(question) or _BACK_POINTING.search(question))
 
 
 def _with_topic(question: str, before: str) -> str:
@@ -262,7 +233,7 @@ def _with_other_topic(before: str, topic: str) -> str:
     """The last question asked of another thing, of the same owner and year where the correction names none."""
     asked = _TOPIC.search(before)
     own = [word for word in words(topic) if word.lower() not in FUNCTION_WORDS]
-    if asked is None or not own or len(words(topic)) > MOST_WORDS_OF_AN_ITEM or _MEASURES.issuperset(own):
+    if asked is None or not own or len(words(topic)) > MOST_WORDS_OF_AN_ITEM or MEASURES.issuperset(own):
         return ""
     said = asked["topic"].strip(" ,;")
     owner = _OWNER.match(said)

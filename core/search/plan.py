@@ -12,7 +12,7 @@ from dataclasses import replace
 from core.domain.documents import Document
 from core.domain.search import Piece, SearchPlan, SubQuery
 from core.domain.turns import Exchange
-from core.search.follow_up import leans_on_the_last, read_after
+from core.search.follow_up import LEANS, NAMES_LEAN, Leaning, read_after
 from core.search.lexicon import Lexicon, Term, shipped_lexicon
 from core.search.matching import named_apart, named_documents, only_names
 from core.search.places import numbered_in, pages_in, with_plain_years, years_in
@@ -46,14 +46,16 @@ def plan_question(
     gaps: Sequence[str] = (),
     attempt: int = 0,
     lexicon: Lexicon | None = None,
+    leaning: Leaning = lambda question: 0.0,
 ) -> SearchPlan:
     """Return what to look for. ``gaps`` are what the judge found missing: they become sub-queries of a retry.
 
-    ``lexicon`` holds the terms of trades; None: those that are shipped.
+    ``lexicon`` holds the terms of trades; None: those that are shipped. ``leaning`` tells which question, or part of
+    one, needs the one before it.
     """
     lexicon = lexicon or shipped_lexicon()
     notes: list[str] = []
-    followed = read_after(question, history)
+    followed = read_after(question, history, leaning)
     standalone = followed.standalone
     if followed.note:
         notes.append(followed.note)
@@ -66,8 +68,8 @@ def plan_question(
     sections = lexicon.sections_in(standalone, terms)
     readings = tuple(_reading(core_question(other), lexicon) for other in followed.others if content_terms(other))
     constraints = tuple(" ".join(match.group().split()) for match in _QUOTED.finditer(core))
-    parts = parts_of(core if not standalone.endswith(question.strip()) else core_question(question))
-    pieces = tuple(Piece(part, _reading(_joined(part, parts), lexicon)) for part in parts)
+    parts = parts_of(core_question(question) if followed.carried else core)
+    pieces = tuple(Piece(part, _reading(_joined(part, parts, leaning), lexicon)) for part in parts)
     sub_queries = [SubQuery(core, _variations(core, terms)), *map(SubQuery, constraints)]
     for section in sections:
         lines = [term.printed for term in terms if any(lexicon.sections.get(name) == section for name in term.sections)]
@@ -84,6 +86,7 @@ def plan_question(
         wanted_pages=pages_in(standalone),
         pieces=pieces,
         readings=readings,
+        carried=followed.carried,
         attempt=attempt,
         notes=tuple(notes),
     )
@@ -114,18 +117,18 @@ def _in_a_row(part: str) -> bool:
     return part.count(",") == len(_LISTED.findall(part))
 
 
-def is_joined(plan: SearchPlan) -> bool:
-    """Whether it is read with the whole question before it, since it could not be filled in."""
-    return plan.standalone_question != plan.question and plan.standalone_question.endswith(plan.question)
-
-
-def _joined(part: str, parts: Sequence[str]) -> str:
+def _joined(part: str, parts: Sequence[str], leaning: Leaning) -> str:
     """One of several questions, behind the first where it leans on that one."""
-    return f"{parts[0]} {part}" if part is not parts[0] and leans_on_the_last(part) else part
+    return f"{parts[0]} {part}" if part is not parts[0] and leaning(part) >= LEANS else part
 
 
 def in_documents(
-    plan: SearchPlan, documents: Sequence[Document], *, targets: Sequence[str] = (), surely: bool = False
+    plan: SearchPlan,
+    documents: Sequence[Document],
+    *,
+    targets: Sequence[str] = (),
+    surely: bool = False,
+    leaning: Leaning = lambda question: 0.0,
 ) -> SearchPlan:
     """The plan with every piece asked of the documents that it names, of each by itself where names tell them apart.
 
@@ -134,13 +137,13 @@ def in_documents(
     """
     among = {one.id: one for one in documents if one.id in targets or not targets}
     whole = plan.sub_queries[0]
-    asked = plan.pieces or (Piece(plan.question if is_joined(plan) else whole.text, whole),)
+    asked = plan.pieces or (Piece(plan.question if plan.carried else whole.text, whole),)
     found, own = list[Piece](), tuple(targets)
     for piece in asked:
         all_named = (named_documents(text, list(among.values()), surely=surely) for text in piece.readings)
         named = next(filter(None, all_named), ())
         before, own = own, named or tuple(targets) or own
-        goes_on = leans_on_the_last(piece.asked)
+        goes_on = leaning(piece.asked) >= NAMES_LEAN
         meant = [among[one] for one in named]
         if found and own != before and only_names(piece.asked, meant, and_of=asked[0].asked if goes_on else ""):
             piece = asked[0]

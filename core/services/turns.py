@@ -7,6 +7,7 @@ import time
 import uuid
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from langchain_core.runnables import RunnableConfig
@@ -15,7 +16,7 @@ from langgraph.errors import GraphRecursionError
 from core.domain.documents import Collection, Document
 from core.domain.errors import FullDiskError, PinciteError, StoppedError, StorageError, TurnError
 from core.domain.ports import ChatModel
-from core.domain.search import Mode
+from core.domain.search import Intent, Mode
 from core.domain.turns import Exchange, TraceStep, Turn, TurnSnapshot, TurnStatus, now
 from core.graph.build import TurnGraph
 from core.graph.context import Equipment, Lacking, Progress, TurnContext
@@ -341,12 +342,19 @@ class TurnRunner:
         live.update(replace(live.snapshot.turn, engine=model.name))
         self._await_documents(live, equipment)
         history = () if asked.state.alone else asked.history
-        context = context_of(equipment, model, live, live.stop.is_set, history, live.evidence_only.is_set)
+        context = replace(
+            context_of(equipment, model, live, live.stop.is_set, history, live.evidence_only.is_set),
+            last_answer=partial(self._last_answered, history),
+        )
         state = None if asked.went_on_at else asked.state
         if asked.went_on_at:
             kept = {"went on at": asked.went_on_at, "not run again": list(live.snapshot.turn.path)}
             live.visited(TraceStep("continued", asked.state.attempt, now(), 0.0, decided=kept))
         return answered(live.snapshot.turn, self._walk(live.snapshot.turn.id, state, context))
+
+    def _last_answered(self, history: Sequence[Exchange]) -> Turn | None:
+        last = next((one for one in reversed(history) if one.intent not in (Intent.CHAT, Intent.ABOUT)), None)
+        return self._turns.get(last.turn_id) if last else None
 
     def _await_documents(self, live: LiveTurn, equipment: Equipment) -> None:
         """Wait until what is asked about can be searched; the turn's time starts after that.

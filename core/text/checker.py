@@ -86,7 +86,7 @@ class Checker:
 
     @cached_property
     def _tokenizer(self) -> Any:
-        return self._stored.tokenizer()
+        return self._stored.tokenizer
 
     @cached_property
     def _session(self) -> Any:

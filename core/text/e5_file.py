@@ -8,7 +8,7 @@ four-bit values with a half-precision scale each (Q4_0), everything else is floa
 import mmap
 import struct
 from collections.abc import Sequence
-from functools import cache
+from functools import cache, cached_property
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -72,6 +72,7 @@ class E5File:
         count, at = self._places[name]
         return np.frombuffer(self._bytes, np.float32, count, at).copy()
 
+    @cached_property
     def tokenizer(self) -> "Tokenizer":
         """Its pieces; offsets are those of the text as it came."""
         from tokenizers import Regex, Tokenizer, models, normalizers, pre_tokenizers  # takes long to import

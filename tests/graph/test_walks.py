@@ -23,6 +23,7 @@ from core.graph.state import TurnState
 from core.judge.verdict import verdict_of
 from core.models.lists import NAMED_WHOLE
 from core.models.quoting import Quoting
+from core.models.utterances import leaning_of
 from core.search.plan import plan_question
 from core.text.questions import NOT_FOUND
 from tests.graph.world import CONTRACT, REPORT, ScriptedModel, Shelf, WordSearch
@@ -643,6 +644,11 @@ def test_a_page_that_is_asked_for_is_quoted_and_one_that_is_not_there_is_said_no
     assert section.answer == "I found no section 44 in these documents."
 
 
+def test_what_is_counted_on_a_page_is_not_answered_with_the_page(world: Any) -> None:
+    turn = world(Quoting()).ask("How many colours are on page 2 of the contract?").turn
+    assert turn.intent is not Intent.SURVEY and turn.form is not Form.ANSWER
+
+
 class Headed(Shelf):
     """Pages on which each line in capitals is a heading."""
 
@@ -708,7 +714,8 @@ def test_a_follow_up_that_points_back_is_answered_of_what_it_points_to(said: str
     evidence = (Evidence(1, Passage("p", "d", 0, "1", said, 0, len(said)), "a.pdf"),)
     parts = (AnswerPart(said, (1,), PartKind.VERBATIM, 0, probability=0.9),)
     state = TurnState(
-        asked, standalone=asked, plan=plan_question(asked, history=[before]), parts=parts, evidence=evidence
+        asked, standalone=asked, plan=plan_question(asked, history=[before], leaning=leaning_of), parts=parts,
+        evidence=evidence,
     )
     verdict = verdict_of(asked, parts, evidence, removed_markers=0, page_text=lambda *_: said, threshold=0.5)
     held = held_to_the_topic(state, verdict, 0.5)

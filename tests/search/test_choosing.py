@@ -3,6 +3,7 @@
 from core.domain.documents import Document, DocumentStatus, MetadataField, MetadataSource, Passage
 from core.domain.search import Candidate
 from core.domain.turns import Exchange
+from core.models.utterances import leaning_of
 from core.search.fuse import fuse_rankings
 from core.search.matching import DECISIVE_MATCH, match_documents, named_documents, with_capitals
 from core.search.pack import fill_budget, keep_best, to_evidence
@@ -182,7 +183,9 @@ def test_a_name_is_one_whether_its_accents_are_letters_or_marks() -> None:
 def asked_of(
     question: str, library: list[Document], targets: tuple[str, ...] = ()
 ) -> list[tuple[str, tuple[str, ...], str]]:
-    plan = in_documents(plan_question(question), library, targets=targets)
+    plan = in_documents(
+        plan_question(question, leaning=leaning_of), library, targets=targets, leaning=leaning_of
+    )
     return [(piece.asked, piece.query.document_ids, piece.name) for piece in plan.pieces]
 
 
@@ -198,7 +201,7 @@ def test_a_question_of_documents_that_it_names_apart_is_asked_of_each_in_its_ord
     assert asked_of("What does ironing cost at the laundry?", PRICES) == [], "one name for both tells nothing apart"
     assert asked_of("What does ironing cost at Harbour?", PRICES) == []
     before = [Exchange("", "What does ironing cost at Harbour?", "Two euros.")]
-    followed = plan_question("Is it cheaper there, at Hilltop?", history=before)
+    followed = plan_question("Is it cheaper there, at Hilltop?", history=before, leaning=leaning_of)
     assert "Harbour" in followed.standalone_question and not in_documents(followed, PRICES).pieces
 
 

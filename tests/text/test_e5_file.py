@@ -31,7 +31,7 @@ def test_a_matrix_is_its_blocks_times_their_scales(stored: E5File) -> None:
 
 
 def test_words_that_mean_the_same_lie_nearer_than_others(stored: E5File) -> None:
-    tokenizer = stored.tokenizer()
+    tokenizer = stored.tokenizer
     numbers = [tokenizer.token_to_id(word) or 0 for word in ("▁year", "▁Jahr", "▁Hund")]
     year, jahr, hund = stored.rows("emb.word", numbers, 384)
     assert year @ jahr > year @ hund
@@ -39,7 +39,7 @@ def test_words_that_mean_the_same_lie_nearer_than_others(stored: E5File) -> None
 
 def test_pieces_say_where_in_the_text_they_stand(stored: E5File) -> None:
     text = "Die  Laufzeit\nendet am ３１. Mai"
-    encoded = stored.tokenizer().encode(text, add_special_tokens=False)
+    encoded = stored.tokenizer.encode(text, add_special_tokens=False)
     start, end = encoded.offsets[0][0], encoded.offsets[-1][1]
     assert (start, end) == (0, len(text))
     assert any(text[slice(*place)].strip() == "Mai" for place in encoded.offsets)

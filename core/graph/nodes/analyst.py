@@ -16,7 +16,6 @@ from core.figures.computing import UNWEIGHED
 from core.figures.followed import followed
 from core.graph.context import TurnContext
 from core.graph.state import TurnState
-from core.search.follow_up import leans_on_the_last
 from core.search.plan import core_question
 from core.text.questions import OF_DOCUMENTS
 from core.text.stating import is_drawn, series_of, statement
@@ -77,7 +76,7 @@ def of_what_is_called(question: str, tables: Sequence[Table], called: Mapping[st
 def _gone_on(state: TurnState, context: TurnContext, tables: Sequence[Table]) -> tuple[TurnState, Analysis] | None:
     """What a follow-up asks of the table that the last answer came from, as sure as that answer was."""
     last = context.history[-1].stated if context.history else None
-    if last is None or last.probability is None or state.plan is None or not leans_on_the_last(state.standalone):
+    if last is None or last.probability is None or state.plan is None or state.plan.question == state.asked:
         return None
     figure = followed(state.standalone, last.figures[0], tables)
     if figure is None:

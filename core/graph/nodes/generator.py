@@ -33,9 +33,7 @@ from core.models.replies import mended
 from core.models.selection import select
 from core.models.units import Unit
 from core.search.conversation import Conversation, conversation_for
-from core.search.follow_up import points_back
-from core.search.plan import is_joined
-from core.text.marks import plain_text
+from core.text.marks import marked_text, plain_text
 from core.text.numbers import quantities, same
 from core.text.plain import storable
 from core.text.terms import content_terms
@@ -48,15 +46,16 @@ TOLD_FROM = 0.5
 def generator(state: TurnState, runtime: Runtime[TurnContext]) -> TurnState:
     """Write one draft; in chat intent it is the answer."""
     context = runtime.context
-    chat = state.intent is Intent.CHAT
+    chat, rewords = state.intent is Intent.CHAT, state.intent is Intent.REWORD
     engine, silence = context.stand_in if state.by_code else context.model, list[str]()
     conversation = conversation_for(state.asked, context.history)
     request = whole = _request(state, context, conversation)
     quoted: list[AnswerPart] = []
     if engine.writes_prose and not chat:
-        quoted = _quoted_by_code(request, context)
-        whole = _counted_as_sent(request, quoted)
-        whole = replace(whole, pieces=tuple(_pieces(state, whole.evidence)))
+        if not rewords:
+            quoted = _quoted_by_code(request, context)
+            whole = _counted_as_sent(request, quoted)
+            whole = replace(whole, pieces=tuple(_pieces(state, whole.evidence)))
         request = replace(whole, evidence=_readable(whole, engine.readable_characters))
     verb = WRITING_FROM if engine.writes_prose else "Selecting quotations from"
     passages = f"{len(request.evidence)} passage{'' if len(request.evidence) == 1 else 's'}"
@@ -70,8 +69,9 @@ def generator(state: TurnState, runtime: Runtime[TurnContext]) -> TurnState:
         drawn, left_out = drawn_of(proposed, request.stated, tables, whole.evidence, engine)
         parts = with_chart(parts, drawn, asked_for=state.draws)
     if not parts and engine.writes_prose:
-        engine, silence = context.stand_in, [_silence(context)]
-        parts, removed, *_ = _written(engine, whole, context, ())
+        instead = "the answer stands as it was" if rewords else "the documents are quoted instead"
+        engine, silence = context.stand_in, [_silence(context, instead)]
+        parts, removed = (state.reworded, 0) if rewords else _written(engine, whole, context, ())[:2]
     give_up = "The answer reached its time limit." if context.out_of_time and not (chat or state.by_code) else ""
     found = (
         CitedAnswer(parts, ())
@@ -205,12 +205,12 @@ def _told_otherwise(parts: Sequence[AnswerPart], stated: Sequence[AnswerPart]) -
     return told
 
 
-def _silence(context: TurnContext) -> str:
+def _silence(context: TurnContext, instead: str) -> str:
     if context.evidence_only():
-        return f"{context.model.name} was stopped, so the documents are quoted instead."
+        return f"{context.model.name} was stopped, so {instead}."
     seconds = context.settings.turn_seconds
     why = f" within the limit of {seconds:.0f} seconds" if context.out_of_time else ""
-    return f"{context.model.name} wrote nothing{why}, so the documents are quoted instead."
+    return f"{context.model.name} wrote nothing{why}, so {instead}."
 
 
 def after_generator(state: TurnState) -> Literal["judge", "__end__"]:
@@ -230,6 +230,7 @@ def _request(state: TurnState, context: TurnContext, conversation: Conversation)
         library_is_empty=not context.documents,
         absent=state.absent,
         draws=state.draws,
+        reworded=marked_text(state.reworded),
         read_otherwise=_read_otherwise(state),
         pieces=pieces,
         of_each=all(piece.name for piece in pieces) and not (state.plan and state.plan.document_ids),
@@ -237,11 +238,8 @@ def _request(state: TurnState, context: TurnContext, conversation: Conversation)
 
 
 def _read_otherwise(state: TurnState) -> str:
-    """The other reading of a follow-up, alone or joined; its own again where it needs no other."""
-    if state.plan is None or not is_joined(state.plan):
-        return ""
-    own, whole = state.plan.question, state.plan.standalone_question
-    return whole if state.asked != whole and points_back(own) else own
+    """The other reading of a follow-up: by itself."""
+    return state.plan.question if state.plan and state.plan.carried else ""
 
 
 def _stated(stated: Iterable[Stated], evidence: Sequence[Evidence]) -> tuple[AnswerPart, ...]:

@@ -20,7 +20,6 @@ from core.graph.state import TurnState
 from core.judge.critique import CRITIC_SCHEMA, critic_question, read_critique, weigh
 from core.judge.verdict import declined_verdict, held_against_pictures, judged_question, verdict_of
 from core.models.selection import select
-from core.search.follow_up import points_back
 from core.text.orders import orders_in
 from core.text.questions import missing_words
 from core.text.sentences import split_sentences
@@ -55,7 +54,8 @@ def judge(state: TurnState, runtime: Runtime[TurnContext]) -> TurnState:
     judged = replace(state, verdict=verdict)
     if not verdict.accepted:
         why = state.give_up or _why_no_further(state, context)
-        by_code = bool(why) and _is_prose(state, context) and not (orders or state.give_up == SHOWS_OTHERWISE)
+        quotable = state.intent is not Intent.REWORD and not (orders or state.give_up == SHOWS_OTHERWISE)
+        by_code = bool(why) and _is_prose(state, context) and quotable
         judged = replace(judged, give_up="" if by_code else why, by_code=by_code)
     elif state.by_code and state.attempts:
         judged = replace(judged, notices=(*state.notices, quoted_instead(context.model.name)))
@@ -105,11 +105,10 @@ def _verdict(state: TurnState, context: TurnContext) -> Verdict:
 
 
 def held_to_the_topic(state: TurnState, verdict: Verdict, threshold: float) -> Verdict:
-    """What a follow-up is answered with that points back ("it") must speak of what the question before was about."""
-    whole = state.plan.standalone_question if state.plan else ""
-    before = whole.removesuffix(state.asked)
-    topic = frozenset(content_terms(before)) - frozenset(content_terms(state.asked))
-    if verdict.declined or before == whole or not topic or not points_back(state.asked):
+    """What a follow-up is answered with must speak of what the question before was about."""
+    carried, own = (state.plan.carried, state.plan.question) if state.plan else ("", "")
+    topic = frozenset(content_terms(carried)) - frozenset(content_terms(own))
+    if verdict.declined or not topic:
         return verdict
     cited = {number for part in state.parts for number in part.numbers}
     passages = [item.passage for item in state.evidence if item.number in cited]
@@ -171,7 +170,7 @@ def _looked_at(citations: Sequence[Citation], context: TurnContext) -> tuple[Cit
 
 def _weighed(state: TurnState) -> tuple[float | None, float | None]:
     """How likely the evidence answers, and code reads the answer off it; nobody reads whole documents for it."""
-    if state.intent is Intent.SURVEY:
+    if state.intent in (Intent.SURVEY, Intent.REWORD):
         return None, None
     selection = select(state.asked, state.evidence)
     stated = max((one.probability for one in state.stated), default=0.0)
@@ -181,6 +180,8 @@ def _weighed(state: TurnState) -> tuple[float | None, float | None]:
 def _why_no_further(state: TurnState, context: TurnContext) -> str:
     if context.out_of_time:
         return "The answer reached its time limit."
+    if state.intent is Intent.REWORD:
+        return "The last answer in another form is not looked for again."
     if context.evidence_only():
         return "Only the evidence was asked for."
     if state.evidence and all(item.reason is Reason.NAMED for item in state.evidence):

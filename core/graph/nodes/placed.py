@@ -12,7 +12,7 @@ from core.graph.state import TurnState
 from core.search.overview import documents_meant
 from core.search.places import numbered_in, pages_in, title_in, without_places
 from core.search.stretches import Stretch, is_on, numbered, pages_called, titled, titles
-from core.text.questions import asked_beside, asks_only_for
+from core.text.questions import asked_beside, asks_only_for, asks_openly
 
 MOST_PLACES = 4
 MOST_BESIDE = 1
@@ -38,7 +38,7 @@ def placed(state: TurnState, context: TurnContext, searched: Sequence[Document])
         for document_id, own in read.items()
         for stretch in [*_at(pages, numbers, own, counts[document_id]), *(titled(title, own) if title else ())]
     ]
-    if not found and (title or beside):
+    if beside and (not found or not asks_openly(state.standalone)) or (title and not found):
         return None
     context.note(
         read={"documents": [names[document_id] for document_id in read]},

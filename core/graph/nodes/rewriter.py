@@ -1,6 +1,6 @@
 """The rewriter: makes a search plan of the question and its conversation; on a retry it works in what was missing."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -10,9 +10,10 @@ from core.domain.codec import to_plain
 from core.figures.asked import years_compared_with
 from core.graph.context import TurnContext
 from core.graph.state import TurnState
-from core.models.utterances import asks_of_each
-from core.search.matching import named_documents
-from core.search.plan import in_documents, is_joined, plan_question
+from core.models.utterances import asks_of_each, leaning_of
+from core.search.follow_up import Leaning
+from core.search.matching import named_documents, only_names
+from core.search.plan import in_documents, plan_question
 from core.text.prompts import PROMPTS
 
 MOST_WORDINGS, LONGEST_WORDING = 3, 200
@@ -47,12 +48,13 @@ def rewriter(state: TurnState, runtime: Runtime[TurnContext]) -> TurnState:
         gaps=(*filter(None, [state.hint]), *gaps, *wordings),
         attempt=attempt,
         lexicon=context.lexicon,
+        leaning=leaning_in(state.targets, context),
     )
     called = not (state.targets or state.everywhere)
     documents = context.documents
     scope = [one for one in documents if not state.document_ids or one.id in state.document_ids]
     # what others say of what is called by name is no answer to it; a retry asks for sure names
-    said = (plan.question, plan.standalone_question) if is_joined(plan) else (plan.standalone_question,)
+    said = (plan.question, plan.standalone_question) if plan.carried else (plan.standalone_question,)
     by_name = (
         named_documents(text, scope, surely=attempt > 0, beside=years_compared_with(text)) for text in said if called
     )
@@ -61,7 +63,9 @@ def rewriter(state: TurnState, runtime: Runtime[TurnContext]) -> TurnState:
     each = called and not named and asks_of_each(plan.standalone_question)
     targets = tuple(one.id for one in scope) if each else state.targets
     if not state.everywhere:
-        plan = in_documents(plan, documents if state.targets else scope, targets=targets, surely=attempt > 0)
+        plan = in_documents(
+            plan, documents if state.targets else scope, targets=targets, surely=attempt > 0, leaning=leaning_of
+        )
     context.note(
         read={
             "question": state.standalone,
@@ -78,6 +82,18 @@ def rewriter(state: TurnState, runtime: Runtime[TurnContext]) -> TurnState:
         returned={"plan": to_plain(plan)},
     )
     return replace(state, plan=plan, attempt=attempt)
+
+
+def leaning_in(targets: Sequence[str], context: TurnContext) -> Leaning:
+    """Return how likely a question needs the one before it; one that is asked of a named document does not."""
+
+    def leaning(question: str) -> float:
+        mentioned = [one for one in context.documents if one.id in targets]
+        ids = named_documents(question, context.documents, surely=True)
+        named = [*mentioned, *(one for one in context.documents if one.id in ids)]
+        return 0.0 if named and not only_names(question, named) else leaning_of(question)
+
+    return leaning
 
 
 def _wordings(question: str, context: TurnContext) -> list[str]:

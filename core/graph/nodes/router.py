@@ -14,8 +14,10 @@ from core.domain.answers import AnswerPart
 from core.domain.documents import NO_DOCUMENTS, Document, bare_name, comparable
 from core.domain.errors import TurnError
 from core.domain.search import Intent, Mode
-from core.graph.about import about_conversation, about_library, about_program
+from core.domain.turns import Turn
+from core.graph.about import about_answer, about_conversation, about_library, about_program
 from core.graph.context import TurnContext
+from core.graph.nodes.rewriter import leaning_in
 from core.graph.nodes.unread import holes_of
 from core.graph.state import TurnState
 from core.models.quoting import LEAST_ANSWERED, chance_of_answer
@@ -28,6 +30,11 @@ from core.text.prompts import PROMPTS
 from core.text.questions import asked_beside
 from core.text.sentences import split_sentences
 
+NEEDS_A_MODEL = (
+    "Writing an answer in another form needs a language model, and none is connected. The answer is above; connect a "
+    "model in the settings."
+)
+NOTHING_TO_REWORD = "The last reply cites no page, so there is nothing to write in another form."
 INTENT_SCHEMA: Mapping[str, Any] = {
     "type": "object",
     "properties": {"needs": {"type": "string", "enum": ["documents", "chat"]}},
@@ -49,6 +56,8 @@ _READS_LIKE = {
     Wish.DOCUMENTS: "a question to the documents",
     Wish.OVERVIEW: "a question about whole documents",
     Wish.CHART: "a wish for a chart",
+    Wish.SOURCE: "a question about the last answer",
+    Wish.REWORD: "a wish for the last answer in another form",
 }
 _INTENTS = {Wish.CHAT: Intent.CHAT, Wish.PROGRAM: Intent.ABOUT, Wish.LIBRARY: Intent.ABOUT}
 
@@ -77,6 +86,11 @@ def router(state: TurnState, runtime: Runtime[TurnContext]) -> TurnState:
     if state.mode is not Mode.CHAT and not mentioned and (said := about_conversation(text, context.history)):
         context.note(decided={"intent": Intent.ABOUT, "because": "it asks what was said before"})
         return replace(state, intent=Intent.ABOUT, standalone=text, notices=notices, parts=(AnswerPart(said),))
+    wish, sure = wish_of(text)
+    about_last = wish in (Wish.SOURCE, Wish.REWORD) and sure >= SURE and state.mode is not Mode.CHAT and not mentioned
+    if about_last and (last := context.last_answer()):
+        context.note(decided={"because": f"it reads like {_READS_LIKE[wish]}, {sure:.0%} sure", "of": last.id})
+        return _of_last_answer(replace(state, standalone=text, notices=notices), wish, last, context)
     intent, why = _by_rule(text, state.mode, mentioned, in_scope)
     wish = Wish.DOCUMENTS
     if intent is None:
@@ -98,7 +112,7 @@ def router(state: TurnState, runtime: Runtime[TurnContext]) -> TurnState:
     )
     if intent is Intent.ABOUT:
         return replace(routed, parts=(AnswerPart(_about(wish, in_scope, context)),))
-    leans_on_history = read_after(text, context.history).standalone != text
+    leans_on_history = read_after(text, context.history, leaning_in(mentioned, context)).standalone != text
     if intent is Intent.CHAT or leans_on_history or state.fresh:
         return routed
     recalled = context.recall(text, [document.id for document in in_scope])
@@ -120,6 +134,21 @@ def router(state: TurnState, runtime: Runtime[TurnContext]) -> TurnState:
     )
 
 
+def _of_last_answer(state: TurnState, wish: Wish, last: Turn, context: TurnContext) -> TurnState:
+    """Tell what the last answer rests on, or have a language model write it anew from the same passages."""
+    if wish is Wish.SOURCE:
+        parts, citations = about_answer(last), last.final_citations
+        return replace(state, intent=Intent.ABOUT, parts=parts, citations=citations, evidence=last.evidence)
+    if not context.model.writes_prose:
+        return replace(state, intent=Intent.ABOUT, parts=(AnswerPart(NEEDS_A_MODEL),))
+    cited = {one.number for one in last.final_citations}
+    there = {document.id for document in context.documents}
+    evidence = tuple(one for one in last.evidence if one.number in cited and one.passage.document_id in there)
+    if not evidence:
+        return replace(state, intent=Intent.ABOUT, parts=(AnswerPart(NOTHING_TO_REWORD),))
+    return replace(state, intent=Intent.REWORD, reworded=last.final_parts, evidence=evidence)
+
+
 def _opening(document_id: str, context: TurnContext) -> str:
     return " ".join(passage.text for passage in context.library.opening_passages(document_id, OPENING_PASSAGES))
 
@@ -127,7 +156,7 @@ def _opening(document_id: str, context: TurnContext) -> str:
 def after_router(state: TurnState) -> Literal["rewriter", "generator", "__end__"]:
     if state.reused_from or state.intent is Intent.ABOUT:
         return "__end__"
-    return "generator" if state.intent is Intent.CHAT else "rewriter"
+    return "generator" if state.intent in (Intent.CHAT, Intent.REWORD) else "rewriter"
 
 
 def resolve_mentions(question: str, documents: Sequence[Document]) -> tuple[str, tuple[str, ...], tuple[str, ...]]:
@@ -257,7 +286,7 @@ def _topic(text: str, documents: Sequence[Document]) -> set[str]:
 
 def _by_probe(text: str, wish: Wish, state: TurnState, context: TurnContext) -> tuple[Intent, str]:
     """Whether the documents answer it, read after the question before; the likelier, the surer it reads otherwise."""
-    asked = read_after(text, context.history).standalone
+    asked = read_after(text, context.history, leaning_in((), context)).standalone
     if asked != text and wish_of(asked)[0] is Wish.DOCUMENTS:
         return Intent.DOCUMENT_SEARCH, f"with the question before it, it reads like {_READS_LIKE[Wish.DOCUMENTS]}"
     plan = plan_question(asked, lexicon=context.lexicon)

@@ -1,0 +1,81 @@
+"""What is asked about the last answer is told from it: never searched, and no part of the next question."""
+
+from typing import Any
+
+import pytest
+
+from core.domain.answers import Form, PartKind
+from core.domain.search import Intent
+from core.domain.turns import TurnStatus
+from core.graph.nodes.router import NEEDS_A_MODEL
+from core.models.quoting import Quoting
+from tests.graph.test_walks import RIGHT
+from tests.graph.world import ScriptedModel
+
+ASKED = "What interest do overdue amounts bear?"
+
+
+@pytest.mark.parametrize(
+    "asked", ["Are you sure?", "On which page is that?", "Where did you get that from?", "Bist du sicher?"]
+)
+def test_where_an_answer_comes_from_is_told_without_a_search(world: Any, asked: str) -> None:
+    one = world(Quoting())
+    answered = one.ask(ASKED).turn
+    searches = len(one.search.plans)
+    told = one.ask(asked).turn
+    assert (told.intent, told.form, told.status) == (Intent.ABOUT, Form.EVIDENCE, TurnStatus.ANSWERED)
+    assert len(one.search.plans) == searches and told.citations == answered.citations
+    assert [part.text for part in told.parts if part.verbatim] == list(
+        dict.fromkeys(one.quotation for one in answered.citations)
+    )
+    assert f"{answered.verdict.confidence:.0%} sure" in told.parts[0].text
+    assert any(part.text == "Service contract.pdf, page 1" for part in told.parts if part.kind is PartKind.NOTE)
+
+
+def test_what_is_said_of_an_answer_is_no_part_of_the_next_question(world: Any) -> None:
+    one = world(Quoting())
+    one.ask(ASKED)
+    one.ask("Are you sure?")
+    again = one.ask("On which page?").turn
+    assert again.citations, "it is still about the answer"
+    followed = one.ask("And who pays it?").turn
+    assert "interest" in followed.plan.standalone_question and "sure" not in followed.plan.standalone_question
+
+
+def test_another_form_needs_a_model(world: Any) -> None:
+    one = world(Quoting())
+    one.ask(ASKED)
+    searches = len(one.search.plans)
+    assert one.ask("Shorter, please").turn.answer == NEEDS_A_MODEL
+    assert len(one.search.plans) == searches
+
+
+def test_a_model_writes_the_last_answer_anew_from_the_same_passages_and_it_is_judged(world: Any) -> None:
+    model = ScriptedModel(RIGHT, "1.5 % per month [1].")
+    one = world(model)
+    answered = one.ask(ASKED).turn
+    reworded = one.ask("Shorter, please").turn
+    assert reworded.path == ("router", "generator", "judge") and reworded.intent is Intent.REWORD
+    assert model.requests[-1].reworded == answered.answer and model.requests[-1].question == "Shorter, please"
+    cited = {(place.document_id, place.page_index) for place in answered.citations}
+    assert {(item.passage.document_id, item.passage.page_index) for item in reworded.evidence} == cited
+    assert reworded.answer == "1.5 % per month [1]." and reworded.citations and reworded.verdict is not None
+
+
+def test_a_new_form_that_does_not_hold_goes_to_a_person_and_nothing_is_searched(world: Any) -> None:
+    one = world(ScriptedModel(RIGHT, "The contract ends after 900 years and costs 7 million euros [1]."))
+    one.ask(ASKED)
+    searches = len(one.search.plans)
+    turn = one.ask("Put it in one sentence").turn
+    assert turn.status is TurnStatus.FLAGGED and len(one.search.plans) == searches
+
+
+def test_a_model_that_writes_nothing_leaves_the_answer_as_it_was(world: Any) -> None:
+    one = world(ScriptedModel(RIGHT, ""))
+    answered = one.ask(ASKED).turn
+    turn = one.ask("Shorter, please").turn
+    assert turn.answer == answered.answer and any("stands as it was" in notice for notice in turn.notices)
+
+
+def test_with_no_answer_before_it_such_a_message_is_put_to_the_documents(world: Any) -> None:
+    assert world(Quoting()).ask("On which page is that?").turn.intent is Intent.DOCUMENT_SEARCH
