@@ -38,7 +38,7 @@ def placed(state: TurnState, context: TurnContext, searched: Sequence[Document])
         for document_id, own in read.items()
         for stretch in [*_at(pages, numbers, own, counts[document_id]), *(titled(title, own) if title else ())]
     ]
-    if beside and (not found or not asks_openly(state.standalone)) or (title and not found):
+    if (beside and (not found or not asks_openly(state.standalone))) or (title and not found):
         return None
     context.note(
         read={"documents": [names[document_id] for document_id in read]},
