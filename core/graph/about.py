@@ -92,8 +92,13 @@ def _counted(number: int, noun: str, *, verb: bool = False) -> str:
 def about_answer(turn: Turn) -> tuple[AnswerPart, ...]:
     """Return what is known of an answer: whether it was found on its pages, how sure it is, and its quotations."""
     parts = [AnswerPart(_standing(turn), kind=PartKind.EVIDENCE)]
+    shown = set[str]()
     starts = {item.number: item.passage.start for item in turn.evidence}
-    for one in {(one.page, one.start, one.end): one for one in turn.final_citations}.values():
+    for one in turn.final_citations:
+        wider = (other for other in turn.final_citations if other.page == one.page and other.quotation != one.quotation)
+        if any(other.start <= one.start and one.end <= other.end for other in wider) or one.quotation in shown:
+            continue
+        shown.add(one.quotation)
         start = one.start - starts[one.number] if one.number in starts else None
         parts += [
             AnswerPart(f"{one.document_name}, page {one.page_label}", kind=PartKind.NOTE),

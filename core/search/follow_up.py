@@ -111,12 +111,14 @@ def read_after(question: str, history: Sequence[Exchange], leaning: Leaning) -> 
     if corrected := _corrected(question, before):
         return FollowUp(corrected, note="Corrects the previous question.")
     said = _put_right(question)
-    carried = _shortened(_topic_of(last), MOST_WORDS_CARRIED)
+    asks = bool(_ASKS_ANEW.match(_LITTLE_OPENING.sub("", question, count=1)))
+    carried = _shortened(_topic_of(last, whole=not asks), MOST_WORDS_CARRIED)
     so_far = _shortened("; ".join(map(_topic_of, earlier)), MOST_WORDS_SO_FAR)
     joined, joined_so_far = (f"{question.strip()} ({topic})" for topic in (carried, so_far))
     if leans < LEANS and not said:
         return FollowUp(question, (joined, joined_so_far))
-    if (rest := _rest_of(question)) and (replaced := with_slot(before, rest)):
+    last_leant = bool(last.plan and last.plan.carried)  # which of its things is replaced is not clear
+    if not last_leant and (rest := _rest_of(question)) and (replaced := with_slot(before, rest)):
         return FollowUp(replaced, note="Asks the previous question about something else.")
     if named := _with_topic(question, before):
         return FollowUp(named, (joined, question), "Filled in with the topic of the previous question.")
@@ -125,11 +127,15 @@ def read_after(question: str, history: Sequence[Exchange], leaning: Leaning) -> 
     return FollowUp(joined, tuple(one for one in others if one != joined), note, carried)
 
 
-def _topic_of(one: Exchange) -> str:
-    """What an exchange was about: its question without the small words that open it, behind what that was about."""
+def _topic_of(one: Exchange, *, whole: bool = False) -> str:
+    """What an exchange was about: its question without the small words that open it, behind what that was about.
+
+    The ``whole`` question, for a message that does not say what is asked of another thing: "And a full service?"
+    """
     carried = one.plan.carried if one.plan else ""
     own = (one.plan.question if carried and one.plan else one.understood).strip()
-    kept = list(dropwhile(lambda word: word.strip("?!.,;:").lower() in FUNCTION_WORDS | MEASURES, own.split()))
+    small = frozenset[str]() if whole else FUNCTION_WORDS | MEASURES
+    kept = list(dropwhile(lambda word: word.strip("?!.,;:").lower() in small, own.split()))
     return "; ".join(filter(None, [carried, " ".join(kept).rstrip(" ?!.")]))
 
 

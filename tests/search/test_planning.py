@@ -85,9 +85,17 @@ def test_entities_are_names_and_quotations() -> None:
 HISTORY = (Exchange("", "How do I charge the headset?", "With the cable."),)
 
 
-@pytest.mark.parametrize("question", ["How long does it take?", "And with USB-C?", "Why?"])
-def test_a_follow_up_is_joined_with_what_it_refers_to(question: str) -> None:
-    assert read_after(question, HISTORY, leaning_of).standalone == f"{question} (charge the headset)"
+@pytest.mark.parametrize(
+    ("question", "topic"),
+    [
+        ("How long does it take?", "charge the headset"),
+        ("Why?", "charge the headset"),
+        ("And with USB-C?", "How do I charge the headset"),
+    ],
+)
+def test_a_follow_up_is_read_with_what_it_refers_to(question: str, topic: str) -> None:
+    """The whole question, where the follow-up does not say what it asks."""
+    assert read_after(question, HISTORY, leaning_of).standalone == f"{question} ({topic})"
 
 
 @pytest.mark.parametrize(
