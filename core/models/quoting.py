@@ -59,7 +59,7 @@ LEAST_ANSWERED = 0.5
 question in nine was then declined wrongly; docs/answering.md has the others."""
 LEAST_OF_FIGURES = 0.25
 """The probability of a figure below which it is not shown."""
-WORTH_SHOWING = 0.1
+WORTH_SHOWING = 0.01
 """Share of the best unit's probability below which another is not shown among the relevant ones."""
 LEAST_RELEVANT = 0.05
 """Probability of the likeliest words below which no passage is relevant, if none is likely to answer and none contains
