@@ -14,12 +14,14 @@ class Intent(StrEnum):
     TARGETED_SEARCH = "targeted_search"
     SURVEY = "survey"
     ABOUT = "about"
-    """The library, the program or what the last answer rests on: answered from what is known."""
+    """The library or the program: answered from what is known."""
+    LAST_ANSWER = "last_answer"
+    """What the last answer rests on: answered from it."""
     REWORD = "reword"
     """The last answer is to be written in another form."""
 
 
-APART = frozenset((Intent.CHAT, Intent.ABOUT, Intent.REWORD))
+APART = frozenset((Intent.CHAT, Intent.ABOUT, Intent.LAST_ANSWER, Intent.REWORD))
 """Of exchanges that the next question is not read after."""
 
 

@@ -108,8 +108,9 @@ def about_answer(turn: Turn) -> tuple[AnswerPart, ...]:
 
 
 def _standing(turn: Turn) -> str:
-    if turn.review:
-        return f"A person looked at the last answer and {turn.review.decision} it."
+    if turn.review or turn.reused_from:
+        said = turn.review.decision if turn.review else "approved"
+        return f"A person looked at the last answer and {said} it."
     if turn.form is Form.NOT_FOUND:
         return "The last reply says that nothing was found, so there is no page to show."
     if turn.form is Form.EVIDENCE:
@@ -118,7 +119,7 @@ def _standing(turn: Turn) -> str:
         return "The last answer rests on no page."
     if turn.tier is Tier.DO_NOT_RELY:
         return f"Do not rely on the last answer. {' '.join(turn.reasons)}".strip()
-    if turn.tier is Tier.CHECK:
+    if turn.tier is Tier.CHECK or not turn.verdict.calibrated:
         return f"Not quite. {to_check(turn)}"
     return (
         f"Every statement of the last answer was found on its page. Pincite is {turn.verdict.confidence:.0%} sure that "

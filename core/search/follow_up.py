@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from itertools import dropwhile
 from typing import TypeAlias
 
-from core.domain.search import APART, FROM_THE_ANSWER, SAYS_WHICH
+from core.domain.search import APART, FROM_THE_ANSWER, SAYS_WHICH, Intent
 from core.domain.turns import Exchange
 from core.text.questions import OF_DOCUMENTS
 from core.text.terms import FUNCTION_WORDS, content_terms, stem, words
@@ -102,36 +102,47 @@ def read_after(question: str, history: Sequence[Exchange], leaning: Leaning) -> 
     if not earlier:
         return FollowUp(question)
     last, before = earlier[-1], _shortened(earlier[-1].understood, MOST_WORDS_CARRIED)
-    leans = leaning(question)
+    leans, repeats = leaning(question), f" {FROM_THE_ANSWER}" if _holds_answer(last) else ""
     if _names_one_of(last.listed, question, leans):
         place = _LITTLE_OPENING.sub("", question, count=1).strip(" ?!.")
-        return FollowUp(f"{before.rstrip(' ?!.')} ({place})?", note=SAYS_WHICH)
-    if pointed := _pointed_at(question, last):
+        return FollowUp(f"{before.rstrip(' ?!.')} ({place})?", note=f"{SAYS_WHICH}{repeats}")
+    if pointed := _pointed_at(question, history[-1] if history[-1].intent is Intent.REWORD else last):
         return FollowUp(pointed, note=FROM_THE_ANSWER)
     if corrected := _corrected(question, before):
-        return FollowUp(corrected, note="Corrects the previous question.")
+        return FollowUp(corrected, note=f"Corrects the previous question.{repeats}")
     said = _put_right(question)
     asks = bool(_ASKS_ANEW.match(_LITTLE_OPENING.sub("", question, count=1)))
-    carried = _shortened(_topic_of(last, whole=not asks), MOST_WORDS_CARRIED)
-    so_far = _shortened("; ".join(map(_topic_of, earlier)), MOST_WORDS_SO_FAR)
-    joined, joined_so_far = (f"{question.strip()} ({topic})" for topic in (carried, so_far))
-    if leans < LEANS and not said:
-        return FollowUp(question, (joined, joined_so_far))
+    needs = leans >= LEANS or bool(said)
+    topics = [_topic_of(one, read=False) for one in earlier]
+    carried = (_topic_of(last, whole=not asks) if needs else topics[-1]) or _topic_of(last, whole=True)
+    carried = _shortened(carried, MOST_WORDS_CARRIED)
+    so_far = _shortened("; ".join(filter(None, topics)), MOST_WORDS_SO_FAR)
+    joined, joined_so_far = (f"{question.strip()} ({topic})" if topic else question for topic in (carried, so_far))
+    if not needs:
+        return FollowUp(question, tuple(one for one in dict.fromkeys([joined, joined_so_far]) if one != question))
     last_leant = bool(last.plan and last.plan.carried)  # which of its things is replaced is not clear
     if not last_leant and (rest := _rest_of(question)) and (replaced := with_slot(before, rest)):
-        return FollowUp(replaced, note="Asks the previous question about something else.")
+        return FollowUp(replaced, note=f"Asks the previous question about something else.{repeats}")
     if named := _with_topic(question, before):
-        return FollowUp(named, (joined, question), "Filled in with the topic of the previous question.")
+        return FollowUp(named, (joined, question), f"Filled in with the topic of the previous question.{repeats}")
     others = tuple(dict.fromkeys([question, joined_so_far]))
-    note = "Read with the topic of the previous question."
+    note = f"Read with the topic of the previous question.{repeats}"
     return FollowUp(joined, tuple(one for one in others if one != joined), note, carried)
 
 
-def _topic_of(one: Exchange, *, whole: bool = False) -> str:
+def _holds_answer(one: Exchange) -> bool:
+    """Say whether a question, as it was read, contains words of an answer: they go when the document is deleted."""
+    return one.plan is not None and any(FROM_THE_ANSWER in note for note in one.plan.notes)
+
+
+def _topic_of(one: Exchange, *, whole: bool = False, read: bool = True) -> str:
     """What an exchange was about: its question without the small words that open it, behind what that was about.
 
-    The ``whole`` question, for a message that does not say what is asked of another thing: "And a full service?"
+    The ``whole`` question, for a message that does not say what is asked of another thing: "And a full service?" As it
+    was ``read``, or in the person's words where the reading contains words of an answer.
     """
+    if not read and _holds_answer(one):
+        return " ".join(one.question.split()).rstrip(" ?!.")
     carried = one.plan.carried if one.plan else ""
     own = (one.plan.question if carried and one.plan else one.understood).strip()
     small = frozenset[str]() if whole else FUNCTION_WORDS | MEASURES

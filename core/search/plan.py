@@ -59,14 +59,16 @@ def plan_question(
     standalone = followed.standalone
     if followed.note:
         notes.append(followed.note)
-    core = core_question(standalone)
+    own = question.strip()
+    core = standalone.replace(own, core_question(own), 1) if own in standalone else core_question(standalone)
     if len(core) < len(standalone):
         notes.append("Left out the instructions on how to write the answer.")
     terms = lexicon.terms_in(standalone)
     if terms:
         notes.append("Added the words that documents use for: " + ", ".join(term.names[0] for term in terms) + ".")
     sections = lexicon.sections_in(standalone, terms)
-    readings = tuple(_reading(core_question(other), lexicon) for other in followed.others if content_terms(other))
+    others = (other.replace(own, core_question(own), 1) for other in followed.others if content_terms(other))
+    readings = tuple(_reading(other, lexicon) for other in others)
     constraints = tuple(" ".join(match.group().split()) for match in _QUOTED.finditer(core))
     parts = parts_of(core_question(question) if followed.carried else core)
     pieces = tuple(Piece(part, _reading(_joined(part, parts, leaning), lexicon)) for part in parts)

@@ -353,8 +353,15 @@ class TurnRunner:
         return answered(live.snapshot.turn, self._walk(live.snapshot.turn.id, state, context))
 
     def _last_answered(self, history: Sequence[Exchange]) -> Turn | None:
-        last = next((one for one in reversed(history) if one.intent not in (Intent.CHAT, Intent.ABOUT)), None)
-        return self._turns.get(last.turn_id) if last else None
+        """Return the turn that a message about the last answer is about; None where that was no answer of documents."""
+        last = next((one for one in reversed(history) if one.intent is not Intent.LAST_ANSWER), None)
+        if last is None or last.intent in (Intent.CHAT, Intent.ABOUT):
+            return None
+        try:
+            turn = self._turns.without_trace(last.turn_id)
+        except TurnError:  # it was deleted meanwhile
+            return None
+        return turn if turn.status is not TurnStatus.UNREADABLE else None
 
     def _await_documents(self, live: LiveTurn, equipment: Equipment) -> None:
         """Wait until what is asked about can be searched; the turn's time starts after that.

@@ -7,6 +7,7 @@ from core.domain.answers import AnswerPart, Citation
 from core.domain.codec import to_json
 from core.domain.errors import TurnError
 from core.domain.keys import in_words
+from core.domain.search import APART
 from core.domain.turns import (
     FeedbackKind,
     Recalled,
@@ -206,7 +207,7 @@ class Reviews:
             if same or (similar is None and terms and set(content_terms(row["question"])) == terms):
                 turn = self._turns.without_trace(row["turn_id"])
                 review = turn.review
-                if review is not None and _speaks_of(turn, review, scope):
+                if review is not None and turn.intent not in APART and _speaks_of(turn, review, scope):
                     found = Recalled(
                         turn_id=turn.id,
                         question=turn.question,

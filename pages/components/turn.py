@@ -109,7 +109,7 @@ def draw_answer(
     if review and review.parts != turn.parts:
         with st.expander("Draft before review", type="compact"):
             st.markdown(answer_markdown(turn.parts, turn.verdict))
-    if turn.form is Form.EVIDENCE and turn.intent is not Intent.ABOUT:
+    if turn.form is Form.EVIDENCE and turn.intent is not Intent.LAST_ANSWER:
         st.caption(_further(turn))
     elif not review and turn.evidence and not turn.citations:
         if turn.verdict and turn.verdict.declined:
@@ -220,7 +220,7 @@ def _draw_ways_on(app: Pincite, turn: Turn) -> None:
                 button("Run again with quoting", "format_quote", quoting, key=f"quoting_{turn.id}")
         if turn.verdict and turn.verdict.declined and not turn.review and (turn.scope or _narrowed(turn)):
             button("Search all documents", "travel_explore", partial(again, everywhere=True), key=f"wide_{turn.id}")
-        if turn.intent is Intent.ABOUT and not turn.citations:
+        if turn.intent is Intent.ABOUT:
             st.page_link("pages/documents.py", label="Documents", icon=":material/description:")
             st.page_link("pages/settings.py", label="Settings", icon=":material/settings:")
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import streamlit as st
 
-from core.domain.search import Intent
+from core.domain.search import APART
 from core.domain.turns import Tier, Turn, TurnStatus, to_check
 from core.services.bootstrap import Pincite
 from pages.components.answer import draw_evaluation
@@ -42,7 +42,7 @@ def _understood(turn: Turn) -> Iterator[str]:
 
 
 def _looked_in(turn: Turn, names: dict[str, str]) -> Iterator[str]:
-    if turn.intent in (Intent.CHAT, Intent.ABOUT):
+    if turn.intent in APART:
         yield "No document was searched."
         return
     searched = (turn.plan.document_ids if turn.plan else ()) or turn.document_ids

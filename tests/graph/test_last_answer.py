@@ -7,7 +7,7 @@ import pytest
 from core.domain.answers import Form, PartKind
 from core.domain.search import Intent
 from core.domain.turns import TurnStatus
-from core.graph.nodes.router import NEEDS_A_MODEL
+from core.graph.nodes.router import NEEDS_A_MODEL, SOURCE_CHANGED
 from core.models.quoting import Quoting
 from tests.graph.test_walks import RIGHT
 from tests.graph.world import ScriptedModel
@@ -23,7 +23,7 @@ def test_where_an_answer_comes_from_is_told_without_a_search(world: Any, asked: 
     answered = one.ask(ASKED).turn
     searches = len(one.search.plans)
     told = one.ask(asked).turn
-    assert (told.intent, told.form, told.status) == (Intent.ABOUT, Form.EVIDENCE, TurnStatus.ANSWERED)
+    assert (told.intent, told.form, told.status) == (Intent.LAST_ANSWER, Form.EVIDENCE, TurnStatus.ANSWERED)
     assert len(one.search.plans) == searches and told.citations == answered.citations
     assert [part.text for part in told.parts if part.verbatim] == [answered.citations[-1].quotation], "the sentence"
     assert f"{answered.verdict.confidence:.0%} sure" in told.parts[0].text
@@ -73,6 +73,22 @@ def test_a_model_that_writes_nothing_leaves_the_answer_as_it_was(world: Any) -> 
     answered = one.ask(ASKED).turn
     turn = one.ask("Shorter, please").turn
     assert turn.answer == answered.answer and any("stands as it was" in notice for notice in turn.notices)
+
+
+def test_after_small_talk_it_is_about_the_small_talk(world: Any) -> None:
+    one = world(ScriptedModel(RIGHT, "Roses are red.", "Roses."))
+    one.ask(ASKED)
+    assert one.ask("write me a haiku about tea").turn.intent is Intent.CHAT
+    assert one.ask("Shorter, please").turn.answer == "Roses."
+
+
+def test_what_is_no_longer_on_its_page_is_not_shown_again(world: Any) -> None:
+    one = world(ScriptedModel(RIGHT))
+    one.ask(ASKED)
+    one.shelf.texts = {name: ("Another text.",) * len(pages) for name, pages in one.shelf.texts.items()}
+    for asked in ("Are you sure?", "Shorter, please"):
+        told = one.ask(asked).turn
+        assert told.answer == SOURCE_CHANGED and not told.citations and not told.evidence
 
 
 def test_with_no_answer_before_it_such_a_message_is_put_to_the_documents(world: Any) -> None:

@@ -1,9 +1,11 @@
 """A question is read after those before it: what it leans on, what it puts right, and what it points at."""
 
+from dataclasses import replace
+
 import pytest
 
 from core.domain.documents import Passage
-from core.domain.search import Candidate, Intent
+from core.domain.search import FROM_THE_ANSWER, Candidate, Intent
 from core.domain.turns import Exchange
 from core.graph.about import about_conversation
 from core.graph.state import TurnState
@@ -51,6 +53,27 @@ def test_what_was_put_right_is_kept_in_mind() -> None:
 )
 def test_a_short_follow_up_asks_the_same_of_something_else(last: str, question: str, read: str) -> None:
     assert after(last, question) == read
+
+
+def test_words_of_an_answer_go_no_further_than_the_questions_that_are_marked_for_them() -> None:
+    first = Exchange("", "Who took part in the study?", "Ada Moreno and Otto Hiddenson.")
+    asked = ("What did the second one take?", "When does the lease of the warehouse end?", "Who signed the lease?")
+    history = [first]
+    for question in asked:
+        plan = plan_question(question, history=history, leaning=leaning_of)
+        held = "Hiddenson" in str(replace(plan, notes=()))
+        assert held == (question == asked[0]) and any(FROM_THE_ANSWER in note for note in plan.notes) == held
+        history.append(Exchange("", question, "Nothing.", plan))
+
+
+def test_a_topic_is_no_instruction_how_to_answer() -> None:
+    history = [Exchange("", "What is the return on equity in 2015?", "5 %.")]
+    plan = plan_question("Why did that fall so much?", history=history, leaning=leaning_of)
+    assert "return on equity" in plan.queries[0].text and not any("instructions" in note for note in plan.notes)
+
+
+def test_a_question_of_little_words_leaves_no_empty_topic() -> None:
+    assert "()" not in after("What is it?", "Why?")
 
 
 def test_the_second_one_is_what_the_last_answer_told_second() -> None:

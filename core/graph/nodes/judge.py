@@ -21,7 +21,7 @@ from core.judge.critique import CRITIC_SCHEMA, critic_question, read_critique, w
 from core.judge.verdict import declined_verdict, held_against_pictures, judged_question, verdict_of
 from core.models.selection import select
 from core.text.orders import orders_in
-from core.text.questions import missing_words
+from core.text.questions import in_another_language, missing_words
 from core.text.sentences import split_sentences
 from core.text.terms import content_terms
 
@@ -108,7 +108,8 @@ def held_to_the_topic(state: TurnState, verdict: Verdict, threshold: float) -> V
     """What a follow-up is answered with must speak of what the question before was about."""
     carried, own = (state.plan.carried, state.plan.question) if state.plan else ("", "")
     topic = frozenset(content_terms(carried)) - frozenset(content_terms(own))
-    if verdict.declined or not topic:
+    texts = [item.passage.text for item in state.evidence]
+    if verdict.declined or not topic or in_another_language(own, texts):
         return verdict
     cited = {number for part in state.parts for number in part.numbers}
     passages = [item.passage for item in state.evidence if item.number in cited]

@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 from langgraph.runtime import Runtime
 
-from core.domain.answers import AnswerPart
+from core.domain.answers import AnswerPart, Citation
 from core.domain.documents import NO_DOCUMENTS, Document, bare_name, comparable
 from core.domain.errors import TurnError
 from core.domain.search import Intent, Mode
@@ -34,7 +34,11 @@ NEEDS_A_MODEL = (
     "Writing an answer in another form needs a language model, and none is connected. The answer is above; connect a "
     "model in the settings."
 )
-NOTHING_TO_REWORD = "The last reply cites no page, so there is nothing to write in another form."
+NOTHING_TO_REWORD = "The last reply cites no page that can be read again, so it is not written in another form."
+SOURCE_CHANGED = (
+    "A page that the last answer cites was removed or replaced since, so its quotations cannot be shown again. Ask the "
+    "question once more."
+)
 INTENT_SCHEMA: Mapping[str, Any] = {
     "type": "object",
     "properties": {"needs": {"type": "string", "enum": ["documents", "chat"]}},
@@ -91,6 +95,9 @@ def router(state: TurnState, runtime: Runtime[TurnContext]) -> TurnState:
     if about_last and (last := context.last_answer()):
         context.note(decided={"because": f"it reads like {_READS_LIKE[wish]}, {sure:.0%} sure", "of": last.id})
         return _of_last_answer(replace(state, standalone=text, notices=notices), wish, last, context)
+    if about_last and context.history and context.history[-1].intent is Intent.CHAT:
+        context.note(decided={"intent": Intent.CHAT, "because": "it is about the small talk before it"})
+        return replace(state, intent=Intent.CHAT, standalone=text, notices=notices)
     intent, why = _by_rule(text, state.mode, mentioned, in_scope)
     wish = Wish.DOCUMENTS
     if intent is None:
@@ -136,17 +143,24 @@ def router(state: TurnState, runtime: Runtime[TurnContext]) -> TurnState:
 
 def _of_last_answer(state: TurnState, wish: Wish, last: Turn, context: TurnContext) -> TurnState:
     """Tell what the last answer rests on, or have a language model write it anew from the same passages."""
-    if wish is Wish.SOURCE:
-        parts, citations = about_answer(last), last.final_citations
-        return replace(state, intent=Intent.ABOUT, parts=parts, citations=citations, evidence=last.evidence)
-    if not context.model.writes_prose:
-        return replace(state, intent=Intent.ABOUT, parts=(AnswerPart(NEEDS_A_MODEL),))
-    cited = {one.number for one in last.final_citations}
+    told = replace(state, intent=Intent.LAST_ANSWER)
     there = {document.id for document in context.documents}
-    evidence = tuple(one for one in last.evidence if one.number in cited and one.passage.document_id in there)
-    if not evidence:
-        return replace(state, intent=Intent.ABOUT, parts=(AnswerPart(NOTHING_TO_REWORD),))
+    cited = last.final_citations
+    if any(one.document_id not in there or not _still_says(one, context) for one in cited):
+        return replace(told, parts=(AnswerPart(SOURCE_CHANGED),))
+    if wish is Wish.SOURCE:
+        return replace(told, parts=about_answer(last), citations=cited, evidence=last.evidence if cited else ())
+    if not context.model.writes_prose:
+        return replace(told, parts=(AnswerPart(NEEDS_A_MODEL),))
+    numbers = {number for part in last.final_parts for number in part.numbers}
+    evidence = tuple(one for one in last.evidence if one.number in numbers and one.passage.document_id in there)
+    if not cited or len(evidence) < len(numbers):
+        return replace(told, parts=(AnswerPart(NOTHING_TO_REWORD),))
     return replace(state, intent=Intent.REWORD, reworded=last.final_parts, evidence=evidence)
+
+
+def _still_says(one: Citation, context: TurnContext) -> bool:
+    return context.library.page_text(*one.page)[one.start : one.end] == one.quotation
 
 
 def _opening(document_id: str, context: TurnContext) -> str:
@@ -154,7 +168,7 @@ def _opening(document_id: str, context: TurnContext) -> str:
 
 
 def after_router(state: TurnState) -> Literal["rewriter", "generator", "__end__"]:
-    if state.reused_from or state.intent is Intent.ABOUT:
+    if state.reused_from or state.intent in (Intent.ABOUT, Intent.LAST_ANSWER):
         return "__end__"
     return "generator" if state.intent in (Intent.CHAT, Intent.REWORD) else "rewriter"
 
