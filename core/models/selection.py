@@ -328,7 +328,7 @@ def measure_answer(scored: Sequence[Scored], question: str) -> dict[str, float]:
         "share": best.measures["share"],
         "best share": max(one.measures["share"] for one in scored),
         "one fact": float(asks_for_a_fact(question)),
-        "nearest": _nearest(scored),
+        "nearest": nearest(scored),
         "candidates": math.log1p(max(len(scored), FEW_CANDIDATES)),
     }
     if best.answer is not None:
@@ -354,7 +354,7 @@ def _relevance(item: Evidence) -> float:
     return item.scores.get("reranked", 0.0)
 
 
-def _nearest(scored: Sequence[Scored]) -> float:
+def nearest(scored: Sequence[Scored]) -> float:
     """How near in meaning the question's nearest passage is: a cosine, on one scale for the embedders we ship."""
     found = [one.unit.item.scores["dense"] for one in scored if "dense" in one.unit.item.scores]
     return max(found, default=UNKNOWN_NEAREST)

@@ -7,7 +7,7 @@ vectors of both built-in embedders, and for machines that have no E5 with those 
 import json
 import re
 import zlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from enum import StrEnum
 from functools import cache, lru_cache
 from importlib.resources import files
@@ -51,12 +51,16 @@ class Wish(StrEnum):
 
 
 @lru_cache(maxsize=256)
-def wish_of(text: str) -> tuple[Wish, float]:
-    """What a message wants, likeliest, and how likely."""
+def wishes_of(text: str) -> Mapping[Wish, float]:
+    """Return the probability of each wish that a message may have."""
     sums = _sums(text, *Wish, with_e5=e5_is_here())
     shares = np.exp(sums - sums.max())
-    best = int(np.argmax(shares))
-    return list(Wish)[best], float(shares[best] / shares.sum())
+    return dict(zip(Wish, (shares / shares.sum()).tolist(), strict=True))
+
+
+def wish_of(text: str) -> tuple[Wish, float]:
+    """Return the likeliest wish and its probability."""
+    return max(wishes_of(text).items(), key=lambda one: one[1])
 
 
 @lru_cache(maxsize=256)

@@ -105,6 +105,8 @@ def test_what_reads_like_a_question_about_the_program_is_put_to_the_documents_fi
         ("write me a limerick about bicycles", ("router", "generator")),
         ("how do I add another file?", ("router",)),
         ("how do I upload another file?", ("router",)),
+        ("are you a robot?", ("router",)),
+        ("Bonjour, qui es-tu ?", ("router",)),
     ],
 )
 def test_no_model_turns_small_talk_into_a_search(
@@ -135,6 +137,17 @@ def test_a_greeting_before_a_question_is_no_part_of_it() -> None:
     assert without_greeting(f"Hello! Can you help me? {asked}") == asked
     for whole in (asked, "Hello! Can you help me?", f"The concert is on Friday. {asked}"):
         assert without_greeting(whole) == whole
+
+
+def test_a_message_that_may_want_several_things_but_no_document_is_not_searched(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    shares = dict.fromkeys(Wish, 0.0) | {Wish.PROGRAM: 0.5, Wish.CHAT: 0.4, Wish.DOCUMENTS: 0.1}
+    monkeypatch.setattr("core.graph.nodes.router.wishes_of", lambda text: shares)
+    monkeypatch.setattr("core.graph.nodes.router.wish_of", lambda text: (Wish.PROGRAM, 0.5))
+    assert _by_wish("are you there?", ())[0] is Intent.ABOUT
+    shares |= {Wish.CHAT: 0.1, Wish.DOCUMENTS: 0.4}
+    assert _by_wish("are you there?", ())[0] is Intent.DOCUMENT_SEARCH
 
 
 @pytest.mark.parametrize("asked", ["multiply 14 by 9", "what is 200 divided by 16", "what's 33 minus 8"])

@@ -714,7 +714,10 @@ def test_a_follow_up_that_points_back_is_answered_of_what_it_points_to(said: str
     evidence = (Evidence(1, Passage("p", "d", 0, "1", said, 0, len(said)), "a.pdf"),)
     parts = (AnswerPart(said, (1,), PartKind.VERBATIM, 0, probability=0.9),)
     state = TurnState(
-        asked, standalone=asked, plan=plan_question(asked, history=[before], leaning=leaning_of), parts=parts,
+        asked,
+        standalone=asked,
+        plan=plan_question(asked, history=[before], leaning=leaning_of),
+        parts=parts,
         evidence=evidence,
     )
     verdict = verdict_of(asked, parts, evidence, removed_markers=0, page_text=lambda *_: said, threshold=0.5)

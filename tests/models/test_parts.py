@@ -54,8 +54,11 @@ def test_nothing_is_found_only_where_that_is_sure_or_no_word_occurs() -> None:
     (alone,) = reply("Which helicopters hover?", none, EVIDENCE, absent=("helicopters", "hover"))
     assert alone.text == f"{NOT_FOUND} “helicopters” and “hover” do not appear in any passage searched."
     strange = "Which mayor planted the oak beside the mill?"
-    (declined,) = reply(strange, replace(select(strange, EVIDENCE), answered=0.3, right=0.01), EVIDENCE)
+    far = (replace(EVIDENCE[0], scores={"reranked": 1.0, "dense": 0.2}),)
+    (declined,) = reply(strange, replace(select(strange, far), answered=0.3, right=0.01), far)
     assert declined.kind is PartKind.DECLINE and declined.probability == pytest.approx(0.7), "nothing is relevant"
+    near = reply(strange, replace(select(strange, EVIDENCE), answered=0.3, right=0.01), EVIDENCE)
+    assert near[0].kind is PartKind.EVIDENCE, "a passage about the same thing in other words is relevant"
     sure = replace(none, answered=0.05)
     (declined,) = reply("What does a helicopter cost?", sure, EVIDENCE)
     assert declined.kind is PartKind.DECLINE and declined.probability == pytest.approx(0.95)

@@ -183,9 +183,7 @@ def test_a_name_is_one_whether_its_accents_are_letters_or_marks() -> None:
 def asked_of(
     question: str, library: list[Document], targets: tuple[str, ...] = ()
 ) -> list[tuple[str, tuple[str, ...], str]]:
-    plan = in_documents(
-        plan_question(question, leaning=leaning_of), library, targets=targets, leaning=leaning_of
-    )
+    plan = in_documents(plan_question(question, leaning=leaning_of), library, targets=targets, leaning=leaning_of)
     return [(piece.asked, piece.query.document_ids, piece.name) for piece in plan.pieces]
 
 

@@ -21,7 +21,7 @@ from core.graph.nodes.rewriter import leaning_in
 from core.graph.nodes.unread import holes_of
 from core.graph.state import TurnState
 from core.models.quoting import LEAST_ANSWERED, chance_of_answer
-from core.models.utterances import Wish, wish_of
+from core.models.utterances import Wish, wish_of, wishes_of
 from core.search.follow_up import read_after
 from core.search.matching import with_capitals
 from core.search.places import numbered_in, pages_in
@@ -267,6 +267,8 @@ def _by_wish(text: str, documents: Sequence[Document], *, named: bool = False) -
     told = f"it reads like {_READS_LIKE[wish]}, {sure:.0%} sure"
     if wish is Wish.OVERVIEW and sure >= SURE:
         return Intent.SURVEY, told, wish
+    # "are you a robot?" may be small talk or about the program, and in neither case is it in the documents
+    sure = sum(wishes_of(text)[other] for other in _INTENTS)
     if wish not in _INTENTS or (wish is not Wish.CHAT and sure < SURE):
         return Intent.DOCUMENT_SEARCH, told, Wish.DOCUMENTS
     # small talk names no document: "And Bexton?" asks the one of that name
