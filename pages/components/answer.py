@@ -3,7 +3,7 @@
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from itertools import groupby
+from itertools import groupby, takewhile
 
 import streamlit as st
 
@@ -23,7 +23,7 @@ from core.domain.answers import (
 from core.domain.turns import Turn
 from core.text.charting import chart_of
 from core.text.plain import flat
-from core.text.stating import latex
+from core.text.stating import latex, short, with_measure
 from pages.components.words import (
     CLAIM_MARKS,
     NOT_CALIBRATED,
@@ -52,10 +52,13 @@ def answer_markdown(parts: Sequence[AnswerPart], verdict: Verdict | None) -> str
     for stretch in _stretches(parts):
         end = start + sum(len(part.text) for part in stretch)
         own = [claim for claim in claims if start <= claim.start < end]
-        if stretch[0].kind in _WRITTEN:
+        if rows := _figure_rows(stretch):
+            shown.append(f"{rows}\n\n{_badges(stretch, own, start)}")
+        elif stretch[0].kind in _WRITTEN:
             shown.append(plain_headings("".join(_prose(stretch, own, start))))
         elif len(stretch) > 1:
-            shown.append(_rows(stretch, own, start))
+            rows = _table("\n".join(part.text for part in stretch if part.text.strip()))
+            shown.append(f"{rows}\n\n{_badges(stretch, own, start)}")
         else:
             shown += _quoted(stretch[0], own)
         start = end
@@ -63,12 +66,14 @@ def answer_markdown(parts: Sequence[AnswerPart], verdict: Verdict | None) -> str
 
 
 def _stretches(parts: Sequence[AnswerPart]) -> Iterator[Sequence[AnswerPart]]:
-    """Yield what is drawn together: written parts, the quoted rows of a table, and every other part by itself."""
+    """Yield what is drawn together: figures, written parts, the quoted rows of a table; every other part by itself."""
     at = 0
     while at < len(parts):
         end = at + 1
-        if parts[at].kind in _WRITTEN:
-            while end < len(parts) and parts[end].kind in _WRITTEN:
+        if (figures := _figures_end(parts, at)) > at:
+            end = figures
+        elif parts[at].kind in _WRITTEN:
+            while end < len(parts) and parts[end].kind in _WRITTEN and _figures_end(parts, end) == end:
                 end += 1
         else:
             while end + 1 < len(parts) and not parts[end].text.strip() and _same_table(parts[at], parts[end + 1]):
@@ -83,16 +88,58 @@ def _same_table(one: AnswerPart, other: AnswerPart) -> bool:
     return alike and len(cells) == 1 and 0 not in cells
 
 
-def _rows(parts: Sequence[AnswerPart], claims: Sequence[Claim], start: int) -> str:
-    """Draw quoted rows as one table, and their badges below it."""
+def _figures_end(parts: Sequence[AnswerPart], at: int) -> int:
+    """Return the end of a run of stated figures that are drawn as a table, or ``at`` if none begins there.
+
+    Each may be below the name of its document.
+    """
+    runs = takewhile(lambda one: one.kind is PartKind.NOTE or not one.text.strip() or _states(one), parts[at:])
+    end = max((at + behind for behind, one in enumerate(runs, start=1) if _states(one)), default=at)
+    return end if _figure_rows(parts[at:end]) else at
+
+
+def _states(part: AnswerPart) -> bool:
+    return part.kind is PartKind.FIGURE and bool(part.figures) and part.computation is None
+
+
+def _figure_rows(parts: Sequence[AnswerPart]) -> str:
+    """Draw two or more stated figures as one table: its columns are the documents, or one document's periods.
+
+    Empty for other parts, and where two figures have the same place.
+    """
+    if not any(map(_states, parts)):
+        return ""
+    name, cells = "", dict[tuple[str, str], str]()
+    named = [(name := part.text.rstrip(":") if part.kind is PartKind.NOTE else name, part) for part in parts]
+    figures = [(of, figure) for of, part in named for figure in part.figures]
+    labels = {of: {short(figure.label) for other, figure in figures if other == of} for of, _ in figures}
+    alike = " / ".join(dict.fromkeys(short(figure.label) for _, figure in figures))
+    one_of_each = len(labels) > 1 and all(len(own) == 1 for own in labels.values())
+    for of, figure in figures:
+        column = ", ".join(filter(None, [of, figure.period or short(figure.column)]))
+        place = (alike if one_of_each else short(figure.label), column)
+        if place in cells:
+            return ""
+        cells[place] = with_measure(figure)
+    rows, columns = (list(dict.fromkeys(place[at] for place in cells)) for at in (0, 1))
+    if len(cells) < 2:
+        return ""
+    lines = [
+        "\t".join(["", *columns]),
+        *("\t".join([row, *(cells.get((row, one), "") for one in columns)]) for row in rows),
+    ]
+    return _table("\n".join(lines))
+
+
+def _badges(parts: Sequence[AnswerPart], claims: Sequence[Claim], start: int) -> str:
+    """Return the badges of parts that are drawn as one table."""
     badges = []
     for part in parts:
         own = [claim for claim in claims if start <= claim.start < start + len(part.text)]
-        if part.text.strip():
-            badges.append(badge(own[0], part.numbers, quoted=True) if own else _numbers(part.numbers))
+        if part.text.strip() and part.kind is not PartKind.NOTE:
+            badges.append(badge(own[0], part.numbers, quoted=part.verbatim) if own else _numbers(part.numbers))
         start += len(part.text)
-    rows = "\n".join(part.text for part in parts if part.text.strip())
-    return f"{_table(rows)}\n\n{' '.join(dict.fromkeys(badges))}"
+    return " ".join(dict.fromkeys(badges))
 
 
 def _quoted(part: AnswerPart, claims: Sequence[Claim]) -> list[str]:

@@ -173,6 +173,33 @@ def test_a_figure_is_bold_with_its_formula_beneath_and_none_of_its_words_are_mar
     assert answer_markdown((stated,), None) == r"**Fees, 2021: \$5** :gray-badge[1]"
 
 
+def _stated(label: str, *cells: tuple[str, str], number: int = 1, unit: str = "USD") -> AnswerPart:
+    figures = tuple(
+        Figure(Decimal(text.replace(",", "")), text, unit, 10**6, year, label, year, f"d{number}", 0, 0, 1)
+        for year, text in cells
+    )
+    return AnswerPart(f"{label}: {cells}", (number,), PartKind.FIGURE, figures=figures)
+
+
+def test_figures_of_one_row_are_drawn_below_their_years() -> None:
+    shown = answer_markdown((_stated("Operating profit", ("2021", "11,162"), ("2020", "10,080")),), None)
+    rows = "|   | 2021 | 2020 |\n|:--|--:|--:|\n| Operating profit | \\$11,162 million | \\$10,080 million |"
+    assert shown == f"{rows}\n\n:gray-badge[1]"
+
+
+def test_figures_of_several_documents_have_the_documents_as_columns() -> None:
+    between = AnswerPart("\n\n")
+    first, second = (AnswerPart(f"{name}.pdf:", kind=PartKind.NOTE) for name in ("elm", "oak"))
+    one, other = _stated("Net sales", ("2017", "3,033")), _stated("Revenue", ("2017", "1,694"), number=2)
+    shown = answer_markdown((first, between, one, between, second, between, other, between, AnswerPart("More.")), None)
+    table, badges, more = shown.split("\n\n")
+    assert table.splitlines()[0] == "|   | elm.pdf, 2017 | oak.pdf, 2017 |"
+    assert table.splitlines()[2] == "| Net sales / Revenue | \\$3,033 million | \\$1,694 million |"
+    assert (badges, more) == (":gray-badge[1] :gray-badge[2]", "More.")
+    alone = answer_markdown((first, between, one), None)
+    assert alone.startswith("elm.pdf:") and "|" not in alone, "one figure is no table"
+
+
 def test_quoted_rows_of_a_table_are_drawn_as_one_table() -> None:
     heads, row = (
         AnswerPart(text, (1,), PartKind.VERBATIM, start)
