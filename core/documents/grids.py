@@ -31,21 +31,29 @@ class _Group:
 
 
 def read_grid(
-    cells: Sequence[Cell], *, caption: str = "", above: Table | None = None, most_heads: int = _MOST_HEAD_ROWS
+    cells: Sequence[Cell],
+    *,
+    caption: str = "",
+    above: Table | None = None,
+    most_heads: int = _MOST_HEAD_ROWS,
+    heads: int | None = None,
 ) -> Table:
     """Make a table of cells with row, column and text.
 
-    ``above``: the table that these rows go on with; ``most_heads``: the rows above the first that stands under heads.
+    ``above``: the table that these rows go on with; ``most_heads``: the rows above the first that stands under heads;
+    ``heads``: the number of rows of heads, if it is known.
     """
     comma = uses_decimal_comma(cell.text for cell in cells)
     cells = [_valued(cell, decimal_comma=comma) for cell in cells]
     if not above and (title := _title(cells)):
         cells = [replace(cell, row=cell.row - 1) for cell in cells if cell is not title]
+        heads = heads and heads - 1
         caption = f"{caption}\n{title.text}".strip()
     row_count = max((cell.row for cell in cells), default=-1) + 1
     column_count = max((cell.column + cell.columns for cell in cells), default=0)
     grid = {(cell.row, cell.column): cell for cell in cells}
-    head_rows = 0 if above else min(most_heads, _head_rows(grid, row_count, column_count))
+    found = heads if heads is not None else min(most_heads, _head_rows(grid, row_count, column_count))
+    head_rows = 0 if above else found
     head_columns = _head_columns(cells, column_count, head_rows)
     if above:
         columns: tuple[Heading, ...] = above.columns

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 from core.domain.documents import Page
 from core.domain.errors import DocumentError
-from core.domain.page_layout import PackedWords
+from core.domain.page_layout import PackedWords, plain_block
 
 if TYPE_CHECKING:
     from core.documents.formats.pdf.reading import OpenPdf
@@ -109,8 +109,7 @@ def _answer(request: Mapping[str, Any], document: "OpenPdf") -> Iterator[Message
 
 def _plain(page: Page) -> tuple[Any, ...]:
     words = PackedWords.of(page.words)
-    blocks = [(block.start, block.end, block.kind.value, block.level, block.column_heads) for block in page.blocks]
-    layout = (words.packed_spans, words.packed_boxes, blocks)
+    layout = (words.packed_spans, words.packed_boxes, list(map(plain_block, page.blocks)))
     hidden = [(item.text, astuple(item.box), item.reason.value) for item in page.hidden]
     head = (page.page_index, page.page_label, page.text)
     return (*head, *layout, page.status.value, str(page.reason), page.seconds, hidden)

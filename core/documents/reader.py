@@ -17,9 +17,9 @@ from typing import IO, Any, NoReturn
 
 from core.documents import process as reading_process
 from core.domain import errors
-from core.domain.documents import Block, BlockKind, Box, HiddenReason, HiddenText, OutlineEntry, Page, PageStatus
+from core.domain.documents import Box, HiddenReason, HiddenText, OutlineEntry, Page, PageStatus
 from core.domain.errors import DocumentError, ReaderStoppedError
-from core.domain.page_layout import PackedWords
+from core.domain.page_layout import PackedWords, block_of
 from core.domain.ports import PdfInfo
 from core.domain.settings import Settings
 
@@ -321,7 +321,7 @@ def _page(
     seconds: float,
     plain_hidden: Sequence[tuple[str, tuple[float, ...], str]],
 ) -> Page:
-    blocks = tuple(Block(start, end, BlockKind(kind), *more) for start, end, kind, *more in plain_blocks)
+    blocks = tuple(block_of(*one) for one in plain_blocks)
     words = PackedWords(spans, boxes)
     hidden = tuple(HiddenText(said, Box(*edges), HiddenReason(why)) for said, edges, why in plain_hidden)
     return Page(page_index, page_label, text, words, blocks, PageStatus(status), reason, seconds, hidden)

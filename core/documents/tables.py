@@ -8,6 +8,7 @@ from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
+from math import inf
 from statistics import median
 
 import numpy as np
@@ -15,7 +16,7 @@ import numpy as np
 from core.documents.grids import period_of, read_grid
 from core.domain.documents import FURNITURE, Block, BlockKind, Box, Page
 from core.domain.page_layout import PackedWords
-from core.domain.tables import Cell, Table
+from core.domain.tables import ALIGNED, DOUBTED, RULED, Cell, Table
 from core.text.numbers import printed_figure
 
 _MOST_CAPTION_LINES = 3
@@ -36,6 +37,8 @@ _LOWER = re.compile(r"[a-zà-öø-ÿ]")
 class _RowOfCells:
     cells: list[Cell]
     heads: str
+    ruled: bool = False
+    """Its cells have their places, as rules are drawn around them."""
 
 
 @dataclass(slots=True)
@@ -77,13 +80,15 @@ def _drafts(page: Page) -> Iterator[_TableDraft]:
         if block.kind is not BlockKind.TABLE_ROW:
             lines.append(block)
             continue
-        row = _RowOfCells(places.cells(block), block.column_heads)
+        row = places.row(block)
         last = draft.rows[-1] if draft else None
         goes_on = last is not None and (row.heads == last.heads or not last.heads) and (not lines or row.heads)
+        if last is not None and (row.ruled or last.ruled):
+            goes_on = row.ruled and last.ruled and not lines and row.cells[0].row > last.cells[0].row
         if draft is None or not goes_on:
             if draft:
                 yield draft
-            first = [] if number == 0 else places.cells(body[0])
+            first = [] if number == 0 else places.row(body[0]).cells
             opens = number == 0 or (number == 1 and body[0].kind is BlockKind.HEADING and len(first) == 1)
             draft = _opened(page, places, lines, row, first if opens else None)
         elif lines and last is not None and last.heads != row.heads:
@@ -118,13 +123,13 @@ def _opened(
     """A table that begins: a line of periods among those above, and what stands below it, are its first rows."""
     above = lines[-_MOST_LINES_ABOVE:]
     texts = [page.text[line.start : line.end] for line in above]
-    heads = [at for at, text in enumerate(texts) if _over(text, row)] if not row.heads else []
+    heads = [at for at, text in enumerate(texts) if _over(text, row)] if not row.heads and not row.ruled else []
     if not heads:
         return _TableDraft(_caption([page.text[line.start : line.end] for line in lines]), opening)
     draft = _TableDraft(
         _caption([page.text[line.start : line.end] for line in lines[: len(lines) - len(above) + heads[-1]]])
     )
-    draft.rows += [_RowOfCells(places.cells(line), "") for line in above[heads[-1] :]]
+    draft.rows += [replace(places.row(line), heads="") for line in above[heads[-1] :]]
     return draft
 
 
@@ -153,10 +158,17 @@ class _Places:
         self._text, self._boxes = page.text, words.boxes
         self._starts = words.spans[:, 0].tolist()
 
-    def cells(self, block: Block) -> list[Cell]:
-        spans = (match.span() for match in _CELL.finditer(self._text, block.start, block.end))
-        parts = (part for start, end in spans for part in self._figures(start, end))
-        return [Cell(0, 0, self._text[start:end], start, end, self._box(start, end)) for start, end in parts]
+    def row(self, block: Block) -> _RowOfCells:
+        spans = [match.span() for match in _CELL.finditer(self._text, block.start, block.end)]
+        ruled = bool(block.places) and len(spans) == len(block.places)
+        if ruled:
+            cells = [replace(self._cell(*span), **at._asdict()) for span, at in zip(spans, block.places, strict=True)]
+        else:
+            cells = [self._cell(*part) for start, end in spans for part in self._figures(start, end)]
+        return _RowOfCells(cells, block.column_heads, ruled)
+
+    def _cell(self, start: int, end: int) -> Cell:
+        return Cell(0, 0, self._text[start:end], start, end, self._box(start, end))
 
     def _figures(self, start: int, end: int) -> list[tuple[int, int]]:
         """Part figures that stand so near each other that they were read as one cell; "1 234" stays one."""
@@ -178,9 +190,61 @@ class _Places:
 
 def _table(draft: _TableDraft, above: Table | None) -> Table | None:
     """None where the rows have no columns after all, or their places are not known."""
+    if draft.rows[0].ruled:
+        return _ruled(draft, above)
     rows = [row.cells for row in draft.rows]
     if any(cell.box is None for cells in rows for cell in cells) or sum(len(cells) > 1 for cells in rows) < 2:
         return None
+    table = _aligned(draft, _level(rows), above)
+    if table is None:
+        return None
+    boxes = {cell.start: cell.box for cells in rows for cell in cells}
+    cells = tuple(replace(cell, box=boxes.get(cell.start, cell.box)) for cell in table.cells)
+    return replace(table, confidence=ALIGNED if _fits(table) else DOUBTED, cells=cells)
+
+
+def _level(rows: list[list[Cell]]) -> list[list[Cell]]:
+    """Turn the boxes of rows that run up or down the page, so that they run from left to right."""
+    pairs = [(one.box, other.box) for cells in rows for one, other in pairwise(cells) if one.box and other.box]
+    if 2 * sum(abs(b.top - a.top) > abs(b.left - a.left) for a, b in pairs) <= len(pairs):
+        return rows
+    down = 2 * sum(b.top > a.top for a, b in pairs) > len(pairs)
+    return [[replace(cell, box=_turned(cell.box, down=down)) for cell in cells if cell.box] for cells in rows]
+
+
+def _turned(box: Box, *, down: bool) -> Box:
+    if down:
+        return Box(box.top, 1 - box.right, box.bottom, 1 - box.left)
+    return Box(1 - box.bottom, box.left, 1 - box.top, box.right)
+
+
+def _fits(table: Table) -> bool:
+    """Say whether the places of the cells on the page bear out their rows, columns and heads.
+
+    No two cells share a place, each row reads from left to right along one line, and each head is above its column.
+    """
+    ordered = sorted(table.cells, key=lambda cell: (cell.row, cell.column))
+    pairs = [(one, other) for one, other in pairwise(ordered) if one.row == other.row]
+    if any(one.column + one.columns > other.column or not _beside(one.box, other.box) for one, other in pairs):
+        return False
+    heads = (cell for cell in table.cells if cell.row < table.head_rows and cell.column >= table.head_columns)
+    return all(_is_above(head, table) for head in heads if head.text)
+
+
+def _is_above(head: Cell, table: Table) -> bool:
+    own = range(head.column, head.column + head.columns)
+    boxes = [cell.box for cell in table.body if cell.column in own and cell.text and cell.box]
+    over = head.box
+    return not over or not boxes or any(box.left < over.right and over.left < box.right for box in boxes)
+
+
+def _beside(one: Box | None, other: Box | None) -> bool:
+    """Say whether the second box is to the right of the first, in the same line."""
+    return not one or not other or (one.left < other.left and one.top < other.bottom and other.top < one.bottom)
+
+
+def _aligned(draft: _TableDraft, rows: list[list[Cell]], above: Table | None) -> Table | None:
+    """Return a table whose cells have their places from where they are on the page."""
     columns = _columns(rows)
     if len(columns) < 2:
         return None
@@ -195,6 +259,25 @@ def _table(draft: _TableDraft, above: Table | None) -> Table | None:
     return _as_going_on(table, above) if above is not None and not caption else table
 
 
+def _ruled(draft: _TableDraft, above: Table | None) -> Table | None:
+    """Return a table whose rules say where each cell is; one that goes on has the heads of the one before."""
+    cells = [one for row in draft.rows for cell in row.cells for one in _in_each_row(cell)]
+    width = max(cell.column + cell.columns for cell in cells)
+    heads = max((row.cells[0].row + 1 for row in draft.rows if not row.heads), default=0)
+    if not any(row.heads for row in draft.rows):
+        heads = 0
+        if above is not None and above.ruled and len(above.columns) == width:
+            return replace(read_grid(cells, above=above), ruled=True, confidence=RULED)
+    caption = "\n".join(draft.caption)
+    table = replace(read_grid(cells, caption=caption, heads=heads), ruled=True, confidence=RULED)
+    return _as_going_on(table, above) if above is not None and not caption else table
+
+
+def _in_each_row(cell: Cell) -> Iterator[Cell]:
+    """Yield the cell once for every row that it covers: what it says holds for each."""
+    return (replace(cell, row=cell.row + behind, rows=1) for behind in range(cell.rows))
+
+
 def _as_going_on(table: Table, above: Table) -> Table:
     """A table that repeats the heads of the one before is the same table, with its caption and unit."""
     if not table.head_rows or [one.path for one in table.columns] != [one.path for one in above.columns]:
@@ -204,8 +287,11 @@ def _as_going_on(table: Table, above: Table) -> Table:
 
 
 def _cells(rows: Sequence[list[Cell]], columns: Sequence[tuple[float, float]], heads: int) -> list[Cell]:
-    mended = enumerate(_mended(rows, columns))
-    return [cell for number, cells in mended for cell in _placed(cells, number, columns, head=number < heads)]
+    mended = list(_mended(rows, columns))
+    below = [
+        mended[number + 1] if number < heads and number + 1 < len(mended) else None for number in range(len(mended))
+    ]
+    return [cell for number, cells in enumerate(mended) for cell in _placed(cells, number, columns, below[number])]
 
 
 def _columns(rows: Sequence[Sequence[Cell]]) -> list[tuple[float, float]]:
@@ -252,15 +338,17 @@ def _joined(first: Cell, second: Cell) -> Cell:
     )
 
 
-def _placed(cells: Sequence[Cell], row: int, columns: Sequence[tuple[float, float]], *, head: bool) -> Iterator[Cell]:
-    """Give each cell its row and column; a head stands over as many columns as make it stand in their middle."""
-    under = list(_under(cells, columns))
-    for number, (cell, own) in enumerate(zip(cells, under, strict=True)):
-        first, last = own[0], own[-1]
-        if head and first > 0:
-            before = under[number - 1][-1] if number else 0
-            behind = under[number + 1][0] if number + 1 < len(cells) else len(columns)
-            first, last = _in_the_middle(_edges(cell), columns, (first, last), (max(before, 0) + 1, behind - 1))
+def _placed(
+    cells: Sequence[Cell], row: int, columns: Sequence[tuple[float, float]], below: Sequence[Cell] | None
+) -> Iterator[Cell]:
+    """Give each cell its row and column; heads, which have a row ``below``, share out the columns."""
+    under = [(own[0], own[-1]) for own in _under(cells, columns)]
+    labels = int(below is not None and bool(under) and under[0][0] == 0)
+    if below is not None:
+        heads = cells[labels:]
+        spans = _repeated(len(heads), columns, below) or _spans([_edges(cell) for cell in heads], columns)
+        under[labels:] = spans or under[labels:]
+    for cell, (first, last) in zip(cells, under, strict=True):
         yield replace(cell, row=row, column=first, columns=last - first + 1)
 
 
@@ -278,23 +366,42 @@ def _under(cells: Sequence[Cell], columns: Sequence[tuple[float, float]]) -> Ite
         yield over
 
 
-def _in_the_middle(
-    edges: tuple[float, float], columns: Sequence[tuple[float, float]], own: tuple[int, int], free: tuple[int, int]
-) -> tuple[int, int]:
-    """The columns, its own and free ones beside them, in whose middle a head stands best; the most where it is alone.
+def _repeated(count: int, columns: Sequence[tuple[float, float]], below: Sequence[Cell]) -> list[tuple[int, int]]:
+    """Return the spans of heads over a row that says the same below each of them: "2026, 2025, 2026, 2025"."""
+    texts = [cell.text for cell in below[-(len(columns) - 1) :]]
+    each = len(texts) // max(count, 1)
+    if count < 2 or each < 2 or each * count != len(columns) - 1 or texts != texts[:each] * count:
+        return []
+    return [(1 + at * each, (at + 1) * each) for at in range(count)]
 
-    A head that is alone in its line, in the middle over all columns of figures, is said of all.
+
+def _spans(heads: Sequence[tuple[float, float]], columns: Sequence[tuple[float, float]]) -> list[tuple[int, int]]:
+    """Return the first and last column of each head, from the second column on; empty if they do not fit.
+
+    Of all ways to share out the columns from left to right, the one with the heads nearest to the middle of theirs. A
+    head that is alone in its line, in the middle over all columns, is said of all.
     """
-
-    def off(first: int, last: int) -> float:
-        return abs(columns[first][0] + columns[last][1] - edges[0] - edges[1]) / 2
-
-    width = columns[-1][1] - columns[1][0]
-    if free == (1, len(columns) - 1) and off(*free) < _MIDDLE * width:
-        return free
-    spans = [(a, b) for a in range(min(free[0], own[0]), own[0] + 1) for b in range(own[1], max(free[1], own[1]) + 1)]
-    best = min(spans, key=lambda span: (off(*span), span[1] - span[0]))
-    return best if off(*best) < off(*own) - _MIDDLE / 5 * width else own
+    if not heads:
+        return []
+    count, width = len(columns), columns[-1][1] - columns[1][0]
+    if len(heads) == 1 and abs(columns[1][0] + columns[-1][1] - sum(heads[0])) / 2 < _MIDDLE * width:
+        return [(1, count - 1)]
+    best: dict[int, tuple[float, list[tuple[int, int]]]] = {1: (0.0, [])}
+    for left, right in heads:
+        spans = [
+            (first, last, abs(columns[first][0] + columns[last][1] - left - right) / 2)
+            for first in range(1, count)
+            for last in range(first, count)
+            if columns[first][0] < right and left < columns[last][1]
+        ]
+        reached: dict[int, tuple[float, list[tuple[int, int]]]] = {}
+        for free, (cost, so_far) in best.items():
+            for first, last, off in spans:
+                more = cost + off + (_MIDDLE / 5 * width if last > first else 0.0)
+                if first >= free and more < reached.get(last + 1, (inf, []))[0]:
+                    reached[last + 1] = (more, [*so_far, (first, last)])
+        best = reached
+    return min(best.values(), key=lambda one: one[0])[1] if best else []
 
 
 def _around(cells: Iterable[Cell]) -> Box | None:

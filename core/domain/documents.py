@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import PurePath
+from typing import NamedTuple
 
 from core.domain.keys import Key, in_words
 
@@ -62,11 +63,21 @@ FURNITURE = (BlockKind.HEADER, BlockKind.FOOTER, BlockKind.CONTENTS)
 """What states nothing by itself."""
 
 
+class Place(NamedTuple):
+    """Where a cell is in its table, and how many rows and columns it covers."""
+
+    row: int
+    column: int
+    rows: int = 1
+    columns: int = 1
+
+
 @dataclass(frozen=True, slots=True)
 class Block:
     """A stretch of a page's text in reading order.
 
-    ``level`` is a heading's depth (1 = top); ``column_heads`` is a table row's head line.
+    ``level`` is a heading's depth (1 = top); ``column_heads`` is a table row's head line; ``places`` has the places of
+    its cells if rules are drawn around them.
     """
 
     start: int
@@ -74,6 +85,7 @@ class Block:
     kind: BlockKind
     level: int = 0
     column_heads: str = ""
+    places: tuple[Place, ...] = ()
 
 
 class PageStatus(StrEnum):

@@ -4,12 +4,12 @@ import json
 import zlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import overload
+from typing import Any, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
-from core.domain.documents import Block, BlockKind, Box, Word
+from core.domain.documents import Block, BlockKind, Box, Place, Word
 
 BOX_UNITS = 65535
 """Places on a page are kept as 16-bit fractions of its width and height."""
@@ -72,9 +72,28 @@ def pack_boxes(boxes: NDArray[np.float64]) -> bytes:
 
 def encode_layout(words: Sequence[Word], blocks: Sequence[Block]) -> bytes:
     packed = PackedWords.of(words)
-    plain = [[block.start, block.end, block.kind.value, block.level, block.column_heads] for block in blocks]
+    plain = list(map(plain_block, blocks))
     head = json.dumps([len(packed), plain], separators=(",", ":")).encode()
     return zlib.compress(len(head).to_bytes(4, "little") + head + packed.packed_spans + packed.packed_boxes, 1)
+
+
+def plain_block(block: Block) -> list[Any]:
+    """Return a block as lists, numbers and text."""
+    return [
+        block.start,
+        block.end,
+        block.kind.value,
+        block.level,
+        block.column_heads,
+        [list(at) for at in block.places],
+    ]
+
+
+def block_of(
+    start: int, end: int, kind: str, level: int, column_heads: str, places: Sequence[Sequence[int]] = ()
+) -> Block:
+    """Return the block that ``plain_block`` was made of; pages of earlier releases have no places."""
+    return Block(start, end, BlockKind(kind), level, column_heads, tuple(Place(*at) for at in places))
 
 
 def decode_layout(blob: bytes) -> tuple[PackedWords, tuple[Block, ...]]:
@@ -83,7 +102,7 @@ def decode_layout(blob: bytes) -> tuple[PackedWords, tuple[Block, ...]]:
         raw = zlib.decompress(blob)
         body = 4 + int.from_bytes(raw[:4], "little")
         count, plain = json.loads(raw[4:body])
-        blocks = tuple(Block(start, end, BlockKind(kind), level, heads) for start, end, kind, level, heads in plain)
+        blocks = tuple(block_of(*one) for one in plain)
     except (zlib.error, TypeError, RecursionError) as error:
         raise ValueError("no page layout") from error
     if len(raw) != body + 16 * count:

@@ -3,9 +3,11 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 from decimal import Decimal
-from itertools import pairwise
 
 from core.domain.documents import Box
+
+RULED, ALIGNED, DOUBTED = 0.99, 0.95, 0.5
+"""Confidence in the structure of a table: rules bear it out, the places of its cells do, or they do not."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,6 +20,7 @@ class Cell:
     start: int = 0
     end: int = 0
     box: Box | None = None
+    rows: int = 1
     columns: int = 1
     value: Decimal | None = None
     """What a figure says, without the scale; None for words, dates and dashes."""
@@ -61,6 +64,10 @@ class Table:
     page_index: int = 0
     page_label: str = ""
     box: Box | None = None
+    ruled: bool = False
+    """Rules, or white between its rows and columns, part its cells."""
+    confidence: float = ALIGNED
+    """Probability that its rows, columns and heads are read as they are meant."""
     continued: bool = False
     """It goes on with the table of the page before, or above it on its page, whose heads and unit it has."""
 
@@ -71,22 +78,7 @@ class Table:
 
     @property
     def is_sure(self) -> bool:
-        """Whether the places of the cells on the page bear out their rows, columns and heads.
-
-        No two cells share a place, each row reads from left to right along one line, and each head is above its column.
-        """
-        ordered = sorted(self.cells, key=lambda cell: (cell.row, cell.column))
-        pairs = [(one, other) for one, other in pairwise(ordered) if one.row == other.row]
-        if any(one.column + one.columns > other.column or not _beside(one.box, other.box) for one, other in pairs):
-            return False
-        heads = (cell for cell in self.cells if cell.row < self.head_rows and cell.column >= self.head_columns)
-        return all(self._is_above(head) for head in heads if head.text)
-
-    def _is_above(self, head: Cell) -> bool:
-        own = range(head.column, head.column + head.columns)
-        boxes = [cell.box for cell in self.body if cell.column in own and cell.text and cell.box]
-        over = head.box
-        return not over or not boxes or any(box.left < over.right and over.left < box.right for box in boxes)
+        return self.confidence > DOUBTED
 
     def measure(self, cell: Cell) -> tuple[str, int]:
         """The cell's unit and scale: its own, else its row's, else its column's, else the table's."""
@@ -95,8 +87,3 @@ class Table:
         if unit == "%":
             return unit, 1
         return unit, cell.scale or row.scale or column.scale or self.scale or 1
-
-
-def _beside(one: Box | None, other: Box | None) -> bool:
-    """Whether the second box is to the right of the first, in the same line."""
-    return not one or not other or (one.left < other.left and one.top < other.bottom and other.top < one.bottom)

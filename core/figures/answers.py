@@ -11,7 +11,7 @@ from core.domain.figures import CellOfWords, Computation, Figure, Stated
 from core.domain.search import Evidence
 from core.domain.tables import Table
 from core.figures.agreement import Question
-from core.figures.asked import Form, asks_for_sum, wanted, wanted_of
+from core.figures.asked import Form, asks_for_sum, wanted_of
 from core.figures.cells import FoundCell, FoundCells, Ranking, Weights, addressed, crossing, finding, rank, words_of
 from core.figures.computing import UNWEIGHED, Computed, computed
 from core.figures.extremes import column_sum, extreme, whole_column
@@ -34,6 +34,9 @@ OF_A_TRADE = 0.5
 ADDRESSED = 0.92
 """That a cell is right whose row and column say all that a question asks, and whose row says no more: 79 of 81 cases of
 open questions were (`python -m benchmarks gates`), and so few show no more."""
+MOST_MARKS, LONGEST_MARK, MARKED = 3, 4, 0.8
+"""Number and length of the different cells of a table of marks, and the probability of one whose row and column are
+named whole: no labelled data tell it, and of six such questions about our own tables six were right."""
 ADDRESSED_WORDS, CROSSED = 0.85, 0.5
 """The same of a cell of words, of which 22 of 25 were, and where most of a question is said so, 27 of 57."""
 
@@ -53,12 +56,6 @@ def asking(text: str) -> str:
     return _HOW_TO_SAY.sub("", _WHERE_TO_LOOK.sub("", asked)) or text
 
 
-def may_ask_for_figure(question: str) -> bool:
-    """Whether a figure may answer; how likely one does is weighed with it. Yes or no follows where figures compare."""
-    question = asking(question)
-    return not asks_yes_or_no(question) or wanted(question) is not None
-
-
 def analyse(
     question: str,
     tables: Sequence[Table],
@@ -70,14 +67,45 @@ def analyse(
 ) -> Analysis:
     """State the cell that is asked for, and what follows from cells by the question's form or by a trade's formula.
 
-    ``draws``: a chart is asked for, so that a row over its periods or a column is looked for first.
+    ``draws``: a chart is asked for, so that a row over its periods or a column is looked for first. Nothing that is
+    stated is surer than the structure of its tables.
     """
-    formulas, known = formulas or shipped_formulas(), tuple(known)
+    found = _analysis(question, tables, tuple(known), kin, formulas or shipped_formulas(), draws=draws)
+    stated = [replace(one, probability=min(one.probability, _structure(one, tables))) for one in found.stated]
+    return replace(found, stated=tuple(sorted(stated, key=lambda one: -one.probability)))
+
+
+def _structure(stated: Stated, tables: Sequence[Table]) -> float:
+    """Return the least confidence of the tables that what is stated is from."""
+    own = {(one.document_id, one.page_index, one.start) for one in stated.figures}
+    if stated.cell:
+        own.add((stated.cell.document_id, stated.cell.page_index, stated.cell.start))
+    doubted = (table for table in tables if not table.is_sure)
+    return min(
+        (table.confidence for table in doubted if any((*_page(table), cell.start) in own for cell in table.cells)),
+        default=1.0,
+    )
+
+
+def _page(table: Table) -> PageKey:
+    return (table.document_id, table.page_index)
+
+
+def _analysis(
+    question: str,
+    tables: Sequence[Table],
+    known: tuple[str, ...],
+    kin: Mapping[str, str] | None,
+    formulas: Formulas,
+    *,
+    draws: bool,
+) -> Analysis:
     asked_as = asking(question)
     question = as_printed(asked_as, tables, formulas)
     of_form = computed(question, tables, known=known, kin=kin, draws=draws)
     if asks_yes_or_no(question) and not draws:
-        return Analysis(tuple(filter(None, [of_form.stated])), of_form.missing)
+        marked = None if of_form.stated else stated_mark(question, tables)
+        return Analysis(tuple(filter(None, [of_form.stated, marked])), of_form.missing)
     series = of_form.stated if of_form.stated and of_form.stated.computation is None else None
     label = series.figures[0].label.rpartition(": ")[2] if series else ""
     if series and draws and set(content_terms(label)).issubset(content_terms(asked_as)):
@@ -180,6 +208,26 @@ def stated_cell(question: str, tables: Sequence[Table], *, known: Iterable[str] 
         return None  # a figure is no date
     ranking = ranked_figures(question, tables, known=known)
     return of_finding(question, ranking, finding(ranking, tables)) if ranking else None
+
+
+def stated_mark(question: str, tables: Sequence[Table]) -> Stated | None:
+    """Return the cell of a table of marks, or of yes and no, that a question for yes or no names by row and column.
+
+    Such a table has no more than MOST_MARKS different cells, all of them short.
+    """
+    marks = [table for table in tables if _is_of_marks(table)]
+    ranking = rank(question, marks) if marks else None
+    at = crossing(ranking, marks, least=0.0) if ranking else None
+    if ranking is None or at is None:
+        return None
+    place = ranking.places[at]
+    return Stated(place.cell.text, (), MARKED, cell=words_of(marks[place.table], place.cell))
+
+
+def _is_of_marks(table: Table) -> bool:
+    texts = [cell.text for cell in table.body if cell.text]
+    few = len(set(texts)) <= MOST_MARKS < len(texts) and all(len(text) <= LONGEST_MARK for text in texts)
+    return few and all(cell.value is None for cell in table.body)
 
 
 def stated_words(question: str, tables: Sequence[Table], known: Iterable[str] = ()) -> Stated | None:

@@ -160,7 +160,7 @@ def _named(asked: Question, place: Place, tables: Sequence[Table]) -> bool | Non
     return asked.match(heads[0]).said == 1 if asked.holds_all(*heads) else None
 
 
-def crossing(ranking: Ranking, tables: Sequence[Table]) -> int | None:
+def crossing(ranking: Ranking, tables: Sequence[Table], least: float = _MOST_ASKED) -> int | None:
     """The position of the one cell whose row and column a question names whole, and with them most of what it asks."""
     asked, named = ranking.asked, dict[int, str]()
     if has_turning_words(asked.text, but_question_words=True):
@@ -169,7 +169,7 @@ def crossing(ranking: Ranking, tables: Sequence[Table]) -> int | None:
         table, cell = tables[ranking.places[at].table], ranking.places[at].cell
         row, column = asked.names(table.rows[cell.row].label), asked.names(table.columns[cell.column].path)
         body = cell.row >= table.head_rows and cell.column >= table.head_columns
-        if body and row and column and asked.share(row | column) >= _MOST_ASKED:
+        if body and row and column and asked.share(row | column) >= least:
             named[at] = cell.text
     return next(iter(named)) if len(set(named.values())) == 1 else None
 

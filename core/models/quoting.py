@@ -313,7 +313,7 @@ def quotes(question: str, selection: Selection, *, with_headline: bool = True) -
             extent(selection.scored[0].unit, len(items)),
         ]
     one_fact, best = asks_for_a_fact(question), selection.scored[0]
-    asks_for_one = one_fact or not with_headline
+    asks_for_one = one_fact or not with_headline or asks_yes_or_no(question)
     several_cells = asks_for_one and best.unit.quoted.count(CELLS) > 1  # no reading of a row alone tells which is meant
     if best.unit.proposal is not None or several_cells or (one_fact and fits_several_places(selection)):
         return []

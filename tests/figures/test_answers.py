@@ -10,7 +10,7 @@ from core.domain.documents import Passage
 from core.domain.search import Evidence
 from core.domain.settings import PACKAGE_ROOT
 from core.figures import answers
-from core.figures.answers import ADDRESSED, analyse, may_ask_for_figure, parts_of, stated_cell
+from core.figures.answers import ADDRESSED, analyse, parts_of, stated_cell
 from core.figures.gates import shipped_gates
 from tests.figures.harbour import HARBOUR, table_of
 
@@ -117,9 +117,30 @@ def test_what_cannot_be_cited_is_not_said() -> None:
 
 
 def test_no_figure_answers_yes_or_no_and_no_operand_stands_for_what_is_computed_from_it() -> None:
-    assert not may_ask_for_figure("Is the harbour open in winter?")
-    assert may_ask_for_figure("Were the berth fees in 2021 higher than in 2020?")
-    assert may_ask_for_figure("What were the berth fees in 2021?")
+    assert not analyse("Is the harbour open in winter?", [table_of(HARBOUR)]).stated
     rows = (*HARBOUR[:4], ("Revenue", "1,550", "1,507", "1,380"), ("Gross profit", "930", "927", "780"))
     stated = analyse("What was the gross margin in 2021, with the berth fees?", [table_of(rows)]).stated
     assert [one.text for one in stated] == ["Gross margin, 2021: 60%"]
+
+
+MARKS = (("Damage", "Basic", "Plus"), ("Fire", "✓", "✓"), ("Flood", "✗", "✓"), ("Theft of bicycles", "✗", "✗"))
+
+
+def test_yes_or_no_is_answered_by_the_mark_whose_row_and_column_are_named() -> None:
+    table = table_of(MARKS)
+    (flood,) = analyse("Does the Basic plan cover floods?", [table]).stated
+    assert flood.text == "✗" and flood.cell is not None and flood.probability > 0.6
+    (theft,) = analyse("Is the theft of bicycles covered by Plus?", [table]).stated
+    assert theft.text == "✗"
+    for asked in ("Is theft covered without the Plus plan?", "Is glass covered by Plus?", "Is fire covered?"):
+        assert not analyse(asked, [table]).stated, asked
+    prices = table_of((("Damage", "Basic", "Plus"), ("Fire", "12", "15"), ("Flood", "7", "9")))
+    assert not analyse("Does the Basic plan cover floods?", [prices]).stated
+
+
+def test_nothing_is_surer_than_the_structure_of_its_table() -> None:
+    asked = "What were the berth fees in 2020?"
+    (sure, *_), (doubted, *_) = (
+        analyse(asked, [one]).stated for one in (table_of(), replace(table_of(), confidence=0.5))
+    )
+    assert sure.probability > 0.5 >= doubted.probability and sure.text == doubted.text

@@ -110,10 +110,6 @@ def test_a_year_that_the_tables_lack_is_told(world: World) -> None:
     assert "2017 is not in the tables that were found, so the change was not computed." in turn.notices
 
 
-def test_a_question_for_no_figure_passes_the_analyst_by(world: World) -> None:
-    assert "analyst" not in world.ask("Did the office write the harbour accounts?").turn.path
-
-
 def test_a_figure_leads_only_where_it_is_likelier_right_than_what_is_quoted() -> None:
     figures = figures_of(table_of())[:1]
     figure = AnswerPart("Fees: 7", (1,), PartKind.FIGURE, probability=0.7, figures=figures)

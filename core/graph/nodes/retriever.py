@@ -8,7 +8,6 @@ from langgraph.runtime import Runtime
 
 from core.domain.documents import Document
 from core.domain.search import Candidate, Evidence, Intent, Reason, SearchResult
-from core.figures.answers import may_ask_for_figure
 from core.graph.context import TurnContext
 from core.graph.nodes.placed import placed, with_places
 from core.graph.nodes.unread import holes_of
@@ -134,8 +133,7 @@ def after_retriever(state: TurnState) -> Literal["analyst", "generator", "judge"
         return "judge"  # there is no such place: nothing is to be written
     if state.give_up or not state.evidence:
         return "review"
-    asks_for_figure = state.draws or may_ask_for_figure(state.asked)
-    return "analyst" if state.intent is not Intent.SURVEY and asks_for_figure else "generator"
+    return "generator" if state.intent is Intent.SURVEY else "analyst"
 
 
 def described(result: SearchResult) -> dict[str, object]:

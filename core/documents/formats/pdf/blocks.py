@@ -83,7 +83,9 @@ def compose(page: PageWords, lines: Sequence[Line], running: Mapping[int, BlockK
                 first = len(order)
                 order.extend(range(segment.start, segment.end))
                 before.extend(spaces[segment.start : segment.end])
-                if cell:
+                if cell and draft.row.places and not draft.row.tabs[cell]:
+                    before[first] = _joint(page, texts, order[first - 1], order[first], known)
+                elif cell:
                     before[first] = _between(draft, lines[line_index], cell)
                 elif number:
                     before[first] = _joint(page, texts, order[first - 1], order[first], known)
@@ -96,7 +98,7 @@ def compose(page: PageWords, lines: Sequence[Line], running: Mapping[int, BlockK
     pieces = [""] * (2 * len(words))
     pieces[0::2], pieces[1::2] = before, words
     blocks = tuple(
-        Block(starts[begin], ends[stop - 1], draft.kind, draft.level, draft.row.heads)
+        Block(starts[begin], ends[stop - 1], draft.kind, draft.level, draft.row.heads, draft.row.places)
         for draft, begin, stop in zip(drafts, begins, [*begins[1:], len(order)], strict=True)
     )
     return PageText("".join(pieces), order, starts, ends, blocks)
@@ -182,7 +184,7 @@ def _drafts(lines: Sequence[Line], running: Mapping[int, BlockKind], gaps: NDArr
             drafts.append(_BlockDraft(BlockKind.COMMENT, [index]))
             previous = None
             continue
-        if index in rows and (len(line.segments) > 1 or previous is None):
+        if index in rows and (len(line.segments) > 1 or previous is None or line.places):
             drafts.append(_BlockDraft(BlockKind.TABLE_ROW, [index], row=rows[index]))
             previous = None
             continue

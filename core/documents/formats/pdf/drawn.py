@@ -21,6 +21,7 @@ Color = tuple[int, int, int, int]
 _DEEPEST = 6
 _THIN = 1.5
 """Points: rules and underlines hide nothing."""
+_MOST_SEGMENTS = 2_000
 _LIGHT = 200
 """Of 255: darker print in full strength is seen on paper, unless something lies over it."""
 _BRIGHT = 250
@@ -43,6 +44,11 @@ _embedded = bound("FPDFFont_GetIsEmbedded", _int, _pointer)
 _transparent = bound("FPDFPageObj_HasTransparency", _int, _pointer)
 _draw_mode = bound("FPDFPath_GetDrawMode", _int, _pointer, _pointer, _pointer)
 _stroke_width = bound("FPDFPageObj_GetStrokeWidth", _int, _pointer, _pointer)
+_count_segments = bound("FPDFPath_CountSegments", _int, _pointer)
+_path_segment = bound("FPDFPath_GetPathSegment", _pointer, _pointer, _int)
+_segment_point = bound("FPDFPathSegment_GetPoint", _int, _pointer, _pointer, _pointer)
+_segment_type = bound("FPDFPathSegment_GetType", _int, _pointer)
+_segment_closes = bound("FPDFPathSegment_GetClose", _int, _pointer)
 _count_marks = bound("FPDFPageObj_CountMarks", _int, _pointer)
 _mark = bound("FPDFPageObj_GetMark", _pointer, _pointer, ctypes.c_ulong)
 _mark_name = bound("FPDFPageObjMark_GetName", _int, _pointer, _pointer, ctypes.c_ulong, _pointer)
@@ -83,6 +89,16 @@ class Drawn:
         """The bounds of all paths."""
         paths: NDArray[np.float64] = self.bounds[self.kinds == pdfium_c.FPDF_PAGEOBJ_PATH]
         return paths
+
+    def rules(self) -> NDArray[np.float64]:
+        """Return the straight lines that are drawn, thin areas included, as bounds of shape (rules, 4)."""
+        own = np.flatnonzero(self.kinds == pdfium_c.FPDF_PAGEOBJ_PATH)
+        sides = self.bounds[own, 2:] - self.bounds[own, :2]
+        thin = sides.min(axis=1) <= _THIN if len(own) else np.zeros(0, np.bool_)
+        lines = [self.bounds[at] for at in own[thin]]
+        for at in own[~thin]:
+            lines += [np.array(edge) for edge in _straight_edges(self.handles[at], self.bounds[at])]
+        return np.array(lines, np.float64).reshape(-1, 4)
 
     def covering(self, least: float = 0.0) -> NDArray[np.int64]:
         """The numbers of the objects that paint an area whose shorter side has at least ``least`` points."""
@@ -176,6 +192,37 @@ def _fills(path: int) -> bool:
     if modes[0] != pdfium_c.FPDF_FILLMODE_NONE:
         return True
     return bool(modes[1] and _stroke_width(path, ctypes.addressof(width)) and width.value > _THIN)
+
+
+def _straight_edges(path: int, bounds: NDArray[np.float64]) -> list[tuple[float, float, float, float]]:
+    """Return the level and upright lines of a path that is stroked: a box, or the grid of a table."""
+    modes = (ctypes.c_int * 2)()
+    _draw_mode(path, ctypes.addressof(modes), ctypes.addressof(modes) + 4)
+    count = _count_segments(path)
+    if not modes[1] or not 0 < count <= _MOST_SEGMENTS:
+        return []
+    points, x, y = list[tuple[float, float]](), ctypes.c_float(), ctypes.c_float()
+    pairs, first = list[tuple[int, int]](), 0
+    for number in range(count):
+        segment = _path_segment(path, number)
+        _segment_point(segment, ctypes.addressof(x), ctypes.addressof(y))
+        points.append((x.value, y.value))
+        if _segment_type(segment) == pdfium_c.FPDF_SEGMENT_MOVETO:
+            first = number
+        else:
+            pairs.append((number - 1, number))
+        if _segment_closes(segment):
+            pairs.append((number, first))
+    placed = _placed(np.array(points) @ _matrix_of(path)[:2, :2], bounds)
+    boxes = [(*np.minimum(placed[a], placed[b]).tolist(), *np.maximum(placed[a], placed[b]).tolist()) for a, b in pairs]
+    return [(a, b, c, d) for a, b, c, d in boxes if min(c - a, d - b) <= _THIN < max(c - a, d - b)]
+
+
+def _placed(points: NDArray[np.float64], bounds: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Move the points of a path, shape (points, 2), to where its bounds are on the page."""
+    low, high = points.min(axis=0), points.max(axis=0)
+    moved: NDArray[np.float64] = (points - low) * (bounds[2:] - bounds[:2]) / np.maximum(high - low, 1e-6) + bounds[:2]
+    return moved
 
 
 class Statements:

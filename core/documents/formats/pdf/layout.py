@@ -15,9 +15,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.documents.formats.pdf.pdfium_text import RIGHT_TO_LEFT, PageWords
+from core.documents.formats.pdf.ruled import RuledTable, ruled_tables
+from core.domain.documents import Place
 
 _RULE = re.compile(r"[_.…\u2013\u2014-]{4,}")
 _LETTERS = re.compile(r"[^\W\d_]{2}")
+NO_RULES = np.zeros((0, 4))
 STRAY = -1
 """The zone of what runs another way than the page."""
 COMMENT = -2
@@ -53,10 +56,14 @@ class Segment:
 
 @dataclass(slots=True, eq=False)
 class Line:
-    """Segments side by side on one row. ``zone`` numbers the column or band of the page that the line belongs to."""
+    """Segments side by side on one row. ``zone`` numbers the column or band of the page that the line belongs to.
+
+    In a table with rules it is a row, and ``places`` has the cell of each segment.
+    """
 
     segments: list[Segment]
     zone: int
+    places: tuple[Place, ...] = ()
     left: float = field(init=False)
     right: float = field(init=False)
     top: float = field(init=False)
@@ -69,25 +76,76 @@ class Line:
         self.size = max(part.size for part in self.segments)
 
 
-def arrange(page: PageWords) -> list[Line]:
-    """Return the page's lines in reading order; stray words that run another way come last."""
+def arrange(page: PageWords, rules: NDArray[np.float64] = NO_RULES) -> list[Line]:
+    """Return the page's lines in reading order; stray words that run another way come last.
+
+    ``rules``: the lines that the page draws, shape (rules, 4) as the boxes of its words.
+    """
     if not page.texts:
         return []
     _close_up(page)
     turn = 0
     if page.turns.any():
         turn = int(np.bincount(page.turns, weights=list(map(len, page.texts)), minlength=4).argmax())
-    segments = _segments(page, turn)
+    boxes = _turned(page.boxes, turn, page.width, page.height)
+    tables = ruled_tables(_turned(rules, turn, page.width, page.height), boxes)
+    cells = _cells_of(tables, boxes)
+    segments = _segments(page, turn, boxes, cells)
+    framed = [segment for segment in segments if cells[segment.start, 0] >= 0]
+    segments = [segment for segment in segments if cells[segment.start, 0] < 0]
     straight, stray = segments, []
     if (page.turns != turn).any():
         straight = [segment for segment in segments if _runs_with(page, segment, turn)]
         stray = [segment for segment in segments if not _runs_with(page, segment, turn)]
     right_to_left = page.right_to_left and 2 * sum(
-        bool(RIGHT_TO_LEFT.search(segment.text)) for segment in segments
-    ) > len(segments)
-    zones = list(_zones(straight, right_to_left, depth=0))
-    lines = [Line(_joined(row), number) for number, zone in enumerate(zones) for row in _rows(zone, right_to_left)]
+        bool(RIGHT_TO_LEFT.search(segment.text)) for segment in (*segments, *framed)
+    ) > len(segments) + len(framed)
+    own = [[one for one in framed if cells[one.start, 0] == number] for number in range(len(tables))]
+    frames = [_frame(own[number], tables[number]) for number in range(len(tables))]
+    stands_for = {id(frame): number for number, frame in enumerate(frames)}
+    lines: list[Line] = []
+    for zone, found in enumerate(_zones([*straight, *frames], right_to_left, depth=0)):
+        for row in _rows(found, right_to_left):
+            beside = [segment for segment in row if id(segment) not in stands_for]
+            lines += [Line(_joined(beside), zone)] if beside else []
+            for number in (stands_for[id(segment)] for segment in row if id(segment) in stands_for):
+                lines += _ruled_rows(tables[number], own[number], cells, zone, right_to_left)
     return _down(lines) + [Line([segment], STRAY) for segment in stray]
+
+
+def _cells_of(tables: Sequence[RuledTable], boxes: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Return the table and the cell that each word is in, or -1 for both; shape (words, 2)."""
+    cells = np.full((len(boxes), 2), -1, np.int64)
+    for number, table in enumerate(tables):
+        own = table.cell_of(boxes)
+        cells[own >= 0, 0] = number
+        cells[own >= 0, 1] = own[own >= 0]
+    return cells
+
+
+def _frame(own: Sequence[Segment], table: RuledTable) -> Segment:
+    """Return a segment that stands for a whole table where the order of the page is found."""
+    left, top, right, bottom = table.box
+    first = min(own, key=attrgetter("start"))
+    return replace(
+        first, end=first.start + 1, left=left, top=top, right=right, bottom=bottom, base=top + 0.9 * first.size
+    )
+
+
+def _ruled_rows(
+    table: RuledTable, own: Sequence[Segment], cells: NDArray[np.int64], zone: int, right_to_left: bool
+) -> list[Line]:
+    """Return the rows of a table with rules; a cell's segments follow each other as they are read."""
+    rows: dict[int, list[tuple[Place, list[Segment]]]] = {}
+    for cell in sorted({int(cells[one.start, 1]) for one in own}):
+        inside = [one for one in own if cells[one.start, 1] == cell]
+        read = [one for row in _rows(inside, right_to_left) for one in row]
+        rows.setdefault(table.places[cell].row, []).append((table.places[cell], read))
+    lines = []
+    for _, row in sorted(rows.items()):
+        row.sort(key=lambda one: one[0].column, reverse=right_to_left)
+        lines.append(Line([one for _, read in row for one in read], zone, tuple(at for at, read in row for _ in read)))
+    return lines
 
 
 def _down(lines: Sequence[Line]) -> list[Line]:
@@ -155,9 +213,9 @@ def _turned(boxes: NDArray[np.float64], turn: int, width: float, height: float) 
     return np.stack(turned, axis=1)
 
 
-def _segments(page: PageWords, turn: int) -> list[Segment]:
-    """Cut the words where the line breaks, or where the white space is wider than the em."""
-    left, _, right, _ = _turned(page.boxes, turn, page.width, page.height).T
+def _segments(page: PageWords, turn: int, boxes: NDArray[np.float64], cells: NDArray[np.int64]) -> list[Segment]:
+    """Cut the words where the line breaks, another cell begins, or the white space is wider than the em."""
+    left, _, right, _ = boxes.T
     base = page.baselines[:, 1]
     if turn:
         base = _turned(page.baselines[:, [0, 1, 0, 1]], turn, page.width, page.height)[:, 1]
@@ -167,6 +225,7 @@ def _segments(page: PageWords, turn: int) -> list[Segment]:
     cut = (page.gaps[1:] >= 2) | (np.abs(np.diff(base)) > 0.7 * larger)
     cut |= (page.gaps[1:] == 1) & (distance > smaller)
     cut |= (page.gaps[1:] == 0) & (distance > 12 * size[1:])
+    cut |= (cells[1:] != cells[:-1]).any(axis=1)
     starts = np.concatenate([[0], np.flatnonzero(cut) + 1])
     ends = np.concatenate([starts[1:], [len(size)]])
     weights = np.cumsum(np.fromiter(map(len, page.texts), np.int64, len(size)))

@@ -17,12 +17,13 @@ from numpy.typing import NDArray
 from core.documents.contents import with_contents
 from core.documents.formats.pdf import labels, opening
 from core.documents.formats.pdf.annotated import annotated, with_annotated, without_signs
+from core.documents.formats.pdf.banded import in_bands
 from core.documents.formats.pdf.blocks import compose
 from core.documents.formats.pdf.drawn import drawn_on
 from core.documents.formats.pdf.garbling import garbling
 from core.documents.formats.pdf.layout import Line, arrange
 from core.documents.formats.pdf.margins import line_numbers
-from core.documents.formats.pdf.pdfium_text import PageWords, read_words
+from core.documents.formats.pdf.pdfium_text import PageWords, display_of, read_words
 from core.documents.formats.pdf.picture import held_against_picture
 from core.documents.formats.pdf.raised import resolved
 from core.documents.formats.pdf.struck import struck_out
@@ -127,7 +128,7 @@ class OpenPdf:
         except pdfium.PdfiumError as error:
             return self._page(page_index, PageStatus.FAILED, f"the page cannot be drawn ({error})", started)
         words = ocr.recognise(picture[:, :, :3].copy(), width, height)
-        lines = arrange(words)
+        lines = in_bands(arrange(words))
         self._recognised[page_index] = labels.edge_lines(lines, height)
         window = range(page_index - labels.WINDOW + 1, page_index + 1)
         edges = {index: self._recognised[index] for index in window if index in self._recognised}
@@ -212,26 +213,27 @@ class OpenPdf:
             beside = annotated(page)
             if typed_too and has_typed(page):
                 page, words = self._with_typed(page, page_index, words)
-            words, hidden = self._seen(page, words)
+            words, hidden, rules = self._seen(page, words)
         finally:
             page.close()
         words = without_signs(words, beside)
-        lines = arrange(words)
+        lines = in_bands(arrange(words, rules))
         if (numbers := line_numbers(words, lines)).any():
             hidden = (*hidden, *_kept_apart(words, numbers, HiddenReason.LINE_NUMBER))
             words = without(words, numbers)
-            lines = arrange(words)
+            lines = in_bands(arrange(words, rules))
         edges = labels.edge_lines(lines, words.height)
         words, lines = with_annotated(words, lines, beside)
         return LaidPage(words, lines, edges, pictures, objects, time.perf_counter() - started, hidden)
 
     @staticmethod
-    def _seen(page: pdfium.PdfPage, words: PageWords) -> tuple[PageWords, tuple[HiddenText, ...]]:
-        """The words of the text, and those that nobody sees, that are struck out and that are marks of notes.
+    def _seen(page: pdfium.PdfPage, words: PageWords) -> tuple[PageWords, tuple[HiddenText, ...], NDArray[np.float64]]:
+        """The words of the text, those that nobody sees, are struck out or are marks of notes, and the drawn rules.
 
-        An OCR layer is held against its picture.
+        An OCR layer is held against its picture. The rules have shape (rules, 4), as the boxes of words.
         """
         drawn = drawn_on(page)
+        rules = display_of(page)(drawn.rules()[:, [0, 3, 2, 1]])
         seen = apart(page, words, drawn)
         if seen.layer:
             seen = held_against_picture(page, seen)
@@ -247,7 +249,7 @@ class OpenPdf:
             )
             kept += _kept_apart(words, gone, HiddenReason.MARK)
             words = replace(without(words, gone, shown), gaps=gaps[~gone])
-        return replace(words, levels=np.zeros(0, np.int8)), tuple(kept)
+        return replace(words, levels=np.zeros(0, np.int8)), tuple(kept), rules
 
     def _with_typed(self, page: pdfium.PdfPage, page_index: int, words: PageWords) -> tuple[pdfium.PdfPage, PageWords]:
         """The page with what is typed onto it; its words hold that too, unless it hides or garbles others."""

@@ -5,12 +5,12 @@ A table here is what reads as one: neighbouring lines whose cells are figures, o
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import pairwise, takewhile
 
 from core.documents.formats.pdf.layout import Line, Segment
-from core.domain.documents import TICKED, UNTICKED
+from core.domain.documents import TICKED, UNTICKED, Place
 
 _DIGIT = re.compile(r"\d")
 _YEAR = re.compile(r"^(?:FY ?|Q[1-4] ?)?(?:19|20)\d\d[A-Za-z*]?(?:[/–-]\d\d(?:\d\d)?)?,?$")
@@ -23,10 +23,14 @@ Column = tuple[float, float, str]
 
 @dataclass(frozen=True, slots=True)
 class TableRow:
-    """``heads`` is the head line, columns parted by " | "; ``tabs`` is how many tabs stand before each cell."""
+    """``heads`` is the head line, columns parted by " | "; ``tabs`` is how many tabs stand before each segment.
+
+    ``places`` says where each cell is, if rules are drawn around the cells.
+    """
 
     heads: str = ""
     tabs: tuple[int, ...] = ()
+    places: tuple[Place, ...] = ()
 
 
 def find_tables(lines: Sequence[Line]) -> dict[int, TableRow]:
@@ -35,7 +39,67 @@ def find_tables(lines: Sequence[Line]) -> dict[int, TableRow]:
     for start, end in _runs(lines):
         if _is_table(lines[start:end]):
             rows |= _table(lines, start, end)
+    for start, end in _ruled_runs(lines):
+        rows |= _ruled_table(lines, start, end)
     return rows
+
+
+def _ruled_runs(lines: Sequence[Line]) -> Iterator[tuple[int, int]]:
+    """Yield the stretches of lines that are the rows of one table with rules."""
+    start = 0
+    for end in range(1, len(lines) + 1):
+        own = lines[end - 1].places
+        if own and (end == len(lines) or not lines[end].places or lines[end].places[0].row <= own[0].row):
+            yield start, end
+        if not own or end == len(lines) or not lines[end].places or lines[end].places[0].row <= own[0].row:
+            start = end
+
+
+def _ruled_table(lines: Sequence[Line], start: int, end: int) -> dict[int, TableRow]:
+    count = _ruled_heads(lines[start:end])
+    columns = dict[int, list[str]]()
+    for line in lines[start : start + count]:
+        for place, text in _cells(line):
+            for column in range(place.column, place.column + place.columns):
+                columns.setdefault(column, []).append(text)
+    heads = " | ".join(" ".join(columns[column]) for column in sorted(columns))
+    rows = {}
+    for number, line in enumerate(lines[start:end]):
+        before = (None, *line.places[:-1])
+        tabs = tuple(
+            abs(own.column - last.column) if last and own is not last else 0
+            for last, own in zip(before, line.places, strict=True)
+        )
+        rows[start + number] = TableRow(heads if number >= count else "", tabs, tuple(dict.fromkeys(line.places)))
+    return rows
+
+
+def _cells(line: Line) -> list[tuple[Place, str]]:
+    """Return the cells of a row with rules, each with its words."""
+    texts = dict[Place, list[str]]()
+    for place, segment in zip(line.places, line.segments, strict=True):
+        texts.setdefault(place, []).append(segment.text)
+    return [(place, " ".join(parts)) for place, parts in texts.items()]
+
+
+def _ruled_heads(rows: Sequence[Line]) -> int:
+    """Return how many of the first rows say what the columns are.
+
+    Those that the cells of the first row cover, and one more below a cell over several columns; none if figures are
+    among them. Of two columns, the first row heads the others only if it alone is bold, or stands over figures.
+    """
+    width = max(place.column + place.columns for row in rows for place in row.places)
+    titles = sum(1 for _ in takewhile(lambda row: row.places[0].columns == width, rows[:-1]))
+    first = rows[titles]
+    last = first.places[0].row + max(place.rows for place in first.places)
+    if any(place.columns > 1 for place in first.places):
+        last = max(last, first.places[0].row + 2)
+    count = sum(row.places[0].row < last for row in rows)
+    heads, body = rows[titles:count], rows[count:]
+    if count == len(rows) or any(map(_data, heads)):
+        return 0
+    bold = all(segment.bold for segment in first.segments) and not all(row.segments[0].bold for row in body)
+    return count if width > 2 or bold or any(map(_data, body)) else 0
 
 
 def _runs(lines: Sequence[Line]) -> list[tuple[int, int]]:
@@ -43,10 +107,11 @@ def _runs(lines: Sequence[Line]) -> list[tuple[int, int]]:
     runs = []
     start, end = -1, -1
     for index, line in enumerate(lines):
-        if start >= 0 and (line.zone != lines[start].zone or index - end > 3 or _apart(lines[index - 1], line)):
+        other = start >= 0 and (line.zone != lines[start].zone or bool(line.places))
+        if other or (start >= 0 and (index - end > 3 or _apart(lines[index - 1], line))):
             runs.append((start, end + 1))
             start = -1
-        if _is_row(line):
+        if _is_row(line) and not line.places:
             start = index if start < 0 else start
             end = index
     if start >= 0:

@@ -61,6 +61,8 @@ class Paragraph:
 class Cell:
     paragraphs: tuple[Paragraph, ...]
     columns: int = 1
+    goes_on: bool = False
+    """It is one with the cell above it, which has the words of both."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,8 +215,11 @@ class WordFile:
                 if added is not None:
                     inside = [_proposed(item, change_of(added)) for item in inside]
                 begins += [item for item in inside if isinstance(item, PageStart)]
-                paragraphs = tuple(item for item in inside if isinstance(item, Paragraph))
-                cells.append(Cell(paragraphs, max(1, _count(cell.find(f"{qn('w:tcPr')}/{qn('w:gridSpan')}")))))
+                merged = cell.find(f"{qn('w:tcPr')}/{qn('w:vMerge')}")
+                goes_on = merged is not None and merged.get(qn("w:val"), "continue") == "continue"
+                paragraphs = () if goes_on else tuple(item for item in inside if isinstance(item, Paragraph))
+                columns = max(1, _count(cell.find(f"{qn('w:tcPr')}/{qn('w:gridSpan')}")))
+                cells.append(Cell(paragraphs, columns, goes_on and bool(rows)))
             if begins and rows:
                 yield Table(tuple(rows), heads)
                 rows = rows[:1] if heads else []

@@ -190,7 +190,7 @@ def _table(table: Table, styles: _Styles, pages: _Pages) -> Flowable:
     count = max(sum(cell.columns for cell in row) for row in table.rows)
     widths, scale = _widths(table, count, pages.room, styles.points)
     style = styles.cell(scale)
-    rows, looks = list[list[Any]](), [("GRID", (0, 0), (-1, -1), 0.4, colors.grey), ("VALIGN", (0, 0), (-1, -1), "TOP")]
+    rows, looks = list[list[Any]](), [*_lines_of(table), ("VALIGN", (0, 0), (-1, -1), "TOP")]
     looks += [(f"{side}PADDING", (0, 0), (-1, -1), _PADDING) for side in ("LEFT", "RIGHT")]
     for number, row in enumerate(table.rows):
         cells = list[Any]()
@@ -209,6 +209,25 @@ def _table(table: Table, styles: _Styles, pages: _Pages) -> Flowable:
         rows.append(cells + [""] * (count - len(cells)))
     heads, apart = int(table.heads), _APART * styles.points
     return LongTable(rows, colWidths=widths, style=TableStyle(looks), repeatRows=heads, splitInRow=1, spaceAfter=apart)
+
+
+def _lines_of(table: Table) -> list[Any]:
+    """Return the lines between the cells, none of them through cells that are one.
+
+    Those are no spans: reportlab does not part spans where a page ends.
+    """
+    line = (0.4, colors.grey)
+    if not any(cell.goes_on for row in table.rows for cell in row):
+        return [("GRID", (0, 0), (-1, -1), *line)]
+    looks: list[Any] = [("LINEABOVE", (0, 0), (-1, 0), *line), ("LINEBEFORE", (0, 0), (-1, -1), *line)]
+    looks += [("LINEAFTER", (0, 0), (-1, -1), *line), ("LINEBELOW", (0, -1), (-1, -1), *line)]
+    for number, row in enumerate(table.rows[1:]):
+        at = 0
+        for cell in row:
+            if not cell.goes_on:
+                looks.append(("LINEBELOW", (at, number), (at + cell.columns - 1, number), *line))
+            at += cell.columns
+    return looks
 
 
 def _widths(table: Table, count: int, room: float, points: float) -> tuple[list[float], float]:

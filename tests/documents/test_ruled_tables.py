@@ -1,0 +1,159 @@
+"""Cells that rules or white part: merged heads and labels, cells of several lines, tables that run up the page."""
+
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import docx
+import pytest
+from reportlab.lib.pagesizes import A4
+from reportlab.lib.styles import getSampleStyleSheet
+from reportlab.pdfgen.canvas import Canvas
+from reportlab.platypus import Paragraph, SimpleDocTemplate, Table, TableStyle
+
+from core.documents.formats.word import save_as_pdf
+from core.documents.reader import ProcessReader
+from core.documents.tables import find_tables
+from core.domain import tables as domain
+from core.domain.documents import BlockKind, Page
+from core.domain.settings import Settings
+
+Read = Callable[[Path], list[Page]]
+SMALL = getSampleStyleSheet()["BodyText"].clone("small", fontSize=9, leading=10.5, spaceBefore=0, spaceAfter=0)
+RATES = [
+    ["Quay", "Berth", "Summer", "Winter"],
+    ["East", "short", "41.00", "22.00"],
+    ["", "long", "63.00", "35.00"],
+    ["West", "short", "44.50", "24.00"],
+    ["", "long", "71.00", "38.50"],
+]
+DUTIES = [
+    ["Duty", "Who", "By when"],
+    ["Cleaning of the sluice gates and their rails", "Warden", "each Monday, before the first boat is let through"],
+    ["Reading of the gauge", "Warden on duty, or whoever stands in", "daily"],
+    ["Test of the alarm", "Electrician", "every three months, and after each flood"],
+]
+
+
+@pytest.fixture(scope="module")
+def read(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Read]:
+    reader = ProcessReader(Settings(data_dir=tmp_path_factory.mktemp("data")))
+    yield lambda path: list(reader.read(path, range(reader.open(path).page_count)))
+    reader.close()
+
+
+def _written(path: Path, rows: Sequence[Sequence[str]], *looks: Any, widths: Sequence[float] | None = None) -> Path:
+    drawn = [[Paragraph(cell, SMALL) if widths else cell for cell in row] for row in rows]
+    look = TableStyle([("FONTSIZE", (0, 0), (-1, -1), 9), ("VALIGN", (0, 0), (-1, -1), "MIDDLE"), *looks])
+    above = Paragraph("What the harbour asks, in euro.", SMALL)
+    SimpleDocTemplate(str(path), pagesize=A4).build([above, Table(drawn, colWidths=widths, style=look)])
+    return path
+
+
+def _cells(table: domain.Table) -> dict[tuple[str, str], str]:
+    return {(table.rows[cell.row].path, table.columns[cell.column].path): cell.text for cell in table.body}
+
+
+GRID = ("GRID", (0, 0), (-1, -1), 0.5, "black")
+
+
+def test_a_label_beside_several_rows_is_that_of_each(read: Read, tmp_path: Path) -> None:
+    for align in ("TOP", "MIDDLE", "BOTTOM"):
+        looks = [GRID, ("SPAN", (0, 1), (0, 2)), ("SPAN", (0, 3), (0, 4)), ("VALIGN", (0, 0), (-1, -1), align)]
+        [page] = read(_written(tmp_path / f"{align}.pdf", RATES, *looks))
+        [table] = find_tables("d", [page])
+        assert table.ruled and table.is_sure
+        cells = _cells(table)
+        assert cells["East: long", "Winter"] == "35.00" and cells["West: short", "Summer"] == "44.50"
+    assert "East\tshort\t41.00\t22.00\n" in page.text
+
+
+def test_heads_of_two_rows_are_read_by_the_cells_that_they_cover(read: Read, tmp_path: Path) -> None:
+    rows = [["Fund", "2024", "", "2025", ""], ["", "In", "Out", "In", "Out"], ["Roof", "410", "385", "420", "431"]]
+    spans = [("SPAN", (0, 0), (0, 1)), ("SPAN", (1, 0), (2, 0)), ("SPAN", (3, 0), (4, 0))]
+    [page] = read(_written(tmp_path / "a.pdf", [*rows, ["Hall", "12", "9", "15", "11"]], GRID, *spans))
+    [table] = find_tables("d", [page])
+    assert [one.path for one in table.columns] == ["Fund", "2024: In", "2024: Out", "2025: In", "2025: Out"]
+    assert _cells(table)["Roof", "2025: In"] == "420" and _cells(table)["Hall", "2024: Out"] == "9"
+    heads = {block.column_heads for block in page.blocks if block.kind is BlockKind.TABLE_ROW}
+    assert heads == {"", "Fund | 2024 In | 2024 Out | 2025 In | 2025 Out"}
+
+
+def test_a_row_that_covers_all_columns_heads_those_below_it_and_empty_cells_stay_empty(
+    read: Read, tmp_path: Path
+) -> None:
+    rows = [
+        ["Boat", "Night", "Month"],
+        ["Summer", "", ""],
+        ["short", "18", "410"],
+        ["Winter", "", ""],
+        ["short", "", "255"],
+    ]
+    spans = [("SPAN", (0, 1), (2, 1)), ("SPAN", (0, 3), (2, 3))]
+    [table] = find_tables("d", read(_written(tmp_path / "a.pdf", rows, GRID, *spans)))
+    assert _cells(table) == {
+        ("Summer: short", "Night"): "18", ("Summer: short", "Month"): "410", ("Winter: short", "Month"): "255",
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("ruled", [True, False])
+def test_a_cell_of_several_lines_is_one_cell(read: Read, tmp_path: Path, ruled: bool) -> None:
+    looks = [GRID] if ruled else [("LINEBELOW", (0, 0), (-1, 0), 0.8, "black")]
+    [page] = read(_written(tmp_path / "a.pdf", DUTIES, *looks, widths=[110, 100, 120]))
+    [table] = find_tables("d", [page])
+    cells = _cells(table)
+    assert cells["Cleaning of the sluice gates and their rails", "By when"].startswith("each Monday, before the first")
+    assert cells["Reading of the gauge", "Who"] == "Warden on duty, or whoever stands in"
+    assert "\t".join(DUTIES[3]) in page.text
+
+
+def test_dense_rows_without_rules_stay_rows_of_their_own(read: Read, tmp_path: Path) -> None:
+    rows = [["Item", "2024", "2025"], *([f"Fee {number}", str(10 + number), str(20 + number)] for number in range(6))]
+    looks = [("TOPPADDING", (0, 0), (-1, -1), 0), ("BOTTOMPADDING", (0, 0), (-1, -1), 0)]
+    [table] = find_tables("d", read(_written(tmp_path / "a.pdf", rows, *looks)))
+    assert not table.ruled and _cells(table)["Fee 3", "2025"] == "23"
+
+
+def test_two_columns_of_prose_in_a_frame_are_no_table(read: Read, tmp_path: Path) -> None:
+    prose = " ".join(
+        f"The warden of lock {number} reads its gauge each morning and writes it down." for number in range(9)
+    )
+    rows = [["English", "Deutsch"], [prose, prose]]
+    [page] = read(_written(tmp_path / "a.pdf", rows, GRID, widths=[230, 230]))
+    assert prose in " ".join(page.text.split())
+
+
+@pytest.mark.parametrize("turn", [90, -90])
+def test_a_table_that_runs_up_or_down_the_page_keeps_its_columns(read: Read, tmp_path: Path, turn: int) -> None:
+    canvas = Canvas(str(tmp_path / "a.pdf"), pagesize=A4)
+    canvas.translate(300, 420)
+    canvas.rotate(turn)
+    for row, cells in enumerate([["Bolt", "K3", "K4"], ["Cap", "35", "40"], ["Rod", "62", "70"], ["Sump", "11", "12"]]):
+        for column, text in enumerate(cells):
+            canvas.drawString(-150 + 110 * column, -20 * row, text)
+    canvas.save()
+    [table] = find_tables("d", read(tmp_path / "a.pdf"))
+    assert table.is_sure and _cells(table)["Rod", "K4"] == "70" and _cells(table)["Sump", "K3"] == "11"
+
+
+def test_heads_that_repeat_below_two_others_belong_to_each(read: Read, tmp_path: Path) -> None:
+    rows = [["", "Sales", "", "Profit", ""], ["Part", "2026", "2025", "2026", "2025"]]
+    rows += [["Flour", "214.6", "201.3", "18.2", "16.9"], ["Oats", "96.1", "99.7", "7.4", "9.8"]]
+    looks = [("SPAN", (1, 0), (2, 0)), ("SPAN", (3, 0), (4, 0)), ("ALIGN", (1, 0), (-1, 0), "CENTER")]
+    looks.append(("ALIGN", (1, 1), (-1, -1), "RIGHT"))
+    [table] = find_tables("d", read(_written(tmp_path / "a.pdf", rows, *looks)))
+    assert _cells(table)["Oats", "Profit: 2025"] == "9.8"
+
+
+def test_cells_that_a_word_file_merges_over_rows_are_one(read: Read, tmp_path: Path) -> None:
+    document = docx.Document()
+    table = document.add_table(rows=len(RATES), cols=4)
+    for row, texts in enumerate(RATES):
+        for column, text in enumerate(texts):
+            table.cell(row, column).text = text
+    for first in (1, 3):
+        table.cell(first, 0).merge(table.cell(first + 1, 0))
+    document.save(str(tmp_path / "rates.docx"))
+    save_as_pdf(tmp_path / "rates.docx", tmp_path / "rates.pdf")
+    [found] = find_tables("d", read(tmp_path / "rates.pdf"))
+    assert _cells(found)["West: long", "Summer"] == "71.00" and _cells(found)["East: long", "Winter"] == "35.00"
