@@ -18,9 +18,9 @@ from core.figures.asked import Date, Form, Wanted, dates_of, wanted_of
 from core.figures.cells import Ranking, Weights, figure_of, rank
 from core.figures.computations import computation_of
 from core.figures.gates import Gates, features_of, shipped_gates
-from core.text.numbers import printed_figure
+from core.text.numbers import printed_figure, quantities
 from core.text.stating import FEWEST_OF_A_SERIES, MOST_OPERANDS, NotComputableError, statement
-from core.text.terms import words
+from core.text.terms import content_terms, words
 
 _TRIED = 8
 _YEAR = re.compile(r"\b(?:19|20)\d\d\b")
@@ -77,6 +77,8 @@ def computed(
     if asked.than is None:
         operands = finder.pair(asked) if len(asked.operands) == 2 else finder.series(asked)
     if operands is None or not _alike(asked.form, operands.figures):
+        return Computed()
+    if len(asked.operands) == 1 and asked.form in (Form.GROWTH, Form.CHANGE) and not _of_one_head(operands.figures):
         return Computed()
     told = _share_named(Question(question, known), operands.figures)
     if asked.form is Form.SERIES and len(operands.figures) < FEWEST_OF_A_SERIES:
@@ -337,6 +339,18 @@ def _alike(form: Form, figures: Sequence[Figure]) -> bool:
         if len(figures) == 1:
             return True
     return len(figures) > 1 and (len(units) < 2 or (form is Form.RATIO and "%" not in units))
+
+
+def _of_one_head(figures: Sequence[Figure]) -> bool:
+    """Whether the heads of one page's figures say the same but for their dates: "Change in sales" is no sales."""
+    pages = {(figure.document_id, figure.page_index) for figure in figures}
+    return len(pages) > 1 or len({_without_dates(figure.column) for figure in figures}) == 1
+
+
+def _without_dates(text: str) -> frozenset[str]:
+    for date in {quantity.text for quantity in quantities(text) if quantity.kind == "date"}:
+        text = text.replace(date, " ")
+    return frozenset(content_terms(text))
 
 
 def _missing(asked: Wanted, tables: Sequence[Table]) -> str:

@@ -100,10 +100,9 @@ def about_answer(turn: Turn) -> tuple[AnswerPart, ...]:
             continue
         shown.add(one.quotation)
         start = one.start - starts[one.number] if one.number in starts else None
-        parts += [
-            AnswerPart(f"{one.document_name}, page {one.page_label}", kind=PartKind.NOTE),
-            AnswerPart(one.quotation, (one.number,), PartKind.VERBATIM, start),
-        ]
+        where = AnswerPart(f"{one.document_name}, page {one.page_label}", kind=PartKind.NOTE)
+        quoted = AnswerPart(one.quotation, (one.number,), PartKind.VERBATIM, start)
+        parts += [AnswerPart("\n\n"), where, AnswerPart("\n\n"), quoted]
     return tuple(parts) if turn.final_citations else (AnswerPart(_standing(turn)),)
 
 

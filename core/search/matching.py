@@ -26,6 +26,7 @@ _GENERIC = frozenset(
 )
 """Words of file names and titles that name nothing."""
 _NAMED_FIELDS = ("title", "company", "author", "document type")
+_NAMED_BY_A_WORD = ("company", "author")
 WORTH_OF_A_NAME = 0.75
 WORTH_OF_A_WORD = 0.3
 LIKENESS_OF_NAMES = 0.9
@@ -87,9 +88,10 @@ def with_capitals(question: str, documents: Sequence[Document], opening: Callabl
     """The question with a capital for each name of a document that was typed without ("orlan" of "Orlan 2023.pdf").
 
     ``opening``: the first words of a document, which tell a name from a common word: they have it with a capital only.
-    All in capitals it tells nothing ("PURSUANT TO SECTION 13"), unless the file is called by it ("BASF 2023.pdf").
+    All in capitals it tells nothing ("PURSUANT TO SECTION 13"), unless the file is called by it ("BASF 2023.pdf"). A
+    word of a title alone is none: "residential capacity" does not name "The Limes Residential Home".
     """
-    names = {one.id: _names_of(one.name, _values(one, _NAMED_FIELDS)) for one in documents}
+    names = {one.id: _names_of(one.name, _values(one, _NAMED_BY_A_WORD)) for one in documents}
 
     def as_written(match: re.Match[str]) -> str:
         word, bare = match.group(), stem(match.group())

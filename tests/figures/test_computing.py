@@ -126,3 +126,15 @@ def test_one_row_of_several_years_reports_is_compared_and_never_surely() -> None
     assert computed(question, [quarter, reports[1]], kin=kin).stated is None, "a quarter is no year"
     restated = replace(other, document_id="b")
     assert computed(question, [*reports, restated], kin=kin).stated is None, "nor which of two figures holds"
+
+
+def test_no_change_is_computed_with_a_column_that_is_itself_a_change() -> None:
+    rows = (
+        ("", "Floor space (2003)", "Change in floor space (as of 2007)"),
+        ("East", "1,342", "37"),
+        ("West", "980", "29"),
+    )
+    asked = "By what percentage did floor space in the East change from 2003 to 2007?"
+    assert computed(asked, [table_of(rows, "Floor space of the town")]).stated is None
+    alike = (("", "Floor space (2003)", "Floor space (as of 2007)"), *rows[1:])
+    assert computed(asked, [table_of(alike, "Floor space of the town")]).stated is not None

@@ -27,6 +27,7 @@ def test_where_an_answer_comes_from_is_told_without_a_search(world: Any, asked: 
     assert len(one.search.plans) == searches and told.citations == answered.citations
     assert [part.text for part in told.parts if part.verbatim] == [answered.citations[-1].quotation], "the sentence"
     assert f"{answered.verdict.confidence:.0%} sure" in told.parts[0].text
+    assert told.answer.split("\n\n")[1] == "Service contract.pdf, page 1", "each part is a paragraph"
     assert any(part.text == "Service contract.pdf, page 1" for part in told.parts if part.kind is PartKind.NOTE)
 
 

@@ -43,6 +43,9 @@ def test_a_name_typed_in_small_letters_gets_its_capital_and_a_common_word_none()
     assert named_documents(read, library, surely=True) == ("marrow-2023.pdf",)
     opening["lease.pdf"] = "LEASE AGREEMENT"
     assert with_capitals(asked, library, opening.__getitem__) == read.replace("lease", "Lease"), "a file's name"
+    home = [document("inspection.pdf", title="The Limes Residential Home")]
+    asked = "how did residential capacity change?"
+    assert with_capitals(asked, home, {"inspection.pdf": "The Limes Residential Home"}.__getitem__) == asked
     titled = [document("statement.pdf", title="REPORT PURSUANT TO SECTION 13")]
     asked = "what does the section on fees say?"
     assert with_capitals(asked, titled, {"statement.pdf": "REPORT PURSUANT TO SECTION 13"}.__getitem__) == asked
