@@ -1,4 +1,4 @@
-"""Commands on the library: `add`, `retry`, `list` and `remove`."""
+"""Commands on the library: `add`, `retry`, `list`, `rename` and `remove`."""
 
 import sys
 from collections.abc import Callable
@@ -156,4 +156,21 @@ def remove(name: str, purge_answers: bool) -> int:
     return ANSWERED
 
 
-COMMANDS = (add, retry, list_documents, remove)
+@click.command(cls=Command)
+@name_argument
+@click.argument("new_name")
+def rename(name: str, new_name: str) -> int:
+    """Give a document another name.
+
+    NAME is its name or id.
+    """
+    if not new_name.strip():
+        return complain("A document needs a name.")
+    with opened(working_settings()) as pincite:
+        document = pincite.library.find(name)
+        pincite.library.rename(document.id, new_name)
+        tell(f"{document.name} ({document.id[:12]}) is now called {pincite.library.get(document.id).name}.")
+    return ANSWERED
+
+
+COMMANDS = (add, retry, list_documents, rename, remove)

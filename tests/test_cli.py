@@ -272,6 +272,11 @@ def test_documents_are_added_listed_and_removed(run: Run, samples: Path) -> None
     again = run("add", samples / "service-contract.pdf")
     assert again.status == 0 and "already" in again.err
     assert run("list").out.count("service-contract.pdf") == 1
+    beginning = run("list").out.split()[-1]
+    assert "is now called Lift contract.pdf" in run("rename", beginning, "Lift contract.pdf").out
+    assert_one_clear_line(run("rename", "lift contract", " "), "needs a name")
+    assert "Lift contract.pdf" in run("list").out and "service-contract.pdf" not in run("list").out
+    assert run("rename", "lift contract", "service-contract.pdf").status == 0
     assert run("remove", "service-contract.pdf").status == 0
     assert "no documents" in run("list").out
     assert_one_clear_line(run("remove", "service-contract.pdf"), "service-contract.pdf")
