@@ -22,6 +22,8 @@ class _Level:
     text: str
     in_figures: bool
     """Numbers of other levels in it are written so, too."""
+    restart: int
+    """It begins anew after a number of this level or a higher one (1 = top); 0: it never does."""
 
 
 class Numbering:
@@ -58,7 +60,8 @@ class Numbering:
             counts.setdefault(level, levels[level].start if level in levels else 1)
         counts[at] = counts.get(at, levels[at].start - 1) + 1
         for deeper in [level for level in counts if level > at]:
-            del counts[deeper]
+            if at < (levels[deeper].restart if deeper in levels else deeper):
+                del counts[deeper]
         if levels[at].form == "bullet":
             return BULLET
         return _PLACE.sub(lambda place: self._at(int(place[1]) - 1, at, counts, levels), levels[at].text).strip()
@@ -87,15 +90,17 @@ def written(count: int, form: str) -> str:
 
 
 def _levels(element: BaseOxmlElement) -> dict[int, _Level]:
-    return {
-        _whole(value(level, "w:ilvl")): _Level(
+    found = {}
+    for level in element.iterchildren(qn("w:lvl")):
+        at = _whole(value(level, "w:ilvl"))
+        found[at] = _Level(
             _whole(_child_value(level, "w:start"), 1),
             _child_value(level, "w:numFmt") or "decimal",
             _child_value(level, "w:lvlText"),
             level.find(qn("w:isLgl")) is not None,
+            min(_whole(_child_value(level, "w:lvlRestart"), at), at),
         )
-        for level in element.iterchildren(qn("w:lvl"))
-    }
+    return found
 
 
 def value(element: BaseOxmlElement, name: str = "w:val") -> str:
