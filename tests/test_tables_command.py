@@ -115,6 +115,7 @@ def test_a_guessed_structure_is_not_exported(
     library: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("core.documents.tables._fits", lambda table: False)
     for form in ("--csv", "--xlsx"):
         assert cli.main(["tables", "--data-dir", str(library), "turned.pdf", form]) == 0
         assert "page 1" in capsys.readouterr().err
@@ -129,3 +130,11 @@ def test_a_guessed_structure_is_not_exported(
     assert cli.main(["tables", "--data-dir", str(library), "turned.pdf"]) == 0
     shown = capsys.readouterr().out
     assert "could not be read with certainty" in shown and all(text in shown for row in TURNED for text in row)
+
+
+def test_a_table_that_runs_up_the_page_is_exported_with_its_structure(
+    library: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert _run(library, "turned.pdf", "--csv") == 0 and not capsys.readouterr().err
+    rows = list(csv.DictReader((tmp_path / "turned-tables.csv").read_text(encoding="utf-8-sig").splitlines()))
+    assert [row["text"] for row in rows if (row["row_label"], row["column_label"]) == ("Net profit", "2020")] == ["7.0"]

@@ -132,13 +132,23 @@ def _number_of(text: str) -> str:
     return match["number"].casefold() if match else ""
 
 
+def _name_before_number(text: str) -> str:
+    """Return what is before the number that a text begins with: "§" of "§ 7 Boats …"; empty if it begins with none."""
+    match = _NUMBER.match(text)
+    return text[: match.start("number")].strip().casefold() if match else ""
+
+
 def _run(places: Sequence[tuple[Page, Block]], at: int, number: str) -> Iterator[tuple[Page, Block]]:
     """From a block to the next that begins something else."""
     own, length = places[at][1], 0
+    called = _name_before_number(places[at][0].text[own.start : own.end])
     for page, block in places[at:]:
+        text = page.text[block.start : block.end]
         begins = block.kind in _STRUCTURAL and block is not own
-        inside = _number_of(page.text[block.start : block.end]).startswith(f"{number.casefold()}.")
+        inside = _number_of(text).startswith(f"{number.casefold()}.")
         if begins and not inside and (block.kind is BlockKind.HEADING or own.kind is BlockKind.LIST_ITEM):
+            return
+        if called and block is not own and not inside and _name_before_number(text) == called:
             return
         yield page, block
         length += block.end - block.start

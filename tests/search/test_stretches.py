@@ -69,3 +69,10 @@ def test_a_number_inside_a_title_is_part_of_it() -> None:
     assert {title_of(one) for one in ("Clause 3 – Price", "3. Price", "C. Price", "IV. Price", "§ 4 Price")} == {
         "Price"
     }
+
+
+def test_a_clause_ends_where_the_next_of_its_name_begins() -> None:
+    lines = ["Article II. Members", "§ 3 Members pay a fee.", "It is due in May.", "§ 4 A member leaves by letter."]
+    clauses = [page(0, "1", *((line, PARAGRAPH) for line in lines), ("Article III. Boats", PARAGRAPH))]
+    assert [one.text for one in numbered("§ 3", clauses)] == ["§ 3 Members pay a fee.\nIt is due in May."]
+    assert [one.text for one in numbered("article II", clauses)] == ["\n".join(lines)]
