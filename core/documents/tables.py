@@ -269,7 +269,10 @@ def _ruled(draft: _TableDraft, above: Table | None) -> Table | None:
         if above is not None and above.ruled and len(above.columns) == width:
             return replace(read_grid(cells, above=above), ruled=True, confidence=RULED)
     caption = "\n".join(draft.caption)
-    table = replace(read_grid(cells, caption=caption, heads=heads), ruled=True, confidence=RULED)
+    body = (cell for row in draft.rows for cell in row.cells if cell.row >= heads)
+    shared = any(max(cell.rows, cell.columns) > 1 and printed_figure(cell.text) is not None for cell in body)
+    sure = DOUBTED if shared else RULED  # of which row or column a figure is that stands in several, nobody can say
+    table = replace(read_grid(cells, caption=caption, heads=heads), ruled=True, confidence=sure)
     return _as_going_on(table, above) if above is not None and not caption else table
 
 

@@ -1,6 +1,7 @@
 """What tables say to a question: the cell that it asks for, or what it wants computed, and how likely that is right."""
 
 import re
+import unicodedata
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeAlias
@@ -34,9 +35,9 @@ OF_A_TRADE = 0.5
 ADDRESSED = 0.92
 """That a cell is right whose row and column say all that a question asks, and whose row says no more: 79 of 81 cases of
 open questions were (`python -m benchmarks gates`), and so few show no more."""
-MOST_MARKS, LONGEST_MARK, MARKED = 3, 4, 0.8
-"""Number and length of the different cells of a table of marks, and the probability of one whose row and column are
-named whole: no labelled data tell it, and of six such questions about our own tables six were right."""
+MARKED = 0.55
+"""Of a tick or a cross whose row and column a question for yes or no names: no answer, and the first that is shown."""
+_MARK = re.compile(r"\b(?:CHECK MARK|CROSS MARK|BALLOT|MULTIPLICATION X|SALTIRE)\b")
 ADDRESSED_WORDS, CROSSED = 0.85, 0.5
 """The same of a cell of words, of which 22 of 25 were, and where most of a question is said so, 27 of 57."""
 
@@ -211,14 +212,15 @@ def stated_cell(question: str, tables: Sequence[Table], *, known: Iterable[str] 
 
 
 def stated_mark(question: str, tables: Sequence[Table]) -> Stated | None:
-    """Return the cell of a table of marks, or of yes and no, that a question for yes or no names by row and column.
+    """Return the tick or cross that a question for yes or no names by its row and column.
 
-    Such a table has no more than MOST_MARKS different cells, all of them short.
+    It is shown with its row and heads, and never as an answer: whether a tick says yes to what is asked ("Is it
+    excluded?") its table does not tell.
     """
     marks = [table for table in tables if _is_of_marks(table)]
     ranking = rank(question, marks) if marks else None
     at = crossing(ranking, marks, least=0.0) if ranking else None
-    if ranking is None or at is None:
+    if ranking is None or at is None or not is_mark(ranking.places[at].cell.text):
         return None
     place = ranking.places[at]
     return Stated(place.cell.text, (), MARKED, cell=words_of(marks[place.table], place.cell))
@@ -226,8 +228,12 @@ def stated_mark(question: str, tables: Sequence[Table]) -> Stated | None:
 
 def _is_of_marks(table: Table) -> bool:
     texts = [cell.text for cell in table.body if cell.text]
-    few = len(set(texts)) <= MOST_MARKS < len(texts) and all(len(text) <= LONGEST_MARK for text in texts)
-    return few and all(cell.value is None for cell in table.body)
+    return 2 * sum(map(is_mark, texts)) > len(texts)
+
+
+def is_mark(text: str) -> bool:
+    """Say whether a text is one sign that Unicode calls a check mark, a cross or a ballot."""
+    return len(text) == 1 and bool(_MARK.search(unicodedata.name(text, "")))
 
 
 def stated_words(question: str, tables: Sequence[Table], known: Iterable[str] = ()) -> Stated | None:

@@ -40,7 +40,11 @@ class Found:
 
     @classmethod
     def of_figure(cls, part: AnswerPart, evidence: Sequence[Evidence]) -> "Found | None":
-        """Return the cell of a stated figure, or the first that it is computed from, if a cited passage contains it."""
+        """Return the stated cell, or the first that it is computed from, if a cited passage contains it."""
+        if part.kind is PartKind.HEADLINE and part.start is not None:
+            end = part.start + len(part.text)
+            cited = (item for item in evidence if item.number in part.numbers)
+            return next((cls(item, part.start, end, Span(part.start, end)) for item in cited), None)
         for figure in part.figures:
             for item in evidence:
                 passage = item.passage

@@ -1,5 +1,6 @@
 """Cells that rules or white part: merged heads and labels, cells of several lines, tables that run up the page."""
 
+import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,7 @@ from core.documents.formats.word import save_as_pdf
 from core.documents.reader import ProcessReader
 from core.documents.tables import find_tables
 from core.domain import tables as domain
-from core.domain.documents import BlockKind, Page
+from core.domain.documents import BlockKind, Page, PageStatus
 from core.domain.settings import Settings
 
 Read = Callable[[Path], list[Page]]
@@ -43,7 +44,10 @@ def read(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Read]:
 
 
 def _written(path: Path, rows: Sequence[Sequence[str]], *looks: Any, widths: Sequence[float] | None = None) -> Path:
-    drawn = [[Paragraph(cell, SMALL) if widths else cell for cell in row] for row in rows]
+    bold = [f"<b>{cell}</b>" for cell in rows[0]]
+    drawn = [
+        [Paragraph(cell, SMALL) if widths else cell for cell in row] for row in ([bold, *rows[1:]] if widths else rows)
+    ]
     look = TableStyle([("FONTSIZE", (0, 0), (-1, -1), 9), ("VALIGN", (0, 0), (-1, -1), "MIDDLE"), *looks])
     above = Paragraph("What the harbour asks, in euro.", SMALL)
     SimpleDocTemplate(str(path), pagesize=A4).build([above, Table(drawn, colWidths=widths, style=look)])
@@ -107,20 +111,64 @@ def test_a_cell_of_several_lines_is_one_cell(read: Read, tmp_path: Path, ruled: 
     assert "\t".join(DUTIES[3]) in page.text
 
 
-def test_dense_rows_without_rules_stay_rows_of_their_own(read: Read, tmp_path: Path) -> None:
-    rows = [["Item", "2024", "2025"], *([f"Fee {number}", str(10 + number), str(20 + number)] for number in range(6))]
-    looks = [("TOPPADDING", (0, 0), (-1, -1), 0), ("BOTTOMPADDING", (0, 0), (-1, -1), 0)]
+@pytest.mark.parametrize("apart", [0, 9])
+def test_dense_rows_without_rules_stay_rows_of_their_own(read: Read, tmp_path: Path, apart: int) -> None:
+    rows = [["Name", "Role", "Town"], *([f"Ann {place}", "Clerk", f"Kiel {place}"] for place in "ABCDEFGHI")]
+    rows[5][1] = ""
+    looks: list[Any] = [("TOPPADDING", (0, 0), (-1, -1), 0), ("BOTTOMPADDING", (0, 0), (-1, -1), 0)]
+    looks += [("FONTNAME", (0, 0), (-1, 0), "Helvetica-Bold")]
+    looks += [("TOPPADDING", (0, row), (-1, row), apart) for row in (1, 4, 7)]
     [table] = find_tables("d", read(_written(tmp_path / "a.pdf", rows, *looks)))
-    assert not table.ruled and _cells(table)["Fee 3", "2025"] == "23"
+    assert not table.ruled and _cells(table)["Ann F", "Town"] == "Kiel F"
 
 
-def test_two_columns_of_prose_in_a_frame_are_no_table(read: Read, tmp_path: Path) -> None:
+def test_rules_around_several_rows_are_not_around_one(read: Read, tmp_path: Path) -> None:
+    rows = [
+        ["Month", "High", "Low"],
+        *([month, f"39{at}", f"34{at}"] for at, month in enumerate(("April", "May", "June"))),
+    ]
+    looks = [("BOX", (0, 0), (-1, -1), 0.5, "black"), ("LINEBELOW", (0, 0), (-1, 0), 0.5, "black")]
+    looks += [("LINEAFTER", (0, 0), (-1, -1), 0.5, "black")]
+    [table] = find_tables("d", read(_written(tmp_path / "a.pdf", rows, *looks)))
+    assert not table.ruled and _cells(table)["May", "Low"] == "341"
+
+
+def test_a_figure_over_several_rows_or_columns_makes_a_table_doubtful(read: Read, tmp_path: Path) -> None:
+    rows = [["Ward", "Beds", "Budget"], ["East", "12", "300"], ["West", "15", ""], ["North", "9", "100"]]
+    [table] = find_tables("d", read(_written(tmp_path / "a.pdf", rows, GRID, ("SPAN", (2, 1), (2, 2)))))
+    assert table.ruled and not table.is_sure
+
+
+def test_tables_within_the_cells_of_another_are_read_by_themselves(read: Read, tmp_path: Path) -> None:
+    inner = [
+        [Table([["Item", "Price"], [name, "12"]], style=TableStyle([GRID])) for name in pair] for pair in ("AB", "CD")
+    ]
+    SimpleDocTemplate(str(tmp_path / "a.pdf"), pagesize=A4).build([Table(inner, style=TableStyle([GRID]))])
+    [page] = read(tmp_path / "a.pdf")
+    assert page.status is PageStatus.TEXT and sorted(page.text.split()) == sorted(
+        "A B C D".split() + ["Item", "Price", "12"] * 4
+    )
+
+
+def test_paper_with_a_grid_is_no_table_and_takes_no_time(read: Read, tmp_path: Path) -> None:
+    canvas = Canvas(str(tmp_path / "a.pdf"), pagesize=A4)
+    for at in range(0, 804, 12):
+        canvas.line(at, 0, at, 800)
+        canvas.line(0, at, 800, at)
+    canvas.setFont("Helvetica", 8)
+    canvas.drawString(100, 399, "A curve of the tide at the old quay.")
+    canvas.save()
+    started = time.perf_counter()
+    [page] = read(tmp_path / "a.pdf")
+    assert "tide at the old quay" in page.text and time.perf_counter() - started < 10
+
+
+def test_prose_in_a_frame_is_no_table(read: Read, tmp_path: Path) -> None:
     prose = " ".join(
         f"The warden of lock {number} reads its gauge each morning and writes it down." for number in range(9)
     )
-    rows = [["English", "Deutsch"], [prose, prose]]
-    [page] = read(_written(tmp_path / "a.pdf", rows, GRID, widths=[230, 230]))
-    assert prose in " ".join(page.text.split())
+    [page] = read(_written(tmp_path / "a.pdf", [["English", "Deutsch"], [prose, prose]], GRID, widths=[230, 230]))
+    assert prose in " ".join(page.text.split()) and not find_tables("d", [page])
 
 
 @pytest.mark.parametrize("turn", [90, -90])

@@ -88,7 +88,8 @@ def arrange(page: PageWords, rules: NDArray[np.float64] = NO_RULES) -> list[Line
     if page.turns.any():
         turn = int(np.bincount(page.turns, weights=list(map(len, page.texts)), minlength=4).argmax())
     boxes = _turned(page.boxes, turn, page.width, page.height)
-    tables = ruled_tables(_turned(rules, turn, page.width, page.height), boxes)
+    figures = np.fromiter((not _LETTERS.search(text) for text in page.texts), np.bool_, len(page.texts))
+    tables = ruled_tables(_turned(rules, turn, page.width, page.height), boxes, figures)
     cells = _cells_of(tables, boxes)
     segments = _segments(page, turn, boxes, cells)
     framed = [segment for segment in segments if cells[segment.start, 0] >= 0]
@@ -105,11 +106,11 @@ def arrange(page: PageWords, rules: NDArray[np.float64] = NO_RULES) -> list[Line
     stands_for = {id(frame): number for number, frame in enumerate(frames)}
     lines: list[Line] = []
     for zone, found in enumerate(_zones([*straight, *frames], right_to_left, depth=0)):
-        for row in _rows(found, right_to_left):
+        for row in by_rows(found, right_to_left):
             beside = [segment for segment in row if id(segment) not in stands_for]
             lines += [Line(_joined(beside), zone)] if beside else []
             for number in (stands_for[id(segment)] for segment in row if id(segment) in stands_for):
-                lines += _ruled_rows(tables[number], own[number], cells, zone, right_to_left)
+                lines += _ruled_rows(tables[number], own[number], cells, zone, right_to_left, page.turns != turn)
     return _down(lines) + [Line([segment], STRAY) for segment in stray]
 
 
@@ -133,13 +134,23 @@ def _frame(own: Sequence[Segment], table: RuledTable) -> Segment:
 
 
 def _ruled_rows(
-    table: RuledTable, own: Sequence[Segment], cells: NDArray[np.int64], zone: int, right_to_left: bool
+    table: RuledTable,
+    own: Sequence[Segment],
+    cells: NDArray[np.int64],
+    zone: int,
+    right_to_left: bool,
+    aside: NDArray[np.bool_],
 ) -> list[Line]:
-    """Return the rows of a table with rules; a cell's segments follow each other as they are read."""
+    """Return the rows of a table with rules; a cell's segments follow each other as they are read.
+
+    ``aside`` says which words run another way than the page: they follow each other as the file has them.
+    """
     rows: dict[int, list[tuple[Place, list[Segment]]]] = {}
     for cell in sorted({int(cells[one.start, 1]) for one in own}):
         inside = [one for one in own if cells[one.start, 1] == cell]
-        read = [one for row in _rows(inside, right_to_left) for one in row]
+        read = [one for row in by_rows(inside, right_to_left) for one in row]
+        if aside[[one.start for one in inside]].any():
+            read = sorted(inside, key=attrgetter("start"))
         rows.setdefault(table.places[cell].row, []).append((table.places[cell], read))
     lines = []
     for _, row in sorted(rows.items()):
@@ -247,7 +258,7 @@ def _segments(page: PageWords, turn: int, boxes: NDArray[np.float64], cells: NDA
     ]
 
 
-def _rows(segments: Sequence[Segment], right_to_left: bool) -> Iterator[list[Segment]]:
+def by_rows(segments: Sequence[Segment], right_to_left: bool) -> Iterator[list[Segment]]:
     """Gather segments that stand at one height, top to bottom."""
     row: list[Segment] = []
     start = largest = 0.0

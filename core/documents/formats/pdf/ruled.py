@@ -1,5 +1,6 @@
 """Tables whose cells are drawn with rules: where the lines cross says which words stand in which cell."""
 
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -9,10 +10,12 @@ from pdfplumber.table import cells_to_tables, edges_to_intersections, intersecti
 
 from core.domain.documents import Place
 
-MOST_RULES = 1500
-"""A page with more is a drawing."""
+MOST_CROSSINGS = 3_000
+"""Of the rules of a page; one with more is a drawing."""
 LONGEST_CELL_WORDS = 80
 """A cell with more holds prose, which is read as prose."""
+MOST_LINES = 3
+"""Lines in a cell over all columns, or in every cell of a row: with more it is a frame around several rows."""
 _LEAST_LENGTH, _NEAR = 6.0, 2.0
 """Points: of a rule, and between rules that are one."""
 
@@ -38,18 +41,35 @@ class RuledTable:
         return np.where(inside.any(axis=0), inside.argmax(axis=0), -1)
 
 
-def ruled_tables(rules: NDArray[np.float64], words: NDArray[np.float64]) -> list[RuledTable]:
-    """Return the tables of two rows and columns or more; both arrays have shape (n, 4): left, top, right, bottom.
+def ruled_tables(
+    rules: NDArray[np.float64], words: NDArray[np.float64], figures: NDArray[np.bool_]
+) -> list[RuledTable]:
+    """Return the tables of two rows and columns or more, none within another.
 
-    A table is left out where a word stands between its cells, runs over a rule, or a cell holds prose.
+    ``rules`` and ``words`` are boxes of shape (n, 4): left, top, right, bottom; ``figures`` says which words have no
+    letters. A table is left out if a word is between its cells or runs over a rule, or a cell holds prose or rows.
     """
     edges = list(_edges(rules))
-    if not 4 <= len(edges) <= MOST_RULES:
+    merged = merge_edges(edges, _NEAR, _NEAR, _NEAR, _NEAR) if len(edges) >= 4 else []
+    level = sum(edge["orientation"] == "h" for edge in merged)
+    if not 4 <= level * (len(merged) - level) <= MOST_CROSSINGS:
         return []
-    merged = merge_edges(edges, _NEAR, _NEAR, _NEAR, _NEAR)
     cells = intersections_to_cells(edges_to_intersections(merged, _NEAR, _NEAR))
     found = [table for boxes in cells_to_tables(cells) if (table := _table(np.array(boxes, np.float64)))]
-    return [table for table in found if _holds(table, words)]
+    kept: list[RuledTable] = []
+    for table in sorted(found, key=lambda one: _area(one.box)):
+        if _holds(table, words, figures) and not any(_meet(table.box, other.box) for other in kept):
+            kept.append(table)
+    return kept
+
+
+def _area(box: tuple[float, float, float, float]) -> float:
+    return (box[2] - box[0]) * (box[3] - box[1])
+
+
+def _meet(one: tuple[float, float, float, float], other: tuple[float, float, float, float]) -> bool:
+    across, down = (min(one[at + 2], other[at + 2]) - max(one[at], other[at]) for at in (0, 1))
+    return min(across, down) > _NEAR
 
 
 def _edges(rules: NDArray[np.float64]) -> Iterable[dict[str, object]]:
@@ -78,15 +98,39 @@ def _table(boxes: NDArray[np.float64]) -> RuledTable | None:
     return RuledTable(boxes, places)
 
 
-def _holds(table: RuledTable, words: NDArray[np.float64]) -> bool:
+def _holds(table: RuledTable, words: NDArray[np.float64], figures: NDArray[np.bool_]) -> bool:
     left, top, right, bottom = table.box
     across, down = (words[:, :2] + words[:, 2:]).T / 2
     inside = (left <= across) & (across < right) & (top <= down) & (down < bottom)
     own = words[inside]
     cells = table.cell_of(own)
-    if len(own) == 0 or (cells < 0).any():
+    if len(own) == 0 or (cells < 0).any() or int(np.bincount(cells).max()) > LONGEST_CELL_WORDS:
         return False
     over = (own[:, 0] < table.boxes[cells, 0] - _NEAR) | (own[:, 2] > table.boxes[cells, 2] + _NEAR)
-    filled = {table.places[cell] for cell in set(cells.tolist())}
-    several = len({place.row for place in filled}) > 1 and len({place.column for place in filled}) > 1
-    return several and not over.any() and int(np.bincount(cells).max()) <= LONGEST_CELL_WORDS
+    filled = sorted({table.places[cell] for cell in cells.tolist()})
+    several = sum(count > 1 for count in Counter(place.row for place in filled).values()) > 1
+    return several and not over.any() and not _frames_rows(table, own, cells, figures[inside])
+
+
+def _frames_rows(
+    table: RuledTable, words: NDArray[np.float64], cells: NDArray[np.int64], figures: NDArray[np.bool_]
+) -> bool:
+    """Whether rules stand around several rows together: lines of figures, or as many lines in each cell, or a page."""
+    width = max(place.column + place.columns for place in table.places)
+    lines: dict[int, list[tuple[int, bool]]] = {}
+    for cell in sorted(set(cells.tolist())):
+        place, at = table.places[cell], np.flatnonzero(cells == cell)
+        at = at[np.argsort((words[at, 1] + words[at, 3]) / 2, kind="stable")]
+        middle, height = (words[at, 1] + words[at, 3]) / 2, np.median(words[at, 3] - words[at, 1])
+        parts = np.split(at, np.flatnonzero(np.diff(middle) > height / 2) + 1)
+        stacked = len(parts) > 1 and sum(bool(figures[part].all()) for part in parts) > 1
+        if place.columns == width and len(parts) > MOST_LINES:
+            return True
+        lines.setdefault(place.row, []).append((len(parts), stacked))
+    for row in lines.values():
+        counts = [count for count, _ in row]
+        if any(stacked for _, stacked in row) and sum(count > 1 for count in counts) > 1:
+            return True
+        if len(counts) > 1 and min(counts) > MOST_LINES and len(set(counts)) == 1:
+            return True
+    return False
