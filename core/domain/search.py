@@ -128,6 +128,16 @@ class Reason(Key):
 
 
 @dataclass(frozen=True, slots=True)
+class TableHead:
+    """Where a table is in a passage's text, and where the rows of heads are with which it begins."""
+
+    start: int
+    end: int
+    heads_start: int
+    heads_end: int
+
+
+@dataclass(frozen=True, slots=True)
 class Evidence:
     """A passage chosen for the answer; ``number`` is what citation markers like [2] point to (1-based)."""
 
@@ -140,6 +150,7 @@ class Evidence:
     """`Document.called`."""
     about: str = ""
     """`Document.about`, of a passage that stands for its document."""
+    table_heads: tuple[TableHead, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from itertools import takewhile
 
 from core.domain.answers import AnswerPart, PartKind, Span
-from core.domain.search import Evidence
+from core.domain.search import Evidence, TableHead
 from core.models.selection import Scored, Selection, answer_text
 from core.models.units import CELLS, SENTENCE_ENDS, Unit, quotation_of
 from core.text.sentences import split_sentences
@@ -146,6 +146,8 @@ def _table(one: Found) -> list[AnswerPart]:
         at += 1
     if not cells[at]:
         return []
+    if head := next((head for head in one.item.table_heads if head.start <= lines[at].start < head.end), None):
+        return _below(one, lines, at, head)
     width = cells[at]
     first = at - sum(1 for _ in takewhile(lambda count: count == width, reversed(cells[:at])))
     row = replace(one, start=lines[at].start, end=lines[at].end)
@@ -154,6 +156,19 @@ def _table(one: Found) -> list[AnswerPart]:
     if begin == lines[first]:
         return [_titled(one, lines, first, rows)]
     return [_titled(one, lines, first, _quoted(one, lines[first].start, lines[first].end)), rows]
+
+
+def _below(one: Found, lines: Sequence[Span], at: int, head: TableHead) -> list[AnswerPart]:
+    """Return the rows of heads with which a table begins, and the row that is meant with its neighbours."""
+    begins = next(number for number, line in enumerate(lines) if head.heads_start <= line.end)
+    row = replace(one, start=lines[at].start, end=lines[at].end)
+    begin, end = _grown(row, lines, lambda line: head.heads_end < line.end <= head.end, ROWS_BEFORE)
+    if begin.start <= head.heads_end + 1:
+        return [_titled(one, lines, begins, _quoted(one, lines[begins].start, max(end.end, head.heads_end)))]
+    return [
+        _titled(one, lines, begins, _quoted(one, head.heads_start, head.heads_end)),
+        _quoted(one, begin.start, end.end),
+    ]
 
 
 def _titled(one: Found, lines: Sequence[Span], first: int, part: AnswerPart) -> AnswerPart:

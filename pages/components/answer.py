@@ -37,7 +37,7 @@ from pages.components.words import (
     tame,
 )
 
-BETWEEN_CELLS = "\u2003\u2003"
+BETWEEN_CELLS, TAB = "\u2003\u2003", "\t"
 COMPARED = {Likeness.AGREES: "match", Likeness.DIFFERS: "differ", Likeness.UNKNOWN: "cannot be compared"}
 _WRITTEN = (PartKind.PROSE, PartKind.DECLINE, PartKind.NOTE)
 
@@ -170,14 +170,22 @@ def _marked_lines(part: AnswerPart) -> str:
 
 
 def _table(text: str) -> str:
-    """Rows of cells as a Markdown table; the first is its head, and what stands over it its title."""
+    """Rows of cells as a Markdown table; the first is its head, and what stands over it its title.
+
+    A head without a cell over the labels is over the other columns; one over several columns is part of the title.
+    """
     lines = [line for line in text.split("\n") if line.strip()]
-    titles = [line for line in lines if "\t" not in line]
-    rows = [[_colored(escape(flat(cell))) or " " for cell in line.split("\t")] for line in lines if "\t" in line]
-    width = max(map(len, rows))
-    drawn = [f"| {' | '.join(row + [' '] * (width - len(row)))} |" for row in rows]
+    width = max(line.count("\t") for line in lines) + 1
+    above = list(takewhile(lambda line: 1 < line.count("\t") + 1 < width - 1, (line for line in lines if "\t" in line)))
+    titles = [line for line in lines if "\t" not in line or line in above]
+    rows = [line.split("\t") for line in lines if line not in titles]
+    rows[0] = [""] * (width - len(rows[0])) + rows[0]
+    cells = [[_colored(escape(flat(cell))) or " " for cell in row] for row in rows]
+    drawn = [f"| {' | '.join(row + [' '] * (width - len(row)))} |" for row in cells]
     drawn.insert(1, f"|{'|'.join([':--', *['--:'] * (width - 1)])}|")
-    return "\n\n".join([*(f":small[{escape(flat(title))}]" for title in titles), "\n".join(drawn)])
+    return "\n\n".join(
+        [*(f":small[{escape(BETWEEN_CELLS.join(map(flat, title.split(TAB))))}]" for title in titles), "\n".join(drawn)]
+    )
 
 
 _MARK_BEGINS, _MARK_ENDS = "\ue000", "\ue001"

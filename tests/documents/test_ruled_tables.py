@@ -205,3 +205,16 @@ def test_cells_that_a_word_file_merges_over_rows_are_one(read: Read, tmp_path: P
     save_as_pdf(tmp_path / "rates.docx", tmp_path / "rates.pdf")
     [found] = find_tables("d", read(tmp_path / "rates.pdf"))
     assert _cells(found)["West: long", "Summer"] == "71.00" and _cells(found)["East: long", "Winter"] == "35.00"
+
+
+def test_amounts_that_stand_close_are_cells_of_their_own(read: Read, tmp_path: Path) -> None:
+    canvas = Canvas(str(tmp_path / "a.pdf"), pagesize=A4)
+    canvas.setFont("Helvetica", 10)
+    for row, cells in enumerate([["", "2025", "2024"], ["Sales", "$ 4,029", "$ 1,933"], ["Costs", "2,120", "1,410"]]):
+        for text, right in zip(cells, (140, 340, 380), strict=True):
+            canvas.drawRightString(right, 700 - 18 * row, text)
+    canvas.drawString(100, 600, "It rose from $ 4 $ 5 and more.")
+    canvas.save()
+    [page] = read(tmp_path / "a.pdf")
+    [table] = find_tables("d", [page])
+    assert "Sales\t$4,029\t$1,933" in page.text and _cells(table)["Sales", "2024"] == "$1,933"

@@ -105,6 +105,13 @@ def test_the_trace_shows_what_was_found_and_how_likely_it_is(world: World) -> No
     assert best["text"] == "Income: Berth fees, 2020: €1,105 thousand" and 0 < best["probability"] < 1
 
 
+def test_the_evidence_knows_where_the_heads_of_its_tables_are(world: World) -> None:
+    turn = _asked(world, "What were the berth fees in 2020?")
+    (item,) = [one for one in turn.evidence if one.table_heads]
+    (head,) = item.table_heads
+    assert item.passage.text[head.heads_start : head.heads_end].split() == ["2021", "2020", "2019"]
+
+
 def test_a_year_that_the_tables_lack_is_told(world: World) -> None:
     turn = _asked(world, "What was the change in berth fees from 2017 to 2021?")
     assert "2017 is not in the tables that were found, so the change was not computed." in turn.notices

@@ -7,7 +7,7 @@ import pytest
 from core.domain.answers import AnswerPart, PartKind, Span
 from core.domain.documents import Passage
 from core.domain.ports import AnswerRequest, AskedPiece
-from core.domain.search import Evidence, Intent
+from core.domain.search import Evidence, Intent, TableHead
 from core.domain.turns import SURE, SURE_OF_NOTHING
 from core.models import quoting
 from core.models.lists import NAMED_WHOLE
@@ -131,6 +131,26 @@ def test_which_of_several_cells_answers_is_never_sure_and_the_rows_are_shown_bel
     _, _, heads, rows = reply(question, replace(select(question, [long]), answered=0.9, right=0.9), [long])
     assert heads.text == "Stop\tBus A\tBus B\tBus C"
     assert rows.text.split("\n")[-1] == "Oak Lane\t7:00\t9:30\t14:05" and len(rows.text.split("\n")) <= 3
+
+
+def test_rows_are_shown_below_the_heads_of_their_table_wherever_those_are() -> None:
+    heads = "Year ended May 31,\n2019\t2018"
+    body = (
+        "Assets:\nCash\t4,466\t4,249\n"
+        + "".join(f"Item {at}\t{at}\t{at}\n" for at in range(20))
+        + "Goods\t5,622\t5,261"
+    )
+    text = f"Balance sheet of the quay\n{heads}\n{body}"
+    begins = text.index(heads)
+    item = replace(_item(text), table_heads=(TableHead(begins, len(text), begins, begins + len(heads)),))
+    question = "What were the goods worth in 2018?"
+    _, _, *table = reply(question, replace(select(question, [item]), answered=0.9, right=0.2), [item])
+    assert table[0].text == f"Balance sheet of the quay\n{heads}" and "Goods\t5,622\t5,261" in table[1].text
+    question = "How much cash was there in 2019?"
+    found = replace(select(question, [item]), answered=0.9, right=0.2)
+    first = next(one for one in found.scored if one.unit.quoted.startswith("Cash"))
+    _, _, table_, *_ = reply(question, replace(found, scored=(first,)), [item])
+    assert table_.text.startswith(f"Balance sheet of the quay\n{heads}\nAssets:\nCash\t4,466\t4,249")
 
 
 def test_a_number_leads_with_what_is_counted() -> None:

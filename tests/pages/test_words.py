@@ -210,6 +210,16 @@ def test_quoted_rows_of_a_table_are_drawn_as_one_table() -> None:
     assert shown.endswith("\n\nMore.")
 
 
+def test_heads_are_drawn_over_the_columns_that_they_head() -> None:
+    part = AnswerPart("Ended May 31,\n2019\t2018\nCash\t4,466\t4,249", (1,), PartKind.VERBATIM, 0)
+    head = AnswerPart("Most relevant in your documents", kind=PartKind.EVIDENCE)
+    shown = answer_markdown((head, AnswerPart("a.pdf, page 1", kind=PartKind.NOTE), part), None).split("\n\n")
+    assert shown[-2:] == [":small[Ended May 31,]", "|   | 2019 | 2018 |\n|:--|--:|--:|\n| Cash | 4,466 | 4,249 |"]
+    groups = replace(part, text="Sales\tProfit\nPart\t2026\t2025\t2026\t2025\nOats\t9\t8\t7\t6")
+    shown = answer_markdown((head, AnswerPart("a.pdf, page 1", kind=PartKind.NOTE), groups), None).split("\n\n")
+    assert shown[-2].startswith(":small[Sales") and shown[-1].startswith("| Part | 2026 | 2025 | 2026 | 2025 |")
+
+
 def test_listed_passages_say_where_they_are_and_have_their_likeliest_words_marked() -> None:
     text = "The rent is 900 euros [net]. It is due monthly."
     parts = (

@@ -9,7 +9,7 @@ from langgraph.runtime import Runtime
 from core.documents.tables import find_tables
 from core.domain.documents import PageKey
 from core.domain.figures import Stated
-from core.domain.search import Evidence
+from core.domain.search import Evidence, TableHead
 from core.domain.tables import Table
 from core.figures.answers import SURE, Analysis, analyse
 from core.figures.computing import UNWEIGHED
@@ -53,7 +53,21 @@ def analyst(state: TurnState, runtime: Runtime[TurnContext]) -> TurnState:
         returned={"stated": [_line(stated) for stated in analysis.stated]},
     )
     notices = tuple(dict.fromkeys([*state.notices, *filter(None, [analysis.missing])]))
-    return replace(state, stated=analysis.stated, notices=notices)
+    evidence = tuple(_with_heads(item, tables) for item in state.evidence)
+    return replace(state, stated=analysis.stated, notices=notices, evidence=evidence)
+
+
+def _with_heads(item: Evidence, tables: Sequence[Table]) -> Evidence:
+    """Return the evidence with the places of its tables, whose heads are in the same passage."""
+    passage, found = item.passage, list[TableHead]()
+    for table in tables:
+        heads = [cell for cell in table.cells if cell.row < table.head_rows and cell.end > cell.start]
+        if (table.document_id, table.page_index) == passage.page and heads and not table.continued:
+            start, last = min(cell.start for cell in heads), max(cell.end for cell in heads)
+            end = max(cell.end for cell in table.cells)
+            if passage.start <= start and last <= passage.end:
+                found.append(TableHead(*(at - passage.start for at in (start, end, start, last))))
+    return replace(item, table_heads=tuple(found)) if found else item
 
 
 def of_what_is_called(question: str, tables: Sequence[Table], called: Mapping[str, Iterable[str]]) -> list[Table]:

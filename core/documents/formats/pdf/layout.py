@@ -237,6 +237,7 @@ def _segments(page: PageWords, turn: int, boxes: NDArray[np.float64], cells: NDA
     cut |= (page.gaps[1:] == 1) & (distance > smaller)
     cut |= (page.gaps[1:] == 0) & (distance > 12 * size[1:])
     cut |= (cells[1:] != cells[:-1]).any(axis=1)
+    cut[[at - 1 for at, text in enumerate(page.texts) if text[0] in _CURRENCIES and _is_amount(page.texts, at)]] = True
     starts = np.concatenate([[0], np.flatnonzero(cut) + 1])
     ends = np.concatenate([starts[1:], [len(size)]])
     weights = np.cumsum(np.fromiter(map(len, page.texts), np.int64, len(size)))
@@ -256,6 +257,12 @@ def _segments(page: PageWords, turn: int, boxes: NDArray[np.float64], cells: NDA
         Segment(start, end, page.texts, *values)
         for start, end, *values in zip(starts.tolist(), ends.tolist(), *(c.tolist() for c in columns), strict=True)
     ]
+
+
+def _is_amount(texts: Sequence[str], at: int) -> bool:
+    """Whether an amount with its currency is right behind another, as in a table whose columns are close: "$4 $5"."""
+    before = "".join(texts[max(at - 2, 0) : at])
+    return any(map(before.startswith, _CURRENCIES)) and before[-1:].isdigit() and not _LETTERS.search(before)
 
 
 def by_rows(segments: Sequence[Segment], right_to_left: bool) -> Iterator[list[Segment]]:
