@@ -101,11 +101,13 @@ def arrange(page: PageWords, rules: NDArray[np.float64] = NO_RULES) -> list[Line
     right_to_left = page.right_to_left and 2 * sum(
         bool(RIGHT_TO_LEFT.search(segment.text)) for segment in (*segments, *framed)
     ) > len(segments) + len(framed)
-    own = [[one for one in framed if cells[one.start, 0] == number] for number in range(len(tables))]
-    frames = [_frame(own[number], tables[number]) for number in range(len(tables))]
-    stands_for = {id(frame): number for number, frame in enumerate(frames)}
+    own: dict[int, list[Segment]] = {}
+    for segment in framed:
+        own.setdefault(int(cells[segment.start, 0]), []).append(segment)
+    frames = {number: _frame(inside, tables[number]) for number, inside in own.items()}
+    stands_for = {id(frame): number for number, frame in frames.items()}
     lines: list[Line] = []
-    for zone, found in enumerate(_zones([*straight, *frames], right_to_left, depth=0)):
+    for zone, found in enumerate(_zones([*straight, *frames.values()], right_to_left, depth=0)):
         for row in by_rows(found, right_to_left):
             beside = [segment for segment in row if id(segment) not in stands_for]
             lines += [Line(_joined(beside), zone)] if beside else []
