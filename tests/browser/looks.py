@@ -20,6 +20,8 @@ THEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
 SMALLER = 5
 """Times that a kept picture is smaller: words are stripes, and what a clock or another font changes is hardly seen."""
 SETTLE_MS, TRIES, REDRAWN_EVERY = 900, 100, 6
+HOW_LONG = "stVegaLiteChart"
+"""The bars of a trace are as long as its steps took."""
 TO_THE_TOP = """for (const one of document.querySelectorAll(".st-key-page_panel, :has(> .st-key-page_panel)"))
   one.scrollTop = 0"""
 """How far an opened page is scrolled to its mark hangs on when its picture came."""
@@ -60,7 +62,8 @@ def looks(
                         page.emulate_media(color_scheme=theme)
                     page.evaluate(TO_THE_TOP)
                     page.wait_for_timeout(SETTLE_MS)
-                    look = _small(page.screenshot())
+                    hidden = [page.get_by_test_id(HOW_LONG)] if screen == "traces" else []
+                    look = _small(page.screenshot(mask=hidden, mask_color="#808080"))
                     if drawn(name, look):
                         break
                 yield name, look
