@@ -1,8 +1,9 @@
-"""Fit what messages want, and which need the one before them, on messages of our own and on open questions.
+"""Fit what messages want and which need the one before them, what changes another text, and what a date is.
 
 DATA is the folder of training data; messages of our own stand in routing.tsv and, of those to documents, in
 ``benchmarks/yes_no``, ``benchmarks/ordinary`` and ``benchmarks/reader``; follow_ups.tsv holds messages that need the
-question before them, and others. Writes utterances.json with ``--write``.
+question before them, and others; changes.tsv sentences that amend or replace another text, and others; dates.tsv
+questions for dates and sentences with one. Writes utterances.json with ``--write``.
 """
 
 import argparse
@@ -35,8 +36,9 @@ OPEN_QUESTIONS = {
 }
 OF_ORDINARY = 800
 """Questions to one ordinary document, that comparisons of several are told from."""
-STRENGTH, STRENGTH_OF_LEANING = 30.0, 1.0
+STRENGTH, STRENGTH_OF_LEANING, STRENGTH_OF_SENTENCES = 30.0, 1.0, 3.0
 """Inverse of the penalty."""
+SENTENCES = ("changes.tsv", "dates.tsv")
 OPEN_COUNTS_FOR = 0.1
 """Of a message of our own: open questions are many, alike, and long."""
 OF_CHARTS = "charts"
@@ -103,6 +105,13 @@ def _learned(data: Path, *, with_e5: bool) -> dict[str, Any]:
     names = [*model.classes_, COMPARISON, LEANS]
     weights = dict(zip(names, [*model.coef_, *(one.coef_[0] for one in others)], strict=True))
     biases = dict(zip(names, [*model.intercept_, *(one.intercept_[0] for one in others)], strict=True))
+    for file in SENTENCES:
+        by, labels, said = zip(*((row[0], row[1], row[-1]) for row in _rows(file)), strict=True)
+        told = described(said), np.array(labels), np.ones(len(labels))
+        result[file.partition(".")[0]] = _sentences_left_out(*told, by)
+        model = _fit(*told, STRENGTH_OF_SENTENCES)
+        weights |= zip(model.classes_, model.coef_, strict=True)
+        biases |= zip(model.classes_, model.intercept_, strict=True)
     return {
         "measured": result,
         "weights": {name: np.round(row, DIGITS).tolist() for name, row in weights.items()},
@@ -114,11 +123,15 @@ def _own_lines() -> Sequence[str]:
     return Path(__file__).with_name("routing.tsv").read_text(encoding="utf-8").splitlines()
 
 
+def _rows(file: str) -> list[list[str]]:
+    """Return the rows of a file of ours; the first column says who wrote them."""
+    with Path(__file__).with_name(file).open(encoding="utf-8", newline="") as lines:
+        return list(csv.reader(lines, "excel-tab", quoting=csv.QUOTE_NONE))
+
+
 def _follow_ups() -> list[tuple[str, str, bool]]:
     """Return messages with who wrote them, and whether they need the question before them."""
-    with Path(__file__).with_name("follow_ups.tsv").open(encoding="utf-8", newline="") as lines:
-        rows = csv.reader(lines, "excel-tab", quoting=csv.QUOTE_NONE)
-        return [(writer, text, label == LEANS) for writer, _, text, label in rows]
+    return [(writer, text, label == LEANS) for writer, _, text, label in _rows("follow_ups.tsv")]
 
 
 def _counts_for(writer: str, text: str) -> float:
@@ -184,6 +197,18 @@ def _leaning_left_out(
         "stands alone, read after it": float(read_after[~leans].mean()),
     }
     return {name: round(share, 3) for name, share in shares.items()}
+
+
+def _sentences_left_out(
+    rows: np.ndarray, labels: np.ndarray, counts: np.ndarray, writers: Sequence[str]
+) -> dict[str, Any]:
+    """Return the share told right of each writer's sentences by a fit on those of the others."""
+    told = np.empty(len(labels), dtype=labels.dtype)
+    for seen, unseen in LeaveOneGroupOut().split(rows, labels, writers):
+        told[unseen] = _fit(rows[seen], labels[seen], counts[seen], STRENGTH_OF_SENTENCES).predict(rows[unseen])
+    right = told == labels
+    by_label = {str(label): round(float(right[labels == label].mean()), 3) for label in sorted(set(labels))}
+    return {"sentences": len(labels), "right": round(float(right.mean()), 3), "by label": by_label}
 
 
 def _left_out(rows: np.ndarray, wishes: np.ndarray, counts: np.ndarray, own: int) -> dict[str, Any]:

@@ -5,7 +5,16 @@ from contextlib import suppress
 
 import streamlit as st
 
-from core.domain.documents import ENDINGS, Collection, Document, DocumentStatus, MetadataField, MetadataSource
+from core.domain.documents import (
+    AMENDS,
+    ENDINGS,
+    REPLACES,
+    Collection,
+    Document,
+    DocumentStatus,
+    MetadataField,
+    MetadataSource,
+)
 from core.domain.errors import UnknownDocumentError
 from core.domain.turns import TurnFilter
 from core.services.bootstrap import Pincite
@@ -32,7 +41,7 @@ from web.pictures import page_address
 SLOT = "documents_page"
 TABLE, SEVERAL = "documents", "several_documents"
 LISTED_WITHOUT_FIND = 5
-METADATA_NAMES = ("title", "author", "date", "language", "document type", "company", "year")
+METADATA_NAMES = ("title", "author", "date", "language", "document type", "company", "year", AMENDS, REPLACES)
 
 
 def draw(app: Pincite) -> None:
@@ -233,6 +242,8 @@ def draw_document(app: Pincite, document: Document, collection: Collection | Non
         button("Try again", "refresh", app.ingest.retry, document.id)
     for note in document.notes:
         st.caption(f":material/info: {escape(note)}")
+    for told in relations_in_words(app, document):
+        st.caption(f":material/history: {escape(told)}")
     pages, known, outline = st.tabs(["Pages", "About this document", "Outline"])
     with pages:
         draw_pages(app, document)
@@ -295,23 +306,49 @@ def draw_open_page(app: Pincite, document: Document, shown: ShownPage) -> None:
         st.code(text or "This page has no text.", language=None, wrap_lines=True, height=640)
 
 
+def relations_in_words(app: Pincite, document: Document) -> list[str]:
+    """Return which documents it amends or replaces, and by which it is amended or replaced."""
+    told = []
+    for one in app.search.relations():
+        if one.newer.id == document.id:
+            told.append(f"{'Replaces' if one.whole else 'Amends'} {one.older.name}")
+        if one.older.id == document.id:
+            told.append(f"{'Replaced' if one.whole else 'Amended'} by {one.newer.name}")
+    return told
+
+
 def draw_metadata(app: Pincite, document: Document) -> None:
-    st.caption("Questions can be limited to a company, year or type. Your changes here are kept and marked as yours.")
+    st.caption(
+        "Questions can be limited to a company, year or type. Where a document amends or replaces another, give that "
+        "one's name. Your changes here are kept and marked as yours."
+    )
     known = {field.name: field for field in document.metadata}
-    rows = [{"Fact": field.name, "Value": field.value, "From": in_words(field.source)} for field in known.values()]
-    rows += [{"Fact": name, "Value": "", "From": ""} for name in METADATA_NAMES if name not in known]
-    edited = st.data_editor(rows, hide_index=True, disabled=["Fact", "From"], key=f"metadata_{document.id}")
-    fields = [
-        MetadataField(
-            row["Fact"], value, MetadataSource(row["From"]) if value == before["Value"] else MetadataSource.USER
-        )
-        for row, before in zip(edited, rows, strict=True)
-        if (value := (row["Value"] or "").strip())
+    values = {field.name: field.value for field in known.values()} | _related(app, document)
+    rows = [
+        {"Fact": name, "Value": values.get(name, ""), "From": in_words(known[name].source) if name in known else ""}
+        for name in dict.fromkeys([*known, *METADATA_NAMES])
     ]
+    edited = st.data_editor(rows, hide_index=True, disabled=["Fact", "From"], key=f"metadata_{document.id}")
+    fields = []
+    for fact, before in zip(edited, rows, strict=True):
+        value, old = (fact["Value"] or "").strip(), known.get(fact["Fact"])
+        if value == before["Value"]:
+            fields += [old] if old else []
+        elif value:
+            fields.append(MetadataField(fact["Fact"], value, MetadataSource.USER))
     st.markdown(f"{size(document.byte_size)} · added {moment(document.added_at)}")
     if tuple(fields) != document.metadata and st.button("Save changes", type="primary"):
         app.ingest.set_metadata(document.id, fields)
         st.rerun()
+
+
+def _related(app: Pincite, document: Document) -> dict[str, str]:
+    """Return the names of what it amends and replaces, in place of the sentences that say so."""
+    own = [one for one in app.search.relations() if one.newer.id == document.id]
+    return {
+        fact: ", ".join(one.older.name for one in own if one.whole == whole)
+        for fact, whole in ((AMENDS, False), (REPLACES, True))
+    }
 
 
 show(draw)

@@ -234,12 +234,17 @@ class MetadataSource(Key):
 class MetadataField:
     """One fact about a document and where it came from.
 
-    Names: ``title``, ``author``, ``date``, ``language``, ``document type``, ``company``, ``year``.
+    Names: ``title``, ``author``, ``date``, ``language``, ``document type``, ``company``, ``year``, ``amends`` and
+    ``replaces``. The value of the last two is the document's sentence that says so, or the name that a person gave.
     """
 
     name: str
     value: str
     source: MetadataSource
+
+
+AMENDS, REPLACES = "amends", "replaces"
+"""Names of the facts that relate a document to another."""
 
 
 class DocumentStatus(StrEnum):
@@ -254,6 +259,8 @@ class DocumentStatus(StrEnum):
 
 PROPOSAL = "[Proposed "
 """How text begins that a tracked change proposes; a closing bracket ends it."""
+COMMENT = "[Comment "
+"""How a comment on the text begins; a closing bracket ends it."""
 NOT_READ = "Not read of this file: "
 """How the note of a document begins that names what it holds beside what was read."""
 LONGEST_TITLE = 200
@@ -307,6 +314,12 @@ class Document:
     def pdf_name(self) -> str:
         """Its name with the ending of what is kept of it."""
         return f"{bare_name(self.name)}.pdf"
+
+    @property
+    def words_of_facts(self) -> str:
+        """Its name and what is known of it, but for what it says of other documents."""
+        facts = (field.value for field in self.metadata if field.name not in (AMENDS, REPLACES))
+        return " ".join([self.name, re.sub(r"[\W_]+", " ", self.name), *facts])
 
     @property
     def called(self) -> tuple[str, ...]:

@@ -123,6 +123,7 @@ class Reason(Key):
     SECTION = "beginning_of_a_section"
     COUNTED = "page_of_what_was_counted"
     NAMED = "place_that_the_question_names"
+    CHANGE = "words_that_change_another_passage"
     BELOW_FLOOR = "below_the_score_floor"
     EXCERPT = "sentence_of_a_passage_that_did_not_fit"
 
@@ -135,6 +136,37 @@ class TableHead:
     end: int
     heads_start: int
     heads_end: int
+
+
+@dataclass(frozen=True, slots=True)
+class HeadedCell:
+    """Where a cell is in a passage's text, and what the heads over it say."""
+
+    start: int
+    end: int
+    head: str
+
+
+@dataclass(frozen=True, slots=True)
+class TableRow:
+    """The cells of a row in a passage, in order, and the groups that it stands in.
+
+    ``heads``: of all columns of its table, also of those whose cell is empty.
+    """
+
+    groups: tuple[str, ...]
+    cells: tuple[HeadedCell, ...]
+    heads: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """The passage of ``passage_id`` changes these words of another, with the probability that it does."""
+
+    passage_id: str
+    start: int
+    end: int
+    probability: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,6 +183,12 @@ class Evidence:
     about: str = ""
     """`Document.about`, of a passage that stands for its document."""
     table_heads: tuple[TableHead, ...] = ()
+    table_rows: tuple[TableRow, ...] = ()
+    """Of tables whose structure is sure."""
+    changes: tuple[Change, ...] = ()
+    """What changes it, the newest first."""
+    replaced_by: str = ""
+    """Name of the document that replaces all of its document."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,7 @@ with the table whether the most, the least or neither is wanted. Two rows that s
 
 import json
 import math
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
@@ -23,6 +24,7 @@ from core.text.stating import MOST_OPERANDS, short, statement
 from core.text.terms import content_terms, words
 
 FEWEST_ROWS = 3
+_YEAR = re.compile(r"\b(?:19|20)\d\d\b")
 KINDS = ("neither", "most", "least")
 Place = tuple[Table, Cell]
 
@@ -61,7 +63,8 @@ class Column:
     of_a_row: bool
     """The question shares more with a row than the caption and the head over the rows do."""
     contested: bool
-    """The question names another column that shares a word with this one no less: "largest mean loss"."""
+    """The question names another column that shares a word with this one no less ("largest mean loss"), or just as much
+    of several that differ in more than their year: "Zone A", "Zone B"."""
     all_said: bool
     """Its head, the head over the rows and the caption hold every term of the question: "sales by region"."""
 
@@ -74,7 +77,7 @@ def extreme(question: str, tables: Sequence[Table]) -> Stated | None:
     found: list[tuple[float, Place]] = []
     for whole in wholes(tables):
         column = asked_column(question, whole)
-        if column is None or column.contested:
+        if column is None or column.contested or not (column.features["column named"] or by_caption(column)):
             continue
         neither, most, least = shipped_weights().chances(column.features)
         ends = column.most if most > least else column.least
@@ -95,8 +98,7 @@ def column_sum(question: str, tables: Sequence[Table], probability: float) -> St
     """
     found: list[Stated] = []
     for column in _named_columns(question, tables):
-        by_caption = column.features["one column"] and column.features["covered"] > column.features["label"]
-        if not (column.features["column named"] or by_caption):
+        if not (column.features["column named"] or by_caption(column)):
             continue
         places = column.totals or column.all
         figures = tuple(figure for table, cell in places if (figure := figure_of(table, cell)) is not None)
@@ -108,6 +110,11 @@ def column_sum(question: str, tables: Sequence[Table], probability: float) -> St
             computation = Computation(name, " + ".join(ascii_lowercase[: len(figures)]), figures[0].unit, scale)
             found.append(Stated(statement(figures, computation), figures, probability, computation=computation))
     return found[0] if len(found) == 1 else None
+
+
+def by_caption(column: Column) -> bool:
+    """Say whether it is the only column of figures of a table whose caption says more of the question than its rows."""
+    return bool(column.features["one column"]) and column.features["covered"] > column.features["label"]
 
 
 def whole_column(question: str, tables: Sequence[Table], probability: float, *, by_head: bool = False) -> Stated | None:
@@ -174,6 +181,8 @@ def asked_column(question: str, whole: Sequence[Table]) -> Column | None:
     unsaid = {at: sum(not asked.match(term).bits for term in content_terms(first.columns[at].path)) for at in columns}
     rivals = [at for at in columns if bits[at] & bits[best] and unsaid[at] <= unsaid[best]]
     contested = any(bits[at] & ~bits[best] for at in rivals)
+    named_alike = {_YEAR.sub("", first.columns[at].path) for at in columns if bits[at] == bits[best]}
+    contested = contested or len(named_alike) > 1
     totals = tuple(
         (table, cell)
         for table in whole

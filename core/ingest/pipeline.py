@@ -148,6 +148,15 @@ class Ingest:
                 self._jobs.enqueue(document_id)
         self._announce()
 
+    def relate(self, newer_id: str, fact: str, older_id: str) -> None:
+        """Keep that a person says that a document amends or replaces another."""
+        with self._shelf.transaction():
+            newer, older = self._library.get(newer_id), self._library.get(older_id)
+            told = MetadataField(fact, older.name, MetadataSource.USER)
+            others = [field for field in newer.metadata if field.name != fact]
+            self._library.set_metadata(newer_id, [*others, *self._library.corrected(newer_id), told])
+        self._announce()
+
     def remove(self, document_id: str, *, together_with: Callable[[], None] = lambda: None) -> None:
         """Take the document out of every store, in the middle of its ingest too, and do that with it or neither."""
         with self._shelf.transaction():

@@ -43,8 +43,11 @@ def _user_text(request: AnswerRequest) -> str:
 
 def _passage(item: Evidence) -> str:
     passage = item.passage
-    cut = ["one sentence of it"] if item.reason is Reason.EXCERPT else []
-    where = " › ".join([item.document_name, *passage.heading_path, f"page {passage.page_label}", *cut])
+    told = ["one sentence of it"] if item.reason is Reason.EXCERPT else []
+    told += ["changes another passage"] if item.reason is Reason.CHANGE else []
+    told += [f"replaced by {item.replaced_by}"] if item.replaced_by else []
+    told += ["changed by another passage"] if item.changes else []
+    where = " › ".join([item.document_name, *passage.heading_path, f"page {passage.page_label}", *told])
     text = veiled(defused(without_orders(passage.text)))
     return f"<passage>\n[{item.number}] ({veiled(in_line(where))})\n{text}\n</passage>"
 

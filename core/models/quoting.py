@@ -12,6 +12,8 @@ from core.domain.documents import TICKED, UNTICKED
 from core.domain.ports import AnswerRequest, AskedPiece
 from core.domain.search import Evidence, Intent, Reason
 from core.domain.turns import SURE, SURE_OF_NOTHING, UNSURE_OF_NOTHING
+from core.models.changed import changed_answer, changes_to, in_force, said_before
+from core.models.headed import agreed_cell
 from core.models.lists import (
     ITEM,
     MAY_BE_MORE,
@@ -115,14 +117,18 @@ def _parts(request: AnswerRequest) -> list[AnswerPart]:
         return overview_quotes(request.evidence) or [AnswerPart(NOT_FOUND, kind=PartKind.DECLINE)]
     if request.pieces and (told := part_by_part(request.pieces, of_each=request.of_each)):
         return told
-    first = next(iter(request.stated), None)
+    evidence, replaced = in_force(request.evidence)
+    old = {item.number for item in replaced}
+    stated = [part for part in request.stated if not old.issuperset(part.numbers)]
+    first = next(iter(stated), None)
     if first and request.draws and is_drawn(first):
         return [first]
-    selection = select(request.question, request.evidence)
-    otherwise = select(request.read_otherwise, request.evidence) if request.read_otherwise else None
-    return reply(
-        request.question, selection, request.evidence, stated=request.stated, absent=request.absent, otherwise=otherwise
+    selection = select(request.question, evidence)
+    otherwise = select(request.read_otherwise, evidence) if request.read_otherwise else None
+    parts = reply(
+        request.question, selection, request.evidence, stated=stated, absent=request.absent, otherwise=otherwise
     )
+    return parts if not replaced or engine_declines(parts) else [*parts, *said_before(request.question, replaced)]
 
 
 def reply(
@@ -142,8 +148,14 @@ def reply(
     quoted = quotes(question, selection, with_headline=otherwise is None)
     answer = led_by_figure(quoted, stated, evidence)
     likely = probability_of(answer)
-    if answer and likely >= SURE and (otherwise is None or _agree(selection, otherwise)):
-        return answer
+    best = selection.scored[0].unit if selection.scored else None
+    changed = best is not None and not (answer and answer[0].figures) and bool(changes_to(best, evidence))
+    replaced = best is not None and bool(best.item.replaced_by)
+    if answer and likely >= SURE and not replaced and (otherwise is None or _agree(selection, otherwise)):
+        if not changed:
+            return answer
+        if both := changed_answer(question, selection, evidence):
+            return both
     figure = next(iter(stated), None)
     sure = _nothing_found(question, selection, absent)
     if sure is not None and (figure is None or (figure.probability or 0.0) < LEAST_OF_FIGURES):
@@ -151,7 +163,14 @@ def reply(
         return [AnswerPart(" ".join(told), kind=PartKind.DECLINE, probability=sure)]
     least = WORTH_SHOWING * selection.scored[0].probability if selection.scored else 0.0
     near = [one for one in selection.scored if one.probability >= least]
-    found = [Found.of(one) for one in named_row_first(question, near)]
+    found = [
+        each
+        for one in named_row_first(question, near)
+        for each in (
+            *(Found(item, 0, len(item.passage.text)) for item, _ in changes_to(one.unit, evidence)),
+            Found.of(one),
+        )
+    ]
     found[1:1] = [Found.of(one) for one in otherwise.scored[:1]] if otherwise else []
     cell = Found.of_figure(figure, evidence) if figure else None
     if figure and cell:
@@ -253,7 +272,8 @@ def _first_passage(parts: Sequence[AnswerPart]) -> list[AnswerPart]:
 
 def _likeliest(piece: AskedPiece) -> tuple[str, Selection]:
     """Return the reading of a question whose answer is likeliest right, with what it finds."""
-    read = [(question, select(question, piece.evidence)) for question in piece.readings]
+    evidence, _ = in_force(piece.evidence)
+    read = [(question, select(question, evidence)) for question in piece.readings]
     return max(read, key=lambda one: one[1].right if one[1].answered >= LEAST_ANSWERED else 0.0)
 
 
@@ -265,6 +285,11 @@ def led_by_figure(
     figure = next(iter(stated), None)
     first = next((part for part in parts if part.kind is PartKind.VERBATIM), None)
     of_words = figure is not None and figure.kind is PartKind.HEADLINE
+    if first and CELLS in first.text and parts[0].kind is PartKind.HEADLINE:
+        if figure is None or (figure.probability or 0.0) < LEAST_OF_FIGURES:
+            return list(parts)
+        if parts[0].text in (figure.text, *(one.text for one in figure.figures)):
+            figure = replace(figure, probability=max(own, figure.probability or 0.0))
     if first and CELLS in first.text and not of_words:
         own = 0.0  # a row of a table proves a cell, and answers nothing by itself, nor do words that are cut out of it
     if figure is None or figure.probability is None or figure.probability < own:
@@ -315,8 +340,10 @@ def quotes(question: str, selection: Selection, *, with_headline: bool = True) -
     one_fact, best = asks_for_a_fact(question), selection.scored[0]
     asks_for_one = one_fact or not with_headline or asks_yes_or_no(question)
     several_cells = asks_for_one and best.unit.quoted.count(CELLS) > 1  # no reading of a row alone tells which is meant
-    if best.unit.proposal is not None or several_cells or (one_fact and fits_several_places(selection)):
+    if best.unit.proposal is not None or (one_fact and fits_several_places(selection)):
         return []
+    if several_cells:
+        return _cell_with_row(question, selection) if one_fact and with_headline else []
     if whole := whole_list(best.unit):
         parts = [whole]
     elif best.unit.torn or {TICKED, UNTICKED} & set(best.unit.text.split()):
@@ -330,6 +357,18 @@ def quotes(question: str, selection: Selection, *, with_headline: bool = True) -
     if with_headline and one_fact and not (whole and is_item(best)) and (headline := _headline(question, best)):
         parts.insert(0, headline)
     return [replace(parts[0], probability=selection.right), *parts[1:]]
+
+
+def _cell_with_row(question: str, selection: Selection) -> list[AnswerPart]:
+    """Return the cell of the best row that answers, the heads of its table and the row; nothing if none surely does."""
+    unit, cell = selection.scored[0].unit, agreed_cell(question, selection)
+    if cell is None:
+        return []
+    item, text = unit.item, unit.item.passage.text
+    said = AnswerPart(text[cell.start : cell.end], (item.number,), PartKind.HEADLINE, cell.start, selection.right)
+    heads = (one for one in item.table_heads if one.start <= unit.start < one.end)
+    spans = [(one.heads_start, one.heads_end) for one in heads] + [(unit.start, unit.end)]
+    return [said, *(AnswerPart(text[a:b], (item.number,), PartKind.VERBATIM, a) for a, b in spans)]
 
 
 def _under_its_heading(question: str, selection: Selection) -> list[AnswerPart]:

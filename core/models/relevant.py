@@ -79,7 +79,7 @@ def relevant_passages(found: Iterable[Found], probability: float) -> list[Answer
             continue
         places.add(place)
         texts.append(text)
-        parts += [AnswerPart(_named(one.item), kind=PartKind.NOTE), *shown]
+        parts += [AnswerPart(place_of(one.item), kind=PartKind.NOTE), *shown]
         if len(places) == MAX_PASSAGES:
             break
     return parts if places else []
@@ -99,7 +99,8 @@ def as_passages(parts: Sequence[AnswerPart], evidence: Sequence[Evidence], proba
     return relevant_passages(found, probability)
 
 
-def _named(item: Evidence) -> str:
+def place_of(item: Evidence) -> str:
+    """Return the document, page and heading of a passage."""
     heading = " ".join(item.passage.heading_path[-1].split()) if item.passage.heading_path else ""
     return f"{item.document_name}, page {item.passage.page_label}{f' · {heading}' if heading else ''}"
 

@@ -18,9 +18,9 @@ from itertools import accumulate, pairwise
 from typing import Any
 
 from core.domain.answers import Span
-from core.domain.documents import TICKED, UNTICKED
+from core.domain.documents import TICKED, UNTICKED, Passage
 from core.domain.logistic import FARTHEST, LogisticModel, log_odds
-from core.domain.search import Evidence
+from core.domain.search import Evidence, Reason
 from core.models.reader import Reader, large_reader, small_reader
 from core.models.units import (
     CELLS,
@@ -34,8 +34,10 @@ from core.models.units import (
     torn,
     units_of,
 )
+from core.models.utterances import DateRole, date_role_of
+from core.text.numbers import quantities
 from core.text.questions import OF_DOCUMENTS, asks_for_a_fact, asks_yes_or_no, in_english
-from core.text.sentences import ITEM_MARK
+from core.text.sentences import ITEM_MARK, split_sentences
 from core.text.terms import FUNCTION_WORDS, content_terms, rarity, words
 from core.text.years import years_of
 
@@ -119,8 +121,20 @@ def shipped_models(skill: Skill) -> Models:
 
 
 def select(question: str, evidence: Sequence[Evidence]) -> Selection:
+    """Weigh the units of the evidence, but for those that only change another passage: they are quoted with that."""
     skill = skill_for(question, evidence)
-    return weigh(measure_units(question, evidence, reader_of(skill)), question, skill)
+    changes = [item.passage for item in evidence if item.reason is Reason.CHANGE]
+    measured = measure_units(
+        question, [item for item in evidence if item.reason is not Reason.CHANGE], reader_of(skill)
+    )
+    return weigh(
+        [one for one in measured if not any(_is_within(one.unit, change) for change in changes)], question, skill
+    )
+
+
+def _is_within(unit: Unit, passage: Passage) -> bool:
+    own = unit.item.passage
+    return own.page == passage.page and own.start + unit.start < passage.end and passage.start < own.start + unit.end
 
 
 def skill_for(question: str, evidence: Sequence[Evidence]) -> Skill:
@@ -259,7 +273,8 @@ def weigh(measured: Sequence[Measured], question: str, skill: Skill) -> Selectio
     right = models.right.probability(measures)
     best = scored[0]
     heading = skill in (Skill.ENGLISH, Skill.ENGLISH_SMALL) and answers_with_heading(best)
-    if heading or is_of_another(best.unit.text, question) or is_of_another_year(best.unit, question):
+    other = is_of_another(best.unit.text, question) or is_of_another_year(best.unit, question)
+    if heading or other or is_another_date(best, question):
         right = min(right, OF_ANOTHER)
     return Selection(tuple(scored), models.answered.probability(measures), right, skill)
 
@@ -282,6 +297,28 @@ def is_of_another(text: str, question: str) -> bool:
     """Whether it names Span 2, and nowhere Span 1, which is asked about; a name begins with a capital in documents."""
     asked, said = _numbers_by_name(question), _numbers_by_name(text, capital=True)
     return any(not numbers & said[word] for word, numbers in asked.items() if word in said)
+
+
+def is_another_date(best: Scored, question: str) -> bool:
+    """Whether the words that answer are a date which the sentence states for another thing than the question asks.
+
+    The question asks for the end of something or the last day for it, and the date is when that begins or something
+    happens: the end would have to be computed.
+    """
+    if best.answer is None:
+        return False
+    text, answer = best.unit.item.passage.text, best.answer
+    answers = [one for one in quantities(text[answer.start : answer.end]) if one.kind == "date"]
+    if len(answers) != 1 or date_role_of(question) is not DateRole.END:
+        return False
+    start = answer.start + answers[0].start
+    dates = [one for one in quantities(text[best.unit.start : best.unit.end]) if one.kind == "date"]
+    before = max((one.end for one in dates if best.unit.start + one.end <= start), default=0) + best.unit.start
+    alone = len(dates) == 1
+    said = text[before : best.unit.end if alone else answer.start + answers[0].end]
+    spans = split_sentences(said)
+    own = next((said[one.start : one.end] for one in spans if before + one.end > start), said)
+    return date_role_of(own) is not DateRole.END
 
 
 def is_of_another_year(unit: Unit, question: str) -> bool:

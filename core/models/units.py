@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from core.domain.answers import AnswerPart, PartKind, Span
-from core.domain.documents import PROPOSAL, TICKED, UNTICKED
+from core.domain.documents import COMMENT, PROPOSAL, TICKED, UNTICKED
 from core.domain.search import Evidence
 from core.text.sentences import split_sentences
 from core.text.terms import content_terms
@@ -46,9 +46,9 @@ class Unit:
 
     @property
     def proposal(self) -> int | None:
-        """Where the proposed change begins that the unit holds or belongs to; None without one."""
+        """Where the proposed change or the comment begins that the unit holds or belongs to; None without one."""
         text = self.item.passage.text
-        at = text.rfind(PROPOSAL, 0, self.end)
+        at = max(text.rfind(PROPOSAL, 0, self.end), text.rfind(COMMENT, 0, self.end))
         return at if at >= 0 and (at >= self.start or "]" not in text[at : self.start]) else None
 
     @property

@@ -1,7 +1,8 @@
-"""What a message wants, by small logistic models over its vector and its letters: shipped as utterances.json.
+"""What a sentence says, by small logistic models over its vector and its letters: shipped as utterances.json.
 
-``python -m benchmarks fit-routing`` fits it on messages of our own and on open questions about documents, with the
-vectors of both built-in embedders, and for machines that have no E5 with those of MiniLM alone.
+They tell what a message wants, whether a sentence changes another text, and what a date is to it. ``python -m
+benchmarks fit-routing`` fits them on sentences of our own and on open questions about documents, with the vectors of
+both built-in embedders, and for machines that have no E5 with those of MiniLM alone.
 """
 
 import json
@@ -12,6 +13,7 @@ from enum import StrEnum
 from functools import cache, lru_cache
 from importlib.resources import files
 from itertools import pairwise
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,6 +34,7 @@ WEIGHT_OF_E5 = 3.0
 COMPARISON, LEANS = "comparison", "leans"
 _WORD = re.compile(r"[^\W_]+|[?!.¿？؟]")
 Matrix = NDArray[np.float64]
+_Name = TypeVar("_Name", bound=StrEnum)
 
 
 class Wish(StrEnum):
@@ -50,12 +53,47 @@ class Wish(StrEnum):
     """The last answer in another form: shorter, in a table, translated."""
 
 
+class Changes(StrEnum):
+    """What a sentence of a document does to another text."""
+
+    AMENDS = "amends"
+    """It changes a part of it, adds or deletes one."""
+    REPLACES = "replaces"
+    """It takes the place of the whole."""
+    NOTHING = "changes nothing"
+
+
+class DateRole(StrEnum):
+    """What a date is to the sentence that states it, or to the question that asks for it."""
+
+    START = "start"
+    END = "end"
+    """The last day or the deadline of something."""
+    EVENT = "event"
+
+
 @lru_cache(maxsize=256)
 def wishes_of(text: str) -> Mapping[Wish, float]:
     """Return the probability of each wish that a message may have."""
-    sums = _sums(text, *Wish, with_e5=e5_is_here())
+    return _shares(text, Wish)
+
+
+@lru_cache(maxsize=4096)
+def changes_of(sentence: str) -> Mapping[Changes, float]:
+    """Return the probability that a sentence amends another text, replaces it, or does neither."""
+    return _shares(sentence, Changes)
+
+
+@lru_cache(maxsize=1024)
+def date_role_of(text: str) -> DateRole:
+    """Return what the date is that a question asks for, or the one that a sentence states."""
+    return max(DateRole, key=_shares(text, DateRole).__getitem__)
+
+
+def _shares(text: str, names: type[_Name]) -> dict[_Name, float]:
+    sums = _sums(text, *names, with_e5=e5_is_here())
     shares = np.exp(sums - sums.max())
-    return dict(zip(Wish, (shares / shares.sum()).tolist(), strict=True))
+    return dict(zip(names, (shares / shares.sum()).tolist(), strict=True))
 
 
 def wish_of(text: str) -> tuple[Wish, float]:

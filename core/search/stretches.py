@@ -81,7 +81,7 @@ def titled(title: str, pages: Sequence[Page]) -> list[Stretch]:
     """What stands under the heading of this title, with its number or without; the longest there is."""
     places = list(_places(pages))
     runs = [
-        _stretches(_run(places, at, _number_of(heading)))
+        _stretches(_run(places, at, number_of(heading)))
         for at, (page, block) in enumerate(places)
         if block.kind is BlockKind.HEADING
         and _plain(title) in (_plain(heading := page.text[block.start : block.end]), _plain(title_of(heading)))
@@ -121,13 +121,12 @@ def _is_called(kind: str, number: str, page: Page, block: Block) -> bool:
     if re.match(rf"\W{{0,3}}{re.escape(stem)}\w*\.?\s{{0,3}}{re.escape(number)}(?!\w|[.-]\d)", text, re.IGNORECASE):
         return True
     return (
-        block.kind in _STRUCTURAL
-        and not kind.casefold().startswith(CAPTIONED)
-        and _number_of(text) == number.casefold()
+        block.kind in _STRUCTURAL and not kind.casefold().startswith(CAPTIONED) and number_of(text) == number.casefold()
     )
 
 
-def _number_of(text: str) -> str:
+def number_of(text: str) -> str:
+    """Return the number that a text begins with, behind at most one word; empty if there is none."""
     match = _NUMBER.match(text)
     return match["number"].casefold() if match else ""
 
@@ -145,7 +144,7 @@ def _run(places: Sequence[tuple[Page, Block]], at: int, number: str) -> Iterator
     for page, block in places[at:]:
         text = page.text[block.start : block.end]
         begins = block.kind in _STRUCTURAL and block is not own
-        inside = _number_of(text).startswith(f"{number.casefold()}.")
+        inside = number_of(text).startswith(f"{number.casefold()}.")
         if begins and not inside and (block.kind is BlockKind.HEADING or own.kind is BlockKind.LIST_ITEM):
             return
         if called and block is not own and not inside and _name_before_number(text) == called:

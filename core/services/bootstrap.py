@@ -2,13 +2,13 @@
 
 import langsmith
 
-from core.documents.metadata import describe
 from core.documents.reader import ProcessReader
 from core.domain.errors import IndexMismatchError, ModelUnavailableError, TurnError
 from core.domain.ports import Embedder, PassageIndex
 from core.domain.settings import Settings, load_settings
 from core.domain.turns import TurnStatus
 from core.figures.formulas import users_formulas
+from core.ingest.describing import described
 from core.ingest.pipeline import Ingest
 from core.ingest.stages import Stores
 from core.models.registry import check_engine, choose_engine, make_embedder
@@ -151,7 +151,7 @@ class Pincite:
     def _open_ingest(self, settings: Settings, reader: ProcessReader) -> Ingest:
         shelf = Shelf(self.database, self.library, self._keywords, settings, self._when_removed, self._after_removal)
         stores = Stores(self.library, shelf, Jobs(self.database, shelf, self.indexes), self.indexes)
-        return Ingest(stores, reader, describe, settings, at_work=self._at_work)
+        return Ingest(stores, reader, described, settings, at_work=self._at_work)
 
     def _settle(self) -> None:
         self._forget_runs()

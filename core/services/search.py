@@ -16,6 +16,7 @@ from core.models.registry import make_reranker
 from core.search.facts import values_of, with_facts
 from core.search.lexicon import users_lexicon
 from core.search.plan import plan_question
+from core.search.relations import Relation, relations_among
 from core.search.retriever import Retriever
 from core.services.settings import SettingsInForce
 
@@ -94,6 +95,10 @@ class Search:
         """The ids of the documents, all or ``among`` these, that have them. Raises DocumentError."""
         documents = [one for one in self._library.list() if not among or one.id in among]
         return tuple(document.id for document in with_facts(documents, wanted))
+
+    def relations(self) -> list[Relation]:
+        """Return which documents amend or replace others."""
+        return relations_among(self._library.list())
 
     def language_offer(self) -> LanguageOffer | None:
         """None while no document is in another language than English, or the model in use knows others."""

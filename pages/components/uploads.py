@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 import streamlit as st
 from streamlit.runtime.uploaded_file_manager import UploadedFile
 
-from core.domain.documents import Collection, Document, Job, JobStatus
+from core.domain.documents import REPLACES, Collection, Document, Job, JobStatus
 from core.domain.errors import DocumentError, PasswordNeededError
 from core.domain.turns import Session
 from core.services.bootstrap import Pincite
@@ -135,13 +135,16 @@ def _draw_replacement(app: Pincite, old: Document, new: Document) -> None:
         with row():
             st.button("Replace the old version", key=f"replace_{new.id}", type="primary",
                       on_click=safely, args=(_settle, app, old, new, True))  # fmt: skip
-            st.button("Keep both", key=f"keep_{new.id}", on_click=safely, args=(_settle, app, old, new, False))
+            st.button("Keep both", key=f"keep_{new.id}", on_click=safely, args=(_settle, app, old, new, False),
+                      help="Answers come from the new one, and quote the old one behind it")  # fmt: skip
 
 
 def _settle(app: Pincite, old: Document, new: Document, replaced: bool) -> None:
     intake().replacing.remove((old, new))
     if replaced:
         app.ingest.replace(old.id, new.id)
+    else:
+        app.ingest.relate(new.id, REPLACES, old.id)
 
 
 def _password_key(file: Locked) -> str:

@@ -5,6 +5,10 @@ from pathlib import Path
 
 import pytest
 from docx.document import Document
+from docx.opc.packuri import PackURI
+from docx.opc.part import Part
+from docx.oxml import parse_xml
+from docx.oxml.ns import nsdecls
 
 from core.documents.formats import word
 from core.documents.reader import ProcessReader
@@ -13,6 +17,7 @@ from core.domain.documents import BlockKind, HiddenReason, Page
 from core.domain.errors import DocumentError, UnreadablePdfError
 from tests.support import words
 
+RELATIONSHIPS = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
 Read = Callable[[Callable[[Document], object]], list[Page]]
 
 
@@ -177,3 +182,67 @@ def test_the_same_file_gives_the_same_bytes(tmp_path: Path) -> None:
     for name in ("one.pdf", "two.pdf"):
         word.save_as_pdf(path, tmp_path / name)
     assert (tmp_path / "one.pdf").read_bytes() == (tmp_path / "two.pdf").read_bytes()
+
+
+def test_headers_and_footers_are_notes_of_the_first_page_each_text_once(read: Read) -> None:
+    def fill(document: Document) -> None:
+        document.add_paragraph("The hall is let by the hour.")
+        document.sections[0].header.paragraphs[0].text = "Hall rules, contract KX-77"
+        document.sections[0].footer.paragraphs[0].text = "3"
+        document.add_section().header.is_linked_to_previous = False
+        document.sections[1].header.paragraphs[0].text = "Hall rules, contract KX-77"
+        document.add_paragraph("The keys are in the office.")
+
+    pages = read(fill)
+    assert "".join(page.text for page in pages).count("Header: Hall rules, contract KX-77") == 1
+    assert not any("Footer" in page.text for page in pages), "a page's number alone is no footer's text"
+
+
+def test_a_comment_is_a_note_that_says_whose_it_is(read: Read) -> None:
+    def fill(document: Document) -> None:
+        clause = document.add_paragraph("The deposit is 300 euros.")
+        document.add_comment(clause.runs, text="We sign at 200 euros only.", author="K. Moran")
+
+    [page] = read(fill)
+    clause, comment = page.text.split("\n")
+    assert clause == "The deposit is 300 euros."
+    assert comment.startswith("[Comment by K. Moran, 20") and comment.endswith(": We sign at 200 euros only.]")
+
+
+def test_a_field_that_nobody_filled_in_is_empty(read: Read) -> None:
+    control = (
+        f"<w:sdt {nsdecls('w')}><w:sdtPr>{{}}<w:text/></w:sdtPr><w:sdtContent><w:r><w:t>{{}}</w:t></w:r>"
+        "</w:sdtContent></w:sdt>"
+    )
+
+    def fill(document: Document) -> None:
+        for label, shown, text in (
+            ("Owner: ", "", "Ines Falk"),
+            ("Valid until: ", "<w:showingPlcHdr/>", "Tap to enter a date."),
+        ):
+            document.add_paragraph(label)._p.append(parse_xml(control.format(shown, text)))
+
+    [page] = read(fill)
+    assert page.text.split("\n") == ["Owner: Ines Falk", "Valid until:"]
+
+
+def test_the_words_of_a_diagram_are_read_in_its_place(read: Read) -> None:
+    space = "http://schemas.openxmlformats.org/drawingml/2006"
+    steps = "".join(f"<d:pt><d:t><a:p><a:r><a:t>{one}</a:t></a:r></a:p></d:t></d:pt>" for one in ("Ring", "Leave"))
+    names = f'xmlns:d="{space}/diagram" xmlns:a="{space}/main" xmlns:r="{RELATIONSHIPS}"'
+    data = f"<d:dataModel {names}><d:ptLst>{steps}</d:ptLst></d:dataModel>"
+
+    def fill(document: Document) -> None:
+        document.add_paragraph("In case of fire:")
+        part = Part(PackURI("/word/diagrams/data1.xml"), "application/xml", data.encode(), document.part.package)
+        identity = document.part.relate_to(part, f"{RELATIONSHIPS}/diagramData")
+        document.add_paragraph()._p.append(
+            parse_xml(
+                f"<w:r {nsdecls('w')} {names}><w:drawing><a:graphic><a:graphicData uri='{space}/diagram'>"
+                f"<d:relIds r:dm='{identity}'/></a:graphicData></a:graphic></w:drawing></w:r>"
+            )
+        )
+        document.add_paragraph("Nobody uses the lift.")
+
+    [page] = read(fill)
+    assert page.text.split() == "In case of fire: Ring Leave Nobody uses the lift.".split()

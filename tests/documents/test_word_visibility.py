@@ -198,9 +198,9 @@ def test_what_a_word_file_holds_beside_its_text_is_named(tmp_path: Path, reader:
     headed.sections[0].footer.paragraphs[0].text = "1"
     words.changed(headed.add_paragraph("It is paid"), "w:del", " in advance")
     headed.add_comment(headed.paragraphs[0].runs, text="The deposit is 4,000 euros.", author="A")
-    assert lacking(plain) == () and set(lacking(headed)) == {"headers", "comments", "proposed deletions"}
+    assert lacking(plain) == () and set(lacking(headed)) == {"proposed deletions"}
     path, target = tmp_path / "file.docx", tmp_path / "file.pdf"
     headed.save(str(path))
     reader.save_as_pdf(path, "", target)
     [note] = [note for note in reader.open(target).notes if note.startswith(NOT_READ)]
-    assert all(part in note for part in ("headers", "comments", "proposed deletions"))
+    assert "proposed deletions" in note

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from core.domain.answers import Usage
-from core.domain.documents import Coverage, Document, DocumentStatus, Page, PageStatus, Passage
+from core.domain.documents import Coverage, Document, DocumentStatus, MetadataField, Page, PageStatus, Passage
 from core.domain.ports import AnswerRequest, ChatModel
 from core.domain.search import Candidate, Evidence, SearchPlan, SearchResult, piece_score
 from core.domain.settings import Settings
@@ -36,7 +36,13 @@ REPORT = (
 class Shelf:
     """Documents of one sentence a page."""
 
-    def __init__(self, texts: Mapping[str, Sequence[str]], coverage: float = 1.0) -> None:
+    def __init__(
+        self,
+        texts: Mapping[str, Sequence[str]],
+        coverage: float = 1.0,
+        metadata: Mapping[str, Sequence[MetadataField]] | None = None,
+    ) -> None:
+        self._metadata = metadata or {}
         self.texts = {f"id-{name}": tuple(pages) for name, pages in texts.items()}
         self.names = {f"id-{name}": name for name in texts}
         self._coverage = coverage
@@ -44,7 +50,15 @@ class Shelf:
     def list(self) -> list[Document]:
         return [
             Document(
-                identity, name, 1, len(self.texts[identity]), 1, "2026-01-01", DocumentStatus.READY, searchable=True
+                identity,
+                name,
+                1,
+                len(self.texts[identity]),
+                1,
+                "2026-01-01",
+                DocumentStatus.READY,
+                searchable=True,
+                metadata=tuple(self._metadata.get(name, ())),
             )
             for identity, name in self.names.items()
         ]

@@ -1,7 +1,7 @@
 """The analyst: finds the figure that a question asks for in the tables of the evidence's pages, or computes it."""
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from langgraph.runtime import Runtime
@@ -9,7 +9,7 @@ from langgraph.runtime import Runtime
 from core.documents.tables import find_tables
 from core.domain.documents import PageKey
 from core.domain.figures import Stated
-from core.domain.search import Evidence, TableHead
+from core.domain.search import Evidence, HeadedCell, TableHead, TableRow
 from core.domain.tables import Table
 from core.figures.answers import SURE, Analysis, analyse
 from core.figures.computing import UNWEIGHED
@@ -67,7 +67,23 @@ def _with_heads(item: Evidence, tables: Sequence[Table]) -> Evidence:
             end = max(cell.end for cell in table.cells)
             if passage.start <= start and last <= passage.end:
                 found.append(TableHead(*(at - passage.start for at in (start, end, start, last))))
-    return replace(item, table_heads=tuple(found)) if found else item
+    rows = tuple(row for table in tables if table.is_sure for row in _rows_in(item, table))
+    return replace(item, table_heads=tuple(found), table_rows=rows) if found or rows else item
+
+
+def _rows_in(item: Evidence, table: Table) -> Iterator[TableRow]:
+    """Yield the rows of a table that are in the text of a passage, where they have a head over each cell."""
+    passage = item.passage
+    if (table.document_id, table.page_index) != passage.page:
+        return
+    cells: dict[int, list[HeadedCell]] = {}
+    for cell in table.cells:
+        inside = passage.start <= cell.start < cell.end <= passage.end
+        if cell.row >= table.head_rows and inside and cell.column < len(table.columns):
+            headed = HeadedCell(cell.start - passage.start, cell.end - passage.start, table.columns[cell.column].path)
+            cells.setdefault(cell.row, []).append(headed)
+    heads = tuple(heading.path for heading in table.columns)
+    yield from (TableRow(table.rows[row].groups, tuple(own), heads) for row, own in cells.items() if len(own) > 1)
 
 
 def of_what_is_called(question: str, tables: Sequence[Table], called: Mapping[str, Iterable[str]]) -> list[Table]:

@@ -117,7 +117,7 @@ def _read(asked: str, searched: Sequence[Document], context: TurnContext) -> dic
 
 
 def _names(documents: Iterable[Document]) -> str:
-    return " ".join(value for one in documents for value in (one.name, *(field.value for field in one.metadata)))
+    return " ".join(document.words_of_facts for document in documents)
 
 
 def _nowhere(

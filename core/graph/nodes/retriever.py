@@ -9,6 +9,7 @@ from langgraph.runtime import Runtime
 from core.domain.documents import Document
 from core.domain.search import Candidate, Evidence, Intent, Reason, SearchResult
 from core.graph.context import TurnContext
+from core.graph.nodes.changed import with_changes
 from core.graph.nodes.placed import placed, with_places
 from core.graph.nodes.unread import holes_of
 from core.graph.state import TurnState, critique_of
@@ -40,7 +41,7 @@ def retriever(state: TurnState, runtime: Runtime[TurnContext]) -> TurnState:
         if look is _search and context.model.writes_prose and not state.attempts:
             found = _enough(found, context, searched)
         if look is _search:
-            found = with_places(found, context, searched)
+            found = with_changes(with_places(found, context, searched), context)
     if _repeats(found, context):
         return replace(found, by_code=True) if context.model.writes_prose else replace(found, give_up=NOTHING_NEW)
     return found

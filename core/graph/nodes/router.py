@@ -292,12 +292,7 @@ def _nothing_to_search(documents: Sequence[Document]) -> TurnError:
 
 def _topic(text: str, documents: Sequence[Document]) -> set[str]:
     """What the question asks about beside documents as such, their names and their kinds."""
-    names = " ".join(
-        value
-        for document in documents
-        for value in (re.sub(r"[\W_]+", " ", document.name), *(field.value for field in document.metadata))
-    )
-    return asked_beside(text, names)
+    return asked_beside(text, " ".join(document.words_of_facts for document in documents))
 
 
 def _by_probe(text: str, wish: Wish, state: TurnState, context: TurnContext) -> tuple[Intent, str]:

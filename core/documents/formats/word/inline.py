@@ -13,7 +13,7 @@ from reportlab.pdfbase._fontdata import encodings
 
 from core.documents.formats.word.numbering import value, written
 from core.documents.formats.word.visibility import Ground, Visibility
-from core.domain.documents import PROPOSAL, TICKED, UNTICKED, HiddenReason
+from core.domain.documents import COMMENT, PROPOSAL, TICKED, UNTICKED, HiddenReason
 
 _FALLBACK = "{http://schemas.openxmlformats.org/markup-compatibility/2006}Fallback"
 _LEFT_OUT = frozenset(
@@ -21,6 +21,8 @@ _LEFT_OUT = frozenset(
 )
 _PICTURES = frozenset(map(qn, ("w:drawing", "w:pict", "w:object")))
 _BOX = qn("w:txbxContent")
+_DIAGRAM = "{http://schemas.openxmlformats.org/drawingml/2006/diagram}relIds"
+_COMMENT = qn("w:commentReference")
 _SIGNS = {"☐": UNTICKED, "☑": TICKED, "☒": TICKED, "\u00ad": "", "\u2011": "-"}
 _WINGDINGS = {0x6F: UNTICKED, 0xA8: UNTICKED, 0xFD: TICKED, 0xFE: TICKED, 0xFC: "✓", 0xFB: "✗", 0xE0: "→"}
 UNKNOWN_SIGN = "◊"
@@ -58,7 +60,7 @@ class Break:
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """A footnote or endnote, where it is referred to."""
+    """A footnote or endnote, where it is referred to; a comment, which has no mark."""
 
     mark: str
     runs: tuple[Run, ...]
@@ -72,8 +74,15 @@ Notes: TypeAlias = Mapping[str, Mapping[str, BaseOxmlElement]]
 class Inline:
     """Reads paragraphs one after the other; notes are numbered as they come."""
 
-    def __init__(self, styles: Mapping[str, BaseOxmlElement], notes: Notes, visibility: Visibility) -> None:
-        self._styles, self._notes, self._visibility = styles, notes, visibility
+    def __init__(
+        self,
+        styles: Mapping[str, BaseOxmlElement],
+        notes: Notes,
+        visibility: Visibility,
+        diagrams: Mapping[str, Sequence[str]],
+    ) -> None:
+        """``diagrams``: the words of each, by the id of its data."""
+        self._styles, self._notes, self._visibility, self._diagrams = styles, notes, visibility, diagrams
         self._paragraph: BaseOxmlElement | None = None
         self._ground = visibility.page
         self._counts = dict.fromkeys(notes, 0)
@@ -94,13 +103,15 @@ class Inline:
         for child in children:
             if child.tag in _DELETED and (gone := "".join(text.text or "" for text in child.iter(qn("w:delText")))):
                 yield Run(gone, hidden=HiddenReason.STRUCK, change=change_of(child))
-            if child.tag in _LEFT_OUT:
+            if child.tag in _LEFT_OUT or is_placeholder(child):
                 continue
             before, behind = _AROUND.get(child.tag, ("", ""))
             if before:
                 yield Run(before)
             if child.tag in _PICTURES:
                 boxes += _boxes(child)
+                named = (str(one.get(qn("r:dm"))) for one in child.iter(_DIAGRAM))
+                yield from (Run("\n".join(words)) for one in named if (words := self._diagrams.get(one)))
             elif child.tag == qn("m:t"):
                 yield Run(child.text or "")
             elif child.tag == qn("w:r"):
@@ -163,12 +174,19 @@ class Inline:
             form = "decimal" if reference.tag == qn("w:footnoteReference") else "lowerRoman"
             mark = written(self._counts[reference.tag], form)
             around = self._paragraph, self._ground
-            pieces = list[Piece]()
-            for one in note.iter(qn("w:p")):
-                self._paragraph, self._ground = one.find(qn("w:pPr")), self._visibility.page
-                pieces += [*self._in(one, []), Run(" ")]
+            runs = self.runs_of(note)
             self._paragraph, self._ground = around
-            yield Note(mark, tuple(piece for piece in pieces if isinstance(piece, Run)))
+            if reference.tag == _COMMENT:
+                mark, runs = "", [Run(f"{COMMENT}{_by(note)}: "), *runs[:-1], Run("]")]
+            yield Note(mark, tuple(runs))
+
+    def runs_of(self, element: BaseOxmlElement) -> list[Run]:
+        """Return what the paragraphs of an element say, with a space behind each: a note, a header."""
+        pieces = list[Piece]()
+        for one in element.iter(qn("w:p")):
+            self._paragraph, self._ground = one.find(qn("w:pPr")), self._visibility.page
+            pieces += [*self._in(one, []), Run(" ")]
+        return [piece for piece in pieces if isinstance(piece, Run)]
 
 
 def proposed(change: str, pieces: Sequence[Piece]) -> list[Piece]:
@@ -188,11 +206,20 @@ def proposed(change: str, pieces: Sequence[Piece]) -> list[Piece]:
 
 def change_of(element: BaseOxmlElement) -> str:
     """Who proposes what a tracked change put in, and when."""
+    return f"{PROPOSAL[1:]}{'insertion' if element.tag in _INSERTED else 'deletion'} {_by(element)}".rstrip()
+
+
+def _by(element: BaseOxmlElement) -> str:
+    """Return who wrote something and when, as far as the file says: "by R. Dahl, 2026-06-04"."""
     author = " ".join(re.sub(r"[^\w'’.,&-]+", " ", value(element, "w:author")).split())[:_LONGEST_AUTHOR].strip(" .,")
     day = value(element, "w:date")[:10]
-    told = [f" by {author}" if author else "", f", {day}" if re.fullmatch(r"\d{4}-\d\d-\d\d", day) else ""]
-    kind = "insertion" if element.tag in _INSERTED else "deletion"
-    return f"{PROPOSAL[1:]}{kind}{''.join(told)}"
+    told = [f"by {author}" if author else "", day if re.fullmatch(r"\d{4}-\d\d-\d\d", day) else ""]
+    return ", ".join(filter(None, told))
+
+
+def is_placeholder(element: BaseOxmlElement) -> bool:
+    """Say whether an element is a field that nobody filled in, which shows what to do with it."""
+    return element.tag == qn("w:sdt") and element.find(f"{qn('w:sdtPr')}/{qn('w:showingPlcHdr')}") is not None
 
 
 def with_deletions(runs: Sequence[Run]) -> list[Run]:

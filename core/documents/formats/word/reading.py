@@ -1,7 +1,8 @@
 """What a Word file says, in its order: paragraphs with their numbers, tables, and where Word's own pages begin.
 
 Of tracked changes what was inserted is read as a proposal and what was deleted is not; text that nobody sees is kept
-apart with its reason. Headers, footers, comments, pictures, diagrams and charts are not read, and ``lacks`` names them.
+apart with its reason. Headers, footers and comments are read as notes, of diagrams the words. Pictures, charts and how
+diagrams are drawn are not read, and ``lacks`` names them.
 """
 
 import re
@@ -23,6 +24,7 @@ from core.documents.formats.word.inline import (
     Note,
     Run,
     change_of,
+    is_placeholder,
     proposed,
     styles_from,
     with_deletions,
@@ -36,6 +38,9 @@ _HELD_IN = frozenset(map(qn, ("w:sdt", "w:sdtContent", "w:customXml", "w:ins", "
 _LONGEST_HEADS = 400
 """Letters of a table's heads that are repeated on its further pages."""
 _MOST_COLUMNS = 63
+_RUNNING = ("header", "footer")
+_OF_DIAGRAMS = "{http://schemas.openxmlformats.org/drawingml/2006/diagram}"
+_WORDS = "{http://schemas.openxmlformats.org/drawingml/2006/main}t"
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +97,11 @@ class WordFile:
         self.has_pages = next(self._body.iter(qn("w:lastRenderedPageBreak")), None) is not None
         elements = self.document.styles.element.iter(qn("w:style"))
         self._styles = {value(style, "w:styleId"): style for style in elements}
-        kinds = {"w:footnoteReference": RELATIONSHIP_TYPE.FOOTNOTES, "w:endnoteReference": RELATIONSHIP_TYPE.ENDNOTES}
+        kinds = {
+            "w:footnoteReference": RELATIONSHIP_TYPE.FOOTNOTES,
+            "w:endnoteReference": RELATIONSHIP_TYPE.ENDNOTES,
+            "w:commentReference": RELATIONSHIP_TYPE.COMMENTS,
+        }
         notes = {qn(mark): dict(self._notes_of(kind)) for mark, kind in kinds.items()}
         self._visibility = Visibility(
             self._styles,
@@ -101,18 +110,22 @@ class WordFile:
             next(self._parts(RELATIONSHIP_TYPE.SETTINGS), None),
             self.document.element.find(qn("w:background")),
         )
-        self._inline = Inline(self._styles, notes, self._visibility)
+        self._inline = Inline(self._styles, notes, self._visibility, dict(self._diagrams()))
         self.lacks = lacking(self.document)
         self._numbering = Numbering(next(self._parts(RELATIONSHIP_TYPE.NUMBERING), None))
         self._sections = list(self._body.iter(qn("w:sectPr")))
         self._section = self._labelled_section = 0
         self._page = self._first_of_section() or 1
         self._break_waits = False
-        self._notes: list[Paragraph] = []
+        self._notes = list[Paragraph]()
         self.first_label = self._page_label()
 
     def items(self) -> Iterator[Item]:
-        """Footnotes stand at the end of their page, where the pages are known, else of their document."""
+        """Notes stand at the end of their page, where the pages are known, else of their document.
+
+        What the headers and footers of all pages say is a note of the first.
+        """
+        self._notes = list(self._running())
         for item in self._blocks(self._body, self._visibility.page):
             if isinstance(item, PageStart) and self.has_pages:
                 yield from self._notes
@@ -126,7 +139,7 @@ class WordFile:
                 yield from self._paragraph(child, ground)
             elif child.tag == qn("w:tbl"):
                 yield from self._table(child, ground)
-            elif child.tag in _HELD_IN:
+            elif child.tag in _HELD_IN and not is_placeholder(child):
                 yield from self._blocks(child, ground)
 
     def _paragraph(self, element: BaseOxmlElement, ground: Ground) -> Iterator[Item]:
@@ -260,6 +273,28 @@ class WordFile:
             if (properties := style.find(qn("w:pPr"))) is not None:
                 yield properties
             yield style
+
+    def _running(self) -> Iterator[Paragraph]:
+        """What headers and footers say in letters, each text once."""
+        said = set[str]()
+        for kind in _RUNNING:
+            for reference in self._body.iter(qn(f"w:{kind}Reference")):
+                relation = self.document.part.rels.get(str(reference.get(qn("r:id"))))
+                if relation is None or relation.is_external:
+                    continue
+                runs = self._inline.runs_of(parse_xml(relation.target_part.blob))
+                text = "".join(run.text for run in runs if not run.hidden).strip()
+                if any(map(str.isalpha, text)) and text not in said:
+                    said.add(text)
+                    yield Paragraph((Run(f"{kind.capitalize()}: "), *runs), note=True)
+
+    def _diagrams(self) -> Iterator[tuple[str, list[str]]]:
+        """The words of each diagram, point by point, by the id of its data."""
+        for identity, relation in self.document.part.rels.items():
+            if relation.reltype.endswith("/diagramData") and not relation.is_external:
+                points = parse_xml(relation.target_part.blob).iter(f"{_OF_DIAGRAMS}pt")
+                texts = ("".join(one.text or "" for one in point.iter(_WORDS)).strip() for point in points)
+                yield identity, list(filter(None, texts))
 
     def _notes_of(self, kind: str) -> Iterator[tuple[str, BaseOxmlElement]]:
         for element in self._parts(kind):

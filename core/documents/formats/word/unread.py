@@ -15,7 +15,6 @@ _ELEMENTS = {
     "{urn:schemas-microsoft-com:vml}imagedata": "pictures",
     "{urn:schemas-microsoft-com:office:office}OLEObject": "embedded objects",
 }  # fmt: skip
-_HOLDING = frozenset(map(qn, ("w:headerReference", "w:footerReference")))
 _A_DATA = "{http://schemas.openxmlformats.org/drawingml/2006/main}graphicData"
 
 
@@ -25,11 +24,8 @@ def lacking(document: Document) -> tuple[str, ...]:
 
 
 def _lacking(document: Document) -> Iterator[str]:
-    part, referred = document.part, set[str]()
     for element in document.element.iter():
-        if element.tag in _HOLDING:
-            referred.add(str(element.get(qn("r:id"))))
-        elif element.tag == _A_DATA:
+        if element.tag == _A_DATA:
             address = str(element.get("uri")).rstrip("/").rpartition("/")[2]
             if address in _KINDS:
                 yield _KINDS[address]
@@ -37,17 +33,11 @@ def _lacking(document: Document) -> Iterator[str]:
             yield "proposed deletions"
         elif element.tag in _ELEMENTS:
             yield _ELEMENTS[element.tag]
-    for identity, relation in part.rels.items():
-        if relation.is_external:
-            continue
-        if relation.reltype == RELATIONSHIP_TYPE.COMMENTS and _says(relation.target_part):
-            yield "comments"
-        elif identity in referred and _says(relation.target_part):
-            yield "headers" if relation.reltype == RELATIONSHIP_TYPE.HEADER else "footers"
+    headers = (RELATIONSHIP_TYPE.HEADER, RELATIONSHIP_TYPE.FOOTER)
+    for relation in document.part.rels.values():
+        if relation.reltype in headers and not relation.is_external and _holds_picture(relation.target_part):
+            yield "pictures"
 
 
-def _says(part: Part) -> bool:
-    """Whether it holds a letter, or a picture: a page's number alone is none."""
-    root = parse_xml(part.blob)
-    letters = any(any(map(str.isalpha, text.text or "")) for text in root.iter(qn("w:t")))
-    return letters or next(root.iter(_A_DATA), None) is not None
+def _holds_picture(part: Part) -> bool:
+    return next(parse_xml(part.blob).iter(_A_DATA), None) is not None

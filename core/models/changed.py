@@ -1,0 +1,49 @@
+"""What is quoted where a passage is changed by another, or its document replaced: the newer first, then the older."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from core.domain.answers import AnswerPart, PartKind
+from core.domain.search import Change, Evidence
+from core.models.relevant import place_of
+from core.models.selection import Selection, select
+from core.models.units import Unit, quotation_of
+from core.text.years import years_of
+
+MIN_ANSWERED = 0.5
+"""Probability that a replaced document answers, from which on its words are quoted behind the newer ones."""
+
+
+def in_force(evidence: Sequence[Evidence]) -> tuple[list[Evidence], list[Evidence]]:
+    """Return what an answer is looked for in, and what newer documents replace; all of it where that is everything."""
+    new = [item for item in evidence if not item.replaced_by]
+    return (new, [item for item in evidence if item.replaced_by]) if new else (list(evidence), [])
+
+
+def changes_to(unit: Unit, evidence: Sequence[Evidence]) -> list[tuple[Evidence, Change]]:
+    """Return the evidence that changes a unit, the newest first."""
+    items = {item.passage.id: item for item in evidence}
+    own = [one for one in unit.item.changes if one.start < unit.end and unit.start < one.end]
+    return [(items[one.passage_id], one) for one in own if one.passage_id in items]
+
+
+def changed_answer(question: str, selection: Selection, evidence: Sequence[Evidence]) -> list[AnswerPart]:
+    """Return what changes the best unit, then that; nothing where the question names a year: which holds is unknown."""
+    if years_of(question):
+        return []
+    best = selection.scored[0].unit
+    changes = changes_to(best, evidence)
+    quoted = [AnswerPart(item.passage.text, (item.number,), PartKind.VERBATIM, 0) for item, _ in changes]
+    sure = min(selection.right, *(change.probability for _, change in changes))
+    note = AnswerPart(f"This changes {place_of(best.item)}:", kind=PartKind.NOTE)
+    return [replace(quoted[0], probability=sure), *quoted[1:], note, quotation_of(best)]
+
+
+def said_before(question: str, replaced: Sequence[Evidence]) -> list[AnswerPart]:
+    """Return what the replaced documents say, if any of them answers."""
+    before = select(question, replaced)
+    if before.answered < MIN_ANSWERED or not before.scored:
+        return []
+    unit = before.scored[0].unit
+    note = AnswerPart(f"{place_of(unit.item)}, which {unit.item.replaced_by} replaces:", kind=PartKind.NOTE)
+    return [note, quotation_of(unit)]
