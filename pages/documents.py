@@ -325,7 +325,7 @@ def draw_metadata(app: Pincite, document: Document) -> None:
     known = {field.name: field for field in document.metadata}
     values = {field.name: field.value for field in known.values()} | _related(app, document)
     rows = [
-        {"Fact": name, "Value": values.get(name, ""), "From": in_words(known[name].source) if name in known else ""}
+        {"Fact": name, "Value": values.get(name, ""), "From": in_words(known[name].source) if values.get(name) else ""}
         for name in dict.fromkeys([*known, *METADATA_NAMES])
     ]
     edited = st.data_editor(rows, hide_index=True, disabled=["Fact", "From"], key=f"metadata_{document.id}")

@@ -13,10 +13,14 @@ from core.text.sentences import split_sentences
 Chance = Callable[[str], float]
 """Returns the probability that a sentence changes another text."""
 MIN_CHANCE = 0.3
-MAX_JUDGED = 40
+MAX_JUDGED = 20
 """Number of sentences of a document that are judged."""
 _NUMBER = re.compile(r"(?<![\w.,])\d{1,4}(?:\.\d{1,4}){0,6}[a-z]?(?!\w|[.,]\d)")
 _OWN_NUMBER = re.compile(r"^[\s(]{0,4}\d{1,4}(?:\.\d{1,4}){0,6}[.)]?\s+")
+_BEGINS = re.compile(
+    r"[\W_]{0,3}(?:[^\W\d_]{1,20}\.?\s{1,3}|§\s?)?[\d.-]{1,20}[.):\s–—-]{1,6}[\"“«„]?(?![a-zß-öø-ÿ])[^\W\d_]"
+)
+"""How a numbered place begins: a word or sentence behind its number."""
 _WORDS_BEFORE = 3
 """Maximum number of words before a number of one part ("§ 4") with which a sentence names a place."""
 
@@ -35,7 +39,7 @@ def places_of(passage: Passage) -> dict[str, Span]:
     found = {number: Span(0, len(passage.text)) for title in passage.heading_path if (number := number_of(title))}
     lines, start = list[tuple[str, int]](), 0
     for line in passage.text.split("\n"):
-        lines += [(number, start)] if (number := number_of(line)) else []
+        lines += [(number, start)] if (number := number_of(line)) and _BEGINS.match(line) else []
         start += len(line) + 1
     for at, (number, start) in enumerate(lines):
         ends = (begin for other, begin in lines[at + 1 :] if not other.startswith(f"{number}."))
@@ -65,7 +69,7 @@ def changes_on(pages: Iterable[Page], numbers: frozenset[str], chance: Chance) -
         for span in split_sentences(page.text):
             sentence = " ".join(page.text[span.start : span.end].split())
             named = [number for number in numbers if _names(sentence, number)]
-            if not named or judged == MAX_JUDGED:
+            if not named or judged == MAX_JUDGED or "\t" in page.text[span.start : span.end]:
                 continue
             judged += 1
             likely = chance(_OWN_NUMBER.sub("", sentence))

@@ -62,19 +62,37 @@ def pages_called(names: Sequence[str], pages: Sequence[Page], page_count: int) -
     ]
 
 
-def numbered(name: str, pages: Sequence[Page]) -> list[Stretch]:
-    """What goes by a name such as "section 6" or "Table 2", over the page's end where it goes on; the longest there is.
+def numbered(names: Sequence[str], pages: Sequence[Page]) -> list[Stretch]:
+    """What goes by names such as "section 6" or "Table 2", over the page's end where it goes on; the longest there is.
 
-    A table of contents names it too, but holds less of it.
+    A table of contents names it too, but holds less of it. Of several places of one name the one within the place of
+    another name is meant, and comes first: "§ 3 of Article III".
     """
+    runs = {name: list(_runs_of(name, pages)) for name in names}
+    longest = {name: max(own, key=_length) for name, own in runs.items() if own}
+    found: list[tuple[bool, list[Stretch]]] = []
+    for name, own in runs.items():
+        around = [one for other, run in longest.items() if other != name for one in run]
+        inside = [run for run in own if all(any(_lies_within(one, outer) for outer in around) for one in run)]
+        if chosen := max(inside, key=_length, default=longest.get(name, [])):
+            found.append((not inside, chosen))
+    return [one for _, run in sorted(found, key=lambda one: one[0]) for one in run]
+
+
+def _runs_of(name: str, pages: Sequence[Page]) -> Iterator[list[Stretch]]:
     kind, _, number = name.rpartition(" ")
     places = list(_places(pages))
-    runs = [
-        _stretches(_run(places, at, number))
-        for at, (page, block) in enumerate(places)
-        if _is_called(kind, number, page, block)
-    ]
-    return max(runs, key=lambda run: sum(len(one.text) for one in run), default=[])
+    for at, (page, block) in enumerate(places):
+        if _is_called(kind, number, page, block):
+            yield _stretches(_run(places, at, number))
+
+
+def _length(run: Sequence[Stretch]) -> int:
+    return sum(len(one.text) for one in run)
+
+
+def _lies_within(one: Stretch, outer: Stretch) -> bool:
+    return one.page == outer.page and outer.start < one.start and one.end <= outer.end
 
 
 def titled(title: str, pages: Sequence[Page]) -> list[Stretch]:

@@ -182,10 +182,18 @@ def _table(text: str) -> str:
     rows[0] = [""] * (width - len(rows[0])) + rows[0]
     cells = [[_colored(escape(flat(cell))) or " " for cell in row] for row in rows]
     drawn = [f"| {' | '.join(row + [' '] * (width - len(row)))} |" for row in cells]
-    drawn.insert(1, f"|{'|'.join([':--', *['--:'] * (width - 1)])}|")
+    ends = [
+        "--:" if all(map(_is_figure, column)) else ":--" for column in list(zip_longest(*rows[1:], fillvalue=""))[1:]
+    ]
+    drawn.insert(1, f"|{'|'.join([':--', *ends, *['--:'] * (width - 1 - len(ends))])}|")
     return "\n\n".join(
         [*(f":small[{escape(BETWEEN_CELLS.join(map(flat, title.split(TAB))))}]" for title in titles), "\n".join(drawn)]
     )
+
+
+def _is_figure(cell: str) -> bool:
+    """Say whether a cell has no more letters than digits, or is empty or a sign."""
+    return sum(map(str.isalpha, cell)) <= sum(map(str.isdigit, cell))
 
 
 _MARK_BEGINS, _MARK_ENDS = "\ue000", "\ue001"

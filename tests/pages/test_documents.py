@@ -129,6 +129,19 @@ def test_the_same_bytes_are_recognised_and_a_new_version_is_offered(
     screen.assert_sound()
 
 
+def test_who_keeps_both_versions_has_the_new_one_replace_the_old(
+    app: Pincite, contract: Document, samples: Path
+) -> None:
+    screen = Screen("documents")
+    report = (samples / "technical-report.pdf").read_bytes()
+    screen.test.file_uploader[0].set_value([("service-contract.pdf", report, "application/pdf")]).run()
+    screen.press("Keep both")
+    assert app.ingest.wait(timeout_seconds=SECONDS)
+    [relation] = app.search.relations()
+    assert relation.whole and relation.older.id == contract.id and len(app.library.list()) == 2
+    screen.assert_sound()
+
+
 def test_done_shows_every_page_its_picture_and_its_text(app: Pincite, contract: Document) -> None:
     screen = Screen("documents")
     _choose(screen)
@@ -191,6 +204,28 @@ def test_what_a_user_corrects_counts_as_theirs(app: Pincite, contract: Document)
     screen.press("Save changes")
     first = app.library.get(contract.id).metadata
     assert ("Master agreement", MetadataSource.USER) in {(field.value, field.source) for field in first}
+    screen.assert_sound()
+
+
+def test_a_relation_is_shown_and_corrected(app: Pincite, contract: Document, samples: Path) -> None:
+    newer = app.ingest.add(samples / "technical-report.pdf", "technical-report.pdf").document
+    assert app.ingest.wait([newer.id], timeout_seconds=SECONDS)
+    screen = Screen("documents")
+    _choose(screen)
+    assert "Amends" not in screen.words()
+    facts = ["title", "author", "date", "language", "document type", "company", "year", "amends", "replaces"]
+    known = [field.name for field in app.library.get(newer.id).metadata]
+    row = [*known, *(name for name in facts if name not in known)].index("amends")
+    screen.test.session_state[f"metadata_{newer.id}"] = {
+        "edited_rows": {row: {"Value": contract.name}},
+        "added_rows": [],
+        "deleted_rows": [],
+    }
+    screen.test.run()
+    screen.press("Save changes")
+    assert f"Amends {contract.name}" in screen.words().replace("\\", "")
+    [relation] = app.search.relations()
+    assert (relation.newer.id, relation.older.id, relation.whole) == (newer.id, contract.id, False)
     screen.assert_sound()
 
 

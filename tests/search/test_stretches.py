@@ -26,13 +26,23 @@ PAGES = (
 
 
 def texts(name: str) -> list[str]:
-    return [stretch.text for stretch in numbered(name, PAGES)]
+    return [stretch.text for stretch in numbered([name], PAGES)]
 
 
 def test_a_section_is_found_by_its_number_and_goes_on_over_the_page() -> None:
     assert texts("section 6") == ["6 Liability\n6.1 It is limited.", "6.2 An insurance is kept.\nTable 2. Prices"]
     assert texts("article 7") == texts("chapter 7") == ["7 Law\nThe law of Denmark governs."]
     assert texts("section 6.1") == ["6.1 It is limited."]
+
+
+def test_of_two_places_of_one_number_the_one_within_the_other_name_is_meant() -> None:
+    statutes = page(0, "1", ("Article II. Boats", HEADING), ("§ 1 Boats are blue.", PARAGRAPH),
+                    ("§ 2 Two may row.", PARAGRAPH), ("Article III. Hall", HEADING),
+                    ("§ 1 The hall is open to all members until late.", PARAGRAPH))  # fmt: skip
+    found = [stretch.text for stretch in numbered(["§ 1", "Article II"], [statutes])]
+    assert found[0] == "§ 1 Boats are blue."
+    longest, *_ = numbered(["§ 1"], [statutes])
+    assert longest.text.startswith("§ 1 The hall")
 
 
 def test_a_caption_needs_its_name_and_a_number_alone_is_no_table() -> None:
@@ -74,5 +84,5 @@ def test_a_number_inside_a_title_is_part_of_it() -> None:
 def test_a_clause_ends_where_the_next_of_its_name_begins() -> None:
     lines = ["Article II. Members", "§ 3 Members pay a fee.", "It is due in May.", "§ 4 A member leaves by letter."]
     clauses = [page(0, "1", *((line, PARAGRAPH) for line in lines), ("Article III. Boats", PARAGRAPH))]
-    assert [one.text for one in numbered("§ 3", clauses)] == ["§ 3 Members pay a fee.\nIt is due in May."]
-    assert [one.text for one in numbered("article II", clauses)] == ["\n".join(lines)]
+    assert [one.text for one in numbered(["§ 3"], clauses)] == ["§ 3 Members pay a fee.\nIt is due in May."]
+    assert [one.text for one in numbered(["article II"], clauses)] == ["\n".join(lines)]

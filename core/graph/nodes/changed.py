@@ -30,7 +30,9 @@ def with_changes(state: TurnState, context: TurnContext) -> TurnState:
     chosen = [one for one in context.documents if not state.document_ids or one.id in state.document_ids]
     relations = relations_among(chosen)
     names = {document.id: document for document in context.documents}
-    replaced = _replaced(state, relations)
+    drawn_on = {item.passage.document_id for item in state.evidence}
+    whole = {one.older.id: one for one in reversed(relations) if one.whole and one.older.id in drawn_on}
+    replaced = {of: one.newer.name for of, one in whole.items() if not _asks_for_older(state, one)}
     best = sorted(state.evidence, key=lambda item: -item.scores.get("reranked", 0.0))[:MAX_PASSAGES]
     added, changes = dict[str, Evidence](), dict[str, tuple[Change, ...]]()
     for item in best:
@@ -39,34 +41,27 @@ def with_changes(state: TurnState, context: TurnContext) -> TurnState:
             added.setdefault(identity, _as_evidence(identity, document, one, item))
             change = Change(identity, place.start, place.end, one.probability)
             changes[item.passage.id] = (*changes.get(item.passage.id, ()), change)
-    if not added and not replaced:
+    if not added and not whole:
         return state
     kept = (
         replace(item, changes=changes.get(item.passage.id, ()), replaced_by=replaced.get(item.passage.document_id, ""))
         for item in state.evidence
     )
-    numbered = (replace(item, number=number) for number, item in enumerate([*kept, *added.values()], start=1))
+    numbered = [replace(item, number=number) for number, item in enumerate([*kept, *added.values()], start=1)]
     context.note(
         decided={"replaced by": {names[of].name: newer for of, newer in replaced.items()}},
         returned={"changes": [" ".join(item.passage.text.split()) for item in added.values()]},
     )
-    notices = [f"{newer} replaces {names[of].name}." for of, newer in replaced.items()]
-    return replace(state, evidence=tuple(numbered), notices=tuple(dict.fromkeys([*state.notices, *notices])))
+    alone = all(item.replaced_by for item in numbered)
+    told = [f"{one.newer.name} replaces {one.older.name}." for of, one in whole.items() if alone or of not in replaced]
+    return replace(state, evidence=tuple(numbered), notices=tuple(dict.fromkeys([*state.notices, *told])))
 
 
-def _replaced(state: TurnState, relations: Sequence[Relation]) -> dict[str, str]:
-    """Return the name of what replaces a document, by its id, where the question names neither it nor its version."""
-    meant = set(state.plan.document_ids) if state.plan else set()
-    asked = frozenset(content_terms(state.standalone))
-    found = dict[str, str]()
-    for one in relations:
-        called = frozenset(content_terms(" ".join(one.older.called))) - frozenset(
-            content_terms(" ".join(one.newer.called))
-        )
-        if one.whole and one.older.id not in meant and not called & asked:
-            found.setdefault(one.older.id, one.newer.name)
-    drawn_on = {item.passage.document_id for item in state.evidence}
-    return {of: newer for of, newer in found.items() if of in drawn_on}
+def _asks_for_older(state: TurnState, relation: Relation) -> bool:
+    """Say whether the question names the older document, or its version."""
+    older, newer = (set(content_terms(" ".join(one.called))) for one in (relation.older, relation.newer))
+    meant = state.plan.document_ids if state.plan else ()
+    return relation.older.id in meant or bool((older - newer).intersection(content_terms(state.standalone)))
 
 
 def _newer(
@@ -81,9 +76,9 @@ def _newer(
         for newer in amending[: amending.index(own)] if own in amending else amending:
             for one in changes_on(_pages(newer, context), frozenset(places), _chance):
                 yield newer, one, places[one.number]
-    places = {
-        number: span for number, span in (places_of(item.passage) | mentions_in(item.passage)).items() if "." in number
-    }
+    page = context.library.page(*item.passage.page)
+    places = places_of(item.passage) | (mentions_in(item.passage) if _amends_its_own(page) else {})
+    places = {number: span for number, span in places.items() if "." in number}
     pages = [page for page in _pages(own, context) if page.page_index >= item.passage.page_index] if places else []
     for one in reversed(list(changes_on(pages, frozenset(places), _chance))):
         page = one.stretch.page

@@ -101,7 +101,7 @@ def _under_headings(state: TurnState, context: TurnContext, among: Sequence[Docu
 
 def _at(pages: Sequence[str], numbers: Sequence[str], own: Sequence[Page], page_count: int) -> list[Stretch]:
     """Return the pages of these names and what these numbers head, in one document of which these pages are read."""
-    return [*pages_called(pages, own, page_count), *(one for name in numbers for one in numbered(name, own))]
+    return [*pages_called(pages, own, page_count), *numbered(numbers, own)]
 
 
 def _holds(place: Passage, passage: Passage) -> bool:
