@@ -320,7 +320,7 @@ def relations_in_words(app: Pincite, document: Document) -> list[str]:
 def draw_metadata(app: Pincite, document: Document) -> None:
     st.caption(
         "Questions can be limited to a company, year or type. Where a document amends or replaces another, give that "
-        "one's name. Your changes here are kept and marked as yours."
+        "one's name, or “none”. Your changes here are kept and marked as yours."
     )
     known = {field.name: field for field in document.metadata}
     values = {field.name: field.value for field in known.values()} | _related(app, document)
@@ -343,10 +343,11 @@ def draw_metadata(app: Pincite, document: Document) -> None:
 
 
 def _related(app: Pincite, document: Document) -> dict[str, str]:
-    """Return the names of what it amends and replaces, in place of the sentences that say so."""
+    """Return the names of what it amends and replaces, not the sentences that say so; else what a person said."""
     own = [one for one in app.search.relations() if one.newer.id == document.id]
+    said = {field.name: field.value for field in document.metadata if field.source is MetadataSource.USER}
     return {
-        fact: ", ".join(one.older.name for one in own if one.whole == whole)
+        fact: ", ".join(one.older.name for one in own if one.whole == whole) or said.get(fact, "")
         for fact, whole in ((AMENDS, False), (REPLACES, True))
     }
 

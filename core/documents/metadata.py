@@ -5,11 +5,12 @@ Deterministic and cautious: a field that nothing supports is left out, so that f
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from core.domain.documents import CONTRACT, BlockKind, MetadataField, MetadataSource, Page
 from core.domain.ports import PdfInfo
+from core.text.dates import dates_in
 from core.text.language import detect_language
 
 _FIRST_PAGES = 3
@@ -27,42 +28,10 @@ _NO_TITLE = re.compile(
 _NOBODY = re.compile(
     r"^(?:user|admin\w*|owner|author|unknown|\(?anonymous\)?|default|root|.{0,2}|\W*|[^@\n]*+@.*)$", re.I
 )
-_MONTHS = {
-    name: number
-    for number, names in enumerate(
-        (
-            "january jan januar janvier enero gennaio janeiro",
-            "february feb februar février febrero febbraio fevereiro",
-            "march mar märz mars marzo março",
-            "april apr avril abril aprile",
-            "may mai mayo maggio maio",
-            "june jun juni juin junio giugno junho",
-            "july jul juli juillet julio luglio julho",
-            "august aug août agosto",
-            "september sep sept septembre septiembre settembre setembro",
-            "october oct oktober octobre octubre ottobre outubro",
-            "november nov novembre noviembre novembro",
-            "december dec dezember décembre diciembre dicembre dezembro",
-        ),
-        start=1,
-    )
-    for name in names.split()
-}
-_MONTH = rf"(?P<month>{'|'.join(sorted(_MONTHS, key=len, reverse=True))})\.?"
-_YEAR = r"(?P<year>(?:19|20)\d\d)"
-_DATES = tuple(
-    re.compile(pattern, re.I)
-    for pattern in (
-        rf"\b{_MONTH}\s{{1,9}}(?P<day>\d{{1,2}})(?:st|nd|rd|th)?\s{{0,9}},?\s{{1,9}}{_YEAR}\b",
-        rf"\b(?P<day>\d{{1,2}})(?:st|nd|rd|th|\.|er)?\s{{1,9}}(?:de\s{{1,9}})?{_MONTH},?\s{{1,9}}(?:de\s{{1,9}})?{_YEAR}\b",
-        rf"\b{_YEAR}-(?P<month>\d\d)-(?P<day>\d\d)\b",
-        rf"\b{_YEAR}年\s{{0,9}}(?P<month>\d{{1,2}})月\s{{0,9}}(?P<day>\d{{1,2}})日",
-    )
-)
 _PERIOD_END = re.compile(r"(?:year|quarter(?:ly)?|period)(?:\s{1,9}\w{1,40})?\s{1,9}ended:?\s{0,9}", re.I)
 _PERIOD_CHARACTERS = 40
 _PDF_DATE = re.compile(r"^(?:D:)?((?:19|20)\d\d)(\d\d)?(\d\d)?")
-_ANY_YEAR = re.compile(rf"(?<!\d){_YEAR}(?!\d)")
+_ANY_YEAR = re.compile(r"(?<!\d)(?P<year>(?:19|20)\d\d)(?!\d)")
 _FILE_DATE = re.compile(r"(?<!\d)((?:19|20)\d\d)[-_.]?(0[1-9]|1[0-2])[-_.]?(0[1-9]|[12]\d|3[01])(?!\d)")
 _COMPANY = re.compile(
     r"\b((?:[A-Z0-9][\w&’'.-]{0,40}+[ ,]{1,4}+(?:(?:of|and|the|&|de|für|und)[ ]{1,4}+)?){1,5}?"
@@ -155,16 +124,7 @@ def _period(text: str) -> str:
 
 
 def _first_date(text: str) -> str | None:
-    return min(_dates(text), default=(0, None))[1]
-
-
-def _dates(text: str) -> Iterator[tuple[int, str]]:
-    for pattern in _DATES:
-        for match in pattern.finditer(text):
-            month = match["month"].lower()
-            number, day = int(month) if month.isdigit() else _MONTHS[month], int(match["day"])
-            if 1 <= number <= 12 and 1 <= day <= 31:
-                yield match.start(), f"{match['year']}-{number:02d}-{day:02d}"
+    return min(dates_in(text), default=(0, None))[1]
 
 
 def _joined(match: re.Match[str] | None) -> str | None:

@@ -151,8 +151,7 @@ class Ingest:
     def relate(self, newer_id: str, fact: str, older_id: str) -> None:
         """Keep that a person says that a document amends or replaces another."""
         with self._shelf.transaction():
-            newer, older = self._library.get(newer_id), self._library.get(older_id)
-            told = MetadataField(fact, older.name, MetadataSource.USER)
+            newer, told = self._library.get(newer_id), MetadataField(fact, older_id, MetadataSource.USER)
             others = [field for field in newer.metadata if field.name != fact]
             self._library.set_metadata(newer_id, [*others, *self._library.corrected(newer_id), told])
         self._announce()

@@ -5,11 +5,12 @@ from dataclasses import replace
 
 from core.domain.answers import AnswerPart, PartKind
 from core.domain.search import Change, Evidence
-from core.models.relevant import place_of
+from core.models.relevant import Found, place_of
 from core.models.selection import Selection, select
 from core.models.units import Unit, quotation_of
 from core.text.years import years_of
 
+CHANGES = "This changes "
 MIN_ANSWERED = 0.5
 """Probability that a replaced document answers, from which on its words are quoted behind the newer ones."""
 
@@ -18,6 +19,17 @@ def in_force(evidence: Sequence[Evidence]) -> tuple[list[Evidence], list[Evidenc
     """Return what an answer is looked for in, and what newer documents replace; all of it where that is everything."""
     new = [item for item in evidence if not item.replaced_by]
     return (new, [item for item in evidence if item.replaced_by]) if new else (list(evidence), [])
+
+
+def stated_in_force(stated: Sequence[AnswerPart], replaced: Sequence[Evidence]) -> list[AnswerPart]:
+    """Return what is stated from other tables than those of replaced documents."""
+    old = {item.number for item in replaced}
+    return [part for part in stated if not old or not old.issuperset(part.numbers)]
+
+
+def is_changed(found: Found | None) -> bool:
+    """Say whether another passage changes the place where a figure stands."""
+    return found is not None and any(one.start < found.end and found.start < one.end for one in found.item.changes)
 
 
 def changes_to(unit: Unit, evidence: Sequence[Evidence]) -> list[tuple[Evidence, Change]]:
@@ -35,8 +47,13 @@ def changed_answer(question: str, selection: Selection, evidence: Sequence[Evide
     changes = changes_to(best, evidence)
     quoted = [AnswerPart(item.passage.text, (item.number,), PartKind.VERBATIM, 0) for item, _ in changes]
     sure = min(selection.right, *(change.probability for _, change in changes))
-    note = AnswerPart(f"This changes {place_of(best.item)}:", kind=PartKind.NOTE)
+    note = AnswerPart(f"{CHANGES}{place_of(best.item)}:", kind=PartKind.NOTE)
     return [replace(quoted[0], probability=sure), *quoted[1:], note, quotation_of(best)]
+
+
+def tells_change(parts: Sequence[AnswerPart]) -> bool:
+    """Say whether an answer is a change and what it changes, in this order."""
+    return any(part.kind is PartKind.NOTE and part.text.startswith(CHANGES) for part in parts)
 
 
 def said_before(question: str, replaced: Sequence[Evidence]) -> list[AnswerPart]:

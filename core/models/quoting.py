@@ -12,7 +12,15 @@ from core.domain.documents import TICKED, UNTICKED
 from core.domain.ports import AnswerRequest, AskedPiece
 from core.domain.search import Evidence, Intent, Reason
 from core.domain.turns import SURE, SURE_OF_NOTHING, UNSURE_OF_NOTHING
-from core.models.changed import changed_answer, changes_to, in_force, said_before
+from core.models.changed import (
+    changed_answer,
+    changes_to,
+    in_force,
+    is_changed,
+    said_before,
+    stated_in_force,
+    tells_change,
+)
 from core.models.headed import agreed_cell
 from core.models.lists import (
     ITEM,
@@ -39,6 +47,7 @@ from core.text.questions import (
     asks_yes_or_no,
     in_another_language,
     missing_words,
+    strange_names,
 )
 from core.text.sentences import ITEM_MARK
 from core.text.stating import is_drawn
@@ -118,8 +127,7 @@ def _parts(request: AnswerRequest) -> list[AnswerPart]:
     if request.pieces and (told := part_by_part(request.pieces, of_each=request.of_each)):
         return told
     evidence, replaced = in_force(request.evidence)
-    old = {item.number for item in replaced}
-    stated = [part for part in request.stated if not old.issuperset(part.numbers)]
+    stated = stated_in_force(request.stated, replaced)
     first = next(iter(stated), None)
     if first and request.draws and is_drawn(first):
         return [first]
@@ -149,12 +157,14 @@ def reply(
     answer = led_by_figure(quoted, stated, evidence)
     likely = probability_of(answer)
     best = selection.scored[0].unit if selection.scored else None
-    changed = best is not None and not (answer and answer[0].figures) and bool(changes_to(best, evidence))
-    replaced = best is not None and bool(best.item.replaced_by)
-    if answer and likely >= SURE and not replaced and (otherwise is None or _agree(selection, otherwise)):
+    changed = best is not None and bool(changes_to(best, evidence))
+    if answer and answer[0].figures:
+        changed = is_changed(Found.of_figure(answer[0], evidence))
+    other = bool(strange_names(question, absent)) or (best is not None and bool(best.item.replaced_by))
+    if answer and likely >= SURE and not other and (otherwise is None or _agree(selection, otherwise)):
         if not changed:
             return answer
-        if both := changed_answer(question, selection, evidence):
+        if not answer[0].figures and (both := changed_answer(question, selection, evidence)):
             return both
     figure = next(iter(stated), None)
     sure = _nothing_found(question, selection, absent)
@@ -214,7 +224,7 @@ def part_by_part(pieces: Sequence[AskedPiece], *, of_each: bool = False) -> list
     """
     read = [_likeliest(piece) for piece in pieces]
     answers = [
-        reply(asked, selection, piece.evidence, stated=piece.stated)
+        reply(asked, selection, piece.evidence, stated=stated_in_force(piece.stated, in_force(piece.evidence)[1]))
         for piece, (asked, selection) in zip(pieces, read, strict=True)
     ]
     found = [at for at, answer in enumerate(answers) if not engine_declines(answer)]
@@ -234,6 +244,9 @@ def part_by_part(pieces: Sequence[AskedPiece], *, of_each: bool = False) -> list
             continue
         named = ", ".join(filter(None, [piece.name, f"“{piece.asked}”" if several or not piece.name else ""]))
         own = _first_passage(answer) if lists_passages(answer) else _figures(answer) or answer[:MOST_OF_A_PART]
+        if tells_change(answer):
+            told += [AnswerPart(f"{named}:", kind=PartKind.NOTE), *(replace(one, probability=None) for one in answer)]
+            continue
         quoted = [replace(one, probability=None) for one in own if one.kind is not PartKind.NOTE]
         new = [part for part in quoted if piece.name or part not in told]
         if new and (piece.name or sure < SURE):

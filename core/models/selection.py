@@ -21,6 +21,7 @@ from core.domain.answers import Span
 from core.domain.documents import TICKED, UNTICKED, Passage
 from core.domain.logistic import FARTHEST, LogisticModel, log_odds
 from core.domain.search import Evidence, Reason
+from core.domain.turns import SURE
 from core.models.reader import Reader, large_reader, small_reader
 from core.models.units import (
     CELLS,
@@ -121,15 +122,16 @@ def shipped_models(skill: Skill) -> Models:
 
 
 def select(question: str, evidence: Sequence[Evidence]) -> Selection:
-    """Weigh the units of the evidence, but for those that only change another passage: they are quoted with that."""
+    """Weigh the units of the evidence, those that change another passage only where the others do not surely answer."""
     skill = skill_for(question, evidence)
     changes = [item.passage for item in evidence if item.reason is Reason.CHANGE]
-    measured = measure_units(
-        question, [item for item in evidence if item.reason is not Reason.CHANGE], reader_of(skill)
-    )
-    return weigh(
-        [one for one in measured if not any(_is_within(one.unit, change) for change in changes)], question, skill
-    )
+    found = [item for item in evidence if item.reason is not Reason.CHANGE]
+    measured = measure_units(question, found, reader_of(skill))
+    unchanged = [one for one in measured if not any(_is_within(one.unit, change) for change in changes)]
+    selection = weigh(unchanged, question, skill)
+    if len(unchanged) == len(measured) or selection.right >= SURE:
+        return selection
+    return max((selection, weigh(measured, question, skill)), key=lambda one: one.right)
 
 
 def _is_within(unit: Unit, passage: Passage) -> bool:

@@ -60,11 +60,16 @@ def mentions_in(passage: Passage) -> dict[str, Span]:
     return found
 
 
+def names_any(text: str, numbers: frozenset[str]) -> bool:
+    """Say whether one of these numbers stands in a text by itself."""
+    return not numbers.isdisjoint(_NUMBER.findall(text))
+
+
 def changes_on(pages: Iterable[Page], numbers: frozenset[str], chance: Chance) -> Iterator[ChangeFound]:
     """Yield what changes the places of these numbers, in the order of the pages."""
     judged = 0
     for page in pages:
-        if numbers.isdisjoint(_NUMBER.findall(page.text)):
+        if not names_any(page.text, numbers):
             continue
         for span in split_sentences(page.text):
             sentence = " ".join(page.text[span.start : span.end].split())

@@ -6,16 +6,20 @@ The sentence is one of the first pages, found when a document is read (`core/mod
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import permutations
 
 from core.domain.documents import AMENDS, REPLACES, Document, MetadataField, MetadataSource, bare_name, comparable
-from core.text.numbers import quantities
+from core.text.dates import dates_in
 from core.text.terms import content_terms
 
 _VERSION = re.compile(
-    r"(?<![^\W_])(?:version|ver|v|revision|rev)[ ._-]{0,2}(?P<number>\d{1,4}(?:\.\d{1,4}){0,3})(?![^\W_])", re.I
+    r"(?<![^\W_])(?:version|ver|v|revision|rev)[ ._-]{0,2}(?P<number>\d{1,4}(?:\.\d{1,4}){0,3})(?=[^A-Za-z]*$)", re.I
 )
-"""As names of files and titles give a version: "rules-v2.1", "Rules, version 2.1"."""
+"""As names of files and titles end with a version: "rules-v2.1.pdf", "Rules, version 2.1"."""
 _NUMBER = re.compile(r"\d+(?:[.,-]\d+)*")
+_COUNTED = re.compile(r"(?:(?P<word>[^\W\d_]+)[ ._-]{0,2})?(?<![\d.])(?P<number>\d+(?:\.\d+)*)(?!\w|\.\d)")
+_YEAR = re.compile(r"(?:19|20)\d\d")
+_OF_VERSIONS = frozenset("v ver version rev revision".split())
 MIN_TERMS = 2
 """Number of words of a title that name its document; with fewer the sentence must also give its date."""
 
@@ -31,57 +35,71 @@ class Relation:
 
 def relations_among(documents: Sequence[Document]) -> list[Relation]:
     """Return what documents say of each other, the newest first; of two that say it of each other neither counts."""
-    found = {(one.newer.id, one.older.id): one for newer in documents for one in _said_by(newer, documents)}
+    said = [one for newer in documents for one in _said_by(newer, documents)]
+    found = {(one.newer.id, one.older.id): one for one in [*_later_versions(documents), *said]}
     kept = [one for (newer, older), one in found.items() if (older, newer) not in found]
     return sorted(kept, key=lambda one: _age(one.newer), reverse=True)
 
 
+def names_older(question: str, relation: Relation) -> bool:
+    """Say whether a question names the version or the year of the older document: "in version 1.0", "of 2019"."""
+    older, newer = (" ".join(one.called) for one in (relation.older, relation.newer))
+    return bool((_counted(older) - _counted(newer)) & _counted(question))
+
+
+def _counted(text: str) -> set[str]:
+    """Return what may tell versions apart: "1.0", "version 3", "edition 3", a year; no other number alone."""
+    found = set[str]()
+    for match in _COUNTED.finditer(text.casefold()):
+        word, number = match["word"], match["number"]
+        if "." in number or _YEAR.fullmatch(number):
+            found.add(number)
+        elif word:
+            found.add(f"{'version' if word in _OF_VERSIONS else word} {number}")
+    return found
+
+
 def _said_by(newer: Document, documents: Sequence[Document]) -> Iterator[Relation]:
-    others = [one for one in documents if one.id != newer.id]
-    fields = {field.name: field for field in newer.metadata}
-    for name in (AMENDS, REPLACES):
-        if name in fields:
-            yield from (Relation(newer, older, name == REPLACES) for older in _meant(fields[name], newer, others))
-    if REPLACES not in fields:
-        yield from (Relation(newer, older, True) for older in others if _is_later_version(newer, older))
+    fields = {field.name: field for field in newer.metadata if field.name in (AMENDS, REPLACES)}
+    others = [one for one in documents if one.id != newer.id] if fields else []
+    for name, field in fields.items():
+        yield from (Relation(newer, older, name == REPLACES) for older in _meant(field, newer, others))
 
 
 def _meant(field: MetadataField, newer: Document, others: Sequence[Document]) -> list[Document]:
-    """Return the documents that a sentence names by title or date, or a person by name."""
+    """Return the documents that a sentence names by title or date, or a person by id or name."""
     if field.source is MetadataSource.USER:
-        wanted = comparable(bare_name(field.value))
-        return [one for one in others if wanted in (comparable(bare_name(one.name)), comparable(one.title))]
+        wanted = {comparable(bare_name(part)) for part in (field.value, *field.value.split(", "))}
+        return [one for one in others if wanted & {one.id, comparable(bare_name(one.name)), comparable(one.title)}]
     said = frozenset(content_terms(field.value))
-    dates = {one.date for one in quantities(field.value) if one.kind == "date"}
+    dates = {date for _, date in dates_in(field.value)}
     titled = [one for one in others if said.issuperset(content_terms(one.title))]
-    dated = [one for one in titled if dates & _dates_of(one)]
+    dated = [one for one in titled if _date_of(one) in dates]
     named = dated or [one for one in titled if len(set(content_terms(one.title))) >= MIN_TERMS]
     if field.name == REPLACES:
         numbers = set(_NUMBER.findall(field.value))
         alike = [one for one in others if _plain(one.title) == _plain(newer.title) and one.title != newer.title]
-        named += [one for one in alike if not numbers or numbers.intersection(_NUMBER.findall(one.title))]
+        named += [one for one in alike if numbers.intersection(_NUMBER.findall(one.title)) and one not in named]
     several = len({comparable(one.title) for one in named}) < len(named)
-    return [] if several else list({one.id: one for one in named}.values())
+    return [] if several else named
 
 
-def _dates_of(document: Document) -> set[tuple[int, int, int]]:
-    told = (field.value for field in document.metadata if field.name == "date")
-    return {one.date for value in told for one in quantities(value) if one.kind == "date"}
+def _later_versions(documents: Sequence[Document]) -> Iterator[Relation]:
+    """Yield each two documents whose name or title differs in its version alone, unless a person said otherwise."""
+    versions = dict[str, list[tuple[tuple[int, ...], Document]]]()
+    for one in documents:
+        for text in {bare_name(one.name), one.title}:
+            if found := _VERSION.search(text):
+                numbers = tuple(map(int, found["number"].split(".")))
+                versions.setdefault(comparable(text[: found.start()]), []).append((numbers, one))
+    for group in versions.values():
+        for (number, newer), (other, older) in permutations(group, 2):
+            if number > other and not any(field.name == REPLACES for field in newer.metadata):
+                yield Relation(newer, older, whole=True)
 
 
-def _is_later_version(newer: Document, older: Document) -> bool:
-    pairs = ((newer.name, older.name), (newer.title, older.title))
-    return any(
-        (new := _VERSION.search(one))
-        and (old := _VERSION.search(other))
-        and comparable(_VERSION.sub("", one)) == comparable(_VERSION.sub("", other))
-        and _numbers(new["number"]) > _numbers(old["number"])
-        for one, other in pairs
-    )
-
-
-def _numbers(text: str) -> tuple[int, ...]:
-    return tuple(map(int, text.split(".")))
+def _date_of(document: Document) -> str:
+    return next((field.value for field in document.metadata if field.name == "date"), "")
 
 
 def _plain(title: str) -> str:
@@ -89,7 +107,7 @@ def _plain(title: str) -> str:
     return comparable(_NUMBER.sub("#", title))
 
 
-def _age(document: Document) -> tuple[tuple[int, int, int], tuple[int, ...], str]:
+def _age(document: Document) -> tuple[str, tuple[int, ...], str]:
     """By the date that a document gives, then the numbers in its title, then when it was added."""
     numbers = tuple(int(number) for number in re.findall(r"\d{1,9}", document.title))
-    return max(_dates_of(document), default=(0, 0, 0)), numbers, document.added_at
+    return _date_of(document), numbers, document.added_at

@@ -32,6 +32,7 @@ _LIST = re.compile(
     r"^\W*(?:please )?(?:list|enumerate|name)\b|\bwh(?:at|o|ich) (?:\w+ )?(?:are|were)\b|\ball (?:of )?the\b",
     re.IGNORECASE,
 )
+_NAME_WITHIN = re.compile(r"(?<=[^\s.?!:“\"(][ \u00a0])[A-Z][\w’'&-]*\w")
 _DATE = re.compile(r"\bwhen\b|\b(?:what|which)(?: \w+)? (?:date|day|month|year)\b|\bdate of\b", re.IGNORECASE)
 _ALTERNATIVES = re.compile(r"\bor\b", re.IGNORECASE)
 _MORE_WORDS = r"(?:higher|greater|larger|bigger|more|longer|above|over|exceed\w{0,3})"
@@ -91,6 +92,12 @@ def missing_words(absent: Sequence[str]) -> str:
     telling = sorted((word for word in worth if worth[word] >= TELLING), key=lambda word: -worth[word])[:MOST_MISSING]
     named = " and ".join(f"“{word}”" for word in worth if word in telling)
     return f"{named} do{'es' if len(telling) == 1 else ''} not appear in any passage searched." if named else ""
+
+
+def strange_names(question: str, absent: Sequence[str]) -> list[str]:
+    """Return the words of a question that are in no passage searched and have a capital within a sentence of it."""
+    names = set(_NAME_WITHIN.findall(question))
+    return [word for word in absent if word in names]
 
 
 def asks_for_list(question: str) -> bool:

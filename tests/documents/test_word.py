@@ -201,12 +201,25 @@ def test_headers_and_footers_are_notes_of_the_first_page_each_text_once(read: Re
 def test_a_comment_is_a_note_that_says_whose_it_is(read: Read) -> None:
     def fill(document: Document) -> None:
         clause = document.add_paragraph("The deposit is 300 euros.")
-        document.add_comment(clause.runs, text="We sign at 200 euros only.", author="K. Moran")
+        document.add_comment(clause.runs, text="See [2]. We sign at 200 euros only.", author="K. Moran")
 
     [page] = read(fill)
     clause, comment = page.text.split("\n")
     assert clause == "The deposit is 300 euros."
-    assert comment.startswith("[Comment by K. Moran, 20") and comment.endswith(": We sign at 200 euros only.]")
+    assert comment.startswith("[Comment by K. Moran, 20") and comment.endswith(": See (2). We sign at 200 euros only.]")
+
+
+def test_headers_that_word_does_not_show_are_not_read(read: Read) -> None:
+    def fill(document: Document) -> None:
+        document.add_paragraph("The hall is let by the hour.")
+        section = document.sections[0]
+        section.first_page_header.paragraphs[0].text = "Draft for the council"
+        section.even_page_header.paragraphs[0].text = "Even draft"
+        section.header.paragraphs[0].text = "Hall rules"
+        section.different_first_page_header_footer = False
+
+    [page] = read(fill)
+    assert "Header: Hall rules" in page.text and "raft" not in page.text
 
 
 def test_a_field_that_nobody_filled_in_is_empty(read: Read) -> None:

@@ -97,3 +97,26 @@ def test_a_model_is_told_what_changes_what(world: Any) -> None:
     changed = [item for item in model.requests[0].evidence if item.changes]
     assert changed and "EUR 640" in changed[0].passage.text
     assert {one.passage_id for one in changed[0].changes} <= {item.passage.id for item in model.requests[0].evidence}
+
+
+def test_several_questions_of_an_amended_document_get_what_changes_it(world: Any) -> None:
+    one = world(shelf=_shelf(licence=LICENCE, addendum=ADDENDUM))
+    turn = one.ask(
+        "What is the yearly charge for a mooring? And with how much notice may the club end the licence?"
+    ).turn
+    texts = [part.text for part in turn.parts]
+    new, old = (next(at for at, text in enumerate(texts) if amount in text) for amount in ("EUR 715", "EUR 640"))
+    assert new < old and any("five months' notice" in text for text in texts)
+
+
+def test_what_only_an_addendum_says_is_answered_from_it(world: Any) -> None:
+    added = ADDENDUM[0] + "\n3. Clause 8.2 is supplemented by: Dogs are allowed on the pontoons until noon."
+    one = world(shelf=_shelf(licence=LICENCE, addendum=(added,)))
+    assert "noon" in one.ask("Until when are dogs allowed on the pontoons?").turn.parts[0].text
+
+
+def test_a_number_alone_asks_for_no_version(world: Any) -> None:
+    rules = {f"house rules version {number}.pdf": (f"Section 1. The house closes at {hour} on weekdays.",)
+             for number, hour in ((1, "22:00"), (2, "23:30"))}  # fmt: skip
+    turn = world(shelf=Shelf(rules)).ask("By section 1, when does the house close on weekdays?").turn
+    assert "23:30" in turn.parts[0].text

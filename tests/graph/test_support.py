@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from commands.questions import turn_as_text
-from core.domain.answers import AnswerPart, Citation, ClaimStatus, PartKind, Usage
+from core.domain.answers import AnswerPart, Citation, ClaimStatus, Form, PartKind, Usage
 from core.domain.search import Reason
 from core.domain.turns import TurnStatus
 from core.models.prompts import messages_for
@@ -205,3 +205,25 @@ def test_parts_are_quoted_from_their_own_pages_where_a_model_writes_nothing(ask:
     turn = ask(ScriptedModel("", "", ""), "How high is the deposit? How high is the rent?", shelf=Shelf(pages))
     quoted = {one.document_name: one.quotation for one in turn.citations}
     assert "250 euro" in quoted["mill.pdf"] and "700 euro" in quoted["harbour.pdf"]
+
+
+def test_a_name_that_no_document_has_is_told_and_nothing_is_answered_for_it(world: Any) -> None:
+    pages = ["Morrow Bank. The chief executive of the bank is Ida Lund.", "The bank has 40 staff."]
+    bank = Shelf({"report.pdf": pages})
+    known = world(shelf=bank).ask("Who is the chief executive of Morrow Bank?").turn
+    assert known.form is Form.ANSWER and "Ida Lund" in known.parts[0].text and not known.notices
+    strange = world(shelf=bank).ask("Who is the chief executive of Zenith Bank?").turn
+    assert strange.form is not Form.ANSWER
+    assert "“Zenith” does not appear in any passage searched." in " ".join([strange.answer, *strange.notices])
+
+
+def test_what_a_model_says_of_a_name_that_no_document_has_is_to_be_checked(world: Any) -> None:
+    pages = ["Morrow Lines. Revenue in 2022 was EUR 512 million.", "Morrow Lines has 40 ships."]
+    model = ScriptedModel(*["Revenue of Birch Lines in 2022 was EUR 512 million [1]."] * 3)
+    turn = (
+        world(model, shelf=Shelf({"report.pdf": pages}), max_retries=0)
+        .ask("What was the revenue of Birch Lines in 2022?")
+        .turn
+    )
+    assert not turn.verdict.accepted or turn.by_code
+    assert "Birch" in " ".join([*turn.notices, *turn.verdict.reasons, *(claim.reason for claim in turn.verdict.claims)])

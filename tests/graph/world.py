@@ -71,7 +71,7 @@ class Shelf:
         return [self.page(document_id, at) for at in sorted(page_indexes) if 0 <= at < count]
 
     def page_text(self, document_id: str, page_index: int) -> str:
-        return self.texts[document_id][page_index]
+        return "".join(self.texts[document_id][page_index : page_index + 1])
 
     def coverage(self, document_id: str) -> Coverage:
         pages = len(self.texts[document_id])

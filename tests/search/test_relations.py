@@ -40,7 +40,7 @@ def test_a_title_of_one_word_needs_its_date() -> None:
     lease = _document("lease.pdf", "Mietvertrag", "2020-05-03")
     said = "Nachtrag zum Mietvertrag vom {}."
     assert _related(lease, _document("n.pdf", "Nachtrag", amends=said.format("3. Mai 2021"))) == []
-    dated = _document("n.pdf", "Nachtrag", amends="Nachtrag zum Mietvertrag vom 2020-05-03.")
+    dated = _document("n.pdf", "Nachtrag", amends=said.format("3. Mai 2020"))
     assert _related(lease, dated) == [("n.pdf", "lease.pdf", False)]
 
 
@@ -60,6 +60,7 @@ def test_of_two_documents_of_one_title_neither_is_meant_unless_the_date_tells() 
         ("amendment-1.pdf", "amendment-2.pdf", False),
         ("accounts-2022.pdf", "accounts-2023.pdf", False),
         ("dive-rules-v1.4.pdf", "boat-rules-v2.0.pdf", False),
+        ("Compressor V10 manual.pdf", "Compressor V11 manual.pdf", False),
     ],
 )
 def test_a_later_version_of_a_name_replaces_the_earlier(older: str, newer: str, replaced: bool) -> None:
@@ -71,12 +72,26 @@ def test_a_replaced_number_of_a_title_alike_is_meant() -> None:
     said = _document("y.pdf", "Dive rules, edition 4", replaces="This edition supersedes edition 3.")
     assert _related(old, said) == [("y.pdf", "x.pdf", True)]
     assert _related(_document("x.pdf", "Dive rules, edition 2"), said) == []
+    whole = _document(
+        "y.pdf", "Dive rules, edition 4", replaces="Dive rules, edition 4, replaces Dive rules, edition 3."
+    )
+    assert _related(old, whole) == [("y.pdf", "x.pdf", True)]
 
 
 def test_what_a_person_said_names_a_document() -> None:
     amending = _document("letter.pdf", "Letter", source=BY_HAND, amends="charter")
     assert _related(CHARTER, amending) == [("letter.pdf", "charter.pdf", False)]
     assert _related(CHARTER, _document("letter.pdf", "Letter", source=BY_HAND, amends="another")) == []
+
+
+def test_a_person_may_name_several_or_none() -> None:
+    both = _document("letter.pdf", source=BY_HAND, amends="charter.pdf, a1.pdf")
+    assert [older for newer, older, _ in _related(CHARTER, FIRST_ADDENDUM, both) if newer == "letter.pdf"] == [
+        "charter.pdf",
+        "a1.pdf",
+    ]
+    second = _document("rules-v2.pdf", source=BY_HAND, replaces="none")
+    assert _related(_document("rules-v1.pdf"), second) == []
 
 
 def test_two_that_replace_each_other_do_neither() -> None:

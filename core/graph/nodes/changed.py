@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from itertools import islice
 
 from core.domain.answers import Span
 from core.domain.documents import Document, Page, Passage
@@ -9,10 +10,9 @@ from core.domain.search import Change, Evidence, Reason
 from core.graph.context import TurnContext
 from core.graph.state import TurnState
 from core.models.utterances import Changes, changes_of
-from core.search.changes import ChangeFound, changes_on, mentions_in, places_of
-from core.search.relations import Relation, relations_among
+from core.search.changes import ChangeFound, changes_on, mentions_in, names_any, places_of
+from core.search.relations import Relation, names_older, relations_among
 from core.text.sentences import split_sentences
-from core.text.terms import content_terms
 
 MAX_PASSAGES = 5
 """Number of passages, the best first, of which changes are looked for."""
@@ -35,8 +35,9 @@ def with_changes(state: TurnState, context: TurnContext) -> TurnState:
     replaced = {of: one.newer.name for of, one in whole.items() if not _asks_for_older(state, one)}
     best = sorted(state.evidence, key=lambda item: -item.scores.get("reranked", 0.0))[:MAX_PASSAGES]
     added, changes = dict[str, Evidence](), dict[str, tuple[Change, ...]]()
+    pages = _Pages(context)
     for item in best:
-        for document, one, place in _newer(item, relations, names, context):
+        for document, one, place in _newer(item, relations, names[item.passage.document_id], pages):
             identity = _id(document, one)
             added.setdefault(identity, _as_evidence(identity, document, one, item))
             change = Change(identity, place.start, place.end, one.probability)
@@ -58,37 +59,52 @@ def with_changes(state: TurnState, context: TurnContext) -> TurnState:
 
 
 def _asks_for_older(state: TurnState, relation: Relation) -> bool:
-    """Say whether the question names the older document, or its version."""
-    older, newer = (set(content_terms(" ".join(one.called))) for one in (relation.older, relation.newer))
     meant = state.plan.document_ids if state.plan else ()
-    return relation.older.id in meant or bool((older - newer).intersection(content_terms(state.standalone)))
+    return relation.older.id in meant or names_older(state.standalone, relation)
 
 
 def _newer(
-    item: Evidence, relations: Sequence[Relation], documents: dict[str, Document], context: TurnContext
+    item: Evidence, relations: Sequence[Relation], own: Document, pages: "_Pages"
 ) -> Iterator[tuple[Document, ChangeFound, Span]]:
     """Yield what changes a passage and which words of it, the newest first: later amendments of what it is from."""
-    own = documents[item.passage.document_id]
+    places, mentions = places_of(item.passage), mentions_in(item.passage)
     amended = [one.older for one in relations if one.newer.id == own.id and not one.whole]
     for older in [own, *amended]:
-        places = places_of(item.passage) if older.id == own.id else mentions_in(item.passage)
+        at = places if older.id == own.id else mentions
         amending = [one.newer for one in relations if one.older.id == older.id and not one.whole]
         for newer in amending[: amending.index(own)] if own in amending else amending:
-            for one in changes_on(_pages(newer, context), frozenset(places), _chance):
-                yield newer, one, places[one.number]
-    page = context.library.page(*item.passage.page)
-    places = places_of(item.passage) | (mentions_in(item.passage) if _amends_its_own(page) else {})
-    places = {number: span for number, span in places.items() if "." in number}
-    pages = [page for page in _pages(own, context) if page.page_index >= item.passage.page_index] if places else []
-    for one in reversed(list(changes_on(pages, frozenset(places), _chance))):
+            for one in changes_on(pages.naming(newer, frozenset(at)), frozenset(at), _chance):
+                yield newer, one, at[one.number]
+    at = {number: span for number, span in (mentions | places).items() if "." in number}
+    found = list(
+        changes_on(pages.naming(own, frozenset(at), from_page=item.passage.page_index), frozenset(at), _chance)
+    )
+    for one in reversed(found):
         page = one.stretch.page
         after = page.page_index > item.passage.page_index or one.stretch.start >= item.passage.end
-        if after and _amends_its_own(page):
-            yield own, one, places[one.number]
+        original = one.number in places or _amends_its_own(pages.page(own, item.passage.page_index))
+        if after and original and _amends_its_own(page):
+            yield own, one, at[one.number]
 
 
-def _pages(document: Document, context: TurnContext) -> Sequence[Page]:
-    return context.library.pages(document.id, range(document.page_count))
+class _Pages:
+    """The pages of a turn's documents that name places, looked for by their text before they are read whole."""
+
+    def __init__(self, context: TurnContext) -> None:
+        self._library = context.library
+        self._texts: dict[str, list[str]] = {}
+
+    def naming(self, document: Document, numbers: frozenset[str], *, from_page: int = 0) -> Sequence[Page]:
+        if not numbers:
+            return ()
+        texts = self._texts.setdefault(document.id, []) or self._texts[document.id]
+        if not texts:
+            texts += [self._library.page_text(document.id, at) for at in range(document.page_count)]
+        named = [at for at, text in enumerate(texts) if at >= from_page and names_any(text, numbers)]
+        return self._library.pages(document.id, named) if named else ()
+
+    def page(self, document: Document, page_index: int) -> Page:
+        return self._library.page(document.id, page_index)
 
 
 def _chance(sentence: str) -> float:
@@ -99,7 +115,8 @@ def _chance(sentence: str) -> float:
 
 def _amends_its_own(page: Page) -> bool:
     sentences = (" ".join(page.text[span.start : span.end].split()) for span in split_sentences(page.text))
-    return sum(changes_of(sentence)[Changes.NOTHING] < 0.5 for sentence in sentences) >= MIN_SENTENCES
+    changing = (1 for sentence in sentences if changes_of(sentence)[Changes.NOTHING] < 0.5)
+    return len(list(islice(changing, MIN_SENTENCES))) == MIN_SENTENCES
 
 
 def _id(document: Document, found: ChangeFound) -> str:

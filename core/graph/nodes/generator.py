@@ -14,7 +14,7 @@ from typing import Literal
 
 from langgraph.runtime import Runtime
 
-from core.domain.answers import AnswerPart, PartKind
+from core.domain.answers import AnswerPart, PartKind, engine_declines
 from core.domain.codec import to_plain
 from core.domain.errors import StoppedError
 from core.domain.figures import Stated
@@ -36,6 +36,7 @@ from core.search.conversation import Conversation, conversation_for
 from core.text.marks import marked_text, plain_text
 from core.text.numbers import quantities, same
 from core.text.plain import storable
+from core.text.questions import missing_words, strange_names
 from core.text.terms import content_terms
 from core.text.thinking import holds_a_closing_mark, split_thinking
 
@@ -83,6 +84,8 @@ def generator(state: TurnState, runtime: Runtime[TurnContext]) -> TurnState:
     otherwise = _told_otherwise(cited.parts, request.stated) if writes and cited.parts else []
     in_full = [item.number for item in request.evidence if item.reason is not Reason.EXCERPT]
     usage = engine.usage and replace(engine.usage, passages=len(in_full), left_out=len(whole.evidence) - len(in_full))
+    names = () if chat or engine_declines(cited.parts) else strange_names(request.question, request.absent)
+    strange = missing_words(names)
     context.progress.draft(cited.parts)
     context.note(
         read={"engine": engine.name, "evidence": in_full, "usage": to_plain(usage),
@@ -107,7 +110,7 @@ def generator(state: TurnState, runtime: Runtime[TurnContext]) -> TurnState:
         give_up=give_up,
         suspect=state.suspect or bool(give_up),
         notices=tuple(
-            dict.fromkeys([*state.notices, *silence, *otherwise, *filter(None, [left_out]), *engine.notices])
+            dict.fromkeys([*state.notices, *silence, *otherwise, *filter(None, [left_out, strange]), *engine.notices])
         ),
     )
 
@@ -256,6 +259,8 @@ def _pieces(state: TurnState, counted: Sequence[Evidence]) -> Iterator[AskedPiec
             if (worth in one.scores or one.reason is not Reason.SEARCH)
             and (one.passage.document_id in asked_of or not asked_of)
         )
+        changes = {change.passage_id for one in own for change in one.changes}
+        own += tuple(one for one in counted if one.passage.id in changes and one not in own)
         stated = _stated((one for one in state.stated if one.piece == number), counted)
         # what a follow-up asks of several documents is read as what it asks of one
         whole = state.plan is not None and piece.asked == state.plan.question

@@ -9,7 +9,7 @@ from typing import Literal
 
 from langgraph.runtime import Runtime
 
-from core.domain.answers import Citation, Form, Likeness, Verdict, form_of
+from core.domain.answers import Citation, ClaimStatus, Form, Likeness, Verdict, form_of
 from core.domain.codec import to_plain
 from core.domain.search import Intent, Reason
 from core.domain.settings import Settings
@@ -21,7 +21,7 @@ from core.judge.critique import CRITIC_SCHEMA, critic_question, read_critique, w
 from core.judge.verdict import declined_verdict, held_against_pictures, judged_question, verdict_of
 from core.models.selection import select
 from core.text.orders import orders_in
-from core.text.questions import in_another_language, missing_words
+from core.text.questions import in_another_language, missing_words, strange_names
 from core.text.sentences import split_sentences
 from core.text.terms import content_terms
 
@@ -29,7 +29,8 @@ SHOWS_OTHERWISE = "The page image shows different words from the file's text."
 """Trying again would not change that."""
 _DECISIONS = {"__end__": "accept", "review": "give up", "generator": "quote instead", "rewriter": "retry"}
 OF_SOMETHING_ELSE = 0.3
-"""The most that an answer to a follow-up is worth whose passages share no word with what was asked before."""
+"""The most that an answer is worth whose passages share no word with what was asked before, or that speaks of a name
+that no passage searched has."""
 IS_IT_RIGHT = "Is the answer right anyway?"
 
 
@@ -91,6 +92,7 @@ def _verdict(state: TurnState, context: TurnContext) -> Verdict:
         read=read,
     )
     verdict = held_to_the_topic(state, held_against_pictures(verdict, state.citations), _enough(settings))
+    verdict = held_to_its_names(state, verdict, _enough(settings)) if prose else verdict
     searched = searched_documents(state, context)
     if verdict.declined and (most := max_denial(searched, context.library)) < verdict.confidence:
         verdict = lowered(verdict, most, _enough(settings))
@@ -117,6 +119,22 @@ def held_to_the_topic(state: TurnState, verdict: Verdict, threshold: float) -> V
         return verdict
     reasons = (*verdict.reasons, "Nothing it cites mentions what the previous question was about.")
     return replace(lowered(verdict, OF_SOMETHING_ELSE, threshold), reasons=reasons)
+
+
+def held_to_its_names(state: TurnState, verdict: Verdict, threshold: float) -> Verdict:
+    """What is said of a name in the question that no passage searched has is for a person to check."""
+    names = strange_names(state.asked, state.absent)
+    told = [
+        replace(claim, status=ClaimStatus.PARTLY_SUPPORTED, reason=missing_words(named).rstrip(".") or claim.reason)
+        if claim.status is ClaimStatus.SUPPORTED and (named := [name for name in names if name in claim.text])
+        else claim
+        for claim in verdict.claims
+    ]
+    return (
+        verdict
+        if told == list(verdict.claims)
+        else lowered(replace(verdict, claims=tuple(told)), OF_SOMETHING_ELSE, threshold)
+    )
 
 
 def lowered(verdict: Verdict, most: float, threshold: float) -> Verdict:

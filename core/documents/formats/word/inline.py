@@ -23,6 +23,8 @@ _PICTURES = frozenset(map(qn, ("w:drawing", "w:pict", "w:object")))
 _BOX = qn("w:txbxContent")
 _DIAGRAM = "{http://schemas.openxmlformats.org/drawingml/2006/diagram}relIds"
 _COMMENT = qn("w:commentReference")
+_UNBRACKETED = str.maketrans("[]", "()")
+"""Of a comment, which a bracket ends."""
 _SIGNS = {"☐": UNTICKED, "☑": TICKED, "☒": TICKED, "\u00ad": "", "\u2011": "-"}
 _WINGDINGS = {0x6F: UNTICKED, 0xA8: UNTICKED, 0xFD: TICKED, 0xFE: TICKED, 0xFC: "✓", 0xFB: "✗", 0xE0: "→"}
 UNKNOWN_SIGN = "◊"
@@ -177,7 +179,8 @@ class Inline:
             runs = self.runs_of(note)
             self._paragraph, self._ground = around
             if reference.tag == _COMMENT:
-                mark, runs = "", [Run(f"{COMMENT}{_by(note)}: "), *runs[:-1], Run("]")]
+                said = [replace(run, text=run.text.translate(_UNBRACKETED)) for run in runs[:-1]]
+                mark, runs = "", [Run(f"{COMMENT}{_by(note)}: "), *said, Run("]")]
             yield Note(mark, tuple(runs))
 
     def runs_of(self, element: BaseOxmlElement) -> list[Run]:

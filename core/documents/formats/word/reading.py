@@ -276,11 +276,14 @@ class WordFile:
 
     def _running(self) -> Iterator[Paragraph]:
         """What headers and footers say in letters, each text once."""
-        said = set[str]()
-        for kind in _RUNNING:
-            for reference in self._body.iter(qn(f"w:{kind}Reference")):
+        said, settings = set[str](), next(self._parts(RELATIONSHIP_TYPE.SETTINGS), None)
+        even = settings is not None and _is_set(settings, "w:evenAndOddHeaders")
+        for section in self._sections:
+            shown = {"default", *(["first"] if _is_set(section, "w:titlePg") else []), *(["even"] if even else [])}
+            references = [(name, one) for name in _RUNNING for one in section.iter(qn(f"w:{name}Reference"))]
+            for kind, reference in references:
                 relation = self.document.part.rels.get(str(reference.get(qn("r:id"))))
-                if relation is None or relation.is_external:
+                if relation is None or relation.is_external or (value(reference, "w:type") or "default") not in shown:
                     continue
                 runs = self._inline.runs_of(parse_xml(relation.target_part.blob))
                 text = "".join(run.text for run in runs if not run.hidden).strip()
@@ -328,6 +331,11 @@ def _heading_level(properties: BaseOxmlElement) -> int:
         return _count(outline) + 1 if _count(outline) < 9 else 0
     named = _HEADING.fullmatch(value(name)) if name is not None else None
     return int(named[1] or 1) if named else 0
+
+
+def _is_set(properties: BaseOxmlElement, name: str) -> bool:
+    found = properties.find(qn(name))
+    return found is not None and value(found) not in ("0", "false", "off")
 
 
 def _count(element: BaseOxmlElement | None) -> int:
