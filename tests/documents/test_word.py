@@ -222,7 +222,7 @@ def test_headers_that_word_does_not_show_are_not_read(read: Read) -> None:
     assert "Header: Hall rules" in page.text and "raft" not in page.text
 
 
-def test_a_field_that_nobody_filled_in_is_empty(read: Read) -> None:
+def test_a_field_that_nobody_filled_in_is_a_blank(read: Read) -> None:
     control = (
         f"<w:sdt {nsdecls('w')}><w:sdtPr>{{}}<w:text/></w:sdtPr><w:sdtContent><w:r><w:t>{{}}</w:t></w:r>"
         "</w:sdtContent></w:sdt>"
@@ -236,7 +236,7 @@ def test_a_field_that_nobody_filled_in_is_empty(read: Read) -> None:
             document.add_paragraph(label)._p.append(parse_xml(control.format(shown, text)))
 
     [page] = read(fill)
-    assert page.text.split("\n") == ["Owner: Ines Falk", "Valid until:"]
+    assert page.text.split("\n") == ["Owner: Ines Falk", "Valid until: ____"]
 
 
 def test_the_words_of_a_diagram_are_read_in_its_place(read: Read) -> None:

@@ -28,6 +28,8 @@ _UNBRACKETED = str.maketrans("[]", "()")
 _SIGNS = {"☐": UNTICKED, "☑": TICKED, "☒": TICKED, "\u00ad": "", "\u2011": "-"}
 _WINGDINGS = {0x6F: UNTICKED, 0xA8: UNTICKED, 0xFD: TICKED, 0xFE: TICKED, 0xFC: "✓", 0xFB: "✗", 0xE0: "→"}
 UNKNOWN_SIGN = "◊"
+BLANK = "____"
+"""Stands for a field that nobody filled in, as on paper: its label is not the label of what follows."""
 _AROUND = {
     qn("m:num"): ("(", ")"), qn("m:den"): ("/(", ")"), qn("m:sup"): ("^(", ")"), qn("m:sub"): ("_(", ")"),
     qn("m:rad"): ("√(", ")"), qn("m:d"): ("(", ")"),
@@ -105,7 +107,10 @@ class Inline:
         for child in children:
             if child.tag in _DELETED and (gone := "".join(text.text or "" for text in child.iter(qn("w:delText")))):
                 yield Run(gone, hidden=HiddenReason.STRUCK, change=change_of(child))
-            if child.tag in _LEFT_OUT or is_placeholder(child):
+            if child.tag in _LEFT_OUT:
+                continue
+            if is_placeholder(child):
+                yield Run(BLANK)
                 continue
             before, behind = _AROUND.get(child.tag, ("", ""))
             if before:
