@@ -2,6 +2,7 @@
 
 from core.domain.documents import Passage
 from core.domain.search import Evidence, HeadedCell, TableRow
+from core.domain.turns import SURE
 from core.models.headed import agreed_cell
 from core.models.quoting import quotes
 from core.models.selection import select
@@ -58,3 +59,10 @@ def test_an_empty_cell_lends_its_question_to_no_other() -> None:
 
 def test_rows_are_not_compared() -> None:
     assert _cell("Which duties fall to the warden?", _evidence(*ROWS)) == ""
+
+
+def test_a_blank_behind_its_label_is_no_answer_and_lends_its_question_to_no_other() -> None:
+    text = "Permit for the weir\nPlace: Upper weir\nNight guard: ____\nIssued by: Ida Lund\nIt holds for one day."
+    item = Evidence(1, Passage("p", "d", 0, "1", text, 0, len(text)), "permit.docx", {"reranked": 1.0})
+    assert select("Who is the night guard?", [item]).right < SURE
+    assert select("Who issued the permit?", [item]).right >= SURE
