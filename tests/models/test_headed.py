@@ -62,7 +62,8 @@ def test_rows_are_not_compared() -> None:
 
 
 def test_a_blank_behind_its_label_is_no_answer_and_lends_its_question_to_no_other() -> None:
-    text = "Permit for the weir\nPlace: Upper weir\nNight guard: ____\nIssued by: Ida Lund\nIt holds for one day."
+    lines = ("Permit for the weir", "Place: Upper weir", "Night guard: ____", "Issued by: Ida Lund")
+    text = "\n".join([*lines, "The permit holds for one day and for no other work than this."])
     item = Evidence(1, Passage("p", "d", 0, "1", text, 0, len(text)), "permit.docx", {"reranked": 1.0})
     assert select("Who is the night guard?", [item]).right < SURE
     assert select("Who issued the permit?", [item]).right >= SURE
