@@ -73,7 +73,7 @@ def numbered(names: Sequence[str], pages: Sequence[Page]) -> list[Stretch]:
     found: list[tuple[bool, list[Stretch]]] = []
     for name, own in runs.items():
         around = [one for other, run in longest.items() if other != name for one in run]
-        inside = [run for run in own if all(any(_lies_within(one, outer) for outer in around) for one in run)]
+        inside = [cut for run in own if (cut := [piece for one in run for piece in _within(one, around)])]
         if chosen := max(inside, key=_length, default=longest.get(name, [])):
             found.append((not inside, chosen))
     return [one for _, run in sorted(found, key=lambda one: one[0]) for one in run]
@@ -91,8 +91,11 @@ def _length(run: Sequence[Stretch]) -> int:
     return sum(len(one.text) for one in run)
 
 
-def _lies_within(one: Stretch, outer: Stretch) -> bool:
-    return one.page == outer.page and outer.start < one.start and one.end <= outer.end
+def _within(one: Stretch, around: Sequence[Stretch]) -> Iterator[Stretch]:
+    """Yield what of a stretch that begins within another is within it."""
+    for outer in around:
+        if one.page == outer.page and outer.start < one.start < outer.end:
+            yield Stretch(one.page, one.start, min(one.end, outer.end))
 
 
 def titled(title: str, pages: Sequence[Page]) -> list[Stretch]:

@@ -41,6 +41,9 @@ def test_of_two_places_of_one_number_the_one_within_the_other_name_is_meant() ->
                     ("§ 1 The hall is open to all members until late.", PARAGRAPH))  # fmt: skip
     found = [stretch.text for stretch in numbered(["§ 1", "Article II"], [statutes])]
     assert found[0] == "§ 1 Boats are blue."
+    lines = ("Article I. Boats", "§ 1 Boats are all blue.", "Article II. Hall", "§ 1 It is open.", "Article III. End")
+    plain = page(0, "1", *((line, PARAGRAPH) for line in lines))
+    assert numbered(["§ 1", "Article II"], [plain])[0].text == "§ 1 It is open."
     longest, *_ = numbered(["§ 1"], [statutes])
     assert longest.text.startswith("§ 1 The hall")
 
