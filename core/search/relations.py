@@ -13,11 +13,15 @@ from core.text.dates import dates_in
 from core.text.terms import content_terms
 
 _VERSION = re.compile(
-    r"(?<![^\W_])(?:version|ver|v|revision|rev)[ ._-]{0,2}(?P<number>\d{1,4}(?:\.\d{1,4}){0,3})(?=[^A-Za-z]*$)", re.I
+    r"(?<![^\W_])(?:version|ver|v|revision|rev)[ ._-]{0,2}(?P<number>\d{1,4}(?:\.\d{1,4}){0,3})(?![^\W_])"
+    r"(?P<rest>.{0,40})$",
+    re.I,
 )
 """As names of files and titles end with a version: "rules-v2.1.pdf", "Rules, version 2.1"."""
 _NUMBER = re.compile(r"\d+(?:[.,-]\d+)*")
-_COUNTED = re.compile(r"(?:(?P<word>[^\W\d_]+)[ ._-]{0,2})?(?<![\d.])(?P<number>\d+(?:\.\d+)*)(?!\w|\.\d)")
+_COUNTED = re.compile(
+    r"(?:(?P<word>[^\W\d_]{1,40})[ ._-]{0,2})?(?<![\d.])(?P<number>\d{1,9}(?:\.\d{1,9}){0,5})(?!\w|\.\d)"
+)
 _YEAR = re.compile(r"(?:19|20)\d\d")
 _OF_VERSIONS = frozenset("v ver version rev revision".split())
 MIN_TERMS = 2
@@ -89,7 +93,7 @@ def _later_versions(documents: Sequence[Document]) -> Iterator[Relation]:
     versions = dict[str, list[tuple[tuple[int, ...], Document]]]()
     for one in documents:
         for text in {bare_name(one.name), one.title}:
-            if found := _VERSION.search(text):
+            if (found := _VERSION.search(text)) and not any(map(str.isalpha, found["rest"])):
                 numbers = tuple(map(int, found["number"].split(".")))
                 versions.setdefault(comparable(text[: found.start()]), []).append((numbers, one))
     for group in versions.values():
