@@ -192,8 +192,9 @@ def _table(text: str) -> str:
 
 
 def _is_figure(cell: str) -> bool:
-    """Say whether a cell has no more letters than digits, or is empty or a sign."""
-    return sum(map(str.isalpha, cell)) <= sum(map(str.isdigit, cell))
+    """Say whether a cell begins with a digit, has no more letters than digits, or is empty or a sign."""
+    begins = next(filter(str.isalnum, cell), "0").isdigit()
+    return begins or sum(map(str.isalpha, cell)) <= sum(map(str.isdigit, cell))
 
 
 _MARK_BEGINS, _MARK_ENDS = "\ue000", "\ue001"
