@@ -97,10 +97,9 @@ class _Pages:
     def naming(self, document: Document, numbers: frozenset[str], *, from_page: int = 0) -> Sequence[Page]:
         if not numbers:
             return ()
-        texts = self._texts.setdefault(document.id, []) or self._texts[document.id]
-        if not texts:
-            texts += [self._library.page_text(document.id, at) for at in range(document.page_count)]
-        named = [at for at, text in enumerate(texts) if at >= from_page and names_any(text, numbers)]
+        if document.id not in self._texts:
+            self._texts[document.id] = [self._library.page_text(document.id, at) for at in range(document.page_count)]
+        named = [at for at, text in enumerate(self._texts[document.id]) if at >= from_page and names_any(text, numbers)]
         return self._library.pages(document.id, named) if named else ()
 
     def page(self, document: Document, page_index: int) -> Page:
