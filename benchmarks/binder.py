@@ -79,6 +79,9 @@ class Remembering:
     def lines(self, path: Path, page_index: int, boxes: Sequence[Sequence[float]]) -> list[str]:
         return self._reader.lines(path, page_index, boxes)
 
+    def own_text(self, path: Path) -> list[str]:
+        return self._reader.own_text(path)
+
     def save_as_pdf(self, path: Path, password: str, target: Path) -> None:
         self._reader.save_as_pdf(path, password, target)
 

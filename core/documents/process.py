@@ -87,6 +87,8 @@ def _identity(path: Path) -> tuple[Any, ...]:
 
 def _answer(request: Mapping[str, Any], document: "OpenPdf") -> Iterator[Message]:
     """Plain values only (strings, numbers, bytes): the application trusts nothing else from here."""
+    from core.documents.formats.word.own_text import attached
+
     work = request["do"]
     if work == "open":
         info = document.describe()
@@ -103,6 +105,8 @@ def _answer(request: Mapping[str, Any], document: "OpenPdf") -> Iterator[Message
             yield ("page", _plain(document.recognise(page_index, request["stopped"])))
     elif work == "render":
         yield ("image", document.image(request["page_index"], request["width"]))
+    elif work == "own_text":
+        yield ("own_text", attached(request["path"]))
     elif work == "lines":
         yield ("lines", document.lines(request["page_index"], request["boxes"]))
 

@@ -1,14 +1,37 @@
-"""Quotations read back from the picture of their page: what a file says must be what a reader of the page sees."""
+"""Quotations read back: from the picture of their page, or, of a Word file, from the file's own text.
 
+What a file says must be what a reader of the page sees, and what we set of a Word file what the file says.
+"""
+
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from rapidfuzz.fuzz import partial_ratio
+
 from core.domain.answers import Likeness, ReadBack
-from core.domain.documents import TICKED, UNTICKED, BlockKind, Box, HiddenReason, Page, PageStatus, Word
-from core.text.likeness import compare
+from core.domain.documents import (
+    COMMENT,
+    PROPOSAL,
+    TICKED,
+    UNTICKED,
+    BlockKind,
+    Box,
+    HiddenReason,
+    Page,
+    PageStatus,
+    Word,
+)
+from core.text.likeness import compare, plain
 
 MOST_LINES = 12
 """Of one quotation; a longer one is read at its beginning and its end."""
+MAX_LABEL = 3
+_OWN_MARKS = re.compile(
+    rf"(?:{re.escape(PROPOSAL)}|{re.escape(COMMENT)})[^\]:]{{0,200}}:(?: words are left out here)?"
+    rf"|{re.escape(TICKED)}|{re.escape(UNTICKED)}|[¹²³⁰-⁹]"
+)
+"""What the reader of Word files adds to their words, and the marks of notes."""
 _TALL = 1.5
 """By so much higher than wide, words of three letters or more run up or down the page."""
 _SAME = 0.5
@@ -47,6 +70,24 @@ def read_back(page: Page, start: int, end: int, lines: Lines) -> ReadBack:
     if Likeness.DIFFERS in kinds:
         return ReadBack(Likeness.DIFFERS, " ".join(said for likeness, said in found if likeness is Likeness.DIFFERS))
     return ReadBack(Likeness.AGREES if Likeness.AGREES in kinds else Likeness.UNKNOWN)
+
+
+def compare_with_own_text(page: Page, start: int, end: int, lines: Sequence[str]) -> ReadBack:
+    """Compare a stretch of a page's text with the text of the Word file's own XML, one string per paragraph or row.
+
+    The words of each paragraph and cell must follow each other in the file. Up to ``MAX_LABEL`` words before them are
+    numbers and labels that Word only draws.
+    """
+    whole = "".join(plain(_OWN_MARKS.sub(" ", line)) for line in lines)
+    said = _OWN_MARKS.sub(lambda mark: " " * len(mark[0]), page.text)
+    for block in page.blocks:
+        for text in said[max(start, block.start) : min(end, block.end)].split("\t"):
+            words = [word for word in map(plain, text.split()) if word]
+            labels = range(min(len(words), MAX_LABEL + 1))
+            if words and not any("".join(words[label:]) in whole for label in labels):
+                nearest = max(lines, key=lambda line: partial_ratio(text, line), default="")
+                return ReadBack(Likeness.DIFFERS, nearest, of_file=True)
+    return ReadBack(Likeness.AGREES, of_file=True)
 
 
 def _drawn(page: Page) -> list[Word]:

@@ -177,6 +177,11 @@ class ProcessReader:
         lines: list[str] = self._single(path, "recognise", do="lines", page_index=page_index, boxes=plain)
         return lines
 
+    def own_text(self, path: Path) -> list[str]:
+        """The paragraphs and table rows of the Word file that a PDF was made of (see PageReader)."""
+        lines: list[str] = self._single(path, do="own_text")
+        return lines
+
     def save_as_pdf(self, path: Path, password: str, target: Path) -> None:
         """Write a PDF that opens without a password. Raises a DocumentError."""
         self._single(path, do="save_as_pdf", password=password, target=target)

@@ -119,6 +119,8 @@ class ReadBack:
     likeness: Likeness
     recognised: str = ""
     """Of the lines that differ."""
+    of_file: bool = False
+    """The text of the Word file's own XML was compared, and no picture."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -206,6 +206,12 @@ class PageReader(Protocol):
         Empty where that cannot be told. Raises a DocumentError.
         """
 
+    def own_text(self, path: Path) -> list[str]:
+        """Of a PDF made of a Word file the text of the file's own XML, one string per paragraph or table row.
+
+        Empty for any other PDF. Raises a DocumentError.
+        """
+
     def save_as_pdf(self, path: Path, password: str, target: Path) -> None:
         """Write a PDF that opens without a password, of a locked PDF or a file of another format.
 

@@ -132,9 +132,9 @@ def held_against_pictures(verdict: Verdict, citations: Sequence[Citation]) -> Ve
     return replace(
         verdict,
         claims=claims,
-        faithfulness=Score(verdict.faithfulness.value * kept, "some of its words are not on the page image"),
+        faithfulness=Score(verdict.faithfulness.value * kept, "some of its words are not in the source"),
         citation_validity=at_most(
-            CAP_INVALID_CITATION, verdict.citation_validity, "some words it cites are not on the page image"
+            CAP_INVALID_CITATION, verdict.citation_validity, "some words it cites are not in the source"
         ),
         confidence=capped(verdict.confidence, [ClaimStatus.CONTRADICTED]),
         accepted=False,
@@ -151,7 +151,8 @@ def _held_against(claim: Claim, differing: Sequence[Citation]) -> Claim:
         told = citation.number in claim.citations and citation.quotation in claim.text
         if WORTH[claim.status] and (own or told) and citation.read_back:
             seen = shortened(citation.read_back.recognised)
-            reason = f"on the image of page {citation.page_label} these words read “{seen}”"
+            where = "in the Word file" if citation.read_back.of_file else f"on the image of page {citation.page_label}"
+            reason = f"{where} these words read “{seen}”"
             return replace(claim, status=ClaimStatus.UNSUPPORTED, reason=reason)
     return claim
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from core.documents.marking import framed, lines_of, mark_words, show_hidden
-from core.documents.read_back import read_back
+from core.documents.read_back import compare_with_own_text, read_back
 from core.documents.reader import ProcessReader
 from core.domain.answers import Citation, Likeness, ReadBack
 from core.domain.documents import DocumentStatus, HiddenReason, PageKey
@@ -45,6 +45,7 @@ class Documents:
         self._library = library
         self._open_ingest = open_ingest
         self.quarantined = quarantined
+        self._last_own_text: tuple[Path, list[str]] = (Path(), [])
         self._seen: dict[tuple[str, int, int, int, str], ReadBack] = {}
         self._lock, self._closed = threading.Lock(), False
         self._open(settings)
@@ -110,21 +111,28 @@ class Documents:
         return [(document_id, at) for at, text in texts if wanted in " ".join(text.split()).casefold()]
 
     def read_back(self, citation: Citation) -> ReadBack:
-        """What the picture of its page shows where a quotation stands; once looked at, it is remembered."""
+        """Compare a quotation with the text of its Word file, or else with the picture of its page."""
         place = (citation.document_id, citation.page_index, citation.start, citation.end, citation.quotation)
         if place not in self._seen:
             try:
                 page = self._library.page(citation.document_id, citation.page_index)
                 path = self._library.file_path(citation.document_id)
-                seen = read_back(
-                    page, citation.start, citation.end, partial(self._reader.lines, path, citation.page_index)
-                )
+                span = (citation.start, citation.end)
+                if own_text := self._own_text(path):
+                    seen = compare_with_own_text(page, *span, own_text)
+                else:
+                    seen = read_back(page, *span, partial(self._reader.lines, path, citation.page_index))
             except PinciteError:
                 return ReadBack(Likeness.UNKNOWN)
             if len(self._seen) >= MOST_SEEN:
                 self._seen.clear()
             self._seen[place] = seen
         return self._seen[place]
+
+    def _own_text(self, path: Path) -> list[str]:
+        if self._last_own_text[0] != path:
+            self._last_own_text = (path, self._reader.own_text(path))
+        return self._last_own_text[1]
 
     def add_quarantined(self) -> list[tuple[str, DocumentError]]:
         """Take in what was set aside; return the names that cannot become documents, and why. Those stay there."""

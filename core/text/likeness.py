@@ -19,7 +19,7 @@ _READABLE = re.compile("[\u0000-\u024f\u2000-\u206f\u2e80-\u9fff\uac00-\ud7af\uf
 
 def compare(said: str, recognised: str) -> Likeness:
     """Compare a text with what was recognised in its place."""
-    said, recognised = _plain(said), _plain(recognised)
+    said, recognised = plain(said), plain(recognised)
     letters = [letter for letter in said if _READABLE.match(letter)]
     if not said or not recognised or len(letters) < 0.9 * len(said):
         return Likeness.UNKNOWN
@@ -51,7 +51,7 @@ def _figure_against(digit: str, other: str) -> bool:
     return digit.isdigit() and other not in _ALIKE.get(digit, "")
 
 
-def _plain(text: str) -> str:
+def plain(text: str) -> str:
     """Letters and digits alone, without case, accents or the forms of a font."""
     apart = unicodedata.normalize("NFKD", unicodedata.normalize("NFKC", text))
     bare = "".join(letter for letter in apart if not unicodedata.combining(letter))

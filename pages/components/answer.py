@@ -340,9 +340,13 @@ def draw_scores(verdict: Verdict) -> None:
 
 def read_back_in_words(citations: Sequence[Citation]) -> str:
     """For example "Quotations against the page images: 4 match, 1 cannot be compared."."""
-    found = Counter(citation.read_back.likeness for citation in citations if citation.read_back)
-    told = [f"{found[likeness]} {word}" for likeness, word in COMPARED.items() if found[likeness]]
-    return f"Quotations against the page images: {', '.join(told)}." if told else ""
+    told = []
+    for of_file, source in ((False, "the page images"), (True, "the text of the Word file")):
+        looked_at = (one.read_back for one in citations if one.read_back and one.read_back.of_file is of_file)
+        found = Counter(seen.likeness for seen in looked_at)
+        if numbers := [f"{found[likeness]} {word}" for likeness, word in COMPARED.items() if found[likeness]]:
+            told.append(f"Quotations against {source}: {', '.join(numbers)}.")
+    return " ".join(told)
 
 
 def usage_in_words(usage: Usage, engine: str) -> str:

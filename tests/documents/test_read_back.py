@@ -1,11 +1,13 @@
 """What a file says is held against what its page shows, and nothing stays supported by words that nobody sees."""
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+from docx.document import Document
 
-from core.documents.read_back import MOST_LINES, read_back
+from core.documents.read_back import MOST_LINES, compare_with_own_text, read_back
 from core.documents.reader import ProcessReader
 from core.domain.answers import Likeness, ReadBack
 from core.domain.documents import Box, Page, PageStatus, Word
@@ -14,6 +16,8 @@ from core.domain.settings import Settings
 from core.domain.turns import TurnStatus
 from core.services.bootstrap import open_pincite
 from core.text.likeness import compare
+from pages.components.answer import read_back_in_words
+from tests.support import words
 from tests.support.hidden_pdfs import HONEST, Made, changed_maps, honest
 
 
@@ -79,6 +83,53 @@ def test_a_box_off_the_page_and_a_missing_file_stop_nothing(reader: ProcessReade
     assert reader.lines(path, 0, [(1.0, 1.0, 1.0, 1.0, 0), (0.5, 0.5, 0.5, 0.5, 0)]) == ["", ""]
     with pytest.raises((DocumentError, OSError)):
         reader.lines(tmp_path / "none.pdf", 0, [(0.0, 0.0, 1.0, 1.0, 0)])
+
+
+def of_word(fill: Callable[[Document], object], reader: ProcessReader, folder: Path) -> tuple[Page, list[str]]:
+    path, target = folder / "file.docx", folder / "file.pdf"
+    path.write_bytes(words.made(fill))
+    reader.save_as_pdf(path, "", target)
+    return next(iter(reader.read(target, [0]))), reader.own_text(target)
+
+
+def test_every_block_of_a_word_file_is_in_the_text_of_its_xml(reader: ProcessReader, tmp_path: Path) -> None:
+    def fill(document: Document) -> None:
+        words.lease(document)
+        words.numbered(document, (0, "Rent"), (1, "It is paid monthly."))
+        cells = document.add_table(rows=1, cols=2).rows[0].cells
+        cells[0].text, cells[1].text = "Two lines\nof a cell", "Other lines\nbeside them"
+
+    page, own_text = of_word(fill, reader, tmp_path)
+    assert len(page.blocks) > 3
+    for block in page.blocks:
+        seen = compare_with_own_text(page, block.start, block.end, own_text)
+        assert (seen.likeness, seen.of_file) == (Likeness.AGREES, True), page.text[block.start : block.end]
+
+
+@pytest.mark.parametrize(("ours", "theirs"), [("EUR 950", "EUR 590"), ("is due", "is not due"), ("monthly", "yearly")])
+def test_what_a_word_file_does_not_say_differs_from_it(
+    ours: str, theirs: str, reader: ProcessReader, tmp_path: Path
+) -> None:
+    said = "The rent of EUR 950 is due monthly."
+    page, own_text = of_word(lambda document: document.add_paragraph(said), reader, tmp_path)
+    assert compare_with_own_text(page, 0, len(page.text), own_text).likeness is Likeness.AGREES
+    changed = [line.replace(ours, theirs) for line in own_text]
+    seen = compare_with_own_text(page, 0, len(page.text), changed)
+    assert seen.likeness is Likeness.DIFFERS and theirs in seen.recognised
+
+
+def test_an_answer_over_a_word_file_is_compared_with_the_file(tmp_path: Path) -> None:
+    path = tmp_path / "lease.docx"
+    path.write_bytes(words.made(lambda document: document.add_paragraph("The monthly rent of the shop is EUR 950.")))
+    app = open_pincite(Settings(data_dir=tmp_path / "data", engine="quoting"))
+    try:
+        app.ingest.add(path, path.name)
+        assert app.ingest.wait(timeout_seconds=300)
+        turn = app.runner.wait(app.runner.ask(app.sessions.create().id, "What is the monthly rent?"), 120).turn
+        assert {one.read_back for one in turn.citations} == {ReadBack(Likeness.AGREES, of_file=True)}
+        assert read_back_in_words(turn.citations) == "Quotations against the text of the Word file: 2 match."
+    finally:
+        app.close()
 
 
 def test_an_answer_from_a_changed_map_waits_for_review_and_says_why(tmp_path: Path) -> None:

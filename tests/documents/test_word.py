@@ -151,6 +151,7 @@ def test_a_long_table_and_a_tall_cell_are_set(read: Read) -> None:
 
     pages = read(fill)
     assert len(pages) > 3 and "Row 119" in "".join(page.text for page in pages)
+    assert "Row 7\t7" in [pages[0].text[block.start : block.end] for block in pages[0].blocks], "no line numbers"
 
 
 def test_figures_of_a_wide_table_are_whole(read: Read) -> None:

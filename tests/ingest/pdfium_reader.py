@@ -65,6 +65,9 @@ class PdfiumReader:
     def lines(self, path: Path, page_index: int, boxes: Sequence[Sequence[float]]) -> list[str]:
         return ["" for _ in boxes]
 
+    def own_text(self, path: Path) -> list[str]:
+        return []
+
     def save_as_pdf(self, path: Path, password: str, target: Path) -> None:
         with _PDFIUM:
             _document(path, password).save(target, flags=pypdfium2.raw.FPDF_REMOVE_SECURITY)

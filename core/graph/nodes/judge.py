@@ -25,7 +25,7 @@ from core.text.questions import in_another_language, missing_words, strange_name
 from core.text.sentences import split_sentences
 from core.text.terms import content_terms
 
-SHOWS_OTHERWISE = "The page image shows different words from the file's text."
+SHOWS_OTHERWISE = "The page or the file shows different words from the text that was read."
 """Trying again would not change that."""
 _DECISIONS = {"__end__": "accept", "review": "give up", "generator": "quote instead", "rewriter": "retry"}
 OF_SOMETHING_ELSE = 0.3
@@ -181,7 +181,7 @@ def _orders(citations: Sequence[Citation], context: TurnContext) -> list[str]:
 
 def _looked_at(citations: Sequence[Citation], context: TurnContext) -> tuple[Citation, ...]:
     """Each with what the picture of its page shows in its place, as far as the time of the turn goes."""
-    context.progress.step("Comparing the quotations with the page images…")
+    context.progress.step("Comparing the quotations with their sources…")
     return tuple(
         citation if context.halted() else replace(citation, read_back=context.look(citation)) for citation in citations
     )

@@ -50,6 +50,8 @@ def line_numbers(words: PageWords, lines: Sequence[Line]) -> NDArray[np.bool_]:
 def _is_of_table(lines: Sequence[Line], found: NDArray[np.bool_]) -> bool:
     """Whether most of the lines that have the numbers are rows of cells, or of figures alone: years of a table."""
     rows = [line for line in lines if any(found[part.start : part.end].any() for part in line.segments)]
+    if 2 * sum(len(line.places) > 1 for line in rows) > len(rows):
+        return True
     others = [[part for part in line.segments if not found[part.start : part.end].any()] for line in rows]
     cells = [own for own in others if len(own) > 1 or (own and not any(map(str.isalpha, own[0].text)))]
     return 2 * len(cells) > len(rows)

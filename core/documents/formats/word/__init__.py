@@ -22,11 +22,10 @@ def is_one(path: Path) -> bool:
 
 def save_as_pdf(path: Path, target: Path) -> None:
     """Write the file's text as the pages of a PDF. Raises UnreadablePdfError."""
-    from core.documents.formats.word.reading import WordFile
     from core.documents.formats.word.typeset import typeset
 
     try:
-        typeset(WordFile(path), target, path.name)
+        typeset(path, target)
     except UnreadablePdfError:
         raise
     except Exception as error:  # four libraries say what is wrong with a package in dozens of ways, and none is ours

@@ -34,6 +34,7 @@ from reportlab.platypus import Paragraph as Set
 from core.documents.formats.word import PRODUCER, WITH_PAGES
 from core.documents.formats.word.inline import UNKNOWN_SIGN, Run
 from core.documents.formats.word.left_out import LeftOut, not_read_field
+from core.documents.formats.word.own_text import attach
 from core.documents.formats.word.reading import Item, PageStart, Paragraph, Table, WordFile
 from core.domain.documents import Box, HiddenReason, HiddenText
 from core.domain.errors import UnreadablePdfError
@@ -62,10 +63,11 @@ _LAST_SIGN = 0xFFFF
 """Further ones come out of reportlab's PDFs as others."""
 
 
-def typeset(word: WordFile, target: Path, name: str) -> None:
+def typeset(path: Path, target: Path) -> None:
     """Write the PDF. Raises UnreadablePdfError where no font here has the letters of its language."""
+    word = WordFile(path)
     items = list(word.items())
-    _check_letters(items, name)
+    _check_letters(items, path.name)
     out = io.BytesIO()
     pages = _Pages(out, word)
     pages.build(_flowables(items, _Styles(word), pages) or [Set("", ParagraphStyle("empty"))])
@@ -83,6 +85,7 @@ def typeset(word: WordFile, target: Path, name: str) -> None:
     if word.has_pages:
         for at, label in enumerate(pages.labels):
             writer.set_page_label(at, at, prefix=label)
+    attach(path, writer)
     writer.write(target)
 
 
