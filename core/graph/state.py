@@ -50,6 +50,10 @@ class TurnState:
     """What the analyst found in tables of the evidence's pages, or computed, likeliest first."""
     parts: tuple[AnswerPart, ...] = ()
     removed_markers: int = 0
+    told_otherwise: tuple[str, ...] = ()
+    """What tables or pages say, where the draft's prose says something else."""
+    other_figure: bool = False
+    """Whether one of them is surely read and has another figure than the prose."""
     thoughts: str = ""
     """What a reasoning model thought before the draft; nobody judges it."""
     usage: Usage | None = None

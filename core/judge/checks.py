@@ -32,10 +32,12 @@ class FindingKind(StrEnum):
     SIGN = "sign"
     """A figure without the minus that it has in a table."""
     CONTRADICTED = "otherwise"
-    """A figure of another year, row or thing."""
+    """A figure of another thing."""
+    OTHER_CELL = "other_cell"
+    """A figure of another row or year of a table."""
 
 
-CONTRADICTIONS = frozenset({FindingKind.FIGURE_DIFFERS, FindingKind.CONTRADICTED})
+CONTRADICTIONS = frozenset({FindingKind.FIGURE_DIFFERS, FindingKind.CONTRADICTED, FindingKind.OTHER_CELL})
 _NAME = re.compile(r"(?<![\w’'])[A-Z][\w’'&-]*(?:\s+(?:(?:of|the|de|van|von|and|&)\s+)?[A-Z][\w’'&-]*)*")
 _NO_NAME = re.compile(
     r"(?:[AP]M|(?:Jan|Febr)uary|March|April|May|June|July|August|(?:Septem|Octo|Novem|Decem)ber"
@@ -145,7 +147,10 @@ def _held_findings(claim: str, quantity: Quantity, holders: list[Sentence], evid
     told = [_years_of(holder, quantity) for holder in holders]
     if years and all(told) and not any(years & holder_years for holder_years in told):
         other = ", ".join(str(year) for year in sorted(told[0]))
-        return Finding(FindingKind.CONTRADICTED, f"{figure} belongs to {other} in the evidence")
+        kind = (
+            FindingKind.OTHER_CELL if all(holder.years_of_columns for holder in holders) else FindingKind.CONTRADICTED
+        )
+        return Finding(kind, f"{figure} belongs to {other} in the evidence")
     negative = all(_only_negative(holder, quantity) for holder in holders)
     if quantity.value > 0 and negative:
         return Finding(FindingKind.SIGN, f"{figure} is negative in the evidence")
@@ -156,7 +161,7 @@ def _held_findings(claim: str, quantity: Quantity, holders: list[Sentence], evid
     for row in evidence.sentences:
         if row.row_label and row.row_label <= wanted and row not in holders:
             detail = f"{figure} is in another row; the right one reads: {row.text.strip()}"
-            return Finding(FindingKind.CONTRADICTED, detail)
+            return Finding(FindingKind.OTHER_CELL, detail)
     return None
 
 

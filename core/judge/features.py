@@ -16,6 +16,7 @@ from core.judge.claims import ClaimText, extract_claims
 from core.judge.restated import restates
 from core.judge.sources import Sources, held_terms
 from core.text.checker import Meaning, installed_checker
+from core.text.numbers import in_one_spelling
 from core.text.sentences import split_sentences
 from core.text.terms import content_terms, specificity, stem, words
 
@@ -100,7 +101,10 @@ def _undoubted(meaning: Meaning | None) -> dict[str, float]:
 def check_meaning(claim: str, evidence: Sources) -> Meaning | None:
     """Return what the trained checker finds in the stretches of the evidence nearest to a claim."""
     checker = installed_checker()
-    return checker.check(claim, evidence.stretches(frozenset(content_terms(claim)))) if checker else None
+    if checker is None:
+        return None
+    texts = evidence.stretches(frozenset(content_terms(claim)))
+    return checker.check(in_one_spelling(claim), list(map(in_one_spelling, texts)))
 
 
 def sentence_by_meaning(claim: str, text: str) -> Span | None:

@@ -224,11 +224,14 @@ def _other_source(claim: ClaimText, pool: Sources, held: float) -> int | None:
 def status_of(measure: ClaimMeasure, doubt: float) -> tuple[ClaimStatus, str]:
     """Return the status of a claim, with its reason, from findings, the checker and the claim's doubt.
 
-    What code computes decides, unless the checker is sure that the evidence says it: then a person is to look.
+    What code computes decides, unless the checker is sure that the evidence says it: then a person is to look. Of rows
+    and columns of a table code knows more than the checker.
     """
     meaning = measure.meaning
     details = {finding.kind: finding.detail for finding in reversed(measure.findings)}  # the first of each kind
     supported, contradicted = (meaning.supported, meaning.contradicted) if meaning else (0.0, 0.0)
+    if detail := details.get(FindingKind.OTHER_CELL):
+        return ClaimStatus.CONTRADICTED, detail
     for kind, status in _COMPUTED:
         if detail := details.get(kind):
             return (ClaimStatus.PARTLY_SUPPORTED if supported >= SURE else status), detail

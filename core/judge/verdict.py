@@ -19,7 +19,7 @@ from core.judge.judge import (
 )
 from core.judge.sources import Sources, share_held
 from core.text.marks import plain_text
-from core.text.plain import counted, flat, shortened
+from core.text.plain import counted, shortened
 from core.text.questions import is_english
 
 RULES_ONLY = "Checked without a language model."
@@ -107,7 +107,7 @@ def verdict_of(
         confidence=confidence,
         accepted=accepted,
         reasons=() if accepted else tuple(dict.fromkeys(reasons)),
-        gaps=tuple(dict.fromkeys([*(flat(c.text) for c in claims if c.status in _BAD), *findings.gaps])),
+        gaps=findings.gaps,
         critic=RULES_ONLY,
         answered=answered,
         read=read,

@@ -45,6 +45,8 @@ _MONTH = (
     r"(?P<month>jan(?:uary?)?|feb(?:ruary?)?|mar(?:ch)?|apr(?:il)?|may|jun[ei]?|jul[yi]?|aug(?:ust)?|sept?(?:ember)?|"
     r"oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)\b\.?"
 )
+_MONTH_NAMES = "January February March April May June July August September October November December".split()
+_SPELLED_SCALES = {1e3: " thousand", 1e6: " million", 1e9: " billion"}
 _DAY = r"(?P<day>[0-3]?\d)(?:st|nd|rd|th)?"
 _YEAR = r"(?P<year>(?:1[5-9]|20)\d\d)"
 _DATES = tuple(
@@ -68,7 +70,10 @@ _TIME = re.compile(
     re.IGNORECASE,
 )
 _PARTS = {"½": 1 / 2, "⅓": 1 / 3, "⅔": 2 / 3, "¼": 1 / 4, "¾": 3 / 4, "⅛": 1 / 8, "⅜": 3 / 8, "⅝": 5 / 8, "⅞": 7 / 8}
+_LONG_SCALES = "|".join(sorted((word for word in _SCALES if len(word) > 2), key=len, reverse=True))
+_PART = re.compile(f"[{''.join(_PARTS)}]")
 _SCALE_WORDS = "|".join(sorted(_SCALES, key=len, reverse=True))
+_SCALED = re.compile(rf"[ -]?({_SCALE_WORDS})\b", re.IGNORECASE)
 _NUMBER = re.compile(
     rf"(?P<open>\()?(?P<sign>(?<![\w.])(?<!\d\s)[-−–+]\s?(?=[\d$€£¥]))?(?P<money>{_CURRENCY}|\bRs\.?)?\s?"
     r"(?P<digits>(?P<continental>\d{1,3}(?:(?:\.\d{3}){1,8},\d+|(?:\.\d{3}){2,8}|(?:[\u00a0\u202f]\d{3}){1,8},\d+)(?![.,]?\d))|"
@@ -89,8 +94,11 @@ _WORD_NUMBER = re.compile(
     re.IGNORECASE,
 )
 _STATED_SCALE = re.compile(
-    r"\b(?:in|\$|€|£)\s?(?P<scale>thousands?|millions?|billions?|000s?)\b|\((?P<short>000s?)\)", re.IGNORECASE
+    rf"(?:\bin\s|\()['’]?(?P<said>000|{_LONG_SCALES})s?\b|(?:{_CURRENCY})\s?['’]?(?P<behind>000|{_SCALE_WORDS})s?\b"
+    rf"|(?:^|\(|\bin\s)(?P<before>{_SCALE_WORDS})s?\.?\s(?:{_CURRENCY})",
+    re.IGNORECASE | re.MULTILINE,
 )
+"""What a head or caption says of the figures below it."""
 _UNITS = {
     spelling: unit
     for unit, spellings in {
@@ -260,12 +268,37 @@ def _joined(text: str, found: Sequence[Quantity]) -> list[Quantity]:
     return joined
 
 
+def in_one_spelling(text: str) -> str:
+    """Return the text with its shares, amounts and days in one spelling: "5%", "EUR 5 million", "3 May 2026"."""
+    pieces, position = [], 0
+    for one in quantities(text):
+        if one.start >= position and (spelled := _spelled_once(one)):
+            lead = one.text[: len(one.text) - len(one.text.lstrip())]
+            pieces += [text[position : one.start], lead, spelled]
+            position = one.end
+    return "".join([*pieces, text[position:]])
+
+
+def _spelled_once(one: Quantity) -> str:
+    year, month, day = one.date
+    if year and month and day:
+        return f"{day} {_MONTH_NAMES[month - 1]} {year}"
+    digits = re.search(r"\d(?:[\d.,' \u00a0\u202f]*\d)?", one.text) if one.kind in ("percent", "money") else None
+    if digits is None or _PART.search(one.text) or one.text.lstrip()[:1] in "(-−–+":
+        return ""
+    if one.kind == "percent":
+        return f"{digits.group()}%"
+    scaled = _SCALED.match(one.text, digits.end())
+    scale = _SPELLED_SCALES.get(_SCALES[scaled[1].lower()], f" {scaled[1]}") if scaled else ""
+    return f"{one.unit} {digits.group()}{scale}" if one.unit else ""
+
+
 def stated_scales(text: str) -> frozenset[float]:
     """Return the factors a table or page declares for its figures ("in thousands of dollars"), always with 1."""
     scales = {1.0}
     for match in _STATED_SCALE.finditer(text):
-        word = (match["scale"] or match["short"]).lower().rstrip("s")
-        scales.add(1e3 if word == "000" else _SCALES.get(word, 1.0))
+        word = next(filter(None, match.groups())).lower()
+        scales.add(1e3 if word == "000" else _SCALES[word])
     return frozenset(scales)
 
 

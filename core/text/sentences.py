@@ -72,7 +72,7 @@ def _blocks(text: str) -> Iterator[Span]:
 
 def _stands_alone(line: str) -> bool:
     bare = line.strip()
-    piped = len(bare) > 1 and bare[0] == bare[-1] == "|"
+    piped = " | " in bare or (len(bare) > 1 and bare[0] == bare[-1] == "|")
     return piped or "\t" in bare or bool(_HEADING.match(line)) or _is_figure_row(bare)
 
 

@@ -143,14 +143,15 @@ def test_a_figure_leads_only_where_it_is_likelier_right_than_what_is_quoted() ->
         ("The berth fees rose. [1]", True),
     ],
 )
-def test_a_figure_that_a_models_prose_does_not_state_is_told_beside_it(
+def test_a_figure_that_a_models_prose_does_not_state_is_told_beside_it_or_quoted_instead(
     tmp_path: Path, pages: list[Page], prose: str, told: bool
 ) -> None:
     shelf = Printed(pages)
     world = World(tmp_path, ScriptedModel(*[prose] * 3), shelf=shelf, search=WordSearch(shelf, floor=0.1))
     turn = world.ask("What were the berth fees in 2020?").turn
     said = "The tables on these pages say: Income: Berth fees, 2020: €1,105 thousand."
-    assert (said in turn.notices) is told
+    quoted = any("quoted instead" in notice for notice in turn.notices)
+    assert (said in turn.notices or quoted) is told and ("1.105" in turn.answer or "1,105" in turn.answer or not quoted)
     world.close()
 
 

@@ -65,7 +65,9 @@ def test_a_retry_turns_a_wrong_answer_into_a_right_one(world: Any) -> None:
     assert turn.path.count("generator") == 2 and turn.path[-1] == "judge"
     assert [attempt.number for attempt in turn.attempts] == [0, 1]
     assert one.search.plans[-1].attempt == 1
-    assert any("5 % per week" in query.text for query in one.search.plans[-1].sub_queries), "gaps become queries"
+    assert not any("5 %" in query.text for query in one.search.plans[-1].sub_queries), (
+        "what was refused is not searched"
+    )
     assert model.requests[1].critique, "the generator sees what was wrong"
 
 
@@ -229,7 +231,6 @@ def test_no_retry_repeats_the_one_before(world: Any) -> None:
     assert turn.status is TurnStatus.ANSWERED and turn.path.count("judge") == 3
     assert "quoted instead" in turn.notices[-1] and turn.path[-3:] == ("analyst", "generator", "judge")
     first, second, third = one.search.plans
-    assert {query.text for query in second.sub_queries} > {query.text for query in first.sub_queries}
     assert [plan.attempt for plan in (first, second, third)] == [0, 1, 2]
     gaps = {query.text for query in second.sub_queries} - {query.text for query in first.sub_queries}
     assert not gaps & {query.text for query in third.sub_queries}
@@ -585,7 +586,10 @@ def test_prose_is_given_what_code_read_and_a_disagreement_is_told(world: Any) ->
     turn = world(model).ask(asked).turn
     (read,) = model.requests[0].stated
     assert "Ada Moreno" in read.text
-    assert f"The pages themselves say: “{read.text}”." in turn.notices
+    told = f"The pages themselves say: “{read.text}”."
+    assert read.text in turn.answer and told not in turn.notices, "what is quoted instead is not told beside it"
+    nameless = world(ScriptedModel("A doctor led the measurements in Lisbon. [1]"), max_retries=0).ask(asked).turn
+    assert told in nameless.notices and nameless.path.count("generator") == 1
     calm = world(ScriptedModel(*["Dr. Ada Moreno led the measurements in Lisbon. [1]"] * 3)).ask(asked).turn
     assert not any("Read by code" in notice for notice in calm.notices)
 

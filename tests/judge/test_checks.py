@@ -19,8 +19,8 @@ def kinds(claim: str, *sources: str, question: str = "") -> set[FindingKind]:
         ("There are 3 chapters in it.", "It tells of each. Chapter 3 gives the figures.", FindingKind.FIGURE_MISSING),
         ("Revenue was $5 billion.", "Revenue was $5 million.", FindingKind.FIGURE_DIFFERS),
         ("The contract ends on 4 May 2024.", "The contract ends on 5 May 2024.", FindingKind.FIGURE_DIFFERS),
-        ("Revenue in 2022 was 1,234.", TABLE, FindingKind.CONTRADICTED),
-        ("Revenue was 250 in 2023.", TABLE, FindingKind.CONTRADICTED),
+        ("Revenue in 2022 was 1,234.", TABLE, FindingKind.OTHER_CELL),
+        ("Revenue was 250 in 2023.", TABLE, FindingKind.OTHER_CELL),
         ("The result was 2,722.", "Result (2,722) 1,100", FindingKind.SIGN),
         ("In 2021 sales reached 48 million.", "Sales reached 48 million in 2020.", FindingKind.CONTRADICTED),
         (

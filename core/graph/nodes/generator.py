@@ -8,7 +8,7 @@ do as well where the judge sends prose back that did not hold.
 
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import accumulate
 from typing import Literal
 
@@ -20,7 +20,7 @@ from core.domain.errors import StoppedError
 from core.domain.figures import Stated
 from core.domain.ports import AnswerRequest, AskedPiece, ChatModel
 from core.domain.search import Evidence, Intent, Reason, piece_score
-from core.domain.turns import WRITING_FROM
+from core.domain.turns import SURE, WRITING_FROM
 from core.figures.answers import parts_of
 from core.figures.proposed import split_chart
 from core.graph.context import TurnContext
@@ -33,8 +33,9 @@ from core.models.replies import mended
 from core.models.selection import select
 from core.models.units import Unit
 from core.search.conversation import Conversation, conversation_for
+from core.text.formulas import without_latex
 from core.text.marks import marked_text, plain_text
-from core.text.numbers import quantities, same
+from core.text.numbers import comparable, quantities, same
 from core.text.plain import storable
 from core.text.questions import missing_words, strange_names
 from core.text.terms import content_terms
@@ -42,6 +43,7 @@ from core.text.thinking import holds_a_closing_mark, split_thinking
 
 TOLD_FROM = 0.5
 """From this probability on a figure that a model's prose does not state is told beside it."""
+ANY_SCALE = frozenset({1.0, 1e3, 1e6, 1e9})
 
 
 def generator(state: TurnState, runtime: Runtime[TurnContext]) -> TurnState:
@@ -81,7 +83,9 @@ def generator(state: TurnState, runtime: Runtime[TurnContext]) -> TurnState:
     )
     cited, evidence = renumbered(found, whole.evidence)
     writes = engine.writes_prose and not chat
-    otherwise = _told_otherwise(cited.parts, request.stated) if writes and cited.parts else []
+    told = list(_told_otherwise(cited.parts, request.stated)) if writes and cited.parts else []
+    otherwise = tuple(one.text for one in told)
+    before = [notice for notice in state.notices if notice not in state.told_otherwise]
     in_full = [item.number for item in request.evidence if item.reason is not Reason.EXCERPT]
     usage = engine.usage and replace(engine.usage, passages=len(in_full), left_out=len(whole.evidence) - len(in_full))
     names = () if chat or engine_declines(cited.parts) else strange_names(request.question, request.absent)
@@ -109,8 +113,10 @@ def generator(state: TurnState, runtime: Runtime[TurnContext]) -> TurnState:
         usage=usage,
         give_up=give_up,
         suspect=state.suspect or bool(give_up),
+        told_otherwise=otherwise,
+        other_figure=any(one.figure_differs for one in told),
         notices=tuple(
-            dict.fromkeys([*state.notices, *silence, *otherwise, *filter(None, [left_out, strange]), *engine.notices])
+            dict.fromkeys([*before, *silence, *otherwise, *filter(None, [left_out, strange]), *engine.notices])
         ),
     )
 
@@ -133,6 +139,7 @@ def _written(
             thought_before = bool(thoughts)
             thoughts, prose = split_thinking(reply, alone=alone)
             prose, chart = split_chart(prose)
+            prose = without_latex(prose)
             if thoughts and not thought_before:
                 context.progress.step(f"{engine.name} is thinking…")
         else:
@@ -192,20 +199,38 @@ def _excerpts(question: str, passages: Sequence[Evidence], room: int) -> Iterato
             yield replace(item, passage=replace(passage, text=unit.quoted, start=start, end=end), reason=Reason.EXCERPT)
 
 
-def _told_otherwise(parts: Sequence[AnswerPart], stated: Sequence[AnswerPart]) -> list[str]:
+@dataclass(frozen=True, slots=True)
+class _Told:
+    """A sentence for people; ``figure_differs``: what it quotes gives another figure than the prose does."""
+
+    text: str
+    figure_differs: bool
+
+
+def _told_otherwise(parts: Sequence[AnswerPart], stated: Sequence[AnswerPart]) -> Iterator[_Told]:
     """What tables or pages say, where a model's prose says another figure, other words or none."""
-    told = []
-    figure = next((part for part in stated if part.kind is PartKind.FIGURE), None)
     said = plain_text(parts)
+    figure = next((part for part in stated if part.kind is PartKind.FIGURE), None)
     if figure is not None and (figure.probability or 0.0) >= TOLD_FROM:
+        result = figure.text.rpartition(": ")[2]
         given = quantities(said)
-        results = quantities(figure.text.rpartition(": ")[2])
-        if not any(same(result, one) or same(one, result) for result in results for one in given):
-            told.append(f"The tables on these pages say: {figure.text}.")
+        if not any(same(one, other) or same(other, one) for one in quantities(result) for other in given):
+            differs = _figures_differ(said, result) and (figure.probability or 0.0) >= SURE
+            yield _Told(f"The tables on these pages say: {figure.text}.", differs)
     read = next((part for part in stated if part.kind is not PartKind.FIGURE), None)
-    if read is not None and not frozenset(content_terms(read.text)) & frozenset(content_terms(said)):
-        told.append(f"The pages themselves say: “{' '.join(read.text.split())}”.")
-    return told
+    if read is not None:
+        differs = _figures_differ(said, read.text) and (read.probability or 0.0) >= SURE
+        if differs or not frozenset(content_terms(read.text)) & frozenset(content_terms(said)):
+            yield _Told(f"The pages themselves say: “{' '.join(read.text.split())}”.", differs)
+
+
+def _figures_differ(said: str, read: str) -> bool:
+    """Whether prose gives figures of the same kinds as what was read, and none of that value at any scale."""
+    results = [one for one in quantities(read) if one.counts]
+    given = [one for one in quantities(said) if one.counts and any(comparable(one, other) for other in results)]
+    return bool(given) and not any(
+        same(one, other, ANY_SCALE) or same(other, one, ANY_SCALE) for one in results for other in given
+    )
 
 
 def _silence(context: TurnContext, instead: str) -> str:

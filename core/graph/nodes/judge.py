@@ -30,7 +30,7 @@ SHOWS_OTHERWISE = "The page or the file shows different words from the text that
 _DECISIONS = {"__end__": "accept", "review": "give up", "generator": "quote instead", "rewriter": "retry"}
 OF_SOMETHING_ELSE = 0.3
 """The most that an answer is worth whose passages share no word with what was asked before, or that speaks of a name
-that no passage searched has."""
+that no passage searched has, or gives another figure than the one that is surely read off the pages."""
 IS_IT_RIGHT = "Is the answer right anyway?"
 
 
@@ -93,6 +93,9 @@ def _verdict(state: TurnState, context: TurnContext) -> Verdict:
     )
     verdict = held_to_the_topic(state, held_against_pictures(verdict, state.citations), _enough(settings))
     verdict = held_to_its_names(state, verdict, _enough(settings)) if prose else verdict
+    if prose and state.other_figure and not verdict.declined:
+        reasons = (*verdict.reasons, *state.told_otherwise)
+        verdict = replace(lowered(verdict, OF_SOMETHING_ELSE, _enough(settings)), reasons=reasons)
     searched = searched_documents(state, context)
     if verdict.declined and (most := max_denial(searched, context.library)) < verdict.confidence:
         verdict = lowered(verdict, most, _enough(settings))

@@ -1,0 +1,97 @@
+"""What becomes of a language model's drafts: right ones are kept, however they are spelled; false ones are not."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from core.domain.turns import Turn, TurnStatus
+from core.text.formulas import without_latex
+from core.text.numbers import in_one_spelling, stated_scales
+from tests.graph.world import CONTRACT, ScriptedModel, Shelf, WordSearch, World
+
+PENALTY = "What interest do overdue amounts bear?"
+LATE = (
+    CONTRACT[0],
+    "9.2 Discount. Orders above EUR 10,000 receive 5 % per month in which they are placed.",
+    CONTRACT[1],
+)
+TABLE = ("Key figures\n(EUR million)\t2021\t2022\nRevenue\t480\t512\nNet income\t40\t44", "The board met nine times.")
+Ask = Callable[..., Turn]
+
+
+@pytest.fixture
+def ask(tmp_path: Path) -> Iterator[Ask]:
+    opened: list[World] = []
+
+    def asked(question: str, pages: tuple[str, ...], *drafts: str) -> Turn:
+        shelf = Shelf({"file.pdf": pages})
+        search = WordSearch(shelf, floor=0.0, retry_floor=0.0)
+        opened.append(World(tmp_path, ScriptedModel(*drafts), shelf=shelf, search=search, max_retries=len(drafts) - 1))
+        return opened[-1].ask(question).turn
+
+    yield asked
+    for world in opened:
+        world.close()
+
+
+def test_a_false_figure_is_not_accepted_because_another_clause_has_it(ask: Ask) -> None:
+    drafts = ("Overdue amounts bear interest at 5 % per month. [1]", "The interest on them is 5 % per month. [2]")
+    turn = ask(PENALTY, LATE, *drafts, "It is 5 % per month. [2]")
+    assert [one.verdict.accepted for one in turn.attempts if one.verdict] == [False, False, False, True]
+    assert turn.answer.startswith("1.5 % per month")
+    searched = {query.text for one in turn.attempts if one.plan for query in one.plan.queries}
+    assert not any("5 %" in text for text in searched), "a retry searches for what was asked"
+
+
+@pytest.mark.parametrize(
+    "draft",
+    ["Revenue in 2022 was EUR 512 million.", "In 2022, revenue amounted to EUR 512 million.",
+     "Revenue in 2022 was €512m.", "In 2022, revenue amounted to EUR 512 million, up from EUR 480 million in 2021.",
+     "Revenue in 2022 was $\\text{EUR } 512\\,\\mathrm{m}$.", "Revenue in 2022 was \\(512\\) million euros."],
+)  # fmt: skip
+def test_a_right_figure_below_a_head_with_its_scale_is_kept(ask: Ask, draft: str) -> None:
+    turn = ask("What was revenue in 2022?", TABLE, f"{draft} [1]")
+    assert turn.status is TurnStatus.ANSWERED and turn.answer == f"{without_latex(draft)} [1]", turn.reasons
+
+
+@pytest.mark.parametrize("draft", ["Revenue in 2022 was EUR 480 million.", "Revenue in 2022 was EUR 44 million."])
+def test_a_figure_of_another_year_or_row_is_not(ask: Ask, draft: str) -> None:
+    turn = ask("What was revenue in 2022?", TABLE, f"{draft} [1]")
+    assert not any(one.verdict.accepted for one in turn.attempts[:1] if one.verdict) and draft not in turn.answer
+
+
+@pytest.mark.parametrize(
+    "rate", ["1.5 %", "1.5%", "1.5 percent", "$1.5\\,\\%$", "\\(1.5\\%\\)", "**1.5 %**", "$$1.5\\%$$"]
+)  # fmt: skip
+def test_a_right_rate_is_kept_however_it_is_written(ask: Ask, rate: str) -> None:
+    turn = ask(PENALTY, LATE, f"Overdue amounts bear interest at {rate} per month. [1]")
+    assert turn.status is TurnStatus.ANSWERED and turn.path.count("generator") == 1, turn.reasons
+
+
+@pytest.mark.parametrize(
+    ("written", "plain"),
+    [(r"$1.5\,\%$ a month", "1.5 % a month"), (r"\[ \frac{a}{b} = 12\% \]", "a/b = 12%"), (r"\(1.5 %\) x", "1.5 % x"),
+     ("from $5 to $6 and $7", "from $5 to $6 and $7"), (r"C:\dir", r"C:\dir"), (r"a \( b", r"a \( b")],
+)  # fmt: skip
+def test_latex_becomes_plain_text_and_amounts_stay(written: str, plain: str) -> None:
+    assert without_latex(written) == plain
+
+
+@pytest.mark.parametrize(
+    ("written", "once"),
+    [("at 1.5 % per month", "at 1.5% per month"), ("€512m in 2022", "EUR 512 million in 2022"),
+     ("512 million euros", "EUR 512 million"), ("on 01.07.2025", "on 1 July 2025"), ("July 1, 2025", "1 July 2025"),
+     ("€1.234.567", "EUR 1.234.567"), ("-5 %", "-5 %"), ("(1,234)", "(1,234)"), ("½ %", "½ %")],
+)  # fmt: skip
+def test_shares_amounts_and_days_are_spelled_once(written: str, once: str) -> None:
+    assert in_one_spelling(written) == once
+
+
+@pytest.mark.parametrize(
+    ("head", "scale"),
+    [("(EUR million)", 1e6), ("€m", 1e6), ("in Mio. €", 1e6), ("in millions of euros", 1e6), ("£'000", 1e3),
+     ("US$ bn", 1e9), ("(000s)", 1e3), ("EUR 512 million", 1.0), ("a distance in m", 1.0), ("(b) the tenant", 1.0)],
+)  # fmt: skip
+def test_the_scale_of_a_head_is_read(head: str, scale: float) -> None:
+    assert stated_scales(head) == {1.0, scale}
