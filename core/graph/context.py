@@ -103,6 +103,11 @@ class TurnContext(Equipment):
     def out_of_time(self) -> bool:
         return time.monotonic() >= self.deadline
 
+    @property
+    def evidence_characters(self) -> int:
+        """Room for evidence; what the window of a model has no room for is condensed before it writes."""
+        return max(self.model.context_characters, self.settings.context_characters)
+
     def halted(self) -> bool:
         """True as soon as an engine should stop writing."""
         return self.stopped() or self.out_of_time

@@ -200,6 +200,24 @@ def test_of_what_does_not_fit_a_model_reads_the_likeliest_sentence_marked_as_suc
     assert prompt.count("one sentence of it") == len(excerpts)
 
 
+def test_every_passage_has_a_sentence_before_any_is_dropped_and_the_trace_says_what_was(ask: Any) -> None:
+    padding = "The parties met in spring and agreed upon all other terms of it in writing. " * 3
+    pages = [f"Interest of contract {number} is {number + 2} percent. {padding}" for number in range(8)]
+    model = ScriptedModel(f"{RATE}. [1]")
+    model.context_characters = model.readable_characters = 700
+    turn = ask(model, shelf=Shelf({"contract.pdf": [*pages, f"{RATE}."]}), floor=0.0)
+    sent = model.requests[0].evidence
+    assert {item.passage.page_index for item in sent} == set(range(9)), "none is dropped"
+    assert 700 >= sum(len(item.passage.text) for item in sent) > 400
+    assert sum(item.reason is Reason.EXCERPT for item in sent) >= 6
+    model = ScriptedModel(f"{RATE}. [1]")
+    model.context_characters = model.readable_characters = 200
+    turn = ask(model, shelf=Shelf({"contract.pdf": [*pages, f"{RATE}."]}), floor=0.0)
+    read = next(step.read for step in turn.trace if step.node == "generator")
+    kinds = [read["evidence"], read["one sentence each of"], read["not read"]]
+    assert all(kinds) and sorted([*kinds[0], *kinds[1], *kinds[2]]) == [item.number for item in turn.evidence]
+
+
 def test_parts_are_quoted_from_their_own_pages_where_a_model_writes_nothing(ask: Any) -> None:
     pages = {"harbour.pdf": ["The rent is 700 euro per month."], "mill.pdf": ["The deposit is 250 euro."]}
     turn = ask(ScriptedModel("", "", ""), "How high is the deposit? How high is the rent?", shelf=Shelf(pages))

@@ -6,7 +6,6 @@ Where the model wrote nothing (no time was left, or its reply is empty), quotati
 do as well where the judge sends prose back that did not hold.
 """
 
-from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate
@@ -87,6 +86,7 @@ def generator(state: TurnState, runtime: Runtime[TurnContext]) -> TurnState:
     otherwise = tuple(one.text for one in told)
     before = [notice for notice in state.notices if notice not in state.told_otherwise]
     in_full = [item.number for item in request.evidence if item.reason is not Reason.EXCERPT]
+    read = {item.number for item in request.evidence}
     usage = engine.usage and replace(engine.usage, passages=len(in_full), left_out=len(whole.evidence) - len(in_full))
     names = () if chat or engine_declines(cited.parts) else strange_names(request.question, request.absent)
     strange = missing_words(names)
@@ -94,6 +94,7 @@ def generator(state: TurnState, runtime: Runtime[TurnContext]) -> TurnState:
     context.note(
         read={"engine": engine.name, "evidence": in_full, "usage": to_plain(usage),
               "one sentence each of": [item.number for item in request.evidence if item.number not in in_full],
+              "not read": [item.number for item in whole.evidence if item.number not in read],
               "critique": list(request.critique), "hint": request.hint,
               "conversation": [message.text for message in request.history],
               "exchanges not told in full": conversation.left_out},
@@ -179,24 +180,39 @@ def _counted_as_sent(request: AnswerRequest, quoted: Sequence[AnswerPart]) -> An
 
 
 def _readable(whole: AnswerRequest, characters: int) -> tuple[Evidence, ...]:
-    """As many passages as the model reads soon enough, one in any case; of those that do not fit a sentence each."""
+    """As many passages as fit beside a sentence of each other one, and one in any case; then the sentences that fit."""
     lengths = list(accumulate(len(item.passage.text) for item in whole.evidence))
-    read = max(bisect_right(lengths, characters), 1)
-    rest, room = whole.evidence[read:], characters - max(lengths[:read], default=0)
-    return (*whole.evidence[:read], *_excerpts(whole.question, rest, room))
+    if not lengths or lengths[-1] <= characters:
+        return whole.evidence
+    sentences = _likeliest_sentences(whole)
+    left = [sum(len(one.passage.text) for one in sentences[count:]) for count in range(len(lengths) + 1)]
+    read = max(
+        [count for count, length in enumerate(lengths, start=1) if length + left[count] <= characters], default=1
+    )
+    kept, room = list(whole.evidence[:read]), characters - lengths[read - 1]
+    for one in sentences[read:]:
+        if len(one.passage.text) <= room:
+            room -= len(one.passage.text)
+            kept.append(one)
+    return tuple(kept)
 
 
-def _excerpts(question: str, passages: Sequence[Evidence], room: int) -> Iterator[Evidence]:
-    """Of each passage the sentence that likeliest answers, as far as there is room for it."""
+def _likeliest_sentences(whole: AnswerRequest) -> list[Evidence]:
+    """Each passage cut to the sentence that likeliest answers."""
     best: dict[int, Unit] = {}
-    for one in select(question, passages).scored if passages and room > 0 else ():
+    for one in select(whole.question, whole.evidence).scored:
         best.setdefault(one.unit.item.number, one.unit)
-    for item in passages:
+    cut = []
+    for item in whole.evidence:
         unit, passage = best.get(item.number), item.passage
-        if unit is not None and len(unit.quoted) <= room:
-            room -= len(unit.quoted)
-            start, end = passage.start + unit.start, passage.start + unit.end
-            yield replace(item, passage=replace(passage, text=unit.quoted, start=start, end=end), reason=Reason.EXCERPT)
+        if unit is None or unit.quoted == passage.text:
+            cut.append(item)
+            continue
+        start, end = passage.start + unit.start, passage.start + unit.end
+        cut.append(
+            replace(item, passage=replace(passage, text=unit.quoted, start=start, end=end), reason=Reason.EXCERPT)
+        )
+    return cut
 
 
 @dataclass(frozen=True, slots=True)

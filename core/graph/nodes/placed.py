@@ -76,7 +76,7 @@ def with_places(state: TurnState, context: TurnContext, searched: Sequence[Docum
         return state
     there = there[:MOST_PLACES]
     rest = [item for item in state.evidence if not any(_holds(place.passage, item.passage) for place in there)]
-    kept, room = list[Evidence](), context.model.context_characters
+    kept, room = list[Evidence](), context.evidence_characters
     for item in [*there, *rest]:
         if len(item.passage.text) <= room or not kept:
             kept.append(replace(item, number=len(kept) + 1))

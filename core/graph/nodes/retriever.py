@@ -51,7 +51,7 @@ def _search(state: TurnState, context: TurnContext, searched: Sequence[Document]
     assert state.plan is not None
     context.progress.step(f"Searching {counted(len(searched), 'document')}…")
     result = context.searcher.search(
-        state.plan, context.documents, context_characters=context.model.context_characters, scope=state.document_ids
+        state.plan, context.documents, context_characters=context.evidence_characters, scope=state.document_ids
     )
     drawn_on = {item.passage.document_id for item in result.evidence}
     holes = holes_of(searched, context.library, drawn_on)
