@@ -50,6 +50,8 @@ class TurnState:
     """What the analyst found in tables of the evidence's pages, or computed, likeliest first."""
     parts: tuple[AnswerPart, ...] = ()
     removed_markers: int = 0
+    tied: int = 0
+    """Claims of the draft that cited nothing until code found where their words are."""
     told_otherwise: tuple[str, ...] = ()
     """What tables or pages say, where the draft's prose says something else."""
     other_figure: bool = False

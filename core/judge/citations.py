@@ -21,11 +21,12 @@ PageText = Callable[[str, int], str]
 
 @dataclass(frozen=True, slots=True)
 class CitedAnswer:
-    """``removed`` counts markers that pointed to no evidence."""
+    """``removed`` counts markers that pointed to no evidence, ``tied`` claims that cited nothing until code did."""
 
     parts: tuple[AnswerPart, ...]
     citations: tuple[Citation, ...]
     removed: int = 0
+    tied: int = 0
 
     @property
     def text(self) -> str:
@@ -86,20 +87,23 @@ def cite(
     ``recite`` also cites anew what is borne out by another passage than the cited one.
     """
     known = {item.number: item for item in evidence}
-    parts = _tied(tuple(parts), known, page_text, question, recite=recite)
+    parts, tied = _tied(tuple(parts), known, page_text, question, recite=recite)
     citations: list[Citation] = []
     for claim in extract_claims(parts):
         for number in claim.citations:
             for citation in citations_of(claim, known[number], page_text):
                 if citation not in citations:
                     citations.append(citation)
-    return CitedAnswer(parts, tuple(citations))
+    return CitedAnswer(parts, tuple(citations), tied=tied)
 
 
 def _tied(
     parts: tuple[AnswerPart, ...], known: Mapping[int, Evidence], page_text: PageText, question: str, *, recite: bool
-) -> tuple[AnswerPart, ...]:
-    """Let every claim of prose cite what bears it out, and nothing else cite anything."""
+) -> tuple[tuple[AnswerPart, ...], int]:
+    """Let every claim of prose cite what bears it out, and nothing else cite anything.
+
+    Returns the parts, and how many claims cited nothing before.
+    """
     ordered = sorted(known)
     pool = Sources.of(source_texts([known[number] for number in ordered]), question)
     claims = extract_claims(parts, pool)
@@ -125,7 +129,7 @@ def _tied(
     tied: Sequence[AnswerPart] = [replace(part, numbers=numbers[index]) for index, part in enumerate(parts)]
     for position, found in added:
         tied = with_mark(tied, position, found)
-    return tuple(tied)
+    return tuple(tied), len(added)
 
 
 def renumbered(answer: CitedAnswer, evidence: Sequence[Evidence]) -> tuple[CitedAnswer, tuple[Evidence, ...]]:
@@ -141,7 +145,7 @@ def renumbered(answer: CitedAnswer, evidence: Sequence[Evidence]) -> tuple[Cited
     )
     citations = tuple(replace(citation, number=places[citation.number]) for citation in answer.citations)
     items = (replace(item, number=places[item.number]) for item in evidence)
-    return CitedAnswer(parts, citations, answer.removed), tuple(sorted(items, key=lambda item: item.number))
+    return replace(answer, parts=parts, citations=citations), tuple(sorted(items, key=lambda item: item.number))
 
 
 def source_texts(evidence: Sequence[Evidence]) -> list[str]:

@@ -10,6 +10,7 @@ from core.judge.citations import PageText, citation_of, page_citation, source_te
 from core.judge.judge import (
     BARELY_HELD,
     CAP_INVALID_CITATION,
+    UNCITED_PENALTY,
     WORTH,
     AnswerFindings,
     CheckedClaim,
@@ -45,15 +46,18 @@ def verdict_of(
     evidence: Sequence[Evidence],
     *,
     removed_markers: int,
+    tied: int = 0,
     page_text: PageText,
     threshold: float,
     worked_out: Sequence[str] = (),
     answered: float | None = None,
     read: float | None = None,
 ) -> Verdict:
-    """Judge one draft without a model. ``removed_markers`` pointed to no evidence; they cap what it can reach.
+    """Judge one draft without a model.
 
-    Where every claim is borne out all the same, only the validity of its citations.
+    ``removed_markers`` pointed to no evidence: they cap faithfulness and the validity of citations and, unless every
+    claim is borne out all the same, the confidence. ``tied`` claims cited nothing until code found where their words
+    are: they lower the validity of citations in proportion.
 
     Where the engine said how likely its answer is right, that is the confidence, as far as the claims are borne out;
     of prose it is never more than the geometric mean of the probabilities that the evidence answers (``answered``) and
@@ -71,12 +75,15 @@ def verdict_of(
     claims = tuple(_claim(checked, ordered, page_text) for checked in findings.claims)
     faithfulness, validity = _kept(findings, claims), findings.citation_validity
     reasons = [f"“{shortened(claim.text)}”: {claim.reason}." for claim in claims if claim.status in _BAD]
+    if tied and claims:
+        told = f"{tied} of {counted(len(claims), 'claim')} cited nothing; the passages were found by code"
+        validity = Score(validity.value * (1 - UNCITED_PENALTY * min(tied / len(claims), 1)), told)
     if removed_markers:
         told = f"{counted(removed_markers, 'citation')} pointed to no passage"
         validity = at_most(CAP_INVALID_CITATION, validity, told)
+        faithfulness = at_most(CAP_INVALID_CITATION, faithfulness, told)
     borne_out = all(WORTH[claim.status] == 1.0 for claim in claims)
     if misled := bool(removed_markers) and not borne_out:
-        faithfulness = at_most(CAP_INVALID_CITATION, faithfulness, told)
         reasons.append(f"{told} and {'were' if removed_markers > 1 else 'was'} removed.")
     uncited = bool(claims) and not any(claim.citations for claim in claims)
     if uncited:

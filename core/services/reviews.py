@@ -106,6 +106,7 @@ class Verdicts:
             cited.parts,
             turn.evidence,
             removed_markers=cited.removed,
+            tied=cited.tied,
             page_text=self._library.page_text,
             threshold=settings.review_threshold,
             answered=turn.verdict.answered if turn.verdict else None,

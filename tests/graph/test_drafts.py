@@ -69,6 +69,43 @@ def test_a_right_rate_is_kept_however_it_is_written(ask: Ask, rate: str) -> None
     assert turn.status is TurnStatus.ANSWERED and turn.path.count("generator") == 1, turn.reasons
 
 
+THINGS = ("looms", "presses", "kilns", "barges", "cranes", "boilers", "lathes", "furnaces", "pumps", "silos")
+FACTS = tuple(f"The works at Brackwell own {number} {thing}." for number, thing in enumerate(THINGS, start=11))
+
+
+def scores(turn: Turn) -> tuple[float, float, float]:
+    """Faithfulness, validity of the citations and confidence of the first draft."""
+    verdict = turn.attempts[0].verdict
+    assert verdict is not None
+    return verdict.faithfulness.value, verdict.citation_validity.value, verdict.confidence
+
+
+def test_claims_without_a_citation_cost_in_proportion_and_true_ones_less(ask: Ask) -> None:
+    def draft(without: int, irrelevant: int = 0) -> str:
+        cited = [f"{fact} [{number}]" for number, fact in enumerate(FACTS, start=1)]
+        strange = [
+            f"Mount {name} is covered by snow all year." for name in ("Elbrus", "Ararat", "Ushba", "Kazbek", "Tebulo")
+        ]
+        bare = [*strange[:irrelevant], *FACTS[: without - irrelevant]]
+        return " ".join([*bare, *cited[without:]])
+
+    def judged(without: int, irrelevant: int = 0) -> tuple[float, float, float]:
+        return scores(ask("What do the works at Brackwell own?", FACTS, draft(without, irrelevant)))
+
+    whole, one, five, strange_one, strange_five = judged(0), judged(1), judged(5), judged(1, 1), judged(5, 5)
+    assert whole[1] > one[1] > five[1] and whole[0] == one[0] == five[0]
+    for better, worse in ((one, strange_one), (five, strange_five), (strange_one, strange_five)):
+        assert sum(better) > sum(worse) and all(a >= b for a, b in zip(better, worse, strict=True))
+
+
+def test_a_citation_of_nothing_caps_faithfulness_and_is_pointed_to_where_the_words_are(ask: Ask) -> None:
+    good = ask(PENALTY, LATE, "Overdue amounts bear interest at 1.5 % per month from the due date. [1]")
+    turn = ask(PENALTY, LATE, "Overdue amounts bear interest at 1.5 % per month from the due date. [77]")
+    assert scores(good)[0] == 1.0 and scores(turn)[:2] == (0.5, 0.5)
+    (citation,) = turn.citations
+    assert citation.quotation.startswith("Overdue amounts") and turn.answer.endswith("[1]")
+
+
 @pytest.mark.parametrize(
     ("written", "plain"),
     [(r"$1.5\,\%$ a month", "1.5 % a month"), (r"\[ \frac{a}{b} = 12\% \]", "a/b = 12%"), (r"\(1.5 %\) x", "1.5 % x"),

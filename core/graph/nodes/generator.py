@@ -110,6 +110,7 @@ def generator(state: TurnState, runtime: Runtime[TurnContext]) -> TurnState:
         evidence=evidence,
         citations=cited.citations,
         removed_markers=removed,
+        tied=cited.tied,
         thoughts=thoughts,
         usage=usage,
         give_up=give_up,

@@ -85,6 +85,7 @@ def _verdict(state: TurnState, context: TurnContext) -> Verdict:
         state.parts,
         state.evidence,
         removed_markers=state.removed_markers,
+        tied=state.tied,
         page_text=context.library.page_text,
         threshold=_enough(settings),
         worked_out=[one.text for one in state.stated if one.computation],
