@@ -200,6 +200,7 @@ class SearchResult:
     """Stage name (keyword, dense, fused, reranked, packed) → candidates, best first."""
     left_out: tuple[str, ...] = ()
     reranker: str = ""
+    embedder: str = ""
     score_floor: float = 0.0
     notes: tuple[str, ...] = ()
     notices: tuple[str, ...] = ()

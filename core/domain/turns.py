@@ -313,6 +313,7 @@ def to_check(turn: Turn) -> str:
     return f"Check the page: the words are there, but Pincite is only {sure} sure that they answer this."
 
 
+NO_DOCUMENT = "No document was used: this comes from the language model alone, and nothing of it was checked."
 WRITING_FROM = "Writing from"
 """How the step begins in which a language model writes from passages."""
 

@@ -52,6 +52,10 @@ class RunIndexes:
         self._embedder = embedder
         self._pool = ThreadPoolExecutor(max_workers=2, thread_name_prefix="search")
 
+    @property
+    def embedder(self) -> str:
+        return self._embedder.name
+
     def __call__(self, plan: SearchPlan, ids: Sequence[str], named: Sequence[str]) -> Rankings:
         """Search within the named documents where there are any, else within ``ids``; empty means everything.
 

@@ -98,6 +98,7 @@ class Retriever:
             },
             left_out=tuple(dict.fromkeys([*(told for _, left in kept_by_look for told in left), *over])),
             reranker=self._reranker.name,
+            embedder=self._run_indexes.embedder,
             score_floor=floor,
             notes=tuple(dict.fromkeys(f"The question names {names[at]}." for one in found for at in one.named)),
             notices=tuple(dict.fromkeys(told for one in found for told in one.notices)),

@@ -142,15 +142,23 @@ class TurnRunner:
             self._waiting.pop(session_id, None)
 
     def run_again(
-        self, turn_id: str, *, engine: str | None = None, hint: str = "", everywhere: bool = False, alone: bool = False
+        self,
+        turn_id: str,
+        *,
+        engine: str | None = None,
+        hint: str = "",
+        everywhere: bool = False,
+        alone: bool = False,
+        mode: Mode | None = None,
     ) -> str:
         """Ask a turn's question anew after what came before it; a reviewed answer is not repeated. Raises TurnError.
 
-        ``everywhere``: of all documents, whichever it names. ``alone``: as if nothing had been said before.
+        ``mode``: None, as before. ``everywhere``: of all documents, whichever it names. ``alone``: as if nothing had
+        been said before.
         """
         turn = self._turns.get(turn_id)
         scope = () if everywhere else scope_of(turn, self._documents(turn))
-        state = TurnState(turn.question, turn.mode, scope, hint, fresh=True, alone=alone, everywhere=everywhere)
+        state = TurnState(turn.question, mode or turn.mode, scope, hint, fresh=True, alone=alone, everywhere=everywhere)
         before = self._turns.exchanges(turn.session_id, before=turn.position)
         return self._start(turn.session_id, Asked(state, engine, before))
 

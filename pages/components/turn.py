@@ -9,7 +9,7 @@ import streamlit as st
 
 from core.domain.answers import ClaimStatus, Form, is_prose
 from core.domain.search import Intent, Mode
-from core.domain.turns import FeedbackKind, ReviewDecision, Tier, Turn, TurnSnapshot, TurnStatus, to_check
+from core.domain.turns import NO_DOCUMENT, FeedbackKind, ReviewDecision, Tier, Turn, TurnSnapshot, TurnStatus, to_check
 from core.services.bootstrap import Pincite
 from core.services.exports import ExportForm
 from pages.components.answer import answer_markdown, draw_charts, draw_contradictions, draw_evaluation
@@ -220,6 +220,8 @@ def _draw_ways_on(app: Pincite, turn: Turn) -> None:
                 button("Run again with quoting", "format_quote", quoting, key=f"quoting_{turn.id}")
         if turn.verdict and turn.verdict.declined and not turn.review and (turn.scope or _narrowed(turn)):
             button("Search all documents", "travel_explore", partial(again, everywhere=True), key=f"wide_{turn.id}")
+        if NO_DOCUMENT in turn.notices:
+            button("Search the documents", "search", partial(again, mode=Mode.DOCUMENTS), key=f"documents_{turn.id}")
         if turn.intent is Intent.ABOUT:
             st.page_link("pages/documents.py", label="Documents", icon=":material/description:")
             st.page_link("pages/settings.py", label="Settings", icon=":material/settings:")

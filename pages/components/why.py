@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import streamlit as st
 
 from core.domain.search import APART
-from core.domain.turns import Tier, Turn, TurnStatus, to_check
+from core.domain.turns import NO_DOCUMENT, Tier, Turn, TurnStatus, to_check
 from core.services.bootstrap import Pincite
 from pages.components.answer import draw_evaluation
 from pages.components.controls import link_to_trace
@@ -43,7 +43,7 @@ def _understood(turn: Turn) -> Iterator[str]:
 
 def _looked_in(turn: Turn, names: dict[str, str]) -> Iterator[str]:
     if turn.intent in APART:
-        yield "No document was searched."
+        yield NO_DOCUMENT if NO_DOCUMENT in turn.notices else "No document was searched."
         return
     searched = (turn.plan.document_ids if turn.plan else ()) or turn.document_ids
     shown = [escape(names[id_]) for id_ in searched if id_ in names]

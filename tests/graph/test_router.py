@@ -1,17 +1,18 @@
 """What a message wants is told without a model: small talk, the program, the library, or the documents."""
 
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from core.domain.search import Intent, Mode
-from core.domain.turns import TurnStatus
+from core.domain.search import Candidate, Intent, Mode, SearchPlan, SearchResult
+from core.domain.turns import NO_DOCUMENT, TurnStatus
 from core.graph.nodes.router import _by_rule, _by_wish, without_greeting
 from core.models.quoting import Quoting
 from core.models.utterances import Wish, asks_of_each, wish_of
-from tests.graph.world import ScriptedModel, Shelf, WordSearch
+from tests.graph.world import REPORT, ScriptedModel, Shelf, WordSearch
 
 FLATS = {"elm.pdf": ["The rent is 925 euros a month."], "oak.pdf": ["The rent is 1,140 euros a month."]}
 INTENTS = {
@@ -64,6 +65,55 @@ def test_in_mode_documents_everything_is_searched_and_in_chat_nothing(question: 
     assert _by_rule(question, Mode.DOCUMENTS, (), ())[0] in (Intent.DOCUMENT_SEARCH, Intent.SURVEY)
     assert _by_rule(question, Mode.CHAT, (), ())[0] is Intent.CHAT
     assert _by_rule(question, Mode.AUTO, (), ())[0] is None
+
+
+class Measured(WordSearch):
+    """Finds the best passage so near as it is told, with the embedder that the bounds were fitted for."""
+
+    def __init__(self, cosine: float, floor: float = 0.0) -> None:
+        super().__init__(Shelf({"report.pdf": REPORT}), floor=floor)
+        self.cosine = cosine
+
+    def search(self, plan: SearchPlan, library: object, **how: Any) -> SearchResult:
+        found = super().search(plan, library, **how)
+        dense = tuple(Candidate(one.passage, {"dense": self.cosine}) for one in found.rankings["reranked"])
+        return replace(found, rankings={**found.rankings, "dense": dense}, embedder="minilm")
+
+
+PARIS = "What is the capital of France?"
+
+
+def test_what_is_far_from_all_documents_is_answered_by_the_model_and_that_is_said(world: Any) -> None:
+    one = world(model := ScriptedModel("Paris."), search=Measured(0.1))
+    turn = one.ask(PARIS).turn
+    assert (turn.intent, turn.answer, turn.citations) == (Intent.CHAT, "Paris.", ()) and NO_DOCUMENT in turn.notices
+    assert not model.replies and "because" in turn.trace[0].decided
+    model.answers = ["These documents do not say."] * 3
+    again = one.runner.wait(one.runner.run_again(turn.id, mode=Mode.DOCUMENTS), 300).turn
+    assert again.intent is Intent.DOCUMENT_SEARCH and NO_DOCUMENT not in again.notices
+
+
+@pytest.mark.parametrize(("says", "intent"), [("chat", Intent.CHAT), ("documents", Intent.DOCUMENT_SEARCH)])
+def test_of_what_lies_between_the_model_decides(world: Any, says: str, intent: Intent) -> None:
+    model = ScriptedModel(*["These documents do not say."] * 3)
+    model.replies = [{"needs": says}]
+    assert world(model, search=Measured(0.4)).ask(PARIS).turn.intent is intent and not model.replies
+
+
+def test_what_is_near_goes_to_the_documents_and_nobody_is_asked(world: Any) -> None:
+    model = ScriptedModel(*["These documents do not say."] * 3)
+    model.replies = [{"needs": "chat"}]
+    turn = world(model, search=Measured(0.7), max_retries=0).ask("Which person was in charge of the tests?").turn
+    assert turn.intent is Intent.DOCUMENT_SEARCH and turn.trace[0].decided["because"].startswith("the documents have")
+
+
+def test_without_a_model_or_in_mode_documents_or_by_name_distance_decides_nothing(world: Any) -> None:
+    quoted = world(Quoting(), search=Measured(0.1)).ask(PARIS).turn
+    assert quoted.intent is Intent.DOCUMENT_SEARCH
+    model = ScriptedModel(*["These documents do not say."] * 9)
+    one = world(model, search=Measured(0.1), max_retries=0)
+    assert one.ask(PARIS, mode=Mode.DOCUMENTS).turn.intent is Intent.DOCUMENT_SEARCH
+    assert one.ask("@report who was in charge?").turn.intent is Intent.TARGETED_SEARCH
 
 
 @pytest.mark.parametrize("question", ["Summarise the documents", "What is this about?", "Worum geht es hier?"])

@@ -159,7 +159,7 @@ def test_a_failing_node_leaves_a_visible_failed_turn(world: Any) -> None:
             raise ZeroDivisionError("shelf collapsed")
 
     one = world(ScriptedModel(), search=Broken(Shelf({"report.pdf": REPORT})))
-    turn = one.turns.get(one.ask("What efficiency?").turn.id)
+    turn = one.turns.get(one.ask("What efficiency?", mode=Mode.DOCUMENTS).turn.id)
     assert turn.status is TurnStatus.FAILED
     assert turn.path == ("router", "rewriter", "retriever") and "ZeroDivisionError" in turn.trace[-1].error
     assert "collapsed" not in turn.error and "Run the question again" in turn.error
@@ -208,7 +208,8 @@ def test_all_the_retries_that_can_be_chosen_fit_into_the_step_limit(world: Any) 
 def test_too_little_evidence_is_looked_for_wider_before_a_model_writes(world: Any) -> None:
     model = ScriptedModel(*["Overdue amounts bear interest at 1.5 % per month [1]."] * 2)
     one = world(model)
-    turn = one.ask("What interest does someone have to bear each month who never pays what they owe on time?").turn
+    asked = "What interest does someone have to bear each month who never pays what they owe on time?"
+    turn = one.ask(asked, mode=Mode.DOCUMENTS).turn
     assert [plan.attempt for plan in one.search.plans][:2] == [0, 1]
     assert turn.path[:6] == ("router", "rewriter", "retriever", "analyst", "generator", "judge")
     looks = next(step for step in turn.trace if step.node == "retriever").decided["chance of an answer, look by look"]
@@ -227,7 +228,7 @@ def test_the_page_that_a_question_names_is_read_first_whatever_the_search_finds(
 def test_no_retry_repeats_the_one_before(world: Any) -> None:
     """Each looks for what is still missing and not for what was tried; where nothing is new there is no other."""
     one = world(ScriptedModel(WRONG, WRONG, WRONG))
-    turn = one.ask(PENALTY).turn
+    turn = one.ask(PENALTY, mode=Mode.DOCUMENTS).turn
     assert turn.status is TurnStatus.ANSWERED and turn.path.count("judge") == 3
     assert "quoted instead" in turn.notices[-1] and turn.path[-3:] == ("analyst", "generator", "judge")
     first, second, third = one.search.plans
@@ -240,7 +241,7 @@ def test_the_first_retry_also_looks_for_what_the_model_words_otherwise(world: An
     model = ScriptedModel(WRONG, WRONG, WRONG)
     model.replies = [{"wordings": ["Default interest on invoices", PENALTY, 7, "Default interest on invoices"]}]
     one = world(model)
-    turn = one.ask(PENALTY).turn
+    turn = one.ask(PENALTY, mode=Mode.DOCUMENTS).turn
     first, second, third = ([query.text for query in plan.sub_queries] for plan in one.search.plans)
     assert "Default interest on invoices" in second and "Default interest on invoices" not in [*first, *third]
     assert second.count("Default interest on invoices") == 1
@@ -254,7 +255,7 @@ def test_a_model_that_words_nothing_otherwise_changes_no_retry(world: Any) -> No
         model = ScriptedModel(WRONG, WRONG, WRONG)
         model.replies = [reply]
         one = world(model)
-        one.ask(PENALTY, fresh=True)
+        one.ask(PENALTY, fresh=True, mode=Mode.DOCUMENTS)
         plans.append([query.text for query in one.search.plans[1].sub_queries])
     assert plans[0] == plans[1] == plans[2]
 

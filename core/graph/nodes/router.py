@@ -13,8 +13,8 @@ from langgraph.runtime import Runtime
 from core.domain.answers import AnswerPart, Citation
 from core.domain.documents import NO_DOCUMENTS, Document, bare_name, comparable
 from core.domain.errors import TurnError
-from core.domain.search import Intent, Mode
-from core.domain.turns import Turn
+from core.domain.search import Intent, Mode, SearchResult
+from core.domain.turns import NO_DOCUMENT, Turn
 from core.graph.about import about_answer, about_conversation, about_library, about_program
 from core.graph.context import TurnContext
 from core.graph.nodes.rewriter import leaning_in
@@ -24,8 +24,10 @@ from core.models.quoting import LEAST_ANSWERED, chance_of_answer
 from core.models.utterances import Wish, wish_of, wishes_of
 from core.search.follow_up import read_after
 from core.search.matching import with_capitals
+from core.search.nearness import Nearness, nearness_of
 from core.search.places import numbered_in, pages_in
 from core.search.plan import plan_question
+from core.text.foreign import in_line
 from core.text.prompts import PROMPTS
 from core.text.questions import asked_beside
 from core.text.sentences import split_sentences
@@ -44,7 +46,7 @@ INTENT_SCHEMA: Mapping[str, Any] = {
     "properties": {"needs": {"type": "string", "enum": ["documents", "chat"]}},
     "required": ["needs"],
 }
-MOST_MENTIONS = 20
+MOST_MENTIONS, MOST_NAMES = 20, 20
 LONGEST_NAME = 300
 OPENING_PASSAGES = 4
 _BEGINS_QUESTION = re.compile(r"[\s,;:]{1,20}+(?!(?:and|or|vs|versus|und|oder|et|ou|y|o)\b|&)\w", re.IGNORECASE)
@@ -106,6 +108,9 @@ def router(state: TurnState, runtime: Runtime[TurnContext]) -> TurnState:
         raise _nothing_to_search(in_scope)
     if intent is None:
         intent, why = _by_probe(text, wish, state, context)
+    elif _may_be_of_none(text, intent, state, context) and not (mentioned or named):
+        intent, why = _by_distance(text, state, context)
+        notices = (*notices, NO_DOCUMENT) if intent is Intent.CHAT else notices
     routed = replace(
         state, intent=intent, standalone=text, draws=wish_of(text)[0] is Wish.CHART, targets=mentioned, notices=notices
     )
@@ -300,17 +305,47 @@ def _by_probe(text: str, wish: Wish, state: TurnState, context: TurnContext) -> 
     asked = read_after(text, context.history, leaning_in((), context)).standalone
     if asked != text and wish_of(asked)[0] is Wish.DOCUMENTS:
         return Intent.DOCUMENT_SEARCH, f"with the question before it, it reads like {_READS_LIKE[Wish.DOCUMENTS]}"
-    plan = plan_question(asked, lexicon=context.lexicon)
-    found = context.searcher.search(
-        plan, context.documents, context_characters=1_000, scope=state.document_ids
-    ).evidence
-    if found and chance_of_answer(asked, found) >= (LEAST_ANSWERED + wish_of(text)[1]) / 2:
+    probed = _probed(asked, state, context)
+    found, near = probed.evidence, nearness_of(asked, probed)
+    if near is not Nearness.FAR and found and chance_of_answer(asked, found) >= (LEAST_ANSWERED + wish_of(text)[1]) / 2:
         return Intent.DOCUMENT_SEARCH, f"a search found {found[0].document_name}, page {found[0].passage.page_label}"
-    if context.model.writes_prose and wish_of(text)[1] < SURE:
+    if near is Nearness.BETWEEN and context.model.writes_prose and wish_of(text)[1] < SURE:
         reply = context.model.structured(PROMPTS["intent"], text, INTENT_SCHEMA)
         chat = reply is not None and reply.get("needs") == "chat"
         return (_INTENTS[wish] if chat else Intent.DOCUMENT_SEARCH), f"{context.model.name} said so"
     return _INTENTS[wish], "a search of the documents found nothing like it"
+
+
+def _may_be_of_none(text: str, intent: Intent, state: TurnState, context: TurnContext) -> bool:
+    """Whether a model may answer a question by itself: it stands alone, and nobody wants it put to the documents."""
+    free = state.mode is Mode.AUTO and not (state.alone or state.everywhere or state.hint)
+    asks = intent is Intent.DOCUMENT_SEARCH and wish_of(text)[0] is Wish.DOCUMENTS
+    alone = read_after(text, context.history, leaning_in((), context)).standalone == text
+    return context.model.writes_prose and free and asks and alone and not (pages_in(text) or numbered_in(text))
+
+
+def _by_distance(text: str, state: TurnState, context: TurnContext) -> tuple[Intent, str]:
+    """What is near goes to the documents, what is far to the model, which decides of what lies between.
+
+    What the reader finds answered, and what is asked while passages have no vectors yet, goes to the documents.
+    """
+    found = _probed(text, state, context)
+    near = nearness_of(text, found)
+    if near is Nearness.BETWEEN and found.evidence and chance_of_answer(text, found.evidence) >= LEAST_ANSWERED:
+        near = Nearness.NEAR
+    if near is Nearness.NEAR or found.notices:
+        return Intent.DOCUMENT_SEARCH, "the documents have something near it"
+    if near is Nearness.FAR:
+        return Intent.CHAT, "nothing in the documents is near it"
+    names = ", ".join(document.title or document.name for document in context.documents[:MOST_NAMES])
+    reply = context.model.structured(PROMPTS["intent"], f"Documents: {in_line(names)}\nMessage: {text}", INTENT_SCHEMA)
+    chat = reply is not None and reply.get("needs") == "chat"
+    return (Intent.CHAT if chat else Intent.DOCUMENT_SEARCH), f"{context.model.name} said so"
+
+
+def _probed(asked: str, state: TurnState, context: TurnContext) -> SearchResult:
+    plan = plan_question(asked, lexicon=context.lexicon)
+    return context.searcher.search(plan, context.documents, context_characters=1_000, scope=state.document_ids)
 
 
 def _about(wish: Wish, documents: Sequence[Document], context: TurnContext) -> str:
