@@ -9,6 +9,8 @@ from dataclasses import dataclass, replace
 from core.domain.ports import Message
 from core.domain.search import Intent
 from core.domain.turns import Exchange
+from core.search.plan import entities_in
+from core.text.numbers import quantities
 from core.text.plain import flat
 from core.text.sentences import split_sentences
 from core.text.terms import content_terms, specificity
@@ -16,8 +18,8 @@ from core.text.terms import content_terms, specificity
 HISTORY_CHARACTERS = 1_500
 MOST_OLDER, LONGEST_OLDER = 2, 300
 """Older exchanges that are told too, and the characters of their answers."""
-CONDENSED_CHARACTERS, LONGEST_FACT = 600, 100
-"""Of all that is told in short, and of each answer in it."""
+MAX_ASKED, MAX_GIST = 80, 60
+"""Characters of a question and of its answer that are told in one line."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,8 +29,18 @@ class Conversation:
     older: tuple[Exchange, ...] = ()
     newest: tuple[Exchange, ...] = ()
     left_out: int = 0
-    condensed: str = ""
-    """Questions with how their answers begin, a line each."""
+    in_short: tuple[Exchange, ...] = ()
+    """The rest but for small talk, of which a line each is told."""
+
+    @property
+    def told(self) -> dict[str, list[str]]:
+        """For the trace: the questions, which a person typed. What answers said goes with their documents."""
+        kinds = {"in full": self.newest, "cut": self.older, "in one line": self.in_short}
+        return {kind: [one.question for one in those] for kind, those in kinds.items() if those}
+
+    @property
+    def condensed(self) -> str:
+        return "\n".join(map(_line, self.in_short))
 
     @property
     def messages(self) -> tuple[Message, ...]:
@@ -46,7 +58,7 @@ def conversation_for(question: str, history: Sequence[Exchange]) -> Conversation
     if last and len(last[0].question) + len(last[0].answer) > HISTORY_CHARACTERS:
         kept = max(0, HISTORY_CHARACTERS - len(last[0].question))
         newest = (replace(last[0], answer=last[0].answer[:kept]),)
-        return Conversation((), newest, len(history) - 1, _condensed(history[:-1]))
+        return Conversation((), newest, len(history) - 1, _in_short(history[:-1]))
     room, begin = HISTORY_CHARACTERS, len(history)
     while begin and (room := room - len(history[begin - 1].question) - len(history[begin - 1].answer)) >= 0:
         begin -= 1
@@ -58,19 +70,29 @@ def conversation_for(question: str, history: Sequence[Exchange]) -> Conversation
     best = sorted((place for place in weights if weights[place]), key=lambda place: (-weights[place], -place))
     older = tuple(history[place] for place in sorted(best[:MOST_OLDER]))
     rest = [history[place] for place in range(begin) if place not in best[:MOST_OLDER]]
-    return Conversation(older, tuple(history[begin:]), len(rest), _condensed(rest))
+    return Conversation(older, tuple(history[begin:]), len(rest), _in_short(rest))
 
 
-def _condensed(exchanges: Sequence[Exchange]) -> str:
-    """As many of them as there is room for, the newest."""
-    lines, room = list[str](), CONDENSED_CHARACTERS
-    for one in reversed([one for one in exchanges if one.intent is not Intent.CHAT]):
-        first = next((one.answer[span.start : span.end] for span in split_sentences(one.answer)), "")
-        line = f"- {flat(one.question)}: {_shortened(flat(first), LONGEST_FACT)}"
-        if (room := room - len(line)) < 0:
-            break
-        lines.insert(0, line)
-    return "\n".join(lines)
+def _in_short(exchanges: Sequence[Exchange]) -> tuple[Exchange, ...]:
+    return tuple(one for one in exchanges if one.intent is not Intent.CHAT)
+
+
+def _line(one: Exchange) -> str:
+    """The question as it stands alone and the gist of its answer, never changed, so that servers can reuse the prompt."""
+    return f"- {_shortened(flat(one.understood), MAX_ASKED)}: {_gist(flat(one.answer))}"
+
+
+def _gist(answer: str) -> str:
+    """The first sentence, or the names and figures of the answer where that is too long."""
+    first = next((answer[span.start : span.end] for span in split_sentences(answer)), "")
+    if len(first) <= MAX_GIST:
+        return first
+    told = dict.fromkeys([*entities_in(first), *(one.text.strip() for one in quantities(first))])
+    kept = ""
+    for one in told:
+        if one not in kept and len(kept) + len(one) + 2 <= MAX_GIST:
+            kept += f", {one}" if kept else one
+    return kept or _shortened(first, MAX_GIST)
 
 
 def _shortened(answer: str, longest: int = LONGEST_OLDER) -> str:

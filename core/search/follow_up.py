@@ -3,13 +3,13 @@
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from itertools import dropwhile
+from itertools import dropwhile, takewhile
 from typing import TypeAlias
 
 from core.domain.search import APART, FROM_THE_ANSWER, SAYS_WHICH, Intent
 from core.domain.turns import Exchange
 from core.text.questions import OF_DOCUMENTS
-from core.text.terms import FUNCTION_WORDS, content_terms, stem, words
+from core.text.terms import FUNCTION_WORDS, STOP_WORDS, content_terms, stem, words
 
 MEASURES = frozenset("much many long often far exactly ago more".split())
 MOST_WORDS_OF_A_REST = 3
@@ -42,6 +42,7 @@ _LITTLE_OPENING = re.compile(
     r"(?:(?:for|in|of|at|on|with|by|from|during|about|the|instead)\b\s*)*",
     re.IGNORECASE,
 )
+_WORD = re.compile(r"[^\W_]+")
 _YEAR = re.compile(r"(?<![\w-])(?:FY\s?|Q[1-4]\s)?(?:19|20)\d{2}(?!\d)")
 _COUNTED = re.compile(r"\b([^\W\d]{2,})\s+(?:no\.?\s*|#)?(\d[\w.-]*|[A-Z]|[IVX]{1,5})\b(?!\s+[a-z]+\s+(?:of|in)\b)")
 _MEASURED = re.compile(r"(?<![\w,.])(\d[\d,.]{0,20}+)\s([^\W\d]{3,40})")
@@ -263,6 +264,8 @@ def _with_other_topic(before: str, topic: str) -> str:
 def _rest_of(question: str) -> str:
     """What a short follow-up names, without its opening; empty where it asks a question of its own."""
     bare = _LITTLE_OPENING.sub("", question, count=1).strip()
+    opening = takewhile(lambda word: word.group().lower() in STOP_WORDS, _WORD.finditer(bare))
+    bare = bare[max((word.end() for word in opening), default=0) :].strip()
     own = [word for word in words(bare) if word.lower() not in FUNCTION_WORDS]
     if _ASKS_ANEW.match(bare):
         return ""

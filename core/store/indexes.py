@@ -20,6 +20,7 @@ from core.store.chroma import Chroma
 from core.store.database import Database
 from core.store.exact import MeaningIndex
 from core.store.library import stored_passage
+from core.store.queries import CachedQueries
 from core.store.vectors import IndexStamp, StoredVectors
 
 Role = Literal["active", "building", "previous"]
@@ -87,8 +88,12 @@ class Indexes:
             self._opened.clear()
 
     def active(self) -> tuple[Embedder, MeaningIndex]:
-        """Raises IndexMismatchError when the embedder is no longer the one that the index was built with."""
-        return self._open(self._index("active") or self._first())
+        """Return the embedder, which does not embed a question twice, and its index.
+
+        Raises IndexMismatchError when the embedder is no longer the one that the index was built with.
+        """
+        embedder, index = self._open(self._index("active") or self._first())
+        return CachedQueries(embedder, self._database), index
 
     @property
     def wanted_name(self) -> str:

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from core.domain.search import Intent
 from core.domain.turns import Exchange
-from core.search.conversation import CONDENSED_CHARACTERS, HISTORY_CHARACTERS, MOST_OLDER, conversation_for
+from core.search.conversation import HISTORY_CHARACTERS, MAX_ASKED, MAX_GIST, MOST_OLDER, conversation_for
 
 BRIDGE = Exchange("2", "How long is the Harrow Bridge?", "The Harrow Bridge is 412 m long.")
 FILLER = tuple(
@@ -28,7 +28,25 @@ def test_what_is_left_out_is_told_in_short_within_its_share_and_small_talk_is_no
     assert len(lines) == told.left_out - 1, "the greeting is left out, and not told in short"
     assert told.messages[0].text.endswith(told.condensed)
     many = conversation_for("Who signed?", (BRIDGE, *FILLER * 3))
-    assert len(many.condensed) <= CONDENSED_CHARACTERS + many.condensed.count("\n") and "Bridge" not in many.condensed
+    assert "Harrow Bridge" in many.condensed.splitlines()[0], "the oldest is not forgotten"
+
+
+WORDS = st.sampled_from("rent lease notice bridge engine fee audit clause deposit storey valve tenant".split())
+ASKED = st.lists(WORDS, min_size=1, max_size=12).map(lambda words: f"What about the {' '.join(words)}?")
+SAID = st.tuples(st.lists(WORDS, max_size=40), st.integers(10, 99_999)).map(
+    lambda said: f"It is {said[1]} for the {' '.join(said[0])}."
+)
+
+
+@given(st.lists(st.tuples(ASKED, SAID), min_size=100, max_size=100))
+def test_of_a_hundred_exchanges_each_keeps_its_question_and_its_figure(said: list[tuple[str, str]]) -> None:
+    history = tuple(Exchange(str(number), *one) for number, one in enumerate(said))
+    told = conversation_for("And who pays?", history)
+    lines = told.condensed.splitlines()
+    assert len(lines) == len(told.in_short) == 100 - len(told.newest) - len(told.older)
+    for line, one in zip(lines, told.in_short, strict=True):
+        question, figure = one.question, one.answer.split()[2]
+        assert question[:40] in line and figure in line and len(line) <= MAX_ASKED + MAX_GIST + 8
 
 
 def test_of_a_last_answer_that_is_too_long_the_beginning_is_told() -> None:

@@ -42,6 +42,8 @@ from core.text.thinking import holds_a_closing_mark, split_thinking
 
 TOLD_FROM = 0.5
 """From this probability on a figure that a model's prose does not state is told beside it."""
+MEMORY, LEAST_EVIDENCE = 600, 1_800
+"""Characters of a conversation in short that come with any window, and of evidence however long a conversation is."""
 ANY_SCALE = frozenset({1.0, 1e3, 1e6, 1e9})
 
 
@@ -58,7 +60,9 @@ def generator(state: TurnState, runtime: Runtime[TurnContext]) -> TurnState:
             quoted = _quoted_by_code(request, context)
             whole = _counted_as_sent(request, quoted)
             whole = replace(whole, pieces=tuple(_pieces(state, whole.evidence)))
-        request = replace(whole, evidence=_readable(whole, engine.readable_characters))
+        # what memory takes beyond the share that windows are reckoned with is taken from the evidence
+        room = max(engine.readable_characters - max(len(conversation.condensed) - MEMORY, 0), LEAST_EVIDENCE)
+        request = replace(whole, evidence=_readable(whole, min(room, engine.readable_characters)))
     verb = WRITING_FROM if engine.writes_prose else "Selecting quotations from"
     passages = f"{len(request.evidence)} passage{'' if len(request.evidence) == 1 else 's'}"
     context.progress.step("Writing…" if chat else f"{verb} {passages}…")
@@ -96,8 +100,7 @@ def generator(state: TurnState, runtime: Runtime[TurnContext]) -> TurnState:
               "one sentence each of": [item.number for item in request.evidence if item.number not in in_full],
               "not read": [item.number for item in whole.evidence if item.number not in read],
               "critique": list(request.critique), "hint": request.hint,
-              "conversation": [message.text for message in request.history],
-              "exchanges not told in full": conversation.left_out},
+              "conversation": conversation.told},
         returned={"draft": cited.text, "evidence": [item.passage.id for item in evidence],
                   "citations": [to_plain(citation) for citation in cited.citations],
                   "removed markers": removed} | ({"thoughts": thoughts} if thoughts else {}),

@@ -1,0 +1,58 @@
+"""An embedder that keeps the vectors of questions: the same wording is not embedded again, also after a restart."""
+
+import hashlib
+import sqlite3
+from collections.abc import Sequence
+from contextlib import suppress
+
+import numpy as np
+
+from core.domain.errors import StorageError
+from core.domain.ports import Embedder, Vectors
+from core.store.database import Database
+from core.store.vectors import IndexStamp, read_vector
+
+MAX_KEPT = 5_000
+"""Vectors; beyond these the oldest go."""
+
+
+class CachedQueries:
+    """The embedder it is given, but for questions that the table ``query_vectors`` has."""
+
+    def __init__(self, embedder: Embedder, database: Database) -> None:
+        self._embedder = embedder
+        self._database = database
+        self._stamp = IndexStamp.of(embedder)
+        self.name, self.version, self.dimensions = embedder.name, embedder.version, embedder.dimensions
+
+    def embed(self, texts: Sequence[str]) -> Vectors:
+        """As the embedder does: passages have a cache of their own."""
+        return self._embedder.embed(texts)
+
+    def embed_queries(self, texts: Sequence[str]) -> Vectors:
+        """Shape (len(texts), dimensions). Raises ModelUnavailableError."""
+        keys = [hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest() for text in texts]
+        known = self._known(keys)
+        lacking = {key: text for key, text in zip(keys, texts, strict=True) if key not in known}
+        if lacking:
+            made = dict(zip(lacking, self._embedder.embed_queries(list(lacking.values())), strict=True))
+            known |= made
+            self._keep(made)
+        return np.stack([known[key] for key in keys]) if keys else np.zeros((0, self.dimensions), dtype=np.float32)
+
+    def _known(self, keys: Sequence[bytes]) -> dict[bytes, Vectors]:
+        marks = ",".join("?" * len(keys))
+        rows = self._database.connection.execute(
+            f"SELECT key, vector FROM query_vectors WHERE model = ? AND key IN ({marks})", (self._stamp.model, *keys)
+        )
+        read = {row["key"]: read_vector(row["vector"], self._stamp) for row in rows}
+        return {key: vector for key, vector in read.items() if vector is not None}
+
+    def _keep(self, made: dict[bytes, Vectors]) -> None:
+        """A database that is busy or full keeps none, and nothing is lost."""
+        rows = [(key, self._stamp.model, vector.astype("<f4").tobytes()) for key, vector in made.items()]
+        with suppress(sqlite3.OperationalError, StorageError), self._database.transaction() as connection:
+            connection.executemany("INSERT OR REPLACE INTO query_vectors (key, model, vector) VALUES (?, ?, ?)", rows)
+            connection.execute(
+                "DELETE FROM query_vectors WHERE rowid <= (SELECT max(rowid) FROM query_vectors) - ?", (MAX_KEPT,)
+            )

@@ -1,0 +1,63 @@
+"""With a document's answers goes what a model was told of them: no word of it is left in a later turn."""
+
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from core.domain.turns import TurnStatus
+from core.store.purge import DELETED, purge, quoting
+from tests.graph.world import REPORT, ScriptedModel, Shelf, WordSearch, World
+
+WORD = "zyxquorvimble"
+LEASE = (f"The tenant delivers the {WORD} certificate within 14 days.", "The rent is 900 euros a month.")
+TOLD = f"The tenant delivers the {WORD} certificate within 14 days. [1]"
+LEAKS = (
+    f"<think>Before, the {WORD} certificate was asked for.</think>Dr. Ada Moreno led the measurements in Lisbon. [1]",
+    f"The {WORD} certificate is due within 14 days. [1]",
+    "Dr. Ada Moreno led the measurements in Lisbon. [1]",
+    f"Dr. Ada Moreno led the measurements in Lisbon. [1] The {WORD} certificate is due. [1]",
+)
+
+
+def opened(folder: Path, *drafts: str) -> World:
+    shelf = Shelf({"lease.pdf": LEASE, "report.pdf": REPORT})
+    return World(folder, ScriptedModel(*drafts), shelf=shelf, search=WordSearch(shelf, floor=0.5, retry_floor=0.5))
+
+
+def holds_the_word(world: World) -> list[str]:
+    database = world.database.connection
+    tables = [row[0] for row in database.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
+    return [t for t in tables for row in database.execute(f"SELECT * FROM {t}") if WORD in repr(tuple(row)).casefold()]
+
+
+@settings(max_examples=8, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.lists(st.sampled_from(LEAKS), min_size=3, max_size=3))
+def test_no_word_of_a_purged_document_is_left_in_later_turns(
+    tmp_path_factory: pytest.TempPathFactory, drafts: list[str]
+) -> None:
+    folder: Path = tmp_path_factory.mktemp("data")
+    with closing(opened(folder, TOLD, *drafts)) as world:
+        first = world.ask(f"Within how many days is the {WORD} certificate due?").turn
+        assert first.status is TurnStatus.ANSWERED and holds_the_word(world)
+        world.ask("Who led the measurements in Lisbon?", document_ids=("id-report.pdf",))
+        found = quoting(world.database, "id-lease.pdf")
+        assert first.id in found.turn_ids
+        purge(world.database, found)
+        assert holds_the_word(world) == []
+
+
+def test_a_later_answer_stays_and_its_trace_says_what_was_deleted(tmp_path: Path) -> None:
+    with closing(opened(tmp_path, TOLD, *LEAKS[1:3])) as world:
+        world.ask(f"Within how many days is the {WORD} certificate due?")
+        later = world.ask("Who led the measurements in Lisbon?", document_ids=("id-report.pdf",)).turn
+        told = next(step for step in later.trace if step.node == "generator").read["conversation"]
+        assert told == {"in full": [f"Within how many days is the {WORD} certificate due?"]}
+        purge(world.database, quoting(world.database, "id-lease.pdf"))
+        kept = world.turns.get(later.id)
+        assert kept.answer == later.answer and kept.citations == later.citations
+        assert kept.plan and kept.plan.question == later.question
+        (generator, *_) = [step for step in kept.trace if step.node == "generator"]
+        assert generator.read["conversation"] == {"in full": [DELETED]} and generator.read["engine"] == "scripted"
