@@ -78,7 +78,7 @@ def _in_short(exchanges: Sequence[Exchange]) -> tuple[Exchange, ...]:
 
 
 def _line(one: Exchange) -> str:
-    """The question as it stands alone and the gist of its answer, never changed, so that servers can reuse the prompt."""
+    """The question as it stands alone and the gist of its answer: never changed, so that servers reuse the prompt."""
     return f"- {_shortened(flat(one.understood), MAX_ASKED)}: {_gist(flat(one.answer))}"
 
 

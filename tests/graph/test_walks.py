@@ -2,7 +2,7 @@
 
 import math
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -12,7 +12,7 @@ import pytest
 
 from core.domain.answers import AnswerPart, ClaimStatus, Form, PartKind, listed_passages
 from core.domain.documents import NOT_READ, Block, BlockKind, Coverage, Document, DocumentStatus, Page, Passage
-from core.domain.errors import ModelInterruptedError, UnknownDocumentError
+from core.domain.errors import ModelInterruptedError, StoppedError, UnknownDocumentError
 from core.domain.ports import AnswerRequest
 from core.domain.search import Evidence, Intent, Mode, SearchPlan, SearchResult
 from core.domain.turns import UNREAD_DENIAL, Exchange, Tier, TurnStatus, to_check
@@ -237,16 +237,57 @@ def test_no_retry_repeats_the_one_before(world: Any) -> None:
     assert not gaps & {query.text for query in third.sub_queries}
 
 
-def test_the_first_retry_also_looks_for_what_the_model_words_otherwise(world: Any) -> None:
+def test_the_first_search_also_looks_for_what_the_model_words_otherwise(world: Any) -> None:
     model = ScriptedModel(WRONG, WRONG, WRONG)
     model.replies = [{"wordings": ["Default interest on invoices", PENALTY, 7, "Default interest on invoices"]}]
     one = world(model)
     turn = one.ask(PENALTY, mode=Mode.DOCUMENTS).turn
-    first, second, third = ([query.text for query in plan.sub_queries] for plan in one.search.plans)
-    assert "Default interest on invoices" in second and "Default interest on invoices" not in [*first, *third]
-    assert second.count("Default interest on invoices") == 1
-    told = [step.decided["other wordings"] for step in turn.trace if step.node == "rewriter"]
-    assert told == [[], ["Default interest on invoices"], []]
+    own, worded, *retries = ([query.text for query in plan.sub_queries] for plan in one.search.plans)
+    assert worded == [*own, "Default interest on invoices"] and len(retries) == 2
+    assert not any("Default interest on invoices" in texts for texts in retries), "nobody is asked again"
+    told = [step.decided.get("other wordings") for step in turn.trace if step.node == "retriever"]
+    assert told == [["Default interest on invoices"], None, None]
+
+
+class Dawdling(ScriptedModel):
+    """Takes longer to word anything otherwise than a search waits for it."""
+
+    name = "dawdling"
+    asked = 0
+
+    def structured(self, instructions: str, content: str, schema: Mapping[str, Any]) -> Mapping[str, Any] | None:
+        if "wordings" in schema.get("required", ()):
+            Dawdling.asked += 1
+            raise StoppedError("The search no longer waits.")
+        return super().structured(instructions, content, schema)
+
+
+def test_a_model_that_takes_too_long_is_not_asked_for_wordings_again(world: Any) -> None:
+    one = world(Dawdling(RIGHT, RIGHT))
+    for _ in range(2):
+        assert one.ask(PENALTY, mode=Mode.DOCUMENTS, fresh=True).turn.answer == RIGHT
+    assert Dawdling.asked == 1 and len(one.search.plans) == 2
+
+
+def test_what_a_model_finds_missing_is_searched_before_it_writes(world: Any) -> None:
+    model = ScriptedModel(*["Overdue amounts bear interest at 1.5 % per month [1]."] * 2)
+    model.replies = [{"missing": ["Late payment, overdue amounts, interest"]}]
+    one = world(
+        model, search=WordSearch(Shelf({"Service contract.pdf": CONTRACT, "report.pdf": REPORT}), retry_floor=0.5)
+    )
+    turn = one.ask("What must a debtor who is behind hand over on top?", mode=Mode.DOCUMENTS).turn
+    looked = [[query.text for query in plan.sub_queries] for plan in one.search.plans]
+    assert looked[1][-1] == "Late payment, overdue amounts, interest" and not model.replies and len(looked) <= 3
+    assert any("1.5 %" in item.passage.text for item in model.requests[0].evidence)
+    decided = next(step for step in turn.trace if step.node == "retriever").decided
+    assert decided["what the model missed"] == ["Late payment, overdue amounts, interest"]
+
+
+def test_quoting_looks_wider_too_where_the_first_look_is_not_enough(world: Any) -> None:
+    one = world(Quoting())
+    turn = one.ask("What interest does someone have to bear each month who never pays what they owe on time?").turn
+    assert [plan.attempt for plan in one.search.plans][:2] == [0, 1]
+    assert any("1.5 %" in item.passage.text for item in turn.evidence)
 
 
 def test_a_model_that_words_nothing_otherwise_changes_no_retry(world: Any) -> None:

@@ -169,7 +169,11 @@ class ScriptedModel:
         return self.of_last_answer(content, schema)
 
     def of_last_answer(self, question: str, schema: Mapping[str, Any]) -> Mapping[str, Any] | None:
-        return self.replies.pop(0) if self.replies else None
+        """The next reply that is None or has what the schema requires."""
+        wanted = set(schema.get("required", ()))
+        fitting = (at for at, one in enumerate(self.replies) if one is None or wanted <= one.keys())
+        at = next(fitting, None)
+        return None if at is None else self.replies.pop(at)
 
 
 class World:

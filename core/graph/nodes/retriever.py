@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Literal
 
 from langgraph.runtime import Runtime
@@ -12,15 +13,14 @@ from core.graph.context import TurnContext
 from core.graph.nodes.changed import with_changes
 from core.graph.nodes.placed import placed, with_places
 from core.graph.nodes.unread import holes_of
+from core.graph.nodes.wider import look_wider
 from core.graph.state import TurnState, critique_of
-from core.models.quoting import LEAST_ANSWERED, chance_of_answer
 from core.search.overview import documents_meant, overview
 from core.search.pack import evidence_of
 from core.text.plain import counted
 from core.text.questions import is_english
 
 NOTHING_NEW = "Searching further found nothing new."
-MOST_LOOKS = 3
 SHOWN_PER_STAGE = 40
 SHOWN_NEAREST = 3
 
@@ -36,11 +36,11 @@ def retriever(state: TurnState, runtime: Runtime[TurnContext]) -> TurnState:
     searched = [document for document in context.documents if not scope or document.id in scope]
     found = placed(state, context, searched)
     if found is None:
-        look = _survey if state.intent is Intent.SURVEY else _search
-        found = look(state, context, searched)
-        if look is _search and context.model.writes_prose and not state.attempts:
-            found = _enough(found, context, searched)
-        if look is _search:
+        if state.intent is Intent.SURVEY:
+            found = _survey(state, context, searched)
+        else:
+            look = partial(_search, context=context, searched=searched)
+            found = look(state) if state.attempts else look_wider(state, context, look)
             found = with_changes(with_places(found, context, searched), context)
     if _repeats(found, context):
         return replace(found, by_code=True) if context.model.writes_prose else replace(found, give_up=NOTHING_NEW)
@@ -76,30 +76,6 @@ def _search(state: TurnState, context: TurnContext, searched: Sequence[Document]
         absent=() if holes or state.draws or not is_english(state.standalone) else result.absent,
         notices=tuple(dict.fromkeys([*state.notices, *result.notices, *holes])),
     )
-
-
-def _enough(state: TurnState, context: TurnContext, searched: Sequence[Document]) -> TurnState:
-    """Look wider before anything is written, while what was found is more likely than not to answer nothing.
-
-    The evidence that is likeliest to answer stays, and what the trace says of a search is said of that one.
-    """
-    assert state.plan is not None
-    chances, best, notes = [_chance(state)], state, context.notes
-    while max(chances) < LEAST_ANSWERED and len(chances) < MOST_LOOKS and not context.halted():
-        before = dict(notes.read), dict(notes.decided), dict(notes.returned)
-        plan = replace(state.plan, attempt=state.attempt + len(chances))
-        looked = _search(replace(state, plan=plan), context, searched)
-        chances.append(_chance(looked))
-        if chances[-1] > max(chances[:-1]):
-            best = looked
-        else:
-            notes.read, notes.decided, notes.returned = before
-    context.note(decided={"chance of an answer, look by look": [round(chance, 2) for chance in chances]})
-    return best
-
-
-def _chance(state: TurnState) -> float:
-    return chance_of_answer(state.asked, state.evidence) if state.evidence else 0.0
 
 
 def _survey(state: TurnState, context: TurnContext, searched: Sequence[Document]) -> TurnState:

@@ -1,39 +1,25 @@
 """The rewriter: makes a search plan of the question and its conversation; on a retry it works in what was missing."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 from langgraph.runtime import Runtime
 
 from core.domain.codec import to_plain
 from core.figures.asked import years_compared_with
 from core.graph.context import TurnContext
+from core.graph.nodes.wider import WORDED, worded_otherwise
 from core.graph.state import TurnState
 from core.models.utterances import asks_of_each, leaning_of
 from core.search.follow_up import Leaning
 from core.search.matching import named_documents, only_names
 from core.search.plan import in_documents, plan_question
-from core.text.prompts import PROMPTS
-
-MOST_WORDINGS, LONGEST_WORDING = 3, 200
-WORDING_SCHEMA: Mapping[str, Any] = {
-    "type": "object",
-    "properties": {
-        "wordings": {
-            "type": "array",
-            "items": {"type": "string", "maxLength": LONGEST_WORDING},
-            "maxItems": MOST_WORDINGS,
-        }
-    },
-    "required": ["wordings"],
-}
 
 
 def rewriter(state: TurnState, runtime: Runtime[TurnContext]) -> TurnState:
     """Plan the search; ``attempt`` counts up once the judge has seen a draft, and no retry looks for a gap again.
 
-    The first retry also looks for what a language model, where there is one, words otherwise.
+    The first retry also looks for what a language model words otherwise, where the first search did not.
     """
     context = runtime.context
     attempt = len(state.attempts)
@@ -41,7 +27,8 @@ def rewriter(state: TurnState, runtime: Runtime[TurnContext]) -> TurnState:
         context.progress.step(f"Looking again, attempt {attempt + 1}…")
     tried = {query.text for one in state.attempts if one.plan for query in one.plan.queries}
     gaps = [gap for gap in (state.verdict.gaps if state.verdict else ()) if gap not in tried]
-    wordings = _wordings(state.asked, context) if attempt == 1 else []
+    worded = any(one.plan and WORDED in one.plan.notes for one in state.attempts)
+    wordings = worded_otherwise([state.asked], context) if attempt == 1 and not worded else []
     plan = plan_question(
         state.standalone,
         history=context.history,
@@ -94,12 +81,3 @@ def leaning_in(targets: Sequence[str], context: TurnContext) -> Leaning:
         return 0.0 if named and not only_names(question, named) else leaning_of(question)
 
     return leaning
-
-
-def _wordings(question: str, context: TurnContext) -> list[str]:
-    """The question in a language model's other words; none where none is connected, or what it says is no list."""
-    reply = context.model.structured(PROMPTS["wordings"], question, WORDING_SCHEMA)
-    said = reply.get("wordings") if reply else None
-    listed = said if isinstance(said, list) else []
-    texts = [" ".join(one.split())[:LONGEST_WORDING] for one in listed if isinstance(one, str)]
-    return [text for text in dict.fromkeys(texts) if text and text != question][:MOST_WORDINGS]

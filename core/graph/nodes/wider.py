@@ -1,0 +1,116 @@
+"""Searching further before anything is written: in a model's wordings, for what it finds missing, and looser."""
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from typing import Any, TypeAlias
+
+from core.domain.errors import StoppedError
+from core.domain.search import Evidence, SubQuery
+from core.graph.context import TurnContext
+from core.graph.state import TurnState
+from core.models.client import stoppable
+from core.models.quoting import LEAST_ANSWERED, chance_of_answer
+from core.text.foreign import in_line
+from core.text.plain import shortened
+from core.text.prompts import PROMPTS
+
+MAX_LOOKS, MAX_WORDINGS, MAX_MISSING, LONGEST_TEXT = 3, 3, 4, 200
+WORDING_SECONDS = 4.0
+"""How long the first search waits for a model's wordings; a model that takes longer is not asked again."""
+WORDED = "Also searched in the model's own wordings."
+Look: TypeAlias = Callable[[TurnState], TurnState]
+"""Searches with the plan of the state and returns what it found."""
+_slow: set[str] = set()
+"""Models that took longer than WORDING_SECONDS, as this process saw them."""
+
+
+def _texts(name: str, most: int) -> Mapping[str, Any]:
+    listed = {"type": "array", "items": {"type": "string", "maxLength": LONGEST_TEXT}, "maxItems": most}
+    return {"type": "object", "properties": {name: listed}, "required": [name]}
+
+
+def look_wider(state: TurnState, context: TurnContext, look: Look) -> TurnState:
+    """Look up to MAX_LOOKS times, while what was found is more likely than not to answer nothing.
+
+    After the first look a language model, where there is one, says what is missing. The evidence that is likeliest to
+    answer stays, and what the trace says of a search is said of that one.
+    """
+    first = _in_other_words(state, context, look)
+    chances, best, notes, missing = [_chance(first)], first, context.notes, list[str]()
+    while max(chances) < LEAST_ANSWERED and len(chances) < MAX_LOOKS and not context.halted():
+        if len(chances) == 1 and context.model.writes_prose:
+            missing = _missing(first, context)
+        before = dict(notes.read), dict(notes.decided), dict(notes.returned)
+        assert first.plan is not None
+        queries = (*first.plan.sub_queries, *map(SubQuery, missing))
+        plan = replace(first.plan, sub_queries=queries, attempt=state.attempt + len(chances))
+        looked = look(replace(state, plan=plan))
+        chances.append(_chance(looked))
+        if chances[-1] > max(chances[:-1]):
+            best = looked
+        else:
+            notes.read, notes.decided, notes.returned = before
+    rounded = [round(chance, 2) for chance in chances]
+    context.note(decided={"chance of an answer, look by look": rounded, "what the model missed": missing})
+    return best
+
+
+def worded_otherwise(questions: Sequence[str], context: TurnContext) -> list[str]:
+    """The questions in a language model's other words; none where none is connected, or what it says is no list."""
+    content, most = "\n".join(questions), MAX_WORDINGS * len(questions)
+    return _listed(context, "wordings", content, most, known=questions)
+
+
+def _in_other_words(state: TurnState, context: TurnContext, look: Look) -> TurnState:
+    """Look with the plan while a model words its questions otherwise; with these as well, if they come in time."""
+    plan, model = state.plan, context.model
+    if plan is None or not model.writes_prose or model.name in _slow:
+        return look(state)
+    until = time.monotonic() + WORDING_SECONDS
+    asked = [piece.asked for piece in plan.pieces] or [plan.standalone_question]
+
+    def worded() -> list[str]:
+        try:
+            with stoppable(lambda: time.monotonic() > until or context.halted()):
+                return worded_otherwise(asked, context)
+        except StoppedError:
+            if not context.halted():
+                _slow.add(model.name)
+            return []
+
+    with ThreadPoolExecutor(1, thread_name_prefix="wordings") as pool:
+        waiting = pool.submit(worded)
+        found = look(state)
+        wordings = waiting.result()
+    context.note(decided={"other wordings": wordings})
+    if not wordings or context.halted():
+        return found
+    queries = (*plan.sub_queries, *map(SubQuery, wordings))
+    return look(replace(state, plan=replace(plan, sub_queries=queries, notes=(*plan.notes, WORDED))))
+
+
+def _missing(state: TurnState, context: TurnContext) -> list[str]:
+    """What a language model would look for next: key words and headings that the passages found do not have."""
+    context.progress.step("Asking what is missing…")
+    passages = "\n".join(map(_in_a_line, state.evidence))
+    return _listed(context, "missing", f"Question: {state.asked}\nFound:\n{passages}", MAX_MISSING, known=[state.asked])
+
+
+def _in_a_line(item: Evidence) -> str:
+    where = " › ".join([item.document_name, *item.passage.heading_path])
+    return f"- {in_line(where)}: {in_line(shortened(item.passage.text))}"
+
+
+def _listed(context: TurnContext, name: str, content: str, most: int, *, known: Sequence[str]) -> list[str]:
+    reply = context.model.structured(PROMPTS[name], content, _texts(name, most))
+    said = reply.get(name) if reply else None
+    texts = (
+        [" ".join(one.split())[:LONGEST_TEXT] for one in said if isinstance(one, str)] if isinstance(said, list) else []
+    )
+    return [text for text in dict.fromkeys(texts) if text and text not in known][:most]
+
+
+def _chance(state: TurnState) -> float:
+    return chance_of_answer(state.asked, state.evidence) if state.evidence else 0.0
