@@ -11,6 +11,8 @@ from core.text.plain import counted
 
 MOST_OF_A_PAGE = 2
 """Passages of one page among those kept; more of it comes as neighbours, and other pages get their chance."""
+SHARE_OF_OPENINGS = 0.2
+"""Of the room for evidence."""
 LIKENESS_OF_DUPLICATES = 0.9
 """Shared word triples over all word triples, from which on two passages say the same."""
 _WORD = re.compile(r"\w+")
@@ -90,8 +92,12 @@ def fill_budget(
 ) -> tuple[list[Chosen], list[str]]:
     """Take kept passages best first, then openings, then neighbours of the best, while they fit.
 
-    ``neighbours`` maps a kept passage's id to the passages around it. The best passage is always taken.
+    ``neighbours`` maps a kept passage's id to the passages around it. The best passage is always taken, and openings
+    have up to ``SHARE_OF_OPENINGS`` of the room.
     """
+    own = {candidate.passage.id for candidate in kept}
+    opening = sum(len(passage.text) for passage in openings if passage.id not in own)
+    reserved = min(opening, int(SHARE_OF_OPENINGS * context_characters))
     wanted = [Chosen(candidate, Reason.SEARCH) for candidate in kept]
     wanted += [Chosen(Candidate(passage), Reason.OPENING) for passage in openings]
     for candidate in kept:
@@ -105,7 +111,8 @@ def fill_budget(
         passage = item.candidate.passage
         if passage.id in chosen:
             continue
-        if chosen and len(passage.text) > room:
+        free = room - reserved if item.reason is Reason.SEARCH else room
+        if chosen and len(passage.text) > free:
             skipped[item.reason] += 1
             continue
         chosen[passage.id] = item

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 MOST_OPENED_TARGETS = 3
 """With more targets than this their openings would crowd out what was found."""
+OPENING_PASSAGES = 3
+"""Of each target, from its beginning."""
 FEWEST_OF_A_PIECE = 4
 """Passages that are kept for each of several things that are asked."""
 DOCUMENT_PULL = 1.0
@@ -83,7 +85,8 @@ class Retriever:
         kept_by_look = [keep_best(one.reranked, floor=floor, most=share, targets=one.targets) for one in found]
         by_piece = [_scored_for(at, kept, plan) for at, (kept, _) in zip(numbers, kept_by_look, strict=True)]
         kept = _distinct(filter(None, chain.from_iterable(zip_longest(*by_piece))))
-        openings = self._openings(plan.document_ids) if kept else []
+        targets = [*plan.document_ids, *(scope if len(scope) == 1 else ()), *(at for one in found for at in one.named)]
+        openings = self._openings(list(dict.fromkeys(targets))) if kept else []
         chosen, over = fill_budget(kept, self._neighbours(kept), openings, context_characters=context_characters)
         names = {identity: document.name for identity, document in documents.items()}
         reranked = _distinct(sorted(chain.from_iterable(one.reranked for one in found), key=_best_first))
@@ -226,11 +229,9 @@ class Retriever:
         return around
 
     def _openings(self, document_ids: Sequence[str]) -> list[Passage]:
-        """The first passage of each targeted document: what it is, who wrote it, when."""
-        if len(document_ids) > MOST_OPENED_TARGETS:
-            return []
-        first = self._library.passages_of_pages([(identity, 0) for identity in document_ids])
-        return list({passage.document_id: passage for passage in reversed(first)}.values())[::-1]
+        """The first passages of each targeted document: what it is, who wrote it, when."""
+        targets = document_ids if len(document_ids) <= MOST_OPENED_TARGETS else ()
+        return [passage for one in targets for passage in self._library.opening_passages(one, OPENING_PASSAGES)]
 
     def _index_rankings(self, rankings: Rankings, fused: Sequence[Candidate]) -> dict[str, tuple[Candidate, ...]]:
         """What each index alone would have answered to the question as asked, for the trace and the playground."""

@@ -1,7 +1,7 @@
 """Fusing, finding the document, and packing: small promises, each on values."""
 
 from core.domain.documents import Document, DocumentStatus, MetadataField, MetadataSource, Passage
-from core.domain.search import Candidate
+from core.domain.search import Candidate, Reason
 from core.domain.turns import Exchange
 from core.models.utterances import leaning_of
 from core.search.fuse import fuse_rankings
@@ -254,3 +254,12 @@ def test_a_part_that_names_no_document_is_asked_of_those_before_it() -> None:
     assert {piece.query.document_ids for piece in gone.pieces} == {("gone",)}, "never all documents instead"
     years = plan_question("What was revenue in 2021 and what was profit?")
     assert [one.time_ranges for one in plans_of(years)] == [("2021",), ("2021",)]
+
+
+def test_openings_have_their_share_of_a_full_budget() -> None:
+    kept = [candidate("x" * 900, 0.9, page=place) for place in range(6)]
+    openings = [candidate("y" * 300, 0, of="b", start=place).passage for place in range(3)]
+    chosen, left = fill_budget(kept, {}, openings, context_characters=5_000)
+    reasons = [item.reason for item in chosen]
+    assert reasons.count(Reason.OPENING) == 3 and reasons.count(Reason.SEARCH) == 4
+    assert sum(len(item.candidate.passage.text) for item in chosen) <= 5_000 and "2 passages (search)" in left[0]
