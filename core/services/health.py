@@ -10,7 +10,7 @@ from core.domain.documents import DocumentStatus
 from core.domain.errors import PinciteError
 from core.domain.settings import Settings
 from core.figures.formulas import users_formulas
-from core.models.flash import LICENCE, SIZE_MB, is_cached
+from core.models.flash import LICENCE, MODEL, SIZE_MB, is_cached
 from core.models.registry import AUTO, QUOTING, EngineState, make_embedder
 from core.search.lexicon import users_lexicon
 
@@ -90,8 +90,13 @@ class Health:
         return HealthCheck("embeddings", not troubles, detail, hint)
 
     def _reranker(self) -> HealthCheck:
-        built_in = f"built-in; FlashRank's weights ({SIZE_MB} MB, {LICENCE}) are not on this machine"
-        return HealthCheck("reranker", True, "FlashRank" if is_cached(self._current().models_dir) else built_in)
+        folder = self._current().models_dir
+        if is_cached(folder):
+            return HealthCheck("reranker", True, f"FlashRank {MODEL} ranks, because its weights are in {folder}.")
+        why = f"FlashRank's weights ({SIZE_MB} MB, {LICENCE}) are not in {folder}"
+        return HealthCheck(
+            "reranker", True, f"The built-in scorer ranks, because {why}; the settings page fetches them."
+        )
 
     def _terms(self) -> HealthCheck:
         data_dir = self._current().data_dir

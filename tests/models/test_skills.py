@@ -10,7 +10,7 @@ from core.domain.search import Evidence
 from core.domain.turns import SURE
 from core.models import selection
 from core.models.quoting import quotes, reply
-from core.models.selection import Skill, select, skill_for
+from core.models.selection import Skill, select, skill_for, without_name
 from core.models.units import units_of
 
 ENGLISH = "The tenant pays the rent by the third working day of each month. The deposit is 900 euro."
@@ -90,3 +90,30 @@ def test_without_the_large_reader_english_is_read_by_the_small_one(monkeypatch: 
     assert found.skill is Skill.ENGLISH_SMALL and found.scored[0].answer is not None
     headline = quotes("What is the deposit?", found)[0]
     assert headline.kind is PartKind.HEADLINE and "900" in headline.text
+
+
+CONTRACT = "Where an invoice is not paid in time, the Client shall pay a penalty of 1.5 % of the overdue amount per month."
+
+
+@pytest.mark.parametrize(
+    "asked",
+    ["What is the late payment penalty in the Services Agreement?", "What is the Services Agreement's penalty?",
+     "What late payment penalty does the service contract set?"],
+)  # fmt: skip
+def test_naming_the_document_costs_no_confidence(asked: str) -> None:
+    passage = Passage("p1", "d1", 2, "3", CONTRACT, 0, len(CONTRACT))
+    called = ("Services Agreement", "service contract")
+    named = [Evidence(1, passage, "service-contract.pdf", {"reranked": 0.9, "dense": 0.6}, called=called)]
+    mentioned = select("What is the late payment penalty?", named)
+    assert mentioned.right >= SURE and select(asked, named).right >= mentioned.right - 0.1
+
+
+def test_a_name_stays_where_pages_speak_of_it_or_documents_are_several() -> None:
+    text = "Alder's revenue was EUR 512 million, that of Birch EUR 390 million."
+    passage = Passage("p1", "d1", 2, "3", text, 0, len(text))
+    one = Evidence(1, passage, "alder.pdf", {}, called=("Alder",))
+    assert without_name("What was Alder's revenue?", [one]) == ""
+    quiet = replace(one, passage=replace(passage, text="Revenue was EUR 512 million."))
+    assert without_name("What was Alder's revenue?", [quiet]) == "What was its revenue?"
+    other = replace(quiet, passage=replace(quiet.passage, document_id="d2"))
+    assert without_name("What was Alder's revenue?", [quiet, other]) == ""
