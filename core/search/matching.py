@@ -84,6 +84,21 @@ def named_documents(
     return tuple(document.id for document in named)
 
 
+def kind_meant(question: str, documents: Sequence[Document]) -> tuple[str, ...]:
+    """The id of the one document of the type that a question says, and of its year if it says one; else none.
+
+    "The 2023 report", "the policy". Documents whose type is not known may be of it as well, so that none is meant then.
+    """
+    kinds = {one.id: _values(one, ("document type",)) for one in documents}
+    spoken, asked = set(content_terms(question)), set(map(int, years_in(question)))
+    said = [one for one in documents if spoken & {content_terms(kind)[-1] for kind in kinds[one.id]}]
+    if asked:
+        of_year = [one for one in said if asked & _years_of(one.name, _values(one, ("year", "date")))]
+        said = of_year or said
+    alone = len(said) == 1 and len(documents) > 1 and all(kinds.values())
+    return (said[0].id,) if alone else ()
+
+
 def with_capitals(question: str, documents: Sequence[Document], opening: Callable[[str], str]) -> str:
     """The question with a capital for each name of a document that was typed without ("orlan" of "Orlan 2023.pdf").
 

@@ -41,6 +41,20 @@ def test_what_may_be_small_talk_is_put_to_the_documents_behind_the_question_befo
     assert one.ask("Thanks!").turn.path == ("router", "generator")
 
 
+@pytest.mark.parametrize(
+    ("said", "taken"),
+    [("Within how many days does the supplier pay each invoice?", True), ("What is the weather in Lisbon?", False),
+     ("Within how many days does the customer pay each invoice?", False), ("", False)],
+)  # fmt: skip
+def test_a_model_words_a_follow_up_but_adds_nothing_to_it(world: Any, said: str, taken: bool) -> None:
+    one = world(ScriptedModel("Within 30 days of receipt. [1]", *["These documents do not say."] * 3))
+    one.ask("Within how many days does the customer pay each invoice?", mode=Mode.DOCUMENTS)
+    one.model.replies = [{"question": said}]
+    turn = one.ask("And what about the supplier?", mode=Mode.DOCUMENTS).turn
+    assert (turn.plan.standalone_question == said) is taken and turn.plan.question == "And what about the supplier?"
+    assert "supplier" in turn.plan.standalone_question and "Lisbon" not in turn.plan.standalone_question
+
+
 def test_small_talk_goes_straight_to_the_generator(world: Any) -> None:
     turn = world(ScriptedModel("Hello there!")).ask("Hi!").turn
     assert turn.status is TurnStatus.ANSWERED and turn.intent is Intent.CHAT

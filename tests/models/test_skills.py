@@ -92,7 +92,7 @@ def test_without_the_large_reader_english_is_read_by_the_small_one(monkeypatch: 
     assert headline.kind is PartKind.HEADLINE and "900" in headline.text
 
 
-CONTRACT = "Where an invoice is not paid in time, the Client shall pay a penalty of 1.5 % of the overdue amount per month."
+CONTRACT = "Where an invoice is paid late, the Client shall pay a penalty of 1.5 % of the overdue amount per month."
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from core.domain.search import Candidate, Reason
 from core.domain.turns import Exchange
 from core.models.utterances import leaning_of
 from core.search.fuse import fuse_rankings
-from core.search.matching import DECISIVE_MATCH, match_documents, named_documents, with_capitals
+from core.search.matching import DECISIVE_MATCH, kind_meant, match_documents, named_documents, with_capitals
 from core.search.pack import fill_budget, keep_best, to_evidence
 from core.search.plan import in_documents, plan_question, plans_of
 
@@ -263,3 +263,14 @@ def test_openings_have_their_share_of_a_full_budget() -> None:
     reasons = [item.reason for item in chosen]
     assert reasons.count(Reason.OPENING) == 3 and reasons.count(Reason.SEARCH) == 4
     assert sum(len(item.candidate.passage.text) for item in chosen) <= 5_000 and "2 passages (search)" in left[0]
+
+
+def test_a_type_and_a_year_mean_the_one_document_that_fits() -> None:
+    kinds = {"a.pdf": ("annual report", "2022"), "b.pdf": ("annual report", "2023"), "c.pdf": ("policy", "2023")}
+    library = [document(name, document_type=kind, year=year) for name, (kind, year) in kinds.items()]
+    assert kind_meant("What does the policy say about remote work?", library) == ("c.pdf",)
+    assert kind_meant("What was the revenue in the 2023 report?", library) == ("b.pdf",)
+    assert kind_meant("What was the revenue according to the report?", library) == (), "there are two"
+    assert kind_meant("What was the revenue in 2023?", library) == ()
+    assert kind_meant("What does the policy say?", [*library, document("d.pdf")]) == (), "one is of no known type"
+    assert kind_meant("What does the policy say?", library[2:]) == (), "there is nothing to narrow"

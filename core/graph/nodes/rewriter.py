@@ -1,19 +1,30 @@
 """The rewriter: makes a search plan of the question and its conversation; on a retry it works in what was missing."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 from langgraph.runtime import Runtime
 
 from core.domain.codec import to_plain
+from core.domain.search import SearchPlan
 from core.figures.asked import years_compared_with
 from core.graph.context import TurnContext
-from core.graph.nodes.wider import WORDED, worded_otherwise
+from core.graph.nodes.wider import LONGEST_TEXT, WORDED, worded_otherwise
 from core.graph.state import TurnState
 from core.models.utterances import asks_of_each, leaning_of
 from core.search.follow_up import Leaning
-from core.search.matching import named_documents, only_names
+from core.search.matching import kind_meant, named_documents, only_names
 from core.search.plan import in_documents, plan_question
+from core.text.foreign import in_line
+from core.text.prompts import PROMPTS
+from core.text.terms import content_terms
+
+STANDALONE_SCHEMA: Mapping[str, Any] = {
+    "type": "object",
+    "properties": {"question": {"type": "string", "maxLength": LONGEST_TEXT}},
+    "required": ["question"],
+}
 
 
 def rewriter(state: TurnState, runtime: Runtime[TurnContext]) -> TurnState:
@@ -29,14 +40,20 @@ def rewriter(state: TurnState, runtime: Runtime[TurnContext]) -> TurnState:
     gaps = [gap for gap in (state.verdict.gaps if state.verdict else ()) if gap not in tried]
     worded = any(one.plan and WORDED in one.plan.notes for one in state.attempts)
     wordings = worded_otherwise([state.asked], context) if attempt == 1 and not worded else []
+    sought = (*filter(None, [state.hint]), *gaps, *wordings)
     plan = plan_question(
         state.standalone,
         history=context.history,
-        gaps=(*filter(None, [state.hint]), *gaps, *wordings),
+        gaps=sought,
         attempt=attempt,
         lexicon=context.lexicon,
         leaning=leaning_in(state.targets, context),
     )
+    if plan.carried and context.model.writes_prose and (text := _alone(state, plan, context)):
+        alone = plan_question(text, gaps=sought, attempt=attempt, lexicon=context.lexicon)
+        note = f"{context.model.name} worded the question so that it stands alone."
+        readings = (*plan.sub_queries[:1], *plan.readings)
+        plan = replace(alone, question=plan.question, readings=readings, notes=(*plan.notes, *alone.notes, note))
     called = not (state.targets or state.everywhere)
     documents = context.documents
     scope = [one for one in documents if not state.document_ids or one.id in state.document_ids]
@@ -46,6 +63,8 @@ def rewriter(state: TurnState, runtime: Runtime[TurnContext]) -> TurnState:
         named_documents(text, scope, surely=attempt > 0, beside=years_compared_with(text)) for text in said if called
     )
     named = next(filter(None, by_name), ())
+    if called and not named and not attempt:
+        named = kind_meant(plan.standalone_question, scope)
     plan = replace(plan, document_ids=state.targets or named)
     each = called and not named and asks_of_each(plan.standalone_question)
     targets = tuple(one.id for one in scope) if each else state.targets
@@ -69,6 +88,21 @@ def rewriter(state: TurnState, runtime: Runtime[TurnContext]) -> TurnState:
         returned={"plan": to_plain(plan)},
     )
     return replace(state, plan=plan, attempt=attempt)
+
+
+def _alone(state: TurnState, plan: SearchPlan, context: TurnContext) -> str:
+    """A follow-up as a language model puts it, if it says what was asked, and nothing but that and what it leans on.
+
+    A retry keeps to what the first attempt made of it.
+    """
+    if state.attempts:
+        first = state.attempts[0].plan
+        return first.standalone_question if first and not first.carried else ""
+    content = f"Before: {in_line(plan.carried)}\nNow: {in_line(plan.question)}"
+    reply = context.model.structured(PROMPTS["standalone"], content, STANDALONE_SCHEMA)
+    said = " ".join(str(reply["question"]).split()) if reply else ""
+    known, own = set(content_terms(plan.standalone_question)), set(content_terms(plan.question))
+    return said if said and len(said) <= LONGEST_TEXT and own <= set(content_terms(said)) <= known else ""
 
 
 def leaning_in(targets: Sequence[str], context: TurnContext) -> Leaning:
