@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from core.domain.answers import AnswerPart, PartKind, Span
 from core.domain.figures import Computation, Figure
 from core.judge.sources import Sources
+from core.text.formulas import without_latex
 from core.text.marks import MARK
 from core.text.sentences import split_sentences
 from core.text.terms import content_terms
@@ -289,6 +290,6 @@ def declines(text: str) -> bool:
 
 
 def bare_text(text: str) -> str:
-    """Return a stretch of an answer without list mark, spoken citations ("(page 2)") and emphasis."""
-    unmarked = _SPOKEN_MARK.sub("", _LEADING.sub("", html.unescape(text)))
+    """Return a stretch of an answer without list mark, spoken citations ("(page 2)"), emphasis and LaTeX."""
+    unmarked = _SPOKEN_MARK.sub("", _LEADING.sub("", without_latex(html.unescape(text))))
     return re.sub(r"[*_`]{1,3}(?=\S)|(?<=\S)[*_`]{1,3}", "", unmarked).strip()

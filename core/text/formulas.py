@@ -7,11 +7,11 @@ from pylatexenc.latex2text import LatexNodes2Text
 from pylatexenc.latexwalker import LatexWalkerError
 
 _MATH = re.compile(
-    r"\\\((?P<round>.{1,2000}?)\\\)|\\\[(?P<square>.{1,2000}?)\\\]"
+    r"\\\((?P<round>.{1,2000}?)\\\)|\\\[(?!\s?\^?\w{1,3}\s?\\\])(?P<square>.{1,2000}?)\\\]"
     r"|\$\$(?P<double>[^$]{1,2000})\$\$|\$(?P<single>[^$\n]{0,1000}[\\^_][^$\n]{0,1000})\$",
     re.DOTALL,
 )
-"""Between single dollars only with a sign of LaTeX: "from $5 to $6" is none."""
+"""Between single dollars only with a sign of LaTeX: "from $5 to $6" is none; nor is a mark like ``\\[1\\]``."""
 _COMMENT = re.compile(r"(?<!\\)%")
 _TO_TEXT = LatexNodes2Text(math_mode="text")
 

@@ -144,7 +144,6 @@ def _written(
             thought_before = bool(thoughts)
             thoughts, prose = split_thinking(reply, alone=alone)
             prose, chart = split_chart(prose)
-            prose = without_latex(prose)
             if thoughts and not thought_before:
                 context.progress.step(f"{engine.name} is thinking…")
         else:
@@ -229,7 +228,7 @@ class _Told:
 
 def _told_otherwise(parts: Sequence[AnswerPart], stated: Sequence[AnswerPart]) -> Iterator[_Told]:
     """What tables or pages say, where a model's prose says another figure, other words or none."""
-    said = plain_text(parts)
+    said = without_latex(plain_text(parts))
     figure = next((part for part in stated if part.kind is PartKind.FIGURE), None)
     if figure is not None and (figure.probability or 0.0) >= TOLD_FROM:
         result = figure.text.rpartition(": ")[2]
