@@ -7,9 +7,11 @@ signature: whoever makes everything anew can seal it anew; what stands in the so
 
 import hashlib
 import io
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
+from functools import cache
 from itertools import groupby
+from pathlib import Path
 from xml.sax.saxutils import escape
 
 from pypdf import PageObject, PdfReader, PdfWriter
@@ -38,9 +40,10 @@ _FONT, _FONT_ENCODING = b"/PinciteStrip", "cp1252"
 def bind(manifest: Manifest, exhibits: Exhibits) -> bytes:
     """``exhibits``: each page that a citation of the answers names."""
     manifest = bound(manifest, {})
+    opened = cache(PdfReader)  # a source of many cited pages is parsed once
     for _ in range(MOST_PASSES):  # the cover says on which pages the exhibits stand, and its own length moves them
         told = manifest
-        writer, places = _put_together(told, exhibits)
+        writer, places = _put_together(told, exhibits, opened)
         manifest = bound(told, places)
         if manifest == told:
             break
@@ -61,12 +64,14 @@ def bind(manifest: Manifest, exhibits: Exhibits) -> bytes:
     return sealed(out.getvalue())
 
 
-def _put_together(manifest: Manifest, exhibits: Exhibits) -> tuple[PdfWriter, dict[PageKey, int]]:
+def _put_together(
+    manifest: Manifest, exhibits: Exhibits, opened: Callable[[Path], PdfReader]
+) -> tuple[PdfWriter, dict[PageKey, int]]:
     """Cover and exhibits, and where these came to stand."""
     writer = PdfWriter()
     for sheet in PdfReader(io.BytesIO(cover_of(manifest))).pages:
         writer.add_page(sheet)
-    added = {key: _added(writer, key, exhibit) for key, exhibit in exhibits.items()}
+    added = {key: _added(writer, key, exhibit, opened) for key, exhibit in exhibits.items()}
     return writer, {key: position for key, position in added.items() if position is not None}
 
 
@@ -74,12 +79,12 @@ def sealed(content: bytes) -> bytes:
     return content + SEAL + hashlib.sha256(content).hexdigest().encode() + b"\n"
 
 
-def _added(writer: PdfWriter, key: PageKey, exhibit: Exhibit) -> int | None:
+def _added(writer: PdfWriter, key: PageKey, exhibit: Exhibit, opened: Callable[[Path], PdfReader]) -> int | None:
     """The position at which the page stands in the binder; None where it cannot be copied."""
     if exhibit.path is None or exhibit.page is None:
         return None
     try:
-        page = writer.add_page(PdfReader(exhibit.path).pages[key[1]])
+        page = writer.add_page(opened(exhibit.path).pages[key[1]])
     except (PyPdfError, OSError, ValueError, KeyError, IndexError, TypeError, RecursionError):
         return None
     printed = f"page {exhibit.page.page_label or key[1] + 1} ({key[1] + 1} of the file)"

@@ -97,7 +97,7 @@ class Shelf:
     def remove_document(self, document_id: str, *, successor: str = "") -> None:
         """Take away every row of the document, if it is there; ``clear_files`` takes its file.
 
-        ``successor``: a newer version, which is then in the collections that the document was in.
+        ``successor``: a newer version, which is then in the collections and the choices of sessions that it was in.
         """
         with self._database.transaction() as connection:
             if not self.exists(document_id):
@@ -105,6 +105,12 @@ class Shelf:
             self._on_remove(document_id)
             connection.execute(
                 "UPDATE OR IGNORE collection_documents SET document_id = ?1 WHERE document_id = ?2 AND ?1 != ''",
+                (successor, document_id),
+            )
+            connection.execute(
+                """UPDATE sessions SET document_ids =
+                     (SELECT json_group_array(DISTINCT iif(value = ?2, ?1, value)) FROM json_each(document_ids))
+                   WHERE ?1 != '' AND json_valid(document_ids) AND instr(document_ids, ?2)""",
                 (successor, document_id),
             )
             rows = connection.execute("SELECT page_index FROM pages WHERE document_id = ?", (document_id,)).fetchall()

@@ -6,6 +6,7 @@ import random
 import re
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pypdfium2
 import pytest
@@ -15,6 +16,7 @@ from cli import main
 from core.documents.reader import ProcessReader
 from core.domain.errors import DocumentError, TurnError
 from core.domain.turns import Turn
+from core.export import binder
 from core.export.binder import MANIFEST, bind, sealed
 from core.export.manifest import Exhibit, PinCite, SourceFile, from_manifest
 from core.export.proof import Outcome, _marked_in_binder, prove
@@ -141,6 +143,23 @@ def test_a_quotation_is_found_under_its_mark_however_broken_words_are_read(
     marks = [[word.box for word in page.words]]
     found = _marked_in_binder(cited, marks, source, source, lambda path, index: seen)
     assert found.holds is True, found.sentence
+
+
+def test_a_source_of_several_cited_pages_is_parsed_once(
+    pincite: Pincite, turn: Turn, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened: list[object] = []
+
+    class Counted(PdfReader):
+        def __init__(self, stream: Any, *more: Any, **named: Any) -> None:
+            opened.append(stream)
+            super().__init__(stream, *more, **named)
+
+    monkeypatch.setattr(binder, "PdfReader", Counted)
+    cited = {(place.document_id, place.page_index) for place in turn.citations}
+    pincite.exports.of_turn(turn.id)
+    paths = [one for one in opened if isinstance(one, Path)]
+    assert cited and len(paths) == len(set(paths)) == len({document for document, _ in cited})
 
 
 def test_a_source_that_is_gone_is_said(pincite: Pincite, turn: Turn, reader: ProcessReader, tmp_path: Path) -> None:

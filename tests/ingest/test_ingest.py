@@ -29,6 +29,7 @@ from core.domain.settings import Settings
 from core.models.registry import make_embedder
 from core.store.exact import MeaningIndex
 from core.store.indexes import Indexes
+from core.store.sessions import Sessions
 from tests.ingest.pdfium_reader import PdfiumReader
 from tests.ingest.workshop import LONG_SECONDS, describe, make_pdf, open_workshop
 
@@ -286,7 +287,7 @@ def test_new_version_is_offered_as_replacement_and_keeps_unchanged_embeddings(
         old = shop.ingest.add(make_pdf(tmp_path / "1.pdf", [RATES, PARKING]), "terms.pdf").document
         shop.finish()
         embedded: list[str] = []
-        embedder, _ = shop.indexes.active()
+        (embedder,) = shop.indexes._embedders.values()
         embed = embedder.embed
         embedder.embed = lambda texts: embedded.extend(texts) or embed(texts)  # type: ignore[method-assign,func-returns-value]
         outcome = shop.ingest.add(make_pdf(tmp_path / "2.pdf", [RATES, "Cars park in front."]), "terms.pdf")
@@ -296,6 +297,21 @@ def test_new_version_is_offered_as_replacement_and_keeps_unchanged_embeddings(
         assert [document.id for document in shop.library.list()] == [outcome.document.id]
         assert len(embedded) == 1 and "Cars park" in embedded[0]
         assert shop.rows()["embeddings"] == shop.rows()["passages"] == shop.vectors() == 2
+
+
+def test_a_session_that_chose_a_document_chooses_its_newer_version(settings: Settings, tmp_path: Path) -> None:
+    with open_workshop(settings) as shop:
+        old = shop.ingest.add(make_pdf(tmp_path / "1.pdf", [RATES]), "terms.pdf").document
+        other = shop.ingest.add(make_pdf(tmp_path / "3.pdf", [PARKING]), "parking.pdf").document
+        shop.finish()
+        sessions = Sessions(shop.database)
+        chosen, free = sessions.create(document_ids=(other.id, old.id)), sessions.create()
+        new = shop.ingest.add(make_pdf(tmp_path / "2.pdf", [RATES, "Cars park in front."]), "terms.pdf").document
+        shop.ingest.replace(old.id, new.id)
+        shop.finish()
+        assert (
+            set(sessions.get(chosen.id).document_ids) == {other.id, new.id} and not sessions.get(free.id).document_ids
+        )
 
 
 def test_a_document_that_was_replaced_and_is_added_again_stays(settings: Settings, tmp_path: Path) -> None:
