@@ -18,6 +18,7 @@ from pages.components.facade import errors_told, show
 from pages.components.layout import BESIDE, CONVERSATION, FILES
 from pages.components.notes import draw_notes_button, draw_notes_panel
 from pages.components.page_view import NOTES, draw_page_panel, shown_page
+from pages.components.reranker import offer_reranker
 from pages.components.scope import add_to_scope, chosen_documents, draw_lost_scope, draw_scope, draw_sources
 from pages.components.sessions import draw_session_list, draw_session_menu, open_session
 from pages.components.turn import draw_actions, draw_answer, draw_live, draw_question
@@ -178,6 +179,8 @@ def draw_welcome(
         watched = not app.suggestions.known(ready)
         draw = st.fragment(draw_suggestions, run_every=1.0 if watched else None)
         draw(app, session, ready, watched)
+    if not documents and not collection:
+        offer_reranker(app)
     samples = [] if documents or collection else sorted((PACKAGE_ROOT / "data" / "samples").glob("*contract*.pdf"))
     if samples and button("Try it with the sample contract", "play_circle", type="primary"):
         with errors_told():

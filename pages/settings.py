@@ -9,6 +9,7 @@ from core.services.reviews import measured_confidence
 from pages.components.agreement import draw_agreement
 from pages.components.controls import button, confirm_deletion, quiet, row
 from pages.components.facade import errors_told, show
+from pages.components.reranker import about_reranker, draw_download
 from pages.components.setting import draw_setting
 from pages.components.words import escape, size
 
@@ -228,16 +229,8 @@ def draw_reranker(app: Pincite) -> None:
     if state.installed:
         st.markdown(f":material/check_circle: {escape(state.name)} ranks the passages.")
         return
-    st.markdown(
-        f"The built-in scorer ranks the passages. FlashRank ({escape(state.name)}) is better but slower. Its "
-        f"weights are a {state.size_mb} MB download (licence: {escape(state.licence)}). Nothing is downloaded unless "
-        "you ask."
-    )
-    if button("Download FlashRank", "download"):
-        bar = st.progress(0.0, text="Downloading…")
-        with errors_told():
-            app.search.fetch_reranker(lambda share: bar.progress(min(share, 1.0), text="Downloading…"))
-            st.rerun()
+    st.markdown(about_reranker(state))
+    draw_download(app)
 
 
 def draw_checking(app: Pincite) -> None:

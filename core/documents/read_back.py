@@ -6,32 +6,18 @@ What a file says must be what a reader of the page sees, and what we set of a Wo
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 
 from rapidfuzz.fuzz import partial_ratio
 
 from core.domain.answers import Likeness, ReadBack
-from core.domain.documents import (
-    COMMENT,
-    PROPOSAL,
-    TICKED,
-    UNTICKED,
-    BlockKind,
-    Box,
-    HiddenReason,
-    Page,
-    PageStatus,
-    Word,
-)
+from core.domain.documents import TICKED, UNTICKED, BlockKind, Box, HiddenReason, Page, PageStatus, Word
 from core.text.likeness import compare, plain
 
 MOST_LINES = 12
 """Of one quotation; a longer one is read at its beginning and its end."""
-MAX_LABEL = 3
-_OWN_MARKS = re.compile(
-    rf"(?:{re.escape(PROPOSAL)}|{re.escape(COMMENT)})[^\]:]{{0,200}}:(?: words are left out here)?"
-    rf"|{re.escape(TICKED)}|{re.escape(UNTICKED)}|[¹²³⁰-⁹]"
-)
-"""What the reader of Word files adds to their words, and the marks of notes."""
+_RAISED = re.compile("[¹²³⁰-⁹]")
+"""Exponents, which the file has as digits, or marks of notes, which it does not have."""
 _TALL = 1.5
 """By so much higher than wide, words of three letters or more run up or down the page."""
 _SAME = 0.5
@@ -72,22 +58,37 @@ def read_back(page: Page, start: int, end: int, lines: Lines) -> ReadBack:
     return ReadBack(Likeness.AGREES if Likeness.AGREES in kinds else Likeness.UNKNOWN)
 
 
-def compare_with_own_text(page: Page, start: int, end: int, lines: Sequence[str]) -> ReadBack:
-    """Compare a stretch of a page's text with the text of the Word file's own XML, one string per paragraph or row.
+class OwnText:
+    """The text of a Word file's own XML, asked for stretches that begin and end where its words do."""
 
-    The words of each paragraph and cell must follow each other in the file. Up to ``MAX_LABEL`` words before them are
-    numbers and labels that Word only draws.
-    """
-    whole = "".join(plain(_OWN_MARKS.sub(" ", line)) for line in lines)
-    said = _OWN_MARKS.sub(lambda mark: " " * len(mark[0]), page.text)
-    for block in page.blocks:
-        for text in said[max(start, block.start) : min(end, block.end)].split("\t"):
-            words = [word for word in map(plain, text.split()) if word]
-            labels = range(min(len(words), MAX_LABEL + 1))
-            if words and not any("".join(words[label:]) in whole for label in labels):
-                nearest = max(lines, key=lambda line: partial_ratio(text, line), default="")
-                return ReadBack(Likeness.DIFFERS, nearest, of_file=True)
-    return ReadBack(Likeness.AGREES, of_file=True)
+    def __init__(self, lines: Sequence[str]) -> None:
+        """``lines``: one for each paragraph or cell."""
+        self.lines = lines
+        words = [word for line in lines for word in map(plain, line.split()) if word]
+        self._ends = set(accumulate(map(len, words)))
+        self._flat = "".join(words)
+
+    def holds(self, text: str) -> bool:
+        """Whether the words follow each other in the file, whatever their spaces, hyphens and marks of notes."""
+        return any(map(self._holds, {plain(text), plain(_RAISED.sub("", text))}))
+
+    def _holds(self, words: str) -> bool:
+        at = self._flat.find(words)
+        while at >= 0:
+            if at + len(words) in self._ends and (not at or at in self._ends):
+                return True
+            at = self._flat.find(words, at + 1)
+        return not words
+
+
+def compare_with_own_text(page: Page, start: int, end: int, own: OwnText) -> ReadBack:
+    """Compare a stretch of a page's text with the text of the Word file's own XML, by paragraphs and cells."""
+    quoted = (page.text[max(start, block.start) : min(end, block.end)] for block in page.blocks)
+    texts = [text for block in quoted for text in block.split("\t") if plain(text)]
+    if differing := next((text for text in texts if not own.holds(text)), ""):
+        nearest = max(own.lines, key=lambda line: partial_ratio(differing, line), default="")
+        return ReadBack(Likeness.DIFFERS, nearest, of_file=True)
+    return ReadBack(Likeness.AGREES if texts else Likeness.UNKNOWN, of_file=True)
 
 
 def _drawn(page: Page) -> list[Word]:

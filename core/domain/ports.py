@@ -207,7 +207,7 @@ class PageReader(Protocol):
         """
 
     def own_text(self, path: Path) -> list[str]:
-        """Of a PDF made of a Word file the text of the file's own XML, one string per paragraph or table row.
+        """Of a PDF made of a Word file the text of the file's own XML, one string per paragraph or cell's paragraph.
 
         Empty for any other PDF. Raises a DocumentError.
         """

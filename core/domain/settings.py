@@ -125,6 +125,11 @@ class Choices(BaseModel):
         "oscola (author, title and date as the document states them, and short forms after the first).",
     )
 
+    offer_reranker: bool = Field(
+        default=True,
+        title="Offer FlashRank",
+        description="Whether an empty library offers to download the weights of a better reranker.",
+    )
     ocr: bool = Field(
         default=True,
         title="Recognise scanned pages (OCR)",

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from core.documents.marking import framed, lines_of, mark_words, show_hidden
-from core.documents.read_back import compare_with_own_text, read_back
+from core.documents.read_back import OwnText, compare_with_own_text, read_back
 from core.documents.reader import ProcessReader
 from core.domain.answers import Citation, Likeness, ReadBack
 from core.domain.documents import DocumentStatus, HiddenReason, PageKey
@@ -45,7 +45,7 @@ class Documents:
         self._library = library
         self._open_ingest = open_ingest
         self.quarantined = quarantined
-        self._last_own_text: tuple[Path, list[str]] = (Path(), [])
+        self._last_own_text = (Path(), 0, OwnText([]))
         self._seen: dict[tuple[str, int, int, int, str], ReadBack] = {}
         self._lock, self._closed = threading.Lock(), False
         self._open(settings)
@@ -111,28 +111,31 @@ class Documents:
         return [(document_id, at) for at, text in texts if wanted in " ".join(text.split()).casefold()]
 
     def read_back(self, citation: Citation) -> ReadBack:
-        """Compare a quotation with the text of its Word file, or else with the picture of its page."""
+        """Compare a quotation with the picture of its page and, of a Word file, with the file's own text."""
         place = (citation.document_id, citation.page_index, citation.start, citation.end, citation.quotation)
         if place not in self._seen:
             try:
                 page = self._library.page(citation.document_id, citation.page_index)
                 path = self._library.file_path(citation.document_id)
                 span = (citation.start, citation.end)
-                if own_text := self._own_text(path):
-                    seen = compare_with_own_text(page, *span, own_text)
-                else:
-                    seen = read_back(page, *span, partial(self._reader.lines, path, citation.page_index))
-            except PinciteError:
+                own_text = self._own_text(path)
+                of_file = compare_with_own_text(page, *span, own_text) if own_text.lines else None
+                seen = of_file or ReadBack(Likeness.UNKNOWN)
+                if seen.likeness is not Likeness.DIFFERS:  # what a file says of itself is no proof of what is shown
+                    pictured = read_back(page, *span, partial(self._reader.lines, path, citation.page_index))
+                    seen = pictured if of_file is None or pictured.likeness is Likeness.DIFFERS else of_file
+            except (PinciteError, OSError):
                 return ReadBack(Likeness.UNKNOWN)
             if len(self._seen) >= MOST_SEEN:
                 self._seen.clear()
             self._seen[place] = seen
         return self._seen[place]
 
-    def _own_text(self, path: Path) -> list[str]:
-        if self._last_own_text[0] != path:
-            self._last_own_text = (path, self._reader.own_text(path))
-        return self._last_own_text[1]
+    def _own_text(self, path: Path) -> OwnText:
+        known, written = self._last_own_text, path.stat().st_mtime_ns
+        if known[:2] != (path, written):
+            known = self._last_own_text = (path, written, OwnText(self._reader.own_text(path)))
+        return known[2]
 
     def add_quarantined(self) -> list[tuple[str, DocumentError]]:
         """Take in what was set aside; return the names that cannot become documents, and why. Those stay there."""

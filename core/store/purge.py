@@ -3,7 +3,7 @@
 import json
 import re
 import sqlite3
-from collections.abc import Collection
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,12 +13,11 @@ from core.domain.turns import Turn, TurnStatus
 from core.store.copies import empty
 from core.store.database import Database
 from core.store.sessions import NEW_TITLE, title_of
+from core.text.terms import FUNCTION_WORDS, words
 
 DELETED = "(deleted with an earlier answer)"
-_WORD = re.compile(r"[^\W_]+")
 _OWN = ("question", "answer", "parts", "evidence", "citations")
 """What of a turn is its own: its question, its answer and what that rests on."""
-_MAY_LEAN = frozenset({"plan", "attempts", "thoughts", "notices", "reasons", "question_back", "verdict"})
 _QUOTED = re.compile(r'"engine": ?"quoting"')
 _MAY_REPEAT = ('"evidence":[]', '"evidence": []', FROM_THE_ANSWER)
 
@@ -39,8 +38,8 @@ def of_turn(turn: Turn) -> Purge:
 def quoting(database: Database, document_id: str) -> Purge:
     """Find the turns whose answer, evidence, trace or review holds text of the document.
 
-    Later turns of the conversation that searched nothing, point into such an answer or hold prose that its own passages
-    do not bear out may repeat it, and count as well.
+    Later turns of the conversation that searched nothing, point into such an answer, hold prose that its own passages
+    do not bear out, or lean on such a question and answer in its words may repeat it, and count as well.
     """
     rows = database.connection.execute(
         """SELECT id, session_id, status, body,
@@ -50,12 +49,13 @@ def quoting(database: Database, document_id: str) -> Purge:
         (document_id,),
     )
     turns: list[str] = []
-    sessions: dict[str, None] = {}
+    sessions: dict[str, set[str]] = {}
     for row in rows:
-        repeats = row["session_id"] in sessions and _may_repeat(row["status"], row["body"])
+        spoken = sessions.get(row["session_id"])
+        repeats = spoken is not None and (_may_repeat(row["status"], row["body"]) or _leans(row["body"], spoken))
         if row["marked"] or repeats or _quotes(row["body"], document_id):
             turns.append(row["id"])
-            sessions[row["session_id"]] = None
+            sessions[row["session_id"]] = (spoken or set()) | _words_of(_read(row["body"]))
     return Purge(tuple(turns), tuple(sessions), document_id)
 
 
@@ -95,26 +95,25 @@ def _forget_conversation(connection: sqlite3.Connection, found: Purge) -> None:
     rows = connection.execute(f"SELECT session_id, position, body FROM turns WHERE id IN {turns}", found.turn_ids)
     gone: dict[str, tuple[int, set[str]]] = {}
     for row in rows.fetchall():
-        first, words = gone.get(row["session_id"], (row["position"], set()))
-        gone[row["session_id"]] = (min(first, row["position"]), words | _words_of(_read(row["body"]), _OWN))
-    for session_id, (first, words) in gone.items():
+        first, spoken = gone.get(row["session_id"], (row["position"], set()))
+        gone[row["session_id"]] = (min(first, row["position"]), spoken | _words_of(_read(row["body"])))
+    for session_id, (first, spoken) in gone.items():
         later = connection.execute(
             f"SELECT id, body FROM turns WHERE session_id = ? AND position > ? AND id NOT IN {turns}",
             (session_id, first, *found.turn_ids),
         ).fetchall()
         for turn in later:
             body = _read(turn["body"])
-            strange = words - _words_of(body, _OWN)
-            changed = body | {name: _without(strange, body[name]) for name in _MAY_LEAN & body.keys()}
-            if changed != body:
-                connection.execute("UPDATE turns SET body = ? WHERE id = ?", (_written(changed), turn["id"]))
+            strange = spoken - _words_of(body)
+            if (kept := _turn_without(strange, body)) != body:
+                connection.execute("UPDATE turns SET body = ? WHERE id = ?", (_written(kept), turn["id"]))
             steps = connection.execute(
                 "SELECT rowid, body FROM trace_steps WHERE turn_id = ?", (turn["id"],)
             ).fetchall()
             for step in steps:
                 told = _read(step["body"])
-                if (kept := _without(strange, told)) != told:
-                    values = (_written(kept), step["rowid"])
+                if (left := _step_without(strange, told)) != told:
+                    values = (_written(left), step["rowid"])
                     connection.execute("UPDATE trace_steps SET body = ? WHERE rowid = ?", values)
 
 
@@ -131,17 +130,49 @@ def _written(body: dict[str, Any]) -> str:
     return json.dumps(body, ensure_ascii=False)
 
 
-def _words_of(body: dict[str, Any], names: Collection[str]) -> set[str]:
-    return set(_WORD.findall(_written({name: body.get(name) for name in names}).casefold()))
+def _words_of(body: dict[str, Any]) -> set[str]:
+    """The words of a turn's own question, its answer and what that rests on."""
+    return {word for name in _OWN for text in _texts_in(body.get(name)) for word in map(str.casefold, words(text))}
 
 
-def _without(words: set[str], value: Any) -> Any:
-    """The value with DELETED for each text that has one of these words."""
+def _texts_in(value: Any) -> Iterator[str]:
     if isinstance(value, str):
-        return DELETED if not words.isdisjoint(_WORD.findall(value.casefold())) else value
-    if isinstance(value, list):
-        return [_without(words, one) for one in value]
-    return {name: _without(words, one) for name, one in value.items()} if isinstance(value, dict) else value
+        yield value
+    elif isinstance(value, list | dict):
+        for one in value.values() if isinstance(value, dict) else value:
+            yield from _texts_in(one)
+
+
+def _says(strange: set[str], value: Any) -> bool:
+    return any(not strange.isdisjoint(map(str.casefold, words(text))) for text in _texts_in(value))
+
+
+def _turn_without(strange: set[str], body: dict[str, Any]) -> dict[str, Any]:
+    kept = dict(body)
+    for name in ("notices", "reasons", "attempts"):
+        kept[name] = [one for one in body.get(name, []) if not _says(strange, one)]
+    for name in ("thoughts", "question_back"):
+        kept[name] = "" if _says(strange, body.get(name, "")) else body.get(name, "")
+    if _says(strange, body.get("asked", "")):
+        kept["asked"] = body.get("question", "")
+    plan, verdict = body.get("plan"), body.get("verdict")
+    if isinstance(plan, dict) and _says(strange, plan):
+        asked = str(plan.get("question", ""))
+        kept["plan"] = {"question": asked, "standalone_question": asked, "sub_queries": [], "notes": [DELETED]}
+        kept["plan"]["document_ids"] = plan.get("document_ids", [])
+    if isinstance(verdict, dict):
+        told = {name: [one for one in verdict.get(name, []) if not _says(strange, one)] for name in ("reasons", "gaps")}
+        kept["verdict"] = verdict | told
+    return {name: value for name, value in kept.items() if name in body}
+
+
+def _step_without(strange: set[str], step: dict[str, Any]) -> dict[str, Any]:
+    """The step with DELETED for each note of it that has one of these words."""
+    kept = dict(step)
+    for name in ("read", "decided", "returned"):
+        if isinstance(notes := step.get(name), dict):
+            kept[name] = {key: DELETED if _says(strange, value) else value for key, value in notes.items()}
+    return kept
 
 
 def scrub(connection: sqlite3.Connection, *, words: bool = False, most_bytes: int | None = None) -> bool:
@@ -168,6 +199,13 @@ def _bytes(connection: sqlite3.Connection) -> int:
 
 def _may_repeat(status: str, body: str) -> bool:
     return any(mark in body for mark in _MAY_REPEAT) or (status == TurnStatus.FLAGGED and not _QUOTED.search(body))
+
+
+def _leans(body: str, spoken: set[str]) -> bool:
+    turn = _read(body)
+    plan = turn.get("plan")
+    strange = spoken - _words_of({"question": turn.get("question"), "evidence": turn.get("evidence")}) - FUNCTION_WORDS
+    return isinstance(plan, dict) and bool(plan.get("carried")) and _says(strange, turn.get("answer", ""))
 
 
 def _quotes(body: str, document_id: str) -> bool:

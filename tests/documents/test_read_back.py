@@ -1,13 +1,19 @@
 """What a file says is held against what its page shows, and nothing stays supported by words that nobody sees."""
 
+import io
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 from docx.document import Document
+from pypdf import PdfWriter
 
-from core.documents.read_back import MOST_LINES, compare_with_own_text, read_back
+from core.documents.formats.word import PRODUCER
+from core.documents.formats.word.inline import Run
+from core.documents.formats.word.own_text import attach
+from core.documents.formats.word.reading import Paragraph
+from core.documents.read_back import MOST_LINES, OwnText, compare_with_own_text, read_back
 from core.documents.reader import ProcessReader
 from core.domain.answers import Likeness, ReadBack
 from core.domain.documents import Box, Page, PageStatus, Word
@@ -102,7 +108,7 @@ def test_every_block_of_a_word_file_is_in_the_text_of_its_xml(reader: ProcessRea
     page, own_text = of_word(fill, reader, tmp_path)
     assert len(page.blocks) > 3
     for block in page.blocks:
-        seen = compare_with_own_text(page, block.start, block.end, own_text)
+        seen = compare_with_own_text(page, block.start, block.end, OwnText(own_text))
         assert (seen.likeness, seen.of_file) == (Likeness.AGREES, True), page.text[block.start : block.end]
 
 
@@ -112,10 +118,40 @@ def test_what_a_word_file_does_not_say_differs_from_it(
 ) -> None:
     said = "The rent of EUR 950 is due monthly."
     page, own_text = of_word(lambda document: document.add_paragraph(said), reader, tmp_path)
-    assert compare_with_own_text(page, 0, len(page.text), own_text).likeness is Likeness.AGREES
+    assert compare_with_own_text(page, 0, len(page.text), OwnText(own_text)).likeness is Likeness.AGREES
     changed = [line.replace(ours, theirs) for line in own_text]
-    seen = compare_with_own_text(page, 0, len(page.text), changed)
+    seen = compare_with_own_text(page, 0, len(page.text), OwnText(changed))
     assert seen.likeness is Likeness.DIFFERS and theirs in seen.recognised
+
+
+@pytest.mark.parametrize(
+    ("quoted", "own"),
+    [("EUR 900 monthly", "EUR 590 monthly"), ("not allowed", "is allowed"), ("5 days", "within 15 days"),
+     ("fee is 900 EUR", "The fee is 90 EUR"), ("allowed", "disallowed")],
+)  # fmt: skip
+def test_short_quotations_are_compared_word_by_word(quoted: str, own: str) -> None:
+    assert not OwnText([own]).holds(quoted) and OwnText([own, quoted]).holds(quoted)
+
+
+def test_exponents_and_marks_of_notes_are_as_in_the_file() -> None:
+    own = OwnText(["An area of 40 m2 costs 950 euros", "10-6 of it"])
+    assert own.holds("area of 40 m²") and own.holds("costs 950 euros¹") and own.holds("10⁻⁶ of it")
+
+
+def test_a_pdf_that_calls_itself_a_word_file_is_still_compared_with_its_picture(tmp_path: Path) -> None:
+    made = next(iter(changed_maps(1)))
+    writer = PdfWriter(clone_from=io.BytesIO(made.content))
+    writer.metadata = {"/Producer": PRODUCER}
+    attach([Paragraph((Run(made.told),))], writer)
+    writer.write(tmp_path / "offer.pdf")
+    app = open_pincite(Settings(data_dir=tmp_path / "data", engine="quoting"))
+    try:
+        app.ingest.add(tmp_path / "offer.pdf", "offer.pdf")
+        assert app.ingest.wait(timeout_seconds=300)
+        turn = app.runner.wait(app.runner.ask(app.sessions.create().id, made.question), 120).turn
+        assert any(one.read_back and one.read_back.likeness is Likeness.DIFFERS for one in turn.citations)
+    finally:
+        app.close()
 
 
 def test_an_answer_over_a_word_file_is_compared_with_the_file(tmp_path: Path) -> None:

@@ -44,6 +44,15 @@ def test_empty_offers_the_sample_contract(app: Pincite) -> None:
     screen.assert_sound()
 
 
+def test_an_empty_library_offers_the_better_reranker_once(app: Pincite) -> None:
+    screen = Screen("chat")
+    assert "Download FlashRank" in screen.words() and "22 MB" in screen.words()
+    screen.press("Not now")
+    assert not app.settings.current.offer_reranker and "Download FlashRank" not in Screen("chat").words()
+    assert not app.search.reranker_state().installed
+    screen.assert_sound()
+
+
 def test_the_sample_contract_is_read_and_asked(app: Pincite) -> None:
     screen = Screen("chat")
     screen.press("Try it with the sample contract")

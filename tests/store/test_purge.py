@@ -22,6 +22,14 @@ LEAKS = (
 )
 
 
+QUESTIONS = (
+    "Who led the measurements in Lisbon?",
+    "And in Lisbon?",
+    "Who led them?",
+    "Is the trial supported by judges?",
+)
+
+
 def opened(folder: Path, *drafts: str) -> World:
     shelf = Shelf({"lease.pdf": LEASE, "report.pdf": REPORT})
     return World(folder, ScriptedModel(*drafts), shelf=shelf, search=WordSearch(shelf, floor=0.5, retry_floor=0.5))
@@ -34,19 +42,23 @@ def holds_the_word(world: World) -> list[str]:
 
 
 @settings(max_examples=8, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(st.lists(st.sampled_from(LEAKS), min_size=3, max_size=3))
+@given(st.lists(st.sampled_from(LEAKS), min_size=3, max_size=3), st.sampled_from(QUESTIONS))
 def test_no_word_of_a_purged_document_is_left_in_later_turns(
-    tmp_path_factory: pytest.TempPathFactory, drafts: list[str]
+    tmp_path_factory: pytest.TempPathFactory, drafts: list[str], question: str
 ) -> None:
     folder: Path = tmp_path_factory.mktemp("data")
     with closing(opened(folder, TOLD, *drafts)) as world:
         first = world.ask(f"Within how many days is the {WORD} certificate due?").turn
         assert first.status is TurnStatus.ANSWERED and holds_the_word(world)
-        world.ask("Who led the measurements in Lisbon?", document_ids=("id-report.pdf",))
+        later = world.ask(question, document_ids=("id-report.pdf",)).turn
         found = quoting(world.database, "id-lease.pdf")
         assert first.id in found.turn_ids
         purge(world.database, found)
         assert holds_the_word(world) == []
+        if later.id not in found.turn_ids:
+            kept = world.turns.get(later.id)
+            assert kept.status is later.status and kept.answer == later.answer and len(kept.trace) == len(later.trace)
+            assert [step.node for step in kept.trace] == [step.node for step in later.trace]
 
 
 def test_a_later_answer_stays_and_its_trace_says_what_was_deleted(tmp_path: Path) -> None:
@@ -60,4 +72,4 @@ def test_a_later_answer_stays_and_its_trace_says_what_was_deleted(tmp_path: Path
         assert kept.answer == later.answer and kept.citations == later.citations
         assert kept.plan and kept.plan.question == later.question
         (generator, *_) = [step for step in kept.trace if step.node == "generator"]
-        assert generator.read["conversation"] == {"in full": [DELETED]} and generator.read["engine"] == "scripted"
+        assert generator.read["conversation"] == DELETED and generator.read["engine"] == "scripted"

@@ -85,7 +85,7 @@ def typeset(path: Path, target: Path) -> None:
     if word.has_pages:
         for at, label in enumerate(pages.labels):
             writer.set_page_label(at, at, prefix=label)
-    attach(path, writer)
+    attach(items, writer)
     writer.write(target)
 
 
