@@ -140,7 +140,8 @@ def without_name(question: str, evidence: Sequence[Evidence]) -> str:
         return ""
     said = " ".join(item.passage.text for item in evidence if item.passage.page_index).casefold()
     for name in sorted(evidence[0].called, key=len, reverse=True):
-        words = r"[\W_]{1,5}".join(map(re.escape, re.findall(r"[^\W_]+", name)))
+        parts = re.findall(r"[^\W_]+", name)
+        words = r"[\W_]{1,5}".join(map(re.escape, parts)) if len(parts) > 1 else ""  # one word may be a common one
         pattern = rf"(?:\bthe\s)?\b{words}\b(?P<owns>['’]s?(?!\w))?"
         named = re.search(pattern, question, re.IGNORECASE) if words and name.casefold() not in said else None
         if named:

@@ -5,6 +5,7 @@ It is made anew from what is stored of each turn, so that a question which is de
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import accumulate
 
 from core.domain.ports import Message
 from core.domain.search import Intent
@@ -37,6 +38,12 @@ class Conversation:
         """For the trace: the questions, which a person typed. What answers said goes with their documents."""
         kinds = {"in full": self.newest, "cut": self.older, "in one line": self.in_short}
         return {kind: [one.question for one in those] for kind, those in kinds.items() if those}
+
+    def within(self, characters: int) -> "Conversation":
+        """The same with the newest lines of what is told in short that so many characters hold."""
+        lengths = list(accumulate(len(_line(one)) + 1 for one in reversed(self.in_short)))
+        fitting = sum(length <= characters for length in lengths)
+        return replace(self, in_short=self.in_short[len(self.in_short) - fitting :])
 
     @property
     def condensed(self) -> str:
@@ -90,7 +97,7 @@ def _gist(answer: str) -> str:
     told = dict.fromkeys([*entities_in(first), *(one.text.strip() for one in quantities(first))])
     kept = ""
     for one in told:
-        if one not in kept and len(kept) + len(one) + 2 <= MAX_GIST:
+        if one not in kept.split(", ") and len(kept) + len(one) + 2 <= MAX_GIST:
             kept += f", {one}" if kept else one
     return kept or _shortened(first, MAX_GIST)
 

@@ -9,7 +9,7 @@ from typing import TypeAlias
 from core.domain.search import APART, FROM_THE_ANSWER, SAYS_WHICH, Intent
 from core.domain.turns import Exchange
 from core.text.questions import OF_DOCUMENTS
-from core.text.terms import FUNCTION_WORDS, STOP_WORDS, content_terms, stem, words
+from core.text.terms import FUNCTION_WORDS, QUESTION_WORDS, STOP_WORDS, content_terms, stem, words
 
 MEASURES = frozenset("much many long often far exactly ago more".split())
 MOST_WORDS_OF_A_REST = 3
@@ -261,14 +261,19 @@ def _with_other_topic(before: str, topic: str) -> str:
     return f"{before[: asked.start('topic')]}{new}{before[asked.end('topic') :]}"
 
 
+def without_opening(question: str) -> str:
+    """The follow-up without the little words that open it: "the supplier" of "And what about the supplier?"."""
+    return _LITTLE_OPENING.sub("", question, count=1).strip()
+
+
 def _rest_of(question: str) -> str:
     """What a short follow-up names, without its opening; empty where it asks a question of its own."""
     bare = _LITTLE_OPENING.sub("", question, count=1).strip()
-    opening = takewhile(lambda word: word.group().lower() in STOP_WORDS, _WORD.finditer(bare))
-    bare = bare[max((word.end() for word in opening), default=0) :].strip()
-    own = [word for word in words(bare) if word.lower() not in FUNCTION_WORDS]
     if _ASKS_ANEW.match(bare):
         return ""
+    opening = takewhile(lambda word: word.group().lower() in STOP_WORDS - QUESTION_WORDS, _WORD.finditer(bare))
+    bare = bare[max((word.end() for word in opening), default=0) :].strip()
+    own = [word for word in words(bare) if word.lower() not in FUNCTION_WORDS]
     return bare if own and len(words(bare)) <= MOST_WORDS_OF_A_SLOT and len(own) <= MOST_WORDS_OF_A_REST else ""
 
 

@@ -87,16 +87,29 @@ def named_documents(
 def kind_meant(question: str, documents: Sequence[Document]) -> tuple[str, ...]:
     """The id of the one document of the type that a question says, and of its year if it says one; else none.
 
-    "The 2023 report", "the policy". Documents whose type is not known may be of it as well, so that none is meant then.
+    "The 2023 report", "the policy", not "the notice period". Documents whose type is not known may be of it as well, so
+    that none is meant then.
     """
-    kinds = {one.id: _values(one, ("document type",)) for one in documents}
-    spoken, asked = set(content_terms(question)), set(map(int, years_in(question)))
-    said = [one for one in documents if spoken & {content_terms(kind)[-1] for kind in kinds[one.id]}]
-    if asked:
+    kinds = {one.id: [words[-1] for kind in _values(one, ("document type",)) if (words := _WORDS.findall(kind))]
+             for one in documents}  # fmt: skip
+    said = [one for one in documents if any(_says_kind(kind, question) for kind in kinds[one.id])]
+    if asked := set(map(int, years_in(question))):
         of_year = [one for one in said if asked & _years_of(one.name, _values(one, ("year", "date")))]
         said = of_year or said
     alone = len(said) == 1 and len(documents) > 1 and all(kinds.values())
     return (said[0].id,) if alone else ()
+
+
+def _says_kind(kind: str, question: str) -> bool:
+    """Whether it is said as a thing by itself, and not before the word that it belongs to."""
+    pattern = (
+        r"\b(?P<does>do(?:es)?\s|did\s)?(?:the|this|our)\s(?:[^\W_]{1,30}\s){0,2}?"
+        rf"{re.escape(kind)}\b(?:\s(?P<next>[^\W_]{{1,30}}))?"
+    )
+    return any(
+        bool(found["does"]) or not found["next"] or found["next"].lower() in FUNCTION_WORDS
+        for found in re.finditer(pattern, question, re.IGNORECASE)
+    )
 
 
 def with_capitals(question: str, documents: Sequence[Document], opening: Callable[[str], str]) -> str:

@@ -95,7 +95,7 @@ _WORD_NUMBER = re.compile(
 )
 _STATED_SCALE = re.compile(
     rf"(?:\bin\s|\()['’]?(?P<said>000|{_LONG_SCALES})s?\b|(?:{_CURRENCY})\s?['’]?(?P<behind>000|{_SCALE_WORDS})s?\b"
-    rf"|(?:^|\(|\bin\s)(?P<before>{_SCALE_WORDS})s?\.?\s(?:{_CURRENCY})",
+    rf"|(?:^|\(|\bin\s)(?P<before>{_LONG_SCALES}|[bm]n)s?\.?\s(?:{_CURRENCY})",
     re.IGNORECASE | re.MULTILINE,
 )
 """What a head or caption says of the figures below it."""
@@ -281,7 +281,7 @@ def in_one_spelling(text: str) -> str:
 
 def _spelled_once(one: Quantity) -> str:
     year, month, day = one.date
-    if year and month and day:
+    if year and 0 < month <= len(_MONTH_NAMES) and day:
         return f"{day} {_MONTH_NAMES[month - 1]} {year}"
     digits = re.search(r"\d(?:[\d.,' \u00a0\u202f]*\d)?", one.text) if one.kind in ("percent", "money") else None
     if digits is None or _PART.search(one.text) or one.text.lstrip()[:1] in "(-−–+":
@@ -298,7 +298,7 @@ def stated_scales(text: str) -> frozenset[float]:
     scales = {1.0}
     for match in _STATED_SCALE.finditer(text):
         word = next(filter(None, match.groups())).lower()
-        scales.add(1e3 if word == "000" else _SCALES[word])
+        scales.add(1e3 if word == "000" else _SCALES.get(word, 1.0))
     return frozenset(scales)
 
 

@@ -28,15 +28,19 @@ FUNCTION_WORDS = frozenset(
     "most not no nor s t d ll m re ve because while until since though although however therefore thus hence per via "
     "etc and/or one's which's that's there's whats whos wheres".split()
 )
-STOP_WORDS = frozenset(
-    "a about an and any are as at be been by can could did do does for from had has have how i if in into is it its me "
+QUESTION_WORDS = frozenset(
+    "how what when where which who whom whose why wie was wer wo welche welcher que qui quoi quel quelle quels quelles "
+    "qué cuál cuáles cómo что как какой какая какие кто где ما من هل كم".split()
+)
+STOP_WORDS = QUESTION_WORDS | frozenset(
+    "a about an and any are as at be been by can could did do does for from had has have i if in into is it its me "
     "my of on or our please shall should so some such tell than that the their them then there these they this those "
-    "to was we were what when where which who whom whose why will with would you your "
-    "der die das und ist sind ein eine einer eines dem den des im in von zu mit für auf wie was wer wo welche welcher "
-    "le la les un une des du de et est sont dans que qui quoi quel quelle quels quelles pour par sur au aux "
-    "el los las una unos unas del y es son en qué cuál cuáles cómo para por con se "
-    "и в во на с со к по из за от что как какой какая какие кто где это не о об для "
-    "في من على إلى عن ما هو هي هل كم هذا هذه".split()
+    "to was we were will with would you your "
+    "der die das und ist sind ein eine einer eines dem den des im in von zu mit für auf "
+    "le la les un une des du de et est sont dans pour par sur au aux "
+    "el los las una unos unas del y es son en para por con se "
+    "и в во на с со к ко по из за от это не о об для "
+    "في على إلى عن هو هي هذا هذه".split()
 )
 """Words of several languages that a search leaves out."""
 _ENGLISH, _STEMMING = Stemmer("english"), Lock()

@@ -109,7 +109,11 @@ def test_a_citation_of_nothing_caps_faithfulness_and_is_pointed_to_where_the_wor
 @pytest.mark.parametrize(
     ("written", "plain"),
     [(r"$1.5\,\%$ a month", "1.5 % a month"), (r"\[ \frac{a}{b} = 12\% \]", "a/b = 12%"), (r"\(1.5 %\) x", "1.5 % x"),
-     ("from $5 to $6 and $7", "from $5 to $6 and $7"), (r"C:\dir", r"C:\dir"), (r"a \( b", r"a \( b")],
+     ("from $5 to $6 and $7", "from $5 to $6 and $7"), (r"C:\dir", r"C:\dir"), (r"a \( b", r"a \( b"),
+     (r"from \$5 million to \$6 million", "from $5 million to $6 million"),
+     ("_Rent_ is $500, the _deposit_ is $1,000.", "_Rent_ is $500, the _deposit_ is $1,000."),
+     (r"\(\sqrt\) of it", r"\(\sqrt\) of it"), (r"\(\href{a}\)", r"\(\href{a}\)"), (r"\(\frac\)", r"\(\frac\)"),
+     (rf"\({'{' * 300}1{'}' * 300}\)", rf"\({'{' * 300}1{'}' * 300}\)")],
 )  # fmt: skip
 def test_latex_becomes_plain_text_and_amounts_stay(written: str, plain: str) -> None:
     assert without_latex(written) == plain
@@ -119,7 +123,8 @@ def test_latex_becomes_plain_text_and_amounts_stay(written: str, plain: str) -> 
     ("written", "once"),
     [("at 1.5 % per month", "at 1.5% per month"), ("€512m in 2022", "EUR 512 million in 2022"),
      ("512 million euros", "EUR 512 million"), ("on 01.07.2025", "on 1 July 2025"), ("July 1, 2025", "1 July 2025"),
-     ("€1.234.567", "EUR 1.234.567"), ("-5 %", "-5 %"), ("(1,234)", "(1,234)"), ("½ %", "½ %")],
+     ("€1.234.567", "EUR 1.234.567"), ("-5 %", "-5 %"), ("(1,234)", "(1,234)"), ("½ %", "½ %"),
+     ("call 5555-40-34", "call 5555-40-34"), ("on 2024-13-05", "on 2024-13-05")],
 )  # fmt: skip
 def test_shares_amounts_and_days_are_spelled_once(written: str, once: str) -> None:
     assert in_one_spelling(written) == once
@@ -128,7 +133,9 @@ def test_shares_amounts_and_days_are_spelled_once(written: str, once: str) -> No
 @pytest.mark.parametrize(
     ("head", "scale"),
     [("(EUR million)", 1e6), ("€m", 1e6), ("in Mio. €", 1e6), ("in millions of euros", 1e6), ("£'000", 1e3),
-     ("US$ bn", 1e9), ("(000s)", 1e3), ("EUR 512 million", 1.0), ("a distance in m", 1.0), ("(b) the tenant", 1.0)],
+     ("US$ bn", 1e9), ("(000s)", 1e3), ("EUR 512 million", 1.0), ("a distance in m", 1.0), ("(b) the tenant", 1.0),
+     ("in thou\u017fands", 1.0),
+     ("b $500 for cleaning", 1.0)],
 )  # fmt: skip
 def test_the_scale_of_a_head_is_read(head: str, scale: float) -> None:
     assert stated_scales(head) == {1.0, scale}

@@ -93,6 +93,14 @@ def test_what_is_far_from_all_documents_is_answered_by_the_model_and_that_is_sai
     assert again.intent is Intent.DOCUMENT_SEARCH and NO_DOCUMENT not in again.notices
 
 
+def test_what_is_far_by_meaning_but_read_off_a_page_goes_to_the_documents(world: Any) -> None:
+    asked = "Who led the measurements in Lisbon?"
+    turn = (
+        world(ScriptedModel("Dr. Ada Moreno led the measurements in Lisbon. [1]"), search=Measured(0.1)).ask(asked).turn
+    )
+    assert turn.intent is Intent.DOCUMENT_SEARCH and "Moreno" in turn.answer
+
+
 @pytest.mark.parametrize(("says", "intent"), [("chat", Intent.CHAT), ("documents", Intent.DOCUMENT_SEARCH)])
 def test_of_what_lies_between_the_model_decides(world: Any, says: str, intent: Intent) -> None:
     model = ScriptedModel(*["These documents do not say."] * 3)

@@ -55,6 +55,19 @@ def test_a_model_words_a_follow_up_but_adds_nothing_to_it(world: Any, said: str,
     assert "supplier" in turn.plan.standalone_question and "Lisbon" not in turn.plan.standalone_question
 
 
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [("And without?", "Within how many days does the customer pay each invoice?"),
+     ("Why is that?", "Within how many days does the customer pay each invoice?"), ("Why?", "?")],
+)  # fmt: skip
+def test_a_wording_that_drops_the_point_of_a_follow_up_is_not_taken(world: Any, asked: str, said: str) -> None:
+    one = world(ScriptedModel("Within 30 days of receipt. [1]", *["These documents do not say."] * 3))
+    one.ask("Within how many days does the customer pay each invoice?", mode=Mode.DOCUMENTS)
+    one.model.replies = [{"question": said}]
+    plan = one.ask(asked, mode=Mode.DOCUMENTS, fresh=True).turn.plan
+    assert plan is None or plan.standalone_question != said
+
+
 def test_small_talk_goes_straight_to_the_generator(world: Any) -> None:
     turn = world(ScriptedModel("Hello there!")).ask("Hi!").turn
     assert turn.status is TurnStatus.ANSWERED and turn.intent is Intent.CHAT

@@ -272,5 +272,8 @@ def test_a_type_and_a_year_mean_the_one_document_that_fits() -> None:
     assert kind_meant("What was the revenue in the 2023 report?", library) == ("b.pdf",)
     assert kind_meant("What was the revenue according to the report?", library) == (), "there are two"
     assert kind_meant("What was the revenue in 2023?", library) == ()
+    assert kind_meant("What is the policy number of the insurer?", library) == (), "it belongs to the number"
+    odd = [document("x.pdf", document_type="—"), document("y.pdf", document_type="Other"), *library]
+    assert kind_meant("What does the other one say?", odd) == ()
     assert kind_meant("What does the policy say?", [*library, document("d.pdf")]) == (), "one is of no known type"
     assert kind_meant("What does the policy say?", library[2:]) == (), "there is nothing to narrow"

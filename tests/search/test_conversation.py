@@ -69,3 +69,16 @@ def test_its_share_of_the_prompt_is_kept(question: str, said: list[tuple[str, st
     assert len(told.older) <= MOST_OLDER
     assert len(told.older) + len(told.newest) + told.left_out == len(history)
     assert history[len(history) - len(told.newest) :] == told.newest
+
+
+def test_what_a_small_window_has_no_room_for_is_the_oldest() -> None:
+    told = conversation_for("Who signed?", (BRIDGE, *FILLER * 3))
+    short = told.within(600)
+    assert len(short.condensed) <= 600 and short.in_short == told.in_short[-len(short.in_short) :]
+    assert told.within(10**6) == told and told.within(0).in_short == ()
+
+
+def test_a_figure_within_another_one_is_kept() -> None:
+    long = Exchange("1", "What are the fees?", f"For loans {'that run on ' * 6}they are 15 % and for others 5 % of it.")
+    told = conversation_for("Who signed?", (long, *FILLER)).condensed.splitlines()[0]
+    assert told.endswith("15 %, 5 %")

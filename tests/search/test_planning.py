@@ -282,3 +282,26 @@ def test_a_part_that_leans_on_the_first_is_also_read_with_it() -> None:
         ("how long does it run", "When does the lease begin how long does it run"),
         ("who owns the red barn?",),
     ]
+
+
+@pytest.mark.parametrize(
+    ("before", "follow_up"),
+    [("What does Peter Miller earn?", "And who is Anna Smith?"), ("What was revenue in 2023?", "And why in 2024?"),
+     ("Who signed the lease in 2023?", "And when in 2024?"), ("Wie hoch war der Umsatz 2023?", "Und wer 2024?")],
+)  # fmt: skip
+def test_a_follow_up_with_a_question_word_of_its_own_asks_something_else(before: str, follow_up: str) -> None:
+    history = [Exchange("1", before, "", plan_question(before))]
+    plan = plan_question(follow_up, history=history, leaning=lambda _: 1.0)
+    asked = follow_up.split()[1]
+    assert asked in plan.standalone_question, plan.standalone_question
+
+
+@pytest.mark.parametrize(
+    ("before", "follow_up", "whole"),
+    [("Wie hoch war der Umsatz 2022?", "Und 2021?", "Wie hoch war der Umsatz 2021?"),
+     ("Quel était le chiffre d'affaires en 2022 ?", "Et en 2021 ?", "Quel était le chiffre d'affaires en 2021 ?"),
+     ("What was Alder's revenue in 2022?", "How about Birch Lines?", "What was Birch Lines's revenue in 2022?")],
+)  # fmt: skip
+def test_another_year_or_name_takes_its_place_in_other_languages_too(before: str, follow_up: str, whole: str) -> None:
+    history = [Exchange("1", before, "", plan_question(before))]
+    assert plan_question(follow_up, history=history, leaning=lambda _: 1.0).standalone_question == whole

@@ -34,7 +34,7 @@ from core.models.units import Unit
 from core.search.conversation import Conversation, conversation_for
 from core.text.formulas import without_latex
 from core.text.marks import marked_text, plain_text
-from core.text.numbers import comparable, quantities, same
+from core.text.numbers import Quantity, comparable, quantities, same
 from core.text.plain import storable
 from core.text.questions import missing_words, strange_names
 from core.text.terms import content_terms
@@ -42,9 +42,10 @@ from core.text.thinking import holds_a_closing_mark, split_thinking
 
 TOLD_FROM = 0.5
 """From this probability on a figure that a model's prose does not state is told beside it."""
-MEMORY, LEAST_EVIDENCE = 600, 1_800
-"""Characters of a conversation in short that come with any window, and of evidence however long a conversation is."""
-ANY_SCALE = frozenset({1.0, 1e3, 1e6, 1e9})
+MEMORY = 600
+"""Characters of a conversation in short that every window has room for; more takes up to half of the evidence's."""
+MIN_SCALE = 1e3
+ANY_SCALE = frozenset({1.0, MIN_SCALE, 1e6, 1e9})
 
 
 def generator(state: TurnState, runtime: Runtime[TurnContext]) -> TurnState:
@@ -53,6 +54,7 @@ def generator(state: TurnState, runtime: Runtime[TurnContext]) -> TurnState:
     chat, rewords = state.intent is Intent.CHAT, state.intent is Intent.REWORD
     engine, silence = context.stand_in if state.by_code else context.model, list[str]()
     conversation = conversation_for(state.asked, context.history)
+    conversation = conversation.within(max(context.model.context_characters // 2, MEMORY))
     request = whole = _request(state, context, conversation)
     quoted: list[AnswerPart] = []
     if engine.writes_prose and not chat:
@@ -61,8 +63,8 @@ def generator(state: TurnState, runtime: Runtime[TurnContext]) -> TurnState:
             whole = _counted_as_sent(request, quoted)
             whole = replace(whole, pieces=tuple(_pieces(state, whole.evidence)))
         # what memory takes beyond the share that windows are reckoned with is taken from the evidence
-        room = max(engine.readable_characters - max(len(conversation.condensed) - MEMORY, 0), LEAST_EVIDENCE)
-        request = replace(whole, evidence=_readable(whole, min(room, engine.readable_characters)))
+        room = engine.readable_characters - max(len(conversation.condensed) - MEMORY, 0)
+        request = replace(whole, evidence=_readable(whole, max(room, engine.readable_characters // 2)))
     verb = WRITING_FROM if engine.writes_prose else "Selecting quotations from"
     passages = f"{len(request.evidence)} passage{'' if len(request.evidence) == 1 else 's'}"
     context.progress.step("Writing…" if chat else f"{verb} {passages}…")
@@ -247,9 +249,13 @@ def _figures_differ(said: str, read: str) -> bool:
     """Whether prose gives figures of the same kinds as what was read, and none of that value at any scale."""
     results = [one for one in quantities(read) if one.counts]
     given = [one for one in quantities(said) if one.counts and any(comparable(one, other) for other in results)]
-    return bool(given) and not any(
-        same(one, other, ANY_SCALE) or same(other, one, ANY_SCALE) for one in results for other in given
-    )
+    return bool(given) and not any(_is_same(one, other) for one in results for other in given)
+
+
+def _is_same(one: Quantity, other: Quantity) -> bool:
+    """Whether both are one value: at any scale where only one says its own, as a cell may leave it to its head."""
+    scales = ANY_SCALE if (one.step >= MIN_SCALE) != (other.step >= MIN_SCALE) else frozenset({1.0})
+    return same(one, other, scales) or same(other, one, scales)
 
 
 def _silence(context: TurnContext, instead: str) -> str:

@@ -13,12 +13,12 @@ from core.graph.context import TurnContext
 from core.graph.nodes.wider import LONGEST_TEXT, WORDED, worded_otherwise
 from core.graph.state import TurnState
 from core.models.utterances import asks_of_each, leaning_of
-from core.search.follow_up import Leaning
+from core.search.follow_up import Leaning, without_opening
 from core.search.matching import kind_meant, named_documents, only_names
 from core.search.plan import in_documents, plan_question
 from core.text.foreign import in_line
 from core.text.prompts import PROMPTS
-from core.text.terms import content_terms
+from core.text.terms import content_terms, words
 
 STANDALONE_SCHEMA: Mapping[str, Any] = {
     "type": "object",
@@ -101,8 +101,12 @@ def _alone(state: TurnState, plan: SearchPlan, context: TurnContext) -> str:
     content = f"Before: {in_line(plan.carried)}\nNow: {in_line(plan.question)}"
     reply = context.model.structured(PROMPTS["standalone"], content, STANDALONE_SCHEMA)
     said = " ".join(str(reply["question"]).split()) if reply else ""
-    known, own = set(content_terms(plan.standalone_question)), set(content_terms(plan.question))
-    return said if said and len(said) <= LONGEST_TEXT and own <= set(content_terms(said)) <= known else ""
+    worded = frozenset(map(str.casefold, words(said)))
+    own = frozenset(map(str.casefold, words(without_opening(plan.question))))
+    told = set(content_terms(said))
+    keeps = bool(own) and own <= worded and bool(told) and told <= set(content_terms(plan.standalone_question))
+    repeats = worded == frozenset(map(str.casefold, words(plan.carried)))
+    return said if keeps and not repeats and len(said) <= LONGEST_TEXT else ""
 
 
 def leaning_in(targets: Sequence[str], context: TurnContext) -> Leaning:

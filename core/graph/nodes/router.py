@@ -331,7 +331,7 @@ def _by_distance(text: str, state: TurnState, context: TurnContext) -> tuple[Int
     """
     found = _probed(text, state, context)
     near = nearness_of(text, found)
-    if near is Nearness.BETWEEN and found.evidence and chance_of_answer(text, found.evidence) >= LEAST_ANSWERED:
+    if near is not Nearness.NEAR and found.evidence and chance_of_answer(text, found.evidence) >= LEAST_ANSWERED:
         near = Nearness.NEAR
     if near is Nearness.NEAR or found.notices:
         return Intent.DOCUMENT_SEARCH, "the documents have something near it"
