@@ -179,14 +179,14 @@ def draw_welcome(
         watched = not app.suggestions.known(ready)
         draw = st.fragment(draw_suggestions, run_every=1.0 if watched else None)
         draw(app, session, ready, watched)
-    if not documents and not collection:
-        offer_reranker(app)
     samples = [] if documents or collection else sorted((PACKAGE_ROOT / "data" / "samples").glob("*contract*.pdf"))
     if samples and button("Try it with the sample contract", "play_circle", type="primary"):
         with errors_told():
             document = app.ingest.add(samples[0].read_bytes(), samples[0].name).document
             add_to_scope(app, session, [document.id])
             ask(app, session, SAMPLE_QUESTION, Mode.AUTO)
+    if not documents and not collection:
+        offer_reranker(app)
 
 
 def about_document(app: Pincite, document: Document) -> str:

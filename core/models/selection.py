@@ -216,8 +216,9 @@ def measure_units(question: str, evidence: Sequence[Evidence], reader: Reader | 
     for rank, (item, reading, units, named, shift) in enumerate(per_item, start=1):
         whole = share([*content_terms(" ".join([item.passage.text, *item.passage.heading_path])), *named])
         for unit in units:
-            blank = ": " in unit.text and not any(map(str.isalnum, unit.text.rpartition(": ")[2]))
-            if sequence.issuperset(unit.terms) and not (blank or {TICKED, UNTICKED} & set(unit.text.split())):
+            if sequence.issuperset(unit.terms) and not (
+                _is_blank(unit.text) or {TICKED, UNTICKED} & set(unit.text.split())
+            ):
                 continue  # a heading that only repeats the question says nothing; a blank behind a label does
             found = reading.best(unit.start + shift, unit.end + shift) if reading else None
             found = found and (Span(found[0].start - shift, found[0].end - shift), found[1])
@@ -304,10 +305,16 @@ def weigh(measured: Sequence[Measured], question: str, skill: Skill) -> Selectio
     best = scored[0]
     heading = skill in (Skill.ENGLISH, Skill.ENGLISH_SMALL) and answers_with_heading(best)
     other = is_of_another(best.unit.text, question) or is_of_another_year(best.unit, question)
-    blank = best.answer is not None and not answer_text(best)
+    words = answer_text(best) if best.answer is not None else best.unit.text
+    blank = not words or _is_blank(best.unit.text) or _is_blank(words)
     if heading or other or blank or is_another_date(best, question):
         right = min(right, OF_ANOTHER)
     return Selection(tuple(scored), models.answered.probability(measures), right, skill)
+
+
+def _is_blank(text: str) -> bool:
+    """Whether nothing is filled in behind its label: "Valid until: ____"."""
+    return ": " in text and not any(map(str.isalnum, text.rpartition(": ")[2]))
 
 
 def answers_with_heading(best: Scored) -> bool:

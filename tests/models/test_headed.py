@@ -1,5 +1,7 @@
 """A cell is stated where the row read alone under its heads and the row among the others agree on it."""
 
+from dataclasses import replace
+
 from core.domain.documents import Passage
 from core.domain.search import Evidence, HeadedCell, TableRow
 from core.domain.turns import SURE
@@ -66,4 +68,6 @@ def test_a_blank_behind_its_label_is_no_answer_and_lends_its_question_to_no_othe
     text = "\n".join([*lines, "The permit holds for one day and for no other work than this."])
     item = Evidence(1, Passage("p", "d", 0, "1", text, 0, len(text)), "permit.docx", {"reranked": 1.0})
     assert select("Who is the night guard?", [item]).right < SURE
+    valid = replace(item, passage=replace(item.passage, text="Permit for the weir\nValid until: ____\nFire watch: yes"))
+    assert select("Until when is the permit valid?", [valid]).right < SURE
     assert select("Who issued the permit?", [item]).right >= SURE
