@@ -305,8 +305,8 @@ def weigh(measured: Sequence[Measured], question: str, skill: Skill) -> Selectio
     best = scored[0]
     heading = skill in (Skill.ENGLISH, Skill.ENGLISH_SMALL) and answers_with_heading(best)
     other = is_of_another(best.unit.text, question) or is_of_another_year(best.unit, question)
-    words = answer_text(best) if best.answer is not None else best.unit.text
-    blank = not words or _is_blank(best.unit.text) or _is_blank(words)
+    said = best.unit.item.passage.text[best.answer.start : best.answer.end] if best.answer else best.unit.text
+    blank = _is_blank(best.unit.text) or _is_blank(said) or (best.answer is not None and not answer_text(best))
     if heading or other or blank or is_another_date(best, question):
         right = min(right, OF_ANOTHER)
     return Selection(tuple(scored), models.answered.probability(measures), right, skill)
