@@ -11,7 +11,7 @@ from enum import StrEnum
 
 from core.judge.restated import changes
 from core.judge.sources import MAX_COMPARED, Sentence, Sources
-from core.text.numbers import Quantity, quantities, same
+from core.text.numbers import Quantity, comparable, quantities, same
 from core.text.plain import shortened
 from core.text.terms import content_terms
 
@@ -210,8 +210,13 @@ def _only_negative(sentence: Sentence, quantity: Quantity) -> bool:
 
 
 def _years_of(sentence: Sentence, quantity: Quantity) -> set[int]:
-    """Return the years that a sentence, or the head of its column, gives a figure."""
+    """Return the years that a sentence, or the head of its column, gives a figure.
+
+    None where it has more figures of the kind than years: "rose to 512, from 480 in 2021" says nothing of 512.
+    """
     for figure in sentence.quantities:
         if same(quantity, figure, sentence.source.scales) and id(figure) in sentence.years_of_columns:
             return {sentence.years_of_columns[id(figure)]}
-    return {figure.year for figure in sentence.quantities if figure.year}
+    years = {figure.year for figure in sentence.quantities if figure.year}
+    of_a_kind = [figure for figure in sentence.quantities if figure.counts and comparable(quantity, figure)]
+    return years if len(of_a_kind) <= len(years) else set()

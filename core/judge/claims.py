@@ -8,7 +8,7 @@ claim is supported is for `judge`.
 import html
 import re
 from bisect import bisect_left
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from core.domain.answers import AnswerPart, PartKind, Span
@@ -16,6 +16,7 @@ from core.domain.figures import Computation, Figure
 from core.judge.sources import Sources
 from core.text.formulas import without_latex
 from core.text.marks import MARK
+from core.text.questions import OF_DOCUMENTS, PARTS
 from core.text.sentences import split_sentences
 from core.text.terms import content_terms
 
@@ -49,9 +50,12 @@ _OF_THE_ANSWER = frozenset(
         "following below above find found show provide provided give given base based accord according relevant list "
         "point mention describe state look know let hope help happy glad feel free ask assist need want like note "
         "sure certainly course absolutely hello hi hey thank thanks welcome great okay ok please sorry nice meet "
-        "further more other anything conclusion short brief overall"
+        "further more other anything conclusion short brief overall support"
     )
 )
+_SECTION = re.compile(r"\d{1,3}(?:\.\d{1,3}){0,4}")
+_MARKED = 12
+"""Characters at the end of a sentence in which its markers stand."""
 _SUBJECT = (
     r"(?:the|an?|its?|they|he|she|we|this|these|those|each|every|all|no|der|die|das|eine?|er|sie|es|les?|la|une?|il|elle|el|los|las"
     r"|su)\b|[^\W\d_a-zäöüß]"
@@ -267,20 +271,39 @@ def _is_filler(statement: str) -> bool:
     return statement.endswith(":") or (len(told) < 2 and not any(character.isdigit() for character in statement))
 
 
-def without_filler(text: str) -> str:
-    """Prose without what only speaks of the answer itself ("This is stated in both passages [1]."), if more is said."""
+def without_filler(text: str, places: Collection[str] = ()) -> str:
+    """Prose without what only speaks of the answer itself or says where it stands, if more is said.
+
+    "This is stated in clause 2 of the contract [1]." lends its markers to the sentence before. ``places``: the terms
+    of the names and headings of what can be cited.
+    """
     spans = split_sentences(text)
-    said = [span for span in spans if not _only_speaks_of_the_answer(MARK.sub("", text[span.start : span.end]))]
-    if not said or len(said) == len(spans):
+    idle = [_only_speaks_of_the_answer(MARK.sub("", text[span.start : span.end]), places) for span in spans]
+    if all(idle) or not any(idle):
         return text
-    starts = [0, *(span.end for span in spans)]
-    return "".join(text[start : span.end] for start, span in zip(starts, spans, strict=False) if span in said).strip()
+    kept, start = "", 0
+    for span, says_nothing in zip(spans, idle, strict=True):
+        if not says_nothing:
+            kept += text[start : span.end]
+        elif kept and not MARK.search(kept[-_MARKED:]):
+            kept += "".join(f" {mark.group()}" for mark in MARK.finditer(text[span.start : span.end]))
+        start = span.end
+    return kept.strip()
 
 
-def _only_speaks_of_the_answer(sentence: str) -> bool:
+def _only_speaks_of_the_answer(sentence: str, places: Collection[str]) -> bool:
     statement = bare_text(sentence)
-    says_nothing = bool(content_terms(statement)) and _is_filler(statement)
-    return says_nothing and "|" not in sentence and not statement.endswith((":", "?"))
+    told = content_terms(statement)
+    if not told or "|" in sentence or statement.endswith((":", "?")):
+        return False
+    return _is_filler(statement) or (bool(places) and not declines(statement) and _says_where(told, places))
+
+
+def _says_where(told: Sequence[str], places: Collection[str]) -> bool:
+    """Whether the terms only name documents, headings and numbers of sections, as what the answer rests on."""
+    named = [term for term in told if term not in _OF_THE_ANSWER]
+    known = OF_DOCUMENTS.union(places, content_terms(" ".join(PARTS)))
+    return len(named) < len(told) and all(term in known or _SECTION.fullmatch(term) for term in named)
 
 
 def declines(text: str) -> bool:

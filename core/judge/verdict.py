@@ -52,12 +52,14 @@ def verdict_of(
     worked_out: Sequence[str] = (),
     answered: float | None = None,
     read: float | None = None,
+    says_what_is_read: bool = False,
 ) -> Verdict:
     """Judge one draft without a model.
 
     ``removed_markers`` pointed to no evidence: they cap faithfulness and the validity of citations and, unless every
     claim is borne out all the same, the confidence. ``tied`` claims cited nothing until code found where their words
-    are: they lower the validity of citations in proportion.
+    are: they lower the validity of citations in proportion. ``says_what_is_read``: the draft has the words that code
+    surely reads off the evidence as the answer, so that it need not repeat those of the question.
 
     Where the engine said how likely its answer is right, that is the confidence, as far as the claims are borne out;
     of prose it is never more than the geometric mean of the probabilities that the evidence answers (``answered``) and
@@ -90,7 +92,8 @@ def verdict_of(
         reasons.append("Nothing in the answer is tied to a page.")
     if not claims:
         reasons.append("The answer states nothing that can be checked.")
-    confidence = findings.confidence * min(1.0, 0.5 + findings.relevance.value / (2 * WEAK_RELEVANCE))
+    relevant = 1.0 if says_what_is_read else findings.relevance.value
+    confidence = findings.confidence * min(1.0, 0.5 + relevant / (2 * WEAK_RELEVANCE))
     if likely is not None:
         confidence = likely if borne_out else min(likely, findings.confidence)
     elif answered is not None:
@@ -99,6 +102,8 @@ def verdict_of(
     if misled or uncited or not claims:
         confidence = min(confidence, CAP_INVALID_CITATION)
     confidence = capped(confidence, [claim.status for claim in claims])
+    if says_what_is_read:
+        findings = replace(findings, completeness=Score(1.0, "says what is read off the pages"), gaps=())
     accepted = confidence >= threshold and not reasons
     if not accepted:
         scores = (findings.faithfulness, findings.citation_validity, findings.completeness)

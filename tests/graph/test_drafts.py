@@ -55,6 +55,32 @@ def test_a_right_figure_below_a_head_with_its_scale_is_kept(ask: Ask, draft: str
     assert turn.status is TurnStatus.ANSWERED and turn.answer == f"{draft} [1]", turn.reasons
 
 
+GREW = ("Revenue rose to EUR 512 million in 2022, from EUR 480 million in 2021. The chief executive is Tor Hagen.",)
+
+
+@pytest.mark.parametrize(
+    ("question", "draft", "kept"),
+    [("What was revenue in 2022?", "Revenue in 2022 was EUR 512 million. [1]", ""),
+     ("What was revenue?", "EUR 512 million [1]", ""),
+     ("Who is the chief executive?", "The chief executive is Tor Hagen. This is supported by passage [1].",
+      "The chief executive is Tor Hagen. [1]"),
+     ("Who is the chief executive?", "The chief executive is Tor Hagen. This is stated in section 2.1 of file.pdf [1].",
+      "The chief executive is Tor Hagen. [1]")],
+)  # fmt: skip
+def test_what_small_models_write_of_a_right_answer_is_kept(ask: Ask, question: str, draft: str, kept: str) -> None:
+    turn = ask(question, GREW, draft)
+    assert turn.answer == (kept or draft) and turn.status is TurnStatus.ANSWERED, turn.reasons
+
+
+@pytest.mark.parametrize(
+    "draft",
+    ["The chief executive is Tor Hagen. This contract ends in section 2 [1].", "Revenue was EUR 480 million [1]"],
+)
+def test_what_states_more_or_another_figure_is_checked_as_before(ask: Ask, draft: str) -> None:
+    asked = "What was revenue?" if "Revenue" in draft else "Who is the chief executive?"
+    assert draft not in ask(asked, GREW, draft).answer
+
+
 @pytest.mark.parametrize("draft", ["Revenue in 2022 was EUR 480 million.", "Revenue in 2022 was EUR 44 million."])
 def test_a_figure_of_another_year_or_row_is_not(ask: Ask, draft: str) -> None:
     turn = ask("What was revenue in 2022?", TABLE, f"{draft} [1]")

@@ -156,9 +156,14 @@ def _written(
     if context.stopped():
         raise StoppedError("The turn was stopped.")
     prose = mended(prose, request)
-    read, removed = read_typed(without_filler(prose) if request.evidence else prose, request.evidence)
+    places = frozenset(content_terms(" ".join(_where(item) for item in request.evidence)))
+    read, removed = read_typed(without_filler(prose, places) if request.evidence else prose, request.evidence)
     parts = (*whole, *read)
     return parts, removed, thoughts, chart
+
+
+def _where(item: Evidence) -> str:
+    return " ".join([item.document_name, *item.called, *item.passage.heading_path, item.passage.page_label])
 
 
 def _quoted_by_code(request: AnswerRequest, context: TurnContext) -> list[AnswerPart]:

@@ -9,7 +9,7 @@ from typing import Literal
 
 from langgraph.runtime import Runtime
 
-from core.domain.answers import Citation, ClaimStatus, Form, Likeness, Verdict, form_of
+from core.domain.answers import AnswerPart, Citation, ClaimStatus, Form, Likeness, Verdict, form_of
 from core.domain.codec import to_plain
 from core.domain.search import Intent, Reason
 from core.domain.settings import Settings
@@ -20,8 +20,12 @@ from core.graph.state import TurnState
 from core.judge.critique import CRITIC_SCHEMA, critic_question, read_critique, weigh
 from core.judge.verdict import declined_verdict, held_against_pictures, judged_question, verdict_of
 from core.models.selection import select
+from core.text.formulas import without_latex
+from core.text.marks import plain_text
+from core.text.numbers import quantities
 from core.text.orders import orders_in
 from core.text.questions import in_another_language, missing_words, strange_names
+from core.text.quotations import locate
 from core.text.sentences import split_sentences
 from core.text.terms import content_terms
 
@@ -79,7 +83,7 @@ def _verdict(state: TurnState, context: TurnContext) -> Verdict:
     context.progress.step("Checking citations…")
     settings, model = context.settings, context.model
     prose = _is_prose(state, context)
-    answered, read = _weighed(state) if prose else (None, None)
+    answered, read, says_what_is_read = _weighed(state) if prose else (None, None, False)
     verdict = verdict_of(
         judged_question(state.intent, state.asked),
         state.parts,
@@ -91,6 +95,7 @@ def _verdict(state: TurnState, context: TurnContext) -> Verdict:
         worked_out=[one.text for one in state.stated if one.computation],
         answered=answered,
         read=read,
+        says_what_is_read=says_what_is_read,
     )
     verdict = held_to_the_topic(state, held_against_pictures(verdict, state.citations), _enough(settings))
     verdict = held_to_its_names(state, verdict, _enough(settings)) if prose else verdict
@@ -191,13 +196,28 @@ def _looked_at(citations: Sequence[Citation], context: TurnContext) -> tuple[Cit
     )
 
 
-def _weighed(state: TurnState) -> tuple[float | None, float | None]:
-    """How likely the evidence answers, and code reads the answer off it; nobody reads whole documents for it."""
+def _weighed(state: TurnState) -> tuple[float | None, float | None, bool]:
+    """How likely the evidence answers, and code reads the answer off it, and whether the draft says what is read.
+
+    Nobody reads whole documents for it.
+    """
     if state.intent in (Intent.SURVEY, Intent.REWORD):
-        return None, None
+        return None, None, False
     selection = select(state.asked, state.evidence)
     stated = max((one.probability for one in state.stated), default=0.0)
-    return selection.answered, max(selection.right, stated)
+    several = state.plan is not None and bool(state.plan.pieces)
+    best = selection.scored[0] if selection.scored and selection.right >= SURE and not several else None
+    read = best.unit.item.passage.text[best.answer.start : best.answer.end] if best and best.answer else ""
+    return selection.answered, max(selection.right, stated), bool(read.strip()) and _says(state.parts, read)
+
+
+def _says(parts: Sequence[AnswerPart], read: str) -> bool:
+    """Whether a draft has the words that were read, or is a part of them with all their figures."""
+    said = without_latex(plain_text(parts)).strip(" .")
+    if locate(read, said) is not None:
+        return True
+    figures = {one.value for one in quantities(read)}
+    return bool(figures) and figures == {one.value for one in quantities(said)} and locate(said, read) is not None
 
 
 def _why_no_further(state: TurnState, context: TurnContext) -> str:
