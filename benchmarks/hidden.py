@@ -18,6 +18,7 @@ from core.domain.documents import Page, hidden_summary
 from core.domain.errors import DocumentError
 from core.domain.settings import Settings
 from tests.support.hidden_pdfs import HONEST, Made, attacks, changed_maps, honest
+from tests.support.hidden_words import honest_words, word_attacks
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -25,6 +26,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--attacks", type=int, default=230, help="files that hide words (default 230)")
     parser.add_argument("--honest", type=int, default=204, help="files that do not (default 204)")
     parser.add_argument("--maps", type=int, default=100, help="files whose character map is changed (default 100)")
+    parser.add_argument("--words", type=int, default=64, help="Word files that hide words, and so many that do not")
     parser.add_argument("--pages", type=int, default=20, help="pages of each PDF of the folder (default 20)")
 
 
@@ -64,8 +66,32 @@ def _measured(options: argparse.Namespace, reader: ProcessReader, path: Path) ->
         "honest_kinds": len(HONEST),
         "false_flags": len(flagged) / max(len(plain), 1),
         "flagged": sorted(set(flagged)),
+        **_of_words(reader, path.with_suffix(".docx"), options.words),
         "folder": _folder(reader, sorted(options.directory.rglob("*.pdf")), options.pages),
     }
+
+
+def _of_words(reader: ProcessReader, path: Path, number: int) -> dict[str, Any]:
+    """Word files: how many hidden sentences are read as text, and how many honest ones are not, or count as hidden."""
+    hostile, plain = list(word_attacks(number)), list(honest_words(number))
+    quoted = [made.kind for made in hostile if made.told in _set(reader, path, made).text]
+    flagged = [made.kind for made in plain if _wrong(made, _set(reader, path, made))]
+    return {
+        "word_attacks": len(hostile),
+        "word_ways": len({made.kind for made in hostile}),
+        "word_quoted": len(quoted),
+        "word_missed": sorted(set(quoted)),
+        "word_false_flags": len(flagged) / max(len(plain), 1),
+        "word_flagged": sorted(set(flagged)),
+    }
+
+
+def _set(reader: ProcessReader, path: Path, made: Made) -> Page:
+    target = path.with_suffix(".set.pdf")
+    target.unlink(missing_ok=True)
+    path.write_bytes(made.content)
+    reader.save_as_pdf(path, "", target)
+    return next(iter(reader.read(target, [0])))
 
 
 def _read(reader: ProcessReader, path: Path, made: Made) -> Page:

@@ -16,6 +16,8 @@ from core.documents.reader import ProcessReader
 from core.domain.documents import NOT_READ, HiddenReason, Page, PageStatus
 from core.text.sentences import split_sentences
 from tests.support import words
+from tests.support.hidden_pdfs import Made
+from tests.support.hidden_words import honest_words, word_attacks
 
 Fill: TypeAlias = Callable[[Document], object]
 Read: TypeAlias = Callable[[Fill], list[Page]]
@@ -204,3 +206,15 @@ def test_what_a_word_file_holds_beside_its_text_is_named(tmp_path: Path, reader:
     reader.save_as_pdf(path, "", target)
     [note] = [note for note in reader.open(target).notes if note.startswith(NOT_READ)]
     assert "proposed deletions" in note
+
+
+@pytest.mark.parametrize(
+    ("made", "seen"), [*((one, False) for one in word_attacks(8)), *((one, True) for one in honest_words(7))]
+)
+def test_a_sentence_is_read_if_word_shows_it(made: Made, seen: bool, reader: ProcessReader, tmp_path: Path) -> None:
+    path, target = tmp_path / "file.docx", tmp_path / "file.pdf"
+    path.write_bytes(made.content)
+    reader.save_as_pdf(path, "", target)
+    page = next(iter(reader.read(target, [0])))
+    assert (made.told in " ".join(page.text.split())) is seen, made.kind
+    assert not (seen and page.hidden)
