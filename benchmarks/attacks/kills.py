@@ -79,6 +79,9 @@ class PlainReader:
     def lines(self, path: Path, page_index: int, boxes: Sequence[Sequence[float]]) -> list[str]:
         return ["" for _ in boxes]
 
+    def own_text(self, path: Path) -> list[str]:
+        return []
+
     def recognise(self, path: Path, page_indexes: Sequence[int]) -> Iterator[Page]:
         return iter(())
 

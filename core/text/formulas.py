@@ -3,6 +3,7 @@
 import re
 
 from pylatexenc.latex2text import LatexNodes2Text
+from pylatexenc.latexwalker import LatexWalkerError
 
 _MATH = re.compile(
     r"\\\((?P<round>.{1,2000}?)\\\)|\\\[(?!\s?\^?\w{1,3}\s?\\\])(?P<square>.{1,2000}?)\\\]"
@@ -26,6 +27,6 @@ def _plain(match: re.Match[str]) -> str:
     inner = next(filter(None, match.groups()))
     try:
         plain = " ".join(_TO_TEXT.latex_to_text(_COMMENT.sub(r"\\%", inner)).split())
-    except Exception:  # what models write makes the parser fail in many ways, and none of them matters
+    except (LatexWalkerError, LookupError, ValueError, TypeError, AttributeError, RecursionError):
         return match.group()
     return match.group() if not plain or "%s" in plain else plain
