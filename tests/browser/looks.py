@@ -62,6 +62,7 @@ def looks(
                         page.emulate_media(color_scheme=theme)
                     page.evaluate(TO_THE_TOP)
                     page.wait_for_timeout(SETTLE_MS)
+                    page.evaluate(TO_THE_TOP)  # it may have been scrolled to its mark meanwhile
                     hidden = [page.get_by_test_id(HOW_LONG)] if screen == "traces" else []
                     look = _small(page.screenshot(mask=hidden, mask_color="#808080"))
                     if drawn(name, look):
