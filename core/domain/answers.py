@@ -120,7 +120,7 @@ class ReadBack:
     recognised: str = ""
     """Of the lines that differ."""
     of_file: bool = False
-    """The text of the Word file's own XML was compared, and no picture."""
+    """The text of the Word file's own XML was compared, and the picture says nothing else."""
 
 
 @dataclass(frozen=True, slots=True)
