@@ -6,13 +6,13 @@ import streamlit as st
 from starlette.middleware import Middleware
 from streamlit import runtime
 
-from core.domain.errors import PinciteError
-from pages import PAGES, PageEntry
-from pages.components.facade import pincite, tell
-from pages.components.layout import apply_layout
-from serve import serving, the_door
-from web.door import Doorkeeper
-from web.pictures import picture_routes
+from pincite.core.domain.errors import PinciteError
+from pincite.pages import PAGES, PageEntry
+from pincite.pages.components.facade import pincite, tell
+from pincite.pages.components.layout import apply_layout
+from pincite.serve import serving, the_door
+from pincite.web.door import Doorkeeper
+from pincite.web.pictures import picture_routes
 
 DRAWINGS = Path(__file__).parent / "pages" / "components"
 ICON = (DRAWINGS / "icon.svg").read_text(encoding="utf-8")

@@ -11,8 +11,8 @@ from collections.abc import Sequence
 
 import click
 
-from commands import documents, questions, tables, upkeep
-from commands.frame import (
+from pincite.commands import documents, questions, tables, upkeep
+from pincite.commands.frame import (
     ANSWERED,
     FAILED,
     FLAGGED,
@@ -24,8 +24,8 @@ from commands.frame import (
     tell,
     working_settings,
 )
-from core import __version__
-from core.domain.errors import PinciteError
+from pincite.core import __version__
+from pincite.core.domain.errors import PinciteError
 
 __all__ = ["ANSWERED", "FAILED", "FLAGGED", "INTERRUPTED", "USAGE", "main"]
 DEFAULT_PORT = 8501
@@ -52,8 +52,8 @@ def pincite(context: click.Context, port: int, no_browser: bool, window: bool) -
     if context.invoked_subcommand is None:
         settings = working_settings()
         os.environ["PINCITE_DATA_DIR"] = str(settings.data_dir)
-        from app import app
-        from serve import open_app
+        from pincite.app import app
+        from pincite.serve import open_app
 
         open_app(app, settings, port=port, headless=no_browser, window=window)
     return ANSWERED
@@ -62,7 +62,7 @@ def pincite(context: click.Context, port: int, no_browser: bool, window: bool) -
 @pincite.command(cls=Command)
 def passphrase() -> int:
     """Set the passphrase that lets other machines in (read from the terminal or from stdin)."""
-    from web.passphrase import Passphrase
+    from pincite.web.passphrase import Passphrase
 
     settings = working_settings()
     if sys.stdin.isatty():

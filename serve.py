@@ -21,13 +21,13 @@ from streamlit.runtime.pages_manager import PagesManager
 from streamlit.web import bootstrap
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from core.domain.errors import PinciteError, SettingsError, StorageError
-from core.domain.settings import PACKAGE_ROOT, Settings, load_settings
-from core.domain.writing import NOT_OURS, write_whole
-from core.text.plain import shown
-from web.door import TOKEN, Door, is_loopback
-from web.passphrase import Passphrase
-from web.window import app_window, installed_browser, profile_of
+from pincite.core.domain.errors import PinciteError, SettingsError, StorageError
+from pincite.core.domain.settings import PACKAGE_ROOT, Settings, load_settings
+from pincite.core.domain.writing import NOT_OURS, write_whole
+from pincite.core.text.plain import shown
+from pincite.web.door import TOKEN, Door, is_loopback
+from pincite.web.passphrase import Passphrase
+from pincite.web.window import app_window, installed_browser, profile_of
 
 # Until st.navigation has run once in a process, Streamlit takes the folder pages/ beside the main script for its older
 # kind of multipage app, and an address such as /documents would open without the frame.
@@ -89,7 +89,7 @@ async def serving(_: st.App) -> AsyncIterator[None]:
 
 def open_library() -> None:
     """Open what all pages share before anyone asks for a page: ingest goes on where an earlier run was ended."""
-    from pages.components.facade import pincite
+    from pincite.pages.components.facade import pincite
 
     with suppress(PinciteError):  # the first page will tell
         pincite()

@@ -19,14 +19,14 @@ from pypdf import PdfReader, PdfWriter
 from pypdf.generic import ArrayObject, FloatObject, NameObject
 from pypdfium2 import PdfDocument
 
-from core.documents.reader import ProcessReader
-from core.domain.documents import Page, PageStatus
-from core.domain.errors import DocumentError
-from core.domain.ports import PageReader, PdfInfo
-from core.domain.settings import Settings
-from core.domain.turns import now
-from core.export.binder import MANIFEST, SEAL, bind, sealed
-from core.export.manifest import (
+from pincite.core.documents.reader import ProcessReader
+from pincite.core.domain.documents import Page, PageStatus
+from pincite.core.domain.errors import DocumentError
+from pincite.core.domain.ports import PageReader, PdfInfo
+from pincite.core.domain.settings import Settings
+from pincite.core.domain.turns import now
+from pincite.core.export.binder import MANIFEST, SEAL, bind, sealed
+from pincite.core.export.manifest import (
     Exhibit,
     Exhibits,
     Manifest,
@@ -37,8 +37,8 @@ from core.export.manifest import (
     ToldPart,
     from_manifest,
 )
-from core.export.proof import prove
-from core.store.library import sha256_of
+from pincite.core.export.proof import prove
+from pincite.core.store.library import sha256_of
 
 SHORTEST, LONGEST = 30, 300
 LEAST_TEXT, CITED_OF_A_PAGE = 200, 3

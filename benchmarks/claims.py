@@ -15,19 +15,19 @@ from typing import Any
 
 from sklearn.metrics import roc_auc_score
 
-from core.domain.answers import ClaimStatus, Verdict
-from core.domain.documents import Passage
-from core.domain.ports import ChatModel
-from core.domain.search import Evidence
-from core.domain.settings import load_settings
-from core.judge.citations import cite, read_typed
-from core.judge.critique import CRITIC_SCHEMA, critic_question, read_critique, weigh
-from core.judge.verdict import verdict_of
-from core.models.registry import choose_engine
-from core.text.checker import installed_checker
-from core.text.orders import orders_in
-from core.text.prompts import PROMPTS
-from core.text.terms import content_terms
+from pincite.core.domain.answers import ClaimStatus, Verdict
+from pincite.core.domain.documents import Passage
+from pincite.core.domain.ports import ChatModel
+from pincite.core.domain.search import Evidence
+from pincite.core.domain.settings import load_settings
+from pincite.core.judge.citations import cite, read_typed
+from pincite.core.judge.critique import CRITIC_SCHEMA, critic_question, read_critique, weigh
+from pincite.core.judge.verdict import verdict_of
+from pincite.core.models.registry import choose_engine
+from pincite.core.text.checker import installed_checker
+from pincite.core.text.orders import orders_in
+from pincite.core.text.prompts import PROMPTS
+from pincite.core.text.terms import content_terms
 
 REPORTED = (ClaimStatus.CONTRADICTED, ClaimStatus.UNSUPPORTED)
 Row = Mapping[str, Any]

@@ -13,11 +13,11 @@ from pathlib import Path
 import numpy as np
 import platformdirs
 
-from core.domain.documents import Document
-from core.domain.ports import Vectors
-from core.domain.settings import Settings
-from core.search.retriever import Retriever
-from core.services.bootstrap import Pincite, open_pincite
+from pincite.core.domain.documents import Document
+from pincite.core.domain.ports import Vectors
+from pincite.core.domain.settings import Settings
+from pincite.core.search.retriever import Retriever
+from pincite.core.services.bootstrap import Pincite, open_pincite
 
 POLL_SECONDS = 20.0
 EMBED_AT_ONCE = 1000

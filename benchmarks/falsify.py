@@ -18,14 +18,14 @@ from typing import Any
 
 from benchmarks.invented import MONTHS, SPELLED, invented
 from benchmarks.restated import restatements
-from core.documents.passages import split_pages
-from core.documents.reader import ProcessReader
-from core.domain.answers import AnswerPart, ClaimStatus
-from core.domain.documents import Passage
-from core.domain.settings import Settings
-from core.judge.claims import is_claim
-from core.judge.judge import judge_answer
-from core.text.sentences import split_sentences
+from pincite.core.documents.passages import split_pages
+from pincite.core.documents.reader import ProcessReader
+from pincite.core.domain.answers import AnswerPart, ClaimStatus
+from pincite.core.domain.documents import Passage
+from pincite.core.domain.settings import Settings
+from pincite.core.judge.claims import is_claim
+from pincite.core.judge.judge import judge_answer
+from pincite.core.text.sentences import split_sentences
 
 SAMPLES = Path(__file__).parents[1] / "data" / "samples"
 WRITTEN_DOCUMENTS = 40

@@ -9,7 +9,7 @@ import time
 from typing import Any
 
 import benchmarks.attacks
-from core.domain.settings import PACKAGE_ROOT
+from pincite.core.domain.settings import PACKAGE_ROOT
 
 MINUTES = 20.0
 SHARES = {"kills": 7, "damages": 2, "disk_full": 1, "hostile_server": 2, "patterns": 3, "processes": 2, "sessions": 3}

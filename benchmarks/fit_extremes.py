@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.tables import Asked, read_questions, said
-from core.figures.extremes import KINDS, Column, ExtremeWeights, asked_column
+from pincite.core.figures.extremes import KINDS, Column, ExtremeWeights, asked_column
 
 OUTPUT = Path(__file__).parents[1] / "core" / "figures" / "extremes.json"
 SOURCE = "wtq"

@@ -16,10 +16,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from core.domain.ports import Embedder
-from core.models.e5 import E5Embedder
-from core.models.minilm import MiniLmEmbedder
-from core.search.rankings import SPREADS
+from pincite.core.domain.ports import Embedder
+from pincite.core.models.e5 import E5Embedder
+from pincite.core.models.minilm import MiniLmEmbedder
+from pincite.core.search.rankings import SPREADS
 
 FILES = ("reading.jsonl.gz", "reading.contracts.jsonl.gz", "reading.languages.jsonl.gz")
 LOST, TAKEN = 1.0, 2.0

@@ -26,13 +26,13 @@ from benchmarks.corpus import Corpus, open_corpus
 from benchmarks.grading import grade
 from benchmarks.measures import Question, mean, read_questions
 from benchmarks.training_folder import ONE_DOCUMENT
-from core.domain.logistic import LogisticModel
-from core.judge.confidence import calibration_error, reliability, threshold_effects
-from core.models.quoting import LEAST_ANSWERED
-from core.models.selection import Measured, Models, Scored, Skill, measure_answer, measure_units, reader_of
-from core.search.plan import plan_question
-from core.text.questions import asks_for_a_fact, is_english
-from core.text.terms import content_terms, words
+from pincite.core.domain.logistic import LogisticModel
+from pincite.core.judge.confidence import calibration_error, reliability, threshold_effects
+from pincite.core.models.quoting import LEAST_ANSWERED
+from pincite.core.models.selection import Measured, Models, Scored, Skill, measure_answer, measure_units, reader_of
+from pincite.core.search.plan import plan_question
+from pincite.core.text.questions import asks_for_a_fact, is_english
+from pincite.core.text.terms import content_terms, words
 
 Matrix = NDArray[np.float64]
 _SPACELESS = re.compile(r"[\u0e00-\u0e7f\u3040-\u30ff\u4e00-\u9fff]")
@@ -95,7 +95,7 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
     samples = {skill: samples_of(folder, skill) for skill, folder in folders.items() if options.only in (None, skill)}
     if english := samples.get(Skill.ENGLISH):
         samples[Skill.UNREAD] = [_unread(one) for one in english if not one.ordinary]
-    written = json.loads(files("core.models").joinpath("quoting.json").read_text(encoding="utf-8"))
+    written = json.loads(files("pincite.core.models").joinpath("quoting.json").read_text(encoding="utf-8"))
     report = written["measured"]
     for skill, own in samples.items():
         report[skill.value] = left_out(own)

@@ -24,10 +24,10 @@ from sklearn.model_selection import LeaveOneGroupOut, StratifiedKFold
 from benchmarks.fit_quoting import ORDINARY, YES_NO
 from benchmarks.measures import read_questions
 from benchmarks.reader.examples import OF_OUR_OWN
-from core.models.utterances import COMPARISON, LEANS, Changes, Wish
-from core.models.utterances import described as measures
-from core.search.follow_up import LEANS as LEANING
-from core.text.sentences import split_sentences
+from pincite.core.models.utterances import COMPARISON, LEANS, Changes, Wish
+from pincite.core.models.utterances import described as measures
+from pincite.core.search.follow_up import LEANS as LEANING
+from pincite.core.text.sentences import split_sentences
 
 OPEN_QUESTIONS = {
     "reading.jsonl.gz": 350,

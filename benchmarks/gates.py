@@ -24,14 +24,14 @@ from sklearn.metrics import roc_auc_score
 
 from benchmarks.measures import mean
 from benchmarks.tables import SOURCES, Asked, fit, said, table_of
-from core.domain.logistic import LogisticModel
-from core.domain.tables import Table
-from core.figures.answers import ADDRESSED_WORDS, ranked_figures, stated_words, told_of
-from core.figures.cells import Weights, finding, shipped_weights
-from core.figures.computing import computed
-from core.figures.gates import FEATURES, OPERANDS, Gates, kind_words
-from core.text.numbers import printed_figure
-from core.text.stating import compute
+from pincite.core.domain.logistic import LogisticModel
+from pincite.core.domain.tables import Table
+from pincite.core.figures.answers import ADDRESSED_WORDS, ranked_figures, stated_words, told_of
+from pincite.core.figures.cells import Weights, finding, shipped_weights
+from pincite.core.figures.computing import computed
+from pincite.core.figures.gates import FEATURES, OPERANDS, Gates, kind_words
+from pincite.core.text.numbers import printed_figure
+from pincite.core.text.stating import compute
 
 SHIPPED = ("tatqa", "wtq")
 FOLDS = 5

@@ -18,10 +18,10 @@ from enum import StrEnum
 from dateutil import parser as dates
 
 from benchmarks.stated import Asked, agree, asked_of, figures, is_year, states
-from core.text.numbers import MEASURES, Quantity, quantities
-from core.text.quotations import NormalizedText
-from core.text.sentences import split_sentences
-from core.text.terms import content_terms, words
+from pincite.core.text.numbers import MEASURES, Quantity, quantities
+from pincite.core.text.quotations import NormalizedText
+from pincite.core.text.sentences import split_sentences
+from pincite.core.text.terms import content_terms, words
 
 LEAST_F1 = 0.6
 LONGEST_HEADLINE = 60

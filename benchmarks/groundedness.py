@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.metrics import roc_auc_score
 
-from core.judge.confidence import calibration_error, threshold_effect
-from core.judge.judge import judge_answer
-from core.text.terms import content_terms
+from pincite.core.judge.confidence import calibration_error, threshold_effect
+from pincite.core.judge.judge import judge_answer
+from pincite.core.text.terms import content_terms
 
 THRESHOLD = 0.65
 """The review threshold that ships: answers less confident than this are flagged."""

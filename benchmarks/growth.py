@@ -16,18 +16,18 @@ import numpy as np
 from benchmarks.corpus import Corpus, open_corpus
 from benchmarks.measures import Question, quantile, read_questions, select
 from benchmarks.retrieval import search_all
-from core.domain.documents import Document, Page, Passage, embedded_text, embedding_key
-from core.domain.ports import PdfInfo, Vectors
-from core.domain.settings import Settings
-from core.models.registry import make_embedder
-from core.models.rerank import BuiltInReranker
-from core.search.retriever import Retriever
-from core.store.database import Database
-from core.store.indexes import Indexes
-from core.store.keywords import Fts5Index
-from core.store.library import Library
-from core.store.shelf import Shelf
-from core.store.vectors import StoredVectors
+from pincite.core.domain.documents import Document, Page, Passage, embedded_text, embedding_key
+from pincite.core.domain.ports import PdfInfo, Vectors
+from pincite.core.domain.settings import Settings
+from pincite.core.models.registry import make_embedder
+from pincite.core.models.rerank import BuiltInReranker
+from pincite.core.search.retriever import Retriever
+from pincite.core.store.database import Database
+from pincite.core.store.indexes import Indexes
+from pincite.core.store.keywords import Fts5Index
+from pincite.core.store.library import Library
+from pincite.core.store.shelf import Shelf
+from pincite.core.store.vectors import StoredVectors
 
 TURN = 0.02
 """Standard deviation of what is added to each number of a copy's unit vector."""

@@ -18,10 +18,10 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
-from core.documents.formats.pdf.garbling import garbling
-from core.documents.reader import ProcessReader
-from core.domain.documents import Page, PageStatus
-from core.domain.errors import (
+from pincite.core.documents.formats.pdf.garbling import garbling
+from pincite.core.documents.reader import ProcessReader
+from pincite.core.domain.documents import Page, PageStatus
+from pincite.core.domain.errors import (
     DocumentError,
     EmptyFileError,
     NotAPdfError,
@@ -30,7 +30,7 @@ from core.domain.errors import (
     TooLargeError,
     UnreadablePdfError,
 )
-from core.domain.settings import Settings
+from pincite.core.domain.settings import Settings
 
 HANG_SECONDS = 30.0
 LEAST_RECALL = 0.8

@@ -11,12 +11,12 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from core.documents.read_back import read_back
-from core.documents.reader import ProcessReader
-from core.domain.answers import Likeness
-from core.domain.documents import Page, hidden_summary
-from core.domain.errors import DocumentError
-from core.domain.settings import Settings
+from pincite.core.documents.read_back import read_back
+from pincite.core.documents.reader import ProcessReader
+from pincite.core.domain.answers import Likeness
+from pincite.core.domain.documents import Page, hidden_summary
+from pincite.core.domain.errors import DocumentError
+from pincite.core.domain.settings import Settings
 from tests.support.hidden_pdfs import HONEST, Made, attacks, changed_maps, honest
 from tests.support.hidden_words import honest_words, word_attacks
 

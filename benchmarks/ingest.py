@@ -19,21 +19,21 @@ from typing import Any
 
 import pypdfium2
 
-from core.documents.metadata import describe
-from core.documents.reader import ProcessReader
-from core.domain.documents import Page, Passage, embedded_text
-from core.domain.errors import DocumentError
-from core.domain.ports import Embedder
-from core.domain.settings import Settings
-from core.ingest.pipeline import Ingest
-from core.ingest.stages import Stores
-from core.models.registry import make_embedder
-from core.store.database import Database
-from core.store.indexes import Indexes, PendingPassages
-from core.store.jobs import Jobs
-from core.store.keywords import Fts5Index
-from core.store.library import Library
-from core.store.shelf import Shelf
+from pincite.core.documents.metadata import describe
+from pincite.core.documents.reader import ProcessReader
+from pincite.core.domain.documents import Page, Passage, embedded_text
+from pincite.core.domain.errors import DocumentError
+from pincite.core.domain.ports import Embedder
+from pincite.core.domain.settings import Settings
+from pincite.core.ingest.pipeline import Ingest
+from pincite.core.ingest.stages import Stores
+from pincite.core.models.registry import make_embedder
+from pincite.core.store.database import Database
+from pincite.core.store.indexes import Indexes, PendingPassages
+from pincite.core.store.jobs import Jobs
+from pincite.core.store.keywords import Fts5Index
+from pincite.core.store.library import Library
+from pincite.core.store.shelf import Shelf
 
 SAMPLE_SECONDS = 0.1
 _PAGE_MIB = os.sysconf("SC_PAGE_SIZE") / 2**20

@@ -3,8 +3,8 @@
 import random
 from collections.abc import Sequence
 
-from core.documents.passages import split_pages
-from core.domain.documents import Page, PageStatus, Passage
+from pincite.core.documents.passages import split_pages
+from pincite.core.domain.documents import Page, PageStatus, Passage
 
 SPELLED = "two three four five six seven eight nine ten twelve fifteen twenty thirty sixty ninety".split()
 MONTHS = "January February March April May June July August September October November December".split()

@@ -11,11 +11,11 @@ from benchmarks.grading import grade, read_reference
 from benchmarks.measures import Question, bootstrap_interval
 from benchmarks.prose_grading import grade_prose
 from benchmarks.selective import coverage_at_risk, risk_coverage_area
-from core.judge.confidence import calibration_error
-from core.models.relevant import MAX_PASSAGES
-from core.text.numbers import quantities, same, stated_scales
-from core.text.quotations import NormalizedText
-from core.text.sentences import split_sentences
+from pincite.core.judge.confidence import calibration_error
+from pincite.core.models.relevant import MAX_PASSAGES
+from pincite.core.text.numbers import quantities, same, stated_scales
+from pincite.core.text.quotations import NormalizedText
+from pincite.core.text.sentences import split_sentences
 
 UNANSWERABLE = "unanswerable"
 RISK = 0.1

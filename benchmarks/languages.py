@@ -21,9 +21,9 @@ from benchmarks.answers import answer_one
 from benchmarks.corpus import Corpus, cache_root, open_corpus
 from benchmarks.measures import Question, mean, recall
 from benchmarks.retrieval import search_one
-from core.domain.errors import PinciteError
-from core.graph.build import build_graph
-from core.models.registry import QUOTING, choose_engine
+from pincite.core.domain.errors import PinciteError
+from pincite.core.graph.build import build_graph
+from pincite.core.models.registry import QUOTING, choose_engine
 
 FACTS = Path(__file__).with_name("facts")
 ENGLISH = "en"

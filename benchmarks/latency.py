@@ -18,12 +18,12 @@ from unittest.mock import patch
 import ollama
 
 from benchmarks.measures import quantile
-from core.domain.ports import AnswerRequest
-from core.domain.settings import PACKAGE_ROOT, Settings
-from core.models.ollama import OllamaChat, host_of
-from core.models.prompts import messages_for
-from core.models.served import ANSWER_TOKENS
-from core.services.bootstrap import Pincite, open_pincite
+from pincite.core.domain.ports import AnswerRequest
+from pincite.core.domain.settings import PACKAGE_ROOT, Settings
+from pincite.core.models.ollama import OllamaChat, host_of
+from pincite.core.models.prompts import messages_for
+from pincite.core.models.served import ANSWER_TOKENS
+from pincite.core.services.bootstrap import Pincite, open_pincite
 
 QUESTIONS = (
     "What is the penalty for late payment?",
@@ -87,7 +87,7 @@ def _beside(app: Pincite, model: str, questions: Sequence[str]) -> Iterator[Time
                 return sent[-1]
 
             _made_ready(chat, way)
-            with patch("core.models.served.messages_for", noted):
+            with patch("pincite.core.models.served.messages_for", noted):
                 seconds = _ask(app, question)
             if sent:
                 _made_ready(chat, way)

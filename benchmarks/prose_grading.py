@@ -19,9 +19,9 @@ from benchmarks.grading import (
     stands,
 )
 from benchmarks.stated import FALLING, asked_of, figures, is_year, states
-from core.judge.claims import declines
-from core.text.sentences import split_sentences
-from core.text.terms import content_terms
+from pincite.core.judge.claims import declines
+from pincite.core.text.sentences import split_sentences
+from pincite.core.text.terms import content_terms
 
 LEAST_TERMS = 0.45
 """Of what a phrase adds to the question, prose that says the same in its own words holds so much."""

@@ -1,13 +1,13 @@
 """Which figures a text states, and whether one of them is a reference's: within 1 %, whatever scale it is written in.
 
-What is read as a figure, with which unit and scale, `core.text.numbers` says.
+What is read as a figure, with which unit and scale, `pincite.core.text.numbers` says.
 """
 
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from core.text.numbers import Quantity, quantities, stated_measure
+from pincite.core.text.numbers import Quantity, quantities, stated_measure
 
 TOLERANCE = 0.01
 MOST_RIVALS = 3

@@ -20,12 +20,12 @@ from scipy.optimize import minimize
 from scipy.sparse import csr_matrix
 
 from benchmarks.measures import mean
-from core.documents.grids import read_grid
-from core.domain.tables import Cell, Table
-from core.figures.agreement import KINDS, NAMES, Matrix, Question, measure
-from core.figures.cells import FoundCell, Weights, finding, rank
-from core.text.numbers import printed_figure
-from core.text.terms import words
+from pincite.core.documents.grids import read_grid
+from pincite.core.domain.tables import Cell, Table
+from pincite.core.figures.agreement import KINDS, NAMES, Matrix, Question, measure
+from pincite.core.figures.cells import FoundCell, Weights, finding, rank
+from pincite.core.text.numbers import printed_figure
+from pincite.core.text.terms import words
 
 SOURCES = {"aitqa": ("aitqa",), "tatqa": ("tatqa-dev", "tatqa-test"), "wtq": ("wtq-train", "wtq-test")}
 MAY_SHIP = ("tatqa", "wtq")

@@ -25,10 +25,10 @@ from sklearn.metrics import roc_auc_score
 from benchmarks.checker import examples
 from benchmarks.checker.examples import Example, Row
 from benchmarks.train_reader import batches
-from core.text.e5_file import FILE as E5_FILE
-from core.text.e5_file import WIDTH, E5File
-from core.text.installed import verified_file
-from core.text.networks import open_session
+from pincite.core.text.e5_file import FILE as E5_FILE
+from pincite.core.text.e5_file import WIDTH, E5File
+from pincite.core.text.installed import verified_file
+from pincite.core.text.networks import open_session
 
 if TYPE_CHECKING:
     import torch

@@ -20,11 +20,11 @@ from sklearn.metrics import roc_auc_score
 
 from benchmarks.reader import examples
 from benchmarks.reader.examples import Example, Wording
-from core.models.minilm import MODEL_FILE
-from core.models.reader import Network, english_network, languages_network, likeliest
-from core.text.e5_file import FILE as E5_FILE
-from core.text.e5_file import E5File
-from core.text.installed import verified_file
+from pincite.core.models.minilm import MODEL_FILE
+from pincite.core.models.reader import Network, english_network, languages_network, likeliest
+from pincite.core.text.e5_file import FILE as E5_FILE
+from pincite.core.text.e5_file import E5File
+from pincite.core.text.installed import verified_file
 
 if TYPE_CHECKING:
     import torch

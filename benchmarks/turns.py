@@ -20,23 +20,23 @@ from sklearn.metrics import roc_auc_score
 from benchmarks.baselines import Bm25
 from benchmarks.corpus import cache_directory
 from benchmarks.measures import DEPTHS, mean, ndcg, recall
-from core.documents.passages import split_pages
-from core.domain.answers import lists_passages
-from core.domain.documents import Block, BlockKind, Document, Page, PageKey, PageStatus
-from core.domain.ports import ChatModel, PdfInfo
-from core.domain.search import Intent, SearchPlan, SearchResult
-from core.domain.settings import Settings
-from core.domain.turns import Exchange, TraceStep
-from core.graph.context import TurnContext
-from core.graph.nodes.retriever import retriever
-from core.graph.nodes.rewriter import rewriter
-from core.graph.nodes.router import router
-from core.graph.state import TurnState
-from core.models.quoting import chance_of_answer
-from core.models.registry import choose_engine
-from core.search.plan import plan_question
-from core.services.bootstrap import Pincite, open_pincite
-from core.store.shelf import Shelf
+from pincite.core.documents.passages import split_pages
+from pincite.core.domain.answers import lists_passages
+from pincite.core.domain.documents import Block, BlockKind, Document, Page, PageKey, PageStatus
+from pincite.core.domain.ports import ChatModel, PdfInfo
+from pincite.core.domain.search import Intent, SearchPlan, SearchResult
+from pincite.core.domain.settings import Settings
+from pincite.core.domain.turns import Exchange, TraceStep
+from pincite.core.graph.context import TurnContext
+from pincite.core.graph.nodes.retriever import retriever
+from pincite.core.graph.nodes.rewriter import rewriter
+from pincite.core.graph.nodes.router import router
+from pincite.core.graph.state import TurnState
+from pincite.core.models.quoting import chance_of_answer
+from pincite.core.models.registry import choose_engine
+from pincite.core.search.plan import plan_question
+from pincite.core.services.bootstrap import Pincite, open_pincite
+from pincite.core.store.shelf import Shelf
 
 EMBED_AT_ONCE = 256
 _POSITION = re.compile(r"-(\d+)-\d+$")

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 
 import click
 
-from commands.frame import ANSWERED, Command, complain, opened, plural, settings_here, tell, working_settings
-from core.domain.errors import CollectionError, DocumentError, PasswordNeededError
+from pincite.commands.frame import ANSWERED, Command, complain, opened, plural, settings_here, tell, working_settings
+from pincite.core.domain.errors import CollectionError, DocumentError, PasswordNeededError
 
 if TYPE_CHECKING:
-    from core.domain.documents import Collection
-    from core.services.bootstrap import Pincite
-    from core.services.looking import Look
+    from pincite.core.domain.documents import Collection
+    from pincite.core.services.bootstrap import Pincite
+    from pincite.core.services.looking import Look
 
 password_option = click.option(
     "--password", metavar="PASSWORD", help="Password for the PDFs, if they need one; not stored."
@@ -62,7 +62,7 @@ def add(files: tuple[Path, ...], collection_name: str | None, password: str | No
 
 def add_one(pincite: "Pincite", path: Path, password: str | None) -> str:
     """Return the document's id. Raises DocumentError."""
-    from core.domain.documents import DocumentStatus
+    from pincite.core.domain.documents import DocumentStatus
 
     if not path.is_file():
         stored = any(document.name == str(path) for document in pincite.library.list())
@@ -85,7 +85,7 @@ def add_one(pincite: "Pincite", path: Path, password: str | None) -> str:
 
 
 def _tell_outcome(pincite: "Pincite", document_id: str) -> int:
-    from core.domain.documents import DocumentStatus
+    from pincite.core.domain.documents import DocumentStatus
 
     document = pincite.library.get(document_id)
     if document.status in (DocumentStatus.FAILED, DocumentStatus.CANCELLED):
@@ -114,7 +114,7 @@ def retry(name: str) -> int:
 @collection_option("List only the documents of this collection.")
 def list_documents(collection_name: str | None) -> int:
     """List the documents."""
-    from core.services.looking import look_into
+    from pincite.core.services.looking import look_into
 
     with look_into(settings_here()) as look:
         documents = look.library.list()

@@ -7,17 +7,17 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 import click
 
-from core.text.plain import LogFormatter, shown
+from pincite.core.text.plain import LogFormatter, shown
 
 if TYPE_CHECKING:
-    from core.domain.settings import Settings
-    from core.services.bootstrap import Pincite
+    from pincite.core.domain.settings import Settings
+    from pincite.core.services.bootstrap import Pincite
 
 ANSWERED, FAILED, USAGE, FLAGGED, INTERRUPTED = 0, 1, 2, 3, 130
 LOG_BYTES = 1_000_000
 LONGEST_SUMMARY = 200
 """Characters of what the list of commands says of one."""
-LOGGERS = ("core", "web")
+LOGGERS = ("pincite",)
 _DATA_DIR = f"{__name__}.data_dir"
 
 
@@ -64,7 +64,7 @@ class EngineName(click.ParamType[str]):
         return f"[{'|'.join(self._names())}]"
 
     def _names(self) -> tuple[str, ...]:
-        from core.services.engines import Engines
+        from pincite.core.services.engines import Engines
 
         return Engines.names
 
@@ -90,14 +90,14 @@ def chosen_data_dir() -> Path | None:
 
 def settings_here() -> "Settings":
     """All settings, for a command that only looks. Raises SettingsError."""
-    from core.domain.settings import load_settings
+    from pincite.core.domain.settings import load_settings
 
     return load_settings(chosen_data_dir())
 
 
 def bare_settings() -> "Settings":
     """Only where the data is: for commands that must work where ``settings.json`` cannot be read."""
-    from core.domain.settings import Settings, find_data_dir
+    from pincite.core.domain.settings import Settings, find_data_dir
 
     return Settings(data_dir=find_data_dir(chosen_data_dir()))
 
@@ -106,8 +106,8 @@ def working_settings() -> "Settings":
     """All settings, for a command that works on the data; the log goes there. Raises SettingsError or StorageError."""
     from logging.handlers import RotatingFileHandler
 
-    from core.store.data_dir import check_ours
-    from core.store.private import keep_private
+    from pincite.core.store.data_dir import check_ours
+    from pincite.core.store.private import keep_private
 
     settings = settings_here()
     check_ours(settings)
@@ -129,6 +129,6 @@ def log_to(handler: Any) -> None:
 
 
 def opened(settings: "Settings") -> "closing[Pincite]":
-    from core.services.bootstrap import open_pincite
+    from pincite.core.services.bootstrap import open_pincite
 
     return closing(open_pincite(settings, at_work=False))

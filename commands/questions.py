@@ -7,14 +7,24 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from commands.documents import add_one, collection_named, collection_option, password_option
-from commands.frame import ANSWERED, FAILED, FLAGGED, Command, EngineName, complain, opened, tell, working_settings
+from pincite.commands.documents import add_one, collection_named, collection_option, password_option
+from pincite.commands.frame import (
+    ANSWERED,
+    FAILED,
+    FLAGGED,
+    Command,
+    EngineName,
+    complain,
+    opened,
+    tell,
+    working_settings,
+)
 
 if TYPE_CHECKING:
-    from core.domain.answers import AnswerPart, Citation, Verdict
-    from core.domain.settings import Settings
-    from core.domain.turns import Session, Turn
-    from core.services.bootstrap import Pincite
+    from pincite.core.domain.answers import AnswerPart, Citation, Verdict
+    from pincite.core.domain.settings import Settings
+    from pincite.core.domain.turns import Session, Turn
+    from pincite.core.services.bootstrap import Pincite
 
 
 def engine_options(command: Callable[..., int]) -> Callable[..., int]:
@@ -89,7 +99,7 @@ def _engine_settings(engine: str | None, model: str | None) -> "Settings":
     settings = working_settings().but(**chosen)
     named = engine if engine not in (None, "auto") else "ollama" if model else "quoting"
     if named != "quoting":
-        from core.models.registry import choose_engine
+        from pincite.core.models.registry import choose_engine
 
         choose_engine(settings, named)
     return settings
@@ -114,8 +124,8 @@ def _run_turn(pincite: "Pincite", session: "Session", question: str, document_id
 
 
 def _tell_turn(turn: "Turn", *, as_json: bool) -> int:
-    from core.domain.keys import in_words
-    from core.domain.turns import TurnStatus
+    from pincite.core.domain.keys import in_words
+    from pincite.core.domain.turns import TurnStatus
 
     if turn.status not in (TurnStatus.ANSWERED, TurnStatus.REVIEWED, TurnStatus.FLAGGED):
         unstored = "The answer could not be stored. Check that the disk has space, then ask again."
@@ -128,8 +138,8 @@ def _tell_turn(turn: "Turn", *, as_json: bool) -> int:
 
 def turn_as_json(turn: "Turn") -> dict[str, Any]:
     """What ``pincite ask --json`` prints; the keys are explained in docs/command-line.md."""
-    from core.domain.codec import to_plain
-    from core.domain.turns import Tier, TurnStatus
+    from pincite.core.domain.codec import to_plain
+    from pincite.core.domain.turns import Tier, TurnStatus
 
     parts = [part for part in turn.parts if part.text.strip()]
     return {
@@ -162,7 +172,7 @@ def turn_as_json(turn: "Turn") -> dict[str, Any]:
 
 def _evidence_shown(turn: "Turn") -> Iterator[dict[str, str]]:
     """Yield the passages that are listed instead of an answer, as they are shown."""
-    from core.domain.answers import Form, listed_passages
+    from pincite.core.domain.answers import Form, listed_passages
 
     items = {item.number: item for item in turn.evidence}
     for one in listed_passages(turn.final_parts) if turn.form is Form.EVIDENCE else ():
@@ -172,8 +182,8 @@ def _evidence_shown(turn: "Turn") -> Iterator[dict[str, str]]:
 
 
 def _part_as_json(part: "AnswerPart") -> dict[str, Any]:
-    from core.text.charting import chart_of
-    from core.text.stating import formula
+    from pincite.core.text.charting import chart_of
+    from pincite.core.text.stating import formula
 
     told: dict[str, Any] = {"text": part.text, "kind": part.kind, "citations": list(part.numbers)}
     chart = None if part.computation else chart_of(part.figures)
@@ -186,8 +196,8 @@ def turn_as_text(turn: "Turn") -> str:
 
     The answer is indented, and only what Pincite says begins a line: nothing in an answer looks like it.
     """
-    from core.domain.answers import Form
-    from core.domain.turns import Tier, TurnStatus, to_check
+    from pincite.core.domain.answers import Form
+    from pincite.core.domain.turns import Tier, TurnStatus, to_check
 
     flagged = turn.status is TurnStatus.FLAGGED
     parts = [
@@ -214,7 +224,7 @@ def _flat(text: str) -> str:
 
 
 def _source(citation: "Citation") -> str:
-    from core.domain.answers import Likeness
+    from pincite.core.domain.answers import Likeness
 
     place = str(citation.page_index + 1)
     position = "" if citation.page_label == place else f" (page {place} of the file)"
@@ -253,8 +263,8 @@ def export(file: Path, title: str | None, reviewed: bool, style: str | None, nam
 
     FILE must not exist yet; its extension sets the format. `pincite verify FILE` checks a binder or JSON file.
     """
-    from core.domain.turns import ReviewDecision
-    from core.services.exports import ExportForm
+    from pincite.core.domain.turns import ReviewDecision
+    from pincite.core.services.exports import ExportForm
 
     endings = [".pdf"] if name else list(ExportForm)
     if file.suffix.lower() not in endings:

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from commands.documents import name_argument
-from commands.frame import ANSWERED, Command, complain, plural, settings_here, tell
+from pincite.commands.documents import name_argument
+from pincite.commands.frame import ANSWERED, Command, complain, plural, settings_here, tell
 
 if TYPE_CHECKING:
-    from core.domain.tables import Cell, Table
+    from pincite.core.domain.tables import Cell, Table
 
 _COLUMNS = (
     *("table", "page_label", "page_position", "row", "column", "columns", "is_head", "row_label", "column_label"),
@@ -31,7 +31,7 @@ def tables(name: str, form: str | None) -> int:
 
     NAME is its name or id.
     """
-    from core.services.looking import look_into
+    from pincite.core.services.looking import look_into
 
     with look_into(settings_here()) as look:
         document = look.library.find(name)

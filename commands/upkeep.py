@@ -9,8 +9,18 @@ from pathlib import Path
 
 import click
 
-from commands.frame import ANSWERED, FAILED, Command, bare_settings, complain, log_to, plural, settings_here, tell
-from core import __version__
+from pincite.commands.frame import (
+    ANSWERED,
+    FAILED,
+    Command,
+    bare_settings,
+    complain,
+    log_to,
+    plural,
+    settings_here,
+    tell,
+)
+from pincite.core import __version__
 
 SOUND = "Everything is as it should be."
 
@@ -18,7 +28,7 @@ SOUND = "Everything is as it should be."
 @click.command(cls=Command)
 def doctor() -> int:
     """Show what works, what does not, and what to do about it."""
-    from core.services.looking import look_into
+    from pincite.core.services.looking import look_into
 
     with look_into(settings_here()) as look:
         checks, storage = look.health.checks(), look.health.storage()
@@ -43,7 +53,7 @@ def verify(files: tuple[Path, ...], as_json: bool) -> int:
     """
     if files:
         return _prove(files[0], files[1:], as_json=as_json)
-    from core.store.upkeep.verify import verify
+    from pincite.core.store.upkeep.verify import verify
 
     found = list(verify(bare_settings()))
     if as_json:
@@ -59,9 +69,9 @@ def verify(files: tuple[Path, ...], as_json: bool) -> int:
 
 
 def _prove(binder: Path, sources: tuple[Path, ...], *, as_json: bool) -> int:
-    from core.documents.reader import ProcessReader
-    from core.domain.settings import Settings
-    from core.export.proof import prove
+    from pincite.core.documents.reader import ProcessReader
+    from pincite.core.domain.settings import Settings
+    from pincite.core.export.proof import prove
 
     for file in (binder, *sources):
         if not file.is_file():
@@ -80,10 +90,10 @@ def _prove(binder: Path, sources: tuple[Path, ...], *, as_json: bool) -> int:
 @click.command(cls=Command)
 def repair() -> int:
     """Fix what verify finds, using what is kept; anything replaced is moved aside."""
-    from core.domain.settings import load_settings
-    from core.services.bootstrap import open_pincite
-    from core.store.upkeep.repair import Repair, go_on
-    from core.store.upkeep.verify import verify
+    from pincite.core.domain.settings import load_settings
+    from pincite.core.services.bootstrap import open_pincite
+    from pincite.core.store.upkeep.repair import Repair, go_on
+    from pincite.core.store.upkeep.verify import verify
 
     log_to(logging.NullHandler())  # what is being mended is no place for a log
     settings = bare_settings()
@@ -113,7 +123,7 @@ def backup(file: Path) -> int:
 
     FILE must not exist yet.
     """
-    from core.store.upkeep.backup import backup
+    from pincite.core.store.upkeep.backup import backup
 
     done = backup(bare_settings(), file)
     tell(
@@ -129,7 +139,7 @@ def backup(file: Path) -> int:
 @click.argument("file", type=click.Path(path_type=Path))
 def restore(file: Path) -> int:
     """Restore a backup to a new or empty folder."""
-    from core.store.upkeep.backup import restore
+    from pincite.core.store.upkeep.backup import restore
 
     settings = bare_settings()
     done = restore(file, settings.data_dir)

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from core.services.bootstrap import Pincite
+from pincite.core.services.bootstrap import Pincite
 
 
 @dataclass(frozen=True, slots=True)

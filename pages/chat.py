@@ -5,25 +5,25 @@ from collections.abc import Sequence
 import streamlit as st
 from streamlit.typing import ChatInputValue
 
-from core.domain.documents import ENDINGS, Collection, Document, DocumentStatus
-from core.domain.search import Mode
-from core.domain.settings import PACKAGE_ROOT, variable_of
-from core.domain.turns import Session, Turn
-from core.services.bootstrap import Pincite
-from core.services.turns import Waiting
-from pages.components.collections import documents_of
-from pages.components.controls import button, offer_more, quiet, row, shown_of
-from pages.components.desk import draw_desk, follow_address
-from pages.components.facade import errors_told, show
-from pages.components.layout import BESIDE, CONVERSATION, FILES
-from pages.components.notes import draw_notes_button, draw_notes_panel
-from pages.components.page_view import NOTES, draw_page_panel, shown_page
-from pages.components.reranker import offer_reranker
-from pages.components.scope import add_to_scope, chosen_documents, draw_lost_scope, draw_scope, draw_sources
-from pages.components.sessions import draw_session_list, draw_session_menu, open_session
-from pages.components.turn import draw_actions, draw_answer, draw_live, draw_question
-from pages.components.uploads import ask_password, begin, draw_intake, draw_progress, intake, open_jobs, take_in
-from pages.components.words import count, escape, escape_lines, shorten
+from pincite.core.domain.documents import ENDINGS, Collection, Document, DocumentStatus
+from pincite.core.domain.search import Mode
+from pincite.core.domain.settings import PACKAGE_ROOT, variable_of
+from pincite.core.domain.turns import Session, Turn
+from pincite.core.services.bootstrap import Pincite
+from pincite.core.services.turns import Waiting
+from pincite.pages.components.collections import documents_of
+from pincite.pages.components.controls import button, offer_more, quiet, row, shown_of
+from pincite.pages.components.desk import draw_desk, follow_address
+from pincite.pages.components.facade import errors_told, show
+from pincite.pages.components.layout import BESIDE, CONVERSATION, FILES
+from pincite.pages.components.notes import draw_notes_button, draw_notes_panel
+from pincite.pages.components.page_view import NOTES, draw_page_panel, shown_page
+from pincite.pages.components.reranker import offer_reranker
+from pincite.pages.components.scope import add_to_scope, chosen_documents, draw_lost_scope, draw_scope, draw_sources
+from pincite.pages.components.sessions import draw_session_list, draw_session_menu, open_session
+from pincite.pages.components.turn import draw_actions, draw_answer, draw_live, draw_question
+from pincite.pages.components.uploads import ask_password, begin, draw_intake, draw_progress, intake, open_jobs, take_in
+from pincite.pages.components.words import count, escape, escape_lines, shorten
 
 SLOT = "chat_page"
 MODES = {Mode.AUTO: "Auto", Mode.DOCUMENTS: "Documents", Mode.CHAT: "Chat"}

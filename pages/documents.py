@@ -5,7 +5,7 @@ from contextlib import suppress
 
 import streamlit as st
 
-from core.domain.documents import (
+from pincite.core.domain.documents import (
     AMENDS,
     ENDINGS,
     REPLACES,
@@ -15,14 +15,14 @@ from core.domain.documents import (
     MetadataField,
     MetadataSource,
 )
-from core.domain.errors import UnknownDocumentError
-from core.domain.turns import TurnFilter
-from core.services.bootstrap import Pincite
-from pages.components.collections import documents_of, draw_collections
-from pages.components.controls import button, confirm_deletion, download, quiet, row
-from pages.components.facade import errors_told, show
-from pages.components.page_map import TROUBLED, draw_page_map, summary
-from pages.components.page_view import (
+from pincite.core.domain.errors import UnknownDocumentError
+from pincite.core.domain.turns import TurnFilter
+from pincite.core.services.bootstrap import Pincite
+from pincite.pages.components.collections import documents_of, draw_collections
+from pincite.pages.components.controls import button, confirm_deletion, download, quiet, row
+from pincite.pages.components.facade import errors_told, show
+from pincite.pages.components.page_map import TROUBLED, draw_page_map, summary
+from pincite.pages.components.page_view import (
     ShownPage,
     draw_file_button,
     draw_pager,
@@ -31,12 +31,12 @@ from pages.components.page_view import (
     show_page,
     shown_page,
 )
-from pages.components.receipts import draw_hidden, draw_orders, draw_troubles
-from pages.components.sessions import begin_with
-from pages.components.table import choose_pressed_row, follow_choices
-from pages.components.uploads import ask_password, draw_intake, draw_progress, intake, take_in
-from pages.components.words import count, escape, in_words, moment, parse_time, size, status_in_words
-from web.pictures import page_address
+from pincite.pages.components.receipts import draw_hidden, draw_orders, draw_troubles
+from pincite.pages.components.sessions import begin_with
+from pincite.pages.components.table import choose_pressed_row, follow_choices
+from pincite.pages.components.uploads import ask_password, draw_intake, draw_progress, intake, take_in
+from pincite.pages.components.words import count, escape, in_words, moment, parse_time, size, status_in_words
+from pincite.web.pictures import page_address
 
 SLOT = "documents_page"
 TABLE, SEVERAL = "documents", "several_documents"

@@ -5,20 +5,27 @@ from datetime import UTC, datetime, timedelta
 
 import streamlit as st
 
-from core.domain.answers import ClaimStatus
-from core.domain.errors import PinciteError
-from core.domain.turns import ReviewDecision, ReviewDraft, ReviewedLine, Turn, TurnFilter, TurnLine, TurnStatus
-from core.services.bootstrap import Pincite
-from pages.components import controls, deciding
-from pages.components.answer import answer_markdown, claim_line, draw_evaluation
-from pages.components.controls import button, icon_button, offer_more, quiet, row, shown_of
-from pages.components.facade import errors_told, safely, show
-from pages.components.layout import BAR, CASE, LAST_DECISION
-from pages.components.live_text import live_text_area
-from pages.components.page_view import cited_page, draw_chips, draw_pager, draw_picture, passages_found, shown_page
-from pages.components.table import choose_rows, follow_choice
-from pages.components.trace_view import draw_rows, evidence_rows
-from pages.components.words import count, escape, escape_lines, moment, parse_time, shorten
+from pincite.core.domain.answers import ClaimStatus
+from pincite.core.domain.errors import PinciteError
+from pincite.core.domain.turns import ReviewDecision, ReviewDraft, ReviewedLine, Turn, TurnFilter, TurnLine, TurnStatus
+from pincite.core.services.bootstrap import Pincite
+from pincite.pages.components import controls, deciding
+from pincite.pages.components.answer import answer_markdown, claim_line, draw_evaluation
+from pincite.pages.components.controls import button, icon_button, offer_more, quiet, row, shown_of
+from pincite.pages.components.facade import errors_told, safely, show
+from pincite.pages.components.layout import BAR, CASE, LAST_DECISION
+from pincite.pages.components.live_text import live_text_area
+from pincite.pages.components.page_view import (
+    cited_page,
+    draw_chips,
+    draw_pager,
+    draw_picture,
+    passages_found,
+    shown_page,
+)
+from pincite.pages.components.table import choose_rows, follow_choice
+from pincite.pages.components.trace_view import draw_rows, evidence_rows
+from pincite.pages.components.words import count, escape, escape_lines, moment, parse_time, shorten
 
 EVERYTHING = TurnFilter(TurnStatus.FLAGGED)
 AGES = {"Any time": 0, "Last day": 1, "Last 7 days": 7, "Last 30 days": 30}

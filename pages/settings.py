@@ -2,16 +2,16 @@
 
 import streamlit as st
 
-from core.domain.errors import ModelUnavailableError
-from core.domain.models import KeptModel
-from core.services.bootstrap import Pincite
-from core.services.reviews import measured_confidence
-from pages.components.agreement import draw_agreement
-from pages.components.controls import button, confirm_deletion, quiet, row
-from pages.components.facade import errors_told, show
-from pages.components.reranker import about_reranker, draw_download
-from pages.components.setting import draw_setting
-from pages.components.words import escape, size
+from pincite.core.domain.errors import ModelUnavailableError
+from pincite.core.domain.models import KeptModel
+from pincite.core.services.bootstrap import Pincite
+from pincite.core.services.reviews import measured_confidence
+from pincite.pages.components.agreement import draw_agreement
+from pincite.pages.components.controls import button, confirm_deletion, quiet, row
+from pincite.pages.components.facade import errors_told, show
+from pincite.pages.components.reranker import about_reranker, draw_download
+from pincite.pages.components.setting import draw_setting
+from pincite.pages.components.words import escape, size
 
 ENGINES = {
     "auto": "Automatic: a connected model if one is available, otherwise quoting",

@@ -6,15 +6,22 @@ from dataclasses import asdict
 
 import streamlit as st
 
-from core.domain.answers import Attempt
-from core.domain.search import SearchPlan
-from core.domain.turns import Turn, TurnFilter
-from core.services.bootstrap import Pincite
-from pages.components.answer import answer_markdown, claim_line, confidence_history, draw_evaluation
-from pages.components.controls import download, link_to_session, offer_more, row, shown_of
-from pages.components.facade import errors_told, show
-from pages.components.trace_view import candidate_rows, draw_path, draw_rows, draw_steps, draw_timeline, evidence_rows
-from pages.components.words import STATUS_WORDS, count, escape, moment, shorten
+from pincite.core.domain.answers import Attempt
+from pincite.core.domain.search import SearchPlan
+from pincite.core.domain.turns import Turn, TurnFilter
+from pincite.core.services.bootstrap import Pincite
+from pincite.pages.components.answer import answer_markdown, claim_line, confidence_history, draw_evaluation
+from pincite.pages.components.controls import download, link_to_session, offer_more, row, shown_of
+from pincite.pages.components.facade import errors_told, show
+from pincite.pages.components.trace_view import (
+    candidate_rows,
+    draw_path,
+    draw_rows,
+    draw_steps,
+    draw_timeline,
+    evidence_rows,
+)
+from pincite.pages.components.words import STATUS_WORDS, count, escape, moment, shorten
 
 TURNS_A_PAGE = 50
 

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING
 import hypothesis
 import pytest
 
-from core.documents.reader import ProcessReader
-from core.domain.settings import PACKAGE_ROOT, Settings
-from core.services.ingest import OF_READING
+from pincite.core.documents.reader import ProcessReader
+from pincite.core.domain.settings import PACKAGE_ROOT, Settings
+from pincite.core.services.ingest import OF_READING
 
 if TYPE_CHECKING:
-    from core.services.bootstrap import Pincite
+    from pincite.core.services.bootstrap import Pincite
 
 hypothesis.settings.register_profile(
     "unhurried", hypothesis.settings(), deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow]
@@ -40,7 +40,7 @@ def samples() -> Path:
 @pytest.fixture(scope="session")
 def contract_library(samples: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A data directory with the sample contract, read to its end once; to be copied, not to be opened."""
-    from core.services.bootstrap import open_pincite
+    from pincite.core.services.bootstrap import open_pincite
 
     settings = Settings(data_dir=tmp_path_factory.mktemp("contract") / "data", engine="quoting")
     with closing(open_pincite(settings)) as pincite:
@@ -52,7 +52,7 @@ def contract_library(samples: Path, tmp_path_factory: pytest.TempPathFactory) ->
 @pytest.fixture
 def app(contract_library: Path, tmp_path: Path) -> "Iterator[Pincite]":
     """Pincite, quoting, open on a library of the sample contract of its own."""
-    from core.services.bootstrap import open_pincite
+    from pincite.core.services.bootstrap import open_pincite
 
     shutil.copytree(contract_library, tmp_path / "data")
     with closing(open_pincite(Settings(data_dir=tmp_path / "data", engine="quoting"))) as pincite:
@@ -81,7 +81,7 @@ def _kept_readers(_readers: dict[tuple[object, ...], KeptReader], monkeypatch: p
     def kept(settings: Settings) -> KeptReader:
         return _readers.setdefault(tuple(getattr(settings, name) for name in OF_READING), KeptReader(settings))
 
-    monkeypatch.setattr("core.services.ingest.ProcessReader", kept)
+    monkeypatch.setattr("pincite.core.services.ingest.ProcessReader", kept)
 
 
 @pytest.fixture(autouse=True)

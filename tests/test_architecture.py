@@ -8,47 +8,55 @@ from pathlib import Path
 
 import pytest
 
-from core.domain.settings import PACKAGE_ROOT
+from pincite.core.domain.settings import PACKAGE_ROOT
 
 LAYERS: tuple[tuple[str, ...], ...] = (
-    ("core.domain",),
-    ("core.text",),
-    ("core.search", "core.judge", "core.figures", "core.models", "core.documents", "core.store"),
-    ("core.graph", "core.ingest", "core.export"),
-    ("core.services",),
-    ("web", "serve"),
-    ("app", "cli", "commands", "pages"),
+    ("pincite.core.domain",),
+    ("pincite.core.text",),
+    (
+        "pincite.core.search",
+        "pincite.core.judge",
+        "pincite.core.figures",
+        "pincite.core.models",
+        "pincite.core.documents",
+        "pincite.core.store",
+    ),
+    ("pincite.core.graph", "pincite.core.ingest", "pincite.core.export"),
+    ("pincite.core.services",),
+    ("pincite.web", "pincite.serve"),
+    ("pincite.app", "pincite.cli", "pincite.commands", "pincite.pages"),
 )
 """The lowest first. Rooms of one layer do not know each other."""
-ONLY_BOOTSTRAP = "core.store"
-MAY_OPEN_STORES = ("core.services.bootstrap", "core.services.looking")
-OURS = ("app", "cli", "commands", "core", "pages", "serve", "web")
-FACADE_AND_VOCABULARY = ("core.services", "core.domain", "core.text", "pages")
-THE_SERVER = ("web", "serve", "app")
-THE_GRAPH_AS_DRAWN = ("core.graph.build", "core.judge.citations")
+ONLY_BOOTSTRAP = "pincite.core.store"
+MAY_OPEN_STORES = ("pincite.core.services.bootstrap", "pincite.core.services.looking")
+FACADE_AND_VOCABULARY = ("pincite.core.services", "pincite.core.domain", "pincite.core.text", "pincite.pages")
+THE_SERVER = ("pincite.web", "pincite.serve", "pincite.app")
+THE_GRAPH_AS_DRAWN = ("pincite.core.graph.build", "pincite.core.judge.citations")
 WORKERS = {
-    "core.services.turns",
-    "core.services.model_library",
-    "core.ingest.pipeline",
-    "core.services.suggestions",
-    "web.door",
+    "pincite.core.services.turns",
+    "pincite.core.services.model_library",
+    "pincite.core.ingest.pipeline",
+    "pincite.core.services.suggestions",
+    "pincite.web.door",
 }
 HEAVY = ("streamlit", "chromadb", "langgraph", "onnxruntime", "numpy", "pypdfium2", "pydantic")
 
 
 def _modules(*folders: str) -> list[str]:
-    """Dotted names below the package, such as ``core.graph.build``."""
+    """Return the dotted names of all modules in these folders, such as ``pincite.core.graph.build``."""
     files = [file for folder in folders for file in (PACKAGE_ROOT / folder).rglob("*.py")]
     names = (".".join(file.relative_to(PACKAGE_ROOT).with_suffix("").parts) for file in files)
-    return sorted(name for name in names if not name.endswith("__init__"))
+    product = ("core.", "commands.", "pages.", "web.")
+    whole = (f"pincite.{name}" if name.startswith(product) else name for name in names)
+    return sorted(name for name in whole if not name.endswith("__init__"))
 
 
 def _source(module: str) -> Path:
-    return PACKAGE_ROOT.joinpath(*module.split(".")).with_suffix(".py")
+    return PACKAGE_ROOT.joinpath(*module.removeprefix("pincite.").split(".")).with_suffix(".py")
 
 
 def _is_module(name: str) -> bool:
-    return name.split(".")[0] in OURS and _source(name).exists()
+    return name.startswith("pincite.") and _source(name).exists()
 
 
 def _imports(module: str, *, only_at_run_time: bool = False) -> Iterator[str]:
@@ -72,7 +80,7 @@ def _imports(module: str, *, only_at_run_time: bool = False) -> Iterator[str]:
 
 
 def _own_imports(module: str) -> set[str]:
-    return {name for name in _imports(module, only_at_run_time=True) if name.split(".")[0] in OURS}
+    return {name for name in _imports(module, only_at_run_time=True) if name.startswith("pincite.")}
 
 
 def test_core_never_imports_streamlit() -> None:
@@ -113,7 +121,7 @@ def test_arrows_never_point_back() -> None:
 def test_pages_know_only_the_facade_and_the_vocabulary() -> None:
     strangers = [
         f"{module} imports {imported}"
-        for module in [*_modules("pages", "web"), "app", "serve"]
+        for module in [*_modules("pages", "web"), "pincite.app", "pincite.serve"]
         for imported in sorted(_own_imports(module))
         if not imported.startswith((*FACADE_AND_VOCABULARY, *THE_GRAPH_AS_DRAWN, *THE_SERVER))
     ]
@@ -140,7 +148,7 @@ def test_measuring_and_testing_share_only_what_stands_in_tests_support() -> None
 
 def test_only_a_workers_outermost_frame_swallows_everything() -> None:
     broad = []
-    for module in [*_modules("core", "pages", "web"), "app", "serve"]:
+    for module in [*_modules("core", "pages", "web"), "pincite.app", "pincite.serve"]:
         for node in ast.walk(ast.parse(_source(module).read_text(encoding="utf-8"))):
             if isinstance(node, ast.ExceptHandler) and (
                 node.type is None or ast.unparse(node.type) in ("Exception", "BaseException")
@@ -159,8 +167,8 @@ for name in sys.argv[1:]:
     importlib.import_module(name)
 import chromadb.api, httpx, ollama, onnxruntime, sqlite3
 from langgraph.pregel import Pregel
-from core.domain.settings import Settings
-from core.store.database import Database
+from pincite.core.domain.settings import Settings
+from pincite.core.store.database import Database
 living = (chromadb.api.ClientAPI, httpx.Client, ollama.Client, onnxruntime.InferenceSession, sqlite3.Connection, Pregel,
           Settings, Database, threading.Thread)
 for name in sys.argv[1:]:
@@ -179,7 +187,7 @@ for thread in threading.enumerate():
 
 def _loaded_by(*words: str) -> set[str]:
     """What a command has imported when it has done its work."""
-    script = "import sys, cli; status = cli.main(sys.argv[1:]); print(*sys.modules); sys.exit(status)"
+    script = "import sys, pincite.cli; status = pincite.cli.main(sys.argv[1:]); print(*sys.modules); sys.exit(status)"
     command = [sys.executable, "-c", script, *words]
     done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=True)
     return set(done.stdout.splitlines()[-1].split())
@@ -196,7 +204,7 @@ def test_listing_the_documents_loads_nothing_that_answers_or_reads(tmp_path: Pat
 
 
 def test_architecture_page_shows_the_graph_that_the_code_builds() -> None:
-    from core.graph.build import build_graph
+    from pincite.core.graph.build import build_graph
 
     drawing = build_graph().get_graph().draw_mermaid()
     page = (PACKAGE_ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")

@@ -13,11 +13,11 @@ from pathlib import Path
 
 import pytest
 
-import cli
-from core import __version__
-from core.domain.settings import Settings
-from core.domain.turns import ReviewDecision
-from core.services.bootstrap import open_pincite
+from pincite import cli
+from pincite.core import __version__
+from pincite.core.domain.settings import Settings
+from pincite.core.domain.turns import ReviewDecision
+from pincite.core.services.bootstrap import open_pincite
 from tests.serving import free_port, pincite_command, running_app
 from tests.support.pdfs import locked
 from tests.web.attacker import HANDSHAKE, let_in
@@ -322,7 +322,7 @@ def test_what_goes_wrong_inside_is_in_the_log_and_not_on_the_screen(
     def break_down(*_: object, **__: object) -> None:
         raise ZeroDivisionError("a fault")
 
-    monkeypatch.setattr("core.graph.nodes.judge.verdict_of", break_down)
+    monkeypatch.setattr("pincite.core.graph.nodes.judge.verdict_of", break_down)
     outcome = run("ask", "--engine", "quoting", QUESTION, samples / "service-contract.pdf")
     assert outcome.status == 1
     assert len(outcome.err.splitlines()) == 1
@@ -418,5 +418,5 @@ def test_control_c_has_a_status_of_its_own(run: Run, monkeypatch: pytest.MonkeyP
     def interrupt() -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("commands.documents.settings_here", interrupt)
+    monkeypatch.setattr("pincite.commands.documents.settings_here", interrupt)
     assert run("list").status == 130

@@ -10,11 +10,11 @@ from hypothesis import HealthCheck, given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
-from core.domain.documents import NO_DOCUMENTS
-from core.domain.errors import CollectionError
-from core.domain.settings import Settings
-from core.domain.turns import Turn, TurnStatus
-from core.services.bootstrap import Pincite, open_pincite
+from pincite.core.domain.documents import NO_DOCUMENTS
+from pincite.core.domain.errors import CollectionError
+from pincite.core.domain.settings import Settings
+from pincite.core.domain.turns import Turn, TurnStatus
+from pincite.core.services.bootstrap import Pincite, open_pincite
 from tests.support.pdfs import prose
 
 SECONDS = 300.0

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from core.domain.settings import PACKAGE_ROOT
+from pincite.core.domain.settings import PACKAGE_ROOT
 
 PAGES = sorted([PACKAGE_ROOT / "README.md", PACKAGE_ROOT / "CONTRIBUTING.md", *(PACKAGE_ROOT / "docs").glob("*.md")])
 _TEST = re.compile(r"`(tests/[\w/]+\.py)::(test_\w+)`")

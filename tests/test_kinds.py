@@ -1,11 +1,11 @@
 """Whether a question asks for a list or a date is told by its form, and a list is given item by item."""
 
-from core.domain.answers import PartKind
-from core.domain.documents import Passage
-from core.domain.search import Evidence
-from core.models.lists import listed
-from core.models.units import units_of
-from core.text.questions import asks_for_date, asks_for_list, asks_only_for
+from pincite.core.domain.answers import PartKind
+from pincite.core.domain.documents import Passage
+from pincite.core.domain.search import Evidence
+from pincite.core.models.lists import listed
+from pincite.core.models.units import units_of
+from pincite.core.text.questions import asks_for_date, asks_for_list, asks_only_for
 
 
 def test_the_form_of_a_question_tells_whether_a_list_or_a_date_is_asked_for() -> None:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from core.domain.settings import PACKAGE_ROOT
+from pincite.core.domain.settings import PACKAGE_ROOT
 from tests.serving import free_port, pincite_command, running_app, without_network
 
 

@@ -6,10 +6,10 @@ from PIL import Image
 from starlette.applications import Starlette
 from starlette.testclient import TestClient
 
-from core.documents.marking import MARK
-from core.domain.answers import Citation
-from core.services.bootstrap import Pincite
-from web.pictures import page_address, picture_routes, quotation_address
+from pincite.core.documents.marking import MARK
+from pincite.core.domain.answers import Citation
+from pincite.core.services.bootstrap import Pincite
+from pincite.web.pictures import page_address, picture_routes, quotation_address
 
 
 def quoted(app: Pincite, words: str) -> Citation:

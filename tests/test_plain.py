@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-import cli
-from core.text.plain import LogFormatter, shown, storable
+from pincite import cli
+from pincite.core.text.plain import LogFormatter, shown, storable
 from tests.support.pdfs import prose
 
 HOSTILE = "\x1b[2J\x1b]8;;http://evil.example\x07a\x9b31m\u202ecod\u2066\r\x08\x7f\u2028\ufeff\U000e0041"

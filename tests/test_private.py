@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-import cli
-from core.domain.settings import Settings
-from core.services.bootstrap import open_pincite
+from pincite import cli
+from pincite.core.domain.settings import Settings
+from pincite.core.services.bootstrap import open_pincite
 from tests.ingest.workshop import make_pdf
 
 WORD = "zyxquorvimble"

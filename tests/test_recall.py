@@ -1,7 +1,7 @@
 """Sessions are found by what was asked and answered in them, in whatever words; their vectors go with them."""
 
-from core.domain.search import Mode
-from core.services.bootstrap import Pincite
+from pincite.core.domain.search import Mode
+from pincite.core.services.bootstrap import Pincite
 
 SECONDS = 300.0
 

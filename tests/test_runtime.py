@@ -13,18 +13,18 @@ from pathlib import Path
 import pytest
 from PIL import Image, ImageChops
 
-from core.documents.reader import ProcessReader
-from core.domain.documents import JobStatus, Page
-from core.domain.errors import ModelUnavailableError, ReaderStoppedError, SettingsError, StorageError, TurnError
-from core.domain.settings import Settings, load_settings, save_choices
-from core.domain.turns import ReviewDecision, Turn, TurnStatus
-from core.graph.build import open_checkpointer
-from core.ingest.pipeline import Ingest
-from core.models.ollama_embedder import OllamaEmbedder
-from core.models.registry import EngineState, look_for_engines
-from core.services.bootstrap import Pincite, open_pincite
-from core.store.sessions import NEW_TITLE
-from core.store.upkeep.verify import verify
+from pincite.core.documents.reader import ProcessReader
+from pincite.core.domain.documents import JobStatus, Page
+from pincite.core.domain.errors import ModelUnavailableError, ReaderStoppedError, SettingsError, StorageError, TurnError
+from pincite.core.domain.settings import Settings, load_settings, save_choices
+from pincite.core.domain.turns import ReviewDecision, Turn, TurnStatus
+from pincite.core.graph.build import open_checkpointer
+from pincite.core.ingest.pipeline import Ingest
+from pincite.core.models.ollama_embedder import OllamaEmbedder
+from pincite.core.models.registry import EngineState, look_for_engines
+from pincite.core.services.bootstrap import Pincite, open_pincite
+from pincite.core.store.sessions import NEW_TITLE
+from pincite.core.store.upkeep.verify import verify
 from tests.graph.world import ScriptedModel
 
 PENALTIES = "What is the penalty for late payment?"
@@ -89,7 +89,7 @@ def test_closing_ends_a_page_that_is_being_recognised_and_fails_no_job(
             closed.set()
             super().close()
 
-    monkeypatch.setattr("core.services.ingest.ProcessReader", HeldReader)
+    monkeypatch.setattr("pincite.core.services.ingest.ProcessReader", HeldReader)
     app = open_pincite(Settings(data_dir=tmp_path / "held", engine="quoting"))
     app.ingest.add(samples / "scanned-letter.pdf", "scanned-letter.pdf")
     assert begun.wait(300)
@@ -248,7 +248,7 @@ def test_a_damaged_file_of_checkpoints_is_told(tmp_path: Path) -> None:
 def test_a_session_is_deleted_in_mid_answer(app: Pincite, monkeypatch: pytest.MonkeyPatch) -> None:
     model = ScriptedModel("Overdue amounts bear interest. [1]")
     model.gate = threading.Event()
-    monkeypatch.setattr("core.services.bootstrap.choose_engine", lambda settings, asked: model)
+    monkeypatch.setattr("pincite.core.services.bootstrap.choose_engine", lambda settings, asked: model)
     session = app.sessions.create()
     turn_id = app.runner.ask(session.id, PENALTIES)
     assert model.begun.wait(300)
@@ -268,7 +268,7 @@ def test_what_an_interrupted_answer_keeps_goes_with_the_documents_that_it_may_ho
 ) -> None:
     model = ScriptedModel("Overdue amounts bear interest. [1]")
     model.gate = threading.Event()
-    monkeypatch.setattr("core.services.bootstrap.choose_engine", lambda settings, asked: model)
+    monkeypatch.setattr("pincite.core.services.bootstrap.choose_engine", lambda settings, asked: model)
     with closing(open_pincite(Settings(data_dir=tmp_path, engine="quoting"))) as pincite:
         pincite.ingest.add(samples / CONTRACT, CONTRACT)
         turn_id = pincite.runner.ask(pincite.sessions.create().id, PENALTIES)
@@ -286,7 +286,7 @@ def test_what_an_interrupted_answer_keeps_goes_with_the_documents_that_it_may_ho
 def test_a_session_of_a_large_library_is_deleted_at_once_and_its_words_go_when_pincite_closes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("core.services.deletion.AT_ONCE_BYTES", 0)
+    monkeypatch.setattr("pincite.core.services.deletion.AT_ONCE_BYTES", 0)
     settings = Settings(data_dir=tmp_path / "data", engine="quoting")
     with closing(open_pincite(settings, at_work=False)) as pincite:
         session = pincite.sessions.create(title="Zanzibar")
@@ -395,8 +395,8 @@ def test_nobody_waits_for_a_server_that_hangs(app: Pincite, monkeypatch: pytest.
         assert release.wait(300)
         return newer
 
-    monkeypatch.setattr("core.services.engines.look_for_engines", hang)
-    monkeypatch.setattr("core.services.engines.HOLD_SECONDS", -1.0)
+    monkeypatch.setattr("pincite.core.services.engines.look_for_engines", hang)
+    monkeypatch.setattr("pincite.core.services.engines.HOLD_SECONDS", -1.0)
     told = [app.engines.state() for _ in range(20)]
     assert told == [known] * 20, "what was known is told while one thread asks"
     assert asked.wait(300)

@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from core.domain.errors import FullDiskError
-from core.domain.search import Mode
-from core.domain.settings import Settings
-from core.domain.turns import Turn, TurnStatus
-from core.graph.context import Lacking
-from core.services.bootstrap import Pincite, open_pincite
+from pincite.core.domain.errors import FullDiskError
+from pincite.core.domain.search import Mode
+from pincite.core.domain.settings import Settings
+from pincite.core.domain.turns import Turn, TurnStatus
+from pincite.core.graph.context import Lacking
+from pincite.core.services.bootstrap import Pincite, open_pincite
 from tests.graph.world import ScriptedModel, Shelf, World
 from tests.support.pdfs import prose
 
@@ -144,7 +144,7 @@ def test_a_question_can_be_put_to_all_documents_and_on_its_own(tmp_path: Path) -
 def test_a_question_to_all_is_answered_from_what_is_read_and_one_to_a_document_waits(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("core.services.turns.TEXT_SECONDS", 0.0)
+    monkeypatch.setattr("pincite.core.services.turns.TEXT_SECONDS", 0.0)
     asked = list[Sequence[str]]()
 
     def lacking(ids: Sequence[str], seconds: float) -> Lacking:

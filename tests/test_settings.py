@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.domain.errors import SettingsError
-from core.domain.settings import PACKAGE_ROOT, Choices, Settings, load_settings, save_choices
+from pincite.core.domain.errors import SettingsError
+from pincite.core.domain.settings import PACKAGE_ROOT, Choices, Settings, load_settings, save_choices
 
 PAGE = PACKAGE_ROOT / "docs" / "settings.md"
 SCHEMA = Choices.model_json_schema()["properties"]

@@ -3,10 +3,10 @@
 import threading
 import time
 
-from core.domain.search import Mode
-from core.domain.turns import Tier
-from core.services.bootstrap import Pincite
-from core.services.suggestions import WANTED, Suggestion
+from pincite.core.domain.search import Mode
+from pincite.core.domain.turns import Tier
+from pincite.core.services.bootstrap import Pincite
+from pincite.core.services.suggestions import WANTED, Suggestion
 
 SECONDS = 300.0
 

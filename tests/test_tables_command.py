@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from fpdf import FPDF
 
-import cli
-from core.domain.settings import Settings
-from core.services.bootstrap import open_pincite
+from pincite import cli
+from pincite.core.domain.settings import Settings
+from pincite.core.services.bootstrap import open_pincite
 
 ROWS = (
     ("(in thousands)", "2021", "2020"),
@@ -115,7 +115,7 @@ def test_a_guessed_structure_is_not_exported(
     library: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("core.documents.tables._fits", lambda table: False)
+    monkeypatch.setattr("pincite.core.documents.tables._fits", lambda table: False)
     for form in ("--csv", "--xlsx"):
         assert cli.main(["tables", "--data-dir", str(library), "turned.pdf", form]) == 0
         assert "page 1" in capsys.readouterr().err

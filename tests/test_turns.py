@@ -13,12 +13,12 @@ from pathlib import Path
 
 import pytest
 
-from core.domain.errors import FullDiskError, TurnError
-from core.domain.settings import PACKAGE_ROOT
-from core.domain.turns import Turn, TurnStatus
-from core.graph.build import forget_runs
-from core.graph.context import Lacking
-from core.text.marks import plain_text
+from pincite.core.domain.errors import FullDiskError, TurnError
+from pincite.core.domain.settings import PACKAGE_ROOT
+from pincite.core.domain.turns import Turn, TurnStatus
+from pincite.core.graph.build import forget_runs
+from pincite.core.graph.context import Lacking
+from pincite.core.text.marks import plain_text
 from tests.graph.world import ScriptedModel, World
 
 RIGHT = "Overdue amounts bear interest at 1.5 % per month. [1]"
@@ -102,7 +102,7 @@ def test_a_waiting_question_that_cannot_be_asked_says_so_and_the_next_is_asked(
 
 
 def test_stop_ends_the_wait_for_vectors(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("core.services.turns.VECTOR_SECONDS", 300.0)
+    monkeypatch.setattr("pincite.core.services.turns.VECTOR_SECONDS", 300.0)
     asked = threading.Event()
 
     def lacking(ids: Sequence[str], seconds: float) -> Lacking:

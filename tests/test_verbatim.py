@@ -16,19 +16,19 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from commands.questions import turn_as_json, turn_as_text
-from core.domain.answers import AnswerPart, ClaimStatus, PartKind, Verdict
-from core.domain.documents import Passage
-from core.domain.search import Evidence
-from core.domain.settings import Settings
-from core.domain.turns import ReviewDecision, Turn, TurnStatus
-from core.judge.citations import cite_edited
-from core.judge.verdict import verdict_of
-from core.models.quoting import Quoting
-from core.services.bootstrap import Pincite, open_pincite
-from core.text.plain import shown
-from pages.components.answer import answer_markdown
-from pages.components.desk import _cited
+from pincite.commands.questions import turn_as_json, turn_as_text
+from pincite.core.domain.answers import AnswerPart, ClaimStatus, PartKind, Verdict
+from pincite.core.domain.documents import Passage
+from pincite.core.domain.search import Evidence
+from pincite.core.domain.settings import Settings
+from pincite.core.domain.turns import ReviewDecision, Turn, TurnStatus
+from pincite.core.judge.citations import cite_edited
+from pincite.core.judge.verdict import verdict_of
+from pincite.core.models.quoting import Quoting
+from pincite.core.services.bootstrap import Pincite, open_pincite
+from pincite.core.text.plain import shown
+from pincite.pages.components.answer import answer_markdown
+from pincite.pages.components.desk import _cited
 from tests.graph.world import ScriptedModel, Shelf, WordSearch, World
 from tests.support.pdfs import prose
 
@@ -244,8 +244,8 @@ def test_an_edit_is_judged_on_the_question_that_the_draft_was_judged_on(
         questions.append(question)
         return verdict_of(question, *arguments, **how)
 
-    monkeypatch.setattr("core.services.reviews.verdict_of", noted)
-    monkeypatch.setattr("core.graph.nodes.judge.verdict_of", noted)
+    monkeypatch.setattr("pincite.core.services.reviews.verdict_of", noted)
+    monkeypatch.setattr("pincite.core.graph.nodes.judge.verdict_of", noted)
     for question in (
         "What does HyDE construct?",
         "And why?",

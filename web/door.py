@@ -23,9 +23,9 @@ from starlette.requests import HTTPConnection, Request
 from starlette.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from web.passphrase import Passphrase, TooManyAttempts
+from pincite.web.passphrase import Passphrase, TooManyAttempts
 
-logger = logging.getLogger("web")
+logger = logging.getLogger(__name__)
 
 TOKEN = "token"
 FORM_BYTES = 4096

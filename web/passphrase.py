@@ -11,8 +11,8 @@ from collections import OrderedDict
 from collections.abc import Callable
 from pathlib import Path
 
-from core.domain.errors import SettingsError
-from core.domain.writing import NOT_OURS, write_whole
+from pincite.core.domain.errors import SettingsError
+from pincite.core.domain.writing import NOT_OURS, write_whole
 
 SHORTEST = 12
 LONGEST = 1024

@@ -8,9 +8,9 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
-from core.domain.answers import Citation
-from core.domain.errors import PinciteError
-from core.services.bootstrap import Pincite
+from pincite.core.domain.answers import Citation
+from pincite.core.domain.errors import PinciteError
+from pincite.core.services.bootstrap import Pincite
 
 _FOLDER = "/pictures"
 

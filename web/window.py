@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from core.text.plain import shown
+from pincite.core.text.plain import shown
 
 PROFILE = "window"
 """In the data directory: what the browser keeps; only its preferences outlive the window."""

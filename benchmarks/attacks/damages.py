@@ -18,8 +18,8 @@ from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
 
-import cli
-from core.domain.settings import PACKAGE_ROOT
+from pincite import cli
+from pincite.core.domain.settings import PACKAGE_ROOT
 
 QUESTIONS = ("What is the penalty for late payment?", "When does the contract end?")
 COMMANDS: tuple[tuple[str, ...], ...] = (

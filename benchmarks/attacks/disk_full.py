@@ -19,7 +19,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from core.domain.settings import PACKAGE_ROOT
+from pincite.core.domain.settings import PACKAGE_ROOT
 
 FREE_KIB = (0, 512, 64, 4096, 200, 1500, 24, 2600)
 """Space that is left when the work begins."""
@@ -115,9 +115,9 @@ def _note(level: Level, said: list[tuple[str, int, str]], expected: int) -> None
 
 def _missing(data: Path) -> list[str]:
     """What was there before the disk was full, or was asked for then, and is not there now."""
-    from core.domain.documents import DocumentStatus
-    from core.domain.settings import Settings
-    from core.services.looking import look_into
+    from pincite.core.domain.documents import DocumentStatus
+    from pincite.core.domain.settings import Settings
+    from pincite.core.services.looking import look_into
 
     with look_into(Settings(data_dir=data)) as look:
         documents = {document.name: document for document in look.library.list()}
@@ -191,7 +191,7 @@ def _child(
 
 def work() -> None:
     """In the child: each command of the task in turn, as the command line runs it."""
-    import cli
+    from pincite import cli
 
     task = json.loads(sys.stdin.read())
     if task["limit"] is not None:

@@ -511,7 +511,7 @@ def hostile_server() -> Iterator[str]:
 @contextlib.contextmanager
 def short_limits(seconds: float = LIMIT_SECONDS) -> Iterator[None]:
     """The product's own limits of time, made short."""
-    from core.models import ollama, ollama_embedder, openai_server
+    from pincite.core.models import ollama, ollama_embedder, openai_server
 
     limits = [
         *(
@@ -545,15 +545,15 @@ def faults(outcomes: Outcomes, kind: str) -> int:
 
 def ask(address: str, way: str, stopped: Callable[[], bool]) -> object:
     """One question to the product, by one of the WAYS."""
-    from core.domain.documents import Passage
-    from core.domain.ports import AnswerRequest
-    from core.domain.search import Evidence, Intent
-    from core.domain.settings import Settings
-    from core.models.client import stoppable
-    from core.models.ollama import OllamaChat
-    from core.models.ollama_embedder import OllamaEmbedder
-    from core.models.openai_server import OpenAiChat, OpenAiEmbedder
-    from core.models.registry import choose_engine, look_for_engines
+    from pincite.core.domain.documents import Passage
+    from pincite.core.domain.ports import AnswerRequest
+    from pincite.core.domain.search import Evidence, Intent
+    from pincite.core.domain.settings import Settings
+    from pincite.core.models.client import stoppable
+    from pincite.core.models.ollama import OllamaChat
+    from pincite.core.models.ollama_embedder import OllamaEmbedder
+    from pincite.core.models.openai_server import OpenAiChat, OpenAiEmbedder
+    from pincite.core.models.registry import choose_engine, look_for_engines
 
     with stoppable(stopped):
         openai, compatible = way.startswith("openai"), f"{address}/v1"
@@ -578,7 +578,7 @@ def ask(address: str, way: str, stopped: Callable[[], bool]) -> object:
 
 def trial(address: str, name: str, way: str) -> Outcome:
     """Ask a misbehaving server without a stop."""
-    from core.domain.errors import PinciteError
+    from pincite.core.domain.errors import PinciteError
 
     begun = time.monotonic()
     outcome = Outcome()
@@ -600,7 +600,7 @@ def trial(address: str, name: str, way: str) -> Outcome:
 
 def stop_trial(address: str, way: str) -> Outcome:
     """Ask, and stop while the server keeps us waiting."""
-    from core.domain.errors import PinciteError
+    from pincite.core.domain.errors import PinciteError
 
     stop = threading.Event()
     polled = threading.Event()

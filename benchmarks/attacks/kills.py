@@ -28,15 +28,15 @@ from typing import Any
 
 import numpy as np
 
-from core.domain.documents import Page, PageStatus
-from core.domain.errors import NotAPdfError
-from core.domain.ports import PdfInfo, Vectors
-from core.domain.settings import Settings, load_settings
-from core.domain.turns import ReviewDecision, TurnStatus
-from core.services import bootstrap as runtime
-from core.services import ingest as intake
-from core.services.bootstrap import Pincite, open_pincite
-from core.text.marks import plain_text
+from pincite.core.domain.documents import Page, PageStatus
+from pincite.core.domain.errors import NotAPdfError
+from pincite.core.domain.ports import PdfInfo, Vectors
+from pincite.core.domain.settings import Settings, load_settings
+from pincite.core.domain.turns import ReviewDecision, TurnStatus
+from pincite.core.services import bootstrap as runtime
+from pincite.core.services import ingest as intake
+from pincite.core.services.bootstrap import Pincite, open_pincite
+from pincite.core.text.marks import plain_text
 
 SEED = 11
 LANES = 2
@@ -204,7 +204,7 @@ def _purge(app: Pincite) -> None:
 
 
 def _backup(app: Pincite) -> None:
-    from core.store.upkeep.backup import backup
+    from pincite.core.store.upkeep.backup import backup
 
     backup(app.settings.current, app.settings.current.data_dir.parent / "backup.zip")
 
@@ -434,7 +434,7 @@ def _age(data_dir: Path) -> None:
     for name in ("pincite-data.json", "left.json"):
         (data_dir / name).unlink(missing_ok=True)
     with closing(sqlite3.connect(old, isolation_level=None)) as connection:
-        script = resources.files("core.store.migrations") / "001_initial.sql"
+        script = resources.files("pincite.core.store.migrations") / "001_initial.sql"
         connection.executescript(script.read_text(encoding="utf-8"))
         connection.execute("ATTACH ? AS new", (str(new),))
         listed = "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'passage_words%'"

@@ -21,30 +21,30 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
-from core.documents.formats.pdf.garbling import garbling
-from core.documents.metadata import describe
-from core.documents.passages import split_pages
-from core.domain.answers import AnswerPart
-from core.domain.documents import Page, PageStatus, Passage
-from core.domain.ports import PdfInfo
-from core.domain.search import Evidence, Mode
-from core.domain.turns import Exchange
-from core.graph.nodes import router
-from core.judge.claims import extract_claims
-from core.judge.judge import judge_answer
-from core.judge.restated import changes
-from core.models.selection import measure_units
-from core.search.plan import plan_question
-from core.store.keywords import index_terms
-from core.text import markdown
-from core.text.language import detect_language
-from core.text.marks import read_marks
-from core.text.numbers import quantities
-from core.text.quotations import best_quotation, locate
-from core.text.sentences import split_sentences
-from core.text.terms import content_terms
-from pages.components.answer import answer_markdown
-from pages.components.words import plain_headings
+from pincite.core.documents.formats.pdf.garbling import garbling
+from pincite.core.documents.metadata import describe
+from pincite.core.documents.passages import split_pages
+from pincite.core.domain.answers import AnswerPart
+from pincite.core.domain.documents import Page, PageStatus, Passage
+from pincite.core.domain.ports import PdfInfo
+from pincite.core.domain.search import Evidence, Mode
+from pincite.core.domain.turns import Exchange
+from pincite.core.graph.nodes import router
+from pincite.core.judge.claims import extract_claims
+from pincite.core.judge.judge import judge_answer
+from pincite.core.judge.restated import changes
+from pincite.core.models.selection import measure_units
+from pincite.core.search.plan import plan_question
+from pincite.core.store.keywords import index_terms
+from pincite.core.text import markdown
+from pincite.core.text.language import detect_language
+from pincite.core.text.marks import read_marks
+from pincite.core.text.numbers import quantities
+from pincite.core.text.quotations import best_quotation, locate
+from pincite.core.text.sentences import split_sentences
+from pincite.core.text.terms import content_terms
+from pincite.pages.components.answer import answer_markdown
+from pincite.pages.components.words import plain_headings
 
 ROOT = Path(__file__).parents[2]
 PARTS = ("core", "pages")
@@ -135,7 +135,7 @@ def all_patterns() -> list[Found]:
 def _module_names() -> list[str]:
     """Every module that may be imported without drawing a page."""
     names = []
-    for part in ("core", "pages.components"):
+    for part in ("pincite.core", "pincite.pages.components"):
         names += [m.name for m in pkgutil.walk_packages(importlib.import_module(part).__path__, f"{part}.")]
     return [name for name in names if not name.endswith("__main__")]
 

@@ -22,14 +22,14 @@ from typing import Any
 import numpy as np
 from fpdf import FPDF
 
-import cli
-from core.domain.errors import PinciteError
-from core.domain.ports import Embedder, Vectors
-from core.domain.settings import Settings
-from core.domain.turns import TurnStatus
-from core.models.minilm import MiniLmEmbedder
-from core.models.registry import make_embedder
-from core.services import bootstrap as runtime
+from pincite import cli
+from pincite.core.domain.errors import PinciteError
+from pincite.core.domain.ports import Embedder, Vectors
+from pincite.core.domain.settings import Settings
+from pincite.core.domain.turns import TurnStatus
+from pincite.core.models.minilm import MiniLmEmbedder
+from pincite.core.models.registry import make_embedder
+from pincite.core.services import bootstrap as runtime
 
 SEED = 17
 PATIENCE_SECONDS = 120.0

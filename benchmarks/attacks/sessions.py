@@ -17,10 +17,10 @@ from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
-from core.domain.errors import PinciteError
-from core.domain.settings import Settings
-from core.domain.turns import TurnStatus
-from core.services.bootstrap import Pincite, open_pincite
+from pincite.core.domain.errors import PinciteError
+from pincite.core.domain.settings import Settings
+from pincite.core.domain.turns import TurnStatus
+from pincite.core.services.bootstrap import Pincite, open_pincite
 from tests.support.pdfs import prose
 
 SESSIONS = 50

@@ -25,8 +25,8 @@ from numpy.typing import NDArray
 from benchmarks import train_checker
 from benchmarks.checker import examples
 from benchmarks.checker.examples import Row
-from core.text.e5_file import BLOCK, BLOCK_BYTES, FILE, WIDTH, E5File
-from core.text.installed import verified_file
+from pincite.core.text.e5_file import BLOCK, BLOCK_BYTES, FILE, WIDTH, E5File
+from pincite.core.text.installed import verified_file
 
 GROUP, LEVELS = 64, 6
 """Values of a teacher's matrix that share a scale, and steps on either side of zero."""

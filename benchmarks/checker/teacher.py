@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from transformers import AutoTokenizer, MPNetForSequenceClassification
 
 from benchmarks.checker.examples import Example, Row
-from core.text.checker import MAX_TOKENS
+from pincite.core.text.checker import MAX_TOKENS
 
 
 class Teacher(nn.Module):

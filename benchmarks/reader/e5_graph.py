@@ -9,8 +9,8 @@ from typing import Any
 import onnx
 from onnx import TensorProto, helper
 
-from core.models.e5 import HEADS, INNER, LAYERS, WIDTH
-from core.text.e5_file import BLOCK
+from pincite.core.models.e5 import HEADS, INNER, LAYERS, WIDTH
+from pincite.core.text.e5_file import BLOCK
 
 MICROSOFT = "com.microsoft"
 EPSILON = 1e-12

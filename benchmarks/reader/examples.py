@@ -15,10 +15,10 @@ from typing import Any
 
 from tokenizers import Encoding, Tokenizer
 
-from core.models.reader import CELL_BORDER, CLS, SEP
-from core.text.e5_file import E5File
-from core.text.installed import TOKENIZER_FILE, verified_file
-from core.text.terms import content_terms
+from pincite.core.models.reader import CELL_BORDER, CLS, SEP
+from pincite.core.text.e5_file import E5File
+from pincite.core.text.installed import TOKENIZER_FILE, verified_file
+from pincite.core.text.terms import content_terms
 
 MOST_TOKENS = 224
 MOST_QUESTION_TOKENS = 48

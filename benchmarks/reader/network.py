@@ -15,7 +15,7 @@ from onnx import helper, numpy_helper
 from torch import Tensor, nn
 from torch.nn import functional
 
-from core.text.e5_file import E5File
+from pincite.core.text.e5_file import E5File
 
 WIDTH, HEADS, EPSILON = 384, 12, 1e-12
 MINILM_LAYERS, E5_LAYERS = 6, 12

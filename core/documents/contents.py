@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise
 
-from core.domain.documents import FURNITURE, Block, BlockKind
+from pincite.core.domain.documents import FURNITURE, Block, BlockKind
 
 FEWEST_PAGES, LAST_PLACE = 8, 20
 """Of a document that has one, and pages at its beginning that it may stand on."""

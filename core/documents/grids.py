@@ -10,8 +10,8 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import groupby
 
-from core.domain.tables import Cell, Heading, Table
-from core.text.numbers import printed_figure, quantities, stated_measure, uses_decimal_comma
+from pincite.core.domain.tables import Cell, Heading, Table
+from pincite.core.text.numbers import printed_figure, quantities, stated_measure, uses_decimal_comma
 
 Grid = Mapping[tuple[int, int], Cell]
 _MOST_HEAD_ROWS = 5

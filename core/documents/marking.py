@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 
 from PIL import Image, ImageChops, ImageDraw, ImageFont, ImageOps
 
-from core.domain.documents import Box, HiddenText, Page
+from pincite.core.domain.documents import Box, HiddenText, Page
 
 MARK = (255, 226, 89)
 """Yellow, multiplied in, so that the words under it stay readable."""

@@ -8,10 +8,10 @@ from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
-from core.domain.documents import CONTRACT, BlockKind, MetadataField, MetadataSource, Page
-from core.domain.ports import PdfInfo
-from core.text.dates import dates_in
-from core.text.language import detect_language
+from pincite.core.domain.documents import CONTRACT, BlockKind, MetadataField, MetadataSource, Page
+from pincite.core.domain.ports import PdfInfo
+from pincite.core.text.dates import dates_in
+from pincite.core.text.language import detect_language
 
 _FIRST_PAGES = 3
 _OPENING = 5000

@@ -8,7 +8,7 @@ from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from core.domain.documents import FURNITURE, Block, BlockKind, OutlineEntry, Page, Passage
+from pincite.core.domain.documents import FURNITURE, Block, BlockKind, OutlineEntry, Page, Passage
 
 TARGET_CHARACTERS = 700
 MOST_CHARACTERS = 900

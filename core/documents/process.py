@@ -14,12 +14,12 @@ from dataclasses import astuple
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
-from core.domain.documents import Page
-from core.domain.errors import DocumentError
-from core.domain.page_layout import PackedWords, plain_block
+from pincite.core.domain.documents import Page
+from pincite.core.domain.errors import DocumentError
+from pincite.core.domain.page_layout import PackedWords, plain_block
 
 if TYPE_CHECKING:
-    from core.documents.formats.pdf.reading import OpenPdf
+    from pincite.core.documents.formats.pdf.reading import OpenPdf
 
 OVER_MEMORY = 77
 """The exit status of a reader that went over its memory limit."""
@@ -47,8 +47,8 @@ def main() -> None:
 def serve(requests: BinaryIO, channel: BinaryIO) -> None:
     """Answer requests until there are no more. The last document stays open: requests about one follow each other."""
     # The parsers: not for the application, which imports this module too.
-    from core.documents.formats import save_as_pdf
-    from core.documents.formats.pdf.reading import OpenPdf
+    from pincite.core.documents.formats import save_as_pdf
+    from pincite.core.documents.formats.pdf.reading import OpenPdf
 
     def send(*message: Any) -> None:
         channel.write(pickle.dumps(message, protocol=5))
@@ -87,7 +87,7 @@ def _identity(path: Path) -> tuple[Any, ...]:
 
 def _answer(request: Mapping[str, Any], document: "OpenPdf") -> Iterator[Message]:
     """Plain values only (strings, numbers, bytes): the application trusts nothing else from here."""
-    from core.documents.formats.word.own_text import attached
+    from pincite.core.documents.formats.word.own_text import attached
 
     work = request["do"]
     if work == "open":

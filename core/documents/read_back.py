@@ -10,9 +10,9 @@ from itertools import accumulate
 
 from rapidfuzz.fuzz import partial_ratio
 
-from core.domain.answers import Likeness, ReadBack
-from core.domain.documents import TICKED, UNTICKED, BlockKind, Box, HiddenReason, Page, PageStatus, Word
-from core.text.likeness import compare, plain
+from pincite.core.domain.answers import Likeness, ReadBack
+from pincite.core.domain.documents import TICKED, UNTICKED, BlockKind, Box, HiddenReason, Page, PageStatus, Word
+from pincite.core.text.likeness import compare, plain
 
 MOST_LINES = 12
 """Of one quotation; a longer one is read at its beginning and its end."""

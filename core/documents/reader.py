@@ -15,13 +15,13 @@ from pathlib import Path
 from queue import SimpleQueue
 from typing import IO, Any, NoReturn
 
-from core.documents import process as reading_process
-from core.domain import errors
-from core.domain.documents import Box, HiddenReason, HiddenText, OutlineEntry, Page, PageStatus
-from core.domain.errors import DocumentError, ReaderStoppedError
-from core.domain.page_layout import PackedWords, block_of
-from core.domain.ports import PdfInfo
-from core.domain.settings import Settings
+from pincite.core.documents import process as reading_process
+from pincite.core.domain import errors
+from pincite.core.domain.documents import Box, HiddenReason, HiddenText, OutlineEntry, Page, PageStatus
+from pincite.core.domain.errors import DocumentError, ReaderStoppedError
+from pincite.core.domain.page_layout import PackedWords, block_of
+from pincite.core.domain.ports import PdfInfo
+from pincite.core.domain.settings import Settings
 
 _WATCH_SECONDS = 0.1
 _STARTING_SECONDS = 20.0

@@ -13,11 +13,11 @@ from statistics import median
 
 import numpy as np
 
-from core.documents.grids import period_of, read_grid
-from core.domain.documents import FURNITURE, Block, BlockKind, Box, Page
-from core.domain.page_layout import PackedWords
-from core.domain.tables import ALIGNED, DOUBTED, RULED, Cell, Table
-from core.text.numbers import printed_figure
+from pincite.core.documents.grids import period_of, read_grid
+from pincite.core.domain.documents import FURNITURE, Block, BlockKind, Box, Page
+from pincite.core.domain.page_layout import PackedWords
+from pincite.core.domain.tables import ALIGNED, DOUBTED, RULED, Cell, Table
+from pincite.core.text.numbers import printed_figure
 
 _MOST_CAPTION_LINES = 3
 _LONGEST_CAPTION_LINE = 200

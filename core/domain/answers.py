@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from core.domain.documents import PageKey
-from core.domain.figures import Computation, Figure
-from core.domain.keys import Key
-from core.domain.search import Evidence, SearchPlan
+from pincite.core.domain.documents import PageKey
+from pincite.core.domain.figures import Computation, Figure
+from pincite.core.domain.keys import Key
+from pincite.core.domain.search import Evidence, SearchPlan
 
 
 @dataclass(frozen=True, slots=True)

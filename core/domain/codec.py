@@ -12,7 +12,7 @@ from pydantic import TypeAdapter
 from pydantic_core import PydanticSerializationError
 from pydantic_core import from_json as parsed
 
-from core.domain.errors import DamagedDatabaseError, StorageError
+from pincite.core.domain.errors import DamagedDatabaseError, StorageError
 
 Given = ParamSpec("Given")
 Value = TypeVar("Value")

@@ -9,7 +9,7 @@ from enum import StrEnum
 from pathlib import PurePath
 from typing import NamedTuple
 
-from core.domain.keys import Key, in_words
+from pincite.core.domain.keys import Key, in_words
 
 ENDINGS = (".pdf", ".docx")
 """Of the files that can be added."""

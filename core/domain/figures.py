@@ -35,7 +35,7 @@ class Figure:
 
 @dataclass(frozen=True, slots=True)
 class Computation:
-    """What figures give together; `core.text.stating` works it out and says it."""
+    """What figures give together; `pincite.core.text.stating` works it out and says it."""
 
     name: str
     """What it is called: "Change in total net sales, 2014 to 2015"."""

@@ -9,7 +9,7 @@ from typing import Any, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from core.domain.documents import Block, BlockKind, Box, Place, Word
+from pincite.core.domain.documents import Block, BlockKind, Box, Place, Word
 
 BOX_UNITS = 65535
 """Places on a page are kept as 16-bit fractions of its width and height."""

@@ -11,9 +11,9 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from core.domain.answers import AnswerPart, Usage
-from core.domain.documents import OutlineEntry, Page, PageKey, Passage
-from core.domain.search import Candidate, Evidence, Intent, SearchPlan
+from pincite.core.domain.answers import AnswerPart, Usage
+from pincite.core.domain.documents import OutlineEntry, Page, PageKey, Passage
+from pincite.core.domain.search import Candidate, Evidence, Intent, SearchPlan
 
 Vectors = NDArray[np.float32]
 

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
-from core.domain.documents import Passage
-from core.domain.keys import Key
+from pincite.core.domain.documents import Passage
+from pincite.core.domain.keys import Key
 
 
 class Intent(StrEnum):

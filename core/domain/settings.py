@@ -12,8 +12,8 @@ import platformdirs
 from pydantic import BaseModel, ConfigDict, Field, ModelWrapValidatorHandler, ValidationError, model_validator
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
-from core.domain.errors import SettingsError
-from core.domain.writing import write_whole
+from pincite.core.domain.errors import SettingsError
+from pincite.core.domain.writing import write_whole
 
 PACKAGE_ROOT = Path(__file__).resolve().parents[2]
 VARIABLES = "PINCITE_"

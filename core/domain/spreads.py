@@ -2,8 +2,8 @@
 
 from itertools import pairwise
 
-from core.domain.documents import Block, Page
-from core.domain.page_layout import PackedWords
+from pincite.core.domain.documents import Block, Page
+from pincite.core.domain.page_layout import PackedWords
 
 _LONGEST_NUMBER = 5
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from decimal import Decimal
 
-from core.domain.documents import Box
+from pincite.core.domain.documents import Box
 
 RULED, ALIGNED, DOUBTED = 0.99, 0.95, 0.5
 """Confidence in the structure of a table: rules bear it out, the places of its cells do, or they do not."""

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Any
 
-from core.domain.answers import (
+from pincite.core.domain.answers import (
     AnswerPart,
     Attempt,
     Citation,
@@ -17,8 +17,8 @@ from core.domain.answers import (
     form_of,
     lists_passages,
 )
-from core.domain.keys import Key
-from core.domain.search import Evidence, Intent, Mode, SearchPlan
+from pincite.core.domain.keys import Key
+from pincite.core.domain.search import Evidence, Intent, Mode, SearchPlan
 
 
 def now() -> str:

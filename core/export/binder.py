@@ -25,10 +25,10 @@ from pypdf.generic import (
     RectangleObject,
 )
 
-from core.domain.documents import PageKey
-from core.export.manifest import Exhibit, Exhibits, Manifest, ToldAnswer, as_json, bound
-from core.export.marks import add_highlight, shortened
-from core.export.styles import CitationStyle, cited, plain
+from pincite.core.domain.documents import PageKey
+from pincite.core.export.manifest import Exhibit, Exhibits, Manifest, ToldAnswer, as_json, bound
+from pincite.core.export.marks import add_highlight, shortened
+from pincite.core.export.styles import CitationStyle, cited, plain
 
 MANIFEST = "pincite-manifest.json"
 SEAL = b"\n%pincite-sha256:"

@@ -14,14 +14,14 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from core import __version__
-from core.domain.answers import AnswerPart, Citation, Form
-from core.domain.codec import from_json, to_json
-from core.domain.documents import Document, Page, PageKey
-from core.domain.errors import DocumentError
-from core.domain.keys import in_words
-from core.domain.turns import Tier, Turn, TurnStatus, now, to_check
-from core.text.stating import formula
+from pincite.core import __version__
+from pincite.core.domain.answers import AnswerPart, Citation, Form
+from pincite.core.domain.codec import from_json, to_json
+from pincite.core.domain.documents import Document, Page, PageKey
+from pincite.core.domain.errors import DocumentError
+from pincite.core.domain.keys import in_words
+from pincite.core.domain.turns import Tier, Turn, TurnStatus, now, to_check
+from pincite.core.text.stating import formula
 
 FORMAT = "pincite-answers/1"
 CONTEXT = "http://www.w3.org/ns/anno.jsonld"

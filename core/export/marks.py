@@ -8,11 +8,11 @@ from pypdf.annotations import Highlight
 from pypdf.errors import PyPdfError
 from pypdf.generic import ArrayObject, FloatObject, NameObject, TextStringObject
 
-from core.documents.marking import bars_of
-from core.domain.answers import Citation
-from core.domain.documents import Box, Page
-from core.domain.errors import DocumentError
-from core.export.manifest import Exhibit
+from pincite.core.documents.marking import bars_of
+from pincite.core.domain.answers import Citation
+from pincite.core.domain.documents import Box, Page
+from pincite.core.domain.errors import DocumentError
+from pincite.core.export.manifest import Exhibit
 
 _COLOUR = "ffe259"
 Corners = tuple[float, float, float, float]

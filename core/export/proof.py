@@ -16,14 +16,14 @@ from pypdf.errors import PyPdfError
 from pypdf.generic import RectangleObject
 from pypdfium2 import PdfDocument, PdfiumError
 
-from core.domain.answers import Likeness, PartKind
-from core.domain.documents import Box, Page, PageStatus
-from core.domain.errors import DocumentError, NotAPdfError, PinciteError
-from core.domain.ports import PageReader
-from core.export.binder import MANIFEST, SEAL, STRIP_POINTS, cover_of
-from core.export.manifest import Manifest, PinCite, ToldAnswer, from_manifest
-from core.export.marks import shortened
-from core.text.likeness import compare
+from pincite.core.domain.answers import Likeness, PartKind
+from pincite.core.domain.documents import Box, Page, PageStatus
+from pincite.core.domain.errors import DocumentError, NotAPdfError, PinciteError
+from pincite.core.domain.ports import PageReader
+from pincite.core.export.binder import MANIFEST, SEAL, STRIP_POINTS, cover_of
+from pincite.core.export.manifest import Manifest, PinCite, ToldAnswer, from_manifest
+from pincite.core.export.marks import shortened
+from pincite.core.text.likeness import compare
 
 Read = Callable[[Path, int], Page]
 _HYPHEN = re.compile(r"(?<=[^\W\d_])[-\u00ad]")

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from enum import StrEnum
 from pathlib import PurePath
 
-from core.export.manifest import PinCite, SourceFile
+from pincite.core.export.manifest import PinCite, SourceFile
 
 _KEPT_WHOLE = ("May", "June", "July")
 """Months that the Bluebook does not shorten (table 12)."""

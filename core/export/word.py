@@ -20,9 +20,9 @@ from docx.oxml.xmlchemy import BaseOxmlElement
 from docx.shared import Mm, Pt
 from docx.text.paragraph import Paragraph
 
-from core.domain.answers import PartKind
-from core.export.manifest import Manifest, PinCite, ToldAnswer, ToldPart
-from core.export.styles import CitationStyle, cited
+from pincite.core.domain.answers import PartKind
+from pincite.core.export.manifest import Manifest, PinCite, ToldAnswer, ToldPart
+from pincite.core.export.styles import CitationStyle, cited
 
 _NO_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 COPIED = (PartKind.HEADLINE, PartKind.VERBATIM)

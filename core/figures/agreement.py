@@ -11,11 +11,11 @@ from operator import or_
 import numpy as np
 from numpy.typing import NDArray
 
-from core.domain.tables import Cell, Table
-from core.text.numbers import quantities
-from core.text.questions import without_how_much
-from core.text.terms import cached_terms, content_terms, root, specificity
-from core.text.years import years_of
+from pincite.core.domain.tables import Cell, Table
+from pincite.core.text.numbers import quantities
+from pincite.core.text.questions import without_how_much
+from pincite.core.text.terms import cached_terms, content_terms, root, specificity
+from pincite.core.text.years import years_of
 
 Matrix = NDArray[np.float64]
 NAMES = (

@@ -6,24 +6,34 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
-from core.domain.answers import AnswerPart, PartKind
-from core.domain.documents import PageKey
-from core.domain.figures import CellOfWords, Computation, Figure, Stated
-from core.domain.search import Evidence
-from core.domain.tables import Table
-from core.figures.agreement import Question
-from core.figures.asked import Form, asks_for_sum, wanted_of
-from core.figures.cells import FoundCell, FoundCells, Ranking, Weights, addressed, crossing, finding, rank, words_of
-from core.figures.computing import UNWEIGHED, Computed, computed
-from core.figures.extremes import column_sum, extreme, whole_column
-from core.figures.formulas import Formula, Formulas, shipped_formulas
-from core.figures.gates import Gates, features_of, shipped_gates
-from core.figures.named import as_printed, named
-from core.text.questions import asks_for_date, asks_how_many, asks_yes_or_no
-from core.text.sentences import split_sentences
-from core.text.stating import statement
-from core.text.terms import content_terms
-from core.text.years import years_of
+from pincite.core.domain.answers import AnswerPart, PartKind
+from pincite.core.domain.documents import PageKey
+from pincite.core.domain.figures import CellOfWords, Computation, Figure, Stated
+from pincite.core.domain.search import Evidence
+from pincite.core.domain.tables import Table
+from pincite.core.figures.agreement import Question
+from pincite.core.figures.asked import Form, asks_for_sum, wanted_of
+from pincite.core.figures.cells import (
+    FoundCell,
+    FoundCells,
+    Ranking,
+    Weights,
+    addressed,
+    crossing,
+    finding,
+    rank,
+    words_of,
+)
+from pincite.core.figures.computing import UNWEIGHED, Computed, computed
+from pincite.core.figures.extremes import column_sum, extreme, whole_column
+from pincite.core.figures.formulas import Formula, Formulas, shipped_formulas
+from pincite.core.figures.gates import Gates, features_of, shipped_gates
+from pincite.core.figures.named import as_printed, named
+from pincite.core.text.questions import asks_for_date, asks_how_many, asks_yes_or_no
+from pincite.core.text.sentences import split_sentences
+from pincite.core.text.stating import statement
+from pincite.core.text.terms import content_terms
+from pincite.core.text.years import years_of
 
 MOST_RIVALS = 2
 _WHERE_TO_LOOK = re.compile(r"^[^?,\d]{1,200},\s{1,4}(?=(?:what|how|which)\b)", re.IGNORECASE)

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from decimal import Decimal
 from enum import StrEnum
 
-from core.domain.tables import Table
-from core.text.numbers import quantities
-from core.text.questions import asks_yes_or_no, comparison
+from pincite.core.domain.tables import Table
+from pincite.core.text.numbers import quantities
+from pincite.core.text.questions import asks_yes_or_no, comparison
 
 Date = tuple[int, int, int]
 """Year, month and day; 0 where they are not said."""

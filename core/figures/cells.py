@@ -14,12 +14,12 @@ from importlib.resources import files
 import numpy as np
 from numpy.typing import NDArray
 
-from core.domain.figures import CellOfWords, Figure
-from core.domain.tables import Cell, Table
-from core.figures.agreement import KINDS, NAMES, Matrix, Place, Question, measure
-from core.text.questions import has_turning_words
-from core.text.terms import words
-from core.text.years import years_of
+from pincite.core.domain.figures import CellOfWords, Figure
+from pincite.core.domain.tables import Cell, Table
+from pincite.core.figures.agreement import KINDS, NAMES, Matrix, Place, Question, measure
+from pincite.core.text.questions import has_turning_words
+from pincite.core.text.terms import words
+from pincite.core.text.years import years_of
 
 _FIGURE = NAMES.index("figure")
 _BRACKETS = re.compile(r"\([^()]*\)")
@@ -70,7 +70,7 @@ class Weights:
 
 @cache
 def shipped_weights() -> Weights:
-    written = json.loads(files("core.figures").joinpath("cells.json").read_text(encoding="utf-8"))
+    written = json.loads(files("pincite.core.figures").joinpath("cells.json").read_text(encoding="utf-8"))
     measures = np.array([written["measures"][name] for name in NAMES], dtype=np.float64)
     return Weights(measures, {word: np.array(values, dtype=np.float64) for word, values in written["words"].items()})
 

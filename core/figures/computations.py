@@ -2,10 +2,10 @@
 
 from collections.abc import Sequence
 
-from core.domain.figures import Computation, Figure
-from core.domain.keys import in_words
-from core.figures.asked import Form, Wanted, dates_of
-from core.text.stating import short
+from pincite.core.domain.figures import Computation, Figure
+from pincite.core.domain.keys import in_words
+from pincite.core.figures.asked import Form, Wanted, dates_of
+from pincite.core.text.stating import short
 
 
 def computation_of(asked: Wanted, figures: Sequence[Figure]) -> Computation:

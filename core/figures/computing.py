@@ -10,17 +10,17 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from itertools import product
 
-from core.domain.figures import Figure, Stated
-from core.domain.keys import in_words
-from core.domain.tables import Cell, Table
-from core.figures.agreement import Place, Question
-from core.figures.asked import Date, Form, Wanted, dates_of, wanted_of
-from core.figures.cells import Ranking, Weights, figure_of, rank
-from core.figures.computations import computation_of
-from core.figures.gates import Gates, features_of, shipped_gates
-from core.text.numbers import printed_figure, quantities
-from core.text.stating import FEWEST_OF_A_SERIES, MOST_OPERANDS, NotComputableError, statement
-from core.text.terms import content_terms, words
+from pincite.core.domain.figures import Figure, Stated
+from pincite.core.domain.keys import in_words
+from pincite.core.domain.tables import Cell, Table
+from pincite.core.figures.agreement import Place, Question
+from pincite.core.figures.asked import Date, Form, Wanted, dates_of, wanted_of
+from pincite.core.figures.cells import Ranking, Weights, figure_of, rank
+from pincite.core.figures.computations import computation_of
+from pincite.core.figures.gates import Gates, features_of, shipped_gates
+from pincite.core.text.numbers import printed_figure, quantities
+from pincite.core.text.stating import FEWEST_OF_A_SERIES, MOST_OPERANDS, NotComputableError, statement
+from pincite.core.text.terms import content_terms, words
 
 _TRIED = 8
 _YEAR = re.compile(r"\b(?:19|20)\d\d\b")

@@ -15,13 +15,13 @@ from importlib.resources import files
 from itertools import pairwise
 from string import ascii_lowercase
 
-from core.domain.figures import Computation, Stated
-from core.domain.tables import Cell, Table
-from core.figures.agreement import Question
-from core.figures.cells import figure_of
-from core.text.questions import has_turning_words
-from core.text.stating import MOST_OPERANDS, short, statement
-from core.text.terms import content_terms, words
+from pincite.core.domain.figures import Computation, Stated
+from pincite.core.domain.tables import Cell, Table
+from pincite.core.figures.agreement import Question
+from pincite.core.figures.cells import figure_of
+from pincite.core.text.questions import has_turning_words
+from pincite.core.text.stating import MOST_OPERANDS, short, statement
+from pincite.core.text.terms import content_terms, words
 
 FEWEST_ROWS = 3
 _YEAR = re.compile(r"\b(?:19|20)\d\d\b")
@@ -44,7 +44,9 @@ class ExtremeWeights:
 
 @cache
 def shipped_weights() -> ExtremeWeights:
-    return ExtremeWeights(json.loads(files("core.figures").joinpath("extremes.json").read_text(encoding="utf-8")))
+    return ExtremeWeights(
+        json.loads(files("pincite.core.figures").joinpath("extremes.json").read_text(encoding="utf-8"))
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,10 +2,10 @@
 
 from collections.abc import Iterator, Sequence
 
-from core.domain.figures import Figure
-from core.domain.tables import Cell, Table
-from core.figures.agreement import Question
-from core.figures.cells import figure_of
+from pincite.core.domain.figures import Figure
+from pincite.core.domain.tables import Cell, Table
+from pincite.core.figures.agreement import Question
+from pincite.core.figures.cells import figure_of
 
 
 def followed(question: str, last: Figure, tables: Sequence[Table]) -> Figure | None:

@@ -11,9 +11,9 @@ from functools import cache, cached_property
 from pathlib import Path
 from string import ascii_lowercase
 
-from core.domain.edited_files import read_edited
-from core.domain.settings import PACKAGE_ROOT
-from core.text.stating import expression_of
+from pincite.core.domain.edited_files import read_edited
+from pincite.core.domain.settings import PACKAGE_ROOT
+from pincite.core.text.stating import expression_of
 
 _MARGIN = re.compile(r"(?:\s\([^()]{1,60}\))?\smargin\b")
 SHIPPED = PACKAGE_ROOT / "data" / "formulas"

@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 
-from core.domain.logistic import LogisticModel, log_odds
-from core.figures.agreement import NAMES
-from core.figures.asked import Form
-from core.figures.cells import Ranking
-from core.text.terms import words
+from pincite.core.domain.logistic import LogisticModel, log_odds
+from pincite.core.figures.agreement import NAMES
+from pincite.core.figures.asked import Form
+from pincite.core.figures.cells import Ranking
+from pincite.core.text.terms import words
 
 TAKEN = (
     "row_asked", "row_said", "row_both", "label_said", "others_asked", "column_asked", "column_said", "head_said",
@@ -46,7 +46,7 @@ class Gates:
 
 @cache
 def shipped_gates() -> Gates:
-    written = json.loads(files("core.figures").joinpath("gates.json").read_text(encoding="utf-8"))
+    written = json.loads(files("pincite.core.figures").joinpath("gates.json").read_text(encoding="utf-8"))
     return Gates(**{name: LogisticModel.from_json(model) for name, model in written.items()})
 
 

@@ -6,16 +6,16 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from core.domain.figures import Computation, Figure, Stated
-from core.domain.tables import Cell, Table
-from core.figures.agreement import weight_of
-from core.figures.asked import Form, wanted
-from core.figures.cells import figure_of
-from core.figures.computing import Computed
-from core.figures.formulas import Formula, Formulas, Needed, Operand, lettered, shipped_formulas
-from core.text.stating import NotComputableError, statement
-from core.text.terms import content_terms
-from core.text.years import years_of
+from pincite.core.domain.figures import Computation, Figure, Stated
+from pincite.core.domain.tables import Cell, Table
+from pincite.core.figures.agreement import weight_of
+from pincite.core.figures.asked import Form, wanted
+from pincite.core.figures.cells import figure_of
+from pincite.core.figures.computing import Computed
+from pincite.core.figures.formulas import Formula, Formulas, Needed, Operand, lettered, shipped_formulas
+from pincite.core.text.stating import NotComputableError, statement
+from pincite.core.text.terms import content_terms
+from pincite.core.text.years import years_of
 
 MOST_YEARS = 9
 ALIKE = 0.8

@@ -10,13 +10,13 @@ from decimal import Decimal
 from operator import attrgetter
 from typing import Any
 
-from core.domain.figures import Figure
-from core.domain.tables import Table
-from core.figures.cells import figure_of
-from core.figures.extremes import wholes
-from core.text.numbers import printed_figure
-from core.text.stating import FEWEST_OF_A_SERIES, MOST_OPERANDS, series_of
-from core.text.terms import content_terms
+from pincite.core.domain.figures import Figure
+from pincite.core.domain.tables import Table
+from pincite.core.figures.cells import figure_of
+from pincite.core.figures.extremes import wholes
+from pincite.core.text.numbers import printed_figure
+from pincite.core.text.stating import FEWEST_OF_A_SERIES, MOST_OPERANDS, series_of
+from pincite.core.text.terms import content_terms
 
 _BLOCK = re.compile(r"\n?```[\w+-]{0,20}\s{0,9}(?P<json>\{.*?)(?:\n?```|\Z)", re.DOTALL)
 

@@ -3,13 +3,13 @@
 import re
 from collections.abc import Sequence
 
-from core.domain.answers import AnswerPart, Form, PartKind
-from core.domain.documents import Document
-from core.domain.ports import ChatModel
-from core.domain.search import Intent
-from core.domain.turns import Exchange, Tier, Turn, to_check
-from core.text.plain import counted
-from core.text.terms import content_terms
+from pincite.core.domain.answers import AnswerPart, Form, PartKind
+from pincite.core.domain.documents import Document
+from pincite.core.domain.ports import ChatModel
+from pincite.core.domain.search import Intent
+from pincite.core.domain.turns import Exchange, Tier, Turn, to_check
+from pincite.core.text.plain import counted
+from pincite.core.text.terms import content_terms
 
 MOST_NAMED = 10
 MOST_WORDS_REPEATED = 80

@@ -12,18 +12,18 @@ from langgraph.graph import END, START, StateGraph
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.runtime import Runtime
 
-from core.domain.codec import storable_as_json
-from core.domain.errors import StoppedError, StorageError
-from core.domain.turns import TraceStep, now
-from core.graph.context import StepNotes, TurnContext
-from core.graph.nodes.analyst import analyst
-from core.graph.nodes.generator import after_generator, generator
-from core.graph.nodes.judge import after_judge, judge
-from core.graph.nodes.retriever import after_retriever, retriever
-from core.graph.nodes.review import review
-from core.graph.nodes.rewriter import rewriter
-from core.graph.nodes.router import after_router, router
-from core.graph.state import CHECKPOINTED, TurnState, restored
+from pincite.core.domain.codec import storable_as_json
+from pincite.core.domain.errors import StoppedError, StorageError
+from pincite.core.domain.turns import TraceStep, now
+from pincite.core.graph.context import StepNotes, TurnContext
+from pincite.core.graph.nodes.analyst import analyst
+from pincite.core.graph.nodes.generator import after_generator, generator
+from pincite.core.graph.nodes.judge import after_judge, judge
+from pincite.core.graph.nodes.retriever import after_retriever, retriever
+from pincite.core.graph.nodes.review import review
+from pincite.core.graph.nodes.rewriter import rewriter
+from pincite.core.graph.nodes.router import after_router, router
+from pincite.core.graph.state import CHECKPOINTED, TurnState, restored
 
 TurnGraph: TypeAlias = CompiledStateGraph[TurnState, TurnContext, TurnState, TurnState]
 

@@ -6,17 +6,17 @@ from dataclasses import dataclass, field
 from enum import Enum, auto
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
-from core.domain.answers import AnswerPart, Citation, Likeness, ReadBack
-from core.domain.documents import Document
-from core.domain.ports import ChatModel
-from core.domain.search import SearchPlan, SearchResult
-from core.domain.settings import Settings
-from core.domain.turns import Exchange, Recalled, TraceStep, Turn
-from core.figures.formulas import Formulas, shipped_formulas
-from core.search.lexicon import Lexicon, shipped_lexicon
+from pincite.core.domain.answers import AnswerPart, Citation, Likeness, ReadBack
+from pincite.core.domain.documents import Document
+from pincite.core.domain.ports import ChatModel
+from pincite.core.domain.search import SearchPlan, SearchResult
+from pincite.core.domain.settings import Settings
+from pincite.core.domain.turns import Exchange, Recalled, TraceStep, Turn
+from pincite.core.figures.formulas import Formulas, shipped_formulas
+from pincite.core.search.lexicon import Lexicon, shipped_lexicon
 
 if TYPE_CHECKING:
-    from core.store.library import Library
+    from pincite.core.store.library import Library
 
 
 class Progress(Protocol):

@@ -7,11 +7,11 @@ from typing import Any
 
 from pydantic import TypeAdapter
 
-from core.domain import answers, documents, figures, search, turns
-from core.domain.answers import AnswerPart, Attempt, Citation, Usage, Verdict
-from core.domain.figures import Stated
-from core.domain.search import Evidence, Intent, Mode, SearchPlan
-from core.text.marks import marked_text
+from pincite.core.domain import answers, documents, figures, search, turns
+from pincite.core.domain.answers import AnswerPart, Attempt, Citation, Usage, Verdict
+from pincite.core.domain.figures import Stated
+from pincite.core.domain.search import Evidence, Intent, Mode, SearchPlan
+from pincite.core.text.marks import marked_text
 
 
 @dataclass(frozen=True)

@@ -2,11 +2,11 @@
 
 from collections.abc import Iterator, Sequence
 
-from core.documents.metadata import describe
-from core.domain.documents import AMENDS, REPLACES, MetadataField, MetadataSource, Page
-from core.domain.ports import PdfInfo
-from core.models.utterances import Changes, changes_of
-from core.text.sentences import split_sentences
+from pincite.core.documents.metadata import describe
+from pincite.core.domain.documents import AMENDS, REPLACES, MetadataField, MetadataSource, Page
+from pincite.core.domain.ports import PdfInfo
+from pincite.core.models.utterances import Changes, changes_of
+from pincite.core.text.sentences import split_sentences
 
 OPENING = 1_500
 """Number of characters of the first page in which a document says what it changes."""

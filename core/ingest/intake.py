@@ -7,9 +7,9 @@ import uuid
 from collections.abc import Iterator
 from pathlib import Path
 
-from core.domain.errors import EmptyFileError, NotAPdfError, PasswordNeededError, TooLargeError
-from core.domain.ports import PageReader, PdfInfo
-from core.domain.settings import Settings
+from pincite.core.domain.errors import EmptyFileError, NotAPdfError, PasswordNeededError, TooLargeError
+from pincite.core.domain.ports import PageReader, PdfInfo
+from pincite.core.domain.settings import Settings
 
 _PARTIAL = re.compile(r"[0-9a-f]{32}(?:\.opened)?\.partial")
 """How a file that is being copied is called; others are not ours."""

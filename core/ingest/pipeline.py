@@ -14,7 +14,7 @@ from pathlib import Path
 
 import filelock
 
-from core.domain.documents import (
+from pincite.core.domain.documents import (
     Document,
     DocumentStatus,
     Job,
@@ -24,12 +24,12 @@ from core.domain.documents import (
     PageStatus,
     comparable,
 )
-from core.domain.errors import DocumentError, FullDiskError
-from core.domain.ports import PageReader
-from core.domain.settings import Settings
-from core.ingest.intake import clear_partials, copy_in, new_partial, open_copy
-from core.ingest.stages import READING, Describe, Stages, Stores
-from core.text.plain import storable
+from pincite.core.domain.errors import DocumentError, FullDiskError
+from pincite.core.domain.ports import PageReader
+from pincite.core.domain.settings import Settings
+from pincite.core.ingest.intake import clear_partials, copy_in, new_partial, open_copy
+from pincite.core.ingest.stages import READING, Describe, Stages, Stores
+from pincite.core.text.plain import storable
 
 log = logging.getLogger(__name__)
 

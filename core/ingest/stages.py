@@ -13,19 +13,19 @@ from dataclasses import dataclass, replace
 from itertools import chain, islice
 from typing import TYPE_CHECKING, TypeAlias
 
-from core.documents.passages import Splitter
-from core.domain.documents import Job, JobStage, JobStatus, MetadataField, Page, PageStatus, Passage
-from core.domain.errors import FullDiskError, PinciteError, StoppedError
-from core.domain.keys import in_words
-from core.domain.ports import PageReader, PdfInfo
-from core.domain.settings import Settings
-from core.models.client import stoppable
+from pincite.core.documents.passages import Splitter
+from pincite.core.domain.documents import Job, JobStage, JobStatus, MetadataField, Page, PageStatus, Passage
+from pincite.core.domain.errors import FullDiskError, PinciteError, StoppedError
+from pincite.core.domain.keys import in_words
+from pincite.core.domain.ports import PageReader, PdfInfo
+from pincite.core.domain.settings import Settings
+from pincite.core.models.client import stoppable
 
 if TYPE_CHECKING:
-    from core.store.indexes import Indexes
-    from core.store.jobs import Jobs
-    from core.store.library import Library
-    from core.store.shelf import Shelf
+    from pincite.core.store.indexes import Indexes
+    from pincite.core.store.jobs import Jobs
+    from pincite.core.store.library import Library
+    from pincite.core.store.shelf import Shelf
 
 Describe: TypeAlias = Callable[[PdfInfo, Sequence[Page], str], tuple[MetadataField, ...]]
 """What a file's own fields, its first pages and its name say of it."""

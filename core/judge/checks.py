@@ -9,11 +9,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 
-from core.judge.restated import changes
-from core.judge.sources import MAX_COMPARED, Sentence, Sources
-from core.text.numbers import Quantity, comparable, quantities, same
-from core.text.plain import shortened
-from core.text.terms import content_terms
+from pincite.core.judge.restated import changes
+from pincite.core.judge.sources import MAX_COMPARED, Sentence, Sources
+from pincite.core.text.numbers import Quantity, comparable, quantities, same
+from pincite.core.text.plain import shortened
+from pincite.core.text.terms import content_terms
 
 
 class FindingKind(StrEnum):

@@ -7,14 +7,14 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from core.domain.answers import AnswerPart, Citation, PartKind, Span
-from core.domain.search import Evidence
-from core.judge.claims import ClaimText, extract_claims
-from core.judge.features import sentence_by_meaning
-from core.judge.judge import bearing
-from core.judge.sources import Sources
-from core.text.marks import marked_text, read_marks, with_mark
-from core.text.quotations import best_quotation, locate
+from pincite.core.domain.answers import AnswerPart, Citation, PartKind, Span
+from pincite.core.domain.search import Evidence
+from pincite.core.judge.claims import ClaimText, extract_claims
+from pincite.core.judge.features import sentence_by_meaning
+from pincite.core.judge.judge import bearing
+from pincite.core.judge.sources import Sources
+from pincite.core.text.marks import marked_text, read_marks, with_mark
+from pincite.core.text.quotations import best_quotation, locate
 
 PageText = Callable[[str, int], str]
 

@@ -11,14 +11,14 @@ from bisect import bisect_left
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from core.domain.answers import AnswerPart, PartKind, Span
-from core.domain.figures import Computation, Figure
-from core.judge.sources import Sources
-from core.text.formulas import without_latex
-from core.text.marks import MARK
-from core.text.questions import OF_DOCUMENTS, PARTS
-from core.text.sentences import split_sentences
-from core.text.terms import content_terms
+from pincite.core.domain.answers import AnswerPart, PartKind, Span
+from pincite.core.domain.figures import Computation, Figure
+from pincite.core.judge.sources import Sources
+from pincite.core.text.formulas import without_latex
+from pincite.core.text.marks import MARK
+from pincite.core.text.questions import OF_DOCUMENTS, PARTS
+from pincite.core.text.sentences import split_sentences
+from pincite.core.text.terms import content_terms
 
 _SPOKEN_MARK = re.compile(
     r"(?<!\s)\s*+\((?:see |from |according to )?(?:passages?|sources?|documents?|excerpts?|pages?|p\.)\s\d+"

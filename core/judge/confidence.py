@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from core.domain.logistic import LogisticModel
-from core.judge.features import ClaimMeasure, measure_answer
+from pincite.core.domain.logistic import LogisticModel
+from pincite.core.judge.features import ClaimMeasure, measure_answer
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +69,7 @@ class ConfidenceModels:
 @cache
 def shipped_models() -> ConfidenceModels:
     """Load the models that come with the program."""
-    data = json.loads(files("core.judge").joinpath("confidence.json").read_text(encoding="utf-8"))
+    data = json.loads(files("pincite.core.judge").joinpath("confidence.json").read_text(encoding="utf-8"))
     names = ("claim", "answer", "claim_by_words", "answer_by_words")
     return ConfidenceModels(**{name: LogisticModel.from_json(data[name]) for name in names}, measured=data["measured"])
 

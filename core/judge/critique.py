@@ -7,13 +7,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from core.domain.answers import Claim, ClaimStatus, Score, Verdict
-from core.domain.keys import in_words
-from core.domain.search import Evidence
-from core.judge.judge import WORTH
-from core.text.foreign import in_line
-from core.text.prompts import PROMPTS
-from core.text.quotations import locate
+from pincite.core.domain.answers import Claim, ClaimStatus, Score, Verdict
+from pincite.core.domain.keys import in_words
+from pincite.core.domain.search import Evidence
+from pincite.core.judge.judge import WORTH
+from pincite.core.text.foreign import in_line
+from pincite.core.text.prompts import PROMPTS
+from pincite.core.text.quotations import locate
 
 WEAK = 0.5
 """Relevance or completeness below which an answer is not accepted; its confidence falls in proportion."""

@@ -9,16 +9,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
-from core.domain.answers import AnswerPart, Span
-from core.domain.logistic import log_odds
-from core.judge.checks import Finding, FindingKind, check_claim
-from core.judge.claims import ClaimText, extract_claims
-from core.judge.restated import restates
-from core.judge.sources import Sources, held_terms
-from core.text.checker import Meaning, installed_checker
-from core.text.numbers import in_one_spelling
-from core.text.sentences import split_sentences
-from core.text.terms import content_terms, specificity, stem, words
+from pincite.core.domain.answers import AnswerPart, Span
+from pincite.core.domain.logistic import log_odds
+from pincite.core.judge.checks import Finding, FindingKind, check_claim
+from pincite.core.judge.claims import ClaimText, extract_claims
+from pincite.core.judge.restated import restates
+from pincite.core.judge.sources import Sources, held_terms
+from pincite.core.text.checker import Meaning, installed_checker
+from pincite.core.text.numbers import in_one_spelling
+from pincite.core.text.sentences import split_sentences
+from pincite.core.text.terms import content_terms, specificity, stem, words
 
 _SUPPORTING = ("held", "pairs")
 _AGAINST = ("missing", "unknown_names", "unknown_figures")

@@ -8,18 +8,18 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from core.domain.answers import AnswerPart, ClaimStatus, PartKind, Score, engine_declines
-from core.domain.keys import in_words
-from core.judge.checks import CONTRADICTIONS, FindingKind, check_claim
-from core.judge.claims import ClaimText, declines
-from core.judge.confidence import shipped_models
-from core.judge.features import LIKELY, ClaimMeasure, check_meaning, measure_claims
-from core.judge.sources import Sources, share_held
-from core.text.marks import plain_text
-from core.text.questions import comparison
-from core.text.sentences import split_sentences
-from core.text.stating import NotComputableError, formula, reads_so, relation, statement
-from core.text.terms import content_terms, root, specificity
+from pincite.core.domain.answers import AnswerPart, ClaimStatus, PartKind, Score, engine_declines
+from pincite.core.domain.keys import in_words
+from pincite.core.judge.checks import CONTRADICTIONS, FindingKind, check_claim
+from pincite.core.judge.claims import ClaimText, declines
+from pincite.core.judge.confidence import shipped_models
+from pincite.core.judge.features import LIKELY, ClaimMeasure, check_meaning, measure_claims
+from pincite.core.judge.sources import Sources, share_held
+from pincite.core.text.marks import plain_text
+from pincite.core.text.questions import comparison
+from pincite.core.text.sentences import split_sentences
+from pincite.core.text.stating import NotComputableError, formula, reads_so, relation, statement
+from pincite.core.text.terms import content_terms, root, specificity
 
 DOUBTED, DOUBTFUL = 0.7, 0.15
 """From these doubts on a claim counts as unsupported, or as to be checked."""

@@ -5,11 +5,11 @@ from collections.abc import Mapping, Sequence
 from functools import cached_property
 from itertools import pairwise
 
-from core.judge.restated import changes
-from core.text.numbers import Quantity, quantities, stated_scales
-from core.text.quotations import NormalizedText
-from core.text.sentences import split_sentences
-from core.text.terms import FUNCTION_WORDS, content_terms, root, specificity, stem, words
+from pincite.core.judge.restated import changes
+from pincite.core.text.numbers import Quantity, quantities, stated_scales
+from pincite.core.text.quotations import NormalizedText
+from pincite.core.text.sentences import split_sentences
+from pincite.core.text.terms import FUNCTION_WORDS, content_terms, root, specificity, stem, words
 
 NEAR_WORDS = 150
 """Maximum number of words of the nearest sentences that a claim is compared with, however long the sources are."""

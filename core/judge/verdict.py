@@ -4,10 +4,10 @@ import math
 from collections.abc import Sequence
 from dataclasses import replace
 
-from core.domain.answers import AnswerPart, Citation, Claim, ClaimStatus, Likeness, Score, Span, Verdict
-from core.domain.search import Evidence, Intent
-from core.judge.citations import PageText, citation_of, page_citation, source_texts
-from core.judge.judge import (
+from pincite.core.domain.answers import AnswerPart, Citation, Claim, ClaimStatus, Likeness, Score, Span, Verdict
+from pincite.core.domain.search import Evidence, Intent
+from pincite.core.judge.citations import PageText, citation_of, page_citation, source_texts
+from pincite.core.judge.judge import (
     BARELY_HELD,
     CAP_INVALID_CITATION,
     UNCITED_PENALTY,
@@ -18,10 +18,10 @@ from core.judge.judge import (
     capped,
     judge_answer,
 )
-from core.judge.sources import Sources, share_held
-from core.text.marks import plain_text
-from core.text.plain import counted, shortened
-from core.text.questions import is_english
+from pincite.core.judge.sources import Sources, share_held
+from pincite.core.text.marks import plain_text
+from pincite.core.text.plain import counted, shortened
+from pincite.core.text.questions import is_english
 
 RULES_ONLY = "Checked without a language model."
 WEAK_RELEVANCE = 0.5

@@ -3,12 +3,12 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from core.domain.answers import AnswerPart, PartKind
-from core.domain.search import Change, Evidence
-from core.models.relevant import Found, place_of
-from core.models.selection import Selection, select
-from core.models.units import Unit, quotation_of
-from core.text.years import years_of
+from pincite.core.domain.answers import AnswerPart, PartKind
+from pincite.core.domain.search import Change, Evidence
+from pincite.core.models.relevant import Found, place_of
+from pincite.core.models.selection import Selection, select
+from pincite.core.models.units import Unit, quotation_of
+from pincite.core.text.years import years_of
 
 CHANGES = "This changes "
 MIN_ANSWERED = 0.5

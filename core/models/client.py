@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from pydantic_core import from_json
 
-from core.domain.errors import StoppedError
+from pincite.core.domain.errors import StoppedError
 
 if TYPE_CHECKING:
     import ollama

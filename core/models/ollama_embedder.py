@@ -5,13 +5,13 @@ from collections.abc import Awaitable, Callable, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, TypeVar
 
-from core.domain.errors import ModelUnavailableError, SettingsError
-from core.domain.ports import Vectors
-from core.domain.settings import Settings
-from core.models.client import ServerTrouble, ask, ollama_at
-from core.models.embed import EMBED_SECONDS, ServedEmbedder, unit_vectors
-from core.models.ollama import context_length, host_of
-from core.models.served import LOOK_SECONDS
+from pincite.core.domain.errors import ModelUnavailableError, SettingsError
+from pincite.core.domain.ports import Vectors
+from pincite.core.domain.settings import Settings
+from pincite.core.models.client import ServerTrouble, ask, ollama_at
+from pincite.core.models.embed import EMBED_SECONDS, ServedEmbedder, unit_vectors
+from pincite.core.models.ollama import context_length, host_of
+from pincite.core.models.served import LOOK_SECONDS
 
 if TYPE_CHECKING:
     import ollama

@@ -4,11 +4,11 @@ import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 
-from core.domain.errors import ModelUnavailableError
-from core.domain.models import Fetched, KeptModel
-from core.models.client import STREAM_BYTES, ServerTrouble, ask, ollama_at, stream
-from core.models.ollama import MODEL_NAME, can_chat, context_length, shown
-from core.models.served import LOOK_SECONDS
+from pincite.core.domain.errors import ModelUnavailableError
+from pincite.core.domain.models import Fetched, KeptModel
+from pincite.core.models.client import STREAM_BYTES, ServerTrouble, ask, ollama_at, stream
+from pincite.core.models.ollama import MODEL_NAME, can_chat, context_length, shown
+from pincite.core.models.served import LOOK_SECONDS
 
 FETCH_SECONDS = 24 * 3600.0
 REMOVE_SECONDS = 30.0

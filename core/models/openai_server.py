@@ -7,14 +7,23 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel, ConfigDict
 
-from core.domain.errors import ModelUnavailableError, SettingsError
-from core.domain.ports import Vectors
-from core.domain.settings import Settings, is_this_machine, server_address
-from core.models.client import REPLY_BYTES, STREAM_BYTES, UNREADABLE, ServerTrouble, ask, limited, stream, trouble_of
-from core.models.embed import EMBED_SECONDS, ServedEmbedder, unit_vectors
-from core.models.keys import CHAT_KEY, EMBEDDING_KEY, key_for
-from core.models.ollama import MODEL_NAME
-from core.models.served import (
+from pincite.core.domain.errors import ModelUnavailableError, SettingsError
+from pincite.core.domain.ports import Vectors
+from pincite.core.domain.settings import Settings, is_this_machine, server_address
+from pincite.core.models.client import (
+    REPLY_BYTES,
+    STREAM_BYTES,
+    UNREADABLE,
+    ServerTrouble,
+    ask,
+    limited,
+    stream,
+    trouble_of,
+)
+from pincite.core.models.embed import EMBED_SECONDS, ServedEmbedder, unit_vectors
+from pincite.core.models.keys import CHAT_KEY, EMBEDDING_KEY, key_for
+from pincite.core.models.ollama import MODEL_NAME
+from pincite.core.models.served import (
     ANSWER_SECONDS,
     ANSWER_TOKENS,
     CHARACTERS_PER_TOKEN,

@@ -2,11 +2,11 @@
 
 from collections.abc import Iterator, Sequence
 
-from core.domain.answers import AnswerPart, PartKind
-from core.domain.search import Evidence, Reason, spread
-from core.models.lists import MOST_WORDS
-from core.models.units import CELLS, SENTENCE_ENDS, quotation_of, units_of
-from core.text.sentences import split_sentences
+from pincite.core.domain.answers import AnswerPart, PartKind
+from pincite.core.domain.search import Evidence, Reason, spread
+from pincite.core.models.lists import MOST_WORDS
+from pincite.core.models.units import CELLS, SENTENCE_ENDS, quotation_of, units_of
+from pincite.core.text.sentences import split_sentences
 
 MAX_PLACES = 7
 """Number of places that are named, or of sections in all outlines together; each document has at least one."""

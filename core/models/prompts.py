@@ -1,12 +1,12 @@
 """How an answer is asked of a language model. Evidence is delimited data: nothing in it is an instruction."""
 
-from core.domain.answers import AnswerPart
-from core.domain.ports import AnswerRequest
-from core.domain.search import Evidence, Intent, Reason
-from core.text.foreign import defused, in_line
-from core.text.marks import veiled
-from core.text.orders import without_orders
-from core.text.prompts import PROMPTS
+from pincite.core.domain.answers import AnswerPart
+from pincite.core.domain.ports import AnswerRequest
+from pincite.core.domain.search import Evidence, Intent, Reason
+from pincite.core.text.foreign import defused, in_line
+from pincite.core.text.marks import veiled
+from pincite.core.text.orders import without_orders
+from pincite.core.text.prompts import PROMPTS
 
 MOST_FIGURES = 3
 

@@ -7,12 +7,12 @@ from dataclasses import replace
 from itertools import takewhile
 from typing import Any
 
-from core.domain.answers import AnswerPart, PartKind, engine_declines, lists_passages
-from core.domain.documents import TICKED, UNTICKED
-from core.domain.ports import AnswerRequest, AskedPiece
-from core.domain.search import Evidence, Intent, Reason
-from core.domain.turns import SURE, SURE_OF_NOTHING, UNSURE_OF_NOTHING
-from core.models.changed import (
+from pincite.core.domain.answers import AnswerPart, PartKind, engine_declines, lists_passages
+from pincite.core.domain.documents import TICKED, UNTICKED
+from pincite.core.domain.ports import AnswerRequest, AskedPiece
+from pincite.core.domain.search import Evidence, Intent, Reason
+from pincite.core.domain.turns import SURE, SURE_OF_NOTHING, UNSURE_OF_NOTHING
+from pincite.core.models.changed import (
     changed_answer,
     changes_to,
     in_force,
@@ -21,8 +21,8 @@ from core.models.changed import (
     stated_in_force,
     tells_change,
 )
-from core.models.headed import agreed_cell
-from core.models.lists import (
+from pincite.core.models.headed import agreed_cell
+from pincite.core.models.lists import (
     ITEM,
     MAY_BE_MORE,
     MOST_QUOTES,
@@ -34,11 +34,11 @@ from core.models.lists import (
     listed,
     whole_list,
 )
-from core.models.overviews import opening, overview_quotes
-from core.models.relevant import MOST_RELEVANT, Found, fits_several_places, named_row_first, relevant_passages
-from core.models.selection import Scored, Selection, nearest, select
-from core.models.units import CELLS, SENTENCE_ENDS, quotation_of, repeats
-from core.text.questions import (
+from pincite.core.models.overviews import opening, overview_quotes
+from pincite.core.models.relevant import MOST_RELEVANT, Found, fits_several_places, named_row_first, relevant_passages
+from pincite.core.models.selection import Scored, Selection, nearest, select
+from pincite.core.models.units import CELLS, SENTENCE_ENDS, quotation_of, repeats
+from pincite.core.text.questions import (
     NOT_FOUND,
     asks_for_a_fact,
     asks_for_list,
@@ -49,9 +49,9 @@ from core.text.questions import (
     missing_words,
     strange_names,
 )
-from core.text.sentences import ITEM_MARK
-from core.text.stating import is_drawn
-from core.text.terms import content_terms, stem
+from pincite.core.text.sentences import ITEM_MARK
+from pincite.core.text.stating import is_drawn
+from pincite.core.text.terms import content_terms, stem
 
 FEW_QUOTES, FEW_WORDS = 2, 60
 """For a question about one fact."""

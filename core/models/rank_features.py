@@ -8,9 +8,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from itertools import pairwise
 
-from core.domain.documents import PageKey, Passage
-from core.domain.search import Candidate, SearchPlan
-from core.text.terms import cached_terms, rarity
+from pincite.core.domain.documents import PageKey, Passage
+from pincite.core.domain.search import Candidate, SearchPlan
+from pincite.core.text.terms import cached_terms, rarity
 
 FEATURES: tuple[str, ...] = (
     "keyword share", "printed share", "dense gap", "document match", "passage coverage", "passage length",

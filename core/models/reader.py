@@ -20,11 +20,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from core.domain.answers import Span
-from core.domain.errors import StorageError
-from core.text.e5_file import WIDTH, E5File, installed_e5
-from core.text.installed import TOKENIZER_FILE, verified_file
-from core.text.networks import open_session
+from pincite.core.domain.answers import Span
+from pincite.core.domain.errors import StorageError
+from pincite.core.text.e5_file import WIDTH, E5File, installed_e5
+from pincite.core.text.installed import TOKENIZER_FILE, verified_file
+from pincite.core.text.networks import open_session
 
 CELL_BORDER = " | "
 """What a table's cells are read with between them; tokens do not tell a tab from a space."""
@@ -134,7 +134,7 @@ def small_reader() -> Reader:
 @cache
 def card(name: str) -> dict[str, Any]:
     """What a reader was trained on, what was measured, and its file's checksum."""
-    told: dict[str, Any] = json.loads(files("core.models").joinpath(f"{name}.json").read_text(encoding="utf-8"))
+    told: dict[str, Any] = json.loads(files("pincite.core.models").joinpath(f"{name}.json").read_text(encoding="utf-8"))
     return told
 
 
@@ -176,7 +176,7 @@ def _languages(stored: E5File) -> Network:
 
 
 def _shipped(name: str) -> bytes:
-    model = files("core.models").joinpath(f"{name}.onnx").read_bytes()
+    model = files("pincite.core.models").joinpath(f"{name}.onnx").read_bytes()
     if hashlib.sha256(model).hexdigest() != card(name)["sha256"]:
         raise StorageError("The reader's file is not the expected one.", hint="Reinstall Pincite.")
     return model

@@ -7,18 +7,18 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Protocol
 
-from core.domain.errors import ModelUnavailableError, SettingsError
-from core.domain.ports import ChatModel, Embedder, Reranker
-from core.domain.settings import Settings, is_this_machine
-from core.models.e5 import E5Embedder
-from core.models.embed import sends_to
-from core.models.flash import FlashReranker, is_cached
-from core.models.minilm import MiniLmEmbedder
-from core.models.ollama import OllamaProvider
-from core.models.ollama_embedder import OllamaEmbedder
-from core.models.openai_server import OpenAiEmbedder, OpenAiProvider
-from core.models.quoting import Quoting
-from core.models.rerank import BuiltInReranker
+from pincite.core.domain.errors import ModelUnavailableError, SettingsError
+from pincite.core.domain.ports import ChatModel, Embedder, Reranker
+from pincite.core.domain.settings import Settings, is_this_machine
+from pincite.core.models.e5 import E5Embedder
+from pincite.core.models.embed import sends_to
+from pincite.core.models.flash import FlashReranker, is_cached
+from pincite.core.models.minilm import MiniLmEmbedder
+from pincite.core.models.ollama import OllamaProvider
+from pincite.core.models.ollama_embedder import OllamaEmbedder
+from pincite.core.models.openai_server import OpenAiEmbedder, OpenAiProvider
+from pincite.core.models.quoting import Quoting
+from pincite.core.models.rerank import BuiltInReranker
 
 AUTO, QUOTING = "auto", "quoting"
 LEAST_PARAMETERS = 1_000_000_000

@@ -7,12 +7,12 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import takewhile
 
-from core.domain.answers import AnswerPart, PartKind, Span
-from core.domain.search import Evidence, TableHead
-from core.models.selection import Scored, Selection, answer_text
-from core.models.units import CELLS, SENTENCE_ENDS, Unit, quotation_of
-from core.text.sentences import split_sentences
-from core.text.terms import content_terms
+from pincite.core.domain.answers import AnswerPart, PartKind, Span
+from pincite.core.domain.search import Evidence, TableHead
+from pincite.core.models.selection import Scored, Selection, answer_text
+from pincite.core.models.units import CELLS, SENTENCE_ENDS, Unit, quotation_of
+from pincite.core.text.sentences import split_sentences
+from pincite.core.text.terms import content_terms
 
 MOST_RELEVANT = "Most relevant in your documents"
 MAX_PASSAGES, MAX_WORDS = 5, 50

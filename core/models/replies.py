@@ -7,13 +7,13 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from core.domain.ports import AnswerRequest
-from core.domain.search import Evidence
-from core.models.client import strict_json
-from core.text.marks import MARK
-from core.text.prompts import PROMPTS
-from core.text.questions import asks_yes_or_no
-from core.text.sentences import split_sentences
+from pincite.core.domain.ports import AnswerRequest
+from pincite.core.domain.search import Evidence
+from pincite.core.models.client import strict_json
+from pincite.core.text.marks import MARK
+from pincite.core.text.prompts import PROMPTS
+from pincite.core.text.questions import asks_yes_or_no
+from pincite.core.text.sentences import split_sentences
 
 _LABEL = r"(?:passage|source|reference|citation)s?"
 _NUMBERS = r"(\d{1,3}(?:[ \t]?(?:[,;&–-]|and)[ \t]?\d{1,3}){0,9})"

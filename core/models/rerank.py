@@ -7,15 +7,15 @@ import json
 from collections.abc import Mapping, Sequence
 from importlib import resources
 
-from core.domain.documents import PageKey, Passage
-from core.domain.logistic import LogisticModel
-from core.domain.search import Candidate, SearchPlan
-from core.models.rank_features import describe_candidates
+from pincite.core.domain.documents import PageKey, Passage
+from pincite.core.domain.logistic import LogisticModel
+from pincite.core.domain.search import Candidate, SearchPlan
+from pincite.core.models.rank_features import describe_candidates
 
 
 def load_model() -> LogisticModel:
     """Read the shipped model."""
-    text = resources.files("core.models").joinpath("reranker.json").read_text(encoding="utf-8")
+    text = resources.files("pincite.core.models").joinpath("reranker.json").read_text(encoding="utf-8")
     return LogisticModel.from_json(json.loads(text))
 
 

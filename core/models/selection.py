@@ -17,13 +17,13 @@ from importlib.resources import files
 from itertools import accumulate, pairwise
 from typing import Any
 
-from core.domain.answers import Span
-from core.domain.documents import TICKED, UNTICKED, Passage
-from core.domain.logistic import FARTHEST, LogisticModel, log_odds
-from core.domain.search import Evidence, Reason
-from core.domain.turns import SURE
-from core.models.reader import Reader, large_reader, small_reader
-from core.models.units import (
+from pincite.core.domain.answers import Span
+from pincite.core.domain.documents import TICKED, UNTICKED, Passage
+from pincite.core.domain.logistic import FARTHEST, LogisticModel, log_odds
+from pincite.core.domain.search import Evidence, Reason
+from pincite.core.domain.turns import SURE
+from pincite.core.models.reader import Reader, large_reader, small_reader
+from pincite.core.models.units import (
     CELLS,
     LABELLED,
     SENTENCE_ENDS,
@@ -35,12 +35,12 @@ from core.models.units import (
     torn,
     units_of,
 )
-from core.models.utterances import DateRole, date_role_of
-from core.text.numbers import quantities
-from core.text.questions import OF_DOCUMENTS, asks_for_a_fact, asks_yes_or_no, in_english
-from core.text.sentences import ITEM_MARK, split_sentences
-from core.text.terms import FUNCTION_WORDS, content_terms, rarity, words
-from core.text.years import years_of
+from pincite.core.models.utterances import DateRole, date_role_of
+from pincite.core.text.numbers import quantities
+from pincite.core.text.questions import OF_DOCUMENTS, asks_for_a_fact, asks_yes_or_no, in_english
+from pincite.core.text.sentences import ITEM_MARK, split_sentences
+from pincite.core.text.terms import FUNCTION_WORDS, content_terms, rarity, words
+from pincite.core.text.years import years_of
 
 MOST_READ = 8
 """Of so many passages, the most relevant ones, each sentence is weighed."""
@@ -105,7 +105,9 @@ class Models:
 
 @cache
 def _shipped() -> Mapping[str, Any]:
-    data: Mapping[str, Any] = json.loads(files("core.models").joinpath("quoting.json").read_text(encoding="utf-8"))
+    data: Mapping[str, Any] = json.loads(
+        files("pincite.core.models").joinpath("quoting.json").read_text(encoding="utf-8")
+    )
     return data
 
 

@@ -9,13 +9,13 @@ from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from core.domain.answers import Usage
-from core.domain.errors import ModelInterruptedError, ModelUnavailableError, StoppedError
-from core.domain.ports import AnswerRequest
-from core.models.client import ServerTrouble, strict_json
-from core.models.prompts import messages_for
-from core.text.plain import storable
-from core.text.thinking import CLOSING, OPENING, split_thinking
+from pincite.core.domain.answers import Usage
+from pincite.core.domain.errors import ModelInterruptedError, ModelUnavailableError, StoppedError
+from pincite.core.domain.ports import AnswerRequest
+from pincite.core.models.client import ServerTrouble, strict_json
+from pincite.core.models.prompts import messages_for
+from pincite.core.text.plain import storable
+from pincite.core.text.thinking import CLOSING, OPENING, split_thinking
 
 LARGEST_CONTEXT = 8_192
 """Tokens: what is asked for of models that could take more, so that a laptop's memory suffices."""

@@ -4,11 +4,11 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from core.domain.answers import AnswerPart, PartKind, Span
-from core.domain.documents import COMMENT, PROPOSAL, TICKED, UNTICKED
-from core.domain.search import Evidence
-from core.text.sentences import split_sentences
-from core.text.terms import content_terms
+from pincite.core.domain.answers import AnswerPart, PartKind, Span
+from pincite.core.domain.documents import COMMENT, PROPOSAL, TICKED, UNTICKED
+from pincite.core.domain.search import Evidence
+from pincite.core.text.sentences import split_sentences
+from pincite.core.text.terms import content_terms
 
 SHORT_LINE_WORDS = 9
 LONGEST_UNIT_WORDS = 42

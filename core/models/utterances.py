@@ -18,8 +18,8 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from core.models.e5 import E5Embedder, e5_is_here
-from core.models.minilm import MiniLmEmbedder
+from pincite.core.models.e5 import E5Embedder, e5_is_here
+from pincite.core.models.minilm import MiniLmEmbedder
 
 BUCKETS = 1024
 """For runs of letters, and again for words."""
@@ -180,6 +180,6 @@ def _e5() -> E5Embedder:
 @cache
 def _shipped(*names: str, with_e5: bool) -> tuple[Matrix, Matrix]:
     """Weights, shape (names, measures), and biases."""
-    text = files("core.models").joinpath("utterances.json").read_text(encoding="utf-8")
+    text = files("pincite.core.models").joinpath("utterances.json").read_text(encoding="utf-8")
     data = json.loads(text)["e5" if with_e5 else "minilm"]
     return np.array([data["weights"][name] for name in names]), np.array([data["biases"][name] for name in names])

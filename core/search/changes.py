@@ -4,11 +4,11 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
-from core.domain.answers import Span
-from core.domain.documents import Page, Passage
-from core.search.places import numbered_in
-from core.search.stretches import Stretch, number_of
-from core.text.sentences import split_sentences
+from pincite.core.domain.answers import Span
+from pincite.core.domain.documents import Page, Passage
+from pincite.core.search.places import numbered_in
+from pincite.core.search.stretches import Stretch, number_of
+from pincite.core.text.sentences import split_sentences
 
 Chance = Callable[[str], float]
 """Returns the probability that a sentence changes another text."""

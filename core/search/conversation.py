@@ -7,14 +7,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate
 
-from core.domain.ports import Message
-from core.domain.search import Intent
-from core.domain.turns import Exchange
-from core.search.plan import entities_in
-from core.text.numbers import quantities
-from core.text.plain import flat
-from core.text.sentences import split_sentences
-from core.text.terms import content_terms, specificity
+from pincite.core.domain.ports import Message
+from pincite.core.domain.search import Intent
+from pincite.core.domain.turns import Exchange
+from pincite.core.search.plan import entities_in
+from pincite.core.text.numbers import quantities
+from pincite.core.text.plain import flat
+from pincite.core.text.sentences import split_sentences
+from pincite.core.text.terms import content_terms, specificity
 
 HISTORY_CHARACTERS = 1_500
 MOST_OLDER, LONGEST_OLDER = 2, 300

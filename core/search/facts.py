@@ -2,8 +2,8 @@
 
 from collections.abc import Mapping, Sequence
 
-from core.domain.documents import Document
-from core.domain.errors import DocumentError
+from pincite.core.domain.documents import Document
+from pincite.core.domain.errors import DocumentError
 
 FACTS = {"company": "company", "year": "year", "type": "document type"}
 """What can be filtered by, and the name that a document's metadata has for it."""

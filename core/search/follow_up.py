@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from itertools import dropwhile, takewhile
 from typing import TypeAlias
 
-from core.domain.search import APART, FROM_THE_ANSWER, SAYS_WHICH, Intent
-from core.domain.turns import Exchange
-from core.text.questions import OF_DOCUMENTS
-from core.text.terms import FUNCTION_WORDS, QUESTION_WORDS, STOP_WORDS, content_terms, stem, words
+from pincite.core.domain.search import APART, FROM_THE_ANSWER, SAYS_WHICH, Intent
+from pincite.core.domain.turns import Exchange
+from pincite.core.text.questions import OF_DOCUMENTS
+from pincite.core.text.terms import FUNCTION_WORDS, QUESTION_WORDS, STOP_WORDS, content_terms, stem, words
 
 MEASURES = frozenset("much many long often far exactly ago more".split())
 MOST_WORDS_OF_A_REST = 3

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from functools import cache, cached_property
 from pathlib import Path
 
-from core.domain.edited_files import read_edited
-from core.domain.settings import PACKAGE_ROOT
+from pincite.core.domain.edited_files import read_edited
+from pincite.core.domain.settings import PACKAGE_ROOT
 
 SHIPPED = PACKAGE_ROOT / "data" / "terms"
 

@@ -9,9 +9,9 @@ from functools import lru_cache
 from rapidfuzz import process
 from rapidfuzz.distance import JaroWinkler
 
-from core.domain.documents import Document, bare_name
-from core.search.places import years_in
-from core.text.terms import FUNCTION_WORDS, content_terms, stem
+from pincite.core.domain.documents import Document, bare_name
+from pincite.core.search.places import years_in
+from pincite.core.text.terms import FUNCTION_WORDS, content_terms, stem
 
 _PARTS = re.compile(r"[A-Z]{2,}(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|\d+[A-Za-z]{1,2}\b|\d+|[^\W\d_]+")
 _WORDS = re.compile(r"[^\W_]+")

@@ -6,8 +6,8 @@ from enum import StrEnum
 from functools import cache
 from importlib.resources import files
 
-from core.domain.search import SearchResult
-from core.text.questions import is_english
+from pincite.core.domain.search import SearchResult
+from pincite.core.text.questions import is_english
 
 ENGLISH_ONLY = "minilm"
 
@@ -37,6 +37,6 @@ def nearness_of(question: str, result: SearchResult) -> Nearness:
 def shipped_bounds() -> Mapping[str, Mapping[str, float]]:
     """Return ``far`` and ``near`` by embedder, as written by ``python -m benchmarks fit-nearness``."""
     read: dict[str, dict[str, float]] = json.loads(
-        files("core.search").joinpath("nearness.json").read_text(encoding="utf-8")
+        files("pincite.core.search").joinpath("nearness.json").read_text(encoding="utf-8")
     )
     return read

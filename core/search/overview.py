@@ -8,12 +8,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from core.domain.documents import Document, Passage
-from core.domain.search import Evidence, Reason, spread
-from core.search.matching import match_documents
+from pincite.core.domain.documents import Document, Passage
+from pincite.core.domain.search import Evidence, Reason, spread
+from pincite.core.search.matching import match_documents
 
 if TYPE_CHECKING:
-    from core.store.library import Library
+    from pincite.core.store.library import Library
 
 MOST_PASSAGES = 5_000
 """Of a longer document, its beginning."""

@@ -5,9 +5,9 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from core.domain.documents import Document, Passage
-from core.domain.search import Candidate, Evidence, Reason
-from core.text.plain import counted
+from pincite.core.domain.documents import Document, Passage
+from pincite.core.domain.search import Candidate, Evidence, Reason
+from pincite.core.text.plain import counted
 
 MOST_OF_A_PAGE = 2
 """Passages of one page among those kept; more of it comes as neighbours, and other pages get their chance."""

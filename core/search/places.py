@@ -4,7 +4,7 @@ import re
 
 from text_to_num import alpha2digit
 
-from core.text.questions import PARTS
+from pincite.core.text.questions import PARTS
 
 MOST_PAGES_OF_A_RANGE = 40
 MOST_YEARS_OF_A_SPAN = 10

@@ -9,15 +9,15 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 
-from core.domain.documents import Document
-from core.domain.search import Piece, SearchPlan, SubQuery
-from core.domain.turns import Exchange
-from core.search.follow_up import LEANS, NAMES_LEAN, Leaning, read_after
-from core.search.lexicon import Lexicon, Term, shipped_lexicon
-from core.search.matching import named_apart, named_documents, only_names
-from core.search.places import numbered_in, pages_in, with_plain_years, years_in
-from core.text.sentences import split_sentences
-from core.text.terms import FUNCTION_WORDS, content_terms, words
+from pincite.core.domain.documents import Document
+from pincite.core.domain.search import Piece, SearchPlan, SubQuery
+from pincite.core.domain.turns import Exchange
+from pincite.core.search.follow_up import LEANS, NAMES_LEAN, Leaning, read_after
+from pincite.core.search.lexicon import Lexicon, Term, shipped_lexicon
+from pincite.core.search.matching import named_apart, named_documents, only_names
+from pincite.core.search.places import numbered_in, pages_in, with_plain_years, years_in
+from pincite.core.text.sentences import split_sentences
+from pincite.core.text.terms import FUNCTION_WORDS, content_terms, words
 
 MOST_SUB_QUERIES = 4
 

@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 
-from core.domain.errors import IndexMismatchError, ModelUnavailableError
-from core.domain.ports import Embedder, KeywordIndex, PassageIndex, Vectors
-from core.domain.search import SearchPlan
-from core.text.terms import FUNCTION_WORDS, content_terms, words
+from pincite.core.domain.errors import IndexMismatchError, ModelUnavailableError
+from pincite.core.domain.ports import Embedder, KeywordIndex, PassageIndex, Vectors
+from pincite.core.domain.search import SearchPlan
+from pincite.core.text.terms import FUNCTION_WORDS, content_terms, words
 
 SEARCH_DEPTH = 60
 """Results asked of each index per wording."""

@@ -8,9 +8,17 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import permutations
 
-from core.domain.documents import AMENDS, REPLACES, Document, MetadataField, MetadataSource, bare_name, comparable
-from core.text.dates import dates_in
-from core.text.terms import content_terms
+from pincite.core.domain.documents import (
+    AMENDS,
+    REPLACES,
+    Document,
+    MetadataField,
+    MetadataSource,
+    bare_name,
+    comparable,
+)
+from pincite.core.text.dates import dates_in
+from pincite.core.text.terms import content_terms
 
 _VERSION = re.compile(
     r"(?<![^\W_])(?:version|ver|v|revision|rev)[ ._-]{0,2}(?P<number>\d{1,4}(?:\.\d{1,4}){0,3})(?![^\W_])"

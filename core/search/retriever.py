@@ -5,19 +5,19 @@ from dataclasses import dataclass, replace
 from itertools import chain, zip_longest
 from typing import TYPE_CHECKING
 
-from core.domain.documents import Document, DocumentStatus, PageKey, Passage, document_of, page_of
-from core.domain.ports import Embedder, KeywordIndex, PassageIndex, Reranker
-from core.domain.search import PIECE, Candidate, Reason, SearchPlan, SearchResult, SubQuery, piece_score
-from core.domain.settings import Settings
-from core.search.fuse import fuse_rankings
-from core.search.matching import DECISIVE_MATCH, match_documents
-from core.search.pack import Chosen, fill_budget, keep_best, to_evidence
-from core.search.places import years_in
-from core.search.plan import plans_of
-from core.search.rankings import Ranking, Rankings, RunIndexes
+from pincite.core.domain.documents import Document, DocumentStatus, PageKey, Passage, document_of, page_of
+from pincite.core.domain.ports import Embedder, KeywordIndex, PassageIndex, Reranker
+from pincite.core.domain.search import PIECE, Candidate, Reason, SearchPlan, SearchResult, SubQuery, piece_score
+from pincite.core.domain.settings import Settings
+from pincite.core.search.fuse import fuse_rankings
+from pincite.core.search.matching import DECISIVE_MATCH, match_documents
+from pincite.core.search.pack import Chosen, fill_budget, keep_best, to_evidence
+from pincite.core.search.places import years_in
+from pincite.core.search.plan import plans_of
+from pincite.core.search.rankings import Ranking, Rankings, RunIndexes
 
 if TYPE_CHECKING:
-    from core.store.library import Library
+    from pincite.core.store.library import Library
 
 MOST_OPENED_TARGETS = 3
 """With more targets than this their openings would crowd out what was found."""

@@ -8,8 +8,8 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from core.domain.documents import FURNITURE, Block, BlockKind, Page
-from core.domain.spreads import halves
+from pincite.core.domain.documents import FURNITURE, Block, BlockKind, Page
+from pincite.core.domain.spreads import halves
 
 CAPTIONED = ("tab", "fig", "chart", "exh", "equ", "alg")
 """How the names of things begin whose number stands behind their name only: tables, figures, charts and their like."""

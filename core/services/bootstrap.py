@@ -2,37 +2,37 @@
 
 import langsmith
 
-from core.documents.reader import ProcessReader
-from core.domain.errors import IndexMismatchError, ModelUnavailableError, TurnError
-from core.domain.ports import Embedder, PassageIndex
-from core.domain.settings import Settings, load_settings
-from core.domain.turns import TurnStatus
-from core.figures.formulas import users_formulas
-from core.ingest.describing import described
-from core.ingest.pipeline import Ingest
-from core.ingest.stages import Stores
-from core.models.registry import check_engine, choose_engine, make_embedder
-from core.search.lexicon import users_lexicon
-from core.services.health import Health
-from core.store.collections import Collections
-from core.store.condition import Condition
-from core.store.copies import DailyCopy
-from core.store.data_dir import check_ours, claim, delete_old_vectors, quarantined
-from core.store.database import Database, empty_log
-from core.store.exact import NoMeaning
-from core.store.indexes import Indexes
-from core.store.jobs import Jobs
-from core.store.keywords import Fts5Index
-from core.store.library import Library
-from core.store.notes import NoteStore
-from core.store.private import keep_private
-from core.store.purge import of_turn, purge, quoting, scrub
-from core.store.recall import Recall
-from core.store.reviews import Reviews
-from core.store.sessions import Sessions
-from core.store.shelf import Shelf
-from core.store.turns import Turns
-from core.store.witness import check_whole, note_closing, note_opening
+from pincite.core.documents.reader import ProcessReader
+from pincite.core.domain.errors import IndexMismatchError, ModelUnavailableError, TurnError
+from pincite.core.domain.ports import Embedder, PassageIndex
+from pincite.core.domain.settings import Settings, load_settings
+from pincite.core.domain.turns import TurnStatus
+from pincite.core.figures.formulas import users_formulas
+from pincite.core.ingest.describing import described
+from pincite.core.ingest.pipeline import Ingest
+from pincite.core.ingest.stages import Stores
+from pincite.core.models.registry import check_engine, choose_engine, make_embedder
+from pincite.core.search.lexicon import users_lexicon
+from pincite.core.services.health import Health
+from pincite.core.store.collections import Collections
+from pincite.core.store.condition import Condition
+from pincite.core.store.copies import DailyCopy
+from pincite.core.store.data_dir import check_ours, claim, delete_old_vectors, quarantined
+from pincite.core.store.database import Database, empty_log
+from pincite.core.store.exact import NoMeaning
+from pincite.core.store.indexes import Indexes
+from pincite.core.store.jobs import Jobs
+from pincite.core.store.keywords import Fts5Index
+from pincite.core.store.library import Library
+from pincite.core.store.notes import NoteStore
+from pincite.core.store.private import keep_private
+from pincite.core.store.purge import of_turn, purge, quoting, scrub
+from pincite.core.store.recall import Recall
+from pincite.core.store.reviews import Reviews
+from pincite.core.store.sessions import Sessions
+from pincite.core.store.shelf import Shelf
+from pincite.core.store.turns import Turns
+from pincite.core.store.witness import check_whole, note_closing, note_opening
 
 
 class Pincite:
@@ -40,19 +40,19 @@ class Pincite:
 
     def __init__(self, settings: Settings, *, at_work: bool = True) -> None:
         # LangGraph takes a second to import; a look at the library does without.
-        from core.graph.build import build_graph, forget_runs, open_checkpointer
-        from core.graph.context import Equipment
-        from core.services.deletion import Deletion
-        from core.services.engines import Engines
-        from core.services.exports import Exports
-        from core.services.ingest import Documents
-        from core.services.model_library import ModelLibrary
-        from core.services.regression import Regression
-        from core.services.reviews import Verdicts
-        from core.services.search import Search
-        from core.services.settings import SettingsInForce
-        from core.services.suggestions import Suggestions
-        from core.services.turns import TurnRunner
+        from pincite.core.graph.build import build_graph, forget_runs, open_checkpointer
+        from pincite.core.graph.context import Equipment
+        from pincite.core.services.deletion import Deletion
+        from pincite.core.services.engines import Engines
+        from pincite.core.services.exports import Exports
+        from pincite.core.services.ingest import Documents
+        from pincite.core.services.model_library import ModelLibrary
+        from pincite.core.services.regression import Regression
+        from pincite.core.services.reviews import Verdicts
+        from pincite.core.services.search import Search
+        from pincite.core.services.settings import SettingsInForce
+        from pincite.core.services.suggestions import Suggestions
+        from pincite.core.services.turns import TurnRunner
 
         check_engine(settings.engine)
         check_ours(settings)

@@ -4,10 +4,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from core.services.turns import CLOSING_SECONDS, TurnRunner
+from pincite.core.services.turns import CLOSING_SECONDS, TurnRunner
 
 if TYPE_CHECKING:
-    from core.store.sessions import Sessions
+    from pincite.core.store.sessions import Sessions
 
 AT_ONCE_BYTES = 32 * 2**20
 """Size up to which the database is written anew with every deleted session; a larger one is when Pincite closes."""

@@ -6,13 +6,13 @@ from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
 
-from core.domain.errors import SettingsError, StoppedError
-from core.domain.settings import Settings
-from core.models.client import stoppable
-from core.models.keys import keep_key
-from core.models.openai_server import address_of
-from core.models.registry import AUTO, CHAT, QUOTING, EngineState, look_for_engines
-from core.services.settings import SettingsInForce
+from pincite.core.domain.errors import SettingsError, StoppedError
+from pincite.core.domain.settings import Settings
+from pincite.core.models.client import stoppable
+from pincite.core.models.keys import keep_key
+from pincite.core.models.openai_server import address_of
+from pincite.core.models.registry import AUTO, CHAT, QUOTING, EngineState, look_for_engines
+from pincite.core.services.settings import SettingsInForce
 
 HOLD_SECONDS = 10.0
 """How long an answer about the engines is given again without asking the server."""

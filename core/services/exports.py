@@ -5,18 +5,18 @@ from dataclasses import replace
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
-from core.domain.documents import Document, PageKey
-from core.domain.errors import DocumentError, PinciteError, TurnError
-from core.domain.turns import Turn, TurnFilter, TurnStatus
-from core.export.binder import bind
-from core.export.manifest import Exhibit, as_json, manifest_of
-from core.export.marks import marked_copy
-from core.services.reviews import Verdicts
-from core.services.settings import SettingsInForce
+from pincite.core.domain.documents import Document, PageKey
+from pincite.core.domain.errors import DocumentError, PinciteError, TurnError
+from pincite.core.domain.turns import Turn, TurnFilter, TurnStatus
+from pincite.core.export.binder import bind
+from pincite.core.export.manifest import Exhibit, as_json, manifest_of
+from pincite.core.export.marks import marked_copy
+from pincite.core.services.reviews import Verdicts
+from pincite.core.services.settings import SettingsInForce
 
 if TYPE_CHECKING:
-    from core.store.library import Library
-    from core.store.turns import Turns
+    from pincite.core.store.library import Library
+    from pincite.core.store.turns import Turns
 
 FINISHED = (TurnStatus.ANSWERED, TurnStatus.FLAGGED, TurnStatus.REVIEWED)
 MOST_TURNS = 10_000
@@ -46,7 +46,7 @@ class Exports:
             case ExportForm.BINDER:
                 return bind(manifest, exhibits)
             case ExportForm.WORD:
-                from core.export.word import as_word
+                from pincite.core.export.word import as_word
 
                 return as_word(manifest)
             case ExportForm.JSON:

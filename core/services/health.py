@@ -6,17 +6,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from core.domain.documents import DocumentStatus
-from core.domain.errors import PinciteError
-from core.domain.settings import Settings
-from core.figures.formulas import users_formulas
-from core.models.flash import LICENCE, MODEL, SIZE_MB, is_cached
-from core.models.registry import AUTO, QUOTING, EngineState, make_embedder
-from core.search.lexicon import users_lexicon
+from pincite.core.domain.documents import DocumentStatus
+from pincite.core.domain.errors import PinciteError
+from pincite.core.domain.settings import Settings
+from pincite.core.figures.formulas import users_formulas
+from pincite.core.models.flash import LICENCE, MODEL, SIZE_MB, is_cached
+from pincite.core.models.registry import AUTO, QUOTING, EngineState, make_embedder
+from pincite.core.search.lexicon import users_lexicon
 
 if TYPE_CHECKING:
-    from core.store.condition import Condition
-    from core.store.library import Library
+    from pincite.core.store.condition import Condition
+    from pincite.core.store.library import Library
 
 LEAST_FREE_MIB = 500
 

@@ -7,18 +7,18 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from core.documents.marking import framed, lines_of, mark_words, show_hidden
-from core.documents.read_back import OwnText, compare_with_own_text, read_back
-from core.documents.reader import ProcessReader
-from core.domain.answers import Citation, Likeness, ReadBack
-from core.domain.documents import DocumentStatus, HiddenReason, PageKey
-from core.domain.errors import DocumentError, PinciteError
-from core.domain.settings import Settings
-from core.graph.context import Lacking
-from core.ingest.pipeline import Ingest
+from pincite.core.documents.marking import framed, lines_of, mark_words, show_hidden
+from pincite.core.documents.read_back import OwnText, compare_with_own_text, read_back
+from pincite.core.documents.reader import ProcessReader
+from pincite.core.domain.answers import Citation, Likeness, ReadBack
+from pincite.core.domain.documents import DocumentStatus, HiddenReason, PageKey
+from pincite.core.domain.errors import DocumentError, PinciteError
+from pincite.core.domain.settings import Settings
+from pincite.core.graph.context import Lacking
+from pincite.core.ingest.pipeline import Ingest
 
 if TYPE_CHECKING:
-    from core.store.library import Library
+    from pincite.core.store.library import Library
 
 OF_READING = ("ocr", "max_file_mib", "max_pages", "page_seconds", "reader_memory_mib")
 """The settings with which reader and ingest are opened."""

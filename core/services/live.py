@@ -7,13 +7,13 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from core.domain.answers import AnswerPart, is_prose
-from core.domain.errors import StorageError
-from core.domain.turns import TraceStep, Turn, TurnSnapshot, TurnStatus, now
-from core.text.marks import marked_text
+from pincite.core.domain.answers import AnswerPart, is_prose
+from pincite.core.domain.errors import StorageError
+from pincite.core.domain.turns import TraceStep, Turn, TurnSnapshot, TurnStatus, now
+from pincite.core.text.marks import marked_text
 
 if TYPE_CHECKING:
-    from core.store.turns import Turns
+    from pincite.core.store.turns import Turns
 
 SECONDS_BETWEEN_SAVED_DRAFTS = 1.0
 """What is streamed is stored that often, so that a killed process loses no more of it."""

@@ -5,16 +5,16 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from core.domain.settings import Settings
-from core.store.collections import Collections
-from core.store.data_dir import check_ours
-from core.store.database import ReadOnlyDatabase
-from core.store.library import Library
-from core.store.witness import check_whole
+from pincite.core.domain.settings import Settings
+from pincite.core.store.collections import Collections
+from pincite.core.store.data_dir import check_ours
+from pincite.core.store.database import ReadOnlyDatabase
+from pincite.core.store.library import Library
+from pincite.core.store.witness import check_whole
 
 if TYPE_CHECKING:
-    from core.domain.tables import Table
-    from core.services.health import Health
+    from pincite.core.domain.tables import Table
+    from pincite.core.services.health import Health
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,16 +26,16 @@ class Look:
 
     def tables(self, document_id: str) -> "tuple[Table, ...]":
         """The tables of all pages that are read."""
-        from core.documents.tables import find_tables
+        from pincite.core.documents.tables import find_tables
 
         receipts = self.library.receipts(document_id)
         return find_tables(document_id, (self.library.page(document_id, page.page_index) for page in receipts))
 
     @property
     def health(self) -> "Health":
-        from core.models.registry import look_for_engines
-        from core.services.health import Health
-        from core.store.condition import Condition
+        from pincite.core.models.registry import look_for_engines
+        from pincite.core.services.health import Health
+        from pincite.core.store.condition import Condition
 
         condition = Condition(self.database, self.library, self.settings)
         return Health(lambda: self.settings, self.library, condition, lambda: look_for_engines(self.settings))

@@ -4,11 +4,11 @@ import threading
 import time
 from collections.abc import Callable
 
-from core.domain.errors import PinciteError, StoppedError
-from core.domain.models import Fetch, Fetched, KeptModel
-from core.domain.settings import Settings
-from core.models.ollama import host_of
-from core.models.ollama_library import fetch_model, kept_models, recommended, remove_model
+from pincite.core.domain.errors import PinciteError, StoppedError
+from pincite.core.domain.models import Fetch, Fetched, KeptModel
+from pincite.core.domain.settings import Settings
+from pincite.core.models.ollama import host_of
+from pincite.core.models.ollama_library import fetch_model, kept_models, recommended, remove_model
 
 HOLD_SECONDS = 10.0
 """How long a list is given again without asking the server."""

@@ -4,18 +4,18 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from core.domain.turns import ReviewDecision, Turn, TurnStatus
-from core.services.scope import scope_of
-from core.services.turns import TurnRunner
-from core.text.marks import plain_text
-from core.text.numbers import quantities, same
-from core.text.plain import flat
+from pincite.core.domain.turns import ReviewDecision, Turn, TurnStatus
+from pincite.core.services.scope import scope_of
+from pincite.core.services.turns import TurnRunner
+from pincite.core.text.marks import plain_text
+from pincite.core.text.numbers import quantities, same
+from pincite.core.text.plain import flat
 
 if TYPE_CHECKING:
-    from core.store.library import Library
-    from core.store.reviews import Reviews
-    from core.store.sessions import Sessions
-    from core.store.turns import Turns
+    from pincite.core.store.library import Library
+    from pincite.core.store.reviews import Reviews
+    from pincite.core.store.sessions import Sessions
+    from pincite.core.store.turns import Turns
 
 
 @dataclass(frozen=True, slots=True)

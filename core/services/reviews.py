@@ -4,18 +4,18 @@ from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from core.domain.answers import AnswerPart, Citation, Claim, ClaimStatus, Verdict
-from core.domain.turns import Recalled, ReviewDecision, Turn
-from core.judge.citations import CitedAnswer, cite_edited
-from core.judge.confidence import ReliabilityBin as ReliabilityBin
-from core.judge.confidence import ThresholdEffect, shipped_models
-from core.judge.verdict import judged_question, verdict_of
-from core.models.selection import measured
-from core.services.settings import SettingsInForce
+from pincite.core.domain.answers import AnswerPart, Citation, Claim, ClaimStatus, Verdict
+from pincite.core.domain.turns import Recalled, ReviewDecision, Turn
+from pincite.core.judge.citations import CitedAnswer, cite_edited
+from pincite.core.judge.confidence import ReliabilityBin as ReliabilityBin
+from pincite.core.judge.confidence import ThresholdEffect, shipped_models
+from pincite.core.judge.verdict import judged_question, verdict_of
+from pincite.core.models.selection import measured
+from pincite.core.services.settings import SettingsInForce
 
 if TYPE_CHECKING:
-    from core.store.library import Library
-    from core.store.turns import Turns
+    from pincite.core.store.library import Library
+    from pincite.core.store.turns import Turns
 
 
 ASKED_BACK = "Which one do you mean?"

@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
-from core.domain.documents import Document
-from core.domain.turns import Turn
+from pincite.core.domain.documents import Document
+from pincite.core.domain.turns import Turn
 
 
 def scope_of(turn: Turn, documents: Sequence[Document]) -> tuple[str, ...]:

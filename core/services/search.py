@@ -5,23 +5,23 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from core.domain.documents import Document
-from core.domain.ports import Embedder, KeywordIndex, PassageIndex
-from core.domain.search import SearchPlan, SearchResult
-from core.domain.settings import Settings
-from core.models.e5 import E5Embedder, e5_is_here
-from core.models.flash import LICENCE, MODEL, SIZE_MB, download, is_cached
-from core.models.minilm import MiniLmEmbedder
-from core.models.registry import make_reranker
-from core.search.facts import values_of, with_facts
-from core.search.lexicon import users_lexicon
-from core.search.plan import plan_question
-from core.search.relations import Relation, relations_among
-from core.search.retriever import Retriever
-from core.services.settings import SettingsInForce
+from pincite.core.domain.documents import Document
+from pincite.core.domain.ports import Embedder, KeywordIndex, PassageIndex
+from pincite.core.domain.search import SearchPlan, SearchResult
+from pincite.core.domain.settings import Settings
+from pincite.core.models.e5 import E5Embedder, e5_is_here
+from pincite.core.models.flash import LICENCE, MODEL, SIZE_MB, download, is_cached
+from pincite.core.models.minilm import MiniLmEmbedder
+from pincite.core.models.registry import make_reranker
+from pincite.core.search.facts import values_of, with_facts
+from pincite.core.search.lexicon import users_lexicon
+from pincite.core.search.plan import plan_question
+from pincite.core.search.relations import Relation, relations_among
+from pincite.core.search.retriever import Retriever
+from pincite.core.services.settings import SettingsInForce
 
 if TYPE_CHECKING:
-    from core.store.library import Library
+    from pincite.core.store.library import Library
 
 ENGLISH_EMBEDDER, MULTILINGUAL_EMBEDDER = MiniLmEmbedder.name, E5Embedder.name
 

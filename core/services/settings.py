@@ -5,10 +5,10 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from core.domain.settings import Settings, save_choices
+from pincite.core.domain.settings import Settings, save_choices
 
 if TYPE_CHECKING:
-    from core.store.indexes import Indexes
+    from pincite.core.store.indexes import Indexes
 
 
 class SettingsInForce:

@@ -9,23 +9,23 @@ from dataclasses import dataclass
 from itertools import chain, islice, zip_longest
 from typing import TYPE_CHECKING
 
-from core.documents.tables import find_tables
-from core.domain.answers import AnswerPart
-from core.domain.documents import Document
-from core.domain.errors import PinciteError
-from core.domain.search import Mode
-from core.domain.turns import Tier, TraceStep, Turn, TurnStatus, now
-from core.graph.build import build_graph
-from core.graph.context import Equipment
-from core.graph.state import TurnState
-from core.models.client import stoppable
-from core.search.stretches import title_of
-from core.services.turns import CLOSING_SECONDS, answered, context_of
-from core.text.marks import plain_text
-from core.text.plain import flat
+from pincite.core.documents.tables import find_tables
+from pincite.core.domain.answers import AnswerPart
+from pincite.core.domain.documents import Document
+from pincite.core.domain.errors import PinciteError
+from pincite.core.domain.search import Mode
+from pincite.core.domain.turns import Tier, TraceStep, Turn, TurnStatus, now
+from pincite.core.graph.build import build_graph
+from pincite.core.graph.context import Equipment
+from pincite.core.graph.state import TurnState
+from pincite.core.models.client import stoppable
+from pincite.core.search.stretches import title_of
+from pincite.core.services.turns import CLOSING_SECONDS, answered, context_of
+from pincite.core.text.marks import plain_text
+from pincite.core.text.plain import flat
 
 if TYPE_CHECKING:
-    from core.store.library import Library
+    from pincite.core.store.library import Library
 
 logger = logging.getLogger(__name__)
 

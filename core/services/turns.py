@@ -13,25 +13,25 @@ from typing import TYPE_CHECKING
 from langchain_core.runnables import RunnableConfig
 from langgraph.errors import GraphRecursionError
 
-from core.domain.documents import Collection, Document
-from core.domain.errors import FullDiskError, PinciteError, StoppedError, StorageError, TurnError
-from core.domain.ports import ChatModel
-from core.domain.search import Intent, Mode
-from core.domain.turns import Exchange, TraceStep, Turn, TurnSnapshot, TurnStatus, now
-from core.graph.build import TurnGraph
-from core.graph.context import Equipment, Lacking, Progress, TurnContext
-from core.graph.nodes.router import resolve_mentions
-from core.graph.state import TurnState, restored
-from core.models.client import stoppable
-from core.models.utterances import Wish, wish_of
-from core.services.live import LiveTurn
-from core.services.scope import scope_of
-from core.text.marks import marked_text
-from core.text.plain import storable
+from pincite.core.domain.documents import Collection, Document
+from pincite.core.domain.errors import FullDiskError, PinciteError, StoppedError, StorageError, TurnError
+from pincite.core.domain.ports import ChatModel
+from pincite.core.domain.search import Intent, Mode
+from pincite.core.domain.turns import Exchange, TraceStep, Turn, TurnSnapshot, TurnStatus, now
+from pincite.core.graph.build import TurnGraph
+from pincite.core.graph.context import Equipment, Lacking, Progress, TurnContext
+from pincite.core.graph.nodes.router import resolve_mentions
+from pincite.core.graph.state import TurnState, restored
+from pincite.core.models.client import stoppable
+from pincite.core.models.utterances import Wish, wish_of
+from pincite.core.services.live import LiveTurn
+from pincite.core.services.scope import scope_of
+from pincite.core.text.marks import marked_text
+from pincite.core.text.plain import storable
 
 if TYPE_CHECKING:
-    from core.store.sessions import Sessions
-    from core.store.turns import Turns
+    from pincite.core.store.sessions import Sessions
+    from pincite.core.store.turns import Turns
 
 logger = logging.getLogger(__name__)
 

@@ -18,10 +18,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from core.domain.errors import StorageError
-from core.domain.ports import Vectors
-from core.store.database import Database
-from core.store.vectors import IndexStamp, StoredVectors
+from pincite.core.domain.errors import StorageError
+from pincite.core.domain.ports import Vectors
+from pincite.core.store.database import Database
+from pincite.core.store.vectors import IndexStamp, StoredVectors
 
 if TYPE_CHECKING:
     from chromadb.api import ClientAPI

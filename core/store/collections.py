@@ -3,13 +3,13 @@
 import uuid
 from collections.abc import Sequence
 
-from core.domain.codec import readable
-from core.domain.documents import LONGEST_COLLECTION_NAME, Collection, comparable
-from core.domain.errors import CollectionError
-from core.domain.turns import now
-from core.store.database import Database
-from core.store.sessions import ids_json
-from core.text.plain import storable
+from pincite.core.domain.codec import readable
+from pincite.core.domain.documents import LONGEST_COLLECTION_NAME, Collection, comparable
+from pincite.core.domain.errors import CollectionError
+from pincite.core.domain.turns import now
+from pincite.core.store.database import Database
+from pincite.core.store.sessions import ids_json
+from pincite.core.text.plain import storable
 
 
 class Collections:

@@ -3,12 +3,12 @@
 from collections import Counter
 from pathlib import Path
 
-from core.domain.settings import Settings
-from core.store.data_dir import QUARANTINE, quarantined, strays
-from core.store.database import Database
-from core.store.indexes import Indexes
-from core.store.library import Library
-from core.store.records import damaged_records
+from pincite.core.domain.settings import Settings
+from pincite.core.store.data_dir import QUARANTINE, quarantined, strays
+from pincite.core.store.database import Database
+from pincite.core.store.indexes import Indexes
+from pincite.core.store.library import Library
+from pincite.core.store.records import damaged_records
 
 ROWS_TRIED = 100
 """So many of the newest rows of each kind are read to the end, which takes a fraction of a second."""

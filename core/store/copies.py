@@ -14,7 +14,7 @@ from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
 
-from core.domain.errors import StorageError
+from pincite.core.domain.errors import StorageError
 
 logger = logging.getLogger(__name__)
 

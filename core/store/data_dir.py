@@ -10,10 +10,10 @@ from pathlib import Path
 
 import filelock
 
-from core.domain.errors import ForeignDirectoryError, NewerDatabaseError, StorageError
-from core.domain.settings import Settings
-from core.domain.writing import NOT_OURS, write_whole
-from core.store.database import Database, ReadOnlyDatabase
+from pincite.core.domain.errors import ForeignDirectoryError, NewerDatabaseError, StorageError
+from pincite.core.domain.settings import Settings
+from pincite.core.domain.writing import NOT_OURS, write_whole
+from pincite.core.store.database import Database, ReadOnlyDatabase
 
 STAMP = "pincite-data.json"
 LOCK = "ingest.lock"

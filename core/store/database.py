@@ -13,7 +13,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
-from core.domain.errors import (
+from pincite.core.domain.errors import (
     BusyError,
     DamagedDatabaseError,
     ForeignDirectoryError,
@@ -21,7 +21,7 @@ from core.domain.errors import (
     NewerDatabaseError,
     StorageError,
 )
-from core.store.copies import copy_database
+from pincite.core.store.copies import copy_database
 
 BUSY_SECONDS = 30
 _BUSY = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
@@ -322,7 +322,7 @@ def _open(source: Path | str) -> sqlite3.Connection:
 
 
 def _migrations() -> list[str]:
-    folder = resources.files("core.store.migrations")
+    folder = resources.files("pincite.core.store.migrations")
     scripts = sorted((entry for entry in folder.iterdir() if entry.name.endswith(".sql")), key=lambda entry: entry.name)
     return [script.read_text(encoding="utf-8") for script in scripts]
 

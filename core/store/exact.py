@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from core.domain.errors import IndexMismatchError, PinciteError
-from core.domain.ports import Vectors
-from core.store.database import Database
-from core.store.vectors import IndexStamp, read_vector
+from pincite.core.domain.errors import IndexMismatchError, PinciteError
+from pincite.core.domain.ports import Vectors
+from pincite.core.store.database import Database
+from pincite.core.store.vectors import IndexStamp, read_vector
 
 FEW_DOCUMENTS = 32
 MATRIX_BYTES = 128 * 2**20

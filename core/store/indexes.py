@@ -12,16 +12,16 @@ from typing import Literal
 
 import numpy as np
 
-from core.domain.documents import embedded_text
-from core.domain.errors import IndexMismatchError, ModelUnavailableError
-from core.domain.ports import Embedder, Vectors
-from core.domain.settings import Settings
-from core.store.chroma import Chroma
-from core.store.database import Database
-from core.store.exact import MeaningIndex
-from core.store.library import stored_passage
-from core.store.queries import CachedQueries
-from core.store.vectors import IndexStamp, StoredVectors
+from pincite.core.domain.documents import embedded_text
+from pincite.core.domain.errors import IndexMismatchError, ModelUnavailableError
+from pincite.core.domain.ports import Embedder, Vectors
+from pincite.core.domain.settings import Settings
+from pincite.core.store.chroma import Chroma
+from pincite.core.store.database import Database
+from pincite.core.store.exact import MeaningIndex
+from pincite.core.store.library import stored_passage
+from pincite.core.store.queries import CachedQueries
+from pincite.core.store.vectors import IndexStamp, StoredVectors
 
 Role = Literal["active", "building", "previous"]
 TEXTS_AT_ONCE = 64

@@ -6,11 +6,11 @@ A row says in which stage a document is and since when; how much is left of the 
 from datetime import datetime
 from sqlite3 import Row
 
-from core.domain.documents import DocumentStatus, Job, JobStage, JobStatus
-from core.domain.turns import now
-from core.store.database import Database
-from core.store.indexes import Indexes
-from core.store.shelf import Shelf
+from pincite.core.domain.documents import DocumentStatus, Job, JobStage, JobStatus
+from pincite.core.domain.turns import now
+from pincite.core.store.database import Database
+from pincite.core.store.indexes import Indexes
+from pincite.core.store.shelf import Shelf
 
 _STATUS_OF_STAGE = {
     JobStage.PARSE: DocumentStatus.READING,

@@ -4,9 +4,9 @@ import re
 import unicodedata
 from collections.abc import Callable, Iterator, Sequence
 
-from core.domain.documents import Passage
-from core.store.database import Database
-from core.text.terms import STOP_WORDS, UNRAISED, root, stem
+from pincite.core.domain.documents import Passage
+from pincite.core.store.database import Database
+from pincite.core.text.terms import STOP_WORDS, UNRAISED, root, stem
 
 CONTEXT_WEIGHT = 0.5
 COMMON_SHARE = 0.15

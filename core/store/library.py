@@ -9,9 +9,9 @@ from functools import lru_cache
 from pathlib import Path
 from sqlite3 import Row
 
-from core.domain.answers import Citation
-from core.domain.codec import decoding, readable
-from core.domain.documents import (
+from pincite.core.domain.answers import Citation
+from pincite.core.domain.codec import decoding, readable
+from pincite.core.domain.documents import (
     READER,
     Coverage,
     Document,
@@ -28,11 +28,11 @@ from core.domain.documents import (
     bare_name,
     comparable,
 )
-from core.domain.errors import UnknownDocumentError
-from core.domain.page_layout import PackedWords, decode_layout
-from core.domain.settings import Settings
-from core.store.database import Database
-from core.text.plain import shown, storable
+from pincite.core.domain.errors import UnknownDocumentError
+from pincite.core.domain.page_layout import PackedWords, decode_layout
+from pincite.core.domain.settings import Settings
+from pincite.core.store.database import Database
+from pincite.core.text.plain import shown, storable
 
 _DOCUMENTS = """SELECT *, row_number() OVER (PARTITION BY name ORDER BY rowid) - 1 AS namesakes FROM documents
   ORDER BY added_at DESC, rowid DESC"""

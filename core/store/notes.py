@@ -3,16 +3,16 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from core.domain.answers import Citation
-from core.domain.codec import readable, to_json
-from core.domain.errors import TurnError
-from core.domain.turns import Notes, Pin, now
-from core.store.database import Database
-from core.store.library import Library
-from core.store.sessions import citation_line
-from core.text.markdown import escape
-from core.text.plain import shown, storable
-from core.text.quotations import locate
+from pincite.core.domain.answers import Citation
+from pincite.core.domain.codec import readable, to_json
+from pincite.core.domain.errors import TurnError
+from pincite.core.domain.turns import Notes, Pin, now
+from pincite.core.store.database import Database
+from pincite.core.store.library import Library
+from pincite.core.store.sessions import citation_line
+from pincite.core.text.markdown import escape
+from pincite.core.text.plain import shown, storable
+from pincite.core.text.quotations import locate
 
 
 class NoteStore:

@@ -3,10 +3,10 @@
 from collections.abc import Iterable
 from dataclasses import replace
 
-from core.domain.answers import AnswerPart, Attempt, Citation, Verdict
-from core.domain.search import Evidence
-from core.domain.turns import Turn
-from core.text.marks import plain_text, read_marks
+from pincite.core.domain.answers import AnswerPart, Attempt, Citation, Verdict
+from pincite.core.domain.search import Evidence
+from pincite.core.domain.turns import Turn
+from pincite.core.text.marks import plain_text, read_marks
 
 
 def with_parts(turn: Turn) -> Turn:

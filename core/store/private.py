@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
-from core.domain.errors import StorageError
+from pincite.core.domain.errors import StorageError
 
 OURS = (
     "pincite.db*",

@@ -7,13 +7,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from core.domain.errors import StorageError
-from core.domain.search import FROM_THE_ANSWER
-from core.domain.turns import Turn, TurnStatus
-from core.store.copies import empty
-from core.store.database import Database
-from core.store.sessions import NEW_TITLE, title_of
-from core.text.terms import FUNCTION_WORDS, words
+from pincite.core.domain.errors import StorageError
+from pincite.core.domain.search import FROM_THE_ANSWER
+from pincite.core.domain.turns import Turn, TurnStatus
+from pincite.core.store.copies import empty
+from pincite.core.store.database import Database
+from pincite.core.store.sessions import NEW_TITLE, title_of
+from pincite.core.text.terms import FUNCTION_WORDS, words
 
 DELETED = "(deleted with an earlier answer)"
 _OWN = ("question", "answer", "parts", "evidence", "citations")

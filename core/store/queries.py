@@ -7,10 +7,10 @@ from contextlib import suppress
 
 import numpy as np
 
-from core.domain.errors import StorageError
-from core.domain.ports import Embedder, Vectors
-from core.store.database import Database
-from core.store.vectors import IndexStamp, read_vector
+from pincite.core.domain.errors import StorageError
+from pincite.core.domain.ports import Embedder, Vectors
+from pincite.core.store.database import Database
+from pincite.core.store.vectors import IndexStamp, read_vector
 
 MAX_KEPT = 5_000
 """Vectors; beyond these the oldest go."""

@@ -4,12 +4,12 @@ from collections.abc import Callable
 
 import numpy as np
 
-from core.domain.errors import IndexMismatchError, ModelUnavailableError
-from core.domain.ports import Embedder, PassageIndex, Vectors
-from core.domain.turns import Session, TurnStatus
-from core.store.database import Database
-from core.store.sessions import Sessions
-from core.store.vectors import IndexStamp, read_vector
+from pincite.core.domain.errors import IndexMismatchError, ModelUnavailableError
+from pincite.core.domain.ports import Embedder, PassageIndex, Vectors
+from pincite.core.domain.turns import Session, TurnStatus
+from pincite.core.store.database import Database
+from pincite.core.store.sessions import Sessions
+from pincite.core.store.vectors import IndexStamp, read_vector
 
 FEWEST_CHARACTERS = 3
 """What is shorter is still being typed."""

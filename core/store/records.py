@@ -6,12 +6,12 @@ from functools import partial
 from sqlite3 import Connection
 from typing import Any
 
-from core.domain.answers import AnswerPart, Citation
-from core.domain.codec import UNDECODABLE, from_json
-from core.domain.documents import DocumentStatus, OutlineEntry, PageStatus
-from core.domain.page_layout import decode_layout
-from core.domain.turns import ReviewDecision, TraceStep
-from core.store.turns import decode_turn
+from pincite.core.domain.answers import AnswerPart, Citation
+from pincite.core.domain.codec import UNDECODABLE, from_json
+from pincite.core.domain.documents import DocumentStatus, OutlineEntry, PageStatus
+from pincite.core.domain.page_layout import decode_layout
+from pincite.core.domain.turns import ReviewDecision, TraceStep
+from pincite.core.store.turns import decode_turn
 
 Decode = Callable[[Any], object]
 

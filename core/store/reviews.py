@@ -3,12 +3,12 @@
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from core.domain.answers import AnswerPart, Citation
-from core.domain.codec import to_json
-from core.domain.errors import TurnError
-from core.domain.keys import in_words
-from core.domain.search import APART
-from core.domain.turns import (
+from pincite.core.domain.answers import AnswerPart, Citation
+from pincite.core.domain.codec import to_json
+from pincite.core.domain.errors import TurnError
+from pincite.core.domain.keys import in_words
+from pincite.core.domain.search import APART
+from pincite.core.domain.turns import (
     FeedbackKind,
     Recalled,
     Review,
@@ -19,12 +19,12 @@ from core.domain.turns import (
     TurnStatus,
     now,
 )
-from core.store.database import Database
-from core.store.turns import Turns, review_of, status_of
-from core.text.marks import marked_text
-from core.text.plain import storable
-from core.text.questions import normalised_words
-from core.text.terms import content_terms
+from pincite.core.store.database import Database
+from pincite.core.store.turns import Turns, review_of, status_of
+from pincite.core.text.marks import marked_text
+from pincite.core.text.plain import storable
+from pincite.core.text.questions import normalised_words
+from pincite.core.text.terms import content_terms
 
 MOST_COMPARED = 500
 

@@ -6,17 +6,17 @@ import uuid
 from collections.abc import Callable, Sequence
 from itertools import zip_longest
 
-from core.domain.answers import AnswerPart, Citation, Form
-from core.domain.codec import readable, to_json
-from core.domain.documents import NO_DOCUMENTS
-from core.domain.errors import TurnError
-from core.domain.keys import in_words
-from core.domain.turns import Session, Tier, Turn, TurnStatus, now, to_check
-from core.store.database import Database
-from core.store.turns import Turns, containing
-from core.text.markdown import escape, tame, verbatim
-from core.text.plain import shown, storable
-from core.text.stating import formula
+from pincite.core.domain.answers import AnswerPart, Citation, Form
+from pincite.core.domain.codec import readable, to_json
+from pincite.core.domain.documents import NO_DOCUMENTS
+from pincite.core.domain.errors import TurnError
+from pincite.core.domain.keys import in_words
+from pincite.core.domain.turns import Session, Tier, Turn, TurnStatus, now, to_check
+from pincite.core.store.database import Database
+from pincite.core.store.turns import Turns, containing
+from pincite.core.text.markdown import escape, tame, verbatim
+from pincite.core.text.plain import shown, storable
+from pincite.core.text.stating import formula
 
 NEW_TITLE = "New session"
 LONGEST_TITLE = 60

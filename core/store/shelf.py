@@ -10,15 +10,15 @@ from contextlib import AbstractContextManager, suppress
 from pathlib import Path
 from sqlite3 import Connection
 
-from core.domain.codec import to_json
-from core.domain.documents import READER, DocumentStatus, HiddenText, OutlineEntry, Page, Passage, embedding_key
-from core.domain.page_layout import encode_layout
-from core.domain.ports import KeywordIndex, PdfInfo
-from core.domain.settings import Settings
-from core.domain.turns import now
-from core.store.data_dir import QUARANTINE, set_aside
-from core.store.database import Database
-from core.store.library import Library, sha256_of
+from pincite.core.domain.codec import to_json
+from pincite.core.domain.documents import READER, DocumentStatus, HiddenText, OutlineEntry, Page, Passage, embedding_key
+from pincite.core.domain.page_layout import encode_layout
+from pincite.core.domain.ports import KeywordIndex, PdfInfo
+from pincite.core.domain.settings import Settings
+from pincite.core.domain.turns import now
+from pincite.core.store.data_dir import QUARANTINE, set_aside
+from pincite.core.store.database import Database
+from pincite.core.store.library import Library, sha256_of
 
 _THESE = "passages WHERE document_id = :document AND page_index = :page"
 _CLEAR = (

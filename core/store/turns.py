@@ -7,12 +7,12 @@ from collections import OrderedDict
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 
-from core.domain.answers import AnswerPart, Citation, PartKind, listed_passages, lists_passages
-from core.domain.codec import UNDECODABLE, readable, to_json
-from core.domain.documents import NO_DOCUMENTS
-from core.domain.errors import TurnError
-from core.domain.search import Intent, Mode, SearchPlan
-from core.domain.turns import (
+from pincite.core.domain.answers import AnswerPart, Citation, PartKind, listed_passages, lists_passages
+from pincite.core.domain.codec import UNDECODABLE, readable, to_json
+from pincite.core.domain.documents import NO_DOCUMENTS
+from pincite.core.domain.errors import TurnError
+from pincite.core.domain.search import Intent, Mode, SearchPlan
+from pincite.core.domain.turns import (
     Exchange,
     FeedbackKind,
     Review,
@@ -24,10 +24,10 @@ from core.domain.turns import (
     TurnStatus,
     now,
 )
-from core.store.database import Database
-from core.store.older import parts_of, with_parts
-from core.store.workers import is_alive, this_worker
-from core.text.marks import plain_text
+from pincite.core.store.database import Database
+from pincite.core.store.older import parts_of, with_parts
+from pincite.core.store.workers import is_alive, this_worker
+from pincite.core.text.marks import plain_text
 
 UNREADABLE_TURN = "This answer cannot be read; it is kept as it is."
 UNREADABLE_STEP = "This step cannot be read; it is kept as it is."

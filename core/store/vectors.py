@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from core.domain.ports import Embedder, Vectors
-from core.store.database import Database
+from pincite.core.domain.ports import Embedder, Vectors
+from pincite.core.store.database import Database
 
 MOST_OF_A_NUMBER = 1.01
 """Vectors have length 1: what is larger, infinite or not a number was not stored by Pincite."""

@@ -13,11 +13,11 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
 
-from core.domain.errors import DamagedDatabaseError, StorageError
-from core.domain.settings import Settings
-from core.domain.writing import NOT_OURS, write_whole
-from core.store.data_dir import STAMP, stamp_of
-from core.store.database import Database, ReadOnlyDatabase, has_our_tables
+from pincite.core.domain.errors import DamagedDatabaseError, StorageError
+from pincite.core.domain.settings import Settings
+from pincite.core.domain.writing import NOT_OURS, write_whole
+from pincite.core.store.data_dir import STAMP, stamp_of
+from pincite.core.store.database import Database, ReadOnlyDatabase, has_our_tables
 
 NAME = "left.json"
 MOST_OPENINGS = 2**53

@@ -5,9 +5,9 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
-from core.domain.figures import Figure
-from core.text.numbers import quantities
-from core.text.stating import SCALES, series_of, with_measure
+from pincite.core.domain.figures import Figure
+from pincite.core.text.numbers import quantities
+from pincite.core.text.stating import SCALES, series_of, with_measure
 
 MOST_BARS = 8
 """More periods are drawn as a line."""

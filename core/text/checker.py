@@ -16,10 +16,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from core.domain.errors import StorageError
-from core.text.e5_file import WIDTH, E5File, installed_e5
-from core.text.networks import open_session
-from core.text.sentences import split_sentences
+from pincite.core.domain.errors import StorageError
+from pincite.core.text.e5_file import WIDTH, E5File, installed_e5
+from pincite.core.text.networks import open_session
+from pincite.core.text.sentences import split_sentences
 
 MAX_TOKENS, MAX_CLAIM_TOKENS, OVERLAP = 320, 72, 64
 """Tokens of a window with its claim, of the claim in it, and shared by neighbouring windows; as in training."""
@@ -99,7 +99,7 @@ def installed_checker() -> Checker | None:
     stored = installed_e5()
     if stored is None:
         return None
-    model = files("core.text").joinpath("checker.onnx").read_bytes()
+    model = files("pincite.core.text").joinpath("checker.onnx").read_bytes()
     if hashlib.sha256(model).hexdigest() != card()["sha256"]:
         raise StorageError("The checker's file is not the expected one.", hint="Reinstall Pincite.")
     return Checker(stored, model)
@@ -108,5 +108,5 @@ def installed_checker() -> Checker | None:
 @cache
 def card() -> dict[str, Any]:
     """Return what the checker was trained on, its measured figures and the checksum of its file."""
-    read: dict[str, Any] = json.loads(files("core.text").joinpath("checker.json").read_text(encoding="utf-8"))
+    read: dict[str, Any] = json.loads(files("pincite.core.text").joinpath("checker.json").read_text(encoding="utf-8"))
     return read

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from core.domain.errors import StorageError
-from core.text.installed import verified_file
+from pincite.core.domain.errors import StorageError
+from pincite.core.text.installed import verified_file
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer

@@ -6,7 +6,8 @@ from pylatexenc.latex2text import LatexNodes2Text
 from pylatexenc.latexwalker import LatexWalkerError
 
 _MATH = re.compile(
-    r"\\\((?P<round>.{1,2000}?)\\\)|\\\[(?!\s?\^?\w{1,3}\s?\\\])(?P<square>.{1,2000}?)\\\]"
+    r"\\\((?P<round>(?:(?!(?<!\\)\\[()]).){1,2000})\\\)"
+    r"|\\\[(?!\s?\^?\w{1,3}\s?\\\])(?P<square>(?:(?!(?<!\\)\\[\[\]]).){1,2000})\\\]"
     r"|\$\$(?P<double>[^$]{1,2000})\$\$"
     r"|(?<![\\$])\$(?![\s$])(?=[^$\n]{0,1000}(?:\\[A-Za-z,%;!]|[_^]\{))(?P<single>[^$\n]{1,1000})(?<![\s\\])\$(?![\d$])",
     re.DOTALL,

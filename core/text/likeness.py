@@ -5,7 +5,7 @@ import unicodedata
 
 from rapidfuzz.distance import Levenshtein
 
-from core.domain.answers import Likeness
+from pincite.core.domain.answers import Likeness
 
 _NOT_SAID = re.compile(r"[\W_]+")
 _ALIKE = {"0": "oq", "1": "liіt|", "2": "z", "4": "a", "5": "s", "6": "bg", "7": "t", "8": "b", "9": "gq"}

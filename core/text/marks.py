@@ -8,10 +8,10 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 
-from core.domain.answers import AnswerPart
-from core.text.quotations import NormalizedText
-from core.text.sentences import split_sentences
-from core.text.stating import formula
+from pincite.core.domain.answers import AnswerPart
+from pincite.core.text.quotations import NormalizedText
+from pincite.core.text.sentences import split_sentences
+from pincite.core.text.stating import formula
 
 MARK = re.compile(r"[\[【](\d{1,3}(?:[ \t]*[,;–-][ \t]*\d{1,3})*)[\]】](?!\()")
 """Some models write 【2】; [1](address) is Markdown of another kind."""

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Literal
 
-from core.text.terms import FUNCTION_WORDS, UNRAISED, stem
+from pincite.core.text.terms import FUNCTION_WORDS, UNRAISED, stem
 
 Kind = Literal["number", "percent", "money", "date", "time", "label"]
 """A label is the number of a clause, section, page or footnote: it names a place and counts nothing."""

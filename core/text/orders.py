@@ -16,10 +16,10 @@ from importlib.resources import files
 import numpy as np
 from numpy.typing import NDArray
 
-from core.domain.answers import Span
-from core.domain.logistic import LogisticModel, log_odds
-from core.text.checker import ORDER_CLAIM, installed_checker
-from core.text.sentences import split_sentences
+from pincite.core.domain.answers import Span
+from pincite.core.domain.logistic import LogisticModel, log_odds
+from pincite.core.text.checker import ORDER_CLAIM, installed_checker
+from pincite.core.text.sentences import split_sentences
 
 LONGEST_ORDER = 300
 """Maximum number of characters that are shown and withheld."""
@@ -170,7 +170,7 @@ def measured(letters: float, checked: float) -> dict[str, float]:
 @cache
 def shipped_order_model() -> OrderModel:
     """Load the model that comes with the program."""
-    data = json.loads(files("core.text").joinpath("orders.json").read_text(encoding="utf-8"))
+    data = json.loads(files("pincite.core.text").joinpath("orders.json").read_text(encoding="utf-8"))
     letters = np.frombuffer(base64.b64decode(data["letters"]), dtype=np.int8) * data["scale"]
     return OrderModel(letters, data["bias"], data["screen"], LogisticModel.from_json(data["both"]), data["alone"])
 

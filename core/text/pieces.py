@@ -6,7 +6,7 @@ The vocabulary is the WordPiece tokenizer's of all-MiniLM-L6-v2; the lists come 
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING
 
-from core.text.installed import TOKENIZER_FILE, verified_file
+from pincite.core.text.installed import TOKENIZER_FILE, verified_file
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer

@@ -7,7 +7,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from core.text.terms import FUNCTION_WORDS, STOP_WORDS, content_terms, specificity, stem, words
+from pincite.core.text.terms import FUNCTION_WORDS, STOP_WORDS, content_terms, specificity, stem, words
 
 _PUNCTUATION = '.,;:!?…"“”„‘’«»()[]—–¿¡。？！'
 _TURNING = re.compile(

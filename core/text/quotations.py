@@ -8,9 +8,9 @@ import unicodedata
 from collections.abc import Sequence
 from functools import cached_property
 
-from core.domain.answers import Span
-from core.text.sentences import split_sentences
-from core.text.terms import content_terms, rarity
+from pincite.core.domain.answers import Span
+from pincite.core.text.sentences import split_sentences
+from pincite.core.text.terms import content_terms, rarity
 
 _DROPPED = frozenset("\u00ad\u200b\u200c\u200d\u2060\ufeff\u200e\u200f")
 _PLAIN = {

@@ -9,8 +9,8 @@ from collections import Counter
 from collections.abc import Iterator
 from functools import lru_cache
 
-from core.domain.answers import Span
-from core.text.terms import FUNCTION_WORDS
+from pincite.core.domain.answers import Span
+from pincite.core.text.terms import FUNCTION_WORDS
 
 _ABBREVIATIONS = frozenset(
     "mr mrs ms dr prof sr jr st vs etc inc ltd co corp llc plc no nos vol vols fig figs eq eqs ref refs sec secs art "

@@ -13,9 +13,9 @@ from decimal import Decimal, DecimalException, localcontext
 from functools import lru_cache
 from string import ascii_lowercase
 
-from core.domain.answers import AnswerPart
-from core.domain.figures import Computation, Figure, Stated
-from core.text.numbers import printed_figure
+from pincite.core.domain.answers import AnswerPart
+from pincite.core.domain.figures import Computation, Figure, Stated
+from pincite.core.text.numbers import printed_figure
 
 MOST_OPERANDS = len(ascii_lowercase)
 FEWEST_OF_A_SERIES = 3

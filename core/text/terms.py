@@ -85,7 +85,7 @@ def rarity(term_sets: Collection[Iterable[str]]) -> Mapping[str, float]:
 
 @cache
 def _frequency_ranks() -> Mapping[str, int]:
-    text = files("core.text").joinpath("frequent_words.json").read_text(encoding="utf-8")
+    text = files("pincite.core.text").joinpath("frequent_words.json").read_text(encoding="utf-8")
     return {word: rank for rank, word in enumerate(json.loads(text)["stems"].split())}
 
 

@@ -2,7 +2,7 @@
 
 from functools import lru_cache
 
-from core.text.numbers import quantities
+from pincite.core.text.numbers import quantities
 
 
 @lru_cache(maxsize=65536)

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import altair as alt
 import streamlit as st
 
-from core.services.reviews import ReliabilityBin
+from pincite.core.services.reviews import ReliabilityBin
 
 
 def draw_agreement(bins: Sequence[ReliabilityBin]) -> None:

@@ -7,7 +7,7 @@ from itertools import groupby, takewhile, zip_longest
 
 import streamlit as st
 
-from core.domain.answers import (
+from pincite.core.domain.answers import (
     AnswerPart,
     Attempt,
     Citation,
@@ -20,11 +20,11 @@ from core.domain.answers import (
     listed_passages,
     lists_passages,
 )
-from core.domain.turns import Turn
-from core.text.charting import chart_of
-from core.text.plain import flat
-from core.text.stating import latex, short, with_measure
-from pages.components.words import (
+from pincite.core.domain.turns import Turn
+from pincite.core.text.charting import chart_of
+from pincite.core.text.plain import flat
+from pincite.core.text.stating import latex, short, with_measure
+from pincite.pages.components.words import (
     CLAIM_MARKS,
     NOT_CALIBRATED,
     count,

@@ -4,12 +4,12 @@ from collections.abc import Callable
 
 import streamlit as st
 
-from core.domain.documents import LONGEST_COLLECTION_NAME, Collection, Document
-from core.domain.turns import Session
-from core.services.bootstrap import Pincite
-from pages.components.controls import confirm_deletion, quiet, row
-from pages.components.facade import errors_told
-from pages.components.words import escape
+from pincite.core.domain.documents import LONGEST_COLLECTION_NAME, Collection, Document
+from pincite.core.domain.turns import Session
+from pincite.core.services.bootstrap import Pincite
+from pincite.pages.components.controls import confirm_deletion, quiet, row
+from pincite.pages.components.facade import errors_told
+from pincite.pages.components.words import escape
 
 _NEW = "new_session_collection"
 _EDITED = "documents_collection"

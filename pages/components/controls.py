@@ -7,8 +7,8 @@ from typing import Any
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from core.domain.turns import Turn
-from pages.components.facade import safely
+from pincite.core.domain.turns import Turn
+from pincite.pages.components.facade import safely
 
 Callback = Callable[..., object]
 

@@ -4,9 +4,9 @@ import getpass
 
 import streamlit as st
 
-from core.domain.turns import ReviewDecision
-from core.services.bootstrap import Pincite
-from pages.components.table import choose_rows
+from pincite.core.domain.turns import ReviewDecision
+from pincite.core.services.bootstrap import Pincite
+from pincite.pages.components.table import choose_rows
 
 SLOT, QUEUE = "review_page", "review_queue"
 EDITING, LAST, NAME = "editing", "last_decision", "reviewer_name"

@@ -7,17 +7,17 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from core.domain.answers import Citation
-from core.domain.documents import Document, bare_name
-from core.domain.errors import PinciteError
-from core.domain.turns import Session, Tier, Turn, TurnStatus
-from core.services.bootstrap import Pincite
-from pages.components.layout import CONVERSATION, asset
-from pages.components.page_view import ShownPage, cited_page, show_page, shown_page
-from pages.components.printing import as_text
-from pages.components.sessions import choose_session
-from pages.components.words import count, in_words, page_name, shorten
-from web.pictures import quotation_address
+from pincite.core.domain.answers import Citation
+from pincite.core.domain.documents import Document, bare_name
+from pincite.core.domain.errors import PinciteError
+from pincite.core.domain.turns import Session, Tier, Turn, TurnStatus
+from pincite.core.services.bootstrap import Pincite
+from pincite.pages.components.layout import CONVERSATION, asset
+from pincite.pages.components.page_view import ShownPage, cited_page, show_page, shown_page
+from pincite.pages.components.printing import as_text
+from pincite.pages.components.sessions import choose_session
+from pincite.pages.components.words import count, in_words, page_name, shorten
+from pincite.web.pictures import quotation_address
 
 NAMED = ("document", "page", "citation")
 _ADDRESSED = "addressed_page"

@@ -6,9 +6,9 @@ from contextlib import contextmanager
 
 import streamlit as st
 
-from core.domain.errors import PinciteError
-from core.services.bootstrap import Pincite, open_pincite
-from pages.components.words import escape
+from pincite.core.domain.errors import PinciteError
+from pincite.core.services.bootstrap import Pincite, open_pincite
+from pincite.pages.components.words import escape
 
 _TOLD = "error_to_tell"
 _opening = threading.Lock()

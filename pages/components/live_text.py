@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import streamlit as st
 
-from pages.components.layout import asset
+from pincite.pages.components.layout import asset
 
 _watcher = st.components.v2.component("pincite_live_text", js=asset("live_text.js"))
 

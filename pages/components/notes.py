@@ -2,13 +2,13 @@
 
 import streamlit as st
 
-from core.domain.turns import Session
-from core.services.bootstrap import Pincite
-from pages.components.controls import button, download, icon_button, quiet, row
-from pages.components.facade import safely
-from pages.components.layout import HEAD
-from pages.components.page_view import NOTES, ShownPage, show_page
-from pages.components.words import chip_label, escape, shorten
+from pincite.core.domain.turns import Session
+from pincite.core.services.bootstrap import Pincite
+from pincite.pages.components.controls import button, download, icon_button, quiet, row
+from pincite.pages.components.facade import safely
+from pincite.pages.components.layout import HEAD
+from pincite.pages.components.page_view import NOTES, ShownPage, show_page
+from pincite.pages.components.words import chip_label, escape, shorten
 
 EMPTY = "Nothing is pinned yet. Use *Pin to notes* under an answer, or select words on a page."
 

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 import altair as alt
 import streamlit as st
 
-from core.domain.documents import PageReceipt, PageStatus, hidden_summary
-from pages.components.words import count, in_words, page_name
+from pincite.core.domain.documents import PageReceipt, PageStatus, hidden_summary
+from pincite.pages.components.words import count, in_words, page_name
 
 LOOKS: dict[PageStatus, tuple[str, str, str]] = {
     PageStatus.TEXT: ("T", "#3d8f7a", "text"),

@@ -8,18 +8,18 @@ from dataclasses import dataclass, replace
 
 import streamlit as st
 
-from core.domain.answers import Citation
-from core.domain.documents import SEEN, BlockKind, Document, HiddenReason, HiddenText, Page, hidden_summary
-from core.domain.errors import PinciteError
-from core.domain.turns import Turn
-from core.services.bootstrap import Pincite
-from core.text.orders import orders_in
-from pages.components.collections import id_for_a_new_session
-from pages.components.controls import button, download, icon_button, quiet, row
-from pages.components.facade import errors_told, pincite, safely, tell
-from pages.components.layout import HEAD
-from pages.components.page_words import PICTURE, draw_page_tools
-from pages.components.words import chip_label, escape, shorten
+from pincite.core.domain.answers import Citation
+from pincite.core.domain.documents import SEEN, BlockKind, Document, HiddenReason, HiddenText, Page, hidden_summary
+from pincite.core.domain.errors import PinciteError
+from pincite.core.domain.turns import Turn
+from pincite.core.services.bootstrap import Pincite
+from pincite.core.text.orders import orders_in
+from pincite.pages.components.collections import id_for_a_new_session
+from pincite.pages.components.controls import button, download, icon_button, quiet, row
+from pincite.pages.components.facade import errors_told, pincite, safely, tell
+from pincite.pages.components.layout import HEAD
+from pincite.pages.components.page_words import PICTURE, draw_page_tools
+from pincite.pages.components.words import chip_label, escape, shorten
 
 PICTURE_WIDTH, LARGE_WIDTH = 1100, 1800
 """Pixels; the larger one is for who has zoomed in."""

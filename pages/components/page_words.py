@@ -8,9 +8,9 @@ from collections.abc import Callable, Sequence
 
 import streamlit as st
 
-from core.domain.documents import Box, Page
-from pages.components.layout import asset
-from pages.components.words import page_name
+from pincite.core.domain.documents import Box, Page
+from pincite.pages.components.layout import asset
+from pincite.pages.components.words import page_name
 
 PICTURE = "page_picture"
 """The key of the container that the picture is in."""

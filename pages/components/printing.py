@@ -8,10 +8,10 @@ from html import escape
 
 import streamlit as st
 
-from core.domain.answers import Citation
-from core.domain.turns import Turn
-from core.text.marks import marked_text
-from pages.components.words import page_name
+from pincite.core.domain.answers import Citation
+from pincite.core.domain.turns import Turn
+from pincite.core.text.marks import marked_text
+from pincite.pages.components.words import page_name
 
 
 def as_text(turn: Turn, documents: Container[str]) -> str:

@@ -4,13 +4,13 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from core.domain.documents import SEEN, Document, PageReceipt, hidden_summary
-from core.services.bootstrap import Pincite
-from core.text.orders import orders_in
-from pages.components.controls import button, quiet, row
-from pages.components.facade import pincite
-from pages.components.page_view import HIDDEN, SET_APART, ShownPage, show_page
-from pages.components.words import count, escape, in_words, page_name, shorten
+from pincite.core.domain.documents import SEEN, Document, PageReceipt, hidden_summary
+from pincite.core.services.bootstrap import Pincite
+from pincite.core.text.orders import orders_in
+from pincite.pages.components.controls import button, quiet, row
+from pincite.pages.components.facade import pincite
+from pincite.pages.components.page_view import HIDDEN, SET_APART, ShownPage, show_page
+from pincite.pages.components.words import count, escape, in_words, page_name, shorten
 
 
 def draw_hidden(app: Pincite, document: Document, receipts: Sequence[PageReceipt], slot: str) -> None:

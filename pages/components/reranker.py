@@ -2,11 +2,11 @@
 
 import streamlit as st
 
-from core.services.bootstrap import Pincite
-from core.services.search import RerankerState
-from pages.components.controls import button, quiet, row
-from pages.components.facade import errors_told
-from pages.components.words import escape
+from pincite.core.services.bootstrap import Pincite
+from pincite.core.services.search import RerankerState
+from pincite.pages.components.controls import button, quiet, row
+from pincite.pages.components.facade import errors_told
+from pincite.pages.components.words import escape
 
 
 def offer_reranker(app: Pincite) -> None:

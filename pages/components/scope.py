@@ -7,14 +7,14 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from core.domain.documents import Collection, Document, DocumentStatus
-from core.domain.errors import PinciteError
-from core.domain.search import Mode
-from core.domain.turns import Session
-from core.services.bootstrap import Pincite
-from pages.components.controls import icon_button, quiet, row
-from pages.components.facade import safely
-from pages.components.words import count, escape, shorten, status_in_words
+from pincite.core.domain.documents import Collection, Document, DocumentStatus
+from pincite.core.domain.errors import PinciteError
+from pincite.core.domain.search import Mode
+from pincite.core.domain.turns import Session
+from pincite.core.services.bootstrap import Pincite
+from pincite.pages.components.controls import icon_button, quiet, row
+from pincite.pages.components.facade import safely
+from pincite.pages.components.words import count, escape, shorten, status_in_words
 
 NEW = "new_scope"
 LONGEST_NAME = 32

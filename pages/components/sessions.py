@@ -5,15 +5,24 @@ from functools import partial
 
 import streamlit as st
 
-from core.domain.documents import Collection
-from core.domain.turns import Session, Turn
-from core.services.bootstrap import Pincite
-from core.services.exports import ExportForm
-from pages.components.collections import choose_collection, collection_of, use_collection
-from pages.components.controls import button, confirm_deletion, download, offer_more, quiet, row, show_more, shown_of
-from pages.components.layout import SESSION_LIST
-from pages.components.scope import NEW
-from pages.components.words import escape
+from pincite.core.domain.documents import Collection
+from pincite.core.domain.turns import Session, Turn
+from pincite.core.services.bootstrap import Pincite
+from pincite.core.services.exports import ExportForm
+from pincite.pages.components.collections import choose_collection, collection_of, use_collection
+from pincite.pages.components.controls import (
+    button,
+    confirm_deletion,
+    download,
+    offer_more,
+    quiet,
+    row,
+    show_more,
+    shown_of,
+)
+from pincite.pages.components.layout import SESSION_LIST
+from pincite.pages.components.scope import NEW
+from pincite.pages.components.words import escape
 
 SESSIONS_A_PAGE = 15
 MOST_NEAR = 5

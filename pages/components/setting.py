@@ -4,7 +4,7 @@ from typing import Any
 
 import streamlit as st
 
-from core.domain.settings import Choices, Settings, variable_of
+from pincite.core.domain.settings import Choices, Settings, variable_of
 
 ABOUT: dict[str, dict[str, Any]] = Choices.model_json_schema()["properties"]
 

@@ -8,10 +8,10 @@ from typing import Any
 import altair as alt
 import streamlit as st
 
-from core.domain.search import Candidate, Evidence
-from core.domain.turns import TraceStep, Turn, TurnStatus
-from core.graph.build import build_graph
-from pages.components.words import duration, escape, in_words, page_name, parse_time
+from pincite.core.domain.search import Candidate, Evidence
+from pincite.core.domain.turns import TraceStep, Turn, TurnStatus
+from pincite.core.graph.build import build_graph
+from pincite.pages.components.words import duration, escape, in_words, page_name, parse_time
 
 START, END = "__start__", "__end__"
 LONG_TEXT = 160

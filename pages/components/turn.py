@@ -7,19 +7,28 @@ from functools import partial
 
 import streamlit as st
 
-from core.domain.answers import ClaimStatus, Form, is_prose
-from core.domain.search import Intent, Mode
-from core.domain.turns import NO_DOCUMENT, FeedbackKind, ReviewDecision, Tier, Turn, TurnSnapshot, TurnStatus, to_check
-from core.services.bootstrap import Pincite
-from core.services.exports import ExportForm
-from pages.components.answer import answer_markdown, draw_charts, draw_contradictions, draw_evaluation
-from pages.components.controls import button, confirm_deletion, download, icon_button, link_to_trace, quiet, row
-from pages.components.facade import errors_told, safely
-from pages.components.page_view import draw_chips, passages_found
-from pages.components.printing import draw_printed_citations
-from pages.components.sessions import leave_if_gone
-from pages.components.why import draw_why
-from pages.components.words import (
+from pincite.core.domain.answers import ClaimStatus, Form, is_prose
+from pincite.core.domain.search import Intent, Mode
+from pincite.core.domain.turns import (
+    NO_DOCUMENT,
+    FeedbackKind,
+    ReviewDecision,
+    Tier,
+    Turn,
+    TurnSnapshot,
+    TurnStatus,
+    to_check,
+)
+from pincite.core.services.bootstrap import Pincite
+from pincite.core.services.exports import ExportForm
+from pincite.pages.components.answer import answer_markdown, draw_charts, draw_contradictions, draw_evaluation
+from pincite.pages.components.controls import button, confirm_deletion, download, icon_button, link_to_trace, quiet, row
+from pincite.pages.components.facade import errors_told, safely
+from pincite.pages.components.page_view import draw_chips, passages_found
+from pincite.pages.components.printing import draw_printed_citations
+from pincite.pages.components.sessions import leave_if_gone
+from pincite.pages.components.why import draw_why
+from pincite.pages.components.words import (
     STATUS_WORDS,
     claims_in_words,
     confidence,

@@ -7,15 +7,15 @@ from dataclasses import dataclass, field, replace
 import streamlit as st
 from streamlit.runtime.uploaded_file_manager import UploadedFile
 
-from core.domain.documents import REPLACES, Collection, Document, Job, JobStatus
-from core.domain.errors import DocumentError, PasswordNeededError
-from core.domain.turns import Session
-from core.services.bootstrap import Pincite
-from pages.components.collections import id_for_a_new_session
-from pages.components.controls import quiet, row
-from pages.components.facade import errors_told, safely
-from pages.components.scope import NEW, chosen_documents
-from pages.components.words import about, count, escape, in_words
+from pincite.core.domain.documents import REPLACES, Collection, Document, Job, JobStatus
+from pincite.core.domain.errors import DocumentError, PasswordNeededError
+from pincite.core.domain.turns import Session
+from pincite.core.services.bootstrap import Pincite
+from pincite.pages.components.collections import id_for_a_new_session
+from pincite.pages.components.controls import quiet, row
+from pincite.pages.components.facade import errors_told, safely
+from pincite.pages.components.scope import NEW, chosen_documents
+from pincite.pages.components.words import about, count, escape, in_words
 
 MOST_JOBS = 8
 

@@ -4,12 +4,12 @@ from collections.abc import Iterator
 
 import streamlit as st
 
-from core.domain.search import APART
-from core.domain.turns import NO_DOCUMENT, Tier, Turn, TurnStatus, to_check
-from core.services.bootstrap import Pincite
-from pages.components.answer import draw_evaluation
-from pages.components.controls import link_to_trace
-from pages.components.words import count, escape, page_name
+from pincite.core.domain.search import APART
+from pincite.core.domain.turns import NO_DOCUMENT, Tier, Turn, TurnStatus, to_check
+from pincite.core.services.bootstrap import Pincite
+from pincite.pages.components.answer import draw_evaluation
+from pincite.pages.components.controls import link_to_trace
+from pincite.pages.components.words import count, escape, page_name
 
 MOST_NAMED = 3
 

@@ -5,14 +5,14 @@ from collections import Counter
 from collections.abc import Sequence
 from datetime import UTC, datetime
 
-from core.domain.answers import AnswerPart, Citation, ClaimStatus, PartKind, Verdict
-from core.domain.documents import Document, DocumentStatus, bare_name
-from core.domain.keys import in_words as in_words
-from core.domain.turns import SURE, TurnStatus
-from core.text.markdown import escape as escape
-from core.text.markdown import escape_lines as escape_lines
-from core.text.markdown import tame as tame
-from core.text.plain import counted
+from pincite.core.domain.answers import AnswerPart, Citation, ClaimStatus, PartKind, Verdict
+from pincite.core.domain.documents import Document, DocumentStatus, bare_name
+from pincite.core.domain.keys import in_words as in_words
+from pincite.core.domain.turns import SURE, TurnStatus
+from pincite.core.text.markdown import escape as escape
+from pincite.core.text.markdown import escape_lines as escape_lines
+from pincite.core.text.markdown import tame as tame
+from pincite.core.text.plain import counted
 
 CLAIM_MARKS: dict[ClaimStatus, tuple[str, str]] = {
     ClaimStatus.SUPPORTED: ("✓", "green"),

@@ -10,7 +10,7 @@ from benchmarks.answers import choose, headline_of, render
 from benchmarks.judged import Answered, line, report, summary
 from benchmarks.measures import Question
 from benchmarks.selective import coverage_at_risk, risk_coverage_area
-from core.domain.answers import AnswerPart, PartKind
+from pincite.core.domain.answers import AnswerPart, PartKind
 
 SALES = "What were the net sales of Alder Mills in 2021?"
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from benchmarks.groundedness import measure_set, read_answers
-from core.judge.judge import judge_answer
+from pincite.core.judge.judge import judge_answer
 
 
 @pytest.mark.skipif("PINCITE_EVALS" not in os.environ, reason="needs labelled answers (PINCITE_EVALS)")

@@ -9,7 +9,7 @@ import pytest
 
 from benchmarks.reader import examples
 from benchmarks.reader.examples import Wording
-from core.models.reader import CELL_BORDER
+from pincite.core.models.reader import CELL_BORDER
 
 LONG = " ".join(f"Clause {number} speaks of matter {number}." for number in range(200))
 

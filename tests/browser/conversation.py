@@ -7,8 +7,8 @@ from pathlib import Path
 
 from playwright.sync_api import Page, sync_playwright
 
-from core.domain.settings import PACKAGE_ROOT, Settings
-from core.services.bootstrap import open_pincite
+from pincite.core.domain.settings import PACKAGE_ROOT, Settings
+from pincite.core.services.bootstrap import open_pincite
 from tests.browser.conftest import ARGUMENTS, PATIENCE_MS
 from tests.serving import free_port, running_app
 

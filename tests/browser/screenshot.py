@@ -8,7 +8,7 @@ from pathlib import Path
 
 from playwright.sync_api import Browser, Page, sync_playwright
 
-from core.domain.settings import PACKAGE_ROOT
+from pincite.core.domain.settings import PACKAGE_ROOT
 from tests.browser.conftest import ARGUMENTS, PATIENCE_MS
 from tests.serving import free_port, running_app
 

@@ -12,8 +12,8 @@ import pytest
 from playwright.sync_api import Page, expect
 from pypdf import PdfReader
 
-from core.domain.settings import Settings
-from core.services.bootstrap import open_pincite
+from pincite.core.domain.settings import Settings
+from pincite.core.services.bootstrap import open_pincite
 from tests.browser.conftest import PATIENCE_MS, environment
 from tests.browser.test_journeys import NewPage
 from tests.serving import free_port, running_app

@@ -13,21 +13,21 @@ from itertools import islice
 
 import pytest
 
-from core.domain.answers import AnswerPart, Claim, ClaimStatus, PartKind
-from core.domain.documents import Passage
-from core.domain.errors import ModelInterruptedError, ModelUnavailableError
-from core.domain.ports import AnswerRequest, ChatModel
-from core.domain.search import Evidence, Intent
-from core.domain.settings import Settings
-from core.judge.critique import critic_question
-from core.models.ollama import OllamaChat, chat_models, host_of
-from core.models.openai_server import OpenAiChat, address_of
-from core.models.prompts import messages_for
-from core.models.quoting import Quoting, chance_of_answer
-from core.models.registry import choose_engine, look_for_engines
-from core.text.marks import marked_text
-from core.text.questions import NOT_FOUND
-from core.text.thinking import split_thinking
+from pincite.core.domain.answers import AnswerPart, Claim, ClaimStatus, PartKind
+from pincite.core.domain.documents import Passage
+from pincite.core.domain.errors import ModelInterruptedError, ModelUnavailableError
+from pincite.core.domain.ports import AnswerRequest, ChatModel
+from pincite.core.domain.search import Evidence, Intent
+from pincite.core.domain.settings import Settings
+from pincite.core.judge.critique import critic_question
+from pincite.core.models.ollama import OllamaChat, chat_models, host_of
+from pincite.core.models.openai_server import OpenAiChat, address_of
+from pincite.core.models.prompts import messages_for
+from pincite.core.models.quoting import Quoting, chance_of_answer
+from pincite.core.models.registry import choose_engine, look_for_engines
+from pincite.core.text.marks import marked_text
+from pincite.core.text.questions import NOT_FOUND
+from pincite.core.text.thinking import split_thinking
 from tests.model_servers import GGUF, Script, llama_server, openai_stand_in
 
 TEXT = "Overdue amounts bear interest at 1.5 % per month. Invoices are payable within 30 days."

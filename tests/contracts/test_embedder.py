@@ -12,15 +12,15 @@ import numpy as np
 import ollama
 import pytest
 
-from core.domain.errors import ModelUnavailableError, SettingsError, StorageError
-from core.domain.ports import Embedder
-from core.domain.settings import Settings
-from core.models import e5, minilm
-from core.models.e5 import E5Embedder
-from core.models.minilm import MiniLmEmbedder
-from core.models.ollama import host_of
-from core.models.ollama_embedder import OllamaEmbedder
-from core.models.registry import make_embedder
+from pincite.core.domain.errors import ModelUnavailableError, SettingsError, StorageError
+from pincite.core.domain.ports import Embedder
+from pincite.core.domain.settings import Settings
+from pincite.core.models import e5, minilm
+from pincite.core.models.e5 import E5Embedder
+from pincite.core.models.minilm import MiniLmEmbedder
+from pincite.core.models.ollama import host_of
+from pincite.core.models.ollama_embedder import OllamaEmbedder
+from pincite.core.models.registry import make_embedder
 
 REFERENCE_TEXT = "Pincite cites pages."
 REFERENCE_VECTOR = [-0.0230, -0.0754, -0.0195, 0.0555, 0.0049, -0.0179, 0.0093, 0.0184]

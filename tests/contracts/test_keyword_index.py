@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from core.domain.documents import Passage
-from core.store.database import Database
-from core.store.keywords import Fts5Index
+from pincite.core.domain.documents import Passage
+from pincite.core.store.database import Database
+from pincite.core.store.keywords import Fts5Index
 
 ONE, TWO = "1" * 64, "2" * 64
 Fill = Callable[..., Fts5Index]

@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from core.documents.reader import ProcessReader
-from core.domain.documents import PageStatus
-from core.domain.errors import DocumentError, NotAPdfError, PasswordNeededError
-from core.domain.ports import PageReader
-from core.domain.settings import Settings
+from pincite.core.documents.reader import ProcessReader
+from pincite.core.domain.documents import PageStatus
+from pincite.core.domain.errors import DocumentError, NotAPdfError, PasswordNeededError
+from pincite.core.domain.ports import PageReader
+from pincite.core.domain.settings import Settings
 from tests.ingest.pdfium_reader import PdfiumReader
 from tests.support import pdfs
 

@@ -11,12 +11,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from core.domain.errors import IndexMismatchError
-from core.domain.ports import Vectors
-from core.store.chroma import Chroma
-from core.store.database import Database
-from core.store.exact import MeaningIndex
-from core.store.vectors import IndexStamp, StoredVectors
+from pincite.core.domain.errors import IndexMismatchError
+from pincite.core.domain.ports import Vectors
+from pincite.core.store.chroma import Chroma
+from pincite.core.store.database import Database
+from pincite.core.store.exact import MeaningIndex
+from pincite.core.store.vectors import IndexStamp, StoredVectors
 
 STAMP = IndexStamp("test", "1", 16)
 ONE, TWO = "1" * 64, "2" * 64

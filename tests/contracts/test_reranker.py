@@ -17,13 +17,13 @@ from tokenizers.models import WordLevel
 from tokenizers.pre_tokenizers import Whitespace
 from tokenizers.processors import TemplateProcessing
 
-from core.domain.documents import Passage
-from core.domain.errors import ModelUnavailableError
-from core.domain.ports import Reranker
-from core.domain.search import Candidate, SearchPlan, SubQuery
-from core.models.flash import MODEL, FlashReranker, download, is_cached
-from core.models.rank_features import FEATURES
-from core.models.rerank import BuiltInReranker, load_model
+from pincite.core.domain.documents import Passage
+from pincite.core.domain.errors import ModelUnavailableError
+from pincite.core.domain.ports import Reranker
+from pincite.core.domain.search import Candidate, SearchPlan, SubQuery
+from pincite.core.models.flash import MODEL, FlashReranker, download, is_cached
+from pincite.core.models.rank_features import FEATURES
+from pincite.core.models.rerank import BuiltInReranker, load_model
 
 WORDS = [
     "[PAD]",

@@ -5,8 +5,8 @@ from contextlib import closing
 
 import pytest
 
-from core.documents.reader import ProcessReader
-from core.domain.settings import Settings
+from pincite.core.documents.reader import ProcessReader
+from pincite.core.domain.settings import Settings
 
 
 @pytest.fixture(scope="module")

@@ -2,9 +2,9 @@
 
 import pytest
 
-from core.documents.contents import with_contents
-from core.documents.passages import split_pages
-from core.domain.documents import Block, BlockKind, Page, PageStatus
+from pincite.core.documents.contents import with_contents
+from pincite.core.documents.passages import split_pages
+from pincite.core.domain.documents import Block, BlockKind, Page, PageStatus
 
 LINES = ["Contents", "Scope\t3", "1.1\tFees and charges\t4", "Care . . . . . . . . . . 6", "Descaling . . . . . . 9",
          "Item 5.\tLaw\t9", "Repair\t12", "Annex A: the tariff of the harbour\t14"]  # fmt: skip

@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from core.documents import formats
-from core.documents.reader import ProcessReader
-from core.domain.errors import NotAPdfError
-from core.domain.settings import Settings
-from core.ingest.intake import open_copy
+from pincite.core.documents import formats
+from pincite.core.documents.reader import ProcessReader
+from pincite.core.domain.errors import NotAPdfError
+from pincite.core.domain.settings import Settings
+from pincite.core.ingest.intake import open_copy
 from tests.support import pdfs
 
 

@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 from fpdf import FPDF
 
-from core.documents.formats.pdf.drawn import MOST_OBJECTS
-from core.documents.reader import ProcessReader
-from core.domain.documents import HiddenReason, Page, PageStatus, hidden_summary
-from core.domain.settings import Settings
+from pincite.core.documents.formats.pdf.drawn import MOST_OBJECTS
+from pincite.core.documents.reader import ProcessReader
+from pincite.core.domain.documents import HiddenReason, Page, PageStatus, hidden_summary
+from pincite.core.domain.settings import Settings
 from tests.support.hidden_pdfs import ATTACKS, HONEST, Made, attacks, honest
 
 Read = Callable[[Made], Page]

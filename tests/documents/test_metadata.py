@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from core.documents.metadata import describe
-from core.domain.documents import (
+from pincite.core.documents.metadata import describe
+from pincite.core.domain.documents import (
     CONTRACT,
     Block,
     BlockKind,
@@ -16,8 +16,8 @@ from core.domain.documents import (
     Page,
     PageStatus,
 )
-from core.domain.ports import PdfInfo
-from core.text.language import detect_language
+from pincite.core.domain.ports import PdfInfo
+from pincite.core.text.language import detect_language
 
 
 def _info(**fields: str) -> PdfInfo:

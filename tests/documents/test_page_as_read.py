@@ -16,12 +16,12 @@ from reportlab.lib.pagesizes import A4
 from reportlab.lib.utils import simpleSplit
 from reportlab.pdfgen.canvas import Canvas
 
-from core.documents.formats.pdf.reading import OpenPdf
-from core.documents.read_back import read_back
-from core.domain.answers import Likeness
-from core.domain.documents import BlockKind, HiddenReason, Page, hidden_summary
-from core.search.stretches import pages_called
-from core.text.pieces import belong_together
+from pincite.core.documents.formats.pdf.reading import OpenPdf
+from pincite.core.documents.read_back import read_back
+from pincite.core.domain.answers import Likeness
+from pincite.core.domain.documents import BlockKind, HiddenReason, Page, hidden_summary
+from pincite.core.search.stretches import pages_called
+from pincite.core.text.pieces import belong_together
 from tests.support.pdfs import glyphs
 
 FEW = trials(max_examples=12, suppress_health_check=[HealthCheck.function_scoped_fixture])

@@ -9,20 +9,20 @@ import pytest
 from docx.document import Document
 from pypdf import PdfWriter
 
-from core.documents.formats.word import PRODUCER
-from core.documents.formats.word.inline import Run
-from core.documents.formats.word.own_text import attach
-from core.documents.formats.word.reading import Paragraph
-from core.documents.read_back import MOST_LINES, OwnText, compare_with_own_text, read_back
-from core.documents.reader import ProcessReader
-from core.domain.answers import Likeness, ReadBack
-from core.domain.documents import Box, Page, PageStatus, Word
-from core.domain.errors import DocumentError
-from core.domain.settings import Settings
-from core.domain.turns import TurnStatus
-from core.services.bootstrap import open_pincite
-from core.text.likeness import compare
-from pages.components.answer import read_back_in_words
+from pincite.core.documents.formats.word import PRODUCER
+from pincite.core.documents.formats.word.inline import Run
+from pincite.core.documents.formats.word.own_text import attach
+from pincite.core.documents.formats.word.reading import Paragraph
+from pincite.core.documents.read_back import MOST_LINES, OwnText, compare_with_own_text, read_back
+from pincite.core.documents.reader import ProcessReader
+from pincite.core.domain.answers import Likeness, ReadBack
+from pincite.core.domain.documents import Box, Page, PageStatus, Word
+from pincite.core.domain.errors import DocumentError
+from pincite.core.domain.settings import Settings
+from pincite.core.domain.turns import TurnStatus
+from pincite.core.services.bootstrap import open_pincite
+from pincite.core.text.likeness import compare
+from pincite.pages.components.answer import read_back_in_words
 from tests.support import words
 from tests.support.hidden_pdfs import HONEST, Made, changed_maps, honest
 

@@ -12,11 +12,11 @@ from typing import Any
 import pypdfium2 as pdfium
 import pytest
 
-from core.documents.formats.pdf import opening, reading
-from core.documents.formats.pdf.reading import OpenPdf
-from core.documents.reader import ProcessReader, _Worker
-from core.domain.documents import OutlineEntry, Page, PageStatus
-from core.domain.errors import (
+from pincite.core.documents.formats.pdf import opening, reading
+from pincite.core.documents.formats.pdf.reading import OpenPdf
+from pincite.core.documents.reader import ProcessReader, _Worker
+from pincite.core.domain.documents import OutlineEntry, Page, PageStatus
+from pincite.core.domain.errors import (
     DocumentError,
     EmptyFileError,
     NotAPdfError,
@@ -24,7 +24,7 @@ from core.domain.errors import (
     ReaderStoppedError,
     UnreadablePdfError,
 )
-from core.domain.settings import Settings
+from pincite.core.domain.settings import Settings
 from tests.support import pdfs
 
 

@@ -7,8 +7,8 @@ from pathlib import Path
 import pypdf
 import pytest
 
-from core.documents.reader import ProcessReader
-from core.domain.documents import BlockKind, Page, PageStatus
+from pincite.core.documents.reader import ProcessReader
+from pincite.core.domain.documents import BlockKind, Page, PageStatus
 from tests.support import pdfs
 
 LEFT = " ".join(pdfs.SENTENCES * 2)

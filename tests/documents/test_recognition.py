@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from core.documents.reader import ProcessReader
-from core.domain.documents import PageStatus
+from pincite.core.documents.reader import ProcessReader
+from pincite.core.domain.documents import PageStatus
 from tests.support import pdfs
 
 TEXT = "The penalty for late payment is 1.5 percent per month, counted from day 31."

@@ -12,12 +12,12 @@ from reportlab.lib.styles import getSampleStyleSheet
 from reportlab.pdfgen.canvas import Canvas
 from reportlab.platypus import Paragraph, SimpleDocTemplate, Table, TableStyle
 
-from core.documents.formats.word import save_as_pdf
-from core.documents.reader import ProcessReader
-from core.documents.tables import find_tables
-from core.domain import tables as domain
-from core.domain.documents import BlockKind, Page, PageStatus
-from core.domain.settings import Settings
+from pincite.core.documents.formats.word import save_as_pdf
+from pincite.core.documents.reader import ProcessReader
+from pincite.core.documents.tables import find_tables
+from pincite.core.domain import tables as domain
+from pincite.core.domain.documents import BlockKind, Page, PageStatus
+from pincite.core.domain.settings import Settings
 
 Read = Callable[[Path], list[Page]]
 SMALL = getSampleStyleSheet()["BodyText"].clone("small", fontSize=9, leading=10.5, spaceBefore=0, spaceAfter=0)

@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 from fpdf import FPDF
 
-from core.documents.grids import read_grid
-from core.documents.reader import ProcessReader
-from core.documents.tables import find_tables
-from core.domain.documents import BlockKind, Page
-from core.domain.settings import Settings
-from core.domain.tables import Cell, Table
+from pincite.core.documents.grids import read_grid
+from pincite.core.documents.reader import ProcessReader
+from pincite.core.documents.tables import find_tables
+from pincite.core.domain.documents import BlockKind, Page
+from pincite.core.domain.settings import Settings
+from pincite.core.domain.tables import Cell, Table
 from tests.support.statements import Layout, Statement, write_statement
 
 Read = Callable[[Path], list[Page]]

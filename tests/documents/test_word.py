@@ -10,11 +10,11 @@ from docx.opc.part import Part
 from docx.oxml import parse_xml
 from docx.oxml.ns import nsdecls
 
-from core.documents.formats import word
-from core.documents.reader import ProcessReader
-from core.documents.tables import find_tables
-from core.domain.documents import BlockKind, HiddenReason, Page
-from core.domain.errors import DocumentError, UnreadablePdfError
+from pincite.core.documents.formats import word
+from pincite.core.documents.reader import ProcessReader
+from pincite.core.documents.tables import find_tables
+from pincite.core.domain.documents import BlockKind, HiddenReason, Page
+from pincite.core.domain.errors import DocumentError, UnreadablePdfError
 from tests.support import words
 
 RELATIONSHIPS = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"

@@ -4,7 +4,7 @@ import pytest
 from docx.oxml import parse_xml
 from docx.oxml.ns import nsdecls
 
-from core.documents.formats.word.numbering import Numbering
+from pincite.core.documents.formats.word.numbering import Numbering
 
 LIST = """<w:numbering {0}><w:abstractNum w:abstractNumId="1">
   <w:lvl w:ilvl="0"><w:start w:val="1"/><w:numFmt w:val="upperRoman"/><w:lvlText w:val="Article %1"/></w:lvl>

@@ -11,10 +11,10 @@ from docx.document import Document
 from docx.oxml import parse_xml
 from docx.oxml.ns import nsdecls, qn
 
-from core.documents.formats.word.unread import lacking
-from core.documents.reader import ProcessReader
-from core.domain.documents import NOT_READ, HiddenReason, Page, PageStatus
-from core.text.sentences import split_sentences
+from pincite.core.documents.formats.word.unread import lacking
+from pincite.core.documents.reader import ProcessReader
+from pincite.core.domain.documents import NOT_READ, HiddenReason, Page, PageStatus
+from pincite.core.text.sentences import split_sentences
 from tests.support import words
 from tests.support.hidden_pdfs import Made
 from tests.support.hidden_words import honest_words, word_attacks

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from core.documents.reader import ProcessReader
-from core.domain.settings import Settings
-from core.domain.turns import Turn
-from core.services.bootstrap import Pincite, open_pincite
+from pincite.core.documents.reader import ProcessReader
+from pincite.core.domain.settings import Settings
+from pincite.core.domain.turns import Turn
+from pincite.core.services.bootstrap import Pincite, open_pincite
 
 QUESTION = "What is the penalty for late payment?"
 

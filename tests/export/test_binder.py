@@ -12,16 +12,16 @@ import pypdfium2
 import pytest
 from pypdf import PdfReader, PdfWriter
 
-from cli import main
-from core.documents.reader import ProcessReader
-from core.domain.errors import DocumentError, TurnError
-from core.domain.turns import Turn
-from core.export import binder
-from core.export.binder import MANIFEST, bind, sealed
-from core.export.manifest import Exhibit, PinCite, SourceFile, from_manifest
-from core.export.proof import Outcome, _marked_in_binder, prove
-from core.services.bootstrap import Pincite
-from core.store.library import sha256_of
+from pincite.cli import main
+from pincite.core.documents.reader import ProcessReader
+from pincite.core.domain.errors import DocumentError, TurnError
+from pincite.core.domain.turns import Turn
+from pincite.core.export import binder
+from pincite.core.export.binder import MANIFEST, bind, sealed
+from pincite.core.export.manifest import Exhibit, PinCite, SourceFile, from_manifest
+from pincite.core.export.proof import Outcome, _marked_in_binder, prove
+from pincite.core.services.bootstrap import Pincite
+from pincite.core.store.library import sha256_of
 from tests.export.conftest import QUESTION
 from tests.support import pdfs
 

@@ -19,15 +19,15 @@ from hypothesis import strategies as st
 from pyld import jsonld
 from pypdf import PdfReader
 
-from cli import main
-from core.documents.reader import ProcessReader
-from core.domain.errors import DocumentError
-from core.domain.turns import ReviewDecision, Tier, Turn
-from core.export.manifest import CONTEXT, PinCite, SourceFile, as_json, from_manifest
-from core.export.proof import prove
-from core.export.styles import CitationStyle, cited, plain
-from core.services.bootstrap import Pincite
-from core.services.exports import ExportForm
+from pincite.cli import main
+from pincite.core.documents.reader import ProcessReader
+from pincite.core.domain.errors import DocumentError
+from pincite.core.domain.turns import ReviewDecision, Tier, Turn
+from pincite.core.export.manifest import CONTEXT, PinCite, SourceFile, as_json, from_manifest
+from pincite.core.export.proof import prove
+from pincite.core.export.styles import CitationStyle, cited, plain
+from pincite.core.services.bootstrap import Pincite
+from pincite.core.services.exports import ExportForm
 from tests.export.conftest import QUESTION
 from tests.support import pdfs
 

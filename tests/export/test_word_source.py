@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 from pypdf import PdfReader
 
-from core.documents.reader import ProcessReader
-from core.domain.documents import DocumentStatus
-from core.export.proof import prove
-from core.services.bootstrap import Pincite
+from pincite.core.documents.reader import ProcessReader
+from pincite.core.domain.documents import DocumentStatus
+from pincite.core.export.proof import prove
+from pincite.core.services.bootstrap import Pincite
 from tests.support import words
 
 

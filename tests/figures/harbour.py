@@ -2,10 +2,10 @@
 
 from dataclasses import replace
 
-from core.documents.grids import read_grid
-from core.domain.figures import Figure
-from core.domain.tables import Cell, Table
-from core.figures.cells import figure_of
+from pincite.core.documents.grids import read_grid
+from pincite.core.domain.figures import Figure
+from pincite.core.domain.tables import Cell, Table
+from pincite.core.figures.cells import figure_of
 
 HARBOUR = (
     ("", "2021", "2020", "2019"),

@@ -5,14 +5,14 @@ from dataclasses import replace
 
 import pytest
 
-from core.domain.answers import PartKind
-from core.domain.documents import Passage
-from core.domain.search import Evidence
-from core.domain.settings import PACKAGE_ROOT
-from core.domain.turns import SURE
-from core.figures import answers
-from core.figures.answers import ADDRESSED, analyse, parts_of, stated_cell
-from core.figures.gates import shipped_gates
+from pincite.core.domain.answers import PartKind
+from pincite.core.domain.documents import Passage
+from pincite.core.domain.search import Evidence
+from pincite.core.domain.settings import PACKAGE_ROOT
+from pincite.core.domain.turns import SURE
+from pincite.core.figures import answers
+from pincite.core.figures.answers import ADDRESSED, analyse, parts_of, stated_cell
+from pincite.core.figures.gates import shipped_gates
 from tests.figures.harbour import HARBOUR, table_of
 
 

@@ -5,15 +5,15 @@ from decimal import Decimal
 
 import pytest
 
-from core.domain.answers import PartKind
-from core.domain.documents import Passage
-from core.domain.figures import Figure
-from core.domain.search import Evidence
-from core.domain.tables import Table
-from core.figures.answers import analyse, parts_of, stated_cell
-from core.figures.asked import wanted, wanted_of
-from core.figures.cells import FoundCells, figure_of, finding, rank
-from core.text.stating import state
+from pincite.core.domain.answers import PartKind
+from pincite.core.domain.documents import Passage
+from pincite.core.domain.figures import Figure
+from pincite.core.domain.search import Evidence
+from pincite.core.domain.tables import Table
+from pincite.core.figures.answers import analyse, parts_of, stated_cell
+from pincite.core.figures.asked import wanted, wanted_of
+from pincite.core.figures.cells import FoundCells, figure_of, finding, rank
+from pincite.core.text.stating import state
 from tests.figures.harbour import figures_of, table_of
 
 HARBOUR = (

@@ -5,10 +5,10 @@ from dataclasses import replace
 import altair
 import pytest
 
-from core.domain.answers import AnswerPart, ClaimStatus, PartKind
-from core.figures.answers import analyse
-from core.judge.judge import judge_answer
-from core.text.charting import chart_of
+from pincite.core.domain.answers import AnswerPart, ClaimStatus, PartKind
+from pincite.core.figures.answers import analyse
+from pincite.core.judge.judge import judge_answer
+from pincite.core.text.charting import chart_of
 from tests.figures.harbour import table_of
 
 

@@ -4,12 +4,12 @@ from dataclasses import replace
 
 import pytest
 
-from core.domain.answers import AnswerPart, ClaimStatus, PartKind
-from core.domain.tables import Table
-from core.figures.asked import Form, wanted, years_compared_with
-from core.figures.computing import UNWEIGHED, computed
-from core.judge.judge import judge_answer
-from core.text.stating import formula
+from pincite.core.domain.answers import AnswerPart, ClaimStatus, PartKind
+from pincite.core.domain.tables import Table
+from pincite.core.figures.asked import Form, wanted, years_compared_with
+from pincite.core.figures.computing import UNWEIGHED, computed
+from pincite.core.judge.judge import judge_answer
+from pincite.core.text.stating import formula
 from tests.figures.harbour import table_of
 
 

@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from core.figures.answers import analyse
-from core.figures.extremes import column_sum, extreme
+from pincite.core.figures.answers import analyse
+from pincite.core.figures.extremes import column_sum, extreme
 from tests.figures.harbour import table_of
 
 HEADS = ("Tunnel", "Length", "Toll")

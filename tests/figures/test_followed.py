@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from core.figures.followed import followed
+from pincite.core.figures.followed import followed
 from tests.figures.harbour import figures_of, table_of
 
 PRICES = table_of(

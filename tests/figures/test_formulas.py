@@ -2,7 +2,7 @@
 
 from concurrent.futures import ThreadPoolExecutor
 
-from core.figures.formulas import SHIPPED, read_formulas
+from pincite.core.figures.formulas import SHIPPED, read_formulas
 
 
 def test_threads_may_read_formulas_at_once() -> None:

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from core.figures.formulas import Needed, lettered, read_formulas, shipped_formulas
-from core.figures.named import as_printed, named
-from core.text.stating import formula
+from pincite.core.figures.formulas import Needed, lettered, read_formulas, shipped_formulas
+from pincite.core.figures.named import as_printed, named
+from pincite.core.text.stating import formula
 from tests.figures.harbour import table_of
 
 INCOME = table_of(

@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from core.domain.answers import AnswerPart, PartKind
-from core.domain.documents import Passage
-from core.domain.search import Evidence
-from core.figures.proposed import NotDrawnError, charted, split_chart
-from core.graph.nodes.drawn import MOST_MENDED, drawn_of, with_chart
-from core.text.charting import chart_of
+from pincite.core.domain.answers import AnswerPart, PartKind
+from pincite.core.domain.documents import Passage
+from pincite.core.domain.search import Evidence
+from pincite.core.figures.proposed import NotDrawnError, charted, split_chart
+from pincite.core.graph.nodes.drawn import MOST_MENDED, drawn_of, with_chart
+from pincite.core.text.charting import chart_of
 from tests.figures.harbour import table_of
 from tests.graph.world import ScriptedModel
 

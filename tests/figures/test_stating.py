@@ -5,8 +5,18 @@ from decimal import Decimal
 
 import pytest
 
-from core.domain.figures import Computation, Figure
-from core.text.stating import NotComputableError, compute, formula, latex, reads_so, result, short, state, statement
+from pincite.core.domain.figures import Computation, Figure
+from pincite.core.text.stating import (
+    NotComputableError,
+    compute,
+    formula,
+    latex,
+    reads_so,
+    result,
+    short,
+    state,
+    statement,
+)
 
 FEES = Figure(Decimal(1240), "1,240", "EUR", 1000, "2021", "Berth fees", "2021", "harbour", 4, 0, 5)
 BEFORE = replace(FEES, value=Decimal(1105), text="1,105", period="2020", column="2020", start=10, end=15)

@@ -7,15 +7,15 @@ from pathlib import Path
 import pytest
 from fpdf import FPDF
 
-from core.documents.passages import split_pages
-from core.documents.reader import ProcessReader
-from core.domain.answers import AnswerPart, ClaimStatus, PartKind
-from core.domain.documents import Page, Passage
-from core.domain.search import Evidence
-from core.domain.settings import Settings
-from core.domain.turns import Turn, TurnStatus
-from core.graph.nodes.analyst import of_what_is_called
-from core.models.quoting import Quoting, led_by_figure
+from pincite.core.documents.passages import split_pages
+from pincite.core.documents.reader import ProcessReader
+from pincite.core.domain.answers import AnswerPart, ClaimStatus, PartKind
+from pincite.core.domain.documents import Page, Passage
+from pincite.core.domain.search import Evidence
+from pincite.core.domain.settings import Settings
+from pincite.core.domain.turns import Turn, TurnStatus
+from pincite.core.graph.nodes.analyst import of_what_is_called
+from pincite.core.models.quoting import Quoting, led_by_figure
 from tests.figures.harbour import HARBOUR, figures_of, table_of
 from tests.graph.world import ScriptedModel, Shelf, WordSearch, World
 

@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
-from core.domain.answers import Form
-from core.domain.documents import Block, BlockKind, MetadataField, Page, PageStatus
-from core.domain.ports import PdfInfo
-from core.ingest.describing import described
+from pincite.core.domain.answers import Form
+from pincite.core.domain.documents import Block, BlockKind, MetadataField, Page, PageStatus
+from pincite.core.domain.ports import PdfInfo
+from pincite.core.ingest.describing import described
 from tests.graph.world import ScriptedModel, Shelf
 
 LICENCE = (

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from core.domain.answers import ClaimStatus
-from core.domain.turns import TurnStatus
-from core.judge.critique import read_critique
+from pincite.core.domain.answers import ClaimStatus
+from pincite.core.domain.turns import TurnStatus
+from pincite.core.judge.critique import read_critique
 from tests.graph.world import ScriptedModel, World
 
 NAN = float("nan")

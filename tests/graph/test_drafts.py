@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from core.domain.turns import Turn, TurnStatus
-from core.text.formulas import without_latex
-from core.text.numbers import in_one_spelling, stated_scales
+from pincite.core.domain.turns import Turn, TurnStatus
+from pincite.core.text.formulas import without_latex
+from pincite.core.text.numbers import in_one_spelling, stated_scales
 from tests.graph.world import CONTRACT, ScriptedModel, Shelf, WordSearch, World
 
 PENALTY = "What interest do overdue amounts bear?"

@@ -5,13 +5,13 @@ from typing import Any
 
 import pytest
 
-from core.domain.documents import Passage
-from core.domain.ports import AnswerRequest
-from core.domain.search import Evidence, Intent
-from core.domain.turns import TurnStatus
-from core.models.prompts import messages_for
-from core.models.replies import mended
-from core.text.prompts import PROMPTS
+from pincite.core.domain.documents import Passage
+from pincite.core.domain.ports import AnswerRequest
+from pincite.core.domain.search import Evidence, Intent
+from pincite.core.domain.turns import TurnStatus
+from pincite.core.models.prompts import messages_for
+from pincite.core.models.replies import mended
+from pincite.core.text.prompts import PROMPTS
 from tests.graph.test_walks import PENALTY, RIGHT
 from tests.graph.world import CONTRACT, ScriptedModel
 

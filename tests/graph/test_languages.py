@@ -5,16 +5,16 @@ from collections.abc import Iterator, Sequence
 
 import pytest
 
-from core.domain.answers import AnswerPart
-from core.domain.settings import Settings
-from core.domain.turns import TraceStep
-from core.graph.build import build_graph
-from core.graph.context import TurnContext
-from core.graph.state import TurnState
-from core.models.quoting import Quoting
-from core.store.library import Library
-from core.text.marks import marked_text
-from core.text.questions import NOT_FOUND
+from pincite.core.domain.answers import AnswerPart
+from pincite.core.domain.settings import Settings
+from pincite.core.domain.turns import TraceStep
+from pincite.core.graph.build import build_graph
+from pincite.core.graph.context import TurnContext
+from pincite.core.graph.state import TurnState
+from pincite.core.models.quoting import Quoting
+from pincite.core.store.library import Library
+from pincite.core.text.marks import marked_text
+from pincite.core.text.questions import NOT_FOUND
 from tests.search.shelf import Search, make_retriever
 
 DOCUMENTS = {

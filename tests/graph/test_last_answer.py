@@ -4,11 +4,11 @@ from typing import Any
 
 import pytest
 
-from core.domain.answers import Form, PartKind
-from core.domain.search import Intent
-from core.domain.turns import TurnStatus
-from core.graph.nodes.router import NEEDS_A_MODEL, SOURCE_CHANGED
-from core.models.quoting import Quoting
+from pincite.core.domain.answers import Form, PartKind
+from pincite.core.domain.search import Intent
+from pincite.core.domain.turns import TurnStatus
+from pincite.core.graph.nodes.router import NEEDS_A_MODEL, SOURCE_CHANGED
+from pincite.core.models.quoting import Quoting
 from tests.graph.test_walks import RIGHT
 from tests.graph.world import ScriptedModel
 

@@ -4,11 +4,11 @@ from typing import Any
 
 import pytest
 
-from core.domain.settings import PACKAGE_ROOT
-from core.domain.turns import TurnStatus
-from core.models.prompts import messages_for
-from core.text.orders import LONGEST_ORDER, known_orders, orders_in, without_orders
-from core.text.sentences import split_sentences
+from pincite.core.domain.settings import PACKAGE_ROOT
+from pincite.core.domain.turns import TurnStatus
+from pincite.core.models.prompts import messages_for
+from pincite.core.text.orders import LONGEST_ORDER, known_orders, orders_in, without_orders
+from pincite.core.text.sentences import split_sentences
 from tests.graph.world import ScriptedModel, Shelf, WordSearch
 
 RATE = "Overdue amounts bear interest at 1.5 % per month."

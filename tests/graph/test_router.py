@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from core.domain.search import Candidate, Intent, Mode, SearchPlan, SearchResult
-from core.domain.turns import NO_DOCUMENT, TurnStatus
-from core.graph.nodes.router import _by_rule, _by_wish, without_greeting
-from core.models.quoting import Quoting
-from core.models.utterances import Wish, asks_of_each, wish_of
+from pincite.core.domain.search import Candidate, Intent, Mode, SearchPlan, SearchResult
+from pincite.core.domain.turns import NO_DOCUMENT, TurnStatus
+from pincite.core.graph.nodes.router import _by_rule, _by_wish, without_greeting
+from pincite.core.models.quoting import Quoting
+from pincite.core.models.utterances import Wish, asks_of_each, wish_of
 from tests.graph.world import REPORT, ScriptedModel, Shelf, WordSearch
 
 FLATS = {"elm.pdf": ["The rent is 925 euros a month."], "oak.pdf": ["The rent is 1,140 euros a month."]}
@@ -201,8 +201,8 @@ def test_a_message_that_may_want_several_things_but_no_document_is_not_searched(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     shares = dict.fromkeys(Wish, 0.0) | {Wish.PROGRAM: 0.5, Wish.CHAT: 0.4, Wish.DOCUMENTS: 0.1}
-    monkeypatch.setattr("core.graph.nodes.router.wishes_of", lambda text: shares)
-    monkeypatch.setattr("core.graph.nodes.router.wish_of", lambda text: (Wish.PROGRAM, 0.5))
+    monkeypatch.setattr("pincite.core.graph.nodes.router.wishes_of", lambda text: shares)
+    monkeypatch.setattr("pincite.core.graph.nodes.router.wish_of", lambda text: (Wish.PROGRAM, 0.5))
     assert _by_wish("are you there?", ())[0] is Intent.ABOUT
     shares |= {Wish.CHAT: 0.1, Wish.DOCUMENTS: 0.4}
     assert _by_wish("are you there?", ())[0] is Intent.DOCUMENT_SEARCH

@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from core.domain.answers import Form, listed_passages
-from core.domain.turns import TurnStatus
+from pincite.core.domain.answers import Form, listed_passages
+from pincite.core.domain.turns import TurnStatus
 from tests.graph.world import Shelf
 
 FEES = {"bridge.pdf": ["The fee is 400 euro per day."], "harbour.pdf": ["The fee is 900 euro per day."]}

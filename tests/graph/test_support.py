@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
-from commands.questions import turn_as_text
-from core.domain.answers import AnswerPart, Citation, ClaimStatus, Form, PartKind, Usage
-from core.domain.search import Reason
-from core.domain.turns import TurnStatus
-from core.models.prompts import messages_for
-from core.models.quoting import Quoting
-from core.text.questions import NOT_FOUND
+from pincite.commands.questions import turn_as_text
+from pincite.core.domain.answers import AnswerPart, Citation, ClaimStatus, Form, PartKind, Usage
+from pincite.core.domain.search import Reason
+from pincite.core.domain.turns import TurnStatus
+from pincite.core.models.prompts import messages_for
+from pincite.core.models.quoting import Quoting
+from pincite.core.text.questions import NOT_FOUND
 from tests.graph.world import CONTRACT, REPORT, ScriptedModel, Shelf, WordSearch, World
 
 RATE = "Overdue amounts bear interest at 1.5 % per month"

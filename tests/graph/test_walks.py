@@ -10,22 +10,22 @@ from typing import Any
 
 import pytest
 
-from core.domain.answers import AnswerPart, ClaimStatus, Form, PartKind, listed_passages
-from core.domain.documents import NOT_READ, Block, BlockKind, Coverage, Document, DocumentStatus, Page, Passage
-from core.domain.errors import ModelInterruptedError, StoppedError, UnknownDocumentError
-from core.domain.ports import AnswerRequest
-from core.domain.search import Evidence, Intent, Mode, SearchPlan, SearchResult
-from core.domain.turns import UNREAD_DENIAL, Exchange, Tier, TurnStatus, to_check
-from core.graph.build import NOT_STORED
-from core.graph.nodes.judge import held_to_the_topic
-from core.graph.nodes.router import _by_wish, resolve_mentions
-from core.graph.state import TurnState
-from core.judge.verdict import verdict_of
-from core.models.lists import NAMED_WHOLE
-from core.models.quoting import Quoting
-from core.models.utterances import leaning_of
-from core.search.plan import plan_question
-from core.text.questions import NOT_FOUND
+from pincite.core.domain.answers import AnswerPart, ClaimStatus, Form, PartKind, listed_passages
+from pincite.core.domain.documents import NOT_READ, Block, BlockKind, Coverage, Document, DocumentStatus, Page, Passage
+from pincite.core.domain.errors import ModelInterruptedError, StoppedError, UnknownDocumentError
+from pincite.core.domain.ports import AnswerRequest
+from pincite.core.domain.search import Evidence, Intent, Mode, SearchPlan, SearchResult
+from pincite.core.domain.turns import UNREAD_DENIAL, Exchange, Tier, TurnStatus, to_check
+from pincite.core.graph.build import NOT_STORED
+from pincite.core.graph.nodes.judge import held_to_the_topic
+from pincite.core.graph.nodes.router import _by_wish, resolve_mentions
+from pincite.core.graph.state import TurnState
+from pincite.core.judge.verdict import verdict_of
+from pincite.core.models.lists import NAMED_WHOLE
+from pincite.core.models.quoting import Quoting
+from pincite.core.models.utterances import leaning_of
+from pincite.core.search.plan import plan_question
+from pincite.core.text.questions import NOT_FOUND
 from tests.graph.world import CONTRACT, REPORT, ScriptedModel, Shelf, WordSearch
 
 RIGHT = "Overdue amounts bear interest at 1.5 % per month. [1]"
@@ -217,8 +217,8 @@ def test_a_lost_model_is_told_plainly_and_can_be_run_again(world: Any) -> None:
 
 
 def test_the_step_limit_gives_the_best_draft_to_review(world: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("core.services.turns.STEPS_OF_AN_ATTEMPT", 2)
-    monkeypatch.setattr("core.services.turns.STEPS_BESIDE", 2)
+    monkeypatch.setattr("pincite.core.services.turns.STEPS_OF_AN_ATTEMPT", 2)
+    monkeypatch.setattr("pincite.core.services.turns.STEPS_BESIDE", 2)
     turn = world(ScriptedModel(WRONG, WRONG, WRONG)).ask(PENALTY).turn
     assert turn.status is TurnStatus.FLAGGED and turn.path[-1] == "review"
     assert any("limit of 8 steps" in reason for reason in turn.reasons)
@@ -350,7 +350,7 @@ def test_a_critic_that_finds_an_answer_beside_the_point_or_half_keeps_it_from_be
 
 def out_of_time(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let the nodes of a turn find its time used up, whatever other threads ask of the clock."""
-    monkeypatch.setattr("core.graph.context.time", SimpleNamespace(monotonic=lambda: math.inf))
+    monkeypatch.setattr("pincite.core.graph.context.time", SimpleNamespace(monotonic=lambda: math.inf))
 
 
 def test_the_time_budget_ends_the_retries(world: Any, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,22 +5,22 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, cast
 
-from core.domain.answers import Usage
-from core.domain.documents import Coverage, Document, DocumentStatus, MetadataField, Page, PageStatus, Passage
-from core.domain.ports import AnswerRequest, ChatModel
-from core.domain.search import Candidate, Evidence, SearchPlan, SearchResult, piece_score
-from core.domain.settings import Settings
-from core.domain.turns import Recalled, TurnSnapshot
-from core.graph.build import build_graph, forget_runs, open_checkpointer
-from core.graph.context import Equipment, Lacking
-from core.models.quoting import Quoting
-from core.services.turns import TurnRunner
-from core.store.collections import Collections
-from core.store.database import Database
-from core.store.library import Library
-from core.store.sessions import Sessions
-from core.store.turns import Turns
-from core.text.terms import content_terms, words
+from pincite.core.domain.answers import Usage
+from pincite.core.domain.documents import Coverage, Document, DocumentStatus, MetadataField, Page, PageStatus, Passage
+from pincite.core.domain.ports import AnswerRequest, ChatModel
+from pincite.core.domain.search import Candidate, Evidence, SearchPlan, SearchResult, piece_score
+from pincite.core.domain.settings import Settings
+from pincite.core.domain.turns import Recalled, TurnSnapshot
+from pincite.core.graph.build import build_graph, forget_runs, open_checkpointer
+from pincite.core.graph.context import Equipment, Lacking
+from pincite.core.models.quoting import Quoting
+from pincite.core.services.turns import TurnRunner
+from pincite.core.store.collections import Collections
+from pincite.core.store.database import Database
+from pincite.core.store.library import Library
+from pincite.core.store.sessions import Sessions
+from pincite.core.store.turns import Turns
+from pincite.core.text.terms import content_terms, words
 
 CONTRACT = (
     "7.3 Late payment. Overdue amounts bear interest at 1.5 % per month from the due date.",

@@ -7,8 +7,8 @@ import threading
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from core.domain.documents import Page
-from core.domain.settings import Settings
+from pincite.core.domain.documents import Page
+from pincite.core.domain.settings import Settings
 from tests.ingest.other_embedder import OtherEmbedder, choose
 from tests.ingest.pdfium_reader import PdfiumReader
 from tests.ingest.workshop import LONG_SECONDS, open_workshop

@@ -8,9 +8,9 @@ from pathlib import Path
 import pypdfium2
 import pypdfium2.raw
 
-from core.domain.documents import Page, PageReason, PageStatus
-from core.domain.errors import NotAPdfError, PasswordNeededError
-from core.domain.ports import PdfInfo
+from pincite.core.domain.documents import Page, PageReason, PageStatus
+from pincite.core.domain.errors import NotAPdfError, PasswordNeededError
+from pincite.core.domain.ports import PdfInfo
 
 _PDFIUM = threading.Lock()
 

@@ -2,9 +2,9 @@
 
 import pytest
 
-from core.domain.documents import Block, BlockKind, Page, PageStatus
-from core.domain.ports import PdfInfo
-from core.ingest.describing import described
+from pincite.core.domain.documents import Block, BlockKind, Page, PageStatus
+from pincite.core.domain.ports import PdfInfo
+from pincite.core.ingest.describing import described
 
 
 @pytest.mark.parametrize(

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from core.domain.documents import DocumentStatus
-from core.domain.errors import PasswordNeededError
-from core.domain.settings import Settings
-from core.services.looking import look_into
+from pincite.core.domain.documents import DocumentStatus
+from pincite.core.domain.errors import PasswordNeededError
+from pincite.core.domain.settings import Settings
+from pincite.core.services.looking import look_into
 from tests.ingest.workshop import make_pdf, open_workshop
 
 DAMAGES: dict[str, Callable[[Path], object]] = {

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from core.domain.documents import (
+from pincite.core.domain.documents import (
     Block,
     BlockKind,
     Coverage,
@@ -23,13 +23,19 @@ from core.domain.documents import (
     PageStatus,
     Passage,
 )
-from core.domain.errors import EmptyFileError, NotAPdfError, PasswordNeededError, TooLargeError, UnknownDocumentError
-from core.domain.ports import PdfInfo
-from core.domain.settings import Settings
-from core.models.registry import make_embedder
-from core.store.exact import MeaningIndex
-from core.store.indexes import Indexes
-from core.store.sessions import Sessions
+from pincite.core.domain.errors import (
+    EmptyFileError,
+    NotAPdfError,
+    PasswordNeededError,
+    TooLargeError,
+    UnknownDocumentError,
+)
+from pincite.core.domain.ports import PdfInfo
+from pincite.core.domain.settings import Settings
+from pincite.core.models.registry import make_embedder
+from pincite.core.store.exact import MeaningIndex
+from pincite.core.store.indexes import Indexes
+from pincite.core.store.sessions import Sessions
 from tests.ingest.pdfium_reader import PdfiumReader
 from tests.ingest.workshop import LONG_SECONDS, describe, make_pdf, open_workshop
 

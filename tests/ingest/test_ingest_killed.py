@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from core.domain.documents import DocumentStatus
-from core.domain.settings import Settings
-from core.store.database import Database
+from pincite.core.domain.documents import DocumentStatus
+from pincite.core.domain.settings import Settings
+from pincite.core.store.database import Database
 from tests.ingest.doomed import FILES, RECOGNISED, ingest_until_killed
 from tests.ingest.pdfium_reader import PdfiumReader
 from tests.ingest.workshop import LONG_SECONDS, Workshop, make_pdf, open_workshop

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from core.domain.errors import IndexMismatchError
-from core.domain.settings import Settings
+from pincite.core.domain.errors import IndexMismatchError
+from pincite.core.domain.settings import Settings
 from tests.contracts.test_embedder import ollama_has
 from tests.ingest.doomed import build_until_killed
 from tests.ingest.other_embedder import OtherEmbedder, choose

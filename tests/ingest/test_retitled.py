@@ -5,8 +5,8 @@ Its title is part of what is indexed of each passage.
 
 from pathlib import Path
 
-from core.domain.documents import DocumentStatus, MetadataField, MetadataSource
-from core.domain.settings import Settings
+from pincite.core.domain.documents import DocumentStatus, MetadataField, MetadataSource
+from pincite.core.domain.settings import Settings
 from tests.ingest.pdfium_reader import PdfiumReader
 from tests.ingest.workshop import Workshop, make_pdf, open_workshop
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from core.domain.settings import Settings
+from pincite.core.domain.settings import Settings
 from tests.ingest.workshop import LONG_SECONDS, Workshop, make_pdf, open_workshop
 
 PAGES = [f"Chapter {number} of the contract speaks of matter{number}." for number in range(70)]

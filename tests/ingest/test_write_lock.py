@@ -9,14 +9,14 @@ from typing import Any
 
 import pytest
 
-from core.domain.documents import Block, BlockKind, Page
-from core.domain.errors import BusyError
-from core.domain.settings import Settings
-from core.ingest.stages import LONGEST_PAGE
-from core.store import database as database_module
-from core.store import keywords as keywords_module
-from core.store import shelf as shelf_module
-from core.store.database import Database
+from pincite.core.domain.documents import Block, BlockKind, Page
+from pincite.core.domain.errors import BusyError
+from pincite.core.domain.settings import Settings
+from pincite.core.ingest.stages import LONGEST_PAGE
+from pincite.core.store import database as database_module
+from pincite.core.store import keywords as keywords_module
+from pincite.core.store import shelf as shelf_module
+from pincite.core.store.database import Database
 from tests.ingest.pdfium_reader import PdfiumReader
 from tests.ingest.workshop import make_pdf, open_workshop
 

@@ -8,18 +8,18 @@ from pathlib import Path
 
 from fpdf import FPDF
 
-from core.domain.documents import MetadataField, MetadataSource, Page
-from core.domain.ports import Embedder, PageReader, PdfInfo
-from core.domain.settings import Settings
-from core.ingest.pipeline import Ingest
-from core.ingest.stages import Describe, Stores
-from core.models.registry import make_embedder
-from core.store.database import Database
-from core.store.indexes import Indexes
-from core.store.jobs import Jobs
-from core.store.keywords import Fts5Index
-from core.store.library import Library
-from core.store.shelf import Shelf
+from pincite.core.domain.documents import MetadataField, MetadataSource, Page
+from pincite.core.domain.ports import Embedder, PageReader, PdfInfo
+from pincite.core.domain.settings import Settings
+from pincite.core.ingest.pipeline import Ingest
+from pincite.core.ingest.stages import Describe, Stores
+from pincite.core.models.registry import make_embedder
+from pincite.core.store.database import Database
+from pincite.core.store.indexes import Indexes
+from pincite.core.store.jobs import Jobs
+from pincite.core.store.keywords import Fts5Index
+from pincite.core.store.library import Library
+from pincite.core.store.shelf import Shelf
 from tests.ingest.pdfium_reader import PdfiumReader
 
 TABLES = ("documents", "metadata", "pages", "passages", "passage_words", "embeddings", "jobs", "removals")

@@ -2,8 +2,8 @@
 
 import pytest
 
-from core.judge.checks import FindingKind, check_claim
-from core.judge.sources import Sources
+from pincite.core.judge.checks import FindingKind, check_claim
+from pincite.core.judge.sources import Sources
 
 TABLE = "Consolidated results 2023 2022\nRevenue 1,234 1,100\nOperating income 250 240\nNet income 180 175"
 

@@ -2,9 +2,9 @@
 
 import pytest
 
-from core.judge.claims import ClaimText, bare_text, declines, is_claim, without_filler
-from core.judge.claims import extract_claims as claims_of_parts
-from core.text.marks import citation_numbers, plain_text, read_marks
+from pincite.core.judge.claims import ClaimText, bare_text, declines, is_claim, without_filler
+from pincite.core.judge.claims import extract_claims as claims_of_parts
+from pincite.core.text.marks import citation_numbers, plain_text, read_marks
 
 
 def extract_claims(typed: str) -> tuple[ClaimText, ...]:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from core.judge.confidence import reliability, shipped_models, threshold_effect
+from pincite.core.judge.confidence import reliability, shipped_models, threshold_effect
 
 
 def test_the_reliability_plot_and_the_threshold_tell_what_happened() -> None:

@@ -3,12 +3,12 @@
 from dataclasses import replace
 from decimal import Decimal
 
-from core.domain.answers import AnswerPart, ClaimStatus, PartKind, Verdict
-from core.domain.documents import Passage
-from core.domain.figures import Computation, Figure
-from core.domain.search import Evidence
-from core.judge.citations import cite
-from core.judge.verdict import verdict_of
+from pincite.core.domain.answers import AnswerPart, ClaimStatus, PartKind, Verdict
+from pincite.core.domain.documents import Passage
+from pincite.core.domain.figures import Computation, Figure
+from pincite.core.domain.search import Evidence
+from pincite.core.judge.citations import cite
+from pincite.core.judge.verdict import verdict_of
 
 PAGE = "Harbour accounts (EUR thousand)\n\t2021\t2020\nBerth fees\t1,240\t1,105\nDredging\t(620)\t(580)\n"
 

@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
-from core.domain.answers import AnswerPart, ClaimStatus, PartKind, Score, Verdict
-from core.domain.documents import Passage
-from core.domain.search import Evidence
-from core.judge.judge import CAP_CONTRADICTION, CAP_INVALID_CITATION, AnswerFindings, at_most
-from core.judge.judge import judge_answer as judge_parts
-from core.judge.verdict import verdict_of
-from core.text.marks import read_marks
+from pincite.core.domain.answers import AnswerPart, ClaimStatus, PartKind, Score, Verdict
+from pincite.core.domain.documents import Passage
+from pincite.core.domain.search import Evidence
+from pincite.core.judge.judge import CAP_CONTRADICTION, CAP_INVALID_CITATION, AnswerFindings, at_most
+from pincite.core.judge.judge import judge_answer as judge_parts
+from pincite.core.judge.verdict import verdict_of
+from pincite.core.text.marks import read_marks
 
 LEASE = "The tenant shall pay the rent of 900 euros on the first of each month. The tenant may keep one cat."
 REPORT = "Sales rose to 48 million in 2020. The company employs 310 people in Basel."

@@ -4,19 +4,19 @@ from collections.abc import Sequence
 
 import pytest
 
-from core.domain.answers import AnswerPart, Claim, ClaimStatus, Verdict
-from core.domain.documents import Passage
-from core.domain.search import Evidence
-from core.judge import features
-from core.judge.citations import cite, read_typed
-from core.judge.claims import extract_claims
-from core.judge.features import LIKELY
-from core.judge.judge import judge_answer
-from core.judge.sources import MAX_STRETCHES, STRETCH_WORDS, Sources
-from core.judge.verdict import verdict_of
-from core.text.checker import Meaning, installed_checker
-from core.text.marks import read_marks
-from core.text.terms import content_terms
+from pincite.core.domain.answers import AnswerPart, Claim, ClaimStatus, Verdict
+from pincite.core.domain.documents import Passage
+from pincite.core.domain.search import Evidence
+from pincite.core.judge import features
+from pincite.core.judge.citations import cite, read_typed
+from pincite.core.judge.claims import extract_claims
+from pincite.core.judge.features import LIKELY
+from pincite.core.judge.judge import judge_answer
+from pincite.core.judge.sources import MAX_STRETCHES, STRETCH_WORDS, Sources
+from pincite.core.judge.verdict import verdict_of
+from pincite.core.text.checker import Meaning, installed_checker
+from pincite.core.text.marks import read_marks
+from pincite.core.text.terms import content_terms
 
 REFUND = "The contract provides for a refund within 30 days of the purchase."
 SUSPENSION = "The Provider may suspend the Services after giving the Customer five business days' notice in writing."

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from core.text.numbers import quantities, same, stated_scales
+from pincite.core.text.numbers import quantities, same, stated_scales
 
 
 def agree(claimed: str, given: str) -> bool:

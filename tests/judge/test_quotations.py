@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.text.quotations import NormalizedText, best_quotation, locate
+from pincite.core.text.quotations import NormalizedText, best_quotation, locate
 
 
 @pytest.mark.parametrize(

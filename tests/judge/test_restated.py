@@ -2,8 +2,8 @@
 
 import pytest
 
-from core.domain.answers import AnswerPart, ClaimStatus
-from core.judge.judge import judge_answer
+from pincite.core.domain.answers import AnswerPart, ClaimStatus
+from pincite.core.judge.judge import judge_answer
 
 AROUND = " The parties met in Lisbon. Notices are sent by registered mail to the address above."
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from core.text.sentences import split_sentences
+from pincite.core.text.sentences import split_sentences
 
 
 def parts(text: str) -> list[str]:

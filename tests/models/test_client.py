@@ -14,14 +14,14 @@ import httpx
 import ollama
 import pytest
 
-from core.domain.errors import ModelUnavailableError, SettingsError, StoppedError
-from core.domain.settings import Settings, is_this_machine, server_address
-from core.models import client
-from core.models.client import ServerTrouble, ask, ollama_at, stoppable, stream
-from core.models.ollama import host_of
-from core.models.ollama_embedder import OllamaEmbedder
-from core.models.openai_server import openai_at
-from core.models.registry import look_for_engines
+from pincite.core.domain.errors import ModelUnavailableError, SettingsError, StoppedError
+from pincite.core.domain.settings import Settings, is_this_machine, server_address
+from pincite.core.models import client
+from pincite.core.models.client import ServerTrouble, ask, ollama_at, stoppable, stream
+from pincite.core.models.ollama import host_of
+from pincite.core.models.ollama_embedder import OllamaEmbedder
+from pincite.core.models.openai_server import openai_at
+from pincite.core.models.registry import look_for_engines
 from tests.model_servers import Script, openai_stand_in
 
 

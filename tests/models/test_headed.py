@@ -2,12 +2,12 @@
 
 from dataclasses import replace
 
-from core.domain.documents import Passage
-from core.domain.search import Evidence, HeadedCell, TableRow
-from core.domain.turns import SURE
-from core.models.headed import agreed_cell
-from core.models.quoting import quotes
-from core.models.selection import select
+from pincite.core.domain.documents import Passage
+from pincite.core.domain.search import Evidence, HeadedCell, TableRow
+from pincite.core.domain.turns import SURE
+from pincite.core.models.headed import agreed_cell
+from pincite.core.models.quoting import quotes
+from pincite.core.models.selection import select
 
 HEADS = ("Duty", "Who", "By when")
 ROWS = (

@@ -11,14 +11,14 @@ from typing import Any, cast
 
 import pytest
 
-from core.domain.errors import ModelUnavailableError
-from core.domain.models import Fetch, KeptModel
-from core.domain.settings import Settings
-from core.models.ollama import KEEP_ALIVE, OllamaProvider, chat_models, host_of
-from core.models.ollama_library import kept_models, recommended
-from core.services.engines import Engines
-from core.services.model_library import ModelLibrary
-from core.services.settings import SettingsInForce
+from pincite.core.domain.errors import ModelUnavailableError
+from pincite.core.domain.models import Fetch, KeptModel
+from pincite.core.domain.settings import Settings
+from pincite.core.models.ollama import KEEP_ALIVE, OllamaProvider, chat_models, host_of
+from pincite.core.models.ollama_library import kept_models, recommended
+from pincite.core.services.engines import Engines
+from pincite.core.services.model_library import ModelLibrary
+from pincite.core.services.settings import SettingsInForce
 
 
 class Shop:

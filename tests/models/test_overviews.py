@@ -2,10 +2,10 @@
 
 from dataclasses import replace
 
-from core.domain.answers import PartKind
-from core.domain.documents import Passage
-from core.domain.search import Evidence, Reason
-from core.models.overviews import MAX_PLACES, overview_quotes
+from pincite.core.domain.answers import PartKind
+from pincite.core.domain.documents import Passage
+from pincite.core.domain.search import Evidence, Reason
+from pincite.core.models.overviews import MAX_PLACES, overview_quotes
 
 
 def item(number: int, *, of: str = "a", reason: Reason = Reason.SECTION) -> Evidence:

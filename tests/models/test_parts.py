@@ -4,18 +4,25 @@ from dataclasses import replace
 
 import pytest
 
-from core.domain.answers import AnswerPart, PartKind, Span
-from core.domain.documents import Passage
-from core.domain.ports import AnswerRequest, AskedPiece
-from core.domain.search import Evidence, Intent, TableHead
-from core.domain.turns import SURE, SURE_OF_NOTHING
-from core.models import quoting
-from core.models.lists import NAMED_WHOLE
-from core.models.quoting import Quoting, part_by_part, probability_of, quotes, reply
-from core.models.relevant import MOST_RELEVANT
-from core.models.selection import OF_ANOTHER, Selection, answers_with_heading, is_of_another, is_of_another_year, select
-from core.models.units import signed, units_of
-from core.text.questions import NOT_FOUND
+from pincite.core.domain.answers import AnswerPart, PartKind, Span
+from pincite.core.domain.documents import Passage
+from pincite.core.domain.ports import AnswerRequest, AskedPiece
+from pincite.core.domain.search import Evidence, Intent, TableHead
+from pincite.core.domain.turns import SURE, SURE_OF_NOTHING
+from pincite.core.models import quoting
+from pincite.core.models.lists import NAMED_WHOLE
+from pincite.core.models.quoting import Quoting, part_by_part, probability_of, quotes, reply
+from pincite.core.models.relevant import MOST_RELEVANT
+from pincite.core.models.selection import (
+    OF_ANOTHER,
+    Selection,
+    answers_with_heading,
+    is_of_another,
+    is_of_another_year,
+    select,
+)
+from pincite.core.models.units import signed, units_of
+from pincite.core.text.questions import NOT_FOUND
 
 TEXT = "The handrail is 110 centimetres high. A visit outside the hours of the help desk costs 260 euros."
 EVIDENCE = (Evidence(1, Passage("d:0:0", "d", 0, "1", TEXT, 0, len(TEXT)), "d.pdf", {"reranked": 1.0, "dense": 0.8}),)

@@ -6,10 +6,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from core.domain.answers import Span
-from core.domain.errors import StorageError
-from core.models import reader
-from core.models.reader import Reader, Reading, Window
+from pincite.core.domain.answers import Span
+from pincite.core.domain.errors import StorageError
+from pincite.core.models import reader
+from pincite.core.models.reader import Reader, Reading, Window
 
 TEXT = (
     "The Supplier shall deliver the crane by 14 March 2025 at berth 9 of the Port of Odense. Overdue amounts bear "

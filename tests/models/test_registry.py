@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from core.domain.errors import ModelUnavailableError, SettingsError
-from core.domain.ports import AnswerRequest, ChatModel
-from core.domain.search import Intent
-from core.domain.settings import PACKAGE_ROOT, Settings
-from core.models import registry
-from core.models.registry import choose_engine, look_for_engines, make_embedder
+from pincite.core.domain.errors import ModelUnavailableError, SettingsError
+from pincite.core.domain.ports import AnswerRequest, ChatModel
+from pincite.core.domain.search import Intent
+from pincite.core.domain.settings import PACKAGE_ROOT, Settings
+from pincite.core.models import registry
+from pincite.core.models.registry import choose_engine, look_for_engines, make_embedder
 
 GUIDE = PACKAGE_ROOT / "CONTRIBUTING.md"
 NOBODY = "http://127.0.0.1:9"

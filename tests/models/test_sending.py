@@ -7,10 +7,10 @@ import keyring
 import pytest
 from keyring.backend import KeyringBackend
 
-from core.domain.errors import ModelUnavailableError, SettingsError
-from core.domain.settings import Settings
-from core.models.keys import CHAT_KEY, EMBEDDING_KEY, keep_key, key_for
-from core.models.registry import choose_engine, look_for_engines, make_embedder
+from pincite.core.domain.errors import ModelUnavailableError, SettingsError
+from pincite.core.domain.settings import Settings
+from pincite.core.models.keys import CHAT_KEY, EMBEDDING_KEY, keep_key, key_for
+from pincite.core.models.registry import choose_engine, look_for_engines, make_embedder
 from tests.model_servers import Script, openai_stand_in
 
 HOSTED = "https://api.example.com:443/v1"

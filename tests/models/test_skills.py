@@ -4,14 +4,14 @@ from dataclasses import replace
 
 import pytest
 
-from core.domain.answers import PartKind
-from core.domain.documents import TICKED, Passage
-from core.domain.search import Evidence
-from core.domain.turns import SURE
-from core.models import selection
-from core.models.quoting import quotes, reply
-from core.models.selection import Skill, select, skill_for, without_name
-from core.models.units import units_of
+from pincite.core.domain.answers import PartKind
+from pincite.core.domain.documents import TICKED, Passage
+from pincite.core.domain.search import Evidence
+from pincite.core.domain.turns import SURE
+from pincite.core.models import selection
+from pincite.core.models.quoting import quotes, reply
+from pincite.core.models.selection import Skill, select, skill_for, without_name
+from pincite.core.models.units import units_of
 
 ENGLISH = "The tenant pays the rent by the third working day of each month. The deposit is 900 euro."
 GERMAN = "Die Mieterin zahlt die Miete bis zum dritten Werktag des Monats. Die Kaution beträgt 900 Euro."

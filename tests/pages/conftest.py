@@ -10,14 +10,14 @@ import streamlit as st
 from streamlit.components.v2 import manifest_scanner
 from streamlit.testing.v1 import AppTest
 
-from core.domain.documents import Document
-from core.domain.ports import ChatModel
-from core.domain.search import Mode
-from core.domain.settings import PACKAGE_ROOT
-from core.domain.turns import Turn
-from core.services.bootstrap import Pincite
-from core.services.suggestions import Suggestions
-from pages.components.facade import pincite
+from pincite.core.domain.documents import Document
+from pincite.core.domain.ports import ChatModel
+from pincite.core.domain.search import Mode
+from pincite.core.domain.settings import PACKAGE_ROOT
+from pincite.core.domain.turns import Turn
+from pincite.core.services.bootstrap import Pincite
+from pincite.core.services.suggestions import Suggestions
+from pincite.pages.components.facade import pincite
 from tests.graph.world import ScriptedModel
 
 PENALTIES = "What is the penalty for late payment?"
@@ -121,7 +121,7 @@ def speak(monkeypatch: pytest.MonkeyPatch) -> Callable[..., ScriptedModel]:
         def choose(settings: object, asked: str | None = None) -> ChatModel:
             return model
 
-        monkeypatch.setattr("core.services.bootstrap.choose_engine", choose)
+        monkeypatch.setattr("pincite.core.services.bootstrap.choose_engine", choose)
         return model
 
     return as_told

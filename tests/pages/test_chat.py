@@ -10,17 +10,17 @@ from typing import Any
 
 import pytest
 
-from core.domain.answers import AnswerPart
-from core.domain.codec import readable
-from core.domain.documents import Document, MetadataField, MetadataSource
-from core.domain.errors import ModelInterruptedError
-from core.domain.search import Mode
-from core.domain.turns import ReviewDecision, Turn, TurnStatus
-from core.models.registry import EngineState
-from core.services.bootstrap import Pincite
-from core.services.exports import ExportForm
-from core.services.live import LiveTurn
-from core.services.turns import Waiting
+from pincite.core.domain.answers import AnswerPart
+from pincite.core.domain.codec import readable
+from pincite.core.domain.documents import Document, MetadataField, MetadataSource
+from pincite.core.domain.errors import ModelInterruptedError
+from pincite.core.domain.search import Mode
+from pincite.core.domain.turns import ReviewDecision, Turn, TurnStatus
+from pincite.core.models.registry import EngineState
+from pincite.core.services.bootstrap import Pincite
+from pincite.core.services.exports import ExportForm
+from pincite.core.services.live import LiveTurn
+from pincite.core.services.turns import Waiting
 from tests.graph.world import ScriptedModel
 from tests.pages.conftest import PENALTIES, SECONDS, WRONG, Ask, Screen
 from tests.support import pdfs
@@ -423,7 +423,7 @@ def test_a_long_conversation_opens_with_its_end_and_decodes_no_turn_twice(
         decoded.append(kind)
         return readable(kind, text)  # type: ignore[arg-type] # a kind as the codec takes it
 
-    monkeypatch.setattr("core.store.turns.readable", counted)
+    monkeypatch.setattr("pincite.core.store.turns.readable", counted)
     screen = Screen("chat", session=turn.session_id)
     assert "Question 200?" in screen.words() and "Question 181?" in screen.words()
     assert "Question 180?" not in screen.words() and "Show 181 earlier questions" in screen.words()

@@ -1,7 +1,7 @@
 """Collections on the pages: made and edited on the documents page, chosen in the conversation's sidebar."""
 
-from core.domain.documents import Document
-from core.services.bootstrap import Pincite
+from pincite.core.domain.documents import Document
+from pincite.core.services.bootstrap import Pincite
 from tests.pages.conftest import SECONDS, Screen
 from tests.support.pdfs import locked, prose
 

@@ -7,10 +7,10 @@ import pytest
 from fpdf import FPDF
 from streamlit.testing.v1.element_tree import TextInput
 
-from core.domain.documents import Document, HiddenReason, MetadataSource
-from core.domain.errors import PinciteError
-from core.services.bootstrap import Pincite
-from pages.components.page_view import HIDDEN, PICTURE_WIDTH, page_picture
+from pincite.core.domain.documents import Document, HiddenReason, MetadataSource
+from pincite.core.domain.errors import PinciteError
+from pincite.core.services.bootstrap import Pincite
+from pincite.pages.components.page_view import HIDDEN, PICTURE_WIDTH, page_picture
 from tests.pages.conftest import SECONDS, Screen
 from tests.support.hidden_pdfs import attacks
 from tests.support.pdfs import prose
@@ -272,7 +272,7 @@ def test_another_language_offers_the_embedder_that_knows_it(app: Pincite, tmp_pa
 def test_the_offer_can_be_declined_and_names_ollama_where_there_is_no_model(
     app: Pincite, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("core.services.search.e5_is_here", lambda: False)
+    monkeypatch.setattr("pincite.core.services.search.e5_is_here", lambda: False)
     _with_german_document(app, tmp_path)
     screen = Screen("documents")
     assert "ollama pull bge-m3" in screen.words() and "Search in all languages" not in screen.words()

@@ -7,10 +7,10 @@ import pytest
 import streamlit as st
 from streamlit.testing.v1 import AppTest
 
-from core.domain.errors import StorageError
-from core.domain.settings import PACKAGE_ROOT
-from core.services.bootstrap import Pincite
-from pages import PAGES
+from pincite.core.domain.errors import StorageError
+from pincite.core.domain.settings import PACKAGE_ROOT
+from pincite.core.services.bootstrap import Pincite
+from pincite.pages import PAGES
 
 
 def test_every_page_module_is_registered() -> None:
@@ -31,7 +31,7 @@ def test_where_the_data_cannot_be_opened_the_navigation_stands_and_the_reason_is
         offered.append(pages)
         return navigation(pages, **options)
 
-    monkeypatch.setattr("pages.components.facade.pincite", refuse)
+    monkeypatch.setattr("pincite.pages.components.facade.pincite", refuse)
     monkeypatch.setattr(st, "navigation", noted)
     test = AppTest.from_file(str(PACKAGE_ROOT / "app.py")).run()
     assert [len(pages) for pages in offered] == [len(PAGES)]

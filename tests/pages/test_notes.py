@@ -1,7 +1,7 @@
 """The notes on the chat page: empty, filled, and after their source was removed."""
 
-from core.domain.documents import Document
-from core.services.bootstrap import Pincite
+from pincite.core.domain.documents import Document
+from pincite.core.services.bootstrap import Pincite
 from tests.pages.conftest import Ask, Screen
 
 

@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import pytest
 
-from core.domain.codec import readable
-from core.domain.documents import Document
-from core.domain.turns import ReviewDecision, Turn, TurnStatus
-from core.services.bootstrap import Pincite
+from pincite.core.domain.codec import readable
+from pincite.core.domain.documents import Document
+from pincite.core.domain.turns import ReviewDecision, Turn, TurnStatus
+from pincite.core.services.bootstrap import Pincite
 from tests.graph.world import ScriptedModel
 from tests.pages.conftest import SECONDS, WRONG, Ask, Screen
 
@@ -221,7 +221,7 @@ def test_a_long_queue_is_shown_in_pages_and_decodes_one_case(
         decoded.extend([kind] if kind is Turn else [])
         return readable(kind, text)
 
-    monkeypatch.setattr("core.store.turns.readable", counted)
+    monkeypatch.setattr("pincite.core.store.turns.readable", counted)
     screen = Screen("review")
     (queue,) = [table.value for table in screen.test.dataframe if "Why" in table.value.columns]
     assert len(queue) == 50 and "Show more (31 waiting)" in screen.words()

@@ -7,10 +7,10 @@ import keyring
 import pytest
 from keyring.backends import fail
 
-from core.domain.documents import Document
-from core.domain.errors import ModelUnavailableError, StorageError
-from core.domain.settings import load_settings
-from core.services.bootstrap import Pincite
+from pincite.core.domain.documents import Document
+from pincite.core.domain.errors import ModelUnavailableError, StorageError
+from pincite.core.domain.settings import load_settings
+from pincite.core.services.bootstrap import Pincite
 from tests.pages.conftest import Screen
 
 
@@ -25,7 +25,7 @@ def test_empty_library_has_a_health_line_for_every_part(app: Pincite) -> None:
 def test_working_shows_the_index_that_is_being_built(
     app: Pincite, contract: Document, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from core.store.indexes import BuildProgress
+    from pincite.core.store.indexes import BuildProgress
 
     monkeypatch.setattr(app.indexes, "progress", lambda: BuildProgress("ollama:nomic", 3, 12, "The server went away."))
     screen = Screen("settings")
@@ -51,7 +51,7 @@ def test_failed_change_says_why_and_changes_nothing(app: Pincite, monkeypatch: p
 
 
 def test_an_old_index_whose_model_is_gone_is_told(app: Pincite, monkeypatch: pytest.MonkeyPatch) -> None:
-    from core.store.indexes import BuildProgress
+    from pincite.core.store.indexes import BuildProgress
 
     def unreachable() -> bool:
         raise ModelUnavailableError("The embedding model cannot be reached.", hint="Start its server.")

@@ -7,11 +7,11 @@ from dataclasses import replace
 
 import pytest
 
-from core.domain.codec import readable
-from core.domain.documents import Document
-from core.domain.errors import ModelInterruptedError
-from core.domain.turns import Turn
-from core.services.bootstrap import Pincite
+from pincite.core.domain.codec import readable
+from pincite.core.domain.documents import Document
+from pincite.core.domain.errors import ModelInterruptedError
+from pincite.core.domain.turns import Turn
+from pincite.core.services.bootstrap import Pincite
 from tests.graph.world import ScriptedModel
 from tests.pages.conftest import PENALTIES, SECONDS, WRONG, Ask, Screen
 
@@ -92,7 +92,7 @@ def test_many_turns_are_listed_in_pages_and_one_is_decoded(
         decoded.extend([kind] if kind is Turn else [])
         return readable(kind, text)
 
-    monkeypatch.setattr("core.store.turns.readable", counted)
+    monkeypatch.setattr("pincite.core.store.turns.readable", counted)
     screen = Screen("traces")
     decoded.clear()
     screen.test.run()

@@ -8,13 +8,23 @@ from typing import Any
 
 import pytest
 
-from core.domain.answers import AnswerPart, Citation, Claim, ClaimStatus, PartKind, Score, Span, Verdict, lists_passages
-from core.domain.figures import Computation, Figure
-from core.domain.search import Piece, SearchPlan, SubQuery
-from core.text.marks import read_marks
-from pages.components.answer import answer_markdown, claim_line
-from pages.components.why import _understood
-from pages.components.words import about, duration, escape, escape_lines, page_name, shorten, size, tame
+from pincite.core.domain.answers import (
+    AnswerPart,
+    Citation,
+    Claim,
+    ClaimStatus,
+    PartKind,
+    Score,
+    Span,
+    Verdict,
+    lists_passages,
+)
+from pincite.core.domain.figures import Computation, Figure
+from pincite.core.domain.search import Piece, SearchPlan, SubQuery
+from pincite.core.text.marks import read_marks
+from pincite.pages.components.answer import answer_markdown, claim_line
+from pincite.pages.components.why import _understood
+from pincite.pages.components.words import about, duration, escape, escape_lines, page_name, shorten, size, tame
 
 QUOTED = Citation(1, "d", "rates.pdf", 0, "1", "It is 5 %.", 0, 10)
 

@@ -4,19 +4,19 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from core.documents.passages import split_pages
-from core.domain.documents import Block, BlockKind, Page, PageStatus
-from core.domain.ports import PdfInfo, Reranker
-from core.domain.search import SearchPlan, SearchResult
-from core.domain.settings import Settings
-from core.models.registry import make_embedder
-from core.models.rerank import BuiltInReranker
-from core.search.retriever import Retriever
-from core.store.database import Database
-from core.store.indexes import Indexes
-from core.store.keywords import Fts5Index
-from core.store.library import Library
-from core.store.shelf import Shelf
+from pincite.core.documents.passages import split_pages
+from pincite.core.domain.documents import Block, BlockKind, Page, PageStatus
+from pincite.core.domain.ports import PdfInfo, Reranker
+from pincite.core.domain.search import SearchPlan, SearchResult
+from pincite.core.domain.settings import Settings
+from pincite.core.models.registry import make_embedder
+from pincite.core.models.rerank import BuiltInReranker
+from pincite.core.search.retriever import Retriever
+from pincite.core.store.database import Database
+from pincite.core.store.indexes import Indexes
+from pincite.core.store.keywords import Fts5Index
+from pincite.core.store.library import Library
+from pincite.core.store.shelf import Shelf
 
 
 def page(index: int, text: str, *, label: str = "") -> Page:

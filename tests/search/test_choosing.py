@@ -1,13 +1,13 @@
 """Fusing, finding the document, and packing: small promises, each on values."""
 
-from core.domain.documents import Document, DocumentStatus, MetadataField, MetadataSource, Passage
-from core.domain.search import Candidate, Reason
-from core.domain.turns import Exchange
-from core.models.utterances import leaning_of
-from core.search.fuse import fuse_rankings
-from core.search.matching import DECISIVE_MATCH, kind_meant, match_documents, named_documents, with_capitals
-from core.search.pack import fill_budget, keep_best, to_evidence
-from core.search.plan import in_documents, plan_question, plans_of
+from pincite.core.domain.documents import Document, DocumentStatus, MetadataField, MetadataSource, Passage
+from pincite.core.domain.search import Candidate, Reason
+from pincite.core.domain.turns import Exchange
+from pincite.core.models.utterances import leaning_of
+from pincite.core.search.fuse import fuse_rankings
+from pincite.core.search.matching import DECISIVE_MATCH, kind_meant, match_documents, named_documents, with_capitals
+from pincite.core.search.pack import fill_budget, keep_best, to_evidence
+from pincite.core.search.plan import in_documents, plan_question, plans_of
 
 
 def document(name: str, **metadata: str) -> Document:

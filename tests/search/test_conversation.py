@@ -3,9 +3,9 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.domain.search import Intent
-from core.domain.turns import Exchange
-from core.search.conversation import HISTORY_CHARACTERS, MAX_ASKED, MAX_GIST, MOST_OLDER, conversation_for
+from pincite.core.domain.search import Intent
+from pincite.core.domain.turns import Exchange
+from pincite.core.search.conversation import HISTORY_CHARACTERS, MAX_ASKED, MAX_GIST, MOST_OLDER, conversation_for
 
 BRIDGE = Exchange("2", "How long is the Harrow Bridge?", "The Harrow Bridge is 412 m long.")
 FILLER = tuple(

@@ -7,15 +7,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from core.domain.documents import DocumentStatus
-from core.domain.ports import Vectors
-from core.domain.settings import Settings
-from core.domain.turns import Turn, TurnStatus
-from core.models.minilm import MiniLmEmbedder
-from core.models.registry import make_embedder
-from core.services.bootstrap import Pincite, open_pincite
-from core.store.database import Database
-from core.store.indexes import Indexes
+from pincite.core.domain.documents import DocumentStatus
+from pincite.core.domain.ports import Vectors
+from pincite.core.domain.settings import Settings
+from pincite.core.domain.turns import Turn, TurnStatus
+from pincite.core.models.minilm import MiniLmEmbedder
+from pincite.core.models.registry import make_embedder
+from pincite.core.services.bootstrap import Pincite, open_pincite
+from pincite.core.store.database import Database
+from pincite.core.store.indexes import Indexes
 from tests.ingest.workshop import LONG_SECONDS, make_pdf
 
 NOBODY_THERE = "http://127.0.0.1:9"

@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import pytest
 
-from core.domain.documents import Document, MetadataField, MetadataSource
-from core.domain.errors import DocumentError
-from core.search.facts import values_of, with_facts
+from pincite.core.domain.documents import Document, MetadataField, MetadataSource
+from pincite.core.domain.errors import DocumentError
+from pincite.core.search.facts import values_of, with_facts
 from tests.graph.world import CONTRACT, Shelf
 
 

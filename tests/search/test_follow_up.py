@@ -4,15 +4,15 @@ from dataclasses import replace
 
 import pytest
 
-from core.domain.documents import Passage
-from core.domain.search import FROM_THE_ANSWER, Candidate, Intent
-from core.domain.turns import Exchange
-from core.graph.about import about_conversation
-from core.graph.state import TurnState
-from core.models.utterances import leaning_of
-from core.search.follow_up import items_of, read_after
-from core.search.plan import plan_question
-from core.search.retriever import settled
+from pincite.core.domain.documents import Passage
+from pincite.core.domain.search import FROM_THE_ANSWER, Candidate, Intent
+from pincite.core.domain.turns import Exchange
+from pincite.core.graph.about import about_conversation
+from pincite.core.graph.state import TurnState
+from pincite.core.models.utterances import leaning_of
+from pincite.core.search.follow_up import items_of, read_after
+from pincite.core.search.plan import plan_question
+from pincite.core.search.retriever import settled
 
 
 def after(last: str, question: str, answer: str = "") -> str:

@@ -5,10 +5,10 @@ from collections import Counter
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.domain.documents import Passage
-from core.domain.search import Candidate, Reason
-from core.search.fuse import fuse_rankings
-from core.search.pack import MOST_OF_A_PAGE, fill_budget, keep_best, to_evidence
+from pincite.core.domain.documents import Passage
+from pincite.core.domain.search import Candidate, Reason
+from pincite.core.search.fuse import fuse_rankings
+from pincite.core.search.pack import MOST_OF_A_PAGE, fill_budget, keep_best, to_evidence
 
 rankings = st.lists(
     st.tuples(st.lists(st.sampled_from("abcdefgh"), unique=True, max_size=8), st.floats(0.1, 5)), max_size=5

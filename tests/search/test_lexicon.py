@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.domain.settings import Settings
-from core.search.lexicon import SHIPPED, Lexicon, Term, read_lexicon, shipped_lexicon
-from core.search.plan import plan_question
-from core.services.bootstrap import open_pincite
+from pincite.core.domain.settings import Settings
+from pincite.core.search.lexicon import SHIPPED, Lexicon, Term, read_lexicon, shipped_lexicon
+from pincite.core.search.plan import plan_question
+from pincite.core.services.bootstrap import open_pincite
 
 
 def test_the_shipped_terms_can_all_be_used() -> None:

@@ -4,8 +4,8 @@ import random
 
 import pytest
 
-from core.documents.passages import MOST_CHARACTERS, split_pages
-from core.domain.documents import Block, BlockKind, OutlineEntry, Page, PageStatus, Passage, document_of
+from pincite.core.documents.passages import MOST_CHARACTERS, split_pages
+from pincite.core.domain.documents import Block, BlockKind, OutlineEntry, Page, PageStatus, Passage, document_of
 from tests.search.shelf import page
 
 

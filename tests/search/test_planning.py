@@ -4,12 +4,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.domain.turns import Exchange
-from core.models.utterances import leaning_of
-from core.search.follow_up import read_after
-from core.search.places import numbered_in, pages_in
-from core.search.plan import core_question, parts_of, plan_question
-from core.text.terms import content_terms, words
+from pincite.core.domain.turns import Exchange
+from pincite.core.models.utterances import leaning_of
+from pincite.core.search.follow_up import read_after
+from pincite.core.search.places import numbered_in, pages_in
+from pincite.core.search.plan import core_question, parts_of, plan_question
+from pincite.core.text.terms import content_terms, words
 
 
 @pytest.mark.parametrize(

@@ -2,9 +2,9 @@
 
 import pytest
 
-from core.domain.documents import Document, DocumentStatus, MetadataField, MetadataSource, Passage
-from core.search.changes import mentions_in, places_of
-from core.search.relations import relations_among
+from pincite.core.domain.documents import Document, DocumentStatus, MetadataField, MetadataSource, Passage
+from pincite.core.search.changes import mentions_in, places_of
+from pincite.core.search.relations import relations_among
 
 FIRST, BY_HAND = MetadataSource.FIRST_PAGES, MetadataSource.USER
 

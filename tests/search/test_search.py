@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 
-from core.domain.search import Candidate, SearchResult
-from core.domain.settings import Settings
-from core.models.rank_features import FEATURES
-from core.models.rerank import BuiltInReranker
-from core.search.plan import plan_question
+from pincite.core.domain.search import Candidate, SearchResult
+from pincite.core.domain.settings import Settings
+from pincite.core.models.rank_features import FEATURES
+from pincite.core.models.rerank import BuiltInReranker
+from pincite.core.search.plan import plan_question
 from tests.search.shelf import Search, id_of, make_retriever
 
 STATEMENTS = [

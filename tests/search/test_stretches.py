@@ -1,9 +1,9 @@
 """What a question names by its place is found by the structure of the pages, and nowhere else."""
 
-from core.domain.documents import Block, BlockKind, Page, PageStatus
-from core.search.places import title_in, without_places
-from core.search.stretches import is_on, numbered, pages_called, title_of, titled
-from core.text.terms import content_terms
+from pincite.core.domain.documents import Block, BlockKind, Page, PageStatus
+from pincite.core.search.places import title_in, without_places
+from pincite.core.search.stretches import is_on, numbered, pages_called, title_of, titled
+from pincite.core.text.terms import content_terms
 
 HEADING, ITEM, PARAGRAPH, FOOTER = BlockKind.HEADING, BlockKind.LIST_ITEM, BlockKind.PARAGRAPH, BlockKind.FOOTER
 

@@ -9,24 +9,24 @@ from pathlib import Path
 
 import pytest
 
-from core.domain.answers import Score, Verdict
-from core.domain.codec import from_json, to_json
-from core.domain.documents import NO_DOCUMENTS, Document, PageStatus
-from core.domain.errors import PinciteError, SettingsError, StorageError
-from core.domain.settings import Settings, load_settings
-from core.domain.turns import ReviewDecision, Turn, TurnStatus
-from core.services.bootstrap import Pincite
-from core.store.data_dir import STAMP, stamp_of
-from core.store.database import Database
-from core.store.records import RECORDS
-from core.store.turns import UNREADABLE_STEP, UNREADABLE_TURN, Turns
-from core.store.witness import NAME, witness_of
-from core.text.plain import storable
+from pincite.core.domain.answers import Score, Verdict
+from pincite.core.domain.codec import from_json, to_json
+from pincite.core.domain.documents import NO_DOCUMENTS, Document, PageStatus
+from pincite.core.domain.errors import PinciteError, SettingsError, StorageError
+from pincite.core.domain.settings import Settings, load_settings
+from pincite.core.domain.turns import ReviewDecision, Turn, TurnStatus
+from pincite.core.services.bootstrap import Pincite
+from pincite.core.store.data_dir import STAMP, stamp_of
+from pincite.core.store.database import Database
+from pincite.core.store.records import RECORDS
+from pincite.core.store.turns import UNREADABLE_STEP, UNREADABLE_TURN, Turns
+from pincite.core.store.witness import NAME, witness_of
+from pincite.core.text.plain import storable
+from pincite.web.passphrase import Passphrase
 from tests.pages.conftest import Ask, Screen
 from tests.pages.conftest import app as app
 from tests.pages.conftest import ask as ask
 from tests.pages.conftest import contract as contract
-from web.passphrase import Passphrase
 
 GARBAGE = ("", "garbage", "null", "{}", "5", '"x"', '[1, {"a": NaN}]', '{"id": 1e999}', "[[[[", "\x00", "NaN")
 PAGES_OF = {

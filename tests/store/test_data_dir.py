@@ -12,13 +12,13 @@ from pathlib import Path
 
 import pytest
 
-from cli import main
-from core.domain.errors import ForeignDirectoryError, NewerDatabaseError
-from core.domain.settings import Settings
-from core.services.bootstrap import open_pincite
-from core.services.looking import look_into
-from core.store.data_dir import STAMP, quarantined, stamp_of
-from core.store.database import Database, ReadOnlyDatabase
+from pincite.cli import main
+from pincite.core.domain.errors import ForeignDirectoryError, NewerDatabaseError
+from pincite.core.domain.settings import Settings
+from pincite.core.services.bootstrap import open_pincite
+from pincite.core.services.looking import look_into
+from pincite.core.store.data_dir import STAMP, quarantined, stamp_of
+from pincite.core.store.database import Database, ReadOnlyDatabase
 from tests.ingest.workshop import LONG_SECONDS, make_pdf, open_workshop
 
 
@@ -165,7 +165,7 @@ def _write_and_die(path: Path) -> None:
     script = """
 import os, sys
 from pathlib import Path
-from core.store.database import Database
+from pincite.core.store.database import Database
 database = Database(Path(sys.argv[1]))
 database.connection.execute("UPDATE documents SET name = 'renamed.pdf'")
 os._exit(9)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from core.store.database import Database
+from pincite.core.store.database import Database
 
 
 def test_a_connection_is_closed_when_its_thread_ends(tmp_path: Path) -> None:

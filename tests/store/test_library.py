@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from core.domain.answers import Citation
-from core.domain.documents import (
+from pincite.core.domain.answers import Citation
+from pincite.core.domain.documents import (
     Block,
     BlockKind,
     Box,
@@ -21,14 +21,14 @@ from core.domain.documents import (
     Passage,
     Word,
 )
-from core.domain.errors import UnknownDocumentError
-from core.domain.ports import PdfInfo
-from core.domain.settings import Settings
-from core.store.database import Database
-from core.store.keywords import Fts5Index
-from core.store.library import Library
-from core.store.shelf import Shelf
-from core.text.plain import shown
+from pincite.core.domain.errors import UnknownDocumentError
+from pincite.core.domain.ports import PdfInfo
+from pincite.core.domain.settings import Settings
+from pincite.core.store.database import Database
+from pincite.core.store.keywords import Fts5Index
+from pincite.core.store.library import Library
+from pincite.core.store.shelf import Shelf
+from pincite.core.text.plain import shown
 
 ONE, TWO = "1" * 64, "2" * 64
 TEXT = "Überschrift\nZins 9 % p. a. 🙂 ab Fälligkeit."

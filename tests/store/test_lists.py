@@ -8,15 +8,15 @@ from typing import Any
 
 import pytest
 
-from core.domain.answers import Citation
-from core.domain.codec import readable
-from core.domain.errors import TurnError
-from core.domain.search import Mode
-from core.domain.turns import Turn, TurnFilter, TurnStatus
-from core.store import turns as stored_turns
-from core.store.database import Database
-from core.store.sessions import Sessions
-from core.store.turns import Turns
+from pincite.core.domain.answers import Citation
+from pincite.core.domain.codec import readable
+from pincite.core.domain.errors import TurnError
+from pincite.core.domain.search import Mode
+from pincite.core.domain.turns import Turn, TurnFilter, TurnStatus
+from pincite.core.store import turns as stored_turns
+from pincite.core.store.database import Database
+from pincite.core.store.sessions import Sessions
+from pincite.core.store.turns import Turns
 
 MANY = 200
 

@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from core.domain.documents import Document
-from core.domain.errors import TurnError
-from core.domain.settings import Settings
-from core.graph.context import Lacking
-from core.services.bootstrap import Pincite, open_pincite
+from pincite.core.domain.documents import Document
+from pincite.core.domain.errors import TurnError
+from pincite.core.domain.settings import Settings
+from pincite.core.graph.context import Lacking
+from pincite.core.services.bootstrap import Pincite, open_pincite
 
 SECONDS = 300
 

@@ -4,10 +4,10 @@ import json
 from dataclasses import replace
 from pathlib import Path
 
-from core.domain.answers import ClaimStatus
-from core.domain.turns import ReviewDecision, TurnStatus
-from core.store.turns import SHARED
-from core.text.marks import plain_text
+from pincite.core.domain.answers import ClaimStatus
+from pincite.core.domain.turns import ReviewDecision, TurnStatus
+from pincite.core.store.turns import SHARED
+from pincite.core.text.marks import plain_text
 from tests.graph.world import ScriptedModel, World
 
 RIGHT = "Overdue amounts bear interest at 1.5 % per month [1]. They bear it from the due date [1]."

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from core.domain.turns import TurnStatus
-from core.store.purge import DELETED, purge, quoting
+from pincite.core.domain.turns import TurnStatus
+from pincite.core.store.purge import DELETED, purge, quoting
 from tests.graph.world import REPORT, ScriptedModel, Shelf, WordSearch, World
 
 WORD = "zyxquorvimble"

@@ -7,13 +7,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from core.domain.ports import Vectors
-from core.domain.settings import Settings
-from core.models.minilm import MiniLmEmbedder
-from core.services.bootstrap import open_pincite
-from core.store import queries
-from core.store.database import Database
-from core.store.queries import CachedQueries
+from pincite.core.domain.ports import Vectors
+from pincite.core.domain.settings import Settings
+from pincite.core.models.minilm import MiniLmEmbedder
+from pincite.core.services.bootstrap import open_pincite
+from pincite.core.store import queries
+from pincite.core.store.database import Database
+from pincite.core.store.queries import CachedQueries
 from tests.ingest.workshop import make_pdf
 
 

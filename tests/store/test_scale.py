@@ -11,15 +11,15 @@ from typing import Any
 
 import pytest
 
-from core.domain.answers import AnswerPart, Citation
-from core.domain.codec import readable, to_json
-from core.domain.search import Mode
-from core.domain.turns import FeedbackKind, ReviewDecision, Turn, TurnFilter, TurnStatus
-from core.store import turns as stored_turns
-from core.store.database import Database
-from core.store.reviews import Reviews
-from core.store.sessions import Sessions
-from core.store.turns import Turns
+from pincite.core.domain.answers import AnswerPart, Citation
+from pincite.core.domain.codec import readable, to_json
+from pincite.core.domain.search import Mode
+from pincite.core.domain.turns import FeedbackKind, ReviewDecision, Turn, TurnFilter, TurnStatus
+from pincite.core.store import turns as stored_turns
+from pincite.core.store.database import Database
+from pincite.core.store.reviews import Reviews
+from pincite.core.store.sessions import Sessions
+from pincite.core.store.turns import Turns
 
 TURNS, REVIEWS, SESSIONS = 20_000, 500, 400
 DOCUMENT = "d" * 64

@@ -8,25 +8,25 @@ from typing import Any, cast
 
 import pytest
 
-from core.domain.documents import Coverage, Document, DocumentStatus, Page, PageStatus, Passage
-from core.domain.ports import AnswerRequest
-from core.domain.search import Evidence, Mode, SearchPlan, SearchResult
-from core.domain.settings import Settings
-from core.domain.turns import ReviewDecision
-from core.graph.build import build_graph, forget_runs, open_checkpointer
-from core.graph.context import Equipment
-from core.search.lexicon import users_lexicon
-from core.services.reviews import Verdicts
-from core.services.settings import SettingsInForce
-from core.services.turns import TurnRunner
-from core.store import database
-from core.store.collections import Collections
-from core.store.database import Database
-from core.store.indexes import Indexes
-from core.store.library import Library
-from core.store.reviews import Reviews
-from core.store.sessions import Sessions
-from core.store.turns import Turns
+from pincite.core.domain.documents import Coverage, Document, DocumentStatus, Page, PageStatus, Passage
+from pincite.core.domain.ports import AnswerRequest
+from pincite.core.domain.search import Evidence, Mode, SearchPlan, SearchResult
+from pincite.core.domain.settings import Settings
+from pincite.core.domain.turns import ReviewDecision
+from pincite.core.graph.build import build_graph, forget_runs, open_checkpointer
+from pincite.core.graph.context import Equipment
+from pincite.core.search.lexicon import users_lexicon
+from pincite.core.services.reviews import Verdicts
+from pincite.core.services.settings import SettingsInForce
+from pincite.core.services.turns import TurnRunner
+from pincite.core.store import database
+from pincite.core.store.collections import Collections
+from pincite.core.store.database import Database
+from pincite.core.store.indexes import Indexes
+from pincite.core.store.library import Library
+from pincite.core.store.reviews import Reviews
+from pincite.core.store.sessions import Sessions
+from pincite.core.store.turns import Turns
 
 REVIEWS = 500
 INSTRUCTIONS_A_TICK = 100

@@ -10,13 +10,13 @@ from typing import Any
 import pytest
 from markdown_it import MarkdownIt
 
-from core.domain.answers import AnswerPart, Citation
-from core.domain.codec import readable
-from core.domain.errors import TurnError
-from core.domain.turns import FeedbackKind, ReviewDecision, Turn, TurnStatus
-from core.judge.citations import cite_edited
-from core.store.reviews import Reviews
-from core.text.marks import plain_text, read_marks
+from pincite.core.domain.answers import AnswerPart, Citation
+from pincite.core.domain.codec import readable
+from pincite.core.domain.errors import TurnError
+from pincite.core.domain.turns import FeedbackKind, ReviewDecision, Turn, TurnStatus
+from pincite.core.judge.citations import cite_edited
+from pincite.core.store.reviews import Reviews
+from pincite.core.text.marks import plain_text, read_marks
 from tests.graph.world import ScriptedModel, World
 
 RIGHT = "Overdue amounts bear interest at 1.5 % per month. [1]"
@@ -237,7 +237,7 @@ def test_an_answer_that_cites_nothing_speaks_only_of_what_was_searched(flagged: 
 def test_old_decisions_go_stale_too(flagged: tuple[Desk, Turn], monkeypatch: pytest.MonkeyPatch) -> None:
     desk, turn = flagged
     desk.reviews.decide(turn.id, ReviewDecision.EDITED, final_answer=RIGHT)
-    monkeypatch.setattr("core.store.reviews.MOST_COMPARED", 0)
+    monkeypatch.setattr("pincite.core.store.reviews.MOST_COMPARED", 0)
     assert desk.reviews.reviewed_match(PENALTY, EVERYTHING) is None
     assert desk.reviews.mark_stale(EVERYTHING[0], "It was removed.") == [turn.id]
 
@@ -350,7 +350,7 @@ def test_a_question_is_looked_up_without_reading_the_reviews_again(
         decoded.append(kind)
         return readable(kind, text)  # type: ignore[arg-type] # a kind as the codec takes it
 
-    monkeypatch.setattr("core.store.turns.readable", noted)
+    monkeypatch.setattr("pincite.core.store.turns.readable", noted)
     for _ in range(3):
         found = desk.reviews.reviewed_match("Which interest do overdue amounts bear?", EVERYTHING)
         assert found is not None and found.turn_id == turn.id

@@ -6,8 +6,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from core.text import e5_file
-from core.text.e5_file import BLOCK, E5File, installed_e5
+from pincite.core.text import e5_file
+from pincite.core.text.e5_file import BLOCK, E5File, installed_e5
 
 
 @pytest.fixture(scope="module")

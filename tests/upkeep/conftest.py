@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from core.domain.settings import Settings
-from core.services.bootstrap import open_pincite
+from pincite.core.domain.settings import Settings
+from pincite.core.services.bootstrap import open_pincite
 
 QUESTION = "What is the penalty for late payment?"
 

@@ -14,12 +14,12 @@ from pathlib import Path
 import filelock
 import pytest
 
-from core.domain.errors import StorageError
-from core.domain.settings import Settings
-from core.services.bootstrap import open_pincite
-from core.store.data_dir import STAMP
-from core.store.upkeep.backup import FORMAT, MANIFEST, backup, restore
-from core.store.upkeep.verify import verify
+from pincite.core.domain.errors import StorageError
+from pincite.core.domain.settings import Settings
+from pincite.core.services.bootstrap import open_pincite
+from pincite.core.store.data_dir import STAMP
+from pincite.core.store.upkeep.backup import FORMAT, MANIFEST, backup, restore
+from pincite.core.store.upkeep.verify import verify
 
 
 def test_what_was_backed_up_while_the_app_ran_comes_back_whole(library: Settings, tmp_path: Path) -> None:

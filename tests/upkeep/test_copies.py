@@ -9,14 +9,14 @@ from pathlib import Path
 
 import pytest
 
-import cli
-from core.domain.errors import StorageError
-from core.domain.settings import Settings
-from core.services import bootstrap
-from core.services.bootstrap import Pincite, open_pincite
-from core.store import copies
-from core.store.copies import DAY_SECONDS, FOLDER, KEPT, copies_in
-from core.store.purge import scrub
+from pincite import cli
+from pincite.core.domain.errors import StorageError
+from pincite.core.domain.settings import Settings
+from pincite.core.services import bootstrap
+from pincite.core.services.bootstrap import Pincite, open_pincite
+from pincite.core.store import copies
+from pincite.core.store.copies import DAY_SECONDS, FOLDER, KEPT, copies_in
+from pincite.core.store.purge import scrub
 from tests.upkeep.conftest import QUESTION
 
 
@@ -122,7 +122,7 @@ def test_without_space_for_a_new_copy_the_old_ones_stay_until_there_is(
     _open_and_close(library)
     before = copies_in(library.data_dir)
     with monkeypatch.context() as patch:
-        patch.setattr("core.store.copies.copy_whole", full)
+        patch.setattr("pincite.core.store.copies.copy_whole", full)
         with closing(open_pincite(library)) as pincite:
             assert not pincite.deletion.document_with_answers(pincite.library.list()[0].id).scrubbed
             pincite.ingest.remove(pincite.library.list()[0].id)
@@ -133,7 +133,7 @@ def test_without_space_for_a_new_copy_the_old_ones_stay_until_there_is(
 
 
 def test_scrubbing_and_removing_do_not_wait_for_each_other(library: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("core.store.database.BUSY_SECONDS", 2)  # what a deadlock costs
+    monkeypatch.setattr("pincite.core.store.database.BUSY_SECONDS", 2)  # what a deadlock costs
     pincite, both, results = open_pincite(library), threading.Barrier(2), list[bool]()
     real = scrub
 
@@ -198,14 +198,14 @@ def test_without_a_copy_the_pdfs_are_read_again(library: Settings, capsys: pytes
 
 
 def test_a_format_changes_only_behind_a_copy(library: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("core.store.database._migrations", _with_one_more())
+    monkeypatch.setattr("pincite.core.store.database._migrations", _with_one_more())
     _open_and_close(library.but(automatic_backups=False))
     (copy,) = copies_in(library.data_dir)
     assert copy.name.startswith("before-format-")
 
 
 def _with_one_more() -> Callable[[], list[str]]:
-    from core.store import database
+    from pincite.core.store import database
 
     scripts = [*database._migrations(), "CREATE TABLE later (id TEXT) STRICT;"]
     return lambda: scripts

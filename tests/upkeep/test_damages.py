@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-import cli
-from core.domain.errors import StorageError
-from core.domain.settings import Settings
-from core.services.bootstrap import open_pincite
-from core.store.upkeep.defects import DefectKind
-from core.store.upkeep.verify import verify
+from pincite import cli
+from pincite.core.domain.errors import StorageError
+from pincite.core.domain.settings import Settings
+from pincite.core.services.bootstrap import open_pincite
+from pincite.core.store.upkeep.defects import DefectKind
+from pincite.core.store.upkeep.verify import verify
 
 
 def _kinds(settings: Settings) -> set[DefectKind]:

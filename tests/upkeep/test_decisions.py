@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-import cli
-from core.domain.settings import Settings
-from core.domain.turns import ReviewDecision
-from core.services.bootstrap import Pincite, open_pincite
-from core.store.upkeep.defects import DefectKind
-from core.store.upkeep.verify import verify
+from pincite import cli
+from pincite.core.domain.settings import Settings
+from pincite.core.domain.turns import ReviewDecision
+from pincite.core.services.bootstrap import Pincite, open_pincite
+from pincite.core.store.upkeep.defects import DefectKind
+from pincite.core.store.upkeep.verify import verify
 
 QUESTIONS = ("What is the penalty for late payment?", "How can the contract be ended?", "Which law governs it?")
 

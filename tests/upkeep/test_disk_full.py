@@ -10,12 +10,12 @@ from typing import Any
 
 import pytest
 
-import cli
-from core.domain.documents import DocumentStatus, JobStatus
-from core.domain.errors import FullDiskError, SettingsError
-from core.domain.settings import Settings, load_settings, save_choices
-from core.services.bootstrap import open_pincite
-from core.store.shelf import Shelf
+from pincite import cli
+from pincite.core.domain.documents import DocumentStatus, JobStatus
+from pincite.core.domain.errors import FullDiskError, SettingsError
+from pincite.core.domain.settings import Settings, load_settings, save_choices
+from pincite.core.services.bootstrap import open_pincite
+from pincite.core.store.shelf import Shelf
 from tests.ingest.other_embedder import OtherEmbedder
 
 
@@ -62,7 +62,7 @@ def test_a_choice_that_cannot_be_kept_switches_no_index(library: Settings, monke
         monkeypatch.setitem(pincite.indexes._embedders, "ollama:other", OtherEmbedder())
         before = [tuple(row) for row in pincite.database.connection.execute("SELECT * FROM vector_indexes")]
         with monkeypatch.context() as patch:
-            patch.setattr("core.services.settings.save_choices", full)
+            patch.setattr("pincite.core.services.settings.save_choices", full)
             with pytest.raises(SettingsError, match="No space left"):
                 pincite.settings.change(embedding_model="ollama:other")
         after = [tuple(row) for row in pincite.database.connection.execute("SELECT * FROM vector_indexes")]

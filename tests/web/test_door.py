@@ -10,10 +10,10 @@ from urllib.parse import quote
 import pytest
 from starlette.types import Message, Receive, Scope, Send
 
+from pincite.web.door import Door, Doorkeeper
+from pincite.web.passphrase import Passphrase
 from tests.serving import RunningApp, free_port, pincite_command, running_app, without_network
 from tests.web.attacker import HANDSHAKE, Attacker, let_in
-from web.door import Door, Doorkeeper
-from web.passphrase import Passphrase
 
 FORBIDDEN = HTTPStatus.FORBIDDEN
 ROUTES = (

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from core.domain.errors import SettingsError
-from web.passphrase import ATTEMPTS, WAITING, WINDOW_SECONDS, Passphrase, TooManyAttempts
+from pincite.core.domain.errors import SettingsError
+from pincite.web.passphrase import ATTEMPTS, WAITING, WINDOW_SECONDS, Passphrase, TooManyAttempts
 
 RIGHT = "four words nobody guesses"
 

@@ -8,9 +8,9 @@ from urllib.parse import urlencode
 
 import pytest
 
+from pincite.web.passphrase import ATTEMPTS
 from tests.serving import RunningApp, free_port, pincite_command, running_app, without_network
 from tests.web.attacker import Attacker, Reply
-from web.passphrase import ATTEMPTS
 
 RIGHT = "four words nobody guesses"
 NAME = "pincite.example"

@@ -15,9 +15,9 @@ from websockets.protocol import State
 from websockets.sync.client import ClientConnection, connect
 from websockets.typing import Origin, Subprotocol
 
+from pincite.web.door import SOCKETS
 from tests.serving import RunningApp
 from tests.web.attacker import Attacker
-from web.door import SOCKETS
 
 SECONDS = 300
 

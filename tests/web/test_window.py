@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-import cli
+from pincite import cli
+from pincite.web.window import ON_LINUX, installed_browser, profile_of
 from tests.serving import free_port, pincite_command, running_app
-from web.window import ON_LINUX, installed_browser, profile_of
 
 FAKE = """#!{python}
 import os, sys, time

@@ -6,8 +6,8 @@ A format is a module of this folder, and its name in the list.
 from pathlib import Path
 from typing import Protocol
 
-from core.documents.formats import word
-from core.documents.formats.pdf import opening
+from pincite.core.documents.formats import word
+from pincite.core.documents.formats.pdf import opening
 
 
 class Format(Protocol):

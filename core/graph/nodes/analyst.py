@@ -6,21 +6,21 @@ from dataclasses import replace
 
 from langgraph.runtime import Runtime
 
-from core.documents.tables import find_tables
-from core.domain.documents import PageKey
-from core.domain.figures import Stated
-from core.domain.search import Evidence, HeadedCell, TableHead, TableRow
-from core.domain.tables import Table
-from core.figures.answers import SURE, Analysis, analyse
-from core.figures.computing import UNWEIGHED
-from core.figures.followed import followed
-from core.graph.context import TurnContext
-from core.graph.state import TurnState
-from core.search.plan import core_question
-from core.text.questions import OF_DOCUMENTS
-from core.text.stating import is_drawn, series_of, statement
-from core.text.stating import state as state_figure
-from core.text.terms import content_terms
+from pincite.core.documents.tables import find_tables
+from pincite.core.domain.documents import PageKey
+from pincite.core.domain.figures import Stated
+from pincite.core.domain.search import Evidence, HeadedCell, TableHead, TableRow
+from pincite.core.domain.tables import Table
+from pincite.core.figures.answers import SURE, Analysis, analyse
+from pincite.core.figures.computing import UNWEIGHED
+from pincite.core.figures.followed import followed
+from pincite.core.graph.context import TurnContext
+from pincite.core.graph.state import TurnState
+from pincite.core.search.plan import core_question
+from pincite.core.text.questions import OF_DOCUMENTS
+from pincite.core.text.stating import is_drawn, series_of, statement
+from pincite.core.text.stating import state as state_figure
+from pincite.core.text.terms import content_terms
 
 _YEAR = re.compile(r"(?<!\d)(?:19|20)\d\d(?!\d)")
 MOST_PAGES = 10

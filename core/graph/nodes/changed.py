@@ -4,15 +4,15 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import islice
 
-from core.domain.answers import Span
-from core.domain.documents import Document, Page, Passage
-from core.domain.search import Change, Evidence, Reason
-from core.graph.context import TurnContext
-from core.graph.state import TurnState
-from core.models.utterances import Changes, changes_of
-from core.search.changes import ChangeFound, changes_on, mentions_in, names_any, places_of
-from core.search.relations import Relation, names_older, relations_among
-from core.text.sentences import split_sentences
+from pincite.core.domain.answers import Span
+from pincite.core.domain.documents import Document, Page, Passage
+from pincite.core.domain.search import Change, Evidence, Reason
+from pincite.core.graph.context import TurnContext
+from pincite.core.graph.state import TurnState
+from pincite.core.models.utterances import Changes, changes_of
+from pincite.core.search.changes import ChangeFound, changes_on, mentions_in, names_any, places_of
+from pincite.core.search.relations import Relation, names_older, relations_among
+from pincite.core.text.sentences import split_sentences
 
 MAX_PASSAGES = 5
 """Number of passages, the best first, of which changes are looked for."""

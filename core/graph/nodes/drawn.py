@@ -7,18 +7,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from core.domain.answers import AnswerPart, PartKind
-from core.domain.figures import Stated
-from core.domain.ports import ChatModel
-from core.domain.search import Evidence
-from core.domain.tables import Table
-from core.figures.answers import parts_of
-from core.figures.proposed import NotDrawnError, charted
-from core.judge.claims import declines
-from core.models.client import strict_json
-from core.text.marks import plain_text
-from core.text.sentences import split_sentences
-from core.text.stating import is_drawn, statement
+from pincite.core.domain.answers import AnswerPart, PartKind
+from pincite.core.domain.figures import Stated
+from pincite.core.domain.ports import ChatModel
+from pincite.core.domain.search import Evidence
+from pincite.core.domain.tables import Table
+from pincite.core.figures.answers import parts_of
+from pincite.core.figures.proposed import NotDrawnError, charted
+from pincite.core.judge.claims import declines
+from pincite.core.models.client import strict_json
+from pincite.core.text.marks import plain_text
+from pincite.core.text.sentences import split_sentences
+from pincite.core.text.stating import is_drawn, statement
 
 MOST_MENDED = 2
 CHART_SCHEMA: Mapping[str, Any] = {

@@ -13,32 +13,32 @@ from typing import Literal
 
 from langgraph.runtime import Runtime
 
-from core.domain.answers import AnswerPart, PartKind, engine_declines
-from core.domain.codec import to_plain
-from core.domain.errors import StoppedError
-from core.domain.figures import Stated
-from core.domain.ports import AnswerRequest, AskedPiece, ChatModel
-from core.domain.search import Evidence, Intent, Reason, piece_score
-from core.domain.turns import SURE, WRITING_FROM
-from core.figures.answers import parts_of
-from core.figures.proposed import split_chart
-from core.graph.context import TurnContext
-from core.graph.nodes.analyst import best_pages, tables_on
-from core.graph.nodes.drawn import drawn_of, with_chart
-from core.graph.state import TurnState, critique_of
-from core.judge.citations import CitedAnswer, cite, read_typed, renumbered
-from core.judge.claims import without_filler
-from core.models.replies import mended
-from core.models.selection import select
-from core.models.units import Unit
-from core.search.conversation import Conversation, conversation_for
-from core.text.formulas import without_latex
-from core.text.marks import marked_text, plain_text
-from core.text.numbers import Quantity, comparable, quantities, same
-from core.text.plain import storable
-from core.text.questions import missing_words, strange_names
-from core.text.terms import content_terms
-from core.text.thinking import holds_a_closing_mark, split_thinking
+from pincite.core.domain.answers import AnswerPart, PartKind, engine_declines
+from pincite.core.domain.codec import to_plain
+from pincite.core.domain.errors import StoppedError
+from pincite.core.domain.figures import Stated
+from pincite.core.domain.ports import AnswerRequest, AskedPiece, ChatModel
+from pincite.core.domain.search import Evidence, Intent, Reason, piece_score
+from pincite.core.domain.turns import SURE, WRITING_FROM
+from pincite.core.figures.answers import parts_of
+from pincite.core.figures.proposed import split_chart
+from pincite.core.graph.context import TurnContext
+from pincite.core.graph.nodes.analyst import best_pages, tables_on
+from pincite.core.graph.nodes.drawn import drawn_of, with_chart
+from pincite.core.graph.state import TurnState, critique_of
+from pincite.core.judge.citations import CitedAnswer, cite, read_typed, renumbered
+from pincite.core.judge.claims import without_filler
+from pincite.core.models.replies import mended
+from pincite.core.models.selection import select
+from pincite.core.models.units import Unit
+from pincite.core.search.conversation import Conversation, conversation_for
+from pincite.core.text.formulas import without_latex
+from pincite.core.text.marks import marked_text, plain_text
+from pincite.core.text.numbers import Quantity, comparable, quantities, same
+from pincite.core.text.plain import storable
+from pincite.core.text.questions import missing_words, strange_names
+from pincite.core.text.terms import content_terms
+from pincite.core.text.thinking import holds_a_closing_mark, split_thinking
 
 TOLD_FROM = 0.5
 """From this probability on a figure that a model's prose does not state is told beside it."""

@@ -9,25 +9,25 @@ from typing import Literal
 
 from langgraph.runtime import Runtime
 
-from core.domain.answers import AnswerPart, Citation, ClaimStatus, Form, Likeness, Verdict, form_of
-from core.domain.codec import to_plain
-from core.domain.search import Intent, Reason
-from core.domain.settings import Settings
-from core.domain.turns import SURE
-from core.graph.context import TurnContext
-from core.graph.nodes.unread import max_denial, not_read, searched_documents
-from core.graph.state import TurnState
-from core.judge.critique import CRITIC_SCHEMA, critic_question, read_critique, weigh
-from core.judge.verdict import declined_verdict, held_against_pictures, judged_question, verdict_of
-from core.models.selection import select
-from core.text.formulas import without_latex
-from core.text.marks import plain_text
-from core.text.numbers import quantities
-from core.text.orders import orders_in
-from core.text.questions import in_another_language, missing_words, strange_names
-from core.text.quotations import locate
-from core.text.sentences import split_sentences
-from core.text.terms import content_terms
+from pincite.core.domain.answers import AnswerPart, Citation, ClaimStatus, Form, Likeness, Verdict, form_of
+from pincite.core.domain.codec import to_plain
+from pincite.core.domain.search import Intent, Reason
+from pincite.core.domain.settings import Settings
+from pincite.core.domain.turns import SURE
+from pincite.core.graph.context import TurnContext
+from pincite.core.graph.nodes.unread import max_denial, not_read, searched_documents
+from pincite.core.graph.state import TurnState
+from pincite.core.judge.critique import CRITIC_SCHEMA, critic_question, read_critique, weigh
+from pincite.core.judge.verdict import declined_verdict, held_against_pictures, judged_question, verdict_of
+from pincite.core.models.selection import select
+from pincite.core.text.formulas import without_latex
+from pincite.core.text.marks import plain_text
+from pincite.core.text.numbers import quantities
+from pincite.core.text.orders import orders_in
+from pincite.core.text.questions import in_another_language, missing_words, strange_names
+from pincite.core.text.quotations import locate
+from pincite.core.text.sentences import split_sentences
+from pincite.core.text.terms import content_terms
 
 SHOWS_OTHERWISE = "The page or the file shows different words from the text that was read."
 """Trying again would not change that."""

@@ -3,16 +3,16 @@
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
-from core.domain.answers import AnswerPart, PartKind
-from core.domain.documents import Document, Page, Passage
-from core.domain.search import Evidence, Intent, Reason
-from core.graph.context import TurnContext
-from core.graph.nodes.unread import max_denial
-from core.graph.state import TurnState
-from core.search.overview import documents_meant
-from core.search.places import numbered_in, pages_in, title_in, without_places
-from core.search.stretches import Stretch, is_on, numbered, pages_called, titled, titles
-from core.text.questions import asked_beside, asks_only_for, asks_openly
+from pincite.core.domain.answers import AnswerPart, PartKind
+from pincite.core.domain.documents import Document, Page, Passage
+from pincite.core.domain.search import Evidence, Intent, Reason
+from pincite.core.graph.context import TurnContext
+from pincite.core.graph.nodes.unread import max_denial
+from pincite.core.graph.state import TurnState
+from pincite.core.search.overview import documents_meant
+from pincite.core.search.places import numbered_in, pages_in, title_in, without_places
+from pincite.core.search.stretches import Stretch, is_on, numbered, pages_called, titled, titles
+from pincite.core.text.questions import asked_beside, asks_only_for, asks_openly
 
 MOST_PLACES = 4
 MOST_BESIDE = 1

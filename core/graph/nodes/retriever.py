@@ -7,18 +7,18 @@ from typing import Literal
 
 from langgraph.runtime import Runtime
 
-from core.domain.documents import Document
-from core.domain.search import Candidate, Evidence, Intent, Reason, SearchResult
-from core.graph.context import TurnContext
-from core.graph.nodes.changed import with_changes
-from core.graph.nodes.placed import placed, with_places
-from core.graph.nodes.unread import holes_of
-from core.graph.nodes.wider import look_wider
-from core.graph.state import TurnState, critique_of
-from core.search.overview import documents_meant, overview
-from core.search.pack import evidence_of
-from core.text.plain import counted
-from core.text.questions import is_english
+from pincite.core.domain.documents import Document
+from pincite.core.domain.search import Candidate, Evidence, Intent, Reason, SearchResult
+from pincite.core.graph.context import TurnContext
+from pincite.core.graph.nodes.changed import with_changes
+from pincite.core.graph.nodes.placed import placed, with_places
+from pincite.core.graph.nodes.unread import holes_of
+from pincite.core.graph.nodes.wider import look_wider
+from pincite.core.graph.state import TurnState, critique_of
+from pincite.core.search.overview import documents_meant, overview
+from pincite.core.search.pack import evidence_of
+from pincite.core.text.plain import counted
+from pincite.core.text.questions import is_english
 
 NOTHING_NEW = "Searching further found nothing new."
 SHOWN_PER_STAGE = 40

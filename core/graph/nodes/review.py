@@ -7,19 +7,19 @@ from dataclasses import replace
 
 from langgraph.runtime import Runtime
 
-from core.domain.answers import AnswerPart, Attempt, ClaimStatus, Form, PartKind, Verdict, form_of, is_prose
-from core.domain.turns import SURE
-from core.graph.context import TurnContext
-from core.graph.nodes.retriever import evidence_line
-from core.graph.nodes.unread import max_denial, not_read, searched_documents
-from core.graph.state import TurnState
-from core.judge.citations import cite
-from core.judge.verdict import declined_verdict
-from core.models.quoting import chance_of_answer
-from core.models.relevant import as_passages
-from core.text.marks import marked_text
-from core.text.questions import NOT_FOUND, missing_words
-from core.text.stating import is_drawn
+from pincite.core.domain.answers import AnswerPart, Attempt, ClaimStatus, Form, PartKind, Verdict, form_of, is_prose
+from pincite.core.domain.turns import SURE
+from pincite.core.graph.context import TurnContext
+from pincite.core.graph.nodes.retriever import evidence_line
+from pincite.core.graph.nodes.unread import max_denial, not_read, searched_documents
+from pincite.core.graph.state import TurnState
+from pincite.core.judge.citations import cite
+from pincite.core.judge.verdict import declined_verdict
+from pincite.core.models.quoting import chance_of_answer
+from pincite.core.models.relevant import as_passages
+from pincite.core.text.marks import marked_text
+from pincite.core.text.questions import NOT_FOUND, missing_words
+from pincite.core.text.stating import is_drawn
 
 NOTHING_FOUND_REASON = "No passage was found to answer the question."
 

@@ -6,19 +6,19 @@ from typing import Any
 
 from langgraph.runtime import Runtime
 
-from core.domain.codec import to_plain
-from core.domain.search import SearchPlan
-from core.figures.asked import years_compared_with
-from core.graph.context import TurnContext
-from core.graph.nodes.wider import LONGEST_TEXT, WORDED, worded_otherwise
-from core.graph.state import TurnState
-from core.models.utterances import asks_of_each, leaning_of
-from core.search.follow_up import Leaning, without_opening
-from core.search.matching import kind_meant, named_documents, only_names
-from core.search.plan import in_documents, plan_question
-from core.text.foreign import in_line
-from core.text.prompts import PROMPTS
-from core.text.terms import content_terms, words
+from pincite.core.domain.codec import to_plain
+from pincite.core.domain.search import SearchPlan
+from pincite.core.figures.asked import years_compared_with
+from pincite.core.graph.context import TurnContext
+from pincite.core.graph.nodes.wider import LONGEST_TEXT, WORDED, worded_otherwise
+from pincite.core.graph.state import TurnState
+from pincite.core.models.utterances import asks_of_each, leaning_of
+from pincite.core.search.follow_up import Leaning, without_opening
+from pincite.core.search.matching import kind_meant, named_documents, only_names
+from pincite.core.search.plan import in_documents, plan_question
+from pincite.core.text.foreign import in_line
+from pincite.core.text.prompts import PROMPTS
+from pincite.core.text.terms import content_terms, words
 
 STANDALONE_SCHEMA: Mapping[str, Any] = {
     "type": "object",

@@ -10,27 +10,27 @@ from typing import Any, Literal
 
 from langgraph.runtime import Runtime
 
-from core.domain.answers import AnswerPart, Citation
-from core.domain.documents import NO_DOCUMENTS, Document, bare_name, comparable
-from core.domain.errors import TurnError
-from core.domain.search import Intent, Mode, SearchResult
-from core.domain.turns import NO_DOCUMENT, Turn
-from core.graph.about import about_answer, about_conversation, about_library, about_program
-from core.graph.context import TurnContext
-from core.graph.nodes.rewriter import leaning_in
-from core.graph.nodes.unread import holes_of
-from core.graph.state import TurnState
-from core.models.quoting import LEAST_ANSWERED, chance_of_answer
-from core.models.utterances import Wish, wish_of, wishes_of
-from core.search.follow_up import read_after
-from core.search.matching import with_capitals
-from core.search.nearness import Nearness, nearness_of
-from core.search.places import numbered_in, pages_in
-from core.search.plan import plan_question
-from core.text.foreign import in_line
-from core.text.prompts import PROMPTS
-from core.text.questions import asked_beside
-from core.text.sentences import split_sentences
+from pincite.core.domain.answers import AnswerPart, Citation
+from pincite.core.domain.documents import NO_DOCUMENTS, Document, bare_name, comparable
+from pincite.core.domain.errors import TurnError
+from pincite.core.domain.search import Intent, Mode, SearchResult
+from pincite.core.domain.turns import NO_DOCUMENT, Turn
+from pincite.core.graph.about import about_answer, about_conversation, about_library, about_program
+from pincite.core.graph.context import TurnContext
+from pincite.core.graph.nodes.rewriter import leaning_in
+from pincite.core.graph.nodes.unread import holes_of
+from pincite.core.graph.state import TurnState
+from pincite.core.models.quoting import LEAST_ANSWERED, chance_of_answer
+from pincite.core.models.utterances import Wish, wish_of, wishes_of
+from pincite.core.search.follow_up import read_after
+from pincite.core.search.matching import with_capitals
+from pincite.core.search.nearness import Nearness, nearness_of
+from pincite.core.search.places import numbered_in, pages_in
+from pincite.core.search.plan import plan_question
+from pincite.core.text.foreign import in_line
+from pincite.core.text.prompts import PROMPTS
+from pincite.core.text.questions import asked_beside
+from pincite.core.text.sentences import split_sentences
 
 NEEDS_A_MODEL = (
     "Writing an answer in another form needs a language model, and none is connected. The answer is above; connect a "

@@ -3,14 +3,14 @@
 from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING
 
-from core.domain.documents import Document, DocumentStatus
-from core.domain.turns import UNREAD_DENIAL, UNSURE_OF_NOTHING
-from core.graph.context import TurnContext
-from core.graph.state import TurnState
-from core.text.plain import counted
+from pincite.core.domain.documents import Document, DocumentStatus
+from pincite.core.domain.turns import UNREAD_DENIAL, UNSURE_OF_NOTHING
+from pincite.core.graph.context import TurnContext
+from pincite.core.graph.state import TurnState
+from pincite.core.text.plain import counted
 
 if TYPE_CHECKING:
-    from core.store.library import Library
+    from pincite.core.store.library import Library
 
 FEW_DOCUMENTS = 3
 """Of so few searched documents each is named that has holes; of more, those that the answer draws on."""

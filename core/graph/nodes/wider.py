@@ -6,15 +6,15 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import Any, TypeAlias
 
-from core.domain.errors import StoppedError
-from core.domain.search import Evidence, SubQuery
-from core.graph.context import TurnContext
-from core.graph.state import TurnState
-from core.models.client import stoppable
-from core.models.quoting import LEAST_ANSWERED, chance_of_answer
-from core.text.foreign import in_line
-from core.text.plain import shortened
-from core.text.prompts import PROMPTS
+from pincite.core.domain.errors import StoppedError
+from pincite.core.domain.search import Evidence, SubQuery
+from pincite.core.graph.context import TurnContext
+from pincite.core.graph.state import TurnState
+from pincite.core.models.client import stoppable
+from pincite.core.models.quoting import LEAST_ANSWERED, chance_of_answer
+from pincite.core.text.foreign import in_line
+from pincite.core.text.plain import shortened
+from pincite.core.text.prompts import PROMPTS
 
 MAX_LOOKS, MAX_WORDINGS, MAX_MISSING, LONGEST_TEXT = 3, 3, 4, 200
 WORDING_SECONDS = 4.0

@@ -20,12 +20,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
-from core.domain.errors import FullDiskError, StorageError
-from core.domain.settings import Settings
-from core.store.copies import copy_whole
-from core.store.data_dir import LOCK, STAMP, alone, check_ours
-from core.store.database import ReadOnlyDatabase
-from core.store.witness import check_whole
+from pincite.core.domain.errors import FullDiskError, StorageError
+from pincite.core.domain.settings import Settings
+from pincite.core.store.copies import copy_whole
+from pincite.core.store.data_dir import LOCK, STAMP, alone, check_ours
+from pincite.core.store.database import ReadOnlyDatabase
+from pincite.core.store.witness import check_whole
 
 MANIFEST = "pincite-backup.json"
 FORMAT = 1

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from sqlite3 import Connection
 
-from core.store.database import row_hash
+from pincite.core.store.database import row_hash
 
 _LINES = "SELECT id, review_id, was, becomes, noted_at, seal FROM review_log ORDER BY id"
 _DECISIONS = """SELECT review_hashes.id, hash, turn_id, coalesce(question, '') AS question

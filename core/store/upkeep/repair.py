@@ -8,21 +8,21 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from core.domain.errors import DamagedDatabaseError, DocumentError, StorageError
-from core.domain.settings import Settings
-from core.store.copies import copies_in
-from core.store.data_dir import alone, check_ours
-from core.store.database import Database, ReadOnlyDatabase, has_our_tables
-from core.store.keywords import Fts5Index
-from core.store.library import Library, stored_passage
-from core.store.private import keep_private
-from core.store.records import damaged_records
-from core.store.upkeep.defects import DefectKind
-from core.store.upkeep.verify import PASSAGES, changed_pages, verify, words_are_sound
-from core.store.witness import Trouble, misplaced, opening_of, trouble_of, witness_of
+from pincite.core.domain.errors import DamagedDatabaseError, DocumentError, StorageError
+from pincite.core.domain.settings import Settings
+from pincite.core.store.copies import copies_in
+from pincite.core.store.data_dir import alone, check_ours
+from pincite.core.store.database import Database, ReadOnlyDatabase, has_our_tables
+from pincite.core.store.keywords import Fts5Index
+from pincite.core.store.library import Library, stored_passage
+from pincite.core.store.private import keep_private
+from pincite.core.store.records import damaged_records
+from pincite.core.store.upkeep.defects import DefectKind
+from pincite.core.store.upkeep.verify import PASSAGES, changed_pages, verify, words_are_sound
+from pincite.core.store.witness import Trouble, misplaced, opening_of, trouble_of, witness_of
 
 if TYPE_CHECKING:
-    from core.services.bootstrap import Pincite
+    from pincite.core.services.bootstrap import Pincite
 
 PASSAGES_AT_ONCE = 500
 

@@ -5,17 +5,17 @@ from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
-from core.domain.documents import Document, DocumentStatus, embedding_key
-from core.domain.errors import BusyError, NewerDatabaseError, PinciteError, SettingsError, StorageError
-from core.domain.settings import Settings, load_settings
-from core.store.data_dir import quarantined, strays
-from core.store.database import Database, ReadOnlyDatabase
-from core.store.indexes import check_vectors
-from core.store.library import Library, stored_passage
-from core.store.records import damaged_records
-from core.store.upkeep import decisions
-from core.store.upkeep.defects import Defect, DefectKind
-from core.store.witness import Trouble, crc_of, misplaced, opening_of, trouble_of, witness_of
+from pincite.core.domain.documents import Document, DocumentStatus, embedding_key
+from pincite.core.domain.errors import BusyError, NewerDatabaseError, PinciteError, SettingsError, StorageError
+from pincite.core.domain.settings import Settings, load_settings
+from pincite.core.store.data_dir import quarantined, strays
+from pincite.core.store.database import Database, ReadOnlyDatabase
+from pincite.core.store.indexes import check_vectors
+from pincite.core.store.library import Library, stored_passage
+from pincite.core.store.records import damaged_records
+from pincite.core.store.upkeep import decisions
+from pincite.core.store.upkeep.defects import Defect, DefectKind
+from pincite.core.store.witness import Trouble, crc_of, misplaced, opening_of, trouble_of, witness_of
 
 UNREADABLE = (sqlite3.DatabaseError, StorageError)
 """What a damaged database raises while it is read."""

@@ -14,10 +14,10 @@ import pypdfium2 as pdfium
 import pypdfium2.raw as pdfium_c
 from numpy.typing import NDArray
 
-from core.documents.formats.pdf.layout import COMMENT, Line, Segment
-from core.documents.formats.pdf.pdfium_text import PageWords, annotations, display_of
-from core.documents.formats.pdf.visibility import without
-from core.domain.documents import TICKED, UNTICKED
+from pincite.core.documents.formats.pdf.layout import COMMENT, Line, Segment
+from pincite.core.documents.formats.pdf.pdfium_text import PageWords, annotations, display_of
+from pincite.core.documents.formats.pdf.visibility import without
+from pincite.core.domain.documents import TICKED, UNTICKED
 
 MOST_LOOKED_AT = 1_000
 MOST_CHARACTERS = 2_000

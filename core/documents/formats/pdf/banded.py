@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
-from core.documents.formats.pdf.layout import Line, Segment, by_rows
-from core.domain.documents import Place
+from pincite.core.documents.formats.pdf.layout import Line, Segment, by_rows
+from pincite.core.domain.documents import Place
 
 _FEWEST_COLUMNS = 3
 _BAND = 0.35

@@ -16,12 +16,12 @@ from statistics import median
 import numpy as np
 from numpy.typing import NDArray
 
-from core.documents.formats.pdf.layout import COMMENT, STRAY, Line
-from core.documents.formats.pdf.pdfium_text import PageWords
-from core.documents.formats.pdf.tables import TableRow, find_tables
-from core.domain.documents import TICKED, UNTICKED, Block, BlockKind
-from core.text.language import detect_language
-from core.text.pieces import belong_together
+from pincite.core.documents.formats.pdf.layout import COMMENT, STRAY, Line
+from pincite.core.documents.formats.pdf.pdfium_text import PageWords
+from pincite.core.documents.formats.pdf.tables import TableRow, find_tables
+from pincite.core.domain.documents import TICKED, UNTICKED, Block, BlockKind
+from pincite.core.text.language import detect_language
+from pincite.core.text.pieces import belong_together
 
 _BULLET = re.compile(r"^[•▪▫➢✓■●❖◦‣∙·\-–—*o]$|^\(?(?:\d{1,3}|[a-zA-Z]|[ivxIVX]{1,5})[.)]$|^\d+(?:\.\d+)+\.?$")
 _NUMBERED_HEADING = re.compile(

@@ -12,7 +12,7 @@ import pypdfium2 as pdfium
 import pypdfium2.raw as pdfium_c
 from numpy.typing import NDArray
 
-from core.documents.formats.pdf.pdfium_text import bound, text_object
+from pincite.core.documents.formats.pdf.pdfium_text import bound, text_object
 
 MOST_OBJECTS = 20_000
 """No more are looked at one by one."""

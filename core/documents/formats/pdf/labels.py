@@ -9,8 +9,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from core.documents.formats.pdf.layout import Line
-from core.domain.documents import BlockKind
+from pincite.core.documents.formats.pdf.layout import Line
+from pincite.core.domain.documents import BlockKind
 
 WINDOW = 5
 """How many pages are looked at together."""

@@ -14,9 +14,9 @@ from statistics import median
 import numpy as np
 from numpy.typing import NDArray
 
-from core.documents.formats.pdf.pdfium_text import RIGHT_TO_LEFT, PageWords
-from core.documents.formats.pdf.ruled import RuledTable, ruled_tables
-from core.domain.documents import Place
+from pincite.core.documents.formats.pdf.pdfium_text import RIGHT_TO_LEFT, PageWords
+from pincite.core.documents.formats.pdf.ruled import RuledTable, ruled_tables
+from pincite.core.domain.documents import Place
 
 _RULE = re.compile(r"[_.…\u2013\u2014-]{4,}")
 _LETTERS = re.compile(r"[^\W\d_]{2}")

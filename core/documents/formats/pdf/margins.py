@@ -9,8 +9,8 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from core.documents.formats.pdf.layout import Line
-from core.documents.formats.pdf.pdfium_text import PageWords
+from pincite.core.documents.formats.pdf.layout import Line
+from pincite.core.documents.formats.pdf.pdfium_text import PageWords
 
 FEWEST, FEWEST_FIFTHS = 4, 3
 FIFTH, FIFTH_APART = 5, 3.0

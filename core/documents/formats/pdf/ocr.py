@@ -16,7 +16,7 @@ import numpy as np
 import rapidocr
 from numpy.typing import NDArray
 
-from core.documents.formats.pdf.pdfium_text import RIGHT_TO_LEFT, PageWords
+from pincite.core.documents.formats.pdf.pdfium_text import RIGHT_TO_LEFT, PageWords
 
 LONG_SIDE_PIXELS = 1600
 """About 145 dots per inch of a letter page: larger pictures take longer and read no better."""

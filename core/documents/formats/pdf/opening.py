@@ -10,9 +10,15 @@ from pathlib import Path
 import pypdfium2 as pdfium
 import pypdfium2.raw as pdfium_c
 
-from core.documents.formats.word import PRODUCER, WITH_PAGES, left_out
-from core.domain.documents import NOT_READ, HiddenText, OutlineEntry
-from core.domain.errors import DocumentError, EmptyFileError, NotAPdfError, PasswordNeededError, UnreadablePdfError
+from pincite.core.documents.formats.word import PRODUCER, WITH_PAGES, left_out
+from pincite.core.domain.documents import NOT_READ, HiddenText, OutlineEntry
+from pincite.core.domain.errors import (
+    DocumentError,
+    EmptyFileError,
+    NotAPdfError,
+    PasswordNeededError,
+    UnreadablePdfError,
+)
 
 SIGNATURE = b"%PDF"
 _HEAD_BYTES = 1024
@@ -46,7 +52,7 @@ def open_document(path: Path, password: str | None = None) -> tuple[pdfium.PdfDo
             return pdfium.PdfDocument(path, password=attempt), ()
         except pdfium.PdfiumError as error:
             locked = locked or error.err_code == pdfium_c.FPDF_ERR_PASSWORD
-    from core.documents.formats.pdf import second_opinion
+    from pincite.core.documents.formats.pdf import second_opinion
 
     try:
         return pdfium.PdfDocument(second_opinion.rewritten(path, password)), (_MENDED,)
@@ -115,7 +121,7 @@ def notes(document: pdfium.PdfDocument, path: Path) -> list[str]:
         said.append("This is an XFA form: its fixed pages were read, but not what only Adobe's software draws.")
     attachments = document.count_attachments()
     if attachments:
-        from core.documents.formats.pdf import second_opinion
+        from pincite.core.documents.formats.pdf import second_opinion
 
         portfolio = second_opinion.is_portfolio(path)
         kind = "is a portfolio: its cover pages were read, but not" if portfolio else "was read without"

@@ -18,7 +18,7 @@ import pypdfium2 as pdfium
 import pypdfium2.raw as pdfium_c
 from numpy.typing import NDArray
 
-from core.documents.formats.pdf.raised import Tokens, parted
+from pincite.core.documents.formats.pdf.raised import Tokens, parted
 
 HYPHEN_AT_LINE_END = "\ufffe"
 """What pdfium writes for a hyphen that breaks a word over two lines; it drops the line break behind it."""

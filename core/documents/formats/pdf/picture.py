@@ -7,11 +7,11 @@ import numpy as np
 import pypdfium2 as pdfium
 from numpy.typing import NDArray
 
-from core.documents.formats.pdf.pdfium_text import PageWords
-from core.documents.formats.pdf.visibility import HiddenWord, Seen, without
-from core.domain.answers import Likeness
-from core.domain.documents import HiddenReason
-from core.text.likeness import compare
+from pincite.core.documents.formats.pdf.pdfium_text import PageWords
+from pincite.core.documents.formats.pdf.visibility import HiddenWord, Seen, without
+from pincite.core.domain.answers import Likeness
+from pincite.core.domain.documents import HiddenReason
+from pincite.core.text.likeness import compare
 
 LINE_PIXELS = 48
 """The height that the recogniser reads lines at."""
@@ -39,7 +39,7 @@ def line_picture(page: pdfium.PdfPage, box: Sequence[float], turn: int = 0) -> N
 
 def held_against_picture(page: pdfium.PdfPage, seen: Seen) -> Seen:
     """Keep an OCR layer where a sample of its lines says what the picture shows, else hide it."""
-    from core.documents.formats.pdf import ocr
+    from pincite.core.documents.formats.pdf import ocr
 
     words, layer = seen.words, dict(seen.layer)
     lines = _lines(words, sorted(layer))

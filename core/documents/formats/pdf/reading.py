@@ -14,29 +14,29 @@ import pypdfium2 as pdfium
 import pypdfium2.raw as pdfium_c
 from numpy.typing import NDArray
 
-from core.documents.contents import with_contents
-from core.documents.formats.pdf import labels, opening
-from core.documents.formats.pdf.annotated import annotated, with_annotated, without_signs
-from core.documents.formats.pdf.banded import in_bands
-from core.documents.formats.pdf.blocks import compose
-from core.documents.formats.pdf.drawn import drawn_on
-from core.documents.formats.pdf.garbling import garbling
-from core.documents.formats.pdf.layout import Line, arrange
-from core.documents.formats.pdf.margins import line_numbers
-from core.documents.formats.pdf.pdfium_text import PageWords, display_of, read_words
-from core.documents.formats.pdf.picture import held_against_picture
-from core.documents.formats.pdf.raised import resolved
-from core.documents.formats.pdf.struck import struck_out
-from core.documents.formats.pdf.typed import draw_typed, has_typed
-from core.documents.formats.pdf.visibility import apart, without
-from core.domain.documents import Block, Box, HiddenReason, HiddenText, Page, PageReason, PageStatus, Word
-from core.domain.errors import UnreadablePdfError
-from core.domain.page_layout import PackedWords, pack_boxes
-from core.domain.ports import PdfInfo
-from core.domain.spreads import halves
+from pincite.core.documents.contents import with_contents
+from pincite.core.documents.formats.pdf import labels, opening
+from pincite.core.documents.formats.pdf.annotated import annotated, with_annotated, without_signs
+from pincite.core.documents.formats.pdf.banded import in_bands
+from pincite.core.documents.formats.pdf.blocks import compose
+from pincite.core.documents.formats.pdf.drawn import drawn_on
+from pincite.core.documents.formats.pdf.garbling import garbling
+from pincite.core.documents.formats.pdf.layout import Line, arrange
+from pincite.core.documents.formats.pdf.margins import line_numbers
+from pincite.core.documents.formats.pdf.pdfium_text import PageWords, display_of, read_words
+from pincite.core.documents.formats.pdf.picture import held_against_picture
+from pincite.core.documents.formats.pdf.raised import resolved
+from pincite.core.documents.formats.pdf.struck import struck_out
+from pincite.core.documents.formats.pdf.typed import draw_typed, has_typed
+from pincite.core.documents.formats.pdf.visibility import apart, without
+from pincite.core.domain.documents import Block, Box, HiddenReason, HiddenText, Page, PageReason, PageStatus, Word
+from pincite.core.domain.errors import UnreadablePdfError
+from pincite.core.domain.page_layout import PackedWords, pack_boxes
+from pincite.core.domain.ports import PdfInfo
+from pincite.core.domain.spreads import halves
 
 if TYPE_CHECKING:
-    from core.documents.formats.pdf.second_opinion import SecondReader
+    from pincite.core.documents.formats.pdf.second_opinion import SecondReader
 
 _LITTLE_TEXT = 150
 """A page with fewer characters than this and a picture over most of it is a scan with a stamp, not a text page."""
@@ -117,7 +117,7 @@ class OpenPdf:
 
     def recognise(self, page_index: int, stopped: Stopped) -> Page:
         """Read one page from its picture; running lines and labels are told by the pages recognised just before."""
-        from core.documents.formats.pdf import ocr
+        from pincite.core.documents.formats.pdf import ocr
 
         started = time.perf_counter()
         if why := stopped.get(page_index):
@@ -150,8 +150,8 @@ class OpenPdf:
 
     def lines(self, page_index: int, boxes: Sequence[Sequence[float]]) -> list[str]:
         """Read lines from the page's picture. Raises a DocumentError where it cannot be drawn."""
-        from core.documents.formats.pdf import ocr
-        from core.documents.formats.pdf.picture import line_picture
+        from pincite.core.documents.formats.pdf import ocr
+        from pincite.core.documents.formats.pdf.picture import line_picture
 
         said = []
         try:
@@ -288,7 +288,7 @@ class OpenPdf:
         return PageStatus.TEXT, more if found > 1.2 * own else "", ""
 
     def _second_opinion(self, page_index: int) -> str:
-        from core.documents.formats.pdf.second_opinion import SecondReader
+        from pincite.core.documents.formats.pdf.second_opinion import SecondReader
 
         self._announce(page_index, "doubting")
         self._second_reader = self._second_reader or SecondReader(self._path)

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pdfplumber.table import cells_to_tables, edges_to_intersections, intersections_to_cells, merge_edges
 
-from core.domain.documents import Place
+from pincite.core.domain.documents import Place
 
 MOST_CROSSINGS = 3_000
 """Of the rules of a page; one with more is a drawing."""

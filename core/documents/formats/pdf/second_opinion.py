@@ -13,7 +13,7 @@ from pathlib import Path
 import pypdf
 from pypdf.errors import DependencyError, DeprecationError, FileNotDecryptedError, PyPdfError
 
-from core.domain.errors import PasswordNeededError, UnreadablePdfError
+from pincite.core.domain.errors import PasswordNeededError, UnreadablePdfError
 
 _BROKEN_FILE = (ArithmeticError, AssertionError, AttributeError, LookupError, NotImplementedError, OSError)
 _BROKEN_STRUCTURE = (RecursionError, TypeError, ValueError)

@@ -11,7 +11,7 @@ import pypdfium2 as pdfium
 import pypdfium2.raw as pdfium_c
 from numpy.typing import NDArray
 
-from core.documents.formats.pdf.pdfium_text import PageWords, annotations, display_of
+from pincite.core.documents.formats.pdf.pdfium_text import PageWords, annotations, display_of
 
 THICKEST = 0.3
 """Of the em: a thicker bar blacks words out. pdfium counts a hair's width around a line to it."""

@@ -9,8 +9,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise, takewhile
 
-from core.documents.formats.pdf.layout import Line, Segment
-from core.domain.documents import TICKED, UNTICKED, Place
+from pincite.core.documents.formats.pdf.layout import Line, Segment
+from pincite.core.domain.documents import TICKED, UNTICKED, Place
 
 _DIGIT = re.compile(r"\d")
 _YEAR = re.compile(r"^(?:FY ?|Q[1-4] ?)?(?:19|20)\d\d[A-Za-z*]?(?:[/–-]\d\d(?:\d\d)?)?,?$")

@@ -3,7 +3,7 @@
 import pypdfium2 as pdfium
 import pypdfium2.raw as pdfium_c
 
-from core.documents.formats.pdf.pdfium_text import annotations
+from pincite.core.documents.formats.pdf.pdfium_text import annotations
 
 _TYPED = frozenset({pdfium_c.FPDF_ANNOT_WIDGET, pdfium_c.FPDF_ANNOT_FREETEXT, pdfium_c.FPDF_ANNOT_STAMP})
 

@@ -14,8 +14,8 @@ import pypdfium2 as pdfium
 import pypdfium2.raw as pdfium_c
 from numpy.typing import NDArray
 
-from core.documents.formats.pdf.drawn import Drawn, Statements, Style, set_active, text_objects
-from core.documents.formats.pdf.pdfium_text import (
+from pincite.core.documents.formats.pdf.drawn import Drawn, Statements, Style, set_active, text_objects
+from pincite.core.documents.formats.pdf.pdfium_text import (
     PageWords,
     annotations,
     character_boxes,
@@ -23,7 +23,7 @@ from core.documents.formats.pdf.pdfium_text import (
     fold,
     text_object,
 )
-from core.domain.documents import HiddenReason
+from pincite.core.domain.documents import HiddenReason
 
 Picture = NDArray[np.uint8]
 """Shape (height, width, 3): blue, green, red, as pdfium draws."""

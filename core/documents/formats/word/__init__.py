@@ -3,7 +3,7 @@
 import zipfile
 from pathlib import Path
 
-from core.domain.errors import UnreadablePdfError
+from pincite.core.domain.errors import UnreadablePdfError
 
 PRODUCER = "Pincite, from a Word file"
 WITH_PAGES = f"{PRODUCER} with its pages"
@@ -22,7 +22,7 @@ def is_one(path: Path) -> bool:
 
 def save_as_pdf(path: Path, target: Path) -> None:
     """Write the file's text as the pages of a PDF. Raises UnreadablePdfError."""
-    from core.documents.formats.word.typeset import typeset
+    from pincite.core.documents.formats.word.typeset import typeset
 
     try:
         typeset(path, target)

@@ -11,9 +11,9 @@ from docx.oxml.xmlchemy import BaseOxmlElement
 from fontTools import agl
 from reportlab.pdfbase._fontdata import encodings
 
-from core.documents.formats.word.numbering import value, written
-from core.documents.formats.word.visibility import Ground, Visibility
-from core.domain.documents import COMMENT, PROPOSAL, TICKED, UNTICKED, HiddenReason
+from pincite.core.documents.formats.word.numbering import value, written
+from pincite.core.documents.formats.word.visibility import Ground, Visibility
+from pincite.core.domain.documents import COMMENT, PROPOSAL, TICKED, UNTICKED, HiddenReason
 
 _FALLBACK = "{http://schemas.openxmlformats.org/markup-compatibility/2006}Fallback"
 _LEFT_OUT = frozenset(

@@ -5,7 +5,7 @@ from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import astuple
 
-from core.domain.documents import Box, HiddenReason, HiddenText
+from pincite.core.domain.documents import Box, HiddenReason, HiddenText
 
 _FIELD, _NOT_READ = "PinciteLeftOut", "PinciteNotRead"
 _LONGEST, _MOST_FIELDS = 30_000, 64

@@ -13,8 +13,8 @@ from pathlib import Path
 from pypdf import PdfReader, PdfWriter
 from pypdf.errors import PyPdfError
 
-from core.documents.formats.word import PRODUCER
-from core.documents.formats.word.reading import Item, Paragraph, Table
+from pincite.core.documents.formats.word import PRODUCER
+from pincite.core.documents.formats.word.reading import Item, Paragraph, Table
 
 NAME = "word-file-text.json.z"
 MAX_BYTES = 64 * 2**20

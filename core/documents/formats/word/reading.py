@@ -18,7 +18,7 @@ from docx.oxml import parse_xml
 from docx.oxml.ns import qn
 from docx.oxml.xmlchemy import BaseOxmlElement
 
-from core.documents.formats.word.inline import (
+from pincite.core.documents.formats.word.inline import (
     Break,
     Inline,
     Note,
@@ -29,9 +29,9 @@ from core.documents.formats.word.inline import (
     styles_from,
     with_deletions,
 )
-from core.documents.formats.word.numbering import Numbering, value, written
-from core.documents.formats.word.unread import lacking
-from core.documents.formats.word.visibility import Ground, Visibility
+from pincite.core.documents.formats.word.numbering import Numbering, value, written
+from pincite.core.documents.formats.word.unread import lacking
+from pincite.core.documents.formats.word.visibility import Ground, Visibility
 
 _HEADING = re.compile(r"heading ([1-9])|title", re.IGNORECASE)
 _HELD_IN = frozenset(map(qn, ("w:sdt", "w:sdtContent", "w:customXml", "w:ins", "w:moveTo")))

@@ -31,13 +31,13 @@ from reportlab.platypus import (
 )
 from reportlab.platypus import Paragraph as Set
 
-from core.documents.formats.word import PRODUCER, WITH_PAGES
-from core.documents.formats.word.inline import UNKNOWN_SIGN, Run
-from core.documents.formats.word.left_out import LeftOut, not_read_field
-from core.documents.formats.word.own_text import attach
-from core.documents.formats.word.reading import Item, PageStart, Paragraph, Table, WordFile
-from core.domain.documents import Box, HiddenReason, HiddenText
-from core.domain.errors import UnreadablePdfError
+from pincite.core.documents.formats.word import PRODUCER, WITH_PAGES
+from pincite.core.documents.formats.word.inline import UNKNOWN_SIGN, Run
+from pincite.core.documents.formats.word.left_out import LeftOut, not_read_field
+from pincite.core.documents.formats.word.own_text import attach
+from pincite.core.documents.formats.word.reading import Item, PageStart, Paragraph, Table, WordFile
+from pincite.core.domain.documents import Box, HiddenReason, HiddenText
+from pincite.core.domain.errors import UnreadablePdfError
 
 _FONT = "Vera"
 _OTHERS = ("DejaVuSans", "NotoSans-Regular", "arial", "Arial", "Arial Unicode", "LiberationSans-Regular")

@@ -12,8 +12,8 @@ from typing import TypeAlias
 from docx.oxml.ns import qn
 from docx.oxml.xmlchemy import BaseOxmlElement
 
-from core.documents.formats.word.numbering import value
-from core.domain.documents import HiddenReason
+from pincite.core.documents.formats.word.numbering import value
+from pincite.core.domain.documents import HiddenReason
 
 Styles: TypeAlias = Mapping[str, BaseOxmlElement]
 Color: TypeAlias = tuple[int, int, int]
