@@ -179,6 +179,11 @@ def test_several_documents_are_named_one_by_one(run: Run, samples: Path, tmp_pat
         assert {pincite.library.get(document_id).name for document_id in turn.document_ids} == set(names)
 
 
+@pytest.mark.behaviour(
+    "Filters",
+    "`--company`, `--year` and `--type` narrow `pincite ask`, and a choice that leaves no document says which "
+    "values there are.",
+)
 def test_documents_are_chosen_by_what_is_known_of_them(run: Run, samples: Path) -> None:
     for name in ("service-contract.pdf", "technical-report.pdf"):
         run("add", samples / name)
@@ -248,6 +253,7 @@ def _decide(data_dir: Path, decision: ReviewDecision, final_answer: str = "") ->
         pincite.reviews.decide(turn.id, decision, final_answer=final_answer, reviewer="Ada")
 
 
+@pytest.mark.behaviour("Review", "`pincite check` asks every reviewed question again and says which answers changed.")
 def test_check_says_which_reviewed_answers_changed(run: Run, samples: Path, tmp_path: Path) -> None:
     assert "no reviewed answers" in run("check").out
     run("ask", "--engine", "quoting", QUESTION, samples / "service-contract.pdf")

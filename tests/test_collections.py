@@ -60,6 +60,7 @@ def ended(app: Pincite, turn_id: str) -> Turn:
 some = st.sets(st.sampled_from(NAMES)).map(sorted)
 
 
+@pytest.mark.behaviour("Filters", "Documents and sessions are kept apart in collections (workspaces).")
 @hypothesis_settings(max_examples=12, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(members=some, chosen=some, given_now=some, question=st.sampled_from(QUESTIONS), everywhere=st.booleans())
 def test_evidence_never_comes_from_another_collection(

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from pincite.core.domain.settings import PACKAGE_ROOT
+from tests.support.behaviours import PAGE, render_page
 
 PAGES = sorted([PACKAGE_ROOT / "README.md", PACKAGE_ROOT / "CONTRIBUTING.md", *(PACKAGE_ROOT / "docs").glob("*.md")])
 _TEST = re.compile(r"`(tests/[\w/]+\.py)::(test_\w+)`")
@@ -33,6 +34,10 @@ def test_what_settings_and_migrations_name_is_there() -> None:
     for page in (PACKAGE_ROOT / ".streamlit" / "config.toml", *(PACKAGE_ROOT / "core").rglob("*.sql")):
         named = re.findall(r"\b((?:core|pages|web|docs)/[\w/-]+\.(?:py|md))\b", page.read_text("utf-8"))
         assert [path for path in named if not (PACKAGE_ROOT / path).exists()] == [], page.name
+
+
+def test_the_page_of_behaviours_is_made_from_the_tests() -> None:
+    assert PAGE.read_text(encoding="utf-8") == render_page(), "run python -m tests.support.behaviours"
 
 
 def test_every_page_is_reached_from_the_readme() -> None:

@@ -3,6 +3,8 @@
 import threading
 import time
 
+import pytest
+
 from pincite.core.domain.search import Mode
 from pincite.core.domain.turns import Tier
 from pincite.core.services.bootstrap import Pincite
@@ -21,6 +23,11 @@ def found(app: Pincite) -> tuple[Suggestion, ...]:
     return app.suggestions.of(documents)
 
 
+@pytest.mark.behaviour(
+    "Suggestions and document cards",
+    "An empty conversation suggests up to three questions, each of which was asked and answered from the "
+    "documents before it is shown.",
+)
 def test_what_is_suggested_is_answered_when_it_is_asked(app: Pincite) -> None:
     [contract] = app.library.list()
     suggested = found(app)

@@ -53,6 +53,7 @@ def test_two_tabs_see_the_same_running_turn(held: tuple[World, ScriptedModel]) -
     assert one.running, "a snapshot never changes"
 
 
+@pytest.mark.behaviour("Resume", "What each step of an answer leaves is stored before the next step begins.")
 def test_the_steps_so_far_are_stored_while_the_turn_runs(held: tuple[World, ScriptedModel]) -> None:
     world, model = held
     turn_id = world.runner.ask(world.session.id, PENALTY)
@@ -252,6 +253,9 @@ CHILD = """
 """
 
 
+@pytest.mark.behaviour(
+    "Resume", "The trace of a continued answer says where it went on and which steps were not run again."
+)
 def test_a_killed_process_leaves_an_interrupted_turn_that_runs_on_or_again(tmp_path: Path) -> None:
     child = subprocess.Popen(
         [sys.executable, "-c", textwrap.dedent(CHILD), str(tmp_path)],

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
+import pytest
 from playwright.sync_api import Locator, Page, TimeoutError, expect
 
 from tests.browser.conftest import PATIENCE_MS, environment, with_model
@@ -54,6 +55,11 @@ def ask(page: Page, question: str) -> None:
     raise AssertionError("the question was never sent")
 
 
+@pytest.mark.behaviour(
+    "Memory",
+    "Where a question is read with those before it, “Understood as …” shows how it stands alone, and *Ask on "
+    "its own* undoes the reading.",
+)
 def test_upload_ask_citation_page_trace_review(quoting_app: str, new_page: NewPage, samples: Path) -> None:
     page = new_page()
     page.goto(f"{quoting_app}/documents")
@@ -150,6 +156,11 @@ def test_stop_ends_the_answer_and_offers_to_run_it_again(slow_app: tuple[str, Sl
     expect(page.get_by_role("button", name=re.compile(r"service-contract · p\. 2")).first).to_be_visible()
 
 
+@pytest.mark.behaviour(
+    "Resume",
+    "After a kill the answer reads “Interrupted before it was finished”, keeps its draft unchecked, and "
+    "*Continue* takes it up at the step that was cut off.",
+)
 def test_a_killed_answer_reads_interrupted_after_the_start_and_is_continued(tmp_path: Path, new_page: NewPage) -> None:
     page, port = new_page(), free_port()
     with slow_model() as model, running_app(tmp_path, port=port, environment=with_model(model)) as app:

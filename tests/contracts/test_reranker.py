@@ -161,6 +161,11 @@ def test_the_shipped_model_weighs_only_figures_that_are_computed() -> None:
     assert set(load_model().weights.keys()) <= set(FEATURES)
 
 
+@pytest.mark.behaviour(
+    "Ranking",
+    "FlashRank's cross-encoder is fetched only when a user asks, and ranks from then on; else the built-in "
+    "reranker does.",
+)
 def test_flashrank_never_fetches_on_its_own(tmp_path: Path) -> None:
     with pytest.raises(ModelUnavailableError, match="not on this machine"):
         FlashReranker(tmp_path)

@@ -27,6 +27,10 @@ def test_a_question_for_several_periods_gets_every_figure_of_the_row(question: s
     assert [one.status for one in judge_answer(question, (lie,), [""]).claims] == [ClaimStatus.UNSUPPORTED]
 
 
+@pytest.mark.behaviour(
+    "Figures and charts",
+    "A question for three periods or more gets a chart that code makes from the cited cells alone.",
+)
 def test_the_chart_holds_the_figures_of_the_cells_in_order_of_time_and_fits_the_schema() -> None:
     (stated,) = analyse("How did crane hire develop?", [table_of()]).stated
     chart = chart_of(stated.figures[::-1])
@@ -69,6 +73,11 @@ def test_what_is_no_series_is_not_drawn() -> None:
 REGIONS = (("Region", "Sales", "Staff"), ("North", "1,240", "12"), ("South", "980", "9"), ("East", "455", "4"))
 
 
+@pytest.mark.behaviour(
+    "Figures and charts",
+    "A column of a table that is asked for by what its rows are (“sales by region”) is stated row by row, with "
+    "a chart.",
+)
 @pytest.mark.parametrize(
     "question", ["What were the sales by region?", "sales for each region", "How much were the sales in each region?"]
 )

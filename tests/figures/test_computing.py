@@ -42,6 +42,11 @@ def test_figures_are_computed_from_the_cells_that_are_named(question: str, text:
     assert 0 < stated.probability < 1
 
 
+@pytest.mark.behaviour(
+    "Plans",
+    "A comparison of figures (“Were berth fees higher than crane hire in 2021?”) is computed from the cells of "
+    "both and shown with its formula.",
+)
 @pytest.mark.parametrize(
     ("question", "text", "shown"),
     [

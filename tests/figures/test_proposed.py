@@ -69,6 +69,11 @@ def test_what_no_line_of_a_table_prints_is_refused_with_the_reason(proposal: Map
         charted(proposal, [TABLE])
 
 
+@pytest.mark.behaviour(
+    "Figures and charts",
+    "A model proposes a chart as Vega-Lite; it is drawn from the cells that print its data, mended by the model"
+    " up to twice, or left out with the reason.",
+)
 def test_a_model_mends_its_chart_and_what_is_drawn_is_cited() -> None:
     model = ScriptedModel()
     model.replies = [values({"year": 2019, "fee": 1}), FEES]

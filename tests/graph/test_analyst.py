@@ -80,6 +80,11 @@ def test_the_cell_comes_first_and_is_cited_with_its_heads(world: World) -> None:
     assert all(page[one.start : one.end] == one.quotation for one in turn.citations)
 
 
+@pytest.mark.behaviour(
+    "Figures and charts",
+    "“Draw a bar chart of …”, in English and less surely in fifteen other languages, draws the row over its "
+    "periods or the column that is named; “and as a chart?” that of the last answer.",
+)
 @pytest.mark.parametrize("wish", ["and as a chart?", "show this in a graph please", "Draw a chart of crane hire"])
 def test_a_chart_is_drawn_of_the_row_that_is_named_or_that_the_last_answer_came_from(world: World, wish: str) -> None:
     _asked(world, "What were the berth fees in 2020?")

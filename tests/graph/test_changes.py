@@ -38,6 +38,11 @@ def _shelf(**texts: tuple[str, ...]) -> Shelf:
     return Shelf(files, metadata={name: _facts(pages[0], name) for name, pages in files.items()})
 
 
+@pytest.mark.behaviour(
+    "Amendments, versions and strangers",
+    "What an amendment changes is quoted before the clause that it changes, the newest first, and that is said;"
+    " so is what a later page of the same file changes.",
+)
 @pytest.mark.parametrize(
     ("question", "new", "old"),
     [
@@ -75,6 +80,11 @@ def test_which_change_holds_in_a_year_is_left_to_the_reader(world: Any) -> None:
     }
 
 
+@pytest.mark.behaviour(
+    "Amendments, versions and strangers",
+    "Of two versions of a document the newer one answers, and the older one is quoted behind it; who names the "
+    "older version is answered from it.",
+)
 def test_the_newer_version_answers_and_the_older_is_quoted_behind_it(world: Any) -> None:
     one = world(shelf=Shelf(RULES))
     turn = one.ask("When does the clubhouse close on weekdays?").turn

@@ -35,6 +35,7 @@ def ask(tmp_path: Path) -> Iterator[Ask]:
         world.close()
 
 
+@pytest.mark.behaviour("Enough?", "A retry searches for what was asked, never for a claim that was refused.")
 def test_a_false_figure_is_not_accepted_because_another_clause_has_it(ask: Ask) -> None:
     drafts = ("Overdue amounts bear interest at 5 % per month. [1]", "The interest on them is 5 % per month. [2]")
     turn = ask(PENALTY, LATE, *drafts, "It is 5 % per month. [2]")
@@ -81,6 +82,11 @@ def test_what_states_more_or_another_figure_is_checked_as_before(ask: Ask, draft
     assert draft not in ask(asked, GREW, draft).answer
 
 
+@pytest.mark.behaviour(
+    "Evaluator",
+    "A figure that contradicts what tables or pages surely say is refused, also where another clause has it; "
+    "right ones are kept in any spelling, below heads with a scale and in LaTeX.",
+)
 @pytest.mark.parametrize("draft", ["Revenue in 2022 was EUR 480 million.", "Revenue in 2022 was EUR 44 million."])
 def test_a_figure_of_another_year_or_row_is_not(ask: Ask, draft: str) -> None:
     turn = ask("What was revenue in 2022?", TABLE, f"{draft} [1]")
@@ -106,6 +112,11 @@ def scores(turn: Turn) -> tuple[float, float, float]:
     return verdict.faithfulness.value, verdict.citation_validity.value, verdict.confidence
 
 
+@pytest.mark.behaviour(
+    "Evaluator",
+    "Claims without a citation lower the score in proportion, true ones less than irrelevant ones; a citation "
+    "of nothing caps faithfulness and is pointed to where the words are.",
+)
 def test_claims_without_a_citation_cost_in_proportion_and_true_ones_less(ask: Ask) -> None:
     def draft(without: int, irrelevant: int = 0) -> str:
         cited = [f"{fact} [{number}]" for number, fact in enumerate(FACTS, start=1)]

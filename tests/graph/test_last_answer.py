@@ -15,6 +15,11 @@ from tests.graph.world import ScriptedModel
 ASKED = "What interest do overdue amounts bear?"
 
 
+@pytest.mark.behaviour(
+    "Memory",
+    "“Are you sure?”, “On which page?” and the like are answered from the last answer, its verdict and its "
+    "quotations; “Shorter, please” has a model write it again from the same passages. Neither is searched.",
+)
 @pytest.mark.parametrize(
     "asked", ["Are you sure?", "On which page is that?", "Where did you get that from?", "Bist du sicher?"]
 )

@@ -83,6 +83,12 @@ class Measured(WordSearch):
 PARIS = "What is the capital of France?"
 
 
+@pytest.mark.behaviour(
+    "Router",
+    "In the mode *Auto* with a model, what is near to the documents is searched, what is far from them the "
+    "model answers by itself, and of what lies between it decides. That no document was used is said, and one "
+    "press searches them.",
+)
 def test_what_is_far_from_all_documents_is_answered_by_the_model_and_that_is_said(world: Any) -> None:
     one = world(model := ScriptedModel("Paris."), search=Measured(0.1))
     turn = one.ask(PARIS).turn
@@ -130,6 +136,11 @@ def test_a_summary_of_the_documents_is_a_survey(question: str) -> None:
     assert _by_rule(question, Mode.DOCUMENTS, (), ())[0] is Intent.SURVEY
 
 
+@pytest.mark.behaviour(
+    "Router",
+    "A question about the library (“How many documents do you have?”) is answered from what is known, with what"
+    " could not be read.",
+)
 def test_questions_about_the_library_are_answered_from_what_is_known(world: Any) -> None:
     shelf = Shelf({"a.pdf": ["One.", "Two."], "b.pdf": ["Three."]}, coverage=0.5)
     one = world(model := ScriptedModel(), shelf=shelf)
@@ -176,6 +187,7 @@ def test_no_model_turns_small_talk_into_a_search(
     assert turn.path == path and turn.status is TurnStatus.ANSWERED, turn.path
 
 
+@pytest.mark.behaviour("Memory", "“What did I ask first?” is answered from the whole session, however long it is.")
 def test_what_was_asked_before_is_told_again(world: Any) -> None:
     model = ScriptedModel("Hello.", "It was built in 1901 [1].", "Asa Reed built it [1].")
     one = world(model, shelf=Shelf({"a.pdf": ["The pier was built in 1901. Asa Reed built it."]}))

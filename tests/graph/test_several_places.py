@@ -2,6 +2,8 @@
 
 from typing import Any
 
+import pytest
+
 from pincite.core.domain.answers import Form, listed_passages
 from pincite.core.domain.turns import TurnStatus
 from tests.graph.world import Shelf
@@ -9,6 +11,17 @@ from tests.graph.world import Shelf
 FEES = {"bridge.pdf": ["The fee is 400 euro per day."], "harbour.pdf": ["The fee is 900 euro per day."]}
 
 
+@pytest.mark.behaviour(
+    "Resume", "A question that several places answer differently gets the passages of each, and none as the answer."
+)
+@pytest.mark.behaviour(
+    "Resume",
+    "A reply that says which of the listed passages is meant goes on with the same run.",
+    but=(
+        "the reply is read together with the question, but it starts a new turn that plans and searches again, "
+        "because no run waits for a person."
+    ),
+)
 def test_what_two_documents_answer_otherwise_is_answered_by_neither(world: Any) -> None:
     one = world(shelf=Shelf({name: [f"{page} {name[:-4]}." for page in pages] for name, pages in FEES.items()}))
     turn = one.ask("What is the fee?").turn
@@ -28,6 +41,11 @@ def test_what_names_its_document_or_has_one_answer_is_answered(world: Any) -> No
     assert world(shelf=same).ask("What is the daily fee?").turn.form is Form.ANSWER
 
 
+@pytest.mark.behaviour(
+    "Plans",
+    "A question about two to four documents that it names or mentions is searched in each by itself, and "
+    "answered under each one's name.",
+)
 def test_a_question_of_two_documents_by_name_is_answered_by_each_under_its_name(world: Any) -> None:
     one = world(shelf=Shelf(FEES | {"mill.pdf": ["The fee is 100 euro per day."]}))
     turn = one.ask("What is the fee per day at Harbour and at Bridge?").turn

@@ -167,6 +167,14 @@ def test_no_sign_that_reads_as_one_opens_a_tag_in_what_a_model_is_sent(ask: Any,
     assert sent.count("</passages>") == sent.count("<passages>") == 1
 
 
+@pytest.mark.behaviour(
+    "Budget",
+    "Beside an answer it is said how much of what was found was left out.",
+    but=(
+        "with a model it says how many of the passages it read and how full its context was; with quoting, and of "
+        "what packing left out, only the trace tells."
+    ),
+)
 def test_a_slow_model_is_sent_the_strongest_passages_and_what_code_would_answer_from(ask: Any) -> None:
     pages = [f"Interest of contract {number} is settled by the parties." for number in range(8)]
     model = ScriptedModel(f"{RATE}. [1]")
@@ -200,6 +208,11 @@ def test_of_what_does_not_fit_a_model_reads_the_likeliest_sentence_marked_as_suc
     assert prompt.count("one sentence of it") == len(excerpts)
 
 
+@pytest.mark.behaviour(
+    "Budget",
+    "Of each passage that does not fit into what a model reads it is given the sentence that likeliest answers,"
+    " before any passage is dropped; the trace says which.",
+)
 def test_every_passage_has_a_sentence_before_any_is_dropped_and_the_trace_says_what_was(ask: Any) -> None:
     padding = "The parties met in spring and agreed upon all other terms of it in writing. " * 3
     pages = [f"Interest of contract {number} is {number + 2} percent. {padding}" for number in range(8)]
@@ -225,6 +238,11 @@ def test_parts_are_quoted_from_their_own_pages_where_a_model_writes_nothing(ask:
     assert "250 euro" in quoted["mill.pdf"] and "700 euro" in quoted["harbour.pdf"]
 
 
+@pytest.mark.behaviour(
+    "Amendments, versions and strangers",
+    "A name in the question that no document has is told, and nothing is answered for it; what a model writes "
+    "of it is to be checked.",
+)
 def test_a_name_that_no_document_has_is_told_and_nothing_is_answered_for_it(world: Any) -> None:
     pages = ["Morrow Bank. The chief executive of the bank is Ida Lund.", "The bank has 40 staff."]
     bank = Shelf({"report.pdf": pages})

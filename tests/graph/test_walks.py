@@ -41,6 +41,11 @@ def test_what_may_be_small_talk_is_put_to_the_documents_behind_the_question_befo
     assert one.ask("Thanks!").turn.path == ("router", "generator")
 
 
+@pytest.mark.behaviour(
+    "Memory",
+    "With a model, a follow-up that only names another thing is worded by it so that it stands alone, with no "
+    "word that the two questions do not have.",
+)
 @pytest.mark.parametrize(
     ("said", "taken"),
     [("Within how many days does the supplier pay each invoice?", True), ("What is the weather in Lisbon?", False),
@@ -68,6 +73,7 @@ def test_a_wording_that_drops_the_point_of_a_follow_up_is_not_taken(world: Any, 
     assert plan is None or plan.standalone_question != said
 
 
+@pytest.mark.behaviour("Router", "Small talk is answered at once, without a search.")
 def test_small_talk_goes_straight_to_the_generator(world: Any) -> None:
     turn = world(ScriptedModel("Hello there!")).ask("Hi!").turn
     assert turn.status is TurnStatus.ANSWERED and turn.intent is Intent.CHAT
@@ -232,6 +238,11 @@ def test_all_the_retries_that_can_be_chosen_fit_into_the_step_limit(world: Any) 
     assert any("7 attempts" in reason for reason in turn.reasons)
 
 
+@pytest.mark.behaviour(
+    "Enough?",
+    "Where what was found more likely than not answers nothing, the search is widened before anything is "
+    "written or quoted, up to three looks.",
+)
 def test_too_little_evidence_is_looked_for_wider_before_a_model_writes(world: Any) -> None:
     model = ScriptedModel(*["Overdue amounts bear interest at 1.5 % per month [1]."] * 2)
     one = world(model)
@@ -264,6 +275,14 @@ def test_no_retry_repeats_the_one_before(world: Any) -> None:
     assert not gaps & {query.text for query in third.sub_queries}
 
 
+@pytest.mark.behaviour(
+    "Plans",
+    "Each sub-query is searched in three variations.",
+    but=(
+        "yes: with a model that answers within four seconds, in up to three wordings of its own, asked for while "
+        "the first search runs; else in one with the words that documents print."
+    ),
+)
 def test_the_first_search_also_looks_for_what_the_model_words_otherwise(world: Any) -> None:
     model = ScriptedModel(WRONG, WRONG, WRONG)
     model.replies = [{"wordings": ["Default interest on invoices", PENALTY, 7, "Default interest on invoices"]}]
@@ -296,6 +315,7 @@ def test_a_model_that_takes_too_long_is_not_asked_for_wordings_again(world: Any)
     assert Dawdling.asked == 1 and len(one.search.plans) == 2
 
 
+@pytest.mark.behaviour("Enough?", "A model is asked then what is missing, and that is searched before it writes.")
 def test_what_a_model_finds_missing_is_searched_before_it_writes(world: Any) -> None:
     model = ScriptedModel(*["Overdue amounts bear interest at 1.5 % per month [1]."] * 2)
     model.replies = [{"missing": ["Late payment, overdue amounts, interest"]}]
@@ -353,6 +373,11 @@ def out_of_time(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("pincite.core.graph.context.time", SimpleNamespace(monotonic=lambda: math.inf))
 
 
+@pytest.mark.behaviour(
+    "Enough?",
+    "The retries end with their number, with the time limit, with the step limit, or where a search finds "
+    "nothing new; the best draft is kept, not the last.",
+)
 def test_the_time_budget_ends_the_retries(world: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     one = world(ScriptedModel(WRONG, WRONG, WRONG), turn_seconds=5)
     out_of_time(monkeypatch)
@@ -431,6 +456,9 @@ def test_evidence_is_counted_as_the_answer_cites_it(world: Any) -> None:
     assert all(pages[citation.number] == (citation.document_id, citation.page_index) for citation in turn.citations)
 
 
+@pytest.mark.behaviour(
+    "Router", "In the mode *Chat* nothing is searched, and the mode is offered only where a model can chat."
+)
 def test_chat_mode_never_searches(world: Any) -> None:
     one = world(ScriptedModel("Sure."))
     assert one.ask(PENALTY, mode=Mode.CHAT).turn.path == ("router", "generator")
@@ -622,6 +650,7 @@ def test_without_documents_no_model_answers_a_question(world: Any, mode: Mode, q
     assert not model.requests
 
 
+@pytest.mark.behaviour("Router", "In the mode *Documents* nothing is answered from general knowledge.")
 def test_documents_mode_answers_nothing_from_general_knowledge(world: Any) -> None:
     model = ScriptedModel("Hello!", "Paris is the capital of France.")
     one = world(model)
@@ -702,6 +731,11 @@ def test_a_model_that_only_thinks_leaves_the_word_to_quotations(world: Any) -> N
     assert "1.5 %" in turn.answer and "wrote nothing" in turn.notices[0]
 
 
+@pytest.mark.behaviour(
+    "Router",
+    "What stands on a page or in a section that is named is quoted, and where there is no such page, the answer"
+    " says so.",
+)
 def test_a_page_that_is_asked_for_is_quoted_and_one_that_is_not_there_is_said_not_to_be(world: Any) -> None:
     turn = world(Quoting()).ask("What does page 2 of the contract say?").turn
     assert turn.status is TurnStatus.ANSWERED and CONTRACT[1] in turn.answer, turn.reasons
@@ -751,6 +785,7 @@ def test_what_stands_under_a_heading_that_a_question_names_alone_is_quoted_where
         assert turn.tier is Tier.ANSWERED and turn.parts[0].probability == NAMED_WHOLE
 
 
+@pytest.mark.behaviour("Plans", "Each part of a question is searched by itself, and is answered or said to be open.")
 def test_each_part_of_a_question_is_answered_or_said_to_be_open(world: Any) -> None:
     asked = "Who led the measurements in Lisbon, and what efficiency did the turbine reach?"
     turn = world(Quoting()).ask(asked).turn
@@ -768,6 +803,11 @@ def test_what_stands_there_but_may_not_be_asked_for_is_to_be_checked_and_waits_f
     assert nothing.tier is Tier.ANSWERED, "it claims nothing"
 
 
+@pytest.mark.behaviour(
+    "Evaluator",
+    "An answer is shown where it is sure by a calibrated confidence, else the most relevant passages; prose "
+    "that is doubted has a line that says what to check, or waits for a person.",
+)
 def test_where_no_answer_is_sure_passages_are_listed_and_wait_for_nobody(world: Any) -> None:
     turn = world(Quoting()).ask("What is said of the notice?").turn
     assert turn.form is Form.EVIDENCE and turn.status is TurnStatus.ANSWERED and turn.tier is Tier.ANSWERED

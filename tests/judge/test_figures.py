@@ -3,6 +3,8 @@
 from dataclasses import replace
 from decimal import Decimal
 
+import pytest
+
 from pincite.core.domain.answers import AnswerPart, ClaimStatus, PartKind, Verdict
 from pincite.core.domain.documents import Passage
 from pincite.core.domain.figures import Computation, Figure
@@ -60,6 +62,9 @@ def test_a_cell_in_words_is_accepted_and_its_heads_are_cited_with_it() -> None:
     assert all(PAGE[one.start : one.end] == one.quotation for one in cited.citations)
 
 
+@pytest.mark.behaviour(
+    "Figures and charts", "A figure that is computed from tables cites its operands, and its formula is drawn below it."
+)
 def test_a_computed_figure_is_computed_again_and_every_operand_cited() -> None:
     (claim,) = _verdict(COMPUTED).claims
     assert (claim.status, claim.reason) == (ClaimStatus.SUPPORTED, "recomputed: 1,240 − 1,105")

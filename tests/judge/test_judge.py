@@ -44,6 +44,11 @@ def test_what_stands_in_the_cited_source_is_supported_and_quoted() -> None:
     assert shown.quotation is not None and shown.quotation.quotation.startswith("The tenant shall pay the rent")
 
 
+@pytest.mark.behaviour(
+    "Evaluator",
+    "Each claim of an answer is supported, to be checked, unsupported, contradicted or not checked by meaning, "
+    "with a reason and, where one was found, the quotation.",
+)
 @pytest.mark.parametrize(
     ("answer", "status"),
     [
@@ -90,6 +95,9 @@ def test_an_invented_citation_number_is_counted_and_caps_faithfulness() -> None:
     assert findings.faithfulness.value <= CAP_INVALID_CITATION
 
 
+@pytest.mark.behaviour(
+    "Evaluator", "Where the score for faithfulness or for citations is capped, the cap is told, and what it was."
+)
 def test_a_cap_is_told_with_the_score_before_it() -> None:
     assert at_most(0.5, Score(0.83, "2 checked")) == Score(0.5, "2 checked (at most 50% then; it was 83%)")
     assert at_most(0.5, Score(0.4, "2 checked"), "[9] points to nothing") == Score(0.4, "[9] points to nothing")

@@ -54,6 +54,11 @@ def test_a_part_without_an_answer_is_said_to_be_open(monkeypatch: pytest.MonkeyP
     assert last.kind is PartKind.DECLINE and last.text == "I found no answer to “what does a visit cost?”."
 
 
+@pytest.mark.behaviour(
+    "Router",
+    "Where nothing answers, the most telling words of an English question that are in no passage searched are "
+    "named, and where none of its words is, no passage is listed.",
+)
 def test_nothing_is_found_only_where_that_is_sure_or_no_word_occurs() -> None:
     none = Selection(select(PRICE, EVIDENCE).scored, answered=0.3, right=0.2)
     (head, where, quoted) = reply("What does a helicopter cost?", none, EVIDENCE, absent=("helicopter",))

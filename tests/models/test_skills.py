@@ -95,6 +95,7 @@ def test_without_the_large_reader_english_is_read_by_the_small_one(monkeypatch: 
 CONTRACT = "Where an invoice is paid late, the Client shall pay a penalty of 1.5 % of the overdue amount per month."
 
 
+@pytest.mark.behaviour("Filters", "Naming the document in the question costs no confidence.")
 @pytest.mark.parametrize(
     "asked",
     ["What is the late payment penalty in the Services Agreement?", "What is the Services Agreement's penalty?",

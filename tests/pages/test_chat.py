@@ -324,6 +324,11 @@ def test_what_is_true_of_a_document_is_told_once_in_a_conversation(app: Pincite,
     assert (words.count("Could not be read, so not searched"), words.count(lost)) == (1, 2)
 
 
+@pytest.mark.behaviour(
+    "Filters",
+    "In the app the documents to search are chosen by company, year or type, and only values that tell "
+    "documents apart are offered.",
+)
 def test_the_scope_is_chosen_by_what_is_known_of_the_documents(app: Pincite, contract: Document) -> None:
     second = _add(app, 2)
     for document_id, year in ((contract.id, "2023"), (second, "2024")):
@@ -338,6 +343,10 @@ def test_the_scope_is_chosen_by_what_is_known_of_the_documents(app: Pincite, con
     screen.assert_sound()
 
 
+@pytest.mark.behaviour(
+    "Filters",
+    "Where a question names a document, a chip says that only this one was searched, and one press searches all.",
+)
 def test_what_a_question_names_is_a_filter_that_can_be_taken_away(app: Pincite, contract: Document) -> None:
     _add(app, 2)
     session = app.sessions.create()
@@ -618,6 +627,11 @@ def test_what_a_model_thought_is_folded_beneath_its_answer(
     screen.assert_sound()
 
 
+@pytest.mark.behaviour(
+    "Suggestions and document cards",
+    "An empty conversation shows a card of each of the first three documents: its type, its length and how many pages "
+    "have no text.",
+)
 def test_the_empty_conversation_shows_the_documents_and_asks_what_is_suggested(
     app: Pincite, contract: Document, suggestions: None
 ) -> None:

@@ -191,6 +191,11 @@ def test_a_document_is_renamed_and_deleted_after_a_question(app: Pincite, contra
     screen.assert_sound()
 
 
+@pytest.mark.behaviour(
+    "Filters",
+    "A user corrects what is known of a document; the correction is kept as theirs, and a corrected title is "
+    "searched from then on.",
+)
 def test_what_a_user_corrects_counts_as_theirs(app: Pincite, contract: Document) -> None:
     screen = Screen("documents")
     _choose(screen)
@@ -207,6 +212,9 @@ def test_what_a_user_corrects_counts_as_theirs(app: Pincite, contract: Document)
     screen.assert_sound()
 
 
+@pytest.mark.behaviour(
+    "Amendments, versions and strangers", "Which document amends or replaces which is shown, and can be corrected."
+)
 def test_a_relation_is_shown_and_corrected(app: Pincite, contract: Document, samples: Path) -> None:
     newer = app.ingest.add(samples / "technical-report.pdf", "technical-report.pdf").document
     assert app.ingest.wait([newer.id], timeout_seconds=SECONDS)

@@ -30,6 +30,7 @@ def test_empty_says_that_nothing_waits(app: Pincite) -> None:
     screen.assert_sound()
 
 
+@pytest.mark.behaviour("Review", "A doubtful answer waits in a queue with its draft, the reasons and the cited page.")
 def test_working_shows_question_draft_reasons_and_page(app: Pincite, flagged: Turn) -> None:
     screen = Screen("review")
     assert flagged.question in screen.words() and "9 %" in screen.words()
@@ -89,6 +90,9 @@ def test_a_user_without_a_name_can_decide(
     screen.assert_sound()
 
 
+@pytest.mark.behaviour(
+    "Review", "A person approves, edits or rejects it with one press, and can take every decision back."
+)
 @pytest.mark.parametrize(
     ("button", "decision"), [("Approve", ReviewDecision.APPROVED), ("Reject", ReviewDecision.REJECTED)]
 )

@@ -62,6 +62,9 @@ def test_done_shows_path_plan_passages_and_claims(app: Pincite, contract: Docume
     screen.assert_sound()
 
 
+@pytest.mark.behaviour(
+    "Evaluator", "The confidence of each attempt is shown side by side, with what was wrong with it."
+)
 def test_retries_stand_side_by_side(app: Pincite, contract: Document, ask: Ask, speak: Speak) -> None:
     speak(WRONG, WRONG, WRONG)
     turn = ask()

@@ -63,6 +63,10 @@ def test_what_a_model_says_cannot_load_or_link(attack: str) -> None:
             assert shown.count(sign) == shown.count("\\" + sign)
 
 
+@pytest.mark.behaviour(
+    "Figures and charts",
+    "LaTeX in a model's prose is drawn as a formula; what in it could link, load, colour or make room stays text.",
+)
 @pytest.mark.parametrize(
     ("said", "drawn"),
     [

@@ -1,5 +1,7 @@
 """Fusing, finding the document, and packing: small promises, each on values."""
 
+import pytest
+
 from pincite.core.domain.documents import Document, DocumentStatus, MetadataField, MetadataSource, Passage
 from pincite.core.domain.search import Candidate, Reason
 from pincite.core.domain.turns import Exchange
@@ -22,6 +24,10 @@ def candidate(text: str, score: float, *, of: str = "a", page: int = 0, start: i
     return Candidate(passage, {"reranked": score, "fused": score})
 
 
+@pytest.mark.behaviour(
+    "Ranking",
+    "Rankings by words and by meaning are fused by reciprocal ranks (RRF), and the playground shows each stage.",
+)
 def test_fusion_prefers_what_several_rankings_agree_on() -> None:
     fused = fuse_rankings([(["a", "b", "c"], 1.0), (["b", "d"], 1.0)])
     assert [identity for identity, _ in fused] == ["b", "a", "d", "c"]
@@ -115,6 +121,11 @@ def test_one_page_does_not_take_every_place() -> None:
     assert [c.passage.page_index for c in kept] == [0, 0, 1]
 
 
+@pytest.mark.behaviour(
+    "Budget",
+    "Evidence fits into the context budget, and the trace says how many passages did not fit, were weak or "
+    "repeated others.",
+)
 def test_the_budget_holds_and_what_did_not_fit_is_told() -> None:
     kept = [candidate("x" * 400, 0.9), candidate("y" * 400, 0.8, page=1), candidate("z" * 400, 0.7, page=2)]
     chosen, left_out = fill_budget(kept, {}, (), context_characters=900)
@@ -138,6 +149,15 @@ def test_evidence_has_the_strongest_at_both_ends_with_neighbours_beside_them() -
     assert evidence[2].document_name == "B.pdf"
 
 
+@pytest.mark.behaviour(
+    "Filters",
+    "A company, a year or a type that stands in the question narrows the search by itself.",
+    but=(
+        'a company or title that is named does, a year chooses among the documents of that name, and a type ("the '
+        'policy", "the 2023 report") where exactly one document fits and the type of each is known; a year alone '
+        "narrows nothing."
+    ),
+)
 def test_the_documents_that_a_question_names_are_told_by_name_and_by_year() -> None:
     library = [document(f"{name}.pdf") for name in ("marrow-2023", "marrow-2024", "tansy-2023", "tansy-2024")]
     assert named_documents("What was Tansy's net income in 2023?", library) == ("tansy-2023.pdf",)
@@ -256,6 +276,11 @@ def test_a_part_that_names_no_document_is_asked_of_those_before_it() -> None:
     assert [one.time_ranges for one in plans_of(years)] == [("2021",), ("2021",)]
 
 
+@pytest.mark.behaviour(
+    "Filters",
+    "A document that is named, mentioned or chosen alone brings its first three passages along, with a fifth of"
+    " the room.",
+)
 def test_openings_have_their_share_of_a_full_budget() -> None:
     kept = [candidate("x" * 900, 0.9, page=place) for place in range(6)]
     openings = [candidate("y" * 300, 0, of="b", start=place).passage for place in range(3)]

@@ -1,5 +1,6 @@
 """What a model is told of a conversation: the newest, what fits the question from further back, within its share."""
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -13,6 +14,11 @@ FILLER = tuple(
 )
 
 
+@pytest.mark.behaviour(
+    "Memory",
+    "A model is told the newest exchanges that fit into a window (1,500 characters), and up to two older ones "
+    "that share telling words with the question.",
+)
 def test_what_was_said_of_a_thing_long_before_is_told_again() -> None:
     told = conversation_for("When was the Harrow Bridge opened?", (BRIDGE, *FILLER))
     assert told.older == (BRIDGE,) and told.newest == FILLER[-len(told.newest) :]
@@ -38,6 +44,12 @@ SAID = st.tuples(st.lists(WORDS, max_size=40), st.integers(10, 99_999)).map(
 )
 
 
+@pytest.mark.behaviour(
+    "Memory",
+    "What of a long conversation does not fit is condensed: of each exchange one line keeps the question and "
+    "the names and figures of its answer. A question that is deleted is no longer in it, because it is made "
+    "anew from what is stored of each turn.",
+)
 @given(st.lists(st.tuples(ASKED, SAID), min_size=100, max_size=100))
 def test_of_a_hundred_exchanges_each_keeps_its_question_and_its_figure(said: list[tuple[str, str]]) -> None:
     history = tuple(Exchange(str(number), *one) for number, one in enumerate(said))

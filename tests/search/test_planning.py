@@ -98,6 +98,9 @@ def test_a_follow_up_is_read_with_what_it_refers_to(question: str, topic: str) -
     assert read_after(question, HISTORY, leaning_of).standalone == f"{question} ({topic})"
 
 
+@pytest.mark.behaviour(
+    "Memory", "A follow-up (“Why did it fall?”, “And at Southgate?”) is understood from the questions before it."
+)
 @pytest.mark.parametrize(
     ("question", "meant"),
     [
@@ -184,6 +187,7 @@ def test_an_opening_that_names_something_is_kept(question: str) -> None:
     assert set(named) <= set(content_terms(core_question(question)))
 
 
+@pytest.mark.behaviour("Memory", "A message that stands alone is read by itself, whatever was asked before.")
 @pytest.mark.parametrize(
     "question",
     [

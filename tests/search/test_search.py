@@ -80,6 +80,7 @@ def test_a_page_that_the_question_names_is_a_candidate(retriever: Search) -> Non
     assert places(result, "reranked")[0][1] == 4
 
 
+@pytest.mark.behaviour("Enough?", "Passages that score below a floor are not used for an answer.")
 def test_evidence_obeys_floor_and_budget_and_shows_its_scores(retriever: Search) -> None:
     result = search(retriever, "What does error 189 mean?", characters=300)
     searched = [item for item in result.evidence if item.reason == "search"]
@@ -106,6 +107,7 @@ def test_a_targeted_document_opens_the_evidence_for_its_question(retriever: Sear
     assert "opening_of_a_targeted_document" in {item.reason for item in result.evidence}
 
 
+@pytest.mark.behaviour("Enough?", "A retry looks wider and looser than the try before, and for what was found missing.")
 def test_every_retry_is_looser_than_the_one_before(tmp_path: Path) -> None:
     retriever, _ = make_retriever(tmp_path, {"coffee_manual.pdf": DOCUMENTS["coffee_manual.pdf"]})
     first, second, third = (

@@ -41,6 +41,11 @@ def holds_the_word(world: World) -> list[str]:
     return [t for t in tables for row in database.execute(f"SELECT * FROM {t}") if WORD in repr(tuple(row)).casefold()]
 
 
+@pytest.mark.behaviour(
+    "Memory",
+    "With a document's answers goes what a model was told of them: no word of it is left in a plan, draft or "
+    "trace of a later turn.",
+)
 @settings(max_examples=8, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(st.sampled_from(LEAKS), min_size=3, max_size=3), st.sampled_from(QUESTIONS))
 def test_no_word_of_a_purged_document_is_left_in_later_turns(
@@ -61,6 +66,11 @@ def test_no_word_of_a_purged_document_is_left_in_later_turns(
             assert [step.node for step in kept.trace] == [step.node for step in later.trace]
 
 
+@pytest.mark.behaviour(
+    "Memory",
+    "The trace shows which earlier questions a model was told in full, cut or in one line. What answers said is"
+    " not in it, so that it goes with their documents.",
+)
 def test_a_later_answer_stays_and_its_trace_says_what_was_deleted(tmp_path: Path) -> None:
     with closing(opened(tmp_path, TOLD, *LEAKS[1:3])) as world:
         world.ask(f"Within how many days is the {WORD} certificate due?")

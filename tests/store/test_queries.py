@@ -27,6 +27,7 @@ class Counting(MiniLmEmbedder):
         return super().embed_queries(texts)
 
 
+@pytest.mark.behaviour("Plans", "The vector of a question is computed once, also across restarts.")
 def test_a_wording_is_embedded_once_also_after_a_restart(tmp_path: Path) -> None:
     counting = Counting()
     with closing(Database(tmp_path / "pincite.db")) as database:

@@ -51,6 +51,7 @@ def flagged(tmp_path: Path) -> Iterator[tuple[Desk, Turn]]:
     desk.world.close()
 
 
+@pytest.mark.behaviour("Memory", "What was asked and answered in sessions is found by word and by meaning.")
 def test_a_session_is_named_after_its_first_question_and_found_by_it(tmp_path: Path) -> None:
     world = World(tmp_path, ScriptedModel(RIGHT, "Hello."))
     world.ask(PENALTY)
@@ -196,6 +197,11 @@ def test_later_turns_build_on_the_reviewed_answer(flagged: tuple[Desk, Turn]) ->
     assert [message.text for message in desk.model.requests[-1].history] == [PENALTY, RIGHT.removesuffix(" [1]")]
 
 
+@pytest.mark.behaviour(
+    "Review",
+    "The same question (the same words in the same order) gets the reviewed answer again, until its document "
+    "changes or goes; a similar one is offered it.",
+)
 def test_the_same_question_gets_the_reviewed_answer_until_its_document_goes(flagged: tuple[Desk, Turn]) -> None:
     desk, turn = flagged
     desk.reviews.decide(turn.id, ReviewDecision.EDITED, final_answer=RIGHT, reviewer="Ada")
